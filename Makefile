@@ -1,0 +1,41 @@
+# `make test` and `make demo` need nothing but Python >= 3.11 and make: the rest goes into .venv.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+
+# Waiting threads must sleep, not spin, on a machine that does other things too.
+export OMP_WAIT_POLICY ?= PASSIVE
+
+.PHONY: demo test check lint bench docs clean
+
+$(STAMP): pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit("tracearena needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@
+
+demo: $(STAMP)
+	$(BIN)/tracearena demo --out demo
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+check: lint
+	$(BIN)/pytest -q -n 2 -m 'not slow'
+
+test: lint
+	$(BIN)/pytest -n 2 --doctest-modules
+
+bench: $(STAMP)
+	for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+docs: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	$(BIN)/mkdocs build --strict
+
+clean:
+	rm -rf $(VENV) demo site .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,20 @@
+"""Where work runs: fixed blocks on threads, each block with its own random stream.
+
+The size of a block never depends on the number of threads, and results are collected in block
+order, so the same seed gives the same bytes on any machine.
+"""
+
+from tracearena.engine.blocks import Progress, blocks, run_blocks, thread_count
+from tracearena.engine.seeding import SeedLike, fresh_seed, generator, seed_sequence, stream
+
+__all__ = [
+    "Progress",
+    "SeedLike",
+    "blocks",
+    "fresh_seed",
+    "generator",
+    "run_blocks",
+    "seed_sequence",
+    "stream",
+    "thread_count",
+]

@@ -1,0 +1,49 @@
+"""Seeds and the independent random streams derived from them."""
+
+from __future__ import annotations
+
+import secrets
+from typing import TypeAlias
+
+import numpy as np
+
+from tracearena.errors import ParameterError
+
+SeedLike: TypeAlias = int | np.random.SeedSequence | np.random.Generator | None
+
+
+def seed_sequence(seed: SeedLike) -> np.random.SeedSequence:
+    """Return the root of all streams of one run; fresh entropy for None.
+
+    A `Generator` is advanced: two runs from the same one differ, as its user would expect.
+    """
+    if isinstance(seed, np.random.SeedSequence):
+        return seed
+    if isinstance(seed, np.random.Generator):
+        return np.random.SeedSequence([int(word) for word in seed.integers(0, 2**32, size=4)])
+    if seed is None:
+        return np.random.SeedSequence()
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise ParameterError.of("seed", seed, "a whole number of at least 0")
+    return np.random.SeedSequence(int(seed))
+
+
+def stream(root: np.random.SeedSequence, *key: int) -> np.random.Generator:
+    """Return the stream of one piece of work, named by numbers (such as its block).
+
+    >>> root = seed_sequence(7)
+    >>> int(stream(root, 0).integers(100)) == int(stream(root, 0).integers(100))
+    True
+    """
+    child = np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, *key))
+    return np.random.Generator(np.random.PCG64(child))
+
+
+def generator(seed: SeedLike) -> np.random.Generator:
+    """Return one generator for work that is not cut into blocks."""
+    return stream(seed_sequence(seed))
+
+
+def fresh_seed() -> int:
+    """Draw a seed that a person can write down."""
+    return secrets.randbelow(2**32)

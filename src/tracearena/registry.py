@@ -1,0 +1,240 @@
+"""The one list of algorithms, by the names the papers give them.
+
+``create("MRLH(1,1,0.5)", "obfuscator")`` makes the object; ``str`` of the object gives the name
+back. The command line, sweeps and contests all go through here. A class from elsewhere joins by
+its import path (``"my_package.my_module:MyAttack(3)"``) or by an entry point in the group
+``tracearena.algorithms`` whose name is the algorithm's name.
+
+Classes are named by their import path, so that listing the registry imports none of them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import importlib
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import entry_points
+from typing import Any, ClassVar, Literal
+
+from tracearena.errors import ParameterError
+
+Kind = Literal["obfuscator", "reidentification", "trace-inference"]
+ENTRY_POINT_GROUP = "tracearena.algorithms"
+
+
+class Algorithm:
+    """Mixin for algorithms: a name from the papers and parameters in the papers' order.
+
+    A subclass is a frozen, keyword-only dataclass whose fields stand in the order in which the
+    papers write the parameters; fields with a default may be left out of the name.
+    """
+
+    name: ClassVar[str]
+    kind: ClassVar[Kind]
+
+    def __str__(self) -> str:
+        fields = [field for field in dataclasses.fields(self) if field.init and field.repr]  # type: ignore[arg-type]
+        while fields and getattr(self, fields[-1].name) == fields[-1].default:
+            fields.pop()
+        values = ",".join(_written(getattr(self, field.name)) for field in fields)
+        return f"{self.name}({values})" if fields else self.name
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One algorithm: its name, its kind, its parameters as printed, and where its class is."""
+
+    name: str
+    kind: Kind
+    parameters: str
+    path: str
+    summary: str
+
+    def load(self) -> type[Algorithm]:
+        """Import the class."""
+        return _load(self.path)
+
+
+_BUILT_IN = (
+    Entry("No", "obfuscator", "", "tracearena.obfuscation.none:NoObfuscation", "leave every trace as it is"),
+    Entry(
+        "MRLH", "obfuscator", "mu_x,mu_y,deletion", "tracearena.obfuscation.mrlh:MRLH",
+        "merge regions into blocks of 2^mu_x × 2^mu_y and hide some",
+    ),
+    Entry(
+        "RR", "obfuscator", "epsilon", "tracearena.obfuscation.randomized_response:RandomizedResponse",
+        "keep a place or answer any other at random",
+    ),
+    Entry(
+        "PL", "obfuscator", "l,r", "tracearena.obfuscation.planar_laplace:PlanarLaplace",
+        "planar Laplace noise: l-privacy within r km",
+    ),
+    Entry(
+        "Cheat", "obfuscator", "share", "tracearena.obfuscation.cheating:Cheating",
+        "shuffle the whole traces of the first users",
+    ),
+    Entry(
+        "Random-R", "reidentification", "", "tracearena.attacks.random_guess:RandomIdentification",
+        "guess a random permutation",
+    ),
+    Entry(
+        "VisitProb-R", "reidentification", "", "tracearena.attacks.visit_probability:VisitProbabilityR",
+        "most likely user by visit probabilities",
+    ),
+    Entry(
+        "HomeProb-R", "reidentification", "", "tracearena.attacks.home_probability:HomeProbabilityR",
+        "the same from the first hour of each day",
+    ),
+    Entry(
+        "Random-T", "trace-inference", "", "tracearena.attacks.random_guess:RandomInference",
+        "guess every place at random",
+    ),
+    Entry(
+        "VisitProb-T", "trace-inference", "", "tracearena.attacks.visit_probability:VisitProbabilityT",
+        "match users one to one by VisitProb, then undo the obfuscation",
+    ),
+    Entry(
+        "HomeProb-T", "trace-inference", "", "tracearena.attacks.home_probability:HomeProbabilityT",
+        "the same with HomeProb",
+    ),
+    Entry(
+        "Replay-T", "trace-inference", "", "tracearena.attacks.replay:ReferenceReplay",
+        "answer with the user's own reference trace",
+    ),
+)  # fmt: skip
+
+
+@cache
+def entries() -> dict[str, Entry]:
+    """Return every known algorithm by name, the built-in ones first."""
+    known = {entry.name: entry for entry in _BUILT_IN}
+    for point in entry_points(group=ENTRY_POINT_GROUP):
+        algorithm = _load(point.value)
+        summary = (algorithm.__doc__ or "").strip().partition("\n")[0]
+        known.setdefault(point.name, Entry(point.name, algorithm.kind, "", point.value, summary))
+    return known
+
+
+def names(kind: Kind) -> list[str]:
+    """Return the names of one kind."""
+    return [entry.name for entry in entries().values() if entry.kind == kind]
+
+
+def create(spec: str, kind: Kind | None = None, **options: Any) -> Any:
+    """Make the algorithm that a name such as ``PL(4,1)`` means.
+
+    Parameters
+    ----------
+    spec
+        A name with its parameters in parentheses, in the papers' order or as ``key=value``.
+        Numbers may carry a unit (m, km, s, min, h), which is turned into metres or seconds.
+    kind
+        What is expected; another kind is an error.
+    **options
+        Settings for every algorithm that has them (such as ``legacy_2019``); the others ignore them.
+
+    >>> create("MRLH(1, 1, deletion=0.5)")
+    MRLH(mu_x=1, mu_y=1, deletion=0.5)
+    """
+    name, positional, named = parse(spec)
+    algorithm = _find(name, kind)
+    if kind is not None and algorithm.kind != kind:
+        raise ParameterError(f"{name} is a {algorithm.kind} algorithm; {kind} is wanted here")
+    fields = [field.name for field in dataclasses.fields(algorithm) if field.init]  # type: ignore[arg-type]
+    if len(positional) > len(fields):
+        raise ParameterError(f"{spec}: {name} takes at most {len(fields)} parameters ({', '.join(fields)})")
+    values = dict(zip(fields, positional, strict=False))
+    for key, value in named.items():
+        if key not in fields:
+            raise ParameterError(
+                f"{spec}: {name} has no parameter {key!r}; it has {', '.join(fields) or 'none'}"
+            )
+        if key in values:
+            raise ParameterError(f"{spec}: {key} is given twice")
+        values[key] = value
+    values |= {key: value for key, value in options.items() if key in fields and key not in values}
+    missing = [
+        field.name
+        for field in dataclasses.fields(algorithm)  # type: ignore[arg-type]
+        if field.init
+        and field.name not in values
+        and field.default is dataclasses.MISSING
+        and field.default_factory is dataclasses.MISSING
+    ]
+    if missing:
+        raise ParameterError(f"{spec}: {name} needs {', '.join(missing)}; write {name}({','.join(fields)})")
+    try:
+        return algorithm(**values)
+    except ParameterError as error:
+        raise ParameterError(f"{spec}: {error}") from None
+
+
+_SPEC = re.compile(r"\s*([A-Za-z_][\w.:+-]*)\s*(?:\((.*)\))?\s*", re.DOTALL)
+_NUMBER = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(km|min|m|s|h)?")
+_UNITS = {"m": 1.0, "km": 1000.0, "s": 1.0, "min": 60.0, "h": 3600.0}
+
+
+def parse(spec: str) -> tuple[str, list[Any], dict[str, Any]]:
+    """Split a name into the bare name, positional and named parameters.
+
+    >>> parse("GeoInd(expected_noise=100m, window=5min)")
+    ('GeoInd', [], {'expected_noise': 100.0, 'window': 300.0})
+    """
+    match = _SPEC.fullmatch(spec)
+    if match is None:
+        raise ParameterError(f"{spec!r} is not a name such as MRLH(1,1,0.5)")
+    name, inner = match.groups()
+    positional: list[Any] = []
+    named: dict[str, Any] = {}
+    for part in inner.split(",") if inner and inner.strip() else []:
+        key, equals, text = part.partition("=")
+        if equals:
+            named[key.strip()] = _value(text, spec)
+        elif named:
+            raise ParameterError(f"{spec}: parameters without a name come first")
+        else:
+            positional.append(_value(part, spec))
+    return name, positional, named
+
+
+def _value(text: str, spec: str) -> Any:
+    text = text.strip()
+    if not text:
+        raise ParameterError(f"{spec}: a parameter is empty")
+    match = _NUMBER.fullmatch(text)
+    if match is None:
+        return {"true": True, "false": False}.get(text.lower(), text)
+    number, unit = match.groups()
+    if unit:
+        return float(number) * _UNITS[unit]
+    return int(number) if re.fullmatch(r"[+-]?\d+", number) else float(number)
+
+
+def _written(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _find(name: str, kind: Kind | None) -> type[Algorithm]:
+    if ":" in name:
+        return _load(name)
+    entry = entries().get(name)
+    if entry is None:
+        wanted = names(kind) if kind else list(entries())
+        close = difflib.get_close_matches(name, wanted, n=1, cutoff=0.5)
+        hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(wanted)}"
+        raise ParameterError(f"there is no {kind or 'algorithm'} called {name!r}; {hint}")
+    return entry.load()
+
+
+def _load(path: str) -> type[Algorithm]:
+    module, _, attribute = path.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise ParameterError(f"cannot import {path}: {error}") from error
+    if not (isinstance(found, type) and issubclass(found, Algorithm)):
+        raise ParameterError(f"{path} is not an algorithm: derive it from Obfuscator or one of the attacks")
+    return found

@@ -1,0 +1,89 @@
+"""Discrete time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.errors import ParameterError
+
+_DAY_S = 86_400
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clock:
+    """Instants numbered through all days, and the slots they fall into.
+
+    Instant ``i`` lies on day ``i // instants_per_day``; every day has the same instants.
+
+    Parameters
+    ----------
+    instants_per_day
+        Number of instants of a day, at least 1.
+    start_s
+        Seconds after midnight (local time) of a day's first instant.
+    interval_s
+        Seconds from one instant to the next.
+    instants_per_slot
+        Consecutive instants of a day that share a slot, the time resolution of a model.
+    first_day
+        Date of day 0, if days are dates.
+
+    Examples
+    --------
+    >>> clock = Clock(instants_per_day=20, start_s=8 * 3600, interval_s=1800)
+    >>> clock.label(41)
+    '08:30'
+    >>> int(clock.day_of(41))
+    2
+    """
+
+    instants_per_day: int
+    start_s: int = 0
+    interval_s: int = 3600
+    instants_per_slot: int = 1
+    first_day: date | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("instants_per_day", "interval_s", "instants_per_slot"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or value < 1:
+                raise ParameterError.of(name, value, "a whole number of at least 1")
+        if not isinstance(self.start_s, int) or not 0 <= self.start_s < _DAY_S:
+            raise ParameterError.of("start_s", self.start_s, "a whole number of seconds from 0 to 86399")
+        if self.start_s + (self.instants_per_day - 1) * self.interval_s >= _DAY_S:
+            raise ParameterError(
+                f"{self.instants_per_day} instants every {self.interval_s} s from {self.start_s} s on "
+                "do not fit into a day"
+            )
+
+    @property
+    def slots_per_day(self) -> int:
+        """Number of slots of a day; the last may be shorter."""
+        return -(-self.instants_per_day // self.instants_per_slot)
+
+    def day_of(self, instants: Any) -> NDArray[np.int64]:
+        """Return the day of each instant."""
+        return np.asarray(np.asarray(instants) // self.instants_per_day, dtype=np.int64)
+
+    def time_of_day(self, instants: Any) -> NDArray[np.int64]:
+        """Return each instant's number within its day."""
+        return np.asarray(np.asarray(instants) % self.instants_per_day, dtype=np.int64)
+
+    def slot_of(self, instants: Any) -> NDArray[np.int64]:
+        """Return the slot of each instant; the same slots every day."""
+        return self.time_of_day(instants) // self.instants_per_slot
+
+    def second_of_day(self, instants: Any) -> NDArray[np.int64]:
+        """Return the seconds after midnight of each instant."""
+        return self.start_s + self.time_of_day(instants) * self.interval_s
+
+    def label(self, instant: int) -> str:
+        """Return the time of day as HH:MM, with seconds where there are any."""
+        seconds = int(self.second_of_day(instant))
+        text = f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}"
+        return f"{text}:{seconds % 60:02d}" if seconds % 60 else text

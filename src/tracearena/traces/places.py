@@ -1,0 +1,241 @@
+"""Where events happen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.errors import DataError, ParameterError
+from tracearena.traces._arrays import checked, frozen, identifiers, same, trusted
+
+EARTH_RADIUS_KM = 6371.0088
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grid:
+    """A box of rows × columns equal cells, numbered row by row from the south-west corner."""
+
+    rows: int
+    columns: int
+    south: float
+    west: float
+    north: float
+    east: float
+
+    def __post_init__(self) -> None:
+        if self.rows < 1 or self.columns < 1:
+            raise ParameterError(f"a grid of {self.rows} × {self.columns} cells has no cell")
+        if not (-90 <= self.south < self.north <= 90 and -180 <= self.west < self.east <= 180):
+            raise ParameterError(
+                f"bounds south {self.south}, west {self.west}, north {self.north}, east {self.east}: south must "
+                "lie below north, west before east, latitudes within ±90 and longitudes within ±180"
+            )
+
+    def __len__(self) -> int:
+        return self.rows * self.columns
+
+    @property
+    def cell_height(self) -> float:
+        """Degrees of latitude of a cell."""
+        return (self.north - self.south) / self.rows
+
+    @property
+    def cell_width(self) -> float:
+        """Degrees of longitude of a cell."""
+        return (self.east - self.west) / self.columns
+
+    def centres(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return latitude and longitude of every cell's centre."""
+        latitude = self.south + (np.arange(self.rows) + 0.5) * self.cell_height
+        longitude = self.west + (np.arange(self.columns) + 0.5) * self.cell_width
+        return np.repeat(latitude, self.columns), np.tile(longitude, self.rows)
+
+    def cell_of(self, latitude: Any, longitude: Any) -> NDArray[np.int32]:
+        """Return the cell of each point, -1 outside the box.
+
+        Cells are half-open; the last row and column take the upper border.
+        """
+        latitude, longitude = np.asarray(latitude, float), np.asarray(longitude, float)
+        inside = (
+            (latitude >= self.south)
+            & (latitude <= self.north)
+            & (longitude >= self.west)
+            & (longitude <= self.east)
+        )
+        row = np.where(inside, (latitude - self.south) / self.cell_height, 0).astype(np.int64)
+        column = np.where(inside, (longitude - self.west) / self.cell_width, 0).astype(np.int64)
+        cell = np.minimum(row, self.rows - 1) * self.columns + np.minimum(column, self.columns - 1)
+        return np.where(inside, cell, -1).astype(np.int32)
+
+
+class Places:
+    """Regions or POIs with coordinates, and what is known of each.
+
+    Parameters
+    ----------
+    latitude, longitude
+        Degrees; of a region, its centre.
+    ids
+        What files call the places, whole numbers or text; 0, 1, … by default.
+    sensitive
+        True where a visit is sensitive (hospitals).
+    categories
+        Text such as ``food/Ramen``.
+    grid
+        The grid whose cells these places are, in its order.
+    km_per_degree
+        Kilometres per degree of latitude and of longitude: distances are then planar. Without it
+        they are great-circle distances.
+
+    Examples
+    --------
+    >>> grid = Grid(rows=32, columns=32, south=34.64, west=135.44, north=34.74, east=135.56)
+    >>> places = Places.of_grid(grid, km_per_degree=(111, 91))
+    >>> places.distance_km([0, 0], [1, 33]).round(5).tolist()
+    [0.34125, 0.48659]
+    """
+
+    latitude: NDArray[np.float64]
+    longitude: NDArray[np.float64]
+    ids: NDArray[Any]
+    sensitive: NDArray[np.bool_]
+    categories: NDArray[np.str_] | None
+    grid: Grid | None
+    km_per_degree: tuple[float, float] | None
+
+    def __init__(
+        self,
+        latitude: Any,
+        longitude: Any,
+        *,
+        ids: Any = None,
+        sensitive: Any = None,
+        categories: Any = None,
+        grid: Grid | None = None,
+        km_per_degree: tuple[float, float] | None = None,
+    ) -> None:
+        self.latitude = frozen(latitude, np.float64, "latitude")
+        self.longitude = frozen(longitude, np.float64, "longitude")
+        n = len(self.latitude)
+        self.ids = identifiers(np.arange(n) if ids is None else ids, "ids")
+        self.sensitive = frozen(np.zeros(n, bool) if sensitive is None else sensitive, np.bool_, "sensitive")
+        self.categories = (
+            None if categories is None else identifiers(np.asarray(categories, np.str_), "categories")
+        )
+        self.grid = grid
+        self.km_per_degree = (
+            None if km_per_degree is None else (float(km_per_degree[0]), float(km_per_degree[1]))
+        )
+        self._check()
+
+    def _check(self) -> None:
+        n = len(self.latitude)
+        for name in ("longitude", "ids", "sensitive", "categories"):
+            array = getattr(self, name)
+            if array is not None and len(array) != n:
+                raise DataError(f"{n} latitudes but {len(array)} values in {name}")
+        checked(self.latitude, lambda a: np.abs(a) <= 90, "latitude", "from -90 to 90")
+        checked(self.longitude, lambda a: np.abs(a) <= 180, "longitude", "from -180 to 180")
+        if len(np.unique(self.ids)) != n:
+            raise DataError("two places have the same id")
+        if self.grid is not None and len(self.grid) != n:
+            raise DataError(f"a grid of {len(self.grid)} cells cannot have {n} places")
+
+    @classmethod
+    def of_grid(
+        cls,
+        grid: Grid,
+        *,
+        first_id: int = 1,
+        sensitive: Any = None,
+        categories: Any = None,
+        km_per_degree: tuple[float, float] | None = None,
+    ) -> Places:
+        """Make one place of every cell, with ids counted from `first_id`."""
+        latitude, longitude = grid.centres()
+        return cls(
+            latitude,
+            longitude,
+            ids=np.arange(first_id, first_id + len(grid)),
+            sensitive=sensitive,
+            categories=categories,
+            grid=grid,
+            km_per_degree=km_per_degree,
+        )
+
+    def __len__(self) -> int:
+        return len(self.latitude)
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, Places):
+            return NotImplemented
+        return (
+            self.grid == other.grid
+            and self.km_per_degree == other.km_per_degree
+            and all(
+                same(getattr(self, name), getattr(other, name))
+                for name in ("latitude", "longitude", "ids", "sensitive", "categories")
+            )
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        shape = f", grid {self.grid.rows} × {self.grid.columns}" if self.grid else ""
+        return f"<Places: {len(self):,}{shape}, {int(self.sensitive.sum())} sensitive>"
+
+    @cached_property
+    def points_km(self) -> NDArray[np.float64]:
+        """Coordinates in km whose straight-line distance is the distance between two places.
+
+        Two columns where distances are planar. Otherwise three, on the sphere: the chord, from
+        which `distance_km` gets the arc.
+        """
+        if self.km_per_degree is None:
+            lat, lon = np.radians(self.latitude), np.radians(self.longitude)
+            xyz = np.column_stack([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)])
+            return trusted(EARTH_RADIUS_KM * xyz)
+        per_latitude, per_longitude = self.km_per_degree
+        if self.grid is None:
+            return trusted(np.column_stack([self.longitude * per_longitude, self.latitude * per_latitude]))
+        # From row and column numbers, so that equal displacements have equal distances to the last bit.
+        row, column = np.divmod(np.arange(len(self)), self.grid.columns)
+        width, height = self.grid.cell_width * per_longitude, self.grid.cell_height * per_latitude
+        return trusted(np.column_stack([column * width, row * height]))
+
+    def distance_km(self, a: Any, b: Any) -> NDArray[np.float64]:
+        """Return the distance between places `a` and `b`, element by element.
+
+        Planar with `km_per_degree`, great-circle (sphere of radius 6371.0088 km) without.
+        """
+        straight = np.sqrt(((self.points_km[a] - self.points_km[b]) ** 2).sum(axis=-1))
+        if self.km_per_degree is not None:
+            return np.asarray(straight)
+        return np.asarray(2 * EARTH_RADIUS_KM * np.arcsin(np.minimum(straight / (2 * EARTH_RADIUS_KM), 1)))
+
+    @cached_property
+    def distance_table_km(self) -> NDArray[np.float64]:
+        """All distances, places × places; for at most a few thousand places."""
+        everywhere = np.arange(len(self))
+        return trusted(self.distance_km(everywhere[:, None], everywhere[None, :]))
+
+    def index_of(self, ids: Any) -> NDArray[np.int32]:
+        """Return the index of each id, -1 where there is no such place."""
+        wanted = np.asarray(ids)
+        order = self._id_order
+        ordered = self.ids[order]
+        if len(self) == 0:
+            return np.full(wanted.shape, -1, np.int32)
+        wanted = wanted.astype(ordered.dtype) if ordered.dtype.kind != wanted.dtype.kind else wanted
+        at = np.minimum(np.searchsorted(ordered, wanted), len(self) - 1)
+        return np.where(ordered[at] == wanted, order[at], -1).astype(np.int32)
+
+    @cached_property
+    def _id_order(self) -> NDArray[np.int64]:
+        return trusted(np.argsort(self.ids, kind="stable"))

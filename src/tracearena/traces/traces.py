@@ -1,0 +1,187 @@
+"""Traces: who was where, and when."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.errors import DataError
+from tracearena.traces._arrays import frozen, same
+from tracearena.traces._events import EventTable
+from tracearena.traces.clock import Clock
+from tracearena.traces.places import Places
+
+MISSING = -1
+
+
+class Traces(EventTable):
+    """Events (user, instant, place), sorted by user and time.
+
+    Gaps of weeks and several events at one instant are normal; where there is at most one event
+    an instant, `dense` is the users × instants view.
+
+    Parameters
+    ----------
+    places, clock
+        What the numbers mean.
+    user_ids, offsets, instants, place_index
+        Users, where the events of each begin (with the end as last value), and for each event
+        its instant and its place.
+    timestamps
+        Seconds since 1970 (UTC) of each event, where they are known more finely than instants.
+    span
+        First instant and one past the last; by default those of the events.
+
+    See Also
+    --------
+    Traces.from_events : from unsorted columns or a data frame's columns.
+    Traces.from_dense : from a users × instants table.
+
+    Examples
+    --------
+    >>> places = Places([35.0, 35.1], [139.0, 139.1])
+    >>> clock = Clock(instants_per_day=24)
+    >>> traces = Traces.from_dense([[0, 1, -1], [1, 1, 0]], places, clock)
+    >>> traces
+    <Traces: 2 users, 5 events, 2 places, instants 0 to 2>
+    >>> traces.dense().tolist()
+    [[0, 1, -1], [1, 1, 0]]
+    """
+
+    place_index: NDArray[np.int32]
+    timestamps: NDArray[np.int64] | None
+
+    _per_event: ClassVar[tuple[str, ...]] = ("instants", "place_index", "timestamps")
+
+    def __init__(
+        self,
+        places: Places,
+        clock: Clock,
+        *,
+        user_ids: Any,
+        offsets: Any,
+        instants: Any,
+        place_index: Any,
+        timestamps: Any = None,
+        span: tuple[int, int] | None = None,
+    ) -> None:
+        self._set_frame(places, clock, user_ids, offsets, instants, span)
+        self.place_index = frozen(place_index, np.int32, "place_index")
+        self.timestamps = None if timestamps is None else frozen(timestamps, np.int64, "timestamps")
+        for name in self._event_columns():
+            if len(getattr(self, name)) != self.n_events:
+                raise DataError(f"{self.n_events} instants but {len(getattr(self, name))} values in {name}")
+        self._check_place_indices(self.place_index, "place_index")
+
+    @classmethod
+    def from_events(
+        cls,
+        users: Any,
+        instants: Any,
+        place_index: Any,
+        places: Places,
+        clock: Clock,
+        *,
+        user_ids: Any = None,
+        timestamps: Any = None,
+        span: tuple[int, int] | None = None,
+    ) -> Traces:
+        """Build from one value per event, in any order.
+
+        Columns of any data frame will do. Events of one user and instant keep the order of their
+        timestamps, or the order given. Users are sorted by id unless `user_ids` lists them (which
+        also admits users without events).
+        """
+        given = np.asarray(users)
+        known, index = np.unique(given, return_inverse=True)
+        if user_ids is not None:
+            listed = np.asarray(user_ids)
+            order = np.argsort(listed, kind="stable")
+            at = np.minimum(np.searchsorted(listed[order], known), max(len(listed) - 1, 0))
+            if len(known) and (not len(listed) or (listed[order][at] != known).any()):
+                raise DataError("an event belongs to a user who is not listed in user_ids")
+            index = order[at][index] if len(known) else index
+            known = listed
+        moments = np.asarray(instants)
+        keys = [moments, index] if timestamps is None else [np.asarray(timestamps), moments, index]
+        order = np.lexsort(keys)
+        offsets = np.concatenate([[0], np.cumsum(np.bincount(index, minlength=len(known)))])
+        return cls(
+            places,
+            clock,
+            user_ids=known,
+            offsets=offsets,
+            instants=moments[order],
+            place_index=np.asarray(place_index)[order],
+            timestamps=None if timestamps is None else np.asarray(timestamps)[order],
+            span=span,
+        )
+
+    @classmethod
+    def from_dense(
+        cls, table: Any, places: Places, clock: Clock, *, user_ids: Any = None, first_instant: int = 0
+    ) -> Traces:
+        """Build from a users × instants table of place indices, -1 where there is no event.
+
+        Users are numbered from 1 unless `user_ids` names them.
+        """
+        dense = np.asarray(table)
+        if dense.ndim != 2:
+            raise DataError(f"a dense table has two dimensions, not {dense.ndim}")
+        present = dense != MISSING
+        columns = np.broadcast_to(np.arange(first_instant, first_instant + dense.shape[1]), dense.shape)
+        return cls(
+            places,
+            clock,
+            user_ids=np.arange(1, len(dense) + 1) if user_ids is None else user_ids,
+            offsets=np.concatenate([[0], np.cumsum(present.sum(axis=1))]),
+            instants=columns[present],
+            place_index=dense[present],
+            span=(first_instant, first_instant + dense.shape[1]),
+        )
+
+    def with_places(self, place_index: Any) -> Traces:
+        """Return the same events at other places."""
+        index = frozen(place_index, np.int32, "place_index")
+        if len(index) != self.n_events:
+            raise DataError(f"{self.n_events} events need as many places, not {len(index)}")
+        self._check_place_indices(index, "place_index")
+        return self._with(place_index=index)
+
+    def dense(self) -> NDArray[np.int32]:
+        """Return the users × instants table of place indices, -1 where there is no event."""
+        return self._dense(self.place_index, MISSING)
+
+    def visit_counts(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+        """Count the visits of each user to each place, as rows of a sparse table.
+
+        Returns
+        -------
+        offsets, place_index, counts
+            User ``u`` visited ``place_index[offsets[u]:offsets[u + 1]]`` (ascending), so often.
+        """
+        cells = self.user_index.astype(np.int64) * max(len(self.places), 1) + self.place_index
+        distinct, counts = np.unique(cells, return_counts=True)
+        users, visited = np.divmod(distinct, max(len(self.places), 1))
+        offsets = np.searchsorted(users, np.arange(self.n_users + 1))
+        return offsets.astype(np.int64), visited.astype(np.int32), counts.astype(np.int64)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Traces):
+            return NotImplemented
+        return (
+            self._same_frame(other)
+            and np.array_equal(self.place_index, other.place_index)
+            and same(self.timestamps, other.timestamps)
+        )
+
+    __hash__ = None
+
+    def __repr__(self) -> str:
+        first, stop = self.span
+        return (
+            f"<Traces: {self.n_users:,} users, {self.n_events:,} events, {len(self.places):,} places, "
+            f"instants {first} to {stop - 1}>"
+        )
