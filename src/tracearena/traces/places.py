@@ -31,8 +31,8 @@ class Grid:
             raise ParameterError(f"a grid of {self.rows} × {self.columns} cells has no cell")
         if not (-90 <= self.south < self.north <= 90 and -180 <= self.west < self.east <= 180):
             raise ParameterError(
-                f"bounds south {self.south}, west {self.west}, north {self.north}, east {self.east}: south must "
-                "lie below north, west before east, latitudes within ±90 and longitudes within ±180"
+                f"bounds south {self.south}, west {self.west}, north {self.north}, east {self.east}: "
+                "south must lie below north, west before east, latitudes within ±90, longitudes within ±180"
             )
 
     def __len__(self) -> int:

@@ -1,0 +1,1 @@
+"""Attacks: who is who, and who was where."""

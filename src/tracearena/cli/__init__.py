@@ -1,0 +1,60 @@
+"""The command line: one module a command, each importing what it needs only when it runs."""
+
+from __future__ import annotations
+
+import errno
+import importlib
+import sys
+
+import typer
+
+from tracearena.errors import TracearenaError
+
+COMMANDS = ()
+"""Modules of this package, in the order of ``tracearena --help``; each has a ``register(app)``."""
+
+
+def build() -> typer.Typer:
+    """Assemble the application."""
+    app = typer.Typer(
+        name="tracearena",
+        help="Where defences and attacks on location traces meet.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+    )
+    app.callback()(_version_option)
+    for command in COMMANDS:
+        importlib.import_module(f"tracearena.cli.{command}").register(app)
+    return app
+
+
+def main() -> None:
+    """Run; a user's mistake becomes one message and exit status 2, never a traceback."""
+    try:
+        build()()
+    except TracearenaError as error:
+        _fail(str(error), 2)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(1)
+    except OSError as error:
+        if error.filename is None and error.errno != errno.ENOSPC:
+            raise
+        _fail(f"{error.filename or 'output'}: {error.strerror}", 1 if error.errno == errno.ENOSPC else 2)
+
+
+def _version_option(
+    version: bool = typer.Option(False, "--version", help="Print the version and leave.", is_eager=True),
+) -> None:
+    if version:
+        from tracearena import __version__
+
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+def _fail(message: str, status: int) -> None:
+    typer.echo(message, err=True)
+    sys.exit(status)

@@ -1,0 +1,60 @@
+"""What the commands say and how: results on stdout, everything else on stderr."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tracearena.engine import Progress, fresh_seed
+
+PlacesOption = Annotated[Path, typer.Option("--places", help="The places (info_region.csv or POI_*.csv).")]
+SeedOption = Annotated[
+    int | None,
+    typer.Option("--seed", min=0, help="Seed of all randomness; fresh, and printed on stderr, if left out."),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
+def note(message: str) -> None:
+    """Say something that is not a result."""
+    typer.echo(message, err=True)
+
+
+def chosen_seed(seed: int | None) -> int:
+    """Return the seed, or draw one and say which."""
+    if seed is None:
+        seed = fresh_seed()
+        note(f"seed {seed}")
+    return seed
+
+
+def print_result(result: Mapping[str, Any], as_json: bool) -> None:
+    """Print a flat result, as one JSON object or as lines for people."""
+    if as_json:
+        typer.echo(json.dumps(result, allow_nan=False))
+        return
+    width = max((len(key) for key in result), default=0)
+    for key, value in result.items():
+        typer.echo(f"{key.replace('_', ' '):<{width}}  {value}")
+
+
+@contextmanager
+def progress_bar(what: str) -> Iterator[Progress]:
+    """Show a bar with the time left while the block runs; nothing where stderr is not a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -1,0 +1,1 @@
+"""Defences: what is released in the stead of each event."""
