@@ -5,13 +5,21 @@ from __future__ import annotations
 import errno
 import importlib
 import sys
+from typing import Annotated
 
 import typer
 
+from tracearena import __version__
 from tracearena.errors import TracearenaError
 
-COMMANDS = ()
+COMMANDS: tuple[str, ...] = ()
 """Modules of this package, in the order of ``tracearena --help``; each has a ``register(app)``."""
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(__version__)
+        raise typer.Exit
 
 
 def build() -> typer.Typer:
@@ -24,7 +32,7 @@ def build() -> typer.Typer:
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
     )
-    app.callback()(_version_option)
+    app.callback()(_options)
     for command in COMMANDS:
         importlib.import_module(f"tracearena.cli.{command}").register(app)
     return app
@@ -45,14 +53,12 @@ def main() -> None:
         _fail(f"{error.filename or 'output'}: {error.strerror}", 1 if error.errno == errno.ENOSPC else 2)
 
 
-def _version_option(
-    version: bool = typer.Option(False, "--version", help="Print the version and leave.", is_eager=True),
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
 ) -> None:
-    if version:
-        from tracearena import __version__
-
-        typer.echo(__version__)
-        raise typer.Exit
+    pass
 
 
 def _fail(message: str, status: int) -> None:

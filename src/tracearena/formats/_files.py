@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from tracearena.errors import FileError
 
@@ -43,7 +43,7 @@ def read_bytes(path: str | PathLike[str], *, max_bytes: int = MAX_BYTES) -> byte
 
 
 @contextmanager
-def replacing(path: str | PathLike[str], mode: str = "wb", **options: Any) -> Iterator[IO[Any]]:
+def replacing(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a file beside `path` that takes its place only when the block ends well.
 
     The data is on disk before the name changes, so a reader sees the old file or the new one. A
@@ -55,12 +55,9 @@ def replacing(path: str | PathLike[str], mode: str = "wb", **options: Any) -> It
         with os.fdopen(handle, "wb") as raw:
             if target.suffix == ".gz":
                 with gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) as packed:
-                    yield packed
-            elif "b" in mode:
-                yield raw
+                    yield packed  # type: ignore[misc]
             else:
-                with open(raw.fileno(), mode, closefd=False, **options) as text:
-                    yield text
+                yield raw
             raw.flush()
             os.fsync(raw.fileno())
         os.chmod(temporary, 0o666 & ~_umask())
