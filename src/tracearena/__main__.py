@@ -1,0 +1,5 @@
+"""``python -m tracearena``."""
+
+from tracearena.cli import main
+
+main()

@@ -1,0 +1,47 @@
+"""What every test may use: the shared data where it is at hand, and small random walks made here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tracearena.traces import Clock, Grid, Places, Traces
+
+SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of real and published data; tests that need it are skipped elsewhere."""
+    if not SHARED_DATA.is_dir():
+        pytest.skip("needs ../shared/data, which is not here")
+    return SHARED_DATA
+
+
+@pytest.fixture(scope="session")
+def osaka(shared_data: Path) -> Path:
+    """The organisers' files of PWS Cup 2019."""
+    return shared_data / "pwscup2019-osaka"
+
+
+@pytest.fixture(scope="session")
+def make_walks() -> Callable[..., Traces]:
+    """Random walks on a grid: every user wanders around a home of her own."""
+
+    def make(users: int = 12, days: int = 2, side: int = 8, *, missing: float = 0.0, seed: int = 0) -> Traces:
+        rng = np.random.default_rng(seed)
+        grid = Grid(rows=side, columns=side, south=34.64, west=135.44, north=34.74, east=135.56)
+        sensitive = np.arange(len(grid)) % 9 == 4
+        places = Places.of_grid(grid, sensitive=sensitive, km_per_degree=(111, 91))
+        clock = Clock(instants_per_day=20, start_s=8 * 3600, interval_s=1800)
+        home = rng.integers(0, side, size=(2, users, 1))
+        steps = rng.integers(-1, 2, size=(2, users, days * 20))
+        row, column = np.clip(home + steps, 0, side - 1)
+        dense = row * side + column
+        dense[rng.random(dense.shape) < missing] = -1
+        return Traces.from_dense(dense, places, clock)
+
+    return make
