@@ -1,1 +1,25 @@
 """Attacks: who is who, and who was where."""
+
+from tracearena.attacks.base import ReidentificationAttack, TraceInferenceAttack
+from tracearena.attacks.home_probability import HomeProbabilityR, HomeProbabilityT
+from tracearena.attacks.matching import Match, Matcher, MatchingIdentification, MatchingInference
+from tracearena.attacks.random_guess import RandomIdentification, RandomInference
+from tracearena.attacks.replay import ReferenceReplay
+from tracearena.attacks.visit_probability import VisitMatcher, VisitProbabilityR, VisitProbabilityT
+
+__all__ = [
+    "HomeProbabilityR",
+    "HomeProbabilityT",
+    "Match",
+    "Matcher",
+    "MatchingIdentification",
+    "MatchingInference",
+    "RandomIdentification",
+    "RandomInference",
+    "ReferenceReplay",
+    "ReidentificationAttack",
+    "TraceInferenceAttack",
+    "VisitMatcher",
+    "VisitProbabilityR",
+    "VisitProbabilityT",
+]

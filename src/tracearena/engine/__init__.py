@@ -5,16 +5,26 @@ order, so the same seed gives the same bytes on any machine.
 """
 
 from tracearena.engine.blocks import Progress, blocks, run_blocks, thread_count
-from tracearena.engine.seeding import SeedLike, fresh_seed, generator, seed_sequence, stream
+from tracearena.engine.seeding import (
+    SeedLike,
+    child_seed,
+    fresh_seed,
+    generator,
+    seed_sequence,
+    stream,
+    uniforms,
+)
 
 __all__ = [
     "Progress",
     "SeedLike",
     "blocks",
+    "child_seed",
     "fresh_seed",
     "generator",
     "run_blocks",
     "seed_sequence",
     "stream",
     "thread_count",
+    "uniforms",
 ]

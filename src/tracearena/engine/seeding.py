@@ -6,7 +6,9 @@ import secrets
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
+from tracearena.engine.blocks import blocks, run_blocks
 from tracearena.errors import ParameterError
 
 SeedLike: TypeAlias = int | np.random.SeedSequence | np.random.Generator | None
@@ -28,6 +30,11 @@ def seed_sequence(seed: SeedLike) -> np.random.SeedSequence:
     return np.random.SeedSequence(int(seed))
 
 
+def child_seed(root: np.random.SeedSequence, *key: int) -> np.random.SeedSequence:
+    """Return the root of one part of a run, named by numbers, without changing the run's root."""
+    return np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, *key))
+
+
 def stream(root: np.random.SeedSequence, *key: int) -> np.random.Generator:
     """Return the stream of one piece of work, named by numbers (such as its block).
 
@@ -35,8 +42,7 @@ def stream(root: np.random.SeedSequence, *key: int) -> np.random.Generator:
     >>> int(stream(root, 0).integers(100)) == int(stream(root, 0).integers(100))
     True
     """
-    child = np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, *key))
-    return np.random.Generator(np.random.PCG64(child))
+    return np.random.Generator(np.random.PCG64(child_seed(root, *key)))
 
 
 def generator(seed: SeedLike) -> np.random.Generator:
@@ -47,3 +53,20 @@ def generator(seed: SeedLike) -> np.random.Generator:
 def fresh_seed() -> int:
     """Draw a seed that a person can write down."""
     return secrets.randbelow(2**32)
+
+
+_DRAWS_PER_BLOCK = 2**16
+
+
+def uniforms(root: np.random.SeedSequence, count: int, columns: int = 1) -> NDArray[np.float64]:
+    """Draw `count` rows of numbers from [0, 1), block by block, each block from its own stream.
+
+    The first rows are the same however many follow, and for any number of threads.
+    """
+    numbers = np.empty((count, columns))
+
+    def fill(block: int, first: int, stop: int) -> None:
+        stream(root, block).random(out=numbers[first:stop])
+
+    run_blocks(fill, blocks(count, _DRAWS_PER_BLOCK))
+    return numbers[:, 0] if columns == 1 else numbers

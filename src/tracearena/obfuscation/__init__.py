@@ -1,1 +1,10 @@
 """Defences: what is released in the stead of each event."""
+
+from tracearena.obfuscation.base import Obfuscator
+from tracearena.obfuscation.cheating import Cheating
+from tracearena.obfuscation.mrlh import MRLH
+from tracearena.obfuscation.none import NoObfuscation
+from tracearena.obfuscation.planar_laplace import PlanarLaplace
+from tracearena.obfuscation.randomized_response import RandomizedResponse
+
+__all__ = ["MRLH", "Cheating", "NoObfuscation", "Obfuscator", "PlanarLaplace", "RandomizedResponse"]

@@ -178,13 +178,16 @@ class EventTable:
         table[self.user_index, self.instants - self.span[0]] = values
         return table
 
+    def has_events_of(self, other: EventTable) -> bool:
+        """Whether both have the same number of users, with events at the same instants."""
+        return np.array_equal(self.offsets, other.offsets) and np.array_equal(self.instants, other.instants)
+
     def _same_frame(self, other: EventTable) -> bool:
         return (
             self.span == other.span
             and self.clock == other.clock
             and np.array_equal(self.user_ids, other.user_ids)
-            and np.array_equal(self.offsets, other.offsets)
-            and np.array_equal(self.instants, other.instants)
+            and self.has_events_of(other)
             and self.places == other.places
         )
 

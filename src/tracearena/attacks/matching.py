@@ -1,0 +1,187 @@
+"""Attacks that first match pseudonyms to users, and then answer from the match.
+
+A `Matcher` scores every user for every pseudonym. Re-identification takes the best user of each
+pseudonym; trace inference takes each user once, and gives her the trace of her pseudonym with the
+obfuscation undone. Attacks with equal matchers can share one match.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.attacks.base import ReidentificationAttack, TraceInferenceAttack
+from tracearena.engine import SeedLike, blocks, child_seed, run_blocks, seed_sequence, uniforms
+from tracearena.errors import DataError
+from tracearena.traces import IdTable, ObfuscatedTraces, Traces
+
+NOBODY = -1
+
+_ROWS_AT_ONCE = 512
+_ROWS_PER_BLOCK = 64
+
+
+@dataclass(frozen=True)
+class Match:
+    """Who each pseudonym is taken for, as indices of reference users.
+
+    Attributes
+    ----------
+    best
+        The best user of each pseudonym on its own; several may share one.
+    exclusive
+        The best user still free, pseudonyms choosing in ascending order; `NOBODY` (-1) when all
+        are taken.
+    """
+
+    best: NDArray[np.int64]
+    exclusive: NDArray[np.int64]
+
+
+class Matcher(ABC):
+    """Learns from reference traces and matches pseudonyms to their users."""
+
+    user_ids_: NDArray[Any]
+
+    @abstractmethod
+    def fit(self, reference: Traces) -> Self:
+        """Learn the habits of every user."""
+
+    @abstractmethod
+    def match(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Match:
+        """Say who stands behind each pseudonym."""
+
+
+class MatchingAttack(ABC):
+    """What both kinds of matching attacks share: a matcher, fitted once."""
+
+    matcher_: Matcher
+
+    @abstractmethod
+    def matcher(self) -> Matcher:
+        """Return the matcher, not yet fitted."""
+
+    def fit(self, reference: Traces) -> Self:
+        """Fit the matcher to the reference traces of all users."""
+        return self.use(self.matcher().fit(reference))
+
+    def use(self, matcher: Matcher) -> Self:
+        """Take a matcher that is already fitted, perhaps by another attack."""
+        self.matcher_ = matcher
+        return self
+
+
+class MatchingIdentification(MatchingAttack, ReidentificationAttack):
+    """Re-identification by the best user of each pseudonym."""
+
+    def identify(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> IdTable:
+        """Return the inferred ID table."""
+        return self.identify_from(self.matcher_.match(anonymized, seed=seed), anonymized)
+
+    def identify_from(self, match: Match, anonymized: ObfuscatedTraces) -> IdTable:
+        """Return the inferred ID table for a match that is already there."""
+        return IdTable(anonymized.user_ids, self.matcher_.user_ids_[match.best])
+
+
+class MatchingInference(MatchingAttack, TraceInferenceAttack):
+    """Trace inference by giving each user the trace of one pseudonym."""
+
+    def infer(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Traces:
+        """Return one place for every user and instant."""
+        root = seed_sequence(seed)
+        match = self.matcher_.match(anonymized, seed=child_seed(root, 0))
+        return self.infer_from(match, anonymized, seed=child_seed(root, 1))
+
+    def infer_from(self, match: Match, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Traces:
+        """Return the inferred traces for a match that is already there."""
+        user_ids = self.matcher_.user_ids_
+        table = undo_obfuscation(anonymized, match.exclusive, len(user_ids), seed=seed)
+        return Traces.from_dense(
+            table, anonymized.places, anonymized.clock, user_ids=user_ids, first_instant=anonymized.span[0]
+        )
+
+
+def choose(
+    n_pseudonyms: int,
+    n_users: int,
+    score: Callable[[int, NDArray[np.float64]], None],
+    *,
+    tie: float = 1e-9,
+) -> Match:
+    """Score every user for every pseudonym, a block of pseudonyms at a time, and choose.
+
+    Parameters
+    ----------
+    score
+        ``score(first, scores)`` adds to ``scores[k, u]`` how well user ``u`` fits pseudonym
+        ``first + k``; more is better. Called from several threads.
+    tie
+        Users whose scores differ by no more are tied, and the first of them wins; so the answer
+        depends neither on the order of events nor on rounding.
+    """
+    from tracearena.attacks._kernels import choose_best, choose_exclusively
+
+    taken = np.zeros(n_users, np.bool_)
+    best = np.zeros(n_pseudonyms, np.int64)
+    exclusive = np.full(n_pseudonyms, NOBODY, np.int64)
+    for start, end in blocks(n_pseudonyms, _ROWS_AT_ONCE):
+        scores = np.zeros((end - start, n_users))
+        score_rows = partial(_score_rows, score, start, scores)
+        run_blocks(score_rows, blocks(end - start, _ROWS_PER_BLOCK))
+        choose_best(scores, tie, best[start:end])
+        choose_exclusively(scores, tie, taken, exclusive[start:end])
+    return Match(best, exclusive)
+
+
+def _score_rows(
+    score: Callable[[int, NDArray[np.float64]], None],
+    start: int,
+    scores: NDArray[np.float64],
+    block: int,
+    first: int,
+    stop: int,
+) -> None:
+    score(start + first, scores[first:stop])
+
+
+def undo_obfuscation(
+    anonymized: ObfuscatedTraces, user_of: NDArray[np.int64], n_users: int, *, seed: SeedLike = None
+) -> NDArray[np.int32]:
+    """Guess the true place at every instant of every user from the trace given to her.
+
+    A single place is taken as it is, a set answers one of its places at random, and a deleted or
+    missing event any place at random ([contest] section 4.1, VisitProb-T).
+
+    Returns
+    -------
+    Users × instants table of place indices.
+    """
+    shape = n_users, anonymized.n_instants
+    chance = uniforms(seed_sequence(seed), n_users * anonymized.n_instants).reshape(shape)
+    table = (chance * len(anonymized.places)).astype(np.int32)
+    owner = user_of[anonymized.user_index]
+    known = np.flatnonzero((owner != NOBODY) & ~anonymized.is_deleted)
+    cell = owner[known], anonymized.instants[known] - anonymized.span[0]
+    places = anonymized.codes[known].copy()
+    generalised = anonymized.is_set[known]
+    if generalised.any():
+        chosen = anonymized.set_index[known[generalised]]
+        member = (chance[cell][generalised] * anonymized.sets.sizes[chosen]).astype(np.int64)
+        places[generalised] = anonymized.sets.members[anonymized.sets.offsets[chosen] + member]
+    table[cell] = places
+    return table
+
+
+def check_places(reference: Traces, anonymized: ObfuscatedTraces) -> None:
+    """Refuse to compare traces over different places."""
+    if len(reference.places) != len(anonymized.places):
+        raise DataError(
+            f"the reference traces know {len(reference.places):,} places, "
+            f"the anonymized ones {len(anonymized.places):,}"
+        )

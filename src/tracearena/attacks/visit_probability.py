@@ -1,0 +1,217 @@
+"""VisitProb: who visits these places as often as this trace does?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import ClassVar, NamedTuple, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.attacks.matching import (
+    Match,
+    Matcher,
+    MatchingIdentification,
+    MatchingInference,
+    check_places,
+    choose,
+)
+from tracearena.engine import SeedLike, generator
+from tracearena.errors import DataError
+from tracearena.traces import Clock, ObfuscatedTraces, PlaceSets, Traces
+
+UNSEEN = 1e-8
+"""Probability of a place that a user never visited; nothing is renormalised for it."""
+
+LEGACY_SAMPLING = 0.1
+LEGACY_SET_SIZE = 10
+
+AnyTraces = TypeVar("AnyTraces", Traces, ObfuscatedTraces)
+
+
+class _Visitors(NamedTuple):
+    """Who visited each place: an index from places to users."""
+
+    offsets: NDArray[np.int64]
+    users: NDArray[np.int32]
+    probabilities: NDArray[np.float64]
+    gains: NDArray[np.float64]
+
+
+class _Items(NamedTuple):
+    """The distinct codes of each pseudonym's trace, and how often each occurs."""
+
+    offsets: NDArray[np.int64]
+    codes: NDArray[np.int32]
+    counts: NDArray[np.float64]
+
+
+@dataclass(kw_only=True)
+class VisitMatcher(Matcher):
+    """Scores users by the likelihood of the trace under their visit probabilities ([contest] 4.1).
+
+    Parameters
+    ----------
+    hours
+        Use only events from the first hour up to but not including the second; None uses all.
+    sampling
+        Share of the anonymized events that is used, drawn anew for each match.
+    largest_set
+        Of a larger set only so many places, drawn at random, are looked at; None looks at all.
+    in_order
+        Add the likelihoods one event after the other and let rounding break ties, as the programs
+        of 2019 did.
+    """
+
+    hours: tuple[float, float] | None = None
+    sampling: float = 1.0
+    largest_set: int | None = None
+    in_order: bool = False
+
+    visitors_: _Visitors = field(init=False, repr=False, compare=False)
+
+    def fit(self, reference: Traces) -> Self:
+        """Count how often each user visits each place."""
+        if not reference.n_users:
+            raise DataError("the reference traces have no users")
+        self.user_ids_ = reference.user_ids
+        self.reference_ = reference
+        offsets, places, counts = self._in_hours(reference).visit_counts()
+        users = np.repeat(np.arange(reference.n_users, dtype=np.int32), np.diff(offsets))
+        total = np.bincount(users, weights=counts, minlength=reference.n_users)
+        by_place = np.argsort(places, kind="stable")
+        probability = (counts / total[users])[by_place]
+        self.visitors_ = _Visitors(
+            np.searchsorted(places[by_place], np.arange(len(reference.places) + 1)),
+            users[by_place],
+            probability,
+            np.log(probability / UNSEEN),
+        )
+        return self
+
+    def match(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Match:
+        """Choose by likelihood, a block of pseudonyms at a time."""
+        check_places(self.reference_, anonymized)
+        seen = self._thinned(self._in_hours(anonymized), seed)
+        users = anonymized.n_users, len(self.user_ids_)
+        if self.in_order:
+            return choose(*users, partial(self._score_in_order, seen), tie=0.0)
+        return choose(*users, partial(self._score, seen.sets, _distinct_codes(seen)))
+
+    def _score(self, sets: PlaceSets, items: _Items, first: int, scores: NDArray[np.float64]) -> None:
+        from tracearena.attacks._kernels import add_visit_likelihoods
+
+        stop = first + len(scores)
+        add_visit_likelihoods(
+            first, stop, *items, *self.visitors_, sets.offsets, sets.members, UNSEEN, scores
+        )
+
+    def _score_in_order(self, seen: ObfuscatedTraces, first: int, scores: NDArray[np.float64]) -> None:
+        from tracearena.attacks._kernels import add_visit_likelihoods_in_order
+
+        add_visit_likelihoods_in_order(
+            first,
+            first + len(scores),
+            seen.offsets,
+            seen.codes,
+            *self.visitors_[:3],
+            seen.sets.offsets,
+            seen.sets.members,
+            UNSEEN,
+            scores,
+        )
+
+    def _in_hours(self, traces: AnyTraces) -> AnyTraces:
+        if self.hours is None:
+            return traces
+        return traces.keep_events(during(traces.clock, traces.instants, self.hours))
+
+    def _thinned(self, anonymized: ObfuscatedTraces, seed: SeedLike) -> ObfuscatedTraces:
+        if self.sampling >= 1 and self.largest_set is None:
+            return anonymized
+        rng = generator(seed)
+        if self.sampling < 1:
+            anonymized = anonymized.keep_events(rng.random(anonymized.n_events) < self.sampling)
+        return (
+            anonymized if self.largest_set is None else _with_smaller_sets(anonymized, self.largest_set, rng)
+        )
+
+
+def during(clock: Clock, instants: NDArray[np.int32], hours: tuple[float, float]) -> NDArray[np.bool_]:
+    """Return where the instants lie between two hours of the day, the second excluded."""
+    second = clock.second_of_day(instants)
+    return np.asarray((second >= hours[0] * 3600) & (second < hours[1] * 3600))
+
+
+def _distinct_codes(traces: ObfuscatedTraces) -> _Items:
+    """Count each distinct code of each pseudonym that says anything."""
+    told = ~traces.is_deleted
+    lowest = -2 - len(traces.sets)
+    width = len(traces.places) - lowest
+    keys = traces.user_index[told].astype(np.int64) * width + (traces.codes[told] - lowest)
+    distinct, counts = np.unique(keys, return_counts=True)
+    owner, shifted = np.divmod(distinct, width)
+    offsets = np.searchsorted(owner, np.arange(traces.n_users + 1))
+    return _Items(offsets, (shifted + lowest).astype(np.int32), counts.astype(np.float64))
+
+
+def _with_smaller_sets(traces: ObfuscatedTraces, largest: int, rng: np.random.Generator) -> ObfuscatedTraces:
+    """Give every event with a larger set a random part of it, drawn for that event alone."""
+    sizes = traces.sets.sizes
+    events = np.flatnonzero(traces.is_set)
+    events = events[sizes[traces.set_index[events]] > largest]
+    if not len(events):
+        return traces
+    parts = [rng.permutation(traces.sets[one])[:largest] for one in traces.set_index[events]]
+    codes = traces.codes.copy()
+    codes[events] = -2 - len(traces.sets) - np.arange(len(events))
+    members = np.concatenate([traces.sets.members, *parts])
+    offsets = np.concatenate(
+        [traces.sets.offsets, traces.sets.offsets[-1] + np.cumsum([len(p) for p in parts])]
+    )
+    return ObfuscatedTraces.like(traces, codes, PlaceSets(offsets, members))
+
+
+@dataclass(kw_only=True)
+class VisitProbabilityR(MatchingIdentification):
+    """Answer the user under whose visit probabilities the trace is most likely ([contest] 4.1).
+
+    Parameters
+    ----------
+    legacy_2019
+        Use a random tenth of the events and ten places of a set, as the organisers' program did.
+    """
+
+    name: ClassVar[str] = "VisitProb-R"
+
+    legacy_2019: bool = field(default=False, repr=False)
+
+    def matcher(self) -> VisitMatcher:
+        """Return the matcher over all hours."""
+        return _matcher(self.legacy_2019)
+
+
+@dataclass(kw_only=True)
+class VisitProbabilityT(MatchingInference):
+    """Match users one to one by VisitProb, then undo the obfuscation ([contest] 4.1).
+
+    Parameters
+    ----------
+    legacy_2019
+        Use a random tenth of the events and ten places of a set, as the organisers' program did.
+    """
+
+    name: ClassVar[str] = "VisitProb-T"
+
+    legacy_2019: bool = field(default=False, repr=False)
+
+    def matcher(self) -> VisitMatcher:
+        """Return the matcher over all hours."""
+        return _matcher(self.legacy_2019)
+
+
+def _matcher(legacy_2019: bool) -> VisitMatcher:
+    if legacy_2019:
+        return VisitMatcher(sampling=LEGACY_SAMPLING, largest_set=LEGACY_SET_SIZE, in_order=True)
+    return VisitMatcher()

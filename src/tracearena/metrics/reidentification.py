@@ -1,0 +1,46 @@
+"""The contest's re-identification privacy score s_R."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from tracearena.errors import DataError
+from tracearena.traces import IdTable
+
+
+@dataclass(frozen=True)
+class ReidentificationScore:
+    """Privacy against re-identification: 1 is nobody identified, 0 is everybody."""
+
+    reidentification: float
+    identified: int
+    pseudonyms: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the score as plain values."""
+        return asdict(self)
+
+
+def reidentification_score(id_table: IdTable, inferred: IdTable) -> ReidentificationScore:
+    """Return s_R = 1 - share of pseudonyms whose user was found ([contest] section 3.4).
+
+    Examples
+    --------
+    The paper's Figure 6:
+
+    >>> truth = IdTable([2001, 2002, 2003], [2, 3, 1])
+    >>> reidentification_score(truth, IdTable([2001, 2002, 2003], [2, 2, 1])).identified
+    2
+    """
+    if not np.array_equal(id_table.pseudonyms, inferred.pseudonyms):
+        raise DataError(
+            f"the inferred table answers {len(inferred):,} pseudonyms that are not "
+            f"the {len(id_table):,} of the ID table"
+        )
+    if not len(id_table):
+        raise DataError("there are no pseudonyms to score")
+    identified = int((id_table.user_ids == inferred.user_ids).sum())
+    return ReidentificationScore(1 - identified / len(id_table), identified, len(id_table))

@@ -1,0 +1,125 @@
+"""The contest's utility score s_U."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.errors import DataError, ParameterError
+from tracearena.traces import ObfuscatedTraces, Traces
+
+UtilityRule: TypeAlias = Literal["paper", "2019"]
+
+
+@dataclass(frozen=True)
+class UtilityScore:
+    """Utility of obfuscated traces: 1 is untouched, 0 is useless.
+
+    Attributes
+    ----------
+    utility
+        s_U, the mean over all events of 1 - loss.
+    rule
+        How a generalised event was scored.
+    cells, deleted, generalised
+        Number of events in all, deleted, and replaced by a set.
+    """
+
+    utility: float
+    rule: UtilityRule
+    cells: int
+    deleted: int
+    generalised: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the score as plain values."""
+        return asdict(self)
+
+
+def utility_score(
+    original: Traces, obfuscated: ObfuscatedTraces, *, rule: UtilityRule = "paper", limit_km: float = 2.0
+) -> UtilityScore:
+    """Score how near the released places are to the original ones ([contest] section 3.4).
+
+    Parameters
+    ----------
+    original, obfuscated
+        The same events in the same order.
+    rule
+        How a generalised event loses: ``paper`` takes the mean distance over the set, then cuts it
+        off at the limit; ``2019`` cuts off each distance, then takes the mean, as the official
+        program of PWS Cup 2019 did. They differ only where a set reaches beyond the limit.
+    limit_km
+        Distance at which a place is worth nothing.
+
+    Notes
+    -----
+    A set that lists a place twice counts it twice.
+
+    Examples
+    --------
+    >>> from tracearena.traces import Clock, Places
+    >>> places = Places([0, 0.01], [0, 0], km_per_degree=(100, 100))
+    >>> original = Traces.from_dense([[0, 0]], places, Clock(instants_per_day=2))
+    >>> utility_score(original, ObfuscatedTraces.like(original, [0, 1])).utility
+    0.75
+    """
+    if rule not in get_args(UtilityRule):
+        raise ParameterError.of("rule", rule, "'paper' or '2019'")
+    _check_same_events(original, obfuscated)
+    return UtilityScore(
+        utility=float(1 - event_losses(original, obfuscated, rule=rule, limit_km=limit_km).mean()),
+        rule=rule,
+        cells=original.n_events,
+        deleted=int(obfuscated.is_deleted.sum()),
+        generalised=int(obfuscated.is_set.sum()),
+    )
+
+
+def event_losses(
+    original: Traces, obfuscated: ObfuscatedTraces, *, rule: UtilityRule = "paper", limit_km: float = 2.0
+) -> NDArray[np.float64]:
+    """Return the loss of each event, from 0 (released as it is) to 1 (deleted, or too far off)."""
+    loss = np.ones(original.n_events)
+    single = obfuscated.is_single
+    distance = original.places.distance_km(original.place_index[single], obfuscated.codes[single])
+    loss[single] = np.minimum(distance / limit_km, 1)
+    generalised = obfuscated.is_set
+    if generalised.any():
+        loss[generalised] = _set_losses(original, obfuscated, generalised, rule, limit_km)
+    return loss
+
+
+def _set_losses(
+    original: Traces,
+    obfuscated: ObfuscatedTraces,
+    generalised: NDArray[np.bool_],
+    rule: UtilityRule,
+    limit_km: float,
+) -> NDArray[np.float64]:
+    # Few distinct pairs of place and set stand for very many events.
+    sets = obfuscated.sets
+    pair = original.place_index[generalised].astype(np.int64) * len(sets) + obfuscated.set_index[generalised]
+    distinct, event_pair = np.unique(pair, return_inverse=True)
+    place, chosen = np.divmod(distinct, len(sets))
+    sizes = sets.sizes[chosen]
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    member = sets.members[np.repeat(sets.offsets[chosen] - starts, sizes) + np.arange(sizes.sum())]
+    share = original.places.distance_km(np.repeat(place, sizes), member) / limit_km
+    if rule == "2019":
+        share = np.minimum(share, 1)
+    mean = np.add.reduceat(share, starts) / sizes
+    return np.asarray(np.minimum(mean, 1)[event_pair])
+
+
+def _check_same_events(original: Traces, obfuscated: ObfuscatedTraces) -> None:
+    if original.n_events == 0:
+        raise DataError("there are no events to score")
+    if not obfuscated.has_events_of(original):
+        raise DataError(
+            f"the obfuscated traces ({obfuscated.n_users:,} users, {obfuscated.n_events:,} events) are not "
+            f"obfuscated from these originals ({original.n_users:,} users, {original.n_events:,} events)"
+        )

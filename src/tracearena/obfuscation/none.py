@@ -1,0 +1,21 @@
+"""No obfuscation: only pseudonyms protect the users."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tracearena.engine import SeedLike
+from tracearena.obfuscation.base import Obfuscator
+from tracearena.traces import ObfuscatedTraces, Traces
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoObfuscation(Obfuscator):
+    """Release every event as it is ([samples] A1)."""
+
+    name: ClassVar[str] = "No"
+
+    def transform(self, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
+        """Return the original traces unchanged."""
+        return ObfuscatedTraces.unchanged(original)

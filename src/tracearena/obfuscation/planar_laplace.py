@@ -1,0 +1,116 @@
+"""The planar Laplace mechanism on discrete places."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.engine import SeedLike, blocks, run_blocks, seed_sequence, stream
+from tracearena.errors import ParameterError
+from tracearena.obfuscation._draws import cell_draws
+from tracearena.obfuscation.base import Obfuscator
+from tracearena.traces import Grid, ObfuscatedTraces, Places, Traces
+
+_EVENTS_PER_BLOCK = 2**16
+_KM_PER_DEGREE = 111.195
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanarLaplace(Obfuscator):
+    """Move each event by planar Laplace noise: l-privacy within r km ([samples] A4, Andrés et al. 2013).
+
+    The radius has density ε² ρ e^(-ερ) with ε = l / r per km (mean 2 / ε), the angle is uniform. The
+    noise starts at the place's own point (a region's centre); on a grid the region that holds the
+    result is answered (the nearest at the border for a result outside), otherwise the nearest place.
+
+    Parameters
+    ----------
+    l
+        Privacy level within the radius, greater than 0.
+    r
+        Radius in km, greater than 0.
+    legacy_2019
+        Use the draws of the organisers' program.
+    """
+
+    name: ClassVar[str] = "PL"
+
+    l: float  # noqa: E741  the papers write PL(l, r)
+    r: float
+    legacy_2019: bool = field(default=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for name in ("l", "r"):
+            if not 0 < getattr(self, name) < math.inf:
+                raise ParameterError.of(name, getattr(self, name), "a number greater than 0")
+
+    @property
+    def epsilon(self) -> float:
+        """Privacy per km, l / r."""
+        return self.l / self.r
+
+    def transform(self, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
+        """Return the traces with every place moved."""
+        draw = self._legacy_noise if self.legacy_2019 else self._noise
+        east, north = draw(original.n_events, seed)
+        return ObfuscatedTraces.like(original, _moved(original.places, original.place_index, east, north))
+
+    def _noise(self, count: int, seed: SeedLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        root = seed_sequence(seed)
+        offsets = np.empty((2, count))
+
+        def fill(block: int, first: int, stop: int) -> None:
+            rng = stream(root, block)
+            radius = rng.gamma(2.0, 1 / self.epsilon, stop - first)
+            angle = rng.uniform(0, 2 * np.pi, stop - first)
+            offsets[0, first:stop] = radius * np.cos(angle)
+            offsets[1, first:stop] = radius * np.sin(angle)
+
+        run_blocks(fill, blocks(count, _EVENTS_PER_BLOCK))
+        return offsets[0], offsets[1]
+
+    def _legacy_noise(self, count: int, seed: SeedLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        from scipy.special import lambertw
+
+        u = cell_draws(seed, count, 2, legacy_2019=True)
+        angle = 2 * np.pi * u[:, 0]
+        radius = -(lambertw((u[:, 1] - 1) / np.e, -1).real + 1) / self.epsilon
+        return radius * np.cos(angle), radius * np.sin(angle)
+
+
+def _moved(
+    places: Places, index: NDArray[np.int32], east_km: NDArray[np.float64], north_km: NDArray[np.float64]
+) -> NDArray[np.int32]:
+    latitude, longitude = places.latitude[index], places.longitude[index]
+    if places.km_per_degree is not None:
+        per_latitude, per_longitude = places.km_per_degree
+        latitude, longitude = latitude + north_km / per_latitude, longitude + east_km / per_longitude
+    else:
+        shrink = np.maximum(np.cos(np.radians(latitude)), 1e-9)
+        latitude = latitude + north_km / _KM_PER_DEGREE
+        longitude = longitude + east_km / (_KM_PER_DEGREE * shrink)
+    if places.grid is not None:
+        return _nearest_cell(places.grid, latitude, longitude)
+    return _nearest_place(places, latitude, longitude)
+
+
+def _nearest_cell(
+    grid: Grid, latitude: NDArray[np.float64], longitude: NDArray[np.float64]
+) -> NDArray[np.int32]:
+    row = np.clip((latitude - grid.south) / grid.cell_height, 0, grid.rows - 1).astype(np.int32)
+    column = np.clip((longitude - grid.west) / grid.cell_width, 0, grid.columns - 1).astype(np.int32)
+    return np.asarray(row * np.int32(grid.columns) + column)
+
+
+def _nearest_place(
+    places: Places, latitude: NDArray[np.float64], longitude: NDArray[np.float64]
+) -> NDArray[np.int32]:
+    from scipy.spatial import KDTree
+
+    wrapped = (longitude + 180) % 360 - 180
+    noisy = Places(np.clip(latitude, -90, 90), wrapped, km_per_degree=places.km_per_degree)
+    return np.asarray(KDTree(places.points_km).query(noisy.points_km)[1], dtype=np.int32)
