@@ -13,7 +13,13 @@ from tracearena.formats.pwscup.id_tables import (
     write_inferred_table,
 )
 from tracearena.formats.pwscup.names import PwsName
-from tracearena.formats.pwscup.places import KM_PER_DEGREE, read_places, write_distances, write_places
+from tracearena.formats.pwscup.places import (
+    KM_PER_DEGREE,
+    contest_regions,
+    read_places,
+    write_distances,
+    write_places,
+)
 from tracearena.formats.pwscup.times import PWS_CLOCK, Times, read_times, write_times
 from tracearena.formats.pwscup.traces import (
     MAX_LISTED_IDS,
@@ -35,6 +41,7 @@ __all__ = [
     "PWS_CLOCK",
     "VERDICTS",
     "PwsName",
+    "contest_regions",
     "Times",
     "read_anonymized",
     "read_id_table",

@@ -106,7 +106,8 @@ def read_inferred_traces(
     Parameters
     ----------
     original_frame
-        Traces with the users and instants of the original; their places are not looked at.
+        Traces with the users and instants of the original; their places are not looked at. Where
+        they have gaps, an answer is expected for the gaps too: an attacker does not know them.
     max_bytes
         Limit of a submission, as in `read_obfuscated`.
     """
@@ -115,9 +116,17 @@ def read_inferred_traces(
         INFERRED_TRACES.with_last(place_column(original_frame.places, "id")),
         max_bytes=_limit(max_bytes, MAX_SUBMISSION_BYTES, len(original_frame)),
     )
-    rows = scan(sheet, original_frame.places, expected_rows=len(original_frame))
+    frame = original_frame if original_frame.is_complete else _without_gaps(original_frame)
+    rows = scan(sheet, frame.places, expected_rows=len(frame))
     sheet.refuse_faulty()
-    return original_frame.with_places(rows.codes)
+    return frame.with_places(rows.codes)
+
+
+def _without_gaps(traces: Traces) -> Traces:
+    anywhere = np.zeros((traces.n_users, traces.n_instants), np.int32)
+    return Traces.from_dense(
+        anywhere, traces.places, traces.clock, user_ids=traces.user_ids, first_instant=traces.span[0]
+    )
 
 
 def write_inferred_traces(path: str | PathLike[str], inferred: Traces) -> None:

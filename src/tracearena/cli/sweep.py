@@ -1,0 +1,86 @@
+"""``tracearena sweep``: many defences against many attacks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tracearena.cli._console import (
+    JsonOption,
+    PlacesOption,
+    SeedOption,
+    chosen_seed,
+    note,
+    print_result,
+    progress_bar,
+)
+from tracearena.cli.score import OriginalOption, Rule, RuleOption
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(sweep)
+
+
+def sweep(
+    out: Annotated[Path, typer.Argument(help="Where the table goes (CSV).")],
+    places: PlacesOption,
+    reference: Annotated[Path, typer.Option("--reference", help="Reference traces (reftraces_*.csv).")],
+    original: OriginalOption,
+    defences: Annotated[
+        list[str] | None,
+        typer.Option("--defences", help="A defence; repeat for more. [default: the 37 samples]"),
+    ] = None,
+    attacks: Annotated[
+        list[str] | None,
+        typer.Option("--attacks", help="An attack; repeat for more. [default: the 6 samples]"),
+    ] = None,
+    rule: RuleOption = Rule.paper,
+    seed: SeedOption = None,
+    legacy_2019: Annotated[
+        bool,
+        typer.Option("--legacy-2019", help="Reproduce the organisers' programs of 2019 (seed 1 by default)."),
+    ] = False,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", help="Draw s_R,min against s_T,min (.svg, .png, .pdf or .html).")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Try many defences against many attacks and write a table of scores."""
+    from tracearena import contest
+    from tracearena.figures import privacy_scatter
+    from tracearena.formats import pwscup
+
+    if plot is not None:
+        privacy_scatter.check_suffix(plot)
+    regions = pwscup.read_places(places)
+    used = seed if legacy_2019 else chosen_seed(seed)
+    with progress_bar("defences") as progress:
+        rows = contest.sweep(
+            pwscup.read_traces(reference, regions),
+            pwscup.read_traces(original, regions),
+            defences=defences or contest.SAMPLE_DEFENCES,
+            attacks=attacks or contest.SAMPLE_ATTACKS,
+            rule=rule.value,
+            legacy_2019=legacy_2019,
+            seed=used,
+            progress=progress,
+        )
+    contest.write_table(rows, out)
+    if plot is not None:
+        privacy_scatter.draw(rows, plot)
+        note(f"picture in {plot}")
+    valid = sum(row.valid for row in rows)
+    best = max((row for row in rows if row.valid), key=lambda row: row.scores.s_T_min, default=None)
+    print_result(
+        {
+            "file": str(out),
+            "defences": len(rows),
+            "valid": valid,
+            "best": None if best is None else best.defence,
+            "best_s_T_min": None if best is None else best.scores.s_T_min,
+        },
+        as_json,
+    )

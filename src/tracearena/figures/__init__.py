@@ -1,0 +1,38 @@
+"""The papers' figures, one module each.
+
+Every figure module has
+``make(out, *, data=None, seed=1, progress=None) -> list[Path]``: it writes its picture and the
+numbers behind it (CSV) into the folder `out` and returns the files, from the published data in the
+folder `data` if it is given and from the simulated city if not.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from pathlib import Path
+
+from tracearena.errors import ParameterError
+
+FIGURES: dict[str, tuple[str, str]] = {
+    "samples-4": (
+        "sample_programs",
+        "privacy of the sample defences, with and without the utility threshold",
+    ),
+    "contest-8": ("sample_algorithms", "re-identification alone is not enough: the cheating anonymization"),
+}
+"""Name of the figure → module, and what it shows."""
+
+__all__ = ["FIGURES", "figure"]
+
+
+def figure(name: str) -> Callable[..., list[Path]]:
+    """Return the function that makes a figure.
+
+    >>> figure("contest-8").__name__
+    'make'
+    """
+    if name not in FIGURES:
+        raise ParameterError(f"there is no figure {name!r}; there are {', '.join(FIGURES)}")
+    make: Callable[..., list[Path]] = importlib.import_module(f"tracearena.figures.{FIGURES[name][0]}").make
+    return make

@@ -1,0 +1,92 @@
+"""Privacy against re-identification × privacy against trace inference, one point a defence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tracearena.contest.sweep import SweepRow
+from tracearena.errors import ParameterError
+from tracearena.figures.style import MARKERS, OKABE_ITO, PLOTLY_MARKERS, canvas, families, label_points, save
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+X_TITLE = "privacy against re-identification, s_R,min (1 = nobody identified)"
+Y_TITLE = "privacy against trace inference, s_T,min (1 = no place found)"
+
+
+def draw(rows: Sequence[SweepRow], path: Path, *, threshold: float = 0.7) -> Path:
+    """Write the picture: SVG, PNG or PDF, or an HTML page to move about in.
+
+    Hollow points are defences whose utility is below the threshold.
+    """
+    check_suffix(path)
+    if path.suffix == ".html":
+        return _draw_html(rows, path, threshold)
+    with canvas(8, 6) as (figure, axes):
+        scatter(axes, rows)
+        figure.suptitle(f"Hollow: utility below {threshold:g}", fontsize=9, y=0.94)
+        return save(figure, path)
+
+
+def check_suffix(path: Path) -> None:
+    """Refuse a file name from which no format follows."""
+    if path.suffix not in (".svg", ".png", ".pdf", ".html"):
+        raise ParameterError(f"{path}: a picture ends in .svg, .png, .pdf or .html")
+
+
+def scatter(axes: Axes, rows: Sequence[SweepRow]) -> None:
+    """Draw the points, their labels and the legend of families."""
+    number = families(row.defence for row in rows)
+    for family, k in number.items():
+        own = [row for row in rows if row.defence.partition("(")[0] == family]
+        colour, marker = OKABE_ITO[k % len(OKABE_ITO)], MARKERS[k % len(MARKERS)]
+        axes.scatter(
+            [row.scores.s_R_min for row in own],
+            [row.scores.s_T_min for row in own],
+            marker=marker,
+            edgecolors=colour,
+            facecolors=[colour if row.valid else "none" for row in own],
+            label=family,
+            zorder=3,
+        )
+    axes.set(xlabel=X_TITLE, ylabel=Y_TITLE)
+    axes.margins(0.08)
+    axes.legend(frameon=False, loc="lower right", fontsize=8)
+    points = [(row.scores.s_R_min, row.scores.s_T_min) for row in rows]
+    label_points(axes, points, [row.defence for row in rows], size=6.5)
+
+
+def _draw_html(rows: Sequence[SweepRow], path: Path, threshold: float) -> Path:
+    import plotly.graph_objects as go
+
+    from tracearena.formats._files import replacing
+
+    figure = go.Figure()
+    for family, k in families(row.defence for row in rows).items():
+        own = [row for row in rows if row.defence.partition("(")[0] == family]
+        symbol = PLOTLY_MARKERS[k % len(PLOTLY_MARKERS)]
+        figure.add_scatter(
+            x=[row.scores.s_R_min for row in own],
+            y=[row.scores.s_T_min for row in own],
+            name=family,
+            mode="markers",
+            text=[f"{row.defence}<br>utility {row.utility:.3f}" for row in own],
+            hovertemplate="%{text}<br>s_R,min %{x:.4f}<br>s_T,min %{y:.4f}<extra></extra>",
+            marker={
+                "size": 10,
+                "color": OKABE_ITO[k % len(OKABE_ITO)],
+                "symbol": [symbol if row.valid else f"{symbol}-open" for row in own],
+            },
+        )
+    figure.update_layout(
+        title=f"Privacy of {len(rows)} defences (hollow: utility below {threshold:g})",
+        xaxis_title=X_TITLE,
+        yaxis_title=Y_TITLE,
+        template="plotly_white",
+    )
+    with replacing(path) as file:
+        file.write(figure.to_html(include_plotlyjs=True).encode())
+    return path
