@@ -1,0 +1,40 @@
+"""The contest as a pure domain: rules, phases, release, board and awards; no web, no database, no files.
+
+`Rules` and `Schedule` say what holds and when (`phase_at`). At the end of the anonymization phase
+`pseudonymise` makes the release and `commit` fixes its ID table. From `UtilityRecord` and
+`AttackRecord` comes the `Board` (`make_board`), and from the board come the `awards`.
+"""
+
+from tracearena.contest.awards import Award, Place, attack_sums, awards
+from tracearena.contest.board import Board, BoardRow, make_board
+from tracearena.contest.commitment import Commitment, commit, verify
+from tracearena.contest.phases import Gate, Phase, PhaseAnswer, Schedule, phase_at
+from tracearena.contest.pseudonyms import Release, pseudonymise
+from tracearena.contest.records import AttackKind, AttackRecord, Role, Roster, UtilityRecord
+from tracearena.contest.rules import Rules
+
+__all__ = [
+    "AttackKind",
+    "AttackRecord",
+    "Award",
+    "Board",
+    "BoardRow",
+    "Commitment",
+    "Gate",
+    "Phase",
+    "PhaseAnswer",
+    "Place",
+    "Release",
+    "Role",
+    "Roster",
+    "Rules",
+    "Schedule",
+    "UtilityRecord",
+    "attack_sums",
+    "awards",
+    "commit",
+    "make_board",
+    "phase_at",
+    "pseudonymise",
+    "verify",
+]

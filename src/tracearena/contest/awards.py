@@ -1,0 +1,156 @@
+"""Awards: who defended best, who attacked best, with ties shared."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tracearena.contest.board import NOT_ATTACKED, Board, Target
+from tracearena.contest.records import AttackKind, Role
+
+SAME = 1e-9
+"""Scores closer than this are equal: such a difference is rounding, not merit."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """One team's place in the order of an award; equal teams have the same place."""
+
+    place: int
+    team: str
+    value: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the place as plain values for JSON."""
+        return {"place": self.place, "team": self.team, "value": self.value}
+
+
+@dataclass(frozen=True)
+class Award:
+    """One award and the order behind it.
+
+    Attributes
+    ----------
+    name
+        A fixed word, such as ``"best-anonymization"``.
+    title
+        The same for people.
+    places
+        The teams that compete for it, best first.
+    """
+
+    name: str
+    title: str
+    places: tuple[Place, ...]
+
+    @property
+    def winners(self) -> tuple[str, ...]:
+        """The teams in first place; several share the award, none means that nobody earned it."""
+        return tuple(place.team for place in self.places if place.place == 1)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the award as plain values for JSON."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "winners": list(self.winners),
+            "places": [place.to_dict() for place in self.places],
+        }
+
+
+def awards(board: Board) -> tuple[Award, ...]:
+    """Return all awards of a contest.
+
+    - ``best-anonymization``: highest s_T,min (on the second data set if there are two).
+    - ``best-anonymization-reidentification``, with two data sets only: highest s_R,min on the first.
+    - ``best-reidentification``, ``best-trace-inference``: lowest sum of s_R or s_T over all valid
+      data sets of the other teams and of the pseudonymised team; a missing attack counts 1.
+
+    Only teams compete: neither the pseudonymised team nor samples. A team with an invalid data set
+    cannot win with it, and a team that attacked no target cannot win for attacking.
+
+    References
+    ----------
+    [contest] section 3.4, "Awards", and footnote 3.
+
+    Notes
+    -----
+    A sum runs over the targets that a team can have. A team whose own data set is invalid has one
+    target more than a team whose data set is valid, and so a sum with one more term: [contest]
+    compares sums, not means, and so do we.
+
+    Examples
+    --------
+    >>> from tracearena.contest import AttackRecord, Roster, Rules, UtilityRecord, make_board
+    >>> roster = Roster(teams=["a", "b"])
+    >>> utilities = [UtilityRecord(team=team, utility=0.8) for team in roster.teams]
+    >>> attack = AttackRecord(attacker="a", target="b", kind="trace-inference", score=0.4)
+    >>> for award in awards(make_board(Rules(), roster, utilities, [attack])):
+    ...     print(award.name, award.winners)
+    best-anonymization ('a',)
+    best-reidentification ()
+    best-trace-inference ('a',)
+    """
+    last = board.rules.data_sets
+    defended = [_best_defence(board, "best-anonymization", AttackKind.TRACE_INFERENCE, last)]
+    if last == 2:
+        name = "best-anonymization-reidentification"
+        defended.append(_best_defence(board, name, AttackKind.REIDENTIFICATION, 1))
+    return (
+        *defended,
+        _best_attack(board, "best-reidentification", AttackKind.REIDENTIFICATION),
+        _best_attack(board, "best-trace-inference", AttackKind.TRACE_INFERENCE),
+    )
+
+
+def attack_sums(board: Board, kind: AttackKind) -> dict[str, float]:
+    """Return for every team the sum of the scores it left to its targets; lower is better."""
+    targets = board.targets()
+    return {team: _attack_sum(board, team, targets, kind) for team in board.roster.teams}
+
+
+def _attack_sum(board: Board, attacker: str, targets: list[Target], kind: AttackKind) -> float:
+    # fsum is exact before its one rounding, so the order of the targets has no effect.
+    return math.fsum(
+        board.attacks.get((attacker, target, data_set, kind), NOT_ATTACKED)
+        for target, data_set in targets
+        if target != attacker
+    )
+
+
+def _best_attack(board: Board, name: str, kind: AttackKind) -> Award:
+    targets = set(board.targets())
+    attackers = {
+        attacker
+        for attacker, target, data_set, of_kind in board.attacks
+        if of_kind == kind and (target, data_set) in targets
+    }
+    sums = {team: total for team, total in attack_sums(board, kind).items() if team in attackers}
+    return Award(name, _TITLES[name], _places(sums, lowest_first=True))
+
+
+def _best_defence(board: Board, name: str, kind: AttackKind, data_set: int) -> Award:
+    scores = {
+        row.team: row.s_r_min if kind is AttackKind.REIDENTIFICATION else row.s_t_min
+        for row in board.rows
+        if row.role is Role.TEAM and row.valid and row.data_set == data_set
+    }
+    return Award(name, _TITLES[name], _places(scores, lowest_first=False))
+
+
+def _places(values: Mapping[str, float], *, lowest_first: bool) -> tuple[Place, ...]:
+    sign = 1 if lowest_first else -1
+    return tuple(
+        Place(1 + sum(sign * (value - other) > SAME for other in values.values()), team, value)
+        for team, value in sorted(values.items(), key=lambda item: (sign * item[1], item[0]))
+    )
+
+
+_TITLES = {
+    "best-anonymization": "Best anonymization",
+    "best-anonymization-reidentification": "Best anonymization against re-identification",
+    "best-reidentification": "Best re-identification",
+    "best-trace-inference": "Best trace inference",
+}

@@ -1,0 +1,182 @@
+"""When a contest takes what: phases as a function of the schedule and the time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from itertools import pairwise
+from typing import Any
+
+from tracearena.errors import ParameterError
+
+
+class Phase(StrEnum):
+    """The phases of a contest, in their order."""
+
+    REGISTRATION = "registration"
+    ANONYMIZATION = "anonymization"
+    ATTACK = "attack"
+    RESULTS = "results"
+
+
+class Gate(StrEnum):
+    """What happens to something that arrives: not yet, taken, or kept and marked as late."""
+
+    EARLY = "early"
+    OPEN = "open"
+    LATE = "late"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schedule:
+    """Begin and end of each phase: half-open intervals on one clock.
+
+    A phase includes its begin and excludes its end. Between two phases there may be a pause, in
+    which the judge works and nothing is taken. The results stay open.
+
+    Times must carry a time zone; they are kept in UTC.
+
+    >>> schedule = Schedule.from_dict({
+    ...     "registration_begin": "2026-05-01T00:00Z", "registration_end": "2026-05-08T00:00Z",
+    ...     "anonymization_begin": "2026-05-08T00:00Z", "anonymization_end": "2026-05-15T09:00+09:00",
+    ...     "attack_begin": "2026-05-16T00:00Z", "attack_end": "2026-05-23T00:00Z",
+    ...     "results_begin": "2026-05-24T00:00Z",
+    ... })
+    >>> schedule.anonymization_end.isoformat()
+    '2026-05-15T00:00:00+00:00'
+    """
+
+    registration_begin: datetime
+    registration_end: datetime
+    anonymization_begin: datetime
+    anonymization_end: datetime
+    attack_begin: datetime
+    attack_end: datetime
+    results_begin: datetime
+
+    def __post_init__(self) -> None:
+        names = [point.name for point in fields(self)]
+        for name in names:
+            object.__setattr__(self, name, _utc(getattr(self, name), name))
+        for earlier, later in pairwise(names):
+            begins = later.endswith("_begin")
+            before, after = getattr(self, earlier), getattr(self, later)
+            if before > after or (before == after and not begins):
+                order = "at or after" if begins else "after"
+                raise ParameterError.of(later, after.isoformat(), f"{order} {earlier}, {before.isoformat()}")
+
+    def to_dict(self) -> dict[str, str]:
+        """Return the schedule as ISO 8601 texts."""
+        return {point.name: getattr(self, point.name).isoformat() for point in fields(self)}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Schedule:
+        """Make a schedule from ISO 8601 texts with a time zone."""
+        names = [point.name for point in fields(cls)]
+        wrong = sorted(set(names) ^ set(values))
+        if wrong:
+            raise ParameterError(
+                f"a schedule has exactly {', '.join(names)}; missing or unknown: {', '.join(wrong)}"
+            )
+        return cls(**{name: _parsed(values[name], name) for name in names})
+
+
+@dataclass(frozen=True)
+class PhaseAnswer:
+    """Everything that a form, a page or a command asks about one moment.
+
+    Attributes
+    ----------
+    phase
+        The phase that runs, or None before the first and in a pause.
+    registration, obfuscated, attacks
+        What happens to a registration, to obfuscated traces and to an attack that arrive now.
+    next_change
+        When the current phase ends or, in a pause, the next one begins; None once the results are open.
+    time_left
+        From now to `next_change`.
+    """
+
+    phase: Phase | None
+    registration: Gate
+    obfuscated: Gate
+    attacks: Gate
+    next_change: datetime | None
+    time_left: timedelta | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the answer as plain values for JSON."""
+        return {
+            "phase": self.phase,
+            "registration": self.registration,
+            "obfuscated": self.obfuscated,
+            "attacks": self.attacks,
+            "next_change": None if self.next_change is None else self.next_change.isoformat(),
+            "time_left_s": None if self.time_left is None else self.time_left.total_seconds(),
+        }
+
+
+def phase_at(schedule: Schedule, time: datetime) -> PhaseAnswer:
+    """Answer every phase question for one moment.
+
+    Parameters
+    ----------
+    schedule
+        The contest's schedule.
+    time
+        The moment by the judge's clock, with its time zone.
+
+    Examples
+    --------
+    >>> from datetime import timedelta
+    >>> day = datetime(2026, 5, 1, tzinfo=UTC)
+    >>> points = [day + timedelta(days=n) for n in (0, 1, 1, 2, 3, 4, 5)]
+    >>> schedule = Schedule(**{point.name: at for point, at in zip(fields(Schedule), points)})
+    >>> end = schedule.anonymization_end
+    >>> phase_at(schedule, end - timedelta(milliseconds=1)).obfuscated.value
+    'open'
+    >>> phase_at(schedule, end).obfuscated.value
+    'late'
+    """
+    now = _utc(time, "time")
+    gates = {
+        Phase.REGISTRATION: _gate(schedule.registration_begin, schedule.registration_end, now),
+        Phase.ANONYMIZATION: _gate(schedule.anonymization_begin, schedule.anonymization_end, now),
+        Phase.ATTACK: _gate(schedule.attack_begin, schedule.attack_end, now),
+    }
+    phase = next((phase for phase, gate in gates.items() if gate is Gate.OPEN), None)
+    if now >= schedule.results_begin:
+        phase = Phase.RESULTS
+    points = (getattr(schedule, point.name) for point in fields(schedule))
+    next_change = next((point for point in points if point > now), None)
+    return PhaseAnswer(
+        phase=phase,
+        registration=gates[Phase.REGISTRATION],
+        obfuscated=gates[Phase.ANONYMIZATION],
+        attacks=gates[Phase.ATTACK],
+        next_change=next_change,
+        time_left=None if next_change is None else next_change - now,
+    )
+
+
+def _gate(begin: datetime, end: datetime, now: datetime) -> Gate:
+    if now < begin:
+        return Gate.EARLY
+    return Gate.OPEN if now < end else Gate.LATE
+
+
+def _utc(time: Any, name: str) -> datetime:
+    if not isinstance(time, datetime) or time.utcoffset() is None:
+        raise ParameterError.of(name, time, "a date and time with its time zone")
+    return time.astimezone(UTC)
+
+
+def _parsed(value: Any, name: str) -> datetime:
+    try:
+        return datetime.fromisoformat(value)
+    except (TypeError, ValueError):
+        raise ParameterError.of(
+            name, value, "a date and time with its time zone, such as 2026-05-01T09:00+09:00"
+        ) from None

@@ -1,0 +1,128 @@
+"""Rules are data: checked, stored without loss, and told in plain words."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+
+import pytest
+
+from tracearena.contest import Rules
+from tracearena.errors import ParameterError
+
+
+def test_the_defaults_are_those_of_the_paper() -> None:
+    rules = Rules()
+    assert (rules.users, rules.reference_days, rules.original_days) == (2000, 20, 20)
+    assert (rules.utility_threshold, rules.utility_limit_km, rules.inference_limit_km) == (0.7, 2, 2)
+    assert rules.sensitive_weight == 10
+    assert (rules.obfuscated_uploads, rules.attack_uploads) == (20, 20)
+    assert (rules.mode, rules.live_share, rules.live_answers_a_day) == ("sealed", 0.3, 3)
+    assert (rules.largest_file_mb, rules.largest_listed_ids) == (64, 16_000_000)
+
+
+def test_a_utility_equal_to_the_threshold_is_valid() -> None:
+    assert Rules().is_valid(56_000 / 80_000)
+    assert Rules().is_valid(0.7000005)
+    assert not Rules().is_valid(math.nextafter(0.7, 0))
+    assert not Rules().is_valid(math.nan)
+
+
+def test_rules_survive_json() -> None:
+    rules = Rules(data_sets=2, mode="live", live_refresh_hours=(9, 21), sample_attacks=())
+    assert Rules.from_dict(json.loads(json.dumps(rules.to_dict()))) == rules
+
+
+def test_what_is_left_out_keeps_its_default() -> None:
+    assert Rules.from_dict({}) == Rules()
+
+
+@pytest.mark.parametrize(
+    ("rule", "value"),
+    [
+        ("users", 0),
+        ("users", 2000.0),
+        ("users", True),
+        ("data_sets", 3),
+        ("sample_teams", -1),
+        ("pseudonymised_team", 1),
+        ("sample_attacks", ("VisitProb-R", "VisitProb-R")),
+        ("sample_attacks", ("PL(4,1)",)),
+        ("sample_attacks", ("Nobody-R",)),
+        ("sample_attacks", ("VisitProb-R(",)),
+        ("sample_attacks", (["VisitProb-R"],)),
+        ("sample_attacks", "VisitProb-R"),
+        ("utility_threshold", -0.1),
+        ("utility_threshold", 1.1),
+        ("utility_threshold", math.nan),
+        ("utility_threshold", "0.7"),
+        ("utility_rule", "2020"),
+        ("utility_limit_km", 0),
+        ("inference_limit_km", math.inf),
+        ("sensitive_weight", 0),
+        ("mode", "open"),
+        ("live_share", 0),
+        ("live_share", 1.0),
+        ("live_decimals", 4),
+        ("live_refresh_hours", ()),
+        ("live_refresh_hours", (24,)),
+        ("live_refresh_hours", (12, 12)),
+    ],
+)
+def test_a_senseless_value_is_refused_by_name(rule: str, value: object) -> None:
+    with pytest.raises(ParameterError, match=f"{rule} = .* is not allowed; it must be"):
+        Rules(**{rule: value})
+
+
+def test_own_attacks_may_be_named_by_import_path() -> None:
+    assert Rules(sample_attacks=("my_package.attacks:Mine(3)",)).sample_attacks
+
+
+def test_an_unknown_rule_is_refused_with_a_hint() -> None:
+    with pytest.raises(ParameterError, match=r"no rule 'utility_treshold'; did you mean utility_threshold\?"):
+        Rules.from_dict({"utility_treshold": 0.7})
+    with pytest.raises(ParameterError, match="no rule 'x'; there are users, "):
+        Rules.from_dict({"x": 1})
+
+
+OTHERS = {
+    "users": 777,
+    "reference_days": 11,
+    "original_days": 13,
+    "data_sets": 2,
+    "sample_teams": 5,
+    "pseudonymised_team": False,
+    "sample_attacks": ("HomeProb-T",),
+    "utility_threshold": 0.65,
+    "utility_rule": "2019",
+    "utility_limit_km": 3.5,
+    "inference_limit_km": 4.5,
+    "sensitive_weight": 17,
+    "obfuscated_uploads": 8,
+    "attack_uploads": 9,
+    "largest_file_mb": 99,
+    "largest_listed_ids": 123_456,
+    "mode": "live",
+}
+LIVE_OTHERS = {"live_share": 0.4, "live_decimals": 1, "live_answers_a_day": 6, "live_refresh_hours": (7,)}
+
+
+def test_every_rule_is_told() -> None:
+    assert {rule.name for rule in dataclasses.fields(Rules)} == {*OTHERS, *LIVE_OTHERS}
+
+
+@pytest.mark.parametrize("rule", OTHERS)
+def test_changing_a_rule_changes_what_is_told(rule: str) -> None:
+    assert Rules(**{rule: OTHERS[rule]}).explain() != Rules().explain()
+
+
+@pytest.mark.parametrize("rule", LIVE_OTHERS)
+def test_changing_a_rule_of_the_live_board_changes_what_is_told(rule: str) -> None:
+    assert Rules(mode="live", **{rule: LIVE_OTHERS[rule]}).explain() != Rules(mode="live").explain()
+
+
+def test_the_live_board_tells_that_other_users_decide() -> None:
+    told = " ".join(Rules(mode="live").explain())
+    assert "a random 30% of the users" in told
+    assert "final scores use the other 70% of the users" in told
