@@ -13,8 +13,10 @@ reaches the user is our own fault: exit status 1.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from numbers import Integral, Real
 from os import PathLike
 from typing import Any
 
@@ -33,6 +35,39 @@ class ParameterError(TracearenaError, ValueError):
     def of(cls, name: str, value: Any, allowed: str) -> ParameterError:
         """State the parameter, the value got and what is allowed."""
         return cls(f"{name} = {value!r} is not allowed; it must be {allowed}")
+
+
+def require_number(
+    name: str,
+    value: Any,
+    *,
+    at_least: float | None = None,
+    above: float | None = None,
+    at_most: float | None = None,
+    whole: bool = False,
+) -> None:
+    """Raise `ParameterError` unless the value is a finite number (a whole one, if asked) in the range.
+
+    >>> require_number("share", 1.5, at_most=1)
+    Traceback (most recent call last):
+    tracearena.errors.ParameterError: share = 1.5 is not allowed; it must be a number at most 1
+    """
+    right_type = isinstance(value, Integral if whole else Real) and not isinstance(value, bool)
+    if (
+        right_type
+        and math.isfinite(value)
+        and (at_least is None or value >= at_least)
+        and (above is None or value > above)
+        and (at_most is None or value <= at_most)
+    ):
+        return
+    limits = [
+        f"{words} {limit:g}"
+        for words, limit in (("of at least", at_least), ("greater than", above), ("at most", at_most))
+        if limit is not None
+    ]
+    kind = "a whole number" if whole else "a number"
+    raise ParameterError.of(name, value, f"{kind} {' and '.join(limits)}".strip())
 
 
 class DataError(TracearenaError, ValueError):

@@ -31,7 +31,11 @@ def pseudonymise(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Give every trace a pseudonym at random and write the secret table of who is who."""
+    """Give every trace a pseudonym at random and write the secret table of who is who.
+
+    Publish the printed commitment before the attacks; keep its salt as secret as the ID table, and
+    publish both afterwards, so that nobody can doubt the judge.
+    """
     from tracearena import contest
     from tracearena.formats import pwscup
 

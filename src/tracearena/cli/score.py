@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +13,7 @@ from tracearena.cli._console import JsonOption, PlacesOption, print_result
 OriginalOption = Annotated[Path, typer.Option("--original", help="Original traces (orgtraces_*.csv).")]
 
 
-class Rule(str, Enum):
+class Rule(StrEnum):
     """How a generalised cell is scored."""
 
     paper = "paper"

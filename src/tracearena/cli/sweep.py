@@ -58,7 +58,7 @@ def sweep(
     regions = pwscup.read_places(places)
     used = seed if legacy_2019 else chosen_seed(seed)
     with progress_bar("defences") as progress:
-        rows = contest.sweep(
+        rows = contest.run_sweep(
             pwscup.read_traces(reference, regions),
             pwscup.read_traces(original, regions),
             defences=defences or contest.SAMPLE_DEFENCES,

@@ -1,25 +1,39 @@
-"""The contest as a pure domain: rules, phases, release, board and awards; no web, no database, no files.
+"""The contest as a pure domain: rules, phases, release, board and awards; no web, no database.
 
 `Rules` and `Schedule` say what holds and when (`phase_at`). At the end of the anonymization phase
 `pseudonymise` makes the release and `commit` fixes its ID table. From `UtilityRecord` and
-`AttackRecord` comes the `Board` (`make_board`), and from the board come the `awards`.
+`AttackRecord` comes the `Board` (`make_board`), and from the board come the `awards`. `run_sweep`
+tries many defences against an `Ensemble` of attacks.
 """
 
 from tracearena.contest.awards import Award, Place, attack_sums, awards
 from tracearena.contest.board import Board, BoardRow, make_board
 from tracearena.contest.commitment import Commitment, commit, verify
+from tracearena.contest.ensemble import AttackScores, Ensemble
 from tracearena.contest.phases import Gate, Phase, PhaseAnswer, Schedule, phase_at
 from tracearena.contest.pseudonyms import Release, pseudonymise
 from tracearena.contest.records import AttackKind, AttackRecord, Role, Roster, UtilityRecord
 from tracearena.contest.rules import Rules
+from tracearena.contest.sweep import (
+    SAMPLE_ATTACKS,
+    SAMPLE_DEFENCES,
+    SweepRow,
+    make_attacks,
+    run_sweep,
+    write_table,
+)
 
 __all__ = [
+    "SAMPLE_ATTACKS",
+    "SAMPLE_DEFENCES",
     "AttackKind",
     "AttackRecord",
+    "AttackScores",
     "Award",
     "Board",
     "BoardRow",
     "Commitment",
+    "Ensemble",
     "Gate",
     "Phase",
     "PhaseAnswer",
@@ -29,12 +43,16 @@ __all__ = [
     "Roster",
     "Rules",
     "Schedule",
+    "SweepRow",
     "UtilityRecord",
     "attack_sums",
     "awards",
     "commit",
+    "make_attacks",
     "make_board",
     "phase_at",
     "pseudonymise",
+    "run_sweep",
     "verify",
+    "write_table",
 ]

@@ -67,7 +67,7 @@ def make_attacks(names: Sequence[str], **options: Any) -> list[Any]:
     return attacks
 
 
-def sweep(
+def run_sweep(
     reference: Traces,
     original: Traces,
     *,
@@ -122,7 +122,7 @@ def sweep(
         utility = utility_score(original, obfuscated, rule=rule, limit_km=limits.utility_limit_km).utility
         release = pseudonymise(obfuscated, seed=child_seed(chance, 1))
         scores = ensemble.score(original, release, seed=child_seed(chance, 2))
-        return SweepRow(str(obfuscator), utility, utility >= limits.utility_threshold, scores)
+        return SweepRow(str(obfuscator), utility, limits.is_valid(utility), scores)
 
     return run_blocks(one, blocks(len(obfuscators), 1), progress=progress)
 

@@ -27,7 +27,9 @@ def draw(rows: Sequence[SweepRow], path: Path, *, threshold: float = 0.7) -> Pat
         return _draw_html(rows, path, threshold)
     with canvas(8, 6) as (figure, axes):
         scatter(axes, rows)
-        figure.suptitle(f"Hollow: utility below {threshold:g}", fontsize=9, y=0.94)
+        axes.set_title(
+            f"{len(rows)} defences; hollow: utility below {threshold:g}", fontsize=9, loc="left", pad=24
+        )
         return save(figure, path)
 
 
@@ -54,7 +56,9 @@ def scatter(axes: Axes, rows: Sequence[SweepRow]) -> None:
         )
     axes.set(xlabel=X_TITLE, ylabel=Y_TITLE)
     axes.margins(0.08)
-    axes.legend(frameon=False, loc="lower right", fontsize=8)
+    axes.legend(
+        frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=8, fontsize=8, borderaxespad=0.2
+    )
     points = [(row.scores.s_R_min, row.scores.s_T_min) for row in rows]
     label_points(axes, points, [row.defence for row in rows], size=6.5)
 

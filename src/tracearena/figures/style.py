@@ -17,7 +17,7 @@ OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 PLOTLY_MARKERS = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x", "star")
 
-_SETTINGS = {
+_SETTINGS: dict[Any, Any] = {
     "font.family": "sans-serif",
     "font.size": 10,
     "axes.spines.top": False,
@@ -74,17 +74,17 @@ def label_points(
     axes: Axes, points: Sequence[tuple[float, float]], labels: Sequence[str], *, size: float = 7.5
 ) -> None:
     """Write a label beside each point, where it covers neither a point nor another label."""
-    figure = axes.get_figure()
-    assert figure is not None
-    renderer = figure.canvas.get_renderer()  # type: ignore[attr-defined]
+    figure: Any = axes.get_figure()
+    renderer = figure.canvas.get_renderer()
+    points_per_pixel = 72 / figure.dpi
     pixels = axes.transData.transform(np.asarray(points))
     taken: list[tuple[float, float, float, float]] = [(x - 4, y - 4, x + 4, y + 4) for x, y in pixels]
     for (x, y), point, label in zip(pixels, points, labels, strict=True):
-        probe = axes.annotate(label, point, xytext=(0, 0), textcoords="offset pixels", fontsize=size)
+        probe = axes.annotate(label, point, xytext=(0, 0), textcoords="offset points", fontsize=size)
         box = probe.get_window_extent(renderer)
         dx, dy, area = _free_place(x, y, box.width, box.height, taken)
         taken.append(area)
-        probe.set_position((dx, dy))
+        probe.set_position((dx * points_per_pixel, dy * points_per_pixel))
         probe.set_annotation_clip(False)
 
 

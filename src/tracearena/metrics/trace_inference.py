@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.errors import DataError, ParameterError
+from tracearena.errors import DataError, require_number
 from tracearena.traces import Traces
 
 
@@ -60,8 +60,7 @@ def trace_inference_score(
     >>> trace_inference_score(original, original.with_places([0, 1])).trace_inference
     0.25
     """
-    if not sensitive_weight > 0:
-        raise ParameterError.of("sensitive_weight", sensitive_weight, "greater than 0")
+    require_number("sensitive_weight", sensitive_weight, above=0)
     if original.n_events == 0:
         raise DataError("there are no events to score")
     distance = original.places.distance_km(original.place_index, places_at(inferred, original))

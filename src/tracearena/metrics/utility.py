@@ -71,7 +71,7 @@ def utility_score(
         raise ParameterError.of("rule", rule, "'paper' or '2019'")
     _check_same_events(original, obfuscated)
     return UtilityScore(
-        utility=float(1 - event_losses(original, obfuscated, rule=rule, limit_km=limit_km).mean()),
+        utility=float((1 - event_losses(original, obfuscated, rule=rule, limit_km=limit_km)).mean()),
         rule=rule,
         cells=original.n_events,
         deleted=int(obfuscated.is_deleted.sum()),

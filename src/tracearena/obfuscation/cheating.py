@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.engine import SeedLike, generator
-from tracearena.errors import ParameterError
+from tracearena.errors import require_number
 from tracearena.obfuscation._draws import legacy_generator
 from tracearena.obfuscation.base import Obfuscator
 from tracearena.traces import DELETED, ObfuscatedTraces, Traces
@@ -41,8 +41,7 @@ class Cheating(Obfuscator):
     legacy_2019: bool = field(default=False, repr=False)
 
     def __post_init__(self) -> None:
-        if not 0 <= self.share <= 1:
-            raise ParameterError.of("share", self.share, "from 0 to 1")
+        require_number("share", self.share, at_least=0, at_most=1)
 
     def transform(self, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
         """Return the traces with those of the first users exchanged."""

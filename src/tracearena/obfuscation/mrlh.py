@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.engine import SeedLike
-from tracearena.errors import DataError, ParameterError
+from tracearena.errors import DataError, require_number
 from tracearena.obfuscation._draws import cell_draws
 from tracearena.obfuscation.base import Obfuscator
 from tracearena.traces import DELETED, Grid, ObfuscatedTraces, PlaceSets, Traces
@@ -42,11 +42,8 @@ class MRLH(Obfuscator):
 
     def __post_init__(self) -> None:
         for name in ("mu_x", "mu_y"):
-            bits = getattr(self, name)
-            if isinstance(bits, bool) or not isinstance(bits, int) or not 0 <= bits <= 30:
-                raise ParameterError.of(name, bits, "a whole number from 0 to 30")
-        if not 0 <= self.deletion <= 1:
-            raise ParameterError.of("deletion", self.deletion, "from 0 to 1")
+            require_number(name, getattr(self, name), at_least=0, at_most=30, whole=True)
+        require_number("deletion", self.deletion, at_least=0, at_most=1)
 
     def transform(self, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
         """Return blocks in the stead of regions; needs places on a grid."""

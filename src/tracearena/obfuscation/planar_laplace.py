@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.engine import SeedLike, blocks, run_blocks, seed_sequence, stream
-from tracearena.errors import ParameterError
+from tracearena.errors import require_number
 from tracearena.obfuscation._draws import cell_draws
 from tracearena.obfuscation.base import Obfuscator
 from tracearena.traces import Grid, ObfuscatedTraces, Places, Traces
@@ -45,8 +44,7 @@ class PlanarLaplace(Obfuscator):
 
     def __post_init__(self) -> None:
         for name in ("l", "r"):
-            if not 0 < getattr(self, name) < math.inf:
-                raise ParameterError.of(name, getattr(self, name), "a number greater than 0")
+            require_number(name, getattr(self, name), above=0)
 
     @property
     def epsilon(self) -> float:

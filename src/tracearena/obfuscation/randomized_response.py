@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from tracearena.engine import SeedLike
-from tracearena.errors import ParameterError
+from tracearena.errors import require_number
 from tracearena.obfuscation._draws import cell_draws
 from tracearena.obfuscation.base import Obfuscator
 from tracearena.traces import ObfuscatedTraces, Traces
@@ -35,8 +35,7 @@ class RandomizedResponse(Obfuscator):
     legacy_2019: bool = field(default=False, repr=False)
 
     def __post_init__(self) -> None:
-        if not 0 <= self.epsilon < math.inf:
-            raise ParameterError.of("epsilon", self.epsilon, "a number of at least 0")
+        require_number("epsilon", self.epsilon, at_least=0)
 
     def transform(self, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
         """Return the traces with most places replaced at random."""

@@ -1,0 +1,74 @@
+import threading
+
+import numpy as np
+import pytest
+
+from tracearena.engine import blocks, child_seed, run_blocks, seed_sequence, stream, thread_count, uniforms
+from tracearena.errors import ParameterError
+
+
+def test_blocks_cover_everything_once() -> None:
+    covered = [number for first, stop in blocks(17, 5) for number in range(first, stop)]
+    assert covered == list(range(17))
+    assert blocks(0, 5) == []
+
+
+def test_results_come_in_block_order_for_any_number_of_threads() -> None:
+    def work(block: int, first: int, stop: int) -> int:
+        threading.Event().wait(0.002 * (5 - block))
+        return first
+
+    expected = [first for first, _ in blocks(10, 2)]
+    assert [run_blocks(work, blocks(10, 2), threads=n) for n in (1, 2, 5)] == [expected] * 3
+
+
+def test_an_error_in_a_block_reaches_the_caller() -> None:
+    def work(block: int, first: int, stop: int) -> None:
+        raise KeyError(block)
+
+    with pytest.raises(KeyError):
+        run_blocks(work, blocks(4, 1), threads=2)
+
+
+def test_progress_counts_to_the_end() -> None:
+    seen: list[tuple[int, int]] = []
+    run_blocks(
+        lambda *_: None, blocks(3, 1), threads=2, progress=lambda done, total: seen.append((done, total))
+    )
+    assert seen == [(1, 3), (2, 3), (3, 3)]
+
+
+def test_the_environment_can_limit_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRACEARENA_THREADS", "3")
+    assert thread_count() == 3
+    monkeypatch.setenv("TRACEARENA_THREADS", "many")
+    with pytest.raises(ParameterError, match="TRACEARENA_THREADS"):
+        thread_count()
+    with pytest.raises(ParameterError):
+        thread_count(0)
+
+
+def test_streams_are_reproducible_and_different_from_each_other() -> None:
+    root = seed_sequence(5)
+    draws = {stream(root, *key).integers(2**60) for key in ((), (0,), (1,), (0, 0), (0, 1))}
+    assert len(draws) == 5
+    assert stream(child_seed(root, 3), 4).random() == stream(root, 3, 4).random()
+
+
+def test_uniforms_do_not_depend_on_threads_or_on_what_follows(monkeypatch: pytest.MonkeyPatch) -> None:
+    many = uniforms(seed_sequence(1), 200_000)
+    monkeypatch.setenv("TRACEARENA_THREADS", "1")
+    assert np.array_equal(uniforms(seed_sequence(1), 200_000), many)
+    assert np.array_equal(uniforms(seed_sequence(1), 70_000), many[:70_000])
+    assert 0 <= many.min() < many.max() < 1
+
+
+def test_a_generator_moves_on() -> None:
+    rng = np.random.default_rng(0)
+    assert seed_sequence(rng).entropy != seed_sequence(rng).entropy
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "1", True])
+def test_what_is_no_seed_is_refused(seed: object) -> None:
+    with pytest.raises(ParameterError, match="seed"):
+        seed_sequence(seed)  # type: ignore[arg-type]

@@ -1,0 +1,107 @@
+import dataclasses
+from typing import Any, ClassVar
+
+import pytest
+
+from tracearena import registry
+from tracearena.engine import SeedLike
+from tracearena.errors import ParameterError
+from tracearena.obfuscation import MRLH, Obfuscator, PlanarLaplace
+from tracearena.traces import ObfuscatedTraces, Traces
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Everything(Obfuscator):
+    """A user's own defence: delete all."""
+
+    name: ClassVar[str] = "Everything"
+    times: int = 1
+
+    def transform(self, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
+        return ObfuscatedTraces.like(original, [-1] * original.n_events)
+
+
+def test_names_are_written_as_the_papers_write_them() -> None:
+    assert registry.create("MRLH(1,1,0.5)") == MRLH(mu_x=1, mu_y=1, deletion=0.5)
+    assert registry.create(" PL( 4 , r=1 ) ") == PlanarLaplace(l=4, r=1)
+
+
+@pytest.mark.parametrize("name", ["No", "MRLH(1,1,0.5)", "RR(0.1)", "PL(4,1)", "Cheat(1)", "VisitProb-R"])
+def test_an_algorithm_says_its_own_name(name: str) -> None:
+    assert str(registry.create(name)) == name
+
+
+def test_options_reach_those_who_know_them() -> None:
+    assert registry.create("RR(1)", legacy_2019=True).legacy_2019
+    assert str(registry.create("No", legacy_2019=True)) == "No"
+
+
+def test_units_become_metres_and_seconds() -> None:
+    assert registry.parse("X(1.5km, wait=2h, who=all, on=true)") == (
+        "X",
+        [1500.0],
+        {"wait": 7200.0, "who": "all", "on": True},
+    )
+
+
+def test_a_users_own_class_joins_by_its_import_path() -> None:
+    import sys
+
+    sys.modules["my_defences"] = sys.modules[__name__]
+    try:
+        assert registry.create("my_defences:Everything(2)", "obfuscator").times == 2
+    finally:
+        del sys.modules["my_defences"]
+
+
+def test_a_users_own_class_joins_by_an_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Point:
+        name = "Everything"
+        value = "my_defences:Everything"
+
+    monkeypatch.setitem(__import__("sys").modules, "my_defences", __import__("sys").modules[__name__])
+    monkeypatch.setattr(
+        registry, "entry_points", lambda group: [Point] if group == "tracearena.algorithms" else []
+    )
+    registry.entries.cache_clear()
+    try:
+        assert "Everything" in registry.names("obfuscator")
+        assert isinstance(registry.create("Everything"), Everything)
+    finally:
+        registry.entries.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("spec", "kind", "told"),
+    [
+        ("MRHL(1,1,0.5)", "obfuscator", "did you mean MRLH?"),
+        ("Zzz", "obfuscator", "known are"),
+        ("VisitProb-R", "obfuscator", "reidentification"),
+        ("MRLH(1,1)", None, "needs deletion"),
+        ("MRLH(1,1,2)", None, "at most 1"),
+        ("MRLH(1,1,0.5,false,1)", None, "at most"),
+        ("MRLH(1,1,0.5,mu_x=2)", None, "given twice"),
+        ("MRLH(mu_x=1,1,0.5)", None, "come first"),
+        ("RR(eps=1)", None, "no parameter 'eps'"),
+        ("RR(,)", None, "empty"),
+        ("RR(nan)", None, "epsilon"),
+        ("RR(-1)", None, "epsilon"),
+        ("PL(0,1)", None, "greater than 0"),
+        ("Cheat(1.1)", None, "share"),
+        ("(1)", None, "is not a name"),
+        ("RR(1", None, "is not a name"),
+        ("no_such_module:Thing", None, "cannot import"),
+        ("math:pi", None, "is not an algorithm"),
+    ],
+)
+def test_what_cannot_be_made_is_explained(spec: str, kind: Any, told: str) -> None:
+    with pytest.raises(ParameterError) as error:
+        registry.create(spec, kind)
+    assert told in str(error.value)
+
+
+def test_every_entry_loads_and_bears_its_name() -> None:
+    for entry in registry.entries().values():
+        algorithm = entry.load()
+        assert (algorithm.name, algorithm.kind) == (entry.name, entry.kind)
+        assert entry.summary
