@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from tracearena.contest import commit, verify
 from tracearena.errors import DataError, ParameterError
+from tracearena.formats.pwscup import write_id_table
 from tracearena.traces import IdTable
 
 FIGURE_6 = IdTable([2001, 2002, 2003], [2, 3, 1])
@@ -25,6 +26,11 @@ def test_the_digest_is_sha256_of_salt_line_and_file() -> None:
     commitment = commit(FIGURE_6)
     by_hand = hashlib.sha256(commitment.salt.encode() + b"\n" + WRITTEN).hexdigest()
     assert commitment.digest == by_hand
+
+
+def test_the_judges_file_is_what_is_hashed(tmp_path: Path) -> None:
+    write_id_table(tmp_path / "ptable.csv", FIGURE_6)
+    assert (tmp_path / "ptable.csv").read_bytes() == WRITTEN
 
 
 @pytest.mark.skipif(shutil.which("sha256sum") is None, reason="needs sha256sum")
@@ -72,8 +78,8 @@ def test_the_salt_is_not_printed() -> None:
 def test_text_ids_cannot_be_written_to_mean_another_table() -> None:
     commitment = commit(IdTable(["P1", "P2"], ["a", "b"]))
     assert not verify(commitment.digest, IdTable(["P1"], ["a\nP2,b"]), commitment.salt)
-    quoted = commit(IdTable(["P1", "P2"], ['a,"', "b"]))
-    assert not verify(quoted.digest, IdTable(["P1", "P2"], ['"a,"""', "b"]), quoted.salt)
+    commas = commit(IdTable(["P1", "P2"], ["a,", "b,"]))
+    assert not verify(commas.digest, IdTable(["P1"], ['a,"\nP2,"b,']), commas.salt)
 
 
 def test_a_table_that_names_a_user_twice_is_refused() -> None:

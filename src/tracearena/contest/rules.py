@@ -8,14 +8,14 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from tracearena import registry
 from tracearena.contest import _wording
 from tracearena.errors import ParameterError
+from tracearena.metrics.utility import UtilityRule
 
 Mode = Literal["sealed", "live"]
-UtilityRule = Literal["paper", "2019"]
 
 
 def _one_of(valid: Callable[[Any], bool], allowed: str) -> dict[str, Any]:
@@ -110,7 +110,7 @@ class Rules:
     attack_uploads
         Uploads of a team per target in the attack phase.
     largest_file_mb, largest_listed_ids
-        Limits of one file: megabytes (10^6 bytes), and place ids listed in it.
+        Limits of one file: megabytes of 2^20 bytes, and place ids listed in it.
     mode
         ``"sealed"``: an attack upload is answered by a receipt only. ``"live"``: there is a board
         while the attack phase runs.
@@ -142,7 +142,7 @@ class Rules:
         default=("VisitProb-R", "HomeProb-R", "VisitProb-T", "HomeProb-T"), metadata=_ATTACKS
     )
     utility_threshold: float = field(default=0.7, metadata=_SHARE)
-    utility_rule: UtilityRule = field(default="paper", metadata=_choice("paper", "2019"))
+    utility_rule: UtilityRule = field(default="paper", metadata=_choice(*get_args(UtilityRule)))
     utility_limit_km: float = field(default=2.0, metadata=_POSITIVE)
     inference_limit_km: float = field(default=2.0, metadata=_POSITIVE)
     sensitive_weight: float = field(default=10.0, metadata=_POSITIVE)
@@ -150,7 +150,7 @@ class Rules:
     attack_uploads: int = field(default=20, metadata=_whole(1))
     largest_file_mb: int = field(default=64, metadata=_whole(1))
     largest_listed_ids: int = field(default=16_000_000, metadata=_whole(1))
-    mode: Mode = field(default="sealed", metadata=_choice("sealed", "live"))
+    mode: Mode = field(default="sealed", metadata=_choice(*get_args(Mode)))
     live_share: float = field(default=0.3, metadata=_PROPER_SHARE)
     live_decimals: int = field(default=2, metadata=_whole(1, 3))
     live_answers_a_day: int = field(default=3, metadata=_whole(1))
