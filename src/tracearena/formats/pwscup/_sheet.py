@@ -47,13 +47,13 @@ class Sheet:
 
     def lines(self) -> Iterator[tuple[int, list[str]]]:
         """Yield number and cells of every row, after noting those at fault; for small files."""
-        rows = self.data[self.start :].split(b"\n")
-        if rows and not rows[-1]:
-            rows.pop()
-        for row, line in enumerate(rows, 1):
-            fault = diagnose_line(line.removesuffix(b"\r"), row, self.layout)
+        ended = self.data[self.start :].split(b"\n")
+        last = ended.pop()
+        lines = [line.removesuffix(b"\r") for line in ended] + ([last] if last else [])
+        for row, line in enumerate(lines, 1):
+            fault = diagnose_line(line, row, self.layout)
             if fault is None:
-                yield row, line.decode("ascii").rstrip("\r").split(",")
+                yield row, line.decode("ascii").split(",")
             else:
                 self.add(fault)
 
@@ -69,7 +69,7 @@ def open_sheet(path: str | PathLike[str], *layouts: Layout, max_bytes: int = MAX
         raise FileError.whole(path, f"the file is empty; {wanted}", "empty-file")
     end = data.find(b"\n", begin)
     stop = len(data) if end < 0 else end
-    header = data[begin:stop].removesuffix(b"\r")
+    header = data[begin:stop] if end < 0 else data[begin:stop].removesuffix(b"\r")
     for layout in layouts:
         if header == layout.header.encode():
             if stop + 1 >= len(data):
@@ -189,7 +189,8 @@ def _note_faults(
     from tracearena.formats.pwscup._kernels import BAD_LINE, DUPLICATE, TOO_MANY_IDS
 
     for row, start, stop, kind in records.tolist():
-        line = sheet.data[start:stop].removesuffix(b"\n").removesuffix(b"\r")
+        line = sheet.data[start:stop]
+        line = line[:-2] if line.endswith(b"\r\n") else line.removesuffix(b"\n")
         if kind == BAD_LINE:
             fault = diagnose_line(line, row + 1, sheet.layout, allow_repetition=allow_repetition)
             if fault is None:
