@@ -161,7 +161,8 @@ BAD_FILES = [
     ("places", REGIONS.replace(b"3,2,1", b"2,2,1"), "not-a-grid", 3),
     ("places", REGIONS.replace(b"35.5,135.5", b"35.6,135.5"), "not-a-grid", 3),
     ("places", REGIONS[: REGIONS.index(b"3,2")], "not-a-grid", None),
-    ("places", REGIONS.replace(b"34.5", b"9000.5"), "not-a-grid", None),
+    ("places", REGIONS.replace(b"35.5,136.5", b"90.5,136.5"), "out-of-range", 4),
+    ("places", REGIONS.replace(b"35.5,", b"34.5,"), "not-a-grid", None),
     ("times", TIMES.replace(b"ref,2", b"res,2"), "unknown-word", 2),
     ("times", TIMES.replace(b"2,1,8,30", b"2,1,24,30"), "unknown-word", 2),
     ("times", TIMES.replace(b"org,3,2,8,0", b"org,3,2,8,1"), "not-a-clock", 3),
@@ -209,14 +210,21 @@ def test_every_verdict_is_given_by_some_file_and_documented() -> None:
     assert [code for code in VERDICTS if f"| `{code}` |" not in page] == []
 
 
-def test_the_first_ten_faults_are_shown_and_all_are_counted(
+def test_the_first_ten_faults_are_shown_and_ten_rows_beyond_the_end_are_judged(
     readers: dict[str, Reader], tmp_path: Path
 ) -> None:
-    error = verdict(readers["obfuscated"], tmp_path / "f", b"reg_id\n" + b"x\n" * 25)
+    error = verdict(readers["obfuscated"], tmp_path / "f", b"reg_id\n" + b"x\n" * 2500)
     assert error is not None
     assert [fault.row for fault in error.faults] == list(range(1, 11))
-    assert error.total == 26
-    assert "and 16 more" in str(error)
+    assert error.total == 17
+    assert "and 7 more" in str(error)
+
+
+def test_all_faults_are_counted(readers: dict[str, Reader], tmp_path: Path) -> None:
+    bad = b"user_id,time_id,reg_id\n" + b"x,1,1\n" * 2500
+    error = verdict(readers["traces"], tmp_path / "f", bad)
+    assert error is not None
+    assert (len(error.faults), error.total) == (10, 2500)
 
 
 def test_a_wrong_number_of_rows_says_how_many_there_should_be(

@@ -89,7 +89,7 @@ def scan_rows(
 
     Fills `columns` (ids × rows) and `codes` (as in ObfuscatedTraces) with `set_offsets` and
     `members`; equal sets are stored once. The first `n_keys` columns must ascend strictly. Fills
-    `faults` with (row from 0, start, stop, kind) of the first bad lines.
+    `faults` with (row from 0, start, stop, kind) of the first bad lines. Stops where `codes` is full.
 
     Returns
     -------
@@ -103,7 +103,7 @@ def scan_rows(
     previous = np.zeros(2, np.int64)
     pos = start
     row = n_sets = n_members = n_faults = listed = 0
-    while pos < n:
+    while pos < n and row < len(codes):
         line = pos
         good = True
         for c in range(n_ids):

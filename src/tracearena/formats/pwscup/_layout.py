@@ -18,7 +18,7 @@ class Column:
         ``id`` (one whole number), ``list`` (ids with single spaces between, or ``*``),
         ``decimal`` or ``word``.
     highest
-        Largest id.
+        Largest id; of a decimal, the largest amount.
     known
         The ids that exist, if not all up to `highest` do.
     words
@@ -35,7 +35,7 @@ class Column:
     def allowed(self) -> str:
         """What may stand here, in words."""
         if self.kind == "decimal":
-            return "a decimal number such as 34.6415625"
+            return f"a decimal number from -{self.highest} to {self.highest}, without exponent"
         if self.kind == "word":
             return " or ".join(self.words)
         one = f"one whole number from 1 to {self.highest}"
@@ -75,8 +75,8 @@ _CELL_OF_GRID = (
     Column("reg_id"),
     Column("y_id"),
     Column("x_id"),
-    Column("y(center)", "decimal"),
-    Column("x(center)", "decimal"),
+    Column("y(center)", "decimal", 90),
+    Column("x(center)", "decimal", 180),
 )
 REGIONS = Layout("regions", (*_CELL_OF_GRID, Column("hospital", "word", words=("0", "1"))))
 REGIONS_WITHOUT_HOSPITALS = Layout("regions", _CELL_OF_GRID)

@@ -139,7 +139,9 @@ def scan(
 
     data = np.frombuffer(sheet.data, np.uint8)
     columns = sheet.layout.columns if places is None else sheet.layout.columns[:-1]
-    capacity = sheet.data.count(b"\n", sheet.start) + 1
+    lines = sheet.data.count(b"\n", sheet.start) + (not sheet.data.endswith(b"\n"))
+    # Lines far beyond the expected end are counted but not judged: a hostile file must not cost memory.
+    capacity = lines if expected_rows is None else min(lines, expected_rows + SHOWN_FAULTS)
     is_list = sheet.layout.columns[-1].kind == "list"
     spaces = sheet.data.count(b" ", sheet.start) if is_list else 0
     ids = np.zeros((len(columns), capacity), np.int32)
@@ -167,8 +169,8 @@ def scan(
     )
     _note_faults(sheet, records[: min(n_faults, SHOWN_FAULTS)], n_faults, allow_repetition, max_listed_ids)
     stopped = any(fault.code == "too-many-ids" for fault in sheet.faults)
-    if expected_rows is not None and n_rows != expected_rows and not stopped:
-        sheet.add(_count_fault(n_rows, expected_rows))
+    if expected_rows is not None and lines != expected_rows and not stopped:
+        sheet.add(_count_fault(lines, expected_rows))
     offsets = set_offsets[: n_sets + 1]
     return Rows(ids[:, :n_rows], codes[:n_rows], PlaceSets(offsets, members[: offsets[-1]]))
 

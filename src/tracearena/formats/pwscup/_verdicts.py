@@ -39,7 +39,7 @@ VERDICTS = {
     "sign": "a number with a sign",
     "not-a-number": "something that is not a plain whole number",
     "leading-zero": "a number with a leading zero",
-    "out-of-range": "an id that does not exist",
+    "out-of-range": "an id that does not exist, a coordinate off the globe",
     "repeated-id": "the same id twice in a cell",
     "not-a-decimal": "something that is not a plain decimal number",
     "unknown-word": "a word or flag that is not among those allowed",
@@ -51,7 +51,7 @@ VERDICTS = {
     "not-a-clock": "times that are not the same instants every day, reference days first",
 }
 
-_DECIMAL = re.compile(rb"-?(0|[1-9][0-9]{0,3})(\.[0-9]{1,20})?")
+_DECIMAL = re.compile(rb"-?(0|[1-9][0-9]{0,3})(\.[0-9]{1,30})?")
 _PIECE = re.compile(rb"[^ ]+")
 
 
@@ -94,7 +94,9 @@ def diagnose_cell(cell: bytes, column: Column, *, allow_repetition: bool = False
     if code is not None:
         return code
     if column.kind == "decimal":
-        return None if _DECIMAL.fullmatch(cell) else "not-a-decimal"
+        if not _DECIMAL.fullmatch(cell):
+            return "not-a-decimal"
+        return None if abs(float(cell)) <= column.highest else "out-of-range"
     if column.kind == "word":
         return None if text_of(cell) in column.words else "unknown-word"
     if b"*" in cell:

@@ -101,13 +101,18 @@ def write_places(path: str | PathLike[str], places: Places) -> None:
         raise DataError("info_region.csv holds the cells of a grid of at least 2 × 2")
     if not np.array_equal(region_ids(places), np.arange(1, len(places) + 1)):
         raise DataError("info_region.csv numbers the regions 1, 2, … in the order of the grid")
-    lines = [
-        f"{index + 1},{index // grid.columns + 1},{index % grid.columns + 1},{y!r},{x!r},{int(hospital)}"
-        for index, (y, x, hospital) in enumerate(
-            zip(places.latitude.tolist(), places.longitude.tolist(), places.sensitive.tolist(), strict=True)
-        )
-    ]
+    lines = []
+    for index, (y, x, hospital) in enumerate(
+        zip(places.latitude, places.longitude, places.sensitive, strict=True)
+    ):
+        row, column = divmod(index, grid.columns)
+        lines.append(f"{index + 1},{row + 1},{column + 1},{_decimal(y)},{_decimal(x)},{int(hospital)}")
     write_lines(path, REGIONS, lines)
+
+
+def _decimal(value: float) -> str:
+    """Return the shortest decimal that reads as this number, never with an exponent."""
+    return np.format_float_positional(value, trim="0")
 
 
 def write_distances(path: str | PathLike[str], places: Places) -> None:

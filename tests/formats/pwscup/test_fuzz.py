@@ -1,0 +1,82 @@
+"""Strings nobody would write: each is accepted or refused with a typed error, nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.formats.pwscup.small_contest import VALID, Reader
+
+from tracearena.errors import Fault, FileError
+from tracearena.formats.pwscup import VERDICTS
+from tracearena.formats.pwscup import _sheet as sheet_module
+
+STRINGS = 10_000
+PIECES = [
+    *(bytes([byte]) for byte in b"0123456789, *\n\r\t\"'+-._eE\x00\xff\xef"),
+    *(b"\r\n", b"\n\n", b"  ", b"* ", b" *", b"0", b"01", b"1025", b"1024", b"\xef\xbc\x95", b"\xef\xbb\xbf"),
+    *(b"99999999999999999999", b"1 2 3 4", b"nan", b"reg_id", b"user_id", b"ref", b"org", b"34.5"),
+]
+
+
+def mutated(valid: bytes, rng: np.random.Generator) -> bytes:
+    """Cut, double, swap and insert pieces, mostly below the header."""
+    text = valid
+    for _ in range(int(rng.integers(1, 4))):
+        body = text.find(b"\n") + 1 if rng.random() < 0.9 else 0
+        a, b = sorted(rng.integers(body, len(text) + 1, 2).tolist())
+        piece = PIECES[rng.integers(len(PIECES))]
+        act = rng.integers(5)
+        if act == 0:
+            text = text[:a] + piece + text[a:]
+        elif act == 1:
+            text = text[:a] + piece + text[min(a + 1, len(text)) :]
+        elif act == 2:
+            text = text[:a] + text[a + 1 :]
+        elif act == 3:
+            text = text[:a] + text[b:]
+        else:
+            text = text[:b] + text[a:b] + text[b:]
+    return text
+
+
+def strings(valid: bytes, seed: int) -> list[bytes]:
+    rng = np.random.default_rng(seed)
+    noise = [rng.bytes(int(rng.integers(0, 80))) for _ in range(STRINGS // 20)]
+    header = valid[: valid.index(b"\n") + 1]
+    return [
+        *(mutated(valid, rng) for _ in range(STRINGS - 2 * len(noise))),
+        *noise,
+        *(header + some for some in noise),
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", VALID)
+def test_ten_thousand_strings_are_accepted_or_refused_and_the_accepted_come_back(
+    kind: str,
+    readers: dict[str, Reader],
+    writers: dict[str, Callable[[Path, Any], None]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    content = b""
+    monkeypatch.setattr(sheet_module, "read_bytes", lambda path, max_bytes: content)
+    unexplained = Fault(None, None, None, "an error must have a fault", "unexplained")
+    accepted = {}
+    refused = set()
+    for content in strings(VALID[kind], seed=list(VALID).index(kind)):
+        try:
+            accepted[content] = readers[kind](tmp_path / "fuzz")
+        except FileError as error:
+            refused.update(fault.code for fault in error.faults or [unexplained])
+    assert refused <= set(VERDICTS)
+    assert len(refused) > 10
+    assert accepted
+    for got in accepted.values():
+        writers[kind](tmp_path / "again", got)
+        content = (tmp_path / "again").read_bytes()
+        assert readers[kind](tmp_path / "again") == got
