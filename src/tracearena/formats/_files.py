@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import os
 import tempfile
 import zlib
@@ -23,23 +24,21 @@ def read_bytes(path: str | PathLike[str], *, max_bytes: int = MAX_BYTES) -> byte
 
     Unpacking stops at the limit, so a small file that unpacks to gigabytes costs nothing.
     """
-    pieces: list[bytes] = []
-    size = 0
+    content = io.BytesIO()
     with open(path, "rb") as raw:
         packed = raw.read(2) == b"\x1f\x8b"
         raw.seek(0)
         source: IO[bytes] = gzip.GzipFile(fileobj=raw) if packed else raw  # type: ignore[assignment]
         try:
             while piece := source.read(_PIECE):
-                pieces.append(piece)
-                size += len(piece)
-                if size > max_bytes:
+                content.write(piece)
+                if content.tell() > max_bytes:
                     raise FileError.whole(
                         path, f"is larger than the limit of {max_bytes:,} bytes", "too-large"
                     )
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise FileError.whole(path, f"is not a whole gzip file: {error}", "bad-gzip") from None
-    return b"".join(pieces)
+    return content.getvalue()
 
 
 @contextmanager

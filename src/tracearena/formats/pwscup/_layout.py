@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 
 MAX_ID = 999_999_999
 MAX_TIME_ID = 1_000_000
+_MOST_DECIMAL_CHARACTERS = 40
+_ALWAYS_JUDGED_CHARACTERS = 1_000
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,18 @@ class Column:
             return one
         return f"{one}, or several different ones with one space between, or * alone"
 
+    @property
+    def longest(self) -> int:
+        """Characters of the longest good cell."""
+        if self.kind == "decimal":
+            return _MOST_DECIMAL_CHARACTERS
+        if self.kind == "word":
+            return max(map(len, self.words))
+        digits = len(str(self.highest))
+        if self.kind == "id":
+            return digits
+        return (self.highest if self.known is None else len(self.known)) * (digits + 1)
+
 
 @dataclass(frozen=True)
 class Layout:
@@ -57,6 +71,11 @@ class Layout:
     def header(self) -> str:
         """The first line."""
         return ",".join(column.name for column in self.columns)
+
+    @property
+    def longest_line(self) -> int:
+        """Characters beyond which a bad line is not looked at more closely."""
+        return max(sum(column.longest + 1 for column in self.columns), _ALWAYS_JUDGED_CHARACTERS)
 
     def with_last(self, column: Column) -> Layout:
         """Return the layout with another last column."""

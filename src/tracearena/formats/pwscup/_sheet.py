@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tracearena.errors import SHOWN_FAULTS, DataError, Fault, FileError
 from tracearena.formats._files import MAX_BYTES, read_bytes
 from tracearena.formats.pwscup._layout import MAX_ID, Column, Layout, looks_like
-from tracearena.formats.pwscup._verdicts import diagnose_line, text_of
+from tracearena.formats.pwscup._verdicts import diagnose_line, long_line_fault, text_of
 from tracearena.traces import Places, PlaceSets
 
 _BOM = b"\xef\xbb\xbf"
@@ -51,7 +51,7 @@ class Sheet:
         last = ended.pop()
         lines = [line.removesuffix(b"\r") for line in ended] + ([last] if last else [])
         for row, line in enumerate(lines, 1):
-            fault = diagnose_line(line, row, self.layout)
+            fault = long_line_fault(len(line), row, self.layout) or diagnose_line(line, row, self.layout)
             if fault is None:
                 yield row, line.decode("ascii").split(",")
             else:
@@ -191,6 +191,10 @@ def _note_faults(
     from tracearena.formats.pwscup._kernels import BAD_LINE, DUPLICATE, TOO_MANY_IDS
 
     for row, start, stop, kind in records.tolist():
+        fault = long_line_fault(stop - start, row + 1, sheet.layout) if kind == BAD_LINE else None
+        if fault is not None:
+            sheet.add(fault)
+            continue
         line = sheet.data[start:stop]
         line = line[:-2] if line.endswith(b"\r\n") else line.removesuffix(b"\n")
         if kind == BAD_LINE:

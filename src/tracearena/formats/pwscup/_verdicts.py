@@ -25,6 +25,7 @@ VERDICTS = {
     "too-many-ids": "the file lists more ids than the limit",
     "second-header": "the header stands among the rows",
     "blank-line": "a line has no characters",
+    "line-too-long": "a bad line that is longer than 1,000 characters and than any good line",
     "column-count": "a row has too many cells or too few",
     "empty-cell": "a cell has no characters",
     "nul-byte": "a NUL byte",
@@ -79,6 +80,14 @@ def diagnose_line(line: bytes, row: int, layout: Layout, *, allow_repetition: bo
     return None
 
 
+def long_line_fault(length: int, row: int, layout: Layout) -> Fault | None:
+    """Judge a bad line by its length alone: a hostile line may be the whole file."""
+    if length <= layout.longest_line:
+        return None
+    problem = f"the line has {length:,} bytes; no good line has more than {layout.longest_line:,}"
+    return Fault(row, None, None, problem, "line-too-long")
+
+
 def cell_fault(row: int, column: Column, value: str, code: str) -> Fault:
     """State the fault of a cell and what is allowed there."""
     return Fault(row, column.name, value, f"{VERDICTS[code]}; it must be {column.allowed}", code)
@@ -130,7 +139,6 @@ def _diagnose_star(cell: bytes, column: Column) -> str | None:
 
 def _diagnose_ids(cell: bytes, column: Column, allow_repetition: bool) -> str | None:
     seen: set[bytes] = set()
-    # Piece by piece, because a hostile line may be the whole file.
     for match in _PIECE.finditer(cell):
         piece = match.group()
         code = _diagnose_id(piece, column)
