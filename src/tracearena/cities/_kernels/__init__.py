@@ -1,0 +1,1 @@
+"""Loops over people, compiled by Numba: pure functions on arrays and one random stream a block."""

@@ -1,0 +1,92 @@
+"""Check-ins: bursts of events with gaps of days and weeks in between."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from tracearena.cities._kernels.choice import MEMORY, choose, draw
+from tracearena.cities._kernels.persons import NOWHERE, person
+
+DAY_S = 86_400
+_BURST = 0.38
+"""Probability that another check-in follows within the same burst."""
+_GAP_TAIL = 1.1
+"""Exponent of the heavy tail of the gaps between bursts."""
+_LONGEST_GAP = 400.0
+_AT_WORK = 0.25
+_SAME_OUTING_S = 4 * 3600
+
+
+@njit(cache=True, nogil=True)
+def moments(rng: Any, hours: Any, weekdays: Any, at: Any) -> None:
+    """Fill in sorted seconds since day 0: bursts with heavy-tailed gaps, at the hours people go out."""
+    n, days = len(at), len(weekdays)
+    gaps = np.empty(n + 1)
+    total = 0.0
+    for i in range(n + 1):
+        total += min((1.0 - rng.random()) ** (-1 / _GAP_TAIL), _LONGEST_GAP)
+        gaps[i] = total
+    i, burst = 0, 0
+    while i < n:
+        day = min(int(gaps[burst] / total * days), days - 1)
+        second = 3600 * (draw(rng, hours[int(weekdays[day] >= 5)]) + rng.random())
+        at[i] = day * DAY_S + second
+        while i + 1 < n and rng.random() < _BURST:
+            second += 60 * np.exp(3.0 + 0.8 * rng.standard_normal())
+            i += 1
+            at[i] = min(day * DAY_S + second, days * DAY_S - 1)
+        i += 1
+        burst += 1
+    at.sort()
+
+
+@njit(cache=True, nogil=True)
+def whereabouts(who: Any, work: int, hour: int, weekend: bool) -> int:
+    """Return the region from which somebody sets out at this hour."""
+    return work if 9 <= hour < 19 and not weekend else who.home
+
+
+@njit(cache=True, nogil=True)
+def check_in(
+    rng: Any, atlas: Any, who: Any, hours: Any, kinds: Any, weekdays: Any, at: Any, venues: Any
+) -> None:
+    """Write the moments and venues of one person's check-ins."""
+    work = who.home if who.work == NOWHERE else atlas.cell[who.work]
+    known, visits = np.empty(MEMORY, np.int32), np.empty(MEMORY, np.int32)
+    n_known = 0
+    moments(rng, hours, weekdays, at)
+    here = who.home
+    for i in range(len(at)):
+        day, hour = at[i] // DAY_S, at[i] % DAY_S // 3600
+        weekend = weekdays[day] >= 5
+        if i == 0 or at[i] - at[i - 1] > _SAME_OUTING_S:
+            here = whereabouts(who, work, hour, weekend)
+        if who.work != NOWHERE and 8 <= hour < 18 and not weekend and rng.random() < _AT_WORK:
+            venues[i] = who.work
+        else:
+            kind = draw(rng, kinds[int(weekend), hour])
+            venues[i], n_known = choose(rng, atlas, kind, here, known, visits, n_known, 0)
+        here = atlas.cell[venues[i]]
+
+
+@njit(cache=True, nogil=True)
+def check_in_all(
+    rng: Any,
+    atlas: Any,
+    habits: Any,
+    ways: Any,
+    hours: Any,
+    kinds: Any,
+    weekdays: Any,
+    offsets: Any,
+    at: Any,
+    venues: Any,
+) -> None:
+    """Fill the events of a block of people; those of person ``u`` are ``offsets[u]:offsets[u + 1]``."""
+    for u in range(len(ways)):
+        first, stop = offsets[u], offsets[u + 1]
+        who = person(rng, atlas, habits, ways[u])
+        check_in(rng, atlas, who, hours, kinds, weekdays, at[first:stop], venues[first:stop])

@@ -1,0 +1,28 @@
+"""Match lengths of a sequence with its own past."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def mean_match(sequence: Any) -> float:
+    """Return the mean of Λ_i, one more than the longest match of what starts at i within what came before.
+
+    Matches are found from the end: the common length of two suffixes follows from that of the
+    suffixes one step shorter, which takes n²/2 steps in all.
+    """
+    n = len(sequence)
+    common = np.zeros(n + 1, np.int64)
+    total = 0
+    for i in range(n - 1, -1, -1):
+        longest = 0
+        for j in range(i):
+            common[j] = common[j + 1] + 1 if sequence[j] == sequence[i] else 0
+            longest = max(longest, min(common[j], i - j))
+        common[i] = 0
+        total += longest + 1
+    return total / n

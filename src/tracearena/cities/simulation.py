@@ -1,0 +1,207 @@
+"""Simulate the inhabitants: regular traces or check-ins."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date, timedelta
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.cities.atlas import atlas
+from tracearena.cities.land_use import regions
+from tracearena.cities.people import ARCHETYPES, habits
+from tracearena.cities.rhythm import hours_of_checkins, kinds_of_checkins
+from tracearena.cities.venues import KINDS, pois
+from tracearena.engine import Progress, SeedLike, blocks, run_blocks, seed_sequence, stream
+from tracearena.errors import ParameterError
+from tracearena.traces import Clock, Traces
+
+Mode = Literal["regular", "checkins"]
+FIRST_DAY = date(2019, 4, 1)
+"""Day 0 of a simulation, a Monday."""
+UTC_OFFSET_S = 10 * 3600
+"""Local time of the city is UTC+10 (``Etc/GMT-10``) all year."""
+USERS_PER_BLOCK = 256
+
+_DAY_CLOCK = Clock(instants_per_day=48, interval_s=1800, first_day=FIRST_DAY)
+_CHECKIN_CLOCK = Clock(instants_per_day=24, interval_s=3600, instants_per_slot=2, first_day=FIRST_DAY)
+_RAINY = 0.22
+_COUNT_SPREAD = 1.0
+"""Standard deviation of the logarithm of the number of check-ins a person makes."""
+_WAYS, _LIVES, _COUNTS, _WEATHER = range(4)
+
+
+def simulate(
+    users: int = 4_000,
+    days: int = 40,
+    *,
+    mode: Mode = "regular",
+    clock: Clock | None = None,
+    top: int | None = 1_000,
+    checkins_per_user: float = 30.0,
+    seed: SeedLike = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Traces:
+    """Simulate people in the embedded city.
+
+    Everybody has a home, most have work or school, a pace of life and weekly habits; free time is
+    spent by exploration and preferential return [1]_: after S places the next one is new with
+    probability 0.6 S^-0.21. People travel by the quickest way and are seen on it.
+
+    Parameters
+    ----------
+    users
+        Number of people, at least 1. They are numbered from 1; the first n of a larger simulation
+        with the same seed are the same people.
+    days
+        Number of consecutive days, at least 1.
+    mode
+        ``"regular"``: one event at every instant, in 1,024 regions. ``"checkins"``: sparse and
+        bursty events at POIs, several an hour, with timestamps.
+    clock
+        The instants of a day: by default 48 half-hours in regular mode; 24 hours in slots of two
+        in check-in mode, where every clock must cover whole days. The weekday of day 0 is that of
+        the clock's `first_day`, Monday without one.
+    top
+        Check-ins happen at so many of the most attractive POIs; None means all.
+    checkins_per_user
+        Mean number of check-ins of a person; the numbers vary widely between people.
+    seed
+        Seed of everything random; the map is always the same.
+    threads, progress
+        Number of threads, and whom to tell of finished blocks.
+
+    References
+    ----------
+    .. [1] Song, Koren, Wang, Barabási, Modelling the scaling properties of human mobility,
+       Nature Physics 6 (2010).
+
+    Examples
+    --------
+    >>> simulate(users=3, days=2, seed=1)
+    <Traces: 3 users, 288 events, 1,024 places, instants 0 to 95>
+    """
+    _check(users, days, mode, checkins_per_user)
+    root = seed_sequence(seed)
+    if mode == "checkins":
+        ticks = clock or _CHECKIN_CLOCK
+        return _checkins(root, users, days, ticks, top, checkins_per_user, threads, progress)
+    return _regular(root, users, days, clock or _DAY_CLOCK, threads, progress)
+
+
+def archetypes(users: int, *, seed: int | np.random.SeedSequence) -> NDArray[np.str_]:
+    """Return the way of life of each person that `simulate` makes with the same seed.
+
+    >>> [str(name) for name in archetypes(3, seed=1)]
+    ['student', 'service worker', 'office commuter']
+    """
+    _check(users, 1, "regular", 1.0)
+    root = seed_sequence(seed)
+    ways = [_ways(root, block, stop - first) for block, (first, stop) in _blocks(users)]
+    return np.array([way.name for way in ARCHETYPES])[np.concatenate(ways)]
+
+
+def _check(users: int, days: int, mode: str, checkins_per_user: float) -> None:
+    for name, value in (("users", users), ("days", days)):
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+            raise ParameterError.of(name, value, "a whole number of at least 1")
+    if mode not in get_args(Mode):
+        raise ParameterError.of("mode", mode, " or ".join(repr(name) for name in get_args(Mode)))
+    if not 1 <= checkins_per_user <= 10_000:
+        raise ParameterError.of("checkins_per_user", checkins_per_user, "from 1 to 10000")
+
+
+def _blocks(users: int) -> list[tuple[int, tuple[int, int]]]:
+    return list(enumerate(blocks(users, USERS_PER_BLOCK)))
+
+
+def _ways(root: np.random.SeedSequence, block: int, users: int) -> NDArray[np.int64]:
+    shares = np.cumsum([way.share for way in ARCHETYPES])
+    drawn = np.searchsorted(shares, stream(root, _WAYS, block).random(users), side="right")
+    return np.minimum(drawn, len(shares) - 1)
+
+
+def _weekdays(clock: Clock, days: int) -> NDArray[np.int64]:
+    first = 0 if clock.first_day is None else clock.first_day.weekday()
+    return (first + np.arange(days)) % 7
+
+
+def _regular(
+    root: np.random.SeedSequence,
+    users: int,
+    days: int,
+    clock: Clock,
+    threads: int | None,
+    progress: Progress | None,
+) -> Traces:
+    from tracearena.cities._kernels.days import live_all
+
+    town, customs, weekdays = atlas(), habits(), _weekdays(clock, days)
+    wet = stream(root, _WEATHER).random(days) < _RAINY
+    instants = np.arange(days * clock.instants_per_day)
+    minutes = clock.day_of(instants) * 1440 + clock.second_of_day(instants) / 60
+    table = np.empty((users, len(instants)), np.int32)
+
+    def work(block: int, first: int, stop: int) -> None:
+        rng, ways = stream(root, _LIVES, block), _ways(root, block, stop - first)
+        live_all(rng, town, customs, ways, weekdays, wet, minutes, table[first:stop])
+
+    run_blocks(work, blocks(users, USERS_PER_BLOCK), threads=threads, progress=progress)
+    return Traces(
+        regions(),
+        clock,
+        user_ids=np.arange(1, users + 1),
+        offsets=np.arange(users + 1) * len(instants),
+        instants=np.tile(instants.astype(np.int32), users),
+        place_index=table.ravel(),
+        span=(0, len(instants)),
+    )
+
+
+def _checkins(
+    root: np.random.SeedSequence,
+    users: int,
+    days: int,
+    clock: Clock,
+    top: int | None,
+    checkins_per_user: float,
+    threads: int | None,
+    progress: Progress | None,
+) -> Traces:
+    from tracearena.cities._kernels.checkins import check_in_all
+
+    if clock.start_s or clock.instants_per_day * clock.interval_s != 86_400:
+        raise ParameterError("the clock of check-ins must cover whole days: they happen at any hour")
+    places, town, customs, weekdays = pois(top), atlas(top), habits(), _weekdays(clock, days)
+    hours, kinds = hours_of_checkins(), kinds_of_checkins(np.bincount(town.kind, minlength=len(KINDS)) > 0)
+
+    def work(block: int, first: int, stop: int) -> tuple[Any, ...]:
+        counts = _counts(stream(root, _COUNTS, block), stop - first, checkins_per_user)
+        offsets = np.concatenate([[0], np.cumsum(counts)])
+        at, visited = np.empty(offsets[-1], np.int64), np.empty(offsets[-1], np.int32)
+        rng, ways = stream(root, _LIVES, block), _ways(root, block, stop - first)
+        check_in_all(rng, town, customs, ways, hours, kinds, weekdays, offsets, at, visited)
+        return counts, at, visited
+
+    done = run_blocks(work, blocks(users, USERS_PER_BLOCK), threads=threads, progress=progress)
+    counts, at, visited = (np.concatenate(column) for column in zip(*done, strict=True))
+    midnight = (clock.first_day or FIRST_DAY) - date(1970, 1, 1)
+    return Traces(
+        places,
+        clock if clock.first_day else replace(clock, first_day=FIRST_DAY),
+        user_ids=np.arange(1, users + 1),
+        offsets=np.concatenate([[0], np.cumsum(counts)]),
+        instants=at // clock.interval_s,
+        place_index=visited,
+        timestamps=at + midnight // timedelta(seconds=1) - UTC_OFFSET_S,
+        span=(0, days * clock.instants_per_day),
+    )
+
+
+def _counts(rng: np.random.Generator, users: int, mean: float) -> NDArray[np.int64]:
+    """Draw how often each person checks in: a heavy tail around the mean, at least once."""
+    factor = np.exp(_COUNT_SPREAD * rng.standard_normal(users) - _COUNT_SPREAD**2 / 2)
+    return np.maximum(np.rint(mean * factor), 1).astype(np.int64)
