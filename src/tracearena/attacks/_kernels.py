@@ -86,26 +86,37 @@ def add_visit_likelihoods_in_order(
     decides between users who are equally likely.
     """
     n_users = scores.shape[1]
-    total = np.empty(n_users)
+    log_unseen = np.log(unseen)
+    total = np.zeros(n_users)
+    members_seen = np.zeros(n_users, np.int64)
+    touched = np.empty(n_users, np.int64)
+    before = np.empty(n_users)
     for p in range(first, stop):
         row = scores[p - first]
         for event in range(event_offsets[p], event_offsets[p + 1]):
             code = event_codes[event]
             if code == -1:
                 continue
-            if code >= 0:
-                total[:] = unseen
-                for v in range(place_offsets[code], place_offsets[code + 1]):
-                    total[visitors[v]] = probabilities[v]
-            else:
-                start, end = set_offsets[-2 - code], set_offsets[-1 - code]
-                total[:] = (end - start) * unseen
-                for m in range(start, end):
-                    place = set_members[m]
-                    for v in range(place_offsets[place], place_offsets[place + 1]):
-                        total[visitors[v]] += probabilities[v] - unseen
-                total /= end - start
-            row += np.log(total)
+            start, end = (0, 1) if code >= 0 else (set_offsets[-2 - code], set_offsets[-1 - code])
+            n_touched = 0
+            for m in range(start, end):
+                place = code if code >= 0 else set_members[m]
+                for v in range(place_offsets[place], place_offsets[place + 1]):
+                    u = visitors[v]
+                    if members_seen[u] == 0:
+                        touched[n_touched] = u
+                        before[n_touched] = row[u]
+                        n_touched += 1
+                    members_seen[u] += 1
+                    total[u] += probabilities[v]
+            for u in range(n_users):
+                row[u] += log_unseen
+            size = end - start
+            for k in range(n_touched):
+                u = touched[k]
+                row[u] = before[k] + np.log((total[u] + (size - members_seen[u]) * unseen) / size)
+                total[u] = 0.0
+                members_seen[u] = 0
 
 
 @njit(cache=True, nogil=True)

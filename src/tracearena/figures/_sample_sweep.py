@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tracearena.cities import simulate
 from tracearena.contest import SweepRow, run_sweep
 from tracearena.engine import Progress
 from tracearena.errors import DataError
@@ -11,10 +12,16 @@ from tracearena.formats import pwscup
 from tracearena.traces import Traces
 
 
-def sample_sweep(data: Path, seed: int, progress: Progress | None) -> list[SweepRow]:
+def sample_sweep(data: Path | None, seed: int, progress: Progress | None) -> list[SweepRow]:
     """Run every sample defence against every sample attack."""
-    reference, original = published(data)
+    reference, original = simulated(seed) if data is None else published(data)
     return run_sweep(reference, original, seed=seed, progress=progress)
+
+
+def simulated(seed: int) -> tuple[Traces, Traces]:
+    """Simulate a team of the contest's size: 2,000 users, 20 days to know them and 20 to protect."""
+    reference, original = simulate(2_000, 40, clock=pwscup.PWS_CLOCK, seed=seed).split_days(20)
+    return reference, original
 
 
 def published(folder: Path) -> tuple[Traces, Traces]:

@@ -43,4 +43,5 @@ def reidentification_score(id_table: IdTable, inferred: IdTable) -> Reidentifica
     if not len(id_table):
         raise DataError("there are no pseudonyms to score")
     identified = int((id_table.user_ids == inferred.user_ids).sum())
-    return ReidentificationScore(1 - identified / len(id_table), identified, len(id_table))
+    missed = len(id_table) - identified
+    return ReidentificationScore(missed / len(id_table), identified, len(id_table))
