@@ -12,6 +12,7 @@ from tracearena.formats.pwscup._layout import Layout, looks_like
 from tracearena.formats.pwscup._verdicts import diagnose_line, long_line_fault, text_of
 
 _BOM = b"\xef\xbb\xbf"
+_HEADER_CHARACTERS = 1_000
 _DATA_CHARACTERS = frozenset(b"0123456789,* ")
 
 
@@ -68,12 +69,12 @@ def open_sheet(path: str | PathLike[str], *layouts: Layout, max_bytes: int = MAX
             if stop + 1 >= len(data):
                 raise FileError.whole(path, "nothing stands below the header", "no-rows")
             return Sheet(path, layout, data, stop + 1)
-    raise FileError(path, [_header_fault(header, layouts)])
+    raise FileError(path, [_header_fault(header[:_HEADER_CHARACTERS], layouts)])
 
 
 def _header_fault(header: bytes, layouts: tuple[Layout, ...]) -> Fault:
     must = "the header must be " + " or ".join(layout.header for layout in layouts)
-    other = looks_like(text_of(header[:200]))
+    other = looks_like(text_of(header))
     if other is not None:
         return Fault(0, None, text_of(header), f"this looks like {other}; {must}", "other-file")
     if b"\0" in header:
