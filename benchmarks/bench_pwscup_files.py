@@ -75,7 +75,7 @@ def report(what: str, rows: int, size: int, seconds: dict[str, float]) -> None:
     ours = seconds["tracearena"]
     for peer, took in seconds.items():
         print(
-            f"{what:<34}{peer:<12}{took:>9.3f} s {rows / took / 1e6:>8.2f} M rows/s "
+            f"{what:<42}{peer:<12}{took:>9.3f} s {rows / took / 1e6:>8.2f} M rows/s "
             f"{size / took / 1e6:>8.0f} MB/s   {took / ours:>6.2f} × our time"
         )
 

@@ -44,6 +44,17 @@ def _line_end(data: Bytes, pos: int) -> int:
 
 
 @njit(cache=True, nogil=True)
+def _is_cell_again(data: Bytes, cell: int, before: int, length: int) -> bool:
+    """Whether the cell is, to its line's end, the text of `length` bytes that stood before."""
+    if length == 0 or cell + length > len(data) or _line_end(data, cell + length) < 0:
+        return False
+    k = 0
+    while k < length and data[cell + k] == data[before + k]:
+        k += 1
+    return k == length
+
+
+@njit(cache=True, nogil=True)
 def _shared_set(
     members: Ints, begin: int, count: int, set_offsets: Longs, n_sets: int, table: Ints, multiplier: int
 ) -> int:
@@ -100,6 +111,9 @@ def scan_rows(
     n_ids = len(highest)
     has_cell = len(lookup) > 0
     stamp = np.full(len(lookup), -1, np.int64)
+    # Of each first place the latest set: where its text stood, how long, its code and size. The same
+    # text again need not be parsed, and defences that release blocks repeat few texts very often.
+    latest = np.zeros((len(lookup) if is_list else 1, 4), np.int64)
     previous = np.zeros(2, np.int64)
     pos = start
     row = n_sets = n_members = n_faults = listed = 0
@@ -119,10 +133,12 @@ def scan_rows(
             columns[c, row] = value
         code = -1
         count = 0
+        cell = pos
         if good and has_cell:
             if n_ids > 0:
                 good = pos < n and data[pos] == _COMMA
                 pos += good
+            cell = pos
             if good and is_list and pos < n and data[pos] == _STAR:
                 pos += 1
             elif good:
@@ -142,10 +158,16 @@ def scan_rows(
                         break
                     members[n_members + count] = place
                     count += 1
-                    if pos < n and data[pos] == _SPACE:
-                        pos += 1
-                    else:
+                    if pos >= n or data[pos] != _SPACE:
                         break
+                    pos += 1
+                    before, length, known, size = latest[place]
+                    if count == 1 and listed + size <= max_ids and _is_cell_again(data, cell, before, length):
+                        pos = cell + length
+                        code = known
+                        listed += size - 1
+                        break
+        cell_end = pos
         after = _line_end(data, pos) if good else -1
         kind = BAD_LINE
         if after < 0:
@@ -168,12 +190,14 @@ def scan_rows(
             n_faults += 1
             code = -1
         elif count > 1:
+            first_place = members[n_members]
             which = _shared_set(members, n_members, count, set_offsets, n_sets, table, multiplier)
             if which == n_sets:
                 n_members += count
                 n_sets += 1
                 set_offsets[n_sets] = n_members
             code = -2 - which
+            latest[first_place] = (cell, cell_end - cell, code, count)
         codes[row] = code
         row += 1
         pos = after

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.formats._files import replacing
+from tracearena.formats.pwscup._ids import region_ids
 from tracearena.formats.pwscup._layout import Layout
-from tracearena.formats.pwscup._sheet import region_ids
 from tracearena.traces import Places, PlaceSets
 
 _NO_CODES = np.zeros(0, np.int32)

@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.errors import Fault
+from tracearena.formats.pwscup._ids import id_column
 from tracearena.formats.pwscup._layout import ID_TABLE, INFERRED_TABLE
 from tracearena.formats.pwscup._rows import write_rows
-from tracearena.formats.pwscup._sheet import Sheet, id_column, open_sheet, scan
+from tracearena.formats.pwscup._scan import scan
+from tracearena.formats.pwscup._sheet import Sheet, open_sheet
 from tracearena.formats.pwscup.traces import MAX_SUBMISSION_BYTES
 from tracearena.traces import IdTable
 

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.errors import DataError, Fault, ParameterError
+from tracearena.formats.pwscup._ids import region_ids
 from tracearena.formats.pwscup._layout import DISTANCES, REGIONS, REGIONS_WITHOUT_HOSPITALS
 from tracearena.formats.pwscup._rows import write_lines
-from tracearena.formats.pwscup._sheet import Sheet, open_sheet, region_ids
+from tracearena.formats.pwscup._sheet import Sheet, open_sheet
 from tracearena.traces import Grid, Places
 
 KM_PER_DEGREE = (111.0, 91.0)

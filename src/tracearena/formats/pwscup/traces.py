@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.errors import DataError
+from tracearena.formats.pwscup._ids import id_column, place_column
 from tracearena.formats.pwscup._layout import ANONYMIZED, INFERRED_TRACES, MAX_TIME_ID, OBFUSCATED, TRACES
 from tracearena.formats.pwscup._rows import write_rows
-from tracearena.formats.pwscup._sheet import Rows, id_column, open_sheet, place_column, scan
+from tracearena.formats.pwscup._scan import Rows, scan
+from tracearena.formats.pwscup._sheet import open_sheet
 from tracearena.formats.pwscup.times import PWS_CLOCK
 from tracearena.traces import Clock, ObfuscatedTraces, Places, Traces
 from tracearena.traces._events import EventTable
@@ -111,12 +113,12 @@ def read_inferred_traces(
     max_bytes
         Limit of a submission, as in `read_obfuscated`.
     """
+    frame = original_frame if original_frame.is_complete else _without_gaps(original_frame)
     sheet = open_sheet(
         path,
-        INFERRED_TRACES.with_last(place_column(original_frame.places, "id")),
-        max_bytes=_limit(max_bytes, MAX_SUBMISSION_BYTES, len(original_frame)),
+        INFERRED_TRACES.with_last(place_column(frame.places, "id")),
+        max_bytes=_limit(max_bytes, MAX_SUBMISSION_BYTES, len(frame)),
     )
-    frame = original_frame if original_frame.is_complete else _without_gaps(original_frame)
     rows = scan(sheet, frame.places, expected_rows=len(frame))
     sheet.refuse_faulty()
     return frame.with_places(rows.codes)
