@@ -104,7 +104,8 @@ def test_a_sweep_writes_its_table_and_picture(run, team: Path) -> None:  # type:
     done = run(
         "sweep", team / "table.csv", "--places", team / "places.csv", "--reference", team / "ref.csv",
         "--original", team / "org.csv", "--defences", "No", "--defences", "PL(4,1)",
-        "--attacks", "VisitProb-R", "--attacks", "Replay-T", "--seed", 1, "--plot", team / "figure.svg", "--json",
+        "--attacks", "VisitProb-R", "--attacks", "Replay-T",
+        "--seed", 1, "--plot", team / "figure.svg", "--json",
     )  # fmt: skip
     assert done.status == 0, done.err
     with (team / "table.csv").open(newline="") as file:

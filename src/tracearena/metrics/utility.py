@@ -70,9 +70,12 @@ def utility_score(
     if rule not in get_args(UtilityRule):
         raise ParameterError.of("rule", rule, "'paper' or '2019'")
     _check_same_events(original, obfuscated)
-    losses = event_losses(original, obfuscated, rule=rule, limit_km=limit_km)
+    if rule == "2019":
+        utility = _official_mean(original, obfuscated, limit_km)
+    else:
+        utility = float((1 - event_losses(original, obfuscated, limit_km=limit_km)).mean())
     return UtilityScore(
-        utility=float((1 - losses).mean()) if rule == "paper" else _official_mean(losses, obfuscated),
+        utility=utility,
         rule=rule,
         cells=original.n_events,
         deleted=int(obfuscated.is_deleted.sum()),
@@ -81,16 +84,16 @@ def utility_score(
 
 
 def event_losses(
-    original: Traces, obfuscated: ObfuscatedTraces, *, rule: UtilityRule = "paper", limit_km: float = 2.0
+    original: Traces, obfuscated: ObfuscatedTraces, *, limit_km: float = 2.0
 ) -> NDArray[np.float64]:
-    """Return the loss of each event, from 0 (released as it is) to 1 (deleted, or too far off)."""
+    """Return the loss of each event by the paper's rule: 0 released as it is, 1 deleted or too far off."""
     loss = np.ones(original.n_events)
     single = obfuscated.is_single
     distance = original.places.distance_km(original.place_index[single], obfuscated.codes[single])
     loss[single] = np.minimum(distance / limit_km, 1)
     generalised = obfuscated.is_set
     if generalised.any():
-        loss[generalised] = _set_losses(original, obfuscated, generalised, rule, limit_km)
+        loss[generalised] = _set_losses(original, obfuscated, generalised, limit_km)
     return loss
 
 
@@ -98,7 +101,6 @@ def _set_losses(
     original: Traces,
     obfuscated: ObfuscatedTraces,
     generalised: NDArray[np.bool_],
-    rule: UtilityRule,
     limit_km: float,
 ) -> NDArray[np.float64]:
     # Few distinct pairs of place and set stand for very many events.
@@ -110,21 +112,27 @@ def _set_losses(
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     member = sets.members[np.repeat(sets.offsets[chosen] - starts, sizes) + np.arange(sizes.sum())]
     share = original.places.distance_km(np.repeat(place, sizes), member) / limit_km
-    if rule == "2019":
-        share = np.minimum(share, 1)
     mean = np.add.reduceat(share, starts) / sizes
     return np.asarray(np.minimum(mean, 1)[event_pair])
 
 
-def _official_mean(losses: NDArray[np.float64], obfuscated: ObfuscatedTraces) -> float:
+def _official_mean(original: Traces, obfuscated: ObfuscatedTraces, limit_km: float) -> float:
     """Return 1 - mean loss, added up one listed place after the other as the program of 2019 did.
 
-    Over millions of places the order of addition shows in the twelfth digit, where published scores
-    are compared.
+    Over a hundred thousand places the order of addition shows in the twelfth digit, where published
+    scores are compared.
     """
-    listed = np.ones(len(losses), np.int64)
-    listed[obfuscated.is_set] = obfuscated.sets.sizes[obfuscated.set_index[obfuscated.is_set]]
-    return float(1 - np.add.accumulate(np.repeat(losses / listed, listed))[-1] / len(losses))
+    generalised, sets = obfuscated.is_set, obfuscated.sets
+    sizes = np.ones(obfuscated.n_events, np.int64)
+    sizes[generalised] = sets.sizes[obfuscated.set_index[generalised]]
+    event = np.repeat(np.arange(obfuscated.n_events), sizes)
+    within = np.arange(len(event)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    place = obfuscated.codes[event]
+    listed = generalised[event]
+    place[listed] = sets.members[sets.offsets[obfuscated.set_index[event[listed]]] + within[listed]]
+    distance = original.places.distance_km(original.place_index[event], place)
+    loss = np.where(obfuscated.is_deleted[event], 1, np.minimum(distance / limit_km, 1))
+    return float(1 - np.add.accumulate(loss / sizes[event])[-1] / obfuscated.n_events)
 
 
 def _check_same_events(original: Traces, obfuscated: ObfuscatedTraces) -> None:
