@@ -65,7 +65,7 @@ def land_use() -> LandUse:
     x, y = _centres_km()
     bustle = _bustle(x, y) * _patches(rng, x, y)
     bustle /= bustle.max()
-    river = np.abs(x - _river_km(y)) < 0.2
+    river = np.abs(x - river_km(y)) < 0.2
     use = _assign(rng, x, y, bustle, river)
     return LandUse(use, _residents(rng, x, y, use), bustle, river, x, y)
 
@@ -90,7 +90,7 @@ def _centres_km() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return (longitude - GRID.west) * KM_PER_DEGREE[1], (latitude - GRID.south) * KM_PER_DEGREE[0]
 
 
-def _river_km(y: NDArray[np.float64]) -> NDArray[np.float64]:
+def river_km(y: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return how far east the river runs at each latitude."""
     return 4.1 + 0.9 * np.sin(0.75 * y) + 0.12 * (y - 5.5)
 
@@ -142,7 +142,7 @@ def _residents(
     rng: np.random.Generator, x: NDArray[np.float64], y: NDArray[np.float64], use: NDArray[np.int8]
 ) -> NDArray[np.float64]:
     """Spread the population: dense around the centre, thin at the rim, none in parks."""
-    density = np.exp(-((np.hypot(x - 5.5, y - 5.5) / 5.2) ** 2)) * rng.lognormal(0, 0.7, len(x))
+    density = np.exp(-((np.hypot(x - 5.5, y - 5.5) / 5.2) ** 2)) * rng.lognormal(0, 0.5, len(x))
     density *= np.array([_LIVED_IN.get(name, 0.0) for name in LAND_USES])[use]
     shares: NDArray[np.float64] = density / density.sum()
     return shares

@@ -183,21 +183,27 @@ def return_times_h(traces: Traces) -> NDArray[np.float64]:
     return np.asarray(np.diff(hour[order])[again])
 
 
-def share_at_home(traces: Traces) -> NDArray[np.float64]:
+def share_at_home(traces: Traces, days: Any = None) -> NDArray[np.float64]:
     """Return the share of people at home at each time of day; NaN where nobody is observed.
 
-    Home is the place of most events, which needs a clock that covers nights.
+    Parameters
+    ----------
+    traces
+        With a clock that covers nights: home is the place of most events.
+    days
+        Only these days count (such as weekends); all by default. Homes are found on all days.
     """
     offsets, places, counts = traces.visit_counts()
     user = np.repeat(np.arange(traces.n_users), np.diff(offsets))
     order = np.lexsort((counts, user))
     home = np.full(traces.n_users, -1)
     home[user[order]] = places[order]
-    time = traces.clock.time_of_day(traces.instants)
-    per_day = traces.clock.instants_per_day
-    inside = np.bincount(time, traces.place_index == home[traces.user_index], per_day)
+    at_home = traces.place_index == home[traces.user_index]
+    time, per_day = traces.clock.time_of_day(traces.instants), traces.clock.instants_per_day
+    counted = np.ones(len(time)) if days is None else np.isin(traces.clock.day_of(traces.instants), days)
+    inside = np.bincount(time, at_home * counted, per_day)
     with np.errstate(invalid="ignore"):
-        return np.asarray(inside / np.bincount(time, minlength=per_day))
+        return np.asarray(inside / np.bincount(time, counted, per_day))
 
 
 def entropies(traces: Traces) -> Entropies:

@@ -14,7 +14,7 @@ from tracearena.cities.land_use import GRID, land_use
 STREET, AVENUE, RAIL, WATER = 6.5, 4.2, 2.2, 60.0
 """Minutes per kilometre, waiting included; crossing the river outside a bridge is not worth it."""
 _AVENUE_EVERY = 5
-_RAIL_STATIONS = (
+RAIL_LINES = (
     ((2, 7), (7, 9), (15, 16), (23, 24), (29, 29)),
     ((29, 5), (23, 6), (15, 16), (7, 25), (2, 29)),
     ((15, 0), (15, 16), (15, 31)),
@@ -59,7 +59,7 @@ def routes() -> Routes:
 
 def _rail() -> NDArray[np.bool_]:
     rail = np.zeros((GRID.rows, GRID.columns), bool)
-    for line in _RAIL_STATIONS:
+    for line in RAIL_LINES:
         for (row, column), (to_row, to_column) in pairwise(line):
             steps = max(abs(to_row - row), abs(to_column - column)) + 1
             along = np.linspace((row, column), (to_row, to_column), steps).round().astype(int)

@@ -73,7 +73,7 @@ KINDS: tuple[Kind, ...] = (
     Kind("education", 120, 0.0, 2.0, 240, ("schools",), {
         "High School": 5, "University": 5, "Elementary School": 4, "College Building": 2, "Cram School": 2,
     }),
-    Kind("building", 560, 0.7, 1.2, 60, ("offices",), {
+    Kind("building", 560, 1.0, 1.2, 60, ("offices",), {
         "Office": 12, "Government Building": 1, "Co-working Space": 2, "Bank": 2, "Factory": 1,
     }),
     Kind("building", 60, 0.0, 2.0, 75, ("hospitals",), {"Hospital": 1}),

@@ -20,6 +20,11 @@ FIGURES: dict[str, tuple[str, str]] = {
         "privacy of the sample defences, with and without the utility threshold",
     ),
     "contest-8": ("sample_algorithms", "re-identification alone is not enough: the cheating anonymization"),
+    "city-map": (
+        "city_map",
+        "the embedded city: land use, hospitals, and where people are at night and at noon",
+    ),
+    "city-laws": ("city_laws", "how human the people of the embedded city move"),
 }
 """Name of the figure → module, and what it shows."""
 

@@ -12,7 +12,7 @@ NOWHERE = -1
 WEEKLY = 4
 """Weekly habits of a person."""
 
-COMMUTE_KM, COMMUTE_EXPONENT = 0.4, 1.5
+COMMUTE_KM, COMMUTE_EXPONENT = 0.4, 1.25
 """Jobs at distance d are taken in proportion to (1 + d / COMMUTE_KM)^-COMMUTE_EXPONENT."""
 
 

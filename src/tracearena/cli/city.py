@@ -1,0 +1,88 @@
+"""``tracearena city``: simulate people in the embedded city."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tracearena.cli._console import JsonOption, SeedOption, chosen_seed, note, print_result, progress_bar
+
+
+class Mode(StrEnum):
+    """How people are observed."""
+
+    regular = "regular"
+    checkins = "checkins"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(city)
+
+
+def city(
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="Where the traces go.")],
+    users: Annotated[int, typer.Option("--users", min=1, help="Number of people.")] = 4_000,
+    days: Annotated[int, typer.Option("--days", min=1, help="Number of consecutive days.")] = 40,
+    mode: Annotated[
+        Mode, typer.Option("--mode", help="One event at every instant, or sparse check-ins at POIs.")
+    ] = Mode.regular,
+    to: Annotated[
+        str | None,
+        typer.Option(
+            "--to", help="Format of OUT. [default: pwscup for regular .csv files, a table otherwise]"
+        ),
+    ] = None,
+    places_out: Annotated[
+        Path | None, typer.Option("--places-out", help="Write the places too, as OUT's format has them.")
+    ] = None,
+    seed: SeedOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Simulate people in the embedded city: homes, work, routines, trips, nights and weekends.
+
+    Files of the pwscup format hold the contest's 20 half-hours a day from 8:00 on; other regular
+    files hold all 48.
+    """
+    from tracearena import cities, formats
+    from tracearena.errors import ParameterError
+    from tracearena.formats.pwscup import PWS_CLOCK
+
+    target = to or _format_of(out, mode)
+    if target not in formats.FORMATS:
+        raise ParameterError.of("to", target, f"one of {', '.join(formats.FORMATS)}")
+    if target in ("pwscup", "peopleflow") and mode is Mode.checkins:
+        raise ParameterError(f"{target} files hold one event an instant: check-ins need another format")
+    used = chosen_seed(seed)
+    with progress_bar("people") as progress:
+        traces = cities.simulate(
+            users=users,
+            days=days,
+            mode=mode.value,
+            clock=PWS_CLOCK if target == "pwscup" else None,
+            seed=used,
+            progress=progress,
+        )
+    written = formats.write(out, traces, to=target, places_out=places_out)
+    if target == "pwscup" and places_out is None:
+        note("other commands need the regions with it: --places-out info_region.csv writes them")
+    print_result(
+        {
+            "mode": mode.value,
+            "format": target,
+            "users": traces.n_users,
+            "days": days,
+            "events": traces.n_events,
+            "places": len(traces.places),
+            "seed": used,
+            "written": [str(path) for path in written],
+        },
+        as_json,
+    )
+
+
+def _format_of(out: Path, mode: Mode) -> str:
+    return "pwscup" if mode is Mode.regular and out.name.endswith((".csv", ".csv.gz")) else "table"
