@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 from typing import Any
 
 import numpy as np
@@ -56,7 +57,7 @@ def _robust_range(values: pl.Series) -> tuple[float, float]:
     low, high = float(values.quantile(0.005) or 0), float(values.quantile(0.995) or 0)
     rim = (high - low) / 10
     low, high = max(low - rim, float(values.min())), min(high + rim, float(values.max()))  # type: ignore[arg-type]
-    low, high = np.floor(low * 1e4) / 1e4, np.ceil(high * 1e4) / 1e4
+    low, high = math.floor(low * 1e4) / 1e4, math.ceil(high * 1e4) / 1e4
     return (low, high) if high > low else (low - 0.005, high + 0.005)
 
 
@@ -69,11 +70,11 @@ def replaced(traces: Traces, choices: Choices, report: Report) -> Traces:
     every = np.arange(len(old), dtype=np.int32)
     new, places = every, old
     if choices.bounds is not None and choices.grid is None:
-        inside = _box_grid(choices.bounds, (1, 1)).cell_of(old.latitude, old.longitude) == 0
+        inside = box_grid(choices.bounds, (1, 1)).cell_of(old.latitude, old.longitude) == 0
         new, places = np.where(inside, np.cumsum(inside) - 1, -1), _taken(old, inside)
     if choices.grid is not None:
         box = choices.bounds or robust_box(pl.Series(old.latitude), pl.Series(old.longitude))
-        grid = _box_grid(box, choices.grid)
+        grid = box_grid(box, choices.grid)
         new, places = grid.cell_of(old.latitude, old.longitude), Places.of_grid(grid)
     kept = traces._with(place_index=new[traces.place_index].astype(np.int32), places=places)
     kept = _without_missing(kept, "outside the bounds", report)
@@ -111,7 +112,8 @@ def _taken(places: Places, chosen: NDArray[Any]) -> Places:
     )
 
 
-def _box_grid(box: tuple[float, float, float, float], shape: tuple[int, int]) -> Grid:
+def box_grid(box: tuple[float, float, float, float], shape: tuple[int, int]) -> Grid:
+    """Return a grid of rows × columns over south, west, north, east."""
     south, west, north, east = box
     return Grid(rows=shape[0], columns=shape[1], south=south, west=west, north=north, east=east)
 
@@ -121,7 +123,7 @@ def _inside(frame: pl.DataFrame, box: tuple[float, float, float, float], report:
         raise ParameterError("bounds need coordinates, and the file has none")
     south, west, north, east = box
     inside = pl.col("lat").is_between(south, north) & pl.col("lon").is_between(west, east)
-    kept = report.sift(frame, [Rule(reason="outside the bounds", bad=~inside, column="lat")])
+    kept = report.sift(frame, [Rule(reason="outside the bounds", bad=~inside, column="lat, lon")])
     report.refuse_if_nothing_is_left(kept)
     return kept
 
@@ -132,10 +134,10 @@ def _on_grid(frame: pl.DataFrame, choices: Choices, report: Report) -> tuple[Pla
     if "lat" not in frame.columns:
         raise ParameterError("a grid needs coordinates, and the file has none")
     box = choices.bounds or robust_box(frame["lat"], frame["lon"])
-    grid = _box_grid(box, choices.grid or DEFAULT_GRID)
+    grid = box_grid(box, choices.grid or DEFAULT_GRID)
     cell = grid.cell_of(frame["lat"].to_numpy(), frame["lon"].to_numpy())
     frame = frame.with_columns(place=pl.Series(cell))
-    rule = Rule(reason="outside the bounds", bad=pl.col("place") < 0, column="lat")
+    rule = Rule(reason="outside the bounds", bad=pl.col("place") < 0, column="lat, lon")
     return Places.of_grid(grid), report.sift(frame, [rule])
 
 
@@ -151,7 +153,7 @@ def _at_known_places(frame: pl.DataFrame, places: Places, report: Report) -> pl.
     if places.grid is None:
         raise ParameterError("the events name no places and the given places are no grid")
     cell = places.grid.cell_of(frame["lat"].to_numpy(), frame["lon"].to_numpy())
-    rule = Rule(reason="outside the bounds", bad=pl.col("place") < 0, column="lat")
+    rule = Rule(reason="outside the bounds", bad=pl.col("place") < 0, column="lat, lon")
     return report.sift(frame.with_columns(place=pl.Series(cell)), [rule])
 
 

@@ -39,7 +39,10 @@ class Dropped:
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """Rows for which `bad` holds are dropped for `reason`; `column` is shown as the example."""
+    """Rows for which `bad` holds are dropped for `reason`.
+
+    `column` is shown as the example; several are named with ", " between.
+    """
 
     reason: str
     bad: pl.Expr
@@ -145,5 +148,6 @@ def report_of(
 
 def _examples(bad: pl.DataFrame, column: str) -> tuple[tuple[int, str, str], ...]:
     first = bad.head(SHOWN_EXAMPLES)
-    values = first[column].cast(pl.String, strict=False).fill_null("")
+    parts = [pl.col(name).cast(pl.String, strict=False).fill_null("") for name in column.split(", ")]
+    values = first.select(pl.concat_str(parts, separator=", ")).to_series()
     return tuple(zip(first["row"].to_list(), [column] * first.height, values.to_list(), strict=True))

@@ -17,9 +17,9 @@ import polars as pl
 
 from tracearena.errors import Fault, FileError, ParameterError
 from tracearena.formats._files import replacing
-from tracearena.formats._text import EXTRA, length_rules, read_rows, split_header, text_bytes
+from tracearena.formats._text import length_rules, read_rows, split_header, text_bytes
 from tracearena.formats._written import local_seconds, offset_minutes, utc_seconds
-from tracearena.formats.checkins import check_ins
+from tracearena.formats.checkins import CheckIns, check_ins
 from tracearena.formats.choices import Choices
 from tracearena.formats.discretise import traces_of
 from tracearena.formats.report import Report
@@ -38,6 +38,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
 
 FRAME = "data frame"
 _SEPARATORS = ",;\t"
+_ROW = "row in the file"
 
 
 def read(
@@ -45,8 +46,15 @@ def read(
 ) -> tuple[Traces, Report]:
     """Read a Parquet file, or a CSV file (comma, semicolon or tab; packed or not)."""
     report = Report(str(path), "table")
+    chosen = choices or Choices()
+    checkins = read_check_ins(path, report, chosen)
+    return traces_of(checkins, report, chosen, places=places), report
+
+
+def read_check_ins(path: str | PathLike[str], report: Report, choices: Choices) -> CheckIns:
+    """Read the events of a file as they are, without places and instants."""
     raw = _parquet(path) if is_parquet(path) else _csv(path, report)
-    return _traces(raw, report, choices or Choices(), places)
+    return _check_ins(raw, report, choices)
 
 
 def from_frame(
@@ -62,7 +70,9 @@ def from_frame(
     (<Traces: 1 users, 2 events, 2 places, instants 18 to 19>, '18:00')
     """
     report = Report(FRAME, "table")
-    return _traces(_polars(frame), report, choices or Choices(), places)
+    chosen = choices or Choices()
+    checkins = _check_ins(_polars(frame), report, chosen)
+    return traces_of(checkins, report, chosen, places=places), report
 
 
 def to_frame(traces: Traces) -> pl.DataFrame:
@@ -99,7 +109,9 @@ def roles(columns: list[str]) -> dict[str, str]:
     {'user': 'userId', 'time': 'ts', 'lat': 'Latitude', 'lon': 'lng'}
     """
     plain = {plain_name(column): column for column in reversed(columns)}
-    found = {role: next((plain[name] for name in names if name in plain), None) for role, names in NAMES.items()}
+    found = {
+        role: next((plain[name] for name in names if name in plain), None) for role, names in NAMES.items()
+    }
     return {role: column for role, column in found.items() if column is not None}
 
 
@@ -125,20 +137,17 @@ def header_fields(line: str) -> tuple[list[str], str]:
     return next(csv.reader([line], delimiter=separator), []), separator
 
 
-def _traces(
-    raw: pl.DataFrame, report: Report, choices: Choices, places: Places | None
-) -> tuple[Traces, Report]:
+def _check_ins(raw: pl.DataFrame, report: Report, choices: Choices) -> CheckIns:
     found = roles(raw.columns)
     if not are_enough(found):
         raise FileError(report.path, [_missing_columns(raw.columns, found)])
-    columns = {role: raw[column] for role, column in found.items()}
     if not {"lat", "lon"} <= set(found):
-        columns = {role: column for role, column in columns.items() if role not in ("lat", "lon")}
-    row = raw["row"] if "row" in raw.columns and report.rows else pl.Series(np.arange(1, raw.height + 1))
+        found = {role: column for role, column in found.items() if role not in ("lat", "lon")}
+    row = raw[_ROW] if _ROW in raw.columns else pl.Series(np.arange(1, raw.height + 1))
     report.rows = report.rows or raw.height
-    frame = pl.DataFrame({"row": row, **columns})
+    frame = pl.DataFrame({"row": row, **{role: raw[column] for role, column in found.items()}})
     report.refuse_if_nothing_is_left(frame)
-    return traces_of(check_ins(frame, report, choices), report, choices, places=places), report
+    return check_ins(frame, report, choices)
 
 
 def _missing_columns(columns: list[str], found: Mapping[str, str]) -> Fault:
@@ -147,7 +156,11 @@ def _missing_columns(columns: list[str], found: Mapping[str, str]) -> Fault:
         for what, names, there in (
             ("a user", ("user_id", "uid", "user"), "user" in found),
             ("a time", ("datetime", "timestamp", "time", "…"), "time" in found),
-            ("a place (place, venue, …) or coordinates", ("lat", "lon"), are_enough({"user": "", "time": "", **found})),
+            (
+                "a place (place, venue, …) or coordinates",
+                ("lat", "lon"),
+                are_enough({"user": "", "time": "", **found}),
+            ),
         )
         if not there
     ]
@@ -172,12 +185,12 @@ def _csv(path: str | PathLike[str], report: Report) -> pl.DataFrame:
     kept = report.sift(frame, length_rules(needed))
     report.refuse_if_nothing_is_left(kept)
     wanted = {kinds[role]: column for role, column in found.items()}
-    return kept.select("row", *wanted).rename({column: name for column, name in wanted.items()})
+    return kept.select("row", *wanted).rename({"row": _ROW, **wanted})
 
 
 def _parquet(path: str | PathLike[str]) -> pl.DataFrame:
     try:
-        lazy = pl.scan_parquet(path)
+        lazy = pl.scan_parquet(Path(path))
         names = lazy.collect_schema().names()
         wanted = list(roles(names).values()) or names
         return lazy.select(wanted).collect()
@@ -206,7 +219,9 @@ def _pandas_column(column: Any) -> pl.Series:
     values = column.to_numpy()
     if values.dtype.kind != "O":
         return pl.Series(values)
-    return pl.Series([None if value != value or value is None else value for value in values.tolist()], strict=False)
+    return pl.Series(
+        [None if value != value or value is None else value for value in values.tolist()], strict=False
+    )
 
 
 def _times(traces: Traces) -> dict[str, Any]:

@@ -124,7 +124,7 @@ def _zoned(convert: Callable[[], pl.Series], zone: str) -> pl.Series:
 
 
 def _numbers(column: pl.Series) -> Times:
-    """Unix time by its size: seconds up to the year 5138, then milliseconds or finer; tiny ones are instants."""
+    """Unix time in seconds up to the year 5138, beyond that milliseconds or finer; tiny ones are instants."""
     number = column.cast(pl.Float64, strict=False)
     number = number.set(number.is_not_null() & ~number.is_finite(), None)
     middle = float(number.abs().median() or 0)  # type: ignore[arg-type]

@@ -11,6 +11,8 @@ from tracearena.traces import Grid, Places
 
 KM_PER_DEGREE = 111.19
 _LARGEST_MAP = 20_000
+_LARGEST_DRAWING = 5_000
+"""More points than this need WebGL, which paper and some browsers lack."""
 
 
 def place_map(places: Places, amounts: Any, *, what: str = "events", height: int = 560) -> dict[str, Any]:
@@ -43,9 +45,9 @@ def place_map(places: Places, amounts: Any, *, what: str = "events", height: int
     layout = {
         "height": height,
         "showlegend": len(data) > 1,
-        "xaxis": {"range": [west, east], "showgrid": False, "zeroline": False, "title": "longitude, degrees",
+        "xaxis": {"range": [west, east], "showgrid": False, "zeroline": False, "title": {"text": "longitude, degrees"},
                   "constrain": "domain"},
-        "yaxis": {"range": [south, north], "showgrid": False, "zeroline": False, "title": "latitude, degrees",
+        "yaxis": {"range": [south, north], "showgrid": False, "zeroline": False, "title": {"text": "latitude, degrees"},
                   "scaleanchor": "x", "scaleratio": float(1 / shrink), "constrain": "domain"},
         "shapes": [bar],
         "annotations": [label],
@@ -71,7 +73,7 @@ def _points(places: Places, amount: NDArray[np.float64]) -> dict[str, Any]:
     order = np.argsort(amount, kind="stable")[-_LARGEST_MAP:]
     order = order[amount[order] > 0]
     return {
-        "type": "scattergl",
+        "type": "scattergl" if len(order) > _LARGEST_DRAWING else "scatter",
         "mode": "markers",
         "x": places.longitude[order],
         "y": places.latitude[order],
@@ -86,10 +88,14 @@ def _colours(amount: NDArray[np.float64], what: str) -> dict[str, Any]:
     decades = int(np.floor(np.log10(top)))
     ticks = [0.0, np.log10(3)] if decades == 0 else [float(power) for power in range(decades + 1)]
     bar = {
-        "title": {"text": what, "side": "right"},
+        "title": {"text": what, "side": "top"},
         "tickvals": ticks,
         "ticktext": [f"{round(10**tick):,}" for tick in ticks],
-        "thickness": 12,
+        "orientation": "h",
+        "thickness": 10,
+        "len": 0.6,
+        "y": 1,
+        "yanchor": "bottom",
     }
     return {"colorscale": "Viridis", "colorbar": bar}
 
