@@ -85,9 +85,12 @@ def _when(page: Page, traces: Traces) -> None:
     counts = np.bincount(clock.time_of_day(traces.instants), minlength=clock.instants_per_day)
     share = counts / max(traces.n_events, 1)
     busiest = int(np.argmax(counts))
+    message = f"The busiest time of day is {labels[busiest]}, with {share[busiest]:.1%} of all events."
+    if (counts == counts[0]).all():
+        message = "Every time of day has as many events as any other."
     page.figure(
         _bars(labels, counts, "local time of day" if clock.first_day else "time of day", "events"),
-        f"The busiest time of day is {labels[busiest]}, with {share[busiest]:.1%} of all events.",
+        message,
         table=(["time", "events"], [[label, int(n)] for label, n in zip(labels, counts, strict=True)]),
         name="time-of-day",
     )
@@ -145,10 +148,15 @@ def _who(page: Page, traces: Traces) -> None:
     tenth = lengths[-max(len(lengths) // 10, 1) :].sum() / max(traces.n_events, 1)
     edges, counts = _log_bins(lengths)
     labels = [_range(low, high) for low, high in pairwise(edges)]
+    message = (
+        f"The median user has {int(np.median(lengths)):,} events; the busiest tenth of the users "
+        f"has {tenth:.0%} of all."
+    )
+    if lengths[0] == lengths[-1]:
+        message = f"Every user has as many events as any other: {int(lengths[0]):,}."
     page.figure(
         _bars(labels, counts, "events of a user", "users"),
-        f"The median user has {int(np.median(lengths)):,} events; the busiest tenth of the users "
-        f"has {tenth:.0%} of all.",
+        message,
         table=(
             ["events of a user", "users"],
             [[text, int(n)] for text, n in zip(labels, counts, strict=True)],
@@ -206,14 +214,14 @@ def _bars(labels: list[str], counts: Any, x: str, y: str) -> dict[str, Any]:
 
 def _few_ticks(labels: list[str]) -> dict[str, Any]:
     """Leave labels out where they would not fit a phone."""
-    step = -(-len(labels) // 12)
+    step = -(-len(labels) // 8)
     return {"tickmode": "array", "tickvals": labels[::step]}
 
 
 def _line(dates: list[str], counts: Any) -> dict[str, Any]:
     line = {
-        "type": "scatter", "mode": "lines", "x": dates, "y": counts, "line": {"color": COLOURS[0], "width": 1},
-        "hovertemplate": "%{x}: %{y:,} events<extra></extra>",
+        "type": "scatter", "mode": "lines", "x": dates, "y": counts,
+        "line": {"color": COLOURS[0], "width": 1}, "hovertemplate": "%{x}: %{y:,} events<extra></extra>",
     }  # fmt: skip
     layout = {
         "height": 300,

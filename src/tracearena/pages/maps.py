@@ -45,14 +45,24 @@ def place_map(places: Places, amounts: Any, *, what: str = "events", height: int
     layout = {
         "height": height,
         "showlegend": len(data) > 1,
-        "xaxis": {"range": [west, east], "showgrid": False, "zeroline": False, "title": {"text": "longitude, degrees"},
-                  "constrain": "domain"},
-        "yaxis": {"range": [south, north], "showgrid": False, "zeroline": False, "title": {"text": "latitude, degrees"},
-                  "scaleanchor": "x", "scaleratio": float(1 / shrink), "constrain": "domain"},
+        "legend": {"orientation": "h", "y": -0.15, "yanchor": "top"},
+        "xaxis": _axis("longitude, degrees", west, east),
+        "yaxis": _axis("latitude, degrees", south, north)
+        | {"scaleanchor": "x", "scaleratio": float(1 / shrink)},
         "shapes": [bar],
         "annotations": [label],
-    }  # fmt: skip
+    }
     return {"data": data, "layout": layout}
+
+
+def _axis(title: str, low: float, high: float) -> dict[str, Any]:
+    return {
+        "title": {"text": title},
+        "range": [low, high],
+        "showgrid": False,
+        "zeroline": False,
+        "constrain": "domain",
+    }
 
 
 def _tiles(grid: Grid, amount: NDArray[np.float64]) -> dict[str, Any]:
