@@ -12,7 +12,17 @@ import typer
 from tracearena import __version__
 from tracearena.errors import TracearenaError
 
-COMMANDS: tuple[str, ...] = ("convert", "describe", "obfuscate", "pseudonymise", "attack", "score", "sweep", "figure")
+COMMANDS: tuple[str, ...] = (
+    "convert",
+    "describe",
+    "obfuscate",
+    "pseudonymise",
+    "attack",
+    "score",
+    "check",
+    "sweep",
+    "figure",
+)
 """Modules of this package, in the order of ``tracearena --help``; each has a ``register(app)``."""
 
 
