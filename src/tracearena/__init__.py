@@ -24,6 +24,7 @@ _ROOMS = (
     "formats",
     "metrics",
     "obfuscation",
+    "pages",
     "registry",
     "traces",
 )

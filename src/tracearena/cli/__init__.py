@@ -14,6 +14,8 @@ from tracearena.errors import TracearenaError
 
 COMMANDS: tuple[str, ...] = (
     "city",
+    "convert",
+    "describe",
     "obfuscate",
     "pseudonymise",
     "attack",

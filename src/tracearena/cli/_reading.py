@@ -1,0 +1,40 @@
+"""Options that every command shares which reads traces of any format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+FromOption = Annotated[
+    str | None,
+    typer.Option(
+        "--from",
+        help="Format: pwscup, ppmtf, peopleflow, foursquare, tsmc, gowalla or table; found out if left out.",
+    ),
+]
+PlacesFileOption = Annotated[
+    Path | None,
+    typer.Option("--places", help="File of places: regions, POIs, venues or a table; found beside IN."),
+]
+GridOption = Annotated[
+    str | None, typer.Option("--grid", help="Put events on a grid of rows x columns, such as 32x32.")
+]
+BoundsOption = Annotated[
+    str | None, typer.Option("--bounds", help="Keep this box only: south,west,north,east in degrees.")
+]
+TopOption = Annotated[int | None, typer.Option("--top", help="Keep the N most visited places only.")]
+IntervalOption = Annotated[
+    str | None, typer.Option("--interval", help="Time between instants, such as 20min; 1h if left out.")
+]
+SlotOption = Annotated[
+    str | None, typer.Option("--slot", help="Length of a slot, such as 2h; one instant if left out.")
+]
+TimezoneOption = Annotated[
+    str | None, typer.Option("--timezone", help="Local time, such as America/New_York.")
+]
+UtcHoursOption = Annotated[
+    bool,
+    typer.Option("--utc-hours", help="Ignore the file's offsets from UTC, as the PPMTF authors' program."),
+]

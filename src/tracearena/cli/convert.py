@@ -1,0 +1,122 @@
+"""``tracearena convert``: traces from any format into any other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tracearena.cli._console import JsonOption, SeedOption, chosen_seed, note, print_result
+from tracearena.cli._reading import (
+    BoundsOption,
+    FromOption,
+    GridOption,
+    IntervalOption,
+    PlacesFileOption,
+    SlotOption,
+    TimezoneOption,
+    TopOption,
+    UtcHoursOption,
+)
+
+if TYPE_CHECKING:
+    from tracearena.traces import Traces
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(convert)
+
+
+def convert(
+    file: Annotated[Path, typer.Argument(metavar="IN", help="File of traces, of any format.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="Where the traces go.")],
+    format: FromOption = None,
+    to: Annotated[
+        str | None,
+        typer.Option("--to", help="Format of OUT; a table if left out and the name ends .csv or .parquet."),
+    ] = None,
+    places: PlacesFileOption = None,
+    places_out: Annotated[
+        Path | None, typer.Option("--places-out", help="Write the places too, as OUT's format has them.")
+    ] = None,
+    grid: GridOption = None,
+    bounds: BoundsOption = None,
+    top: TopOption = None,
+    interval: IntervalOption = None,
+    slot: SlotOption = None,
+    timezone: TimezoneOption = None,
+    utc_hours: UtcHoursOption = False,
+    test_share: Annotated[
+        float | None,
+        typer.Option("--test-share", help="Share of the users to set aside for testing, such as 0.2."),
+    ] = None,
+    test: Annotated[Path | None, typer.Option("--test", help="Where the testing users go.")] = None,
+    seed: SeedOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Convert traces, put them on a grid, choose places and instants, set testing users aside."""
+    from tracearena.errors import ParameterError
+    from tracearena.formats import Choices, fitted, read, write
+
+    if (test is None) != (test_share is None):
+        raise ParameterError("--test-share and --test belong together: how many users, and where they go")
+    choices = Choices.parse(
+        grid=grid,
+        bounds=bounds,
+        top=top,
+        interval=interval,
+        slot=slot,
+        timezone=timezone,
+        utc_hours=utc_hours,
+    )
+    traces, report = read(file, format, places=places, choices=choices)
+    traces = fitted(traces, to or "table", report)
+    result: dict[str, Any] = report.to_dict()
+    if test is not None and test_share is not None:
+        used = chosen_seed(seed)
+        traces, aside = set_aside(traces, test_share, used)
+        write(test, aside, to=to)
+        result |= {"test_users": aside.n_users, "test_events": aside.n_events, "seed": used}
+    written = write(out, traces, to=to, places_out=places_out)
+    result |= {
+        "to": to or "table",
+        "users": traces.n_users,
+        "events": traces.n_events,
+        "places": len(traces.places),
+        "written": [str(path) for path in (*written, *([test] if test is not None else []))],
+    }
+    print_result(result if as_json else _for_people(result), as_json)
+    for line in [] if as_json else report.lines():
+        note(line)
+
+
+def set_aside(traces: Traces, share: float, seed: int) -> tuple[Traces, Traces]:
+    """Draw floor(share × users) testing users; both sides keep the users' order ([ppmtf])."""
+    from tracearena.engine import generator
+    from tracearena.errors import ParameterError
+
+    count = int(share * traces.n_users)
+    if not 0 < share < 1 or count == 0:
+        raise ParameterError.of(
+            "test-share", share, f"between 0 and 1, enough for one of {traces.n_users:,} users"
+        )
+    import numpy as np
+
+    chosen = np.zeros(traces.n_users, bool)
+    chosen[generator(seed).choice(traces.n_users, count, replace=False)] = True
+    return traces.take_users(~chosen), traces.take_users(chosen)
+
+
+def _for_people(result: dict[str, Any]) -> dict[str, Any]:
+    shown = {
+        "read": f"{result['rows']} rows of {result['file']} as {result['format']}",
+        "dropped": f"{result['dropped_rows']} rows",
+        "users": result["users"],
+        "events": result["events"],
+        "places": result["places"],
+    }
+    if "test_users" in result:
+        shown["set aside"] = f"{result['test_users']} users with {result['test_events']} events"
+    return shown | {"written": ", ".join(result["written"])}

@@ -1,0 +1,167 @@
+"""One door to all formats."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tracearena.errors import ParameterError
+from tracearena.formats import foursquare, gowalla, peopleflow, pwscup, recognition, table, tsmc
+from tracearena.formats.choices import Choices
+from tracearena.formats.discretise import notice_oddities, replaced
+from tracearena.formats.place_files import places_beside, read_places, write_places
+from tracearena.formats.report import Dropped, Report, report_of
+from tracearena.traces import Places, Traces
+
+FORMATS = ("pwscup", "ppmtf", "peopleflow", "foursquare", "tsmc", "gowalla", "table")
+"""Names of the formats that hold traces."""
+
+_CHECK_INS = {"table": table, "gowalla": gowalla, "tsmc": tsmc}
+_TABLE_NAMES = (".csv", ".csv.gz", ".parquet")
+
+
+def read(
+    path: str | PathLike[str],
+    format: str | None = None,
+    *,
+    places: str | PathLike[str] | Places | None = None,
+    choices: Choices | None = None,
+    **options: Any,
+) -> tuple[Traces, Report]:
+    """Read the traces of a file and report what it got wrong.
+
+    Parameters
+    ----------
+    format
+        One of `FORMATS`; recognised from the file if left out.
+    places
+        The places, or their file. Formats that have a file of their own for them find it beside
+        `path`: ``info_region.csv``, ``regions_*.csv``, ``POI_*.csv``, ``raw_POIs.txt``.
+    choices
+        Which places and instants to make of raw events (`Choices`).
+    **options
+        The same as the command line writes them: ``grid="32x32"``, ``top=1000``, ``slot="2h"``, …
+    """
+    if choices is not None and options:
+        raise ParameterError("give choices or single options, not both")
+    chosen = Choices.parse(**options) if choices is None else choices
+    name = _settled(path, format)
+    if name in ("pwscup", "ppmtf") or (name == "peopleflow" and recognition.is_prepared(path)):
+        return _prepared(Path(path), name, places, chosen)
+    if name == "peopleflow":
+        return peopleflow.read(path, choices=chosen)
+    if name == "foursquare":
+        if isinstance(places, Places):
+            raise ParameterError("the places of a foursquare file are read from its file of venues")
+        return foursquare.read(path, choices=chosen, pois=places)
+    known = places if places is None or isinstance(places, Places) else read_places(places)
+    traces, report = _CHECK_INS[name].read(path, choices=chosen, places=known)
+    return traces, report
+
+
+def write(
+    path: str | PathLike[str],
+    traces: Traces,
+    *,
+    to: str | None = None,
+    places_out: str | PathLike[str] | None = None,
+) -> list[Path]:
+    """Write traces, and their places if `places_out` is given; return the files written.
+
+    Parameters
+    ----------
+    to
+        One of `FORMATS`; by default a table, for names that end in .csv, .csv.gz or .parquet.
+    """
+    target = to or _format_of_name(path)
+    if target not in FORMATS:
+        raise ParameterError.of("to", target, f"one of {', '.join(FORMATS)}")
+    if target == "foursquare":
+        return [Path(path), foursquare.write(path, traces, pois=places_out)]
+    if target in ("pwscup", "peopleflow"):
+        pwscup.write_traces(path, traces)
+    elif target == "ppmtf":
+        from tracearena.formats import ppmtf
+
+        ppmtf.write_traces(path, traces)
+    else:
+        _CHECK_INS[target].write(path, traces)
+    if places_out is None:
+        return [Path(path)]
+    write_places(places_out, traces.places, to=target)
+    return [Path(path), Path(places_out)]
+
+
+def fitted(traces: Traces, to: str, report: Report) -> Traces:
+    """Return what of the traces a format can hold, and report what it cannot.
+
+    The files of pwscup and peopleflow hold one event an instant, of users numbered from 1: of
+    several events the first is kept, and users with other ids are numbered in their order.
+    """
+    if to not in ("pwscup", "peopleflow"):
+        return traces
+    again = np.zeros(traces.n_events, bool)
+    again[1:] = (np.diff(traces.instants) == 0) & (np.diff(traces.user_index) == 0)
+    if again.any():
+        report.dropped.append(Dropped("second event at an instant", int(again.sum())))
+        traces = traces.keep_events(~again)
+    ids = traces.user_ids
+    if ids.dtype.kind == "i" and (ids > 0).all() and (ids < 2**31).all():
+        return traces
+    report.notice("users numbered anew from 1", traces.n_users)
+    return traces.with_user_ids(np.arange(1, traces.n_users + 1))
+
+
+def _settled(path: str | PathLike[str], format: str | None) -> str:
+    if format is None:
+        return recognition.recognise(path)
+    if format not in FORMATS:
+        raise ParameterError.of("format", format, f"one of {', '.join(FORMATS)}")
+    recognition.require(path, format)
+    return format
+
+
+def _format_of_name(path: str | PathLike[str]) -> str:
+    if not str(path).endswith(_TABLE_NAMES):
+        raise ParameterError(
+            f"{path}: name a format (one of {', '.join(FORMATS)}) or a file that ends in "
+            f"{', '.join(_TABLE_NAMES)}"
+        )
+    return "table"
+
+
+def _prepared(
+    path: Path, format: str, places: str | PathLike[str] | Places | None, choices: Choices
+) -> tuple[Traces, Report]:
+    """Read a format whose files already have places and instants."""
+    if places is None:
+        known = places_beside(path, format)
+    else:
+        known = places if isinstance(places, Places) else read_places(places)
+    if format == "ppmtf":
+        traces = _ppmtf(path, known, choices)
+    elif not choices.times_are_as_in_file:
+        raise ParameterError(f"a {format} file has instants and no times: no interval, slot or time zone")
+    elif format == "peopleflow":
+        traces = peopleflow.read(path, places=known)[0]
+    else:
+        times = path.with_name("info_time.csv")
+        clock = pwscup.read_times(times).clock if times.is_file() else pwscup.PWS_CLOCK
+        traces = pwscup.read_traces(path, known, clock)
+    report = report_of(path, format, traces.n_events)
+    notice_oddities(traces, report)
+    return (traces if choices.places_are_as_in_file else replaced(traces, choices, report)), report
+
+
+def _ppmtf(path: Path, places: Places, choices: Choices) -> Traces:
+    from tracearena.formats import ppmtf
+
+    if choices.timezone is not None or choices.utc_hours:
+        raise ParameterError("a ppmtf file has local hours already: no time zone")
+    if recognition.is_synthetic(path):
+        return ppmtf.read_synthetic(path, places).traces
+    interval = None if choices.interval_s == Choices().interval_s else choices.interval_s
+    return ppmtf.read_traces(path, places, interval_s=interval, slot_s=choices.slot_s)

@@ -1,0 +1,49 @@
+"""Check-ins of Gowalla and Brightkite as SNAP publishes them.
+
+Tab separated, no header: user, UTC time ``2010-10-19T23:55:27Z``, latitude, longitude, venue. The
+files name no time zone, so local time needs one (``timezone="America/New_York"``).
+"""
+
+from __future__ import annotations
+
+from os import PathLike
+
+import polars as pl
+
+from tracearena.formats._text import read_headless
+from tracearena.formats._written import utc_text, write_tabs
+from tracearena.formats.checkins import check_ins
+from tracearena.formats.choices import Choices
+from tracearena.formats.discretise import traces_of
+from tracearena.formats.report import Report
+from tracearena.traces import Places, Traces
+
+COLUMNS = ("user", "time", "lat", "lon", "venue")
+_TIME = "%Y-%m-%dT%H:%M:%SZ"
+
+
+def read(
+    path: str | PathLike[str], *, choices: Choices | None = None, places: Places | None = None
+) -> tuple[Traces, Report]:
+    """Read a file of check-ins, packed or not."""
+    chosen = choices or Choices()
+    report = Report(str(path), "gowalla")
+    raw = read_headless(path, COLUMNS, COLUMNS[:4], report)
+    return traces_of(check_ins(raw, report, chosen), report, chosen, places=places), report
+
+
+def write(path: str | PathLike[str], traces: Traces) -> None:
+    """Write the events with the coordinates of their places, by user and time."""
+    places = traces.places
+    write_tabs(
+        path,
+        pl.DataFrame(
+            {
+                "user": traces.user_ids[traces.user_index],
+                "time": utc_text(traces, _TIME),
+                "lat": places.latitude[traces.place_index],
+                "lon": places.longitude[traces.place_index],
+                "venue": places.ids[traces.place_index],
+            }
+        ),
+    )

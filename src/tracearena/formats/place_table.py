@@ -1,0 +1,101 @@
+"""Places in a CSV or Parquet file of our own: one row a place."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from tracearena.errors import FileError
+from tracearena.formats._files import replacing
+from tracearena.formats._text import read_rows, split_header, text_bytes
+from tracearena.formats.checkins import identifiers
+from tracearena.formats.table import header_fields, is_parquet, roles
+from tracearena.traces import Grid, Places
+
+_BOUND_DECIMALS = 9
+
+
+def write(path: str | PathLike[str], places: Places) -> None:
+    """Write id, coordinates, sensitivity, the category where there is one, row and column of a grid.
+
+    Rows and columns are counted from 1 in the south-west.
+    """
+    columns: dict[str, Any] = {"place": places.ids, "lat": places.latitude, "lng": places.longitude}
+    if places.categories is not None:
+        columns["category"] = places.categories
+    columns["sensitive"] = places.sensitive.astype(np.int8)
+    if places.grid is not None:
+        row, column = np.divmod(np.arange(len(places)), places.grid.columns)
+        columns |= {"row": row + 1, "column": column + 1}
+    frame = pl.DataFrame(columns)
+    with replacing(path) as out:
+        if Path(path).suffix == ".parquet":
+            frame.write_parquet(out)
+        else:
+            out.write(frame.write_csv().encode())
+
+
+def read(path: str | PathLike[str]) -> Places:
+    """Read places: an id, latitude and longitude under the names `table` knows; the rest if it is there.
+
+    With the columns ``row`` and ``column`` the places must be all cells of a grid, in its order.
+    """
+    frame = pl.read_parquet(Path(path)) if is_parquet(path) else _csv(path)
+    found = roles(frame.columns)
+    if not {"venue", "lat", "lon"} <= set(found):
+        names = ", ".join(frame.columns[:12])
+        raise FileError.whole(path, "no columns for a place, latitude and longitude", "columns", names)
+    latitude, longitude = (_numbers(path, frame, found[role]) for role in ("lat", "lon"))
+    sensitive = frame["sensitive"].cast(pl.Int8, strict=False).fill_null(0) if "sensitive" in frame else None
+    return Places(
+        latitude,
+        longitude,
+        ids=np.asarray(identifiers(frame[found["venue"]]).to_list()),
+        sensitive=None if sensitive is None else sensitive.to_numpy() > 0,
+        categories=frame[found["category"]].fill_null("").to_list() if "category" in found else None,
+        grid=_grid(path, frame, latitude, longitude) if {"row", "column"} <= set(frame.columns) else None,
+    )
+
+
+def _csv(path: str | PathLike[str]) -> pl.DataFrame:
+    header, rest = split_header(text_bytes(path))
+    names, separator = header_fields(header)
+    columns = [f"column {i}" for i in range(len(names))]
+    frame = read_rows(path, rest, columns, separator, quoted=True)
+    unique = dict(zip(columns, names, strict=True))
+    if len(set(names)) != len(names):
+        raise FileError.whole(path, "has two columns of one name", "columns", header)
+    return frame.select(columns).rename(unique)
+
+
+def _numbers(path: str | PathLike[str], frame: pl.DataFrame, column: str) -> Any:
+    numbers = frame[column].cast(pl.Float64, strict=False)
+    if numbers.null_count():
+        row = int(numbers.is_null().arg_true()[0])
+        raise FileError.whole(
+            path, f"row {row + 1}, column {column}: not a number", "number", str(frame[column][row])
+        )
+    return numbers.to_numpy()
+
+
+def _grid(path: str | PathLike[str], frame: pl.DataFrame, latitude: Any, longitude: Any) -> Grid:
+    row, column = (
+        frame[name].cast(pl.Int64, strict=False).fill_null(0).to_numpy() for name in ("row", "column")
+    )
+    rows, columns = int(row.max(initial=0)), int(column.max(initial=0))
+    expected = np.divmod(np.arange(len(row)), max(columns, 1))
+    whole = rows * columns == len(row) and np.array_equal(row - 1, expected[0])
+    if rows < 2 or columns < 2 or not whole or not np.array_equal(column - 1, expected[1]):
+        raise FileError.whole(
+            path, "rows and columns are not those of a whole grid of at least 2 × 2", "grid"
+        )
+    height, width = (latitude[-1] - latitude[0]) / (rows - 1), (longitude[-1] - longitude[0]) / (columns - 1)
+    # Rounded, because centres carry the noise of their own arithmetic.
+    south, west = latitude[0] - height / 2, longitude[0] - width / 2
+    north, east = latitude[-1] + height / 2, longitude[-1] + width / 2
+    box = [round(float(bound), _BOUND_DECIMALS) for bound in (south, west, north, east)]
+    return Grid(rows=rows, columns=columns, south=box[0], west=box[1], north=box[2], east=box[3])

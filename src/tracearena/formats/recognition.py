@@ -1,0 +1,177 @@
+"""What a file looks like, from its first lines."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+
+import polars as pl
+
+from tracearena.errors import FileError
+from tracearena.formats import table
+
+_START = 2**16
+_ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+_TWITTER = re.compile(r"[A-Z][a-z]{2} [A-Z][a-z]{2} \d\d \d\d:\d\d:\d\d [+-]\d{4} \d{4}")
+_NUMBER = re.compile(r"-?\d+(\.\d+)?([eE]-?\d+)?")
+
+_OTHER_HEADERS = {
+    "reg_id": "obfuscated or inferred traces of PWS Cup 2019, which need the original beside them",
+    "user_id": "an inferred ID table of PWS Cup 2019",
+    "pse_id,user_id": "an ID table of PWS Cup 2019",
+    "pse_id,time_id,reg_id": "public (anonymized) traces of PWS Cup 2019",
+    "ref/org,time_id,day,hour,min": "the times of PWS Cup 2019 (info_time.csv)",
+    "reg_id,y_id,x_id,y(center),x(center),hospital": "the regions of PWS Cup 2019 (info_region.csv)",
+    "reg_id,y_id,x_id,y(center),x(center)": "the regions of people flow",
+    "poi_id,y,x,category,y_id,x_id,2D_id,count": "POIs of the PPMTF tools (POI_*.csv)",
+    "poi_id,y,x,category,count": "POIs of the PPMTF tools (POI_*.csv)",
+    "poi_id,poi_index,category,counts": "an index of POIs of the PPMTF tools",
+    "user_id,user_index": "an index of users of the PPMTF tools",
+}
+_PPMTF_HEADERS = (
+    "user_index,poi_index,category,unixtime,dow,hour,min",
+    "user,trace_no,time_slot,time_instant,poi_index,category",
+    "user,trace_no,time_period,time_instant,poi_index,category",
+)
+_RAW_PEOPLE_FLOW = "user_id,y,x,y_id,x_id,2D_id,unixtime,"
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a file looks like.
+
+    Attributes
+    ----------
+    formats
+        The formats that can read it, the most specific first; none if it holds no traces.
+    words
+        The same as half a sentence.
+    """
+
+    formats: tuple[str, ...]
+    words: str
+
+
+def recognise(path: str | PathLike[str]) -> str:
+    """Return the format of a file of traces."""
+    look = look_at(path)
+    if not look.formats:
+        raise FileError.whole(path, f"holds no traces that can be read: it looks like {look.words}", "format")
+    return look.formats[0]
+
+
+def require(path: str | PathLike[str], format: str) -> None:
+    """Refuse a file that is plainly of another format, and say of which."""
+    look = look_at(path)
+    if format not in look.formats:
+        advice = f" (--from {look.formats[0]})" if look.formats else ""
+        raise FileError.whole(path, f"is not a {format} file: it looks like {look.words}{advice}", "format")
+
+
+def is_prepared(path: str | PathLike[str]) -> bool:
+    """Whether a file has the three columns of prepared people flow, not raw points."""
+    return "pwscup" in look_at(path).formats
+
+
+def is_synthetic(path: str | PathLike[str]) -> bool:
+    """Whether a file of the PPMTF tools holds synthetic traces."""
+    return _start(path).startswith(b"user,trace_no,")
+
+
+def look_at(path: str | PathLike[str]) -> Look:
+    """Look at the first lines, or at the columns of a Parquet file."""
+    if table.is_parquet(path):
+        return _parquet_look(path)
+    start = _start(path)
+    if not start.strip():
+        return Look((), "an empty file")
+    if b"\0" in start:
+        return Look((), "a binary file or UTF-16 text")
+    lines = [line.rstrip("\r") for line in start.decode("utf-8-sig", "replace").split("\n")]
+    for glance in (_known_layout, _tabs, _columns):
+        look = glance(lines)
+        if look is not None:
+            return look
+    return Look((), f"no format known here; its first line is {lines[0][:60]!a}")
+
+
+def _start(path: str | PathLike[str]) -> bytes:
+    with open(path, "rb") as raw:
+        packed = raw.read(2) == b"\x1f\x8b"
+        raw.seek(0)
+        try:
+            return gzip.GzipFile(fileobj=raw).read(_START) if packed else raw.read(_START)
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise FileError.whole(path, f"is not a whole gzip file: {error}", "bad-gzip") from None
+
+
+def _parquet_look(path: str | PathLike[str]) -> Look:
+    try:
+        columns = pl.read_parquet_schema(Path(path))
+    except pl.exceptions.PolarsError:
+        return Look((), "a broken Parquet file")
+    if table.are_enough(table.roles(list(columns))):
+        return Look(("table", "peopleflow"), "a Parquet table of events")
+    return Look(
+        (), f"a Parquet file without columns for user, time and place: {', '.join(list(columns)[:8])}"
+    )
+
+
+def _known_layout(lines: list[str]) -> Look | None:
+    first = lines[0]
+    if first == "user_id,time_id,reg_id":
+        return _by_instants(lines)
+    if first.startswith(_PPMTF_HEADERS):
+        return Look(("ppmtf",), "traces of the PPMTF tools")
+    if first.startswith(_RAW_PEOPLE_FLOW):
+        return Look(("peopleflow",), "raw people flow of the PPMTF tools")
+    if first in _OTHER_HEADERS:
+        return Look((), _OTHER_HEADERS[first])
+    if first.startswith("Geolife trajectory"):
+        return Look((), "a GeoLife PLT file of GPS points")
+    if first.lstrip().startswith(("<?xml", "<gpx")):
+        return Look((), "an XML file such as GPX")
+    return None
+
+
+def _by_instants(lines: list[str]) -> Look:
+    """PWS Cup has 20 instants a day, people flow 35 in all."""
+    users = [line.partition(",")[0] for line in lines[1:-1]]
+    count = next((i for i, user in enumerate(users) if user != users[0]), len(users))
+    if count == 35:
+        return Look(("peopleflow", "pwscup", "table"), "people flow (35 instants a user)")
+    return Look(("pwscup", "peopleflow", "table"), "reference or original traces of PWS Cup 2019")
+
+
+_TAB_LAYOUTS: tuple[tuple[int, Callable[[list[str]], bool], Look], ...] = (
+    (5, lambda f: bool(_ISO.fullmatch(f[1]) and _NUMBER.fullmatch(f[2]) and _NUMBER.fullmatch(f[3])),
+     Look(("gowalla",), "check-ins of Gowalla or Brightkite")),
+    (8, lambda f: bool(_TWITTER.fullmatch(f[7])), Look(("tsmc",), "Foursquare check-ins of TSMC 2014")),
+    (4, lambda f: bool(_TWITTER.fullmatch(f[2])), Look(("foursquare",), "Foursquare check-ins of WWW 2019")),
+    (5, lambda f: bool(_NUMBER.fullmatch(f[1]) and _NUMBER.fullmatch(f[2])),
+     Look((), "Foursquare venues of WWW 2019 (raw_POIs.txt)")),
+)  # fmt: skip
+
+
+def _tabs(lines: list[str]) -> Look | None:
+    """By the first lines together, so that one broken line does not decide."""
+    rows = [line.split("\t") for line in lines[:20] if "\t" in line]
+    for width, fits, look in _TAB_LAYOUTS:
+        if 2 * sum(len(row) == width and fits(row) for row in rows) > len(rows) > 0:
+            return look
+    return None
+
+
+def _columns(lines: list[str]) -> Look | None:
+    names, _ = table.header_fields(lines[0])
+    if table.are_enough(table.roles(names)):
+        return Look(("table", "peopleflow"), "a table of events with a header")
+    if len(names) > 1:
+        shown = ", ".join(names[:8])
+        return Look((), f"a table without columns for user, time and place: {shown[:80]}")
+    return None

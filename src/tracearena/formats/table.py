@@ -1,0 +1,233 @@
+"""Events in a CSV or Parquet file or in a data frame, under the column names people use.
+
+One row an event: a user, a time, and a place or coordinates or both. Names are matched without
+regard to case, blanks, ``_`` and ``-``.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from tracearena.errors import Fault, FileError, ParameterError
+from tracearena.formats._files import replacing
+from tracearena.formats._text import length_rules, read_rows, split_header, text_bytes
+from tracearena.formats._written import local_seconds, offset_minutes, utc_seconds
+from tracearena.formats.checkins import CheckIns, check_ins
+from tracearena.formats.choices import Choices
+from tracearena.formats.discretise import traces_of
+from tracearena.formats.report import Report
+from tracearena.traces import Places, Traces
+
+NAMES: Mapping[str, tuple[str, ...]] = {
+    "user": ("userid", "uid", "user"),
+    "time": ("trackedat", "datetime", "time", "timestamp", "ts", "utctimestamp", "unixtime", "timeid"),
+    "lat": ("lat", "latitude"),
+    "lon": ("lng", "lon", "long", "longitude"),
+    "venue": ("place", "placeid", "regid", "poiid", "venue", "venueid", "locationid"),
+    "category": ("category", "venuecategory"),
+    "offset_min": ("utcoffsetmin", "timezoneoffset"),
+}
+"""The roles of columns, and the names of each in order of preference."""
+
+FRAME = "data frame"
+_SEPARATORS = ",;\t"
+_ROW = "row in the file"
+
+
+def read(
+    path: str | PathLike[str], *, choices: Choices | None = None, places: Places | None = None
+) -> tuple[Traces, Report]:
+    """Read a Parquet file, or a CSV file (comma, semicolon or tab; packed or not)."""
+    report = Report(str(path), "table")
+    chosen = choices or Choices()
+    checkins = read_check_ins(path, report, chosen)
+    return traces_of(checkins, report, chosen, places=places), report
+
+
+def read_check_ins(path: str | PathLike[str], report: Report, choices: Choices) -> CheckIns:
+    """Read the events of a file as they are, without places and instants."""
+    raw = _parquet(path) if is_parquet(path) else _csv(path, report)
+    return _check_ins(raw, report, choices)
+
+
+def from_frame(
+    frame: Any, *, choices: Choices | None = None, places: Places | None = None
+) -> tuple[Traces, Report]:
+    """Read a pandas, Polars or Arrow data frame.
+
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"uid": [7, 7], "datetime": ["2012-04-03 18:00", "2012-04-03 19:30"],
+    ...                       "lat": [40.7, 40.8], "lng": [-74.0, -73.9], "venue": ["a", "b"]})
+    >>> traces, report = from_frame(frame)
+    >>> traces, traces.clock.label(18)
+    (<Traces: 1 users, 2 events, 2 places, instants 18 to 19>, '18:00')
+    """
+    report = Report(FRAME, "table")
+    chosen = choices or Choices()
+    checkins = _check_ins(_polars(frame), report, chosen)
+    return traces_of(checkins, report, chosen, places=places), report
+
+
+def to_frame(traces: Traces) -> pl.DataFrame:
+    """Return one row an event: user, time, place, coordinates, and the category where there is one.
+
+    Times are UTC, with the minutes to local time beside them, where the traces have timestamps;
+    local times without a zone where they have a date; and otherwise numbers, from 1
+    (``time_id``).
+    """
+    places, at = traces.places, traces.place_index
+    columns: dict[str, Any] = {"user_id": traces.user_ids[traces.user_index]} | _times(traces)
+    columns |= {"place": places.ids[at], "lat": places.latitude[at], "lng": places.longitude[at]}
+    if places.categories is not None:
+        columns["category"] = places.categories[at]
+    return pl.DataFrame(columns)
+
+
+def write(path: str | PathLike[str], traces: Traces) -> None:
+    """Write Parquet where the name ends so, and CSV (packed with ``.gz``) otherwise."""
+    frame = to_frame(traces)
+    with replacing(path) as out:
+        if Path(path).suffix == ".parquet":
+            frame.write_parquet(out)
+        else:
+            zoned = traces.timestamps is not None
+            style = "%Y-%m-%dT%H:%M:%SZ" if zoned else "%Y-%m-%dT%H:%M:%S"
+            out.write(frame.write_csv(datetime_format=style).encode())
+
+
+def roles(columns: list[str]) -> dict[str, str]:
+    """Return which column has which role.
+
+    >>> roles(["userId", "Latitude", "lng", "ts", "speed"])
+    {'user': 'userId', 'time': 'ts', 'lat': 'Latitude', 'lon': 'lng'}
+    """
+    plain = {plain_name(column): column for column in reversed(columns)}
+    found = {
+        role: next((plain[name] for name in names if name in plain), None) for role, names in NAMES.items()
+    }
+    return {role: column for role, column in found.items() if column is not None}
+
+
+def are_enough(found: Mapping[str, str]) -> bool:
+    """Whether the columns tell who, when and where."""
+    return {"user", "time"} <= set(found) and ("venue" in found or {"lat", "lon"} <= set(found))
+
+
+def plain_name(column: str) -> str:
+    """Return a column's name without case, blanks, ``_`` and ``-``."""
+    return "".join(letter for letter in column.lower() if letter not in " _-\"'\ufeff")
+
+
+def is_parquet(path: str | PathLike[str]) -> bool:
+    """Whether the file begins as Parquet does."""
+    with open(path, "rb") as file:
+        return file.read(4) == b"PAR1"
+
+
+def header_fields(line: str) -> tuple[list[str], str]:
+    """Split a header at the separator it holds most of; return the names and the separator."""
+    separator = max(_SEPARATORS, key=line.count)
+    return next(csv.reader([line], delimiter=separator), []), separator
+
+
+def _check_ins(raw: pl.DataFrame, report: Report, choices: Choices) -> CheckIns:
+    found = roles(raw.columns)
+    if not are_enough(found):
+        raise FileError(report.path, [_missing_columns(raw.columns, found)])
+    if not {"lat", "lon"} <= set(found):
+        found = {role: column for role, column in found.items() if role not in ("lat", "lon")}
+    row = raw[_ROW] if _ROW in raw.columns else pl.Series(np.arange(1, raw.height + 1))
+    report.rows = report.rows or raw.height
+    frame = pl.DataFrame({"row": row, **{role: raw[column] for role, column in found.items()}})
+    report.refuse_if_nothing_is_left(frame)
+    return check_ins(frame, report, choices)
+
+
+def _missing_columns(columns: list[str], found: Mapping[str, str]) -> Fault:
+    lacking = [
+        f"{what} ({', '.join(names)})"
+        for what, names, there in (
+            ("a user", ("user_id", "uid", "user"), "user" in found),
+            ("a time", ("datetime", "timestamp", "time", "…"), "time" in found),
+            (
+                "a place (place, venue, …) or coordinates",
+                ("lat", "lon"),
+                are_enough({"user": "", "time": "", **found}),
+            ),
+        )
+        if not there
+    ]
+    names = ", ".join(columns[:12]) or "none"
+    return Fault(0, None, names, f"no column for {' and '.join(lacking)}", "columns")
+
+
+def _csv(path: str | PathLike[str], report: Report) -> pl.DataFrame:
+    data = text_bytes(path)
+    header, rest = split_header(data)
+    names, separator = header_fields(header)
+    found = roles(names)
+    if not are_enough(found):
+        raise FileError(path, [_missing_columns(names, found)])
+    if not rest.strip():
+        raise FileError.whole(path, "has a header and no rows", "empty")
+    columns = [f"column {i}" for i in range(len(names))]
+    frame = read_rows(path, rest, columns, separator, quoted=True)
+    report.rows = frame.height
+    kinds = {role: columns[names.index(column)] for role, column in found.items()}
+    needed = [kinds[role] for role in ("user", "time", "lat", "lon") if role in kinds]
+    kept = report.sift(frame, length_rules(needed))
+    report.refuse_if_nothing_is_left(kept)
+    wanted = {kinds[role]: column for role, column in found.items()}
+    return kept.select("row", *wanted).rename({"row": _ROW, **wanted})
+
+
+def _parquet(path: str | PathLike[str]) -> pl.DataFrame:
+    try:
+        lazy = pl.scan_parquet(Path(path))
+        names = lazy.collect_schema().names()
+        wanted = list(roles(names).values()) or names
+        return lazy.select(wanted).collect()
+    except pl.exceptions.PolarsError as error:
+        problem = f"is not a whole Parquet file: {str(error).splitlines()[0]}"
+        raise FileError.whole(path, problem, "bad-parquet") from None
+
+
+def _polars(frame: Any) -> pl.DataFrame:
+    if isinstance(frame, pl.LazyFrame):
+        return frame.collect()
+    if isinstance(frame, pl.DataFrame):
+        return frame
+    if type(frame).__module__.partition(".")[0] == "pandas":
+        return pl.DataFrame({str(name): _pandas_column(frame[name]) for name in frame.columns})
+    if hasattr(frame, "__arrow_c_stream__"):
+        return pl.DataFrame(frame)
+    raise ParameterError.of("frame", type(frame).__name__, "a pandas, Polars or Arrow table")
+
+
+def _pandas_column(column: Any) -> pl.Series:
+    """Without Arrow, which pandas need not have."""
+    if getattr(column.dtype, "tz", None) is not None:
+        moments = column.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy()
+        return pl.Series(moments).dt.replace_time_zone("UTC")
+    values = column.to_numpy()
+    if values.dtype.kind != "O":
+        return pl.Series(values)
+    return pl.Series(
+        [None if value != value or value is None else value for value in values.tolist()], strict=False
+    )
+
+
+def _times(traces: Traces) -> dict[str, Any]:
+    if traces.timestamps is not None:
+        moments = pl.Series(utc_seconds(traces) * 1_000_000).cast(pl.Datetime("us"))
+        return {"time": moments.dt.replace_time_zone("UTC"), "utc_offset_min": offset_minutes(traces)}
+    if traces.clock.first_day is not None:
+        return {"time": pl.Series(local_seconds(traces) * 1_000_000).cast(pl.Datetime("us"))}
+    return {"time_id": traces.instants + 1}

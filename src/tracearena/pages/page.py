@@ -1,0 +1,206 @@
+"""One HTML file with everything in it."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from importlib import resources
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from tracearena import __version__
+from tracearena.formats._files import replacing
+
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#F0E442", "#8C8C8C")
+"""Okabe-Ito, with a grey that shows on white and on black in the place of its black."""
+
+Table = tuple[Sequence[str], Sequence[Sequence[Any]]]
+"""Column names and rows."""
+
+_SHOWN_ROWS = 200
+
+
+class Page:
+    """A report that is written as one file and needs nothing else.
+
+    Figures take the reader's light or dark setting. In a figure the colours ``var(--ink)``,
+    ``var(--soft)`` and ``var(--paper)`` stand for text, quieter text and background.
+
+    Parameters
+    ----------
+    title
+        Heading of the page and title of its window.
+    lead
+        One or two sentences below it.
+
+    Examples
+    --------
+    >>> page = Page("Check-ins", lead="What is in the file.")
+    >>> page.heading("When")
+    >>> bars = {"data": [{"type": "bar", "x": [0, 1], "y": [3, 9]}], "layout": {"height": 300}}
+    >>> page.figure(bars, "People are up late.", table=(["hour", "events"], [[0, 3], [1, 9]]))
+    >>> "People are up late." in page.html()
+    True
+    """
+
+    def __init__(self, title: str, *, lead: str = "") -> None:
+        self.title = title
+        self._lead = lead
+        self._parts: list[str] = []
+        self._headings: list[tuple[str, str]] = []
+        self._figures = 0
+
+    def heading(self, text: str, *, level: int = 2) -> None:
+        """Begin a section; those of level 2 make the table of contents."""
+        anchor = re.sub(r"\W+", "-", text.lower()).strip("-") or f"section-{len(self._parts)}"
+        if level == 2:
+            self._headings.append((anchor, text))
+        self._parts.append(f'<h{level} id="{escape(anchor)}">{escape(text)}</h{level}>')
+
+    def text(self, text: str) -> None:
+        """Add a paragraph of plain text."""
+        self._parts.append(f"<p>{escape(text)}</p>")
+
+    def html_part(self, markup: str) -> None:
+        """Add markup as it is; whatever comes from a file must be escaped before."""
+        self._parts.append(markup)
+
+    def cards(self, values: Mapping[str, Any]) -> None:
+        """Show a few single numbers, each with its name."""
+        items = (
+            f"<div><dt>{escape(name)}</dt><dd>{escape(shown(value))}</dd></div>"
+            for name, value in values.items()
+        )
+        self._parts.append(f'<dl class="cards">{"".join(items)}</dl>')
+
+    def table(self, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+        """Show a table; one too wide for a phone scrolls by itself."""
+        self._parts.append(_table(columns, list(rows)))
+
+    def figure(self, figure: Any, caption: str, *, table: Table | None = None, name: str = "") -> None:
+        """Add a Plotly figure (or the dictionary of one) with the sentence that says its message.
+
+        Parameters
+        ----------
+        table
+            The numbers behind it, shown on request and to save as a CSV file.
+        name
+            Stem of the names of that file.
+        """
+        self._figures += 1
+        anchor = f"figure-{self._figures}"
+        content = figure if isinstance(figure, dict) else figure.to_plotly_json()
+        height = int(content.get("layout", {}).get("height") or 420)
+        numbers = "" if table is None else _numbers(table, name or anchor)
+        self._parts.append(
+            f'<figure><div class="plot" id="{anchor}" style="min-height:{height}px"></div>'
+            f'<script type="application/json" id="{anchor}-figure">{_embedded(content)}</script>'
+            f"<figcaption>{escape(caption)}</figcaption>{numbers}</figure>"
+        )
+
+    def html(self) -> str:
+        """Return the page."""
+        contents = "".join(
+            f'<li><a href="#{escape(anchor)}">{escape(text)}</a></li>' for anchor, text in self._headings
+        )
+        lead = f"<p>{escape(self._lead)}</p>" if self._lead else ""
+        navigation = f"<nav><ul>{contents}</ul></nav>" if len(self._headings) > 1 else ""
+        scripts = f"<script>{_plotly()}</script>\n<script>{_own('page.js')}</script>" if self._figures else ""
+        scripts = scripts.replace("COLOURS", json.dumps(COLOURS), 1)
+        return (
+            '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+            f"<title>{escape(self.title)}</title>\n<style>\n{_own('page.css')}</style>\n</head>\n<body>\n"
+            f"<header><h1>{escape(self.title)}</h1>{lead}{navigation}</header>\n<main>\n"
+            + "\n".join(self._parts)
+            + f"\n</main>\n<footer>tracearena {__version__}</footer>\n{scripts}\n</body>\n</html>\n"
+        )
+
+    def write(self, path: str | PathLike[str]) -> None:
+        """Write the page."""
+        content = self.html().encode()
+        with replacing(path) as out:
+            out.write(content)
+
+
+def shown(value: Any) -> str:
+    """Write a value for people.
+
+    >>> shown(138957), shown(0.25), shown(None)
+    ('138,957', '0.25', '–')
+    """
+    if value is None:
+        return "–"
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+        return f"{int(value):,}"
+    if isinstance(value, (float, np.floating)):
+        return f"{float(value):,.4g}"
+    return str(value)
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    numeric = [
+        all(isinstance(row[i], (int, float, np.number)) or row[i] is None for row in rows)
+        for i in range(len(columns))
+    ]
+    mark = [' class="number"' if number else "" for number in numeric]
+    head = "".join(
+        f'<th scope="col"{m}>{escape(column)}</th>' for m, column in zip(mark, columns, strict=True)
+    )
+    body = "".join(
+        "<tr>"
+        + "".join(f"<td{m}>{escape(shown(value))}</td>" for m, value in zip(mark, row, strict=True))
+        + "</tr>"
+        for row in rows
+    )
+    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def _numbers(table: Table, name: str) -> str:
+    columns, rows = table
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+    packed = base64.b64encode(text.getvalue().encode()).decode()
+    more = len(rows) - _SHOWN_ROWS
+    hidden = f"<p><small>… and {more:,} more rows in the file.</small></p>" if more > 0 else ""
+    return (
+        "<details><summary>The numbers</summary>"
+        f'<p class="save"><a download="{escape(name)}.csv" href="data:text/csv;base64,{packed}">'
+        f"Save as CSV</a></p>{_table(columns, rows[:_SHOWN_ROWS])}{hidden}</details>"
+    )
+
+
+def _embedded(content: Any) -> str:
+    # "<" never stands for itself inside a script element, so no text of a file can end it.
+    return json.dumps(content, default=_plain, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray) and value.ndim > 1:
+        return list(value)
+    if isinstance(value, np.ndarray):
+        return [None if isinstance(v, float) and not np.isfinite(v) else v for v in value.tolist()]
+    if isinstance(value, np.generic):
+        return value.item()
+    if hasattr(value, "to_plotly_json"):
+        return value.to_plotly_json()
+    raise TypeError(f"a figure cannot hold {type(value).__name__}")
+
+
+def _own(name: str) -> str:
+    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+
+def _plotly() -> str:
+    import plotly.offline
+
+    return str(plotly.offline.get_plotlyjs())

@@ -1,0 +1,90 @@
+"""``tracearena convert``: any format into any other, users set aside for testing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from tracearena.cli import build
+from tracearena.errors import ParameterError
+from tracearena.formats import read, write
+from tracearena.traces import Traces
+
+
+def converted(*arguments: object) -> dict:
+    result = CliRunner().invoke(build(), ["convert", *map(str, arguments), "--json"])
+    if result.exception is not None:
+        raise result.exception
+    return json.loads(result.stdout)
+
+
+@pytest.mark.parametrize("to", ["table", "gowalla", "tsmc", "foursquare"])
+def test_check_ins_go_through_every_format(
+    make_check_ins: Callable[..., Traces], tmp_path: Path, to: str
+) -> None:
+    traces = make_check_ins()
+    write(tmp_path / "in.csv", traces)
+    (tmp_path / "out").mkdir()
+    out = tmp_path / "out" / "events.csv"
+    found = converted(tmp_path / "in.csv", out, "--to", to, "--timezone", "America/New_York")
+    assert (found["format"], found["to"], found["users"], found["events"]) == ("table", to, 20, 400)
+    again, report = read(out, timezone="America/New_York")
+    assert report.format == to
+    np.testing.assert_array_equal(again.timestamps, traces.timestamps)
+    np.testing.assert_array_equal(again.instants, traces.instants)
+    np.testing.assert_array_equal(again.place_index, traces.place_index)
+
+
+def test_users_set_aside_are_a_seeded_share(make_check_ins: Callable[..., Traces], tmp_path: Path) -> None:
+    traces = make_check_ins(users=23)
+    write(tmp_path / "in.csv", traces)
+    sides = []
+    for name in ("a", "b"):
+        train, test = tmp_path / f"{name}.csv", tmp_path / f"{name}-test.csv"
+        found = converted(tmp_path / "in.csv", train, "--test-share", 0.2, "--test", test, "--seed", 5)
+        assert (found["users"], found["test_users"], found["seed"]) == (19, 4, 5)
+        assert found["written"] == [str(train), str(test)]
+        sides.append((train.read_bytes(), test.read_bytes()))
+    assert sides[0] == sides[1]
+    training, testing = read(tmp_path / "a.csv")[0], read(tmp_path / "a-test.csv")[0]
+    assert sorted([*training.user_ids, *testing.user_ids]) == traces.user_ids.tolist()
+    assert training.n_events + testing.n_events == traces.n_events
+
+
+def test_testing_users_need_a_place_to_go(make_check_ins: Callable[..., Traces], tmp_path: Path) -> None:
+    write(tmp_path / "in.csv", make_check_ins())
+    with pytest.raises(ParameterError, match="belong together"):
+        converted(tmp_path / "in.csv", tmp_path / "out.csv", "--test-share", 0.2)
+    for share in (0, 1, 0.01):
+        with pytest.raises(ParameterError, match="test-share"):
+            converted(
+                tmp_path / "in.csv", tmp_path / "out.csv", "--test-share", share, "--test", tmp_path / "t.csv"
+            )
+    assert [path.name for path in tmp_path.iterdir()] == ["in.csv"]
+
+
+def test_check_ins_become_contest_files(make_check_ins: Callable[..., Traces], tmp_path: Path) -> None:
+    write(tmp_path / "in.csv", make_check_ins(events=3000))
+    found = converted(
+        tmp_path / "in.csv", tmp_path / "org.csv", "--to", "pwscup", "--grid", "4x4",
+        "--places-out", tmp_path / "info_region.csv",
+    )  # fmt: skip
+    assert found["dropped"]["second event at an instant"] > 0
+    assert found["events"] + found["dropped_rows"] == found["rows"] == 3000
+    assert read(tmp_path / "org.csv")[1].format == "pwscup"
+
+
+def test_new_york_becomes_parquet_of_its_1000_places(shared_data: Path, tmp_path: Path) -> None:
+    found = converted(
+        shared_data / "gowalla-nyc.txt.gz", tmp_path / "ny.parquet", "--top", 1000, "--slot", "2h",
+        "--bounds", "40.5,-74.28,41.0,-73.68", "--timezone", "America/New_York",
+    )  # fmt: skip
+    assert found["places"] == 1000
+    assert found["dropped"] == {"outside the bounds": 1, "not among the 1,000 most visited places": 81_706}
+    again, _ = read(tmp_path / "ny.parquet")
+    assert again.n_events == found["events"] == 57_250

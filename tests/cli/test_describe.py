@@ -1,0 +1,105 @@
+"""``tracearena describe``: one JSON object, or lines; a page that stands alone."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from tracearena.cli import build, main
+from tracearena.formats import read, write
+from tracearena.pages.description import description
+from tracearena.pages.summary import summarise
+from tracearena.traces import Traces
+
+
+def described(*arguments: object) -> dict:
+    result = CliRunner().invoke(build(), ["describe", *map(str, arguments), "--json"])
+    assert result.exit_code == 0, result.exception
+    return json.loads(result.stdout)
+
+
+def test_gowalla_is_described_in_json(shared_data: Path) -> None:
+    found = described(shared_data / "gowalla-nyc.txt.gz", "--timezone", "America/New_York")
+    assert {"users", "events", "places", "first", "last", "dropped"} <= set(found)
+    assert (found["users"], found["events"], found["places"]) == (7_115, 138_957, 21_509)
+    assert (found["first"], found["last"]) == ("2009-04-23 18:00", "2010-10-22 21:00")
+    assert found["dropped"] == {}
+    assert found["noticed"]["users with one event"] == 1_414
+
+
+def test_osaka_is_described_without_dates(osaka: Path) -> None:
+    found = described(osaka / "reftraces_team001_data01_IDP.csv")
+    assert (found["format"], found["events"], found["missing"]) == ("pwscup", 80_000, 0.0)
+    assert (found["first"], found["last"]) == ("day 1, 08:00", "day 2, 17:30")
+
+
+def test_the_numbers_are_those_of_a_slow_count(make_check_ins: Callable[..., Traces], tmp_path: Path) -> None:
+    write(tmp_path / "t.csv", make_check_ins(events=900))
+    traces, report = read(tmp_path / "t.csv")
+    found = summarise(traces, report).to_dict()
+    seen: dict[int, list[tuple[int, int]]] = {}
+    for user, instant, stamp in zip(traces.user_index, traces.instants, traces.timestamps, strict=True):  # type: ignore[arg-type]
+        seen.setdefault(int(user), []).append((int(instant), int(stamp)))
+    assert found["several_at_an_instant"] == sum(
+        len(events) - len({instant for instant, _ in events}) for events in seen.values()
+    )
+    gaps = [(b - a) / 3600 for events in seen.values() for (_, a), (_, b) in pairwise(events)]
+    assert found["gap_h"]["longest"] == pytest.approx(max(gaps), abs=1e-3)
+    assert found["gap_h"]["median"] == pytest.approx(np.median(gaps), abs=1e-3)
+    assert found["events_per_user"]["most"] == max(map(len, seen.values()))
+
+
+def test_the_page_stands_alone_and_says_what_was_dropped(
+    make_check_ins: Callable[..., Traces], tmp_path: Path
+) -> None:
+    write(tmp_path / "t.csv", make_check_ins())
+    with (tmp_path / "t.csv").open("a") as file:
+        file.write("7,2012-04-05T10:00:00Z,-240,v000,400.17,-74,<b>\n")
+    found = described(tmp_path / "t.csv", "--html", tmp_path / "page.html")
+    assert found["dropped"] == {"bad latitude": 1}
+    page = (tmp_path / "page.html").read_text()
+    for words in ("Where people are", "When people are seen", "bad latitude", "row 401: 400.17"):
+        assert words in page
+    assert '<meta name="viewport"' in page
+    assert "prefers-color-scheme: dark" in page
+
+
+def test_a_page_of_one_event_can_be_made(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("user,time,lat,lng\n1,2012-04-03 10:00,40,-74\n")
+    html = description(*read(tmp_path / "t.csv")).html()
+    assert "Every user has as many events as any other: 1." in html
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere.csv"], "nowhere.csv: No such file or directory"),
+        (["t.csv", "--from", "gowalla"], "is not a gowalla file: it looks like a table of events"),
+        (["t.csv", "--from", "excel"], "format = 'excel' is not allowed; it must be one of pwscup, ppmtf"),
+        (["t.csv", "--grid", "many"], "grid = 'many'"),
+    ],
+)
+def test_a_mistake_is_one_message_and_status_2(
+    tmp_path: Path,
+    arguments: list[str],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "t.csv").write_text("user,time,lat,lng\n1,2012-04-03 10:00,40,-74\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["tracearena", "describe", *arguments, "--html", "page.html"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    printed = capsys.readouterr()
+    assert ended.value.code == 2
+    assert message in printed.err
+    assert printed.out == ""
+    assert not (tmp_path / "page.html").exists()
