@@ -26,11 +26,11 @@ class Table:
     remembered, and `close` raises with all of them in file order.
     """
 
-    def __init__(self, path: str | PathLike[str], cells: pl.DataFrame, first_row: int = 1) -> None:
+    def __init__(self, path: str | PathLike[str], cells: pl.DataFrame, header_lines: int = 1) -> None:
         self.path = path
         self.columns: tuple[str, ...] = tuple(cells.columns)
         self._cells = cells
-        self._first_row = first_row
+        self._header_lines = header_lines
         self._faults: list[Fault] = []
         self._total = 0
 
@@ -77,7 +77,7 @@ class Table:
         self._total += len(rows)
         for row in rows[:SHOWN_FAULTS].tolist():
             value = str(self._cells[column][row])
-            self._faults.append(Fault(row + self._first_row, column, value, problem, code))
+            self._faults.append(Fault(row + 1, column, value, problem, code, self._header_lines))
 
     def close(self) -> None:
         """Raise if any cell was at fault."""
@@ -106,7 +106,7 @@ def read_bare_table(path: str | PathLike[str], names: Sequence[str] | None = Non
     if names is None:
         columns = body.partition(b"\n")[0].count(b",") + 1
         names = [str(column) for column in range(1, columns + 1)]
-    return Table(path, _cells(path, body, names, first_row=1))
+    return Table(path, _cells(path, body, names, header_lines=0), header_lines=0)
 
 
 def _plain(data: bytes) -> bytes:
@@ -122,10 +122,12 @@ def _split(data: bytes) -> tuple[str, bytes]:
     return header.decode("utf-8", "replace"), body
 
 
-def _cells(path: str | PathLike[str], body: bytes, names: Sequence[str], first_row: int = 1) -> pl.DataFrame:
+def _cells(
+    path: str | PathLike[str], body: bytes, names: Sequence[str], header_lines: int = 1
+) -> pl.DataFrame:
     import polars as pl
 
-    _check_widths(path, body, len(names), first_row)
+    _check_widths(path, body, len(names), header_lines)
     schema = dict.fromkeys(names, pl.String)
     if not body:
         return pl.DataFrame(schema=schema)
@@ -133,7 +135,7 @@ def _cells(path: str | PathLike[str], body: bytes, names: Sequence[str], first_r
     return cells.fill_null("")
 
 
-def _check_widths(path: str | PathLike[str], body: bytes, width: int, first_row: int) -> None:
+def _check_widths(path: str | PathLike[str], body: bytes, width: int, header_lines: int) -> None:
     """Refuse rows with too few or too many cells, and blank ones."""
     letters = np.frombuffer(body, np.uint8)
     ends = np.flatnonzero(letters == ord("\n"))
@@ -145,11 +147,12 @@ def _check_widths(path: str | PathLike[str], body: bytes, width: int, first_row:
         starts = np.concatenate([[0], ends[:-1] + 1])
         faults = [
             Fault(
-                row + first_row,
+                row + 1,
                 None,
                 body[starts[row] : ends[row]].decode("utf-8", "replace"),
                 "is blank" if blank[row] else f"has {cells[row]} cells; {width} are wanted",
                 "bad-row",
+                header_lines,
             )
             for row in bad[:SHOWN_FAULTS].tolist()
         ]
