@@ -32,7 +32,7 @@ def sliced_distances(
 
 @njit(cache=True, nogil=True)
 def ascending_order(values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the indices that sort the values, by the quicksort of NumPy before version 1.25.
+    """Return the indices that sort the values, by the quicksort that older NumPy releases used.
 
     It splits at the median of the first, middle and last value and sorts ranges of at most 16
     values by insertion; which of two equal values comes first follows from that alone.

@@ -96,15 +96,24 @@ def transition_matrix(traces: AnyTraces, *, adjacent: bool = True) -> csr_array:
     return _matrix(weighted_events(traces), adjacent)
 
 
-def _matrix(events: WeightedEvents, adjacent: bool) -> csr_array:
-    from scipy.sparse import csr_array, dia_array
+def has_transitions(traces: AnyTraces) -> bool:
+    """Whether any user is seen at two successive instants of a day."""
+    return len(_departures(weighted_events(traces), adjacent=True)) > 0
 
-    gap = np.diff(events.instants)
+
+def _departures(events: WeightedEvents, adjacent: bool) -> NDArray[np.int64]:
+    """Return the events that a transition leads from, to the event after each."""
     day = events.clock.day_of(events.instants)
     paired = (np.diff(events.users) == 0) & (np.diff(day) == 0)
     if adjacent:
-        paired &= gap == 1
-    first = np.flatnonzero(paired)
+        paired &= np.diff(events.instants) == 1
+    return np.flatnonzero(paired)
+
+
+def _matrix(events: WeightedEvents, adjacent: bool) -> csr_array:
+    from scipy.sparse import csr_array, dia_array
+
+    first = _departures(events, adjacent)
     n, m = events.n_codes, len(events.places)
     pairs = (np.ones(len(first)), (events.codes[first], events.codes[first + 1]))
     counts = csr_array(pairs, shape=(n, n))
@@ -219,7 +228,7 @@ def legacy_directions(count: int = 50) -> NDArray[np.float64]:
     """
     if count < 1:
         raise ParameterError.of("directions", count, "at least 1")
-    normals = np.random.RandomState(0).normal(size=(2, count))  # noqa: NPY002
+    normals = np.random.RandomState(0).normal(size=(2, count))
     return np.asarray(normals / np.sqrt((normals**2).sum(axis=0)))
 
 

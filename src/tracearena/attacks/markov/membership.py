@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import Any, Self
+from itertools import pairwise
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,7 +110,7 @@ class MembershipInference:
         limits = np.append(starts, chains.n_chains).tolist()
         ranges = [
             (int(day), first + start, first + stop)
-            for day, (first, end) in enumerate(zip(limits[:-1], limits[1:], strict=True))
+            for day, (first, end) in enumerate(pairwise(limits))
             for start, stop in blocks(end - first, _CHAINS_PER_BLOCK)
         ]
         largest = np.full((len(days), self.transitions_.n_users), -np.inf)
@@ -150,7 +151,7 @@ class MembershipInference:
         statistics = self.statistics(synthetic)
         low, high = float(statistics.min(axis=1).max()), float(statistics.max())
         thresholds = low + (high - low) * np.arange(self.thresholds) / self.thresholds
-        side = "right" if self.legacy_ppmtf else "left"
+        side: Literal["left", "right"] = "right" if self.legacy_ppmtf else "left"
         members = np.sort(statistics[:, : self.n_members_], axis=None)
         others = np.sort(statistics[:, self.n_members_ :], axis=None)
         true_positives = len(members) - np.searchsorted(members, thresholds, side)
