@@ -1,0 +1,129 @@
+"""How raw events become traces: which places, which instants, which local time."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from tracearena.errors import ParameterError
+
+_DAY_S = 86_400
+_UNITS_S = {"s": 1, "min": 60, "m": 60, "h": 3600}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choices:
+    """What a reader of raw events is asked for.
+
+    Parameters
+    ----------
+    grid
+        Rows and columns of a grid over `bounds`; its cells become the places.
+    bounds
+        South, west, north, east in degrees, both ends included; events outside are left out.
+        A grid without bounds covers nearly all of the data (`discretise.robust_box`).
+    top
+        Keep the so many most visited places only ([ppmtf]: 1,000).
+    interval_s
+        Seconds from one instant to the next; a day holds a whole number of them.
+    slot_s
+        Seconds of a slot, a multiple of `interval_s`; by default one instant.
+    timezone
+        Name such as ``America/New_York``: the local time of all events. Without it the time is
+        local where the file gives an offset, and otherwise as it stands in the file.
+    utc_hours
+        Ignore the file's offsets and use hours of UTC, as the program of the PPMTF authors does.
+
+    Examples
+    --------
+    >>> Choices.parse(grid="32x32", bounds="35.65,139.68,35.75,139.80", interval="30min").interval_s
+    1800
+    """
+
+    grid: tuple[int, int] | None = None
+    bounds: tuple[float, float, float, float] | None = None
+    top: int | None = None
+    interval_s: int = 3600
+    slot_s: int | None = None
+    timezone: str | None = None
+    utc_hours: bool = False
+
+    def __post_init__(self) -> None:
+        if self.interval_s < 1 or _DAY_S % self.interval_s:
+            raise ParameterError.of("interval", f"{self.interval_s} s", "a whole fraction of a day")
+        if self.slot_s is not None and (self.slot_s < 1 or self.slot_s % self.interval_s):
+            raise ParameterError.of(
+                "slot", f"{self.slot_s} s", f"a multiple of the interval of {self.interval_s} s"
+            )
+        if self.top is not None and self.top < 1:
+            raise ParameterError.of("top", self.top, "at least 1")
+        if self.top is not None and self.grid is not None:
+            raise ParameterError("grid and top exclude each other: the cells of a grid are all kept")
+        if self.timezone is not None and self.utc_hours:
+            raise ParameterError("timezone and utc_hours exclude each other")
+
+    @property
+    def places_are_as_in_file(self) -> bool:
+        """Whether nothing is asked of the places."""
+        return self.grid is None and self.bounds is None and self.top is None
+
+    @property
+    def times_are_as_in_file(self) -> bool:
+        """Whether nothing is asked of the times."""
+        return (self.interval_s, self.slot_s, self.timezone, self.utc_hours) == (3600, None, None, False)
+
+    @classmethod
+    def parse(
+        cls,
+        *,
+        grid: str | None = None,
+        bounds: str | None = None,
+        top: int | None = None,
+        interval: str | None = None,
+        slot: str | None = None,
+        timezone: str | None = None,
+        utc_hours: bool = False,
+    ) -> Choices:
+        """Read the choices as the command line writes them."""
+        return cls(
+            grid=None if grid is None else grid_shape(grid),
+            bounds=None if bounds is None else box(bounds),
+            top=top,
+            interval_s=3600 if interval is None else seconds(interval, "interval"),
+            slot_s=None if slot is None else seconds(slot, "slot"),
+            timezone=timezone,
+            utc_hours=utc_hours,
+        )
+
+
+def seconds(text: str, name: str) -> int:
+    """Read a duration such as ``30min``, ``2h`` or ``90s``.
+
+    >>> seconds("2h", "slot")
+    7200
+    """
+    match = re.fullmatch(r"(\d{1,6})\s*(s|min|m|h)", text.strip())
+    if match is None:
+        raise ParameterError.of(name, text, "a number with its unit, such as 20min, 1h or 90s")
+    return int(match[1]) * _UNITS_S[match[2]]
+
+
+def grid_shape(text: str) -> tuple[int, int]:
+    """Read rows × columns, such as ``32x32``."""
+    match = re.fullmatch(r"(\d{1,5})\s*[x×]\s*(\d{1,5})", text.strip())
+    if match is None or not (int(match[1]) >= 1 and int(match[2]) >= 1):
+        raise ParameterError.of("grid", text, "rows x columns, such as 32x32")
+    return int(match[1]), int(match[2])
+
+
+def box(text: str) -> tuple[float, float, float, float]:
+    """Read south, west, north, east in degrees."""
+    try:
+        south, west, north, east = (float(part) for part in text.split(","))
+    except ValueError:
+        raise ParameterError.of(
+            "bounds", text, "south,west,north,east in degrees, such as 40.5,-74.28,41.0,-73.68"
+        ) from None
+    if not (-90 <= south < north <= 90 and -180 <= west < east <= 180):
+        raise ParameterError.of("bounds", text, "south,west,north,east with south < north and west < east")
+    return south, west, north, east
