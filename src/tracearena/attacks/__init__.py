@@ -3,7 +3,12 @@
 from tracearena.attacks.base import ReidentificationAttack, TraceInferenceAttack
 from tracearena.attacks.evaluation import Evaluation, Utility, baselines, evaluate
 from tracearena.attacks.home_probability import HomeProbabilityR, HomeProbabilityT
-from tracearena.attacks.markov import MarkovIdentification, MembershipInference, MembershipResult
+from tracearena.attacks.markov import (
+    MarkovIdentification,
+    MembershipInference,
+    MembershipResult,
+    TraceGuesses,
+)
 from tracearena.attacks.matching import Match, Matcher, MatchingIdentification, MatchingInference
 from tracearena.attacks.random_guess import RandomIdentification, RandomInference
 from tracearena.attacks.replay import ReferenceReplay
@@ -24,6 +29,7 @@ __all__ = [
     "RandomInference",
     "ReferenceReplay",
     "ReidentificationAttack",
+    "TraceGuesses",
     "TraceInferenceAttack",
     "Utility",
     "VisitMatcher",

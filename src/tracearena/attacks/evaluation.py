@@ -106,7 +106,7 @@ def evaluate(
     """
     membership = MembershipInference(legacy_ppmtf=legacy_ppmtf).fit(training, testing).evaluate(synthetic)
     rate = None
-    if np.isin(synthetic.user_ids, training.user_ids).all():
+    if _named_after(synthetic, training):
         rate = MarkovIdentification().fit(training).rate(synthetic)
     return Evaluation(
         utility=_utility(synthetic, training, testing, bounds, by_day=True),
@@ -114,6 +114,11 @@ def evaluate(
         membership_advantage=membership.advantage,
         membership_accuracy=membership.accuracy,
     )
+
+
+def _named_after(synthetic: Traces, training: Traces) -> bool:
+    names, known = synthetic.user_ids, training.user_ids
+    return names.dtype.kind == known.dtype.kind and bool(np.isin(names, known).all())
 
 
 def baselines(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from datetime import date
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tracearena.errors import DataError, FileError
 from tracearena.formats import ppmtf
@@ -189,3 +192,72 @@ def test_mobility_of_sglt_is_all_ones(tmp_path: Path) -> None:
     ppmtf.write_sglt_mobility(tmp_path / "input.mobility", 3)
     assert (tmp_path / "input.mobility").read_text() == "1, 1, 1\n" * 3
     assert ppmtf.read_sglt_mobility(tmp_path / "input.mobility").all()
+
+
+VALID = {
+    "traces": CHECK_INS + "0,0,-,1333441800.0,Tue,18,30\n1,2,Bar,1333461540.0,Tue,23,59\n",
+    "flow": CHECK_INS.strip() + ",distance\n0,0,-,1333441800.0,Tue,18,20,0\n0,2,-,1333461540.0,Tue,18,40,0\n",
+    "synthetic": "user,trace_no,time_slot,time_instant,poi_index,category,loglikeli\n"
+    "0,0,0,0,2,-,-1.5\n0,1,3,1,0,-,-2.25\n",
+    "places": POIS,
+    "regions": "poi_id,y,x,category,y_id,x_id,2D_id,count\n0,35.1,139.1,-,0,0,0,-\n1,35.1,139.2,-,0,1,1,-\n",
+    "index": INDEX,
+    "tensor": "user_index,poi_index_from,poi_index_to,count,prob\n0,1,1,2,0.5\n0,1,2,3,0.5\n",
+    "matrix": "0.5,1.5\n-2,3e4\n",
+    "deniability": "12,1\n3,0\n-,-,1,2,0.5\n",
+    "results": "tracedir, tracefile, reid_rate, -, TP-TV_syn\nPPMTF_TK,a.csv,0.016,-,-\n",
+}
+
+
+NASTY = [b"", b",", b"\n", b"\r\n", b"-", b"9" * 25, b"\xff\x00", b'"', b"nan", b"1e999"]
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from(sorted(VALID)), st.data())
+def test_a_broken_file_is_read_or_refused_and_nothing_else(
+    tmp_path_factory: pytest.TempPathFactory, kind: str, data: st.DataObject
+) -> None:
+    content = bytearray(VALID[kind].encode())
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(0, len(content) - 1))
+        piece = data.draw(st.sampled_from(NASTY))
+        content[at : at + data.draw(st.integers(0, 3))] = piece
+    path = tmp_path_factory.mktemp("broken") / "file.csv"
+    path.write_bytes(bytes(content))
+    places = Places([40.7, 40.8, 40.6], [-74.0, -73.9, -73.8])
+    readers = {
+        "traces": lambda: ppmtf.read_traces(path, places),
+        "flow": lambda: ppmtf.read_traces(path, places),
+        "synthetic": lambda: ppmtf.read_synthetic(path, places),
+        "places": lambda: ppmtf.read_places(path),
+        "regions": lambda: ppmtf.read_places(path),
+        "index": lambda: ppmtf.read_place_index(path),
+        "tensor": lambda: ppmtf.read_transition_tensor(path, 1, 3),
+        "matrix": lambda: ppmtf.read_matrix(path),
+        "deniability": lambda: ppmtf.read_deniability(path),
+        "results": lambda: ppmtf.read_utility_and_privacy(path),
+    }
+    with contextlib.suppress(FileError):
+        readers[kind]()
+
+
+def test_one_endless_cell_does_not_widen_every_row(tmp_path: Path) -> None:
+    text = POIS + "4b08,40.6,-73.8," + "x" * 100_000 + ",1\n"
+    with pytest.raises(FileError, match=r"row 4 .*at most 1,000 characters"):
+        ppmtf.read_places(file(tmp_path, "POI_NY.csv", text))
+
+
+def test_a_matrix_of_commas_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match="100,001 columns"):
+        ppmtf.read_matrix(file(tmp_path, "A.csv", "," * 100_000))
+
+
+def test_times_that_no_instant_can_number_are_refused(tmp_path: Path, places: Places) -> None:
+    far = CHECK_INS + "0,0,-,0.0,Thu,0,0\n0,0,-,9000000000000.0,Thu,0,0\n"
+    with pytest.raises(FileError, match="too many"):
+        ppmtf.read_traces(file(tmp_path, "far.csv", far), places)
+    header = "user,trace_no,time_slot,time_instant,poi_index,category\n"
+    with pytest.raises(FileError, match="more than seconds"):
+        ppmtf.read_synthetic(file(tmp_path, "fine.csv", header + "0,0,9999,9999,0,-\n"), places)
+    with pytest.raises(FileError, match="too many"):
+        ppmtf.read_synthetic(file(tmp_path, "long.csv", header + "0,1000000,9999,0,0,-\n"), places)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,24 @@ from tracearena.engine import blocks, run_blocks
 from tracearena.errors import DataError, ParameterError
 from tracearena.traces import Traces
 
-NO_TRACE = -1
 _CHAINS_PER_BLOCK = 256
 _TIE = 1e-9
+
+
+class TraceGuesses(NamedTuple):
+    """Whom each one-day trace is taken for.
+
+    Attributes
+    ----------
+    users, days
+        Synthetic user (index) and day of each trace, by day and then by user.
+    answers
+        The training user (index) she is taken for.
+    """
+
+    users: NDArray[np.int64]
+    days: NDArray[np.int64]
+    answers: NDArray[np.int64]
 
 
 @dataclass(kw_only=True)
@@ -67,16 +82,10 @@ class MarkovIdentification:
         self.transitions_ = UserTransitions.of(training)
         return self
 
-    def identify(self, synthetic: Traces) -> NDArray[np.int64]:
-        """Return the training user (index) of each synthetic trace, users × days.
-
-        `NO_TRACE` (-1) where a synthetic user has no event on a day.
-        """
+    def identify(self, synthetic: Traces) -> TraceGuesses:
+        """Guess the training user of each synthetic trace."""
         chains = Chains.of(synthetic)
-        days = -(-synthetic.span[1] // synthetic.clock.instants_per_day)
-        guesses = np.full((synthetic.n_users, days), NO_TRACE, np.int64)
-        guesses[chains.users, chains.days] = self._best(chains)
-        return guesses
+        return TraceGuesses(chains.users, chains.days, self._best(chains))
 
     def _best(self, chains: Chains) -> NDArray[np.int64]:
         from tracearena.attacks.markov._kernels import most_likely_users
@@ -109,8 +118,9 @@ class MarkovIdentification:
         The ids of the synthetic users must be those of the training users they were made from.
         """
         guesses = self.identify(synthetic)
-        told = guesses != NO_TRACE
-        if not told.any():
+        if not len(guesses.users):
             raise DataError("there are no synthetic traces to identify")
-        correct = self.user_ids_[guesses] == synthetic.user_ids[:, None]
-        return float(correct[told].mean())
+        if synthetic.user_ids.dtype.kind != self.user_ids_.dtype.kind:
+            raise DataError("synthetic users must have the ids of training users")
+        correct = self.user_ids_[guesses.answers] == synthetic.user_ids[guesses.users]
+        return float(correct.mean())

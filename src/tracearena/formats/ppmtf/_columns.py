@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 _BOM = b"\xef\xbb\xbf"
+_LONGEST_TEXT = 1000
+_MOST_COLUMNS = 20_000
 UNKNOWN = "-"
 
 
@@ -41,8 +43,12 @@ class Table:
         return column in self.columns
 
     def text(self, column: str) -> NDArray[np.str_]:
-        """Return a column as it stands."""
-        return np.asarray(self._cells[column].to_numpy(), dtype=np.str_)
+        """Return a column as it stands; no cell may be longer than 1,000 characters."""
+        # An array of text is as wide as its longest cell, in every row.
+        long = (self._cells[column].str.len_chars() > _LONGEST_TEXT).to_numpy()
+        self._report(column, long, f"must have at most {_LONGEST_TEXT:,} characters", "too-long")
+        cells = self._cells[column].str.head(_LONGEST_TEXT)
+        return np.asarray(cells.to_numpy(), dtype=np.str_)
 
     def whole(self, column: str, low: int = 0, high: int = 2**31 - 1) -> NDArray[np.int64]:
         """Return a column of whole numbers from `low` to `high`."""
@@ -105,6 +111,10 @@ def read_bare_table(path: str | PathLike[str], names: Sequence[str] | None = Non
     body = _plain(read_bytes(path))
     if names is None:
         columns = body.partition(b"\n")[0].count(b",") + 1
+        if columns > _MOST_COLUMNS:
+            raise FileError.whole(
+                path, f"has {columns:,} columns; {_MOST_COLUMNS:,} are the most", "too-wide"
+            )
         names = [str(column) for column in range(1, columns + 1)]
     return Table(path, _cells(path, body, names, header_lines=0), header_lines=0)
 

@@ -108,9 +108,10 @@ def read_place_index(path: str | PathLike[str]) -> tuple[NDArray[np.str_], NDArr
     table = read_table(path, _INDEX)
     order = table.whole("poi_index", 0, max(len(table) - 1, 0))
     table.require("poi_index", _first_seen(order), "stands in an earlier row already", "repeated-index")
+    ids, categories = table.text("poi_id"), table.text("category")
     table.close()
     rows = np.argsort(order)
-    return table.text("poi_id")[rows], table.text("category")[rows]
+    return ids[rows], categories[rows]
 
 
 def _first_seen(values: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -131,7 +132,7 @@ def write_places(path: str | PathLike[str], places: Places, counts: Any = None) 
         "poi_id": places.ids,
         "y": places.latitude,
         "x": places.longitude,
-        "category": _categories(places),
+        "category": categories_of(places),
     }
     if places.grid is not None:
         cell = np.arange(len(places))
@@ -145,13 +146,14 @@ def write_place_index(path: str | PathLike[str], places: Places, counts: Any = N
     columns = {
         "poi_id": places.ids,
         "poi_index": np.arange(len(places)),
-        "category": _categories(places),
+        "category": categories_of(places),
         "counts": _counts(places, counts),
     }
     write_table(path, columns)
 
 
-def _categories(places: Places) -> NDArray[np.str_]:
+def categories_of(places: Places) -> NDArray[np.str_]:
+    """Return the category of each place as these files write it."""
     return np.full(len(places), UNKNOWN) if places.categories is None else places.categories
 
 

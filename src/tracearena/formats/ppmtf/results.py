@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
@@ -12,6 +13,8 @@ from numpy.typing import NDArray
 from tracearena.errors import Fault, FileError
 from tracearena.formats._files import read_bytes, replacing
 from tracearena.formats.ppmtf._columns import UNKNOWN
+
+_COUNT = re.compile("[0-9]{1,9}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,9 +46,9 @@ def read_deniability(path: str | PathLike[str]) -> DeniabilityResults:
     if not rows or rows[-1][:2] != [UNKNOWN, UNKNOWN]:
         raise FileError.whole(path, "must end with a line -,-,passed,total,rate", "no-summary")
     faults = [
-        Fault(number, None, ",".join(row), "must be a count and 0 or 1", "bad-row")
+        Fault(number, None, ",".join(row), "must be a count and 0 or 1", "bad-row", header_lines=0)
         for number, row in enumerate(rows[:-1], start=1)
-        if len(row) != 2 or not row[0].isdecimal() or row[1] not in ("0", "1")
+        if len(row) != 2 or not _COUNT.fullmatch(row[0]) or row[1] not in ("0", "1")
     ]
     if faults:
         raise FileError(path, faults, len(faults))

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.errors import DataError
+from tracearena.errors import DataError, FileError
 from tracearena.formats.ppmtf._columns import read_table, write_table
-from tracearena.formats.ppmtf.traces import categories_of
+from tracearena.formats.ppmtf.places import categories_of
+from tracearena.formats.ppmtf.traces import check_span
 from tracearena.traces import Clock, Places, Traces
 
+_DAY_S = 86_400
 _PLAIN = ("user", "trace_no", "time_slot", "time_instant", "poi_index", "category")
 _PPMTF = (*_PLAIN, "loglikeli")
 _SGLT = ("user", "trace_no", "time_period", "time_instant", "poi_index", "category")
@@ -61,17 +63,18 @@ def read_synthetic(path: str | PathLike[str], places: Places, clock: Clock | Non
     table = read_table(path, _PPMTF, _PLAIN, _SGLT)
     slot_name = "time_period" if "time_period" in table else "time_slot"
     users, days = table.whole("user"), table.whole("trace_no", 0, 1_000_000)
-    slots_high = 86_399 if clock is None else clock.slots_per_day - 1
-    within_high = 86_399 if clock is None else clock.instants_per_slot - 1
+    slots_high = _DAY_S - 1 if clock is None else clock.slots_per_day - 1
+    within_high = _DAY_S - 1 if clock is None else clock.instants_per_slot - 1
     slots = table.whole(slot_name, 0, slots_high)
     within = table.whole("time_instant", 0, within_high)
     place_index = table.whole("poi_index", 0, max(len(places) - 1, 0))
     likelihood = table.number("loglikeli") if "loglikeli" in table else None
-    clock = _clock_of(slots, within) if clock is None else clock
+    clock = _clock_of(path, slots, within) if clock is None else clock
     times = slots * clock.instants_per_slot + within
     last = clock.instants_per_day - 1
     table.require("time_instant", times <= last, f"lies beyond the day's last instant, {last}", "bad-instant")
     table.close()
+    check_span(path, days, clock)
     instants = days * clock.instants_per_day + times
     span = (0, (int(days.max(initial=0)) + 1) * clock.instants_per_day)
     traces = Traces.from_events(users, instants, place_index, places, clock, span=span)
@@ -81,10 +84,12 @@ def read_synthetic(path: str | PathLike[str], places: Places, clock: Clock | Non
     return SyntheticTraces(traces, likelihood)
 
 
-def _clock_of(slots: NDArray[np.int64], within: NDArray[np.int64]) -> Clock:
+def _clock_of(path: str | PathLike[str], slots: NDArray[np.int64], within: NDArray[np.int64]) -> Clock:
     per_slot = int(within.max(initial=0)) + 1
     per_day = (int(slots.max(initial=0)) + 1) * per_slot
-    interval = 3600 if per_day <= 24 else max(86_400 // per_day, 1)
+    if per_day > _DAY_S:
+        raise FileError.whole(path, f"has {per_day:,} instants a day, more than seconds", "bad-instant")
+    interval = 3600 if per_day <= 24 else _DAY_S // per_day
     return Clock(instants_per_day=per_day, interval_s=interval, instants_per_slot=per_slot)
 
 

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.errors import DataError, ParameterError
-from tracearena.formats.ppmtf._columns import UNKNOWN, Table, read_table, write_table
+from tracearena.errors import FileError, ParameterError
+from tracearena.formats.ppmtf._columns import Table, read_table, write_table
+from tracearena.formats.ppmtf.places import categories_of
 from tracearena.traces import Clock, Places, Traces
 
 _CHECK_INS = ("user_index", "poi_index", "category", "unixtime", "dow", "hour", "min")
@@ -103,10 +104,18 @@ def read_traces(
         days = dates - dates.min(initial=np.iinfo(np.int64).max)
         clock = _dated(clock, dates)
     instants = days * clock.instants_per_day + time_of_day
-    if len(instants) and int(instants.max()) >= 2**31:
-        raise DataError(f"{path}: events lie {int(days.max()):,} days apart, which is too far")
+    check_span(path, days, clock)
     span = (0, (int(days.max(initial=0)) + 1) * clock.instants_per_day)
     return Traces.from_events(users, instants, place_index, places, clock, timestamps=moments, span=span)
+
+
+def check_span(path: str | PathLike[str], days: NDArray[np.int64], clock: Clock) -> None:
+    """Refuse events so many days apart that instants cannot number them."""
+    last = int(days.max(initial=0))
+    if (last + 1) * clock.instants_per_day >= 2**31:
+        raise FileError.whole(
+            path, f"spreads its events over {last + 1:,} days, which is too many", "too-long"
+        )
 
 
 def _times_of_day(table: Table, second: NDArray[np.int64], clock: Clock) -> NDArray[np.int64]:
@@ -187,17 +196,12 @@ def _numbered(user_ids: NDArray[Any]) -> NDArray[np.int64]:
     return user_ids if user_ids.dtype.kind == "i" else np.arange(len(user_ids))
 
 
-def categories_of(places: Places) -> NDArray[np.str_]:
-    """Return the category of each place as these files write it."""
-    return np.full(len(places), UNKNOWN) if places.categories is None else places.categories
-
-
 def read_user_index(path: str | PathLike[str]) -> tuple[NDArray[np.str_], NDArray[np.int64]]:
     """Read ``tuserindex_<city>.csv`` or ``euserindex_<city>.csv``: ids and numbers of the users."""
     table = read_table(path, _USERS)
-    numbers = table.whole("user_index")
+    ids, numbers = table.text("user_id"), table.whole("user_index")
     table.close()
-    return table.text("user_id"), numbers
+    return ids, numbers
 
 
 def write_user_index(path: str | PathLike[str], user_ids: Any, first: int = 0) -> None:
