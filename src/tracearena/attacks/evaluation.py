@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from tracearena.attacks.markov import MarkovIdentification, MembershipInference
-from tracearena.formats.ppmtf import is_people_flow
 from tracearena.metrics.distributions import tp_tv, vf_tv
 from tracearena.metrics.transitions import has_transitions, tm_emd, tm_emd_sliced
 from tracearena.traces import Traces
@@ -142,6 +141,8 @@ def _utility(
     *,
     by_day: bool,
 ) -> Utility:
+    from tracearena.formats.ppmtf import is_people_flow
+
     moves = has_transitions(testing)
     # Samples at fixed times say how long people stay, not how often they come.
     sampled = testing.is_complete or is_people_flow(testing.clock)

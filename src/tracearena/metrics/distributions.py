@@ -121,6 +121,12 @@ def visit_fractions(traces: Traces) -> NDArray[np.int64]:
 
     Bin b is (b/24, (b + 1)/24]. Users with fewer than 5 events are left out, and so is a share of
     exactly 1, as in [1] section 4.3. Returns places × 24.
+
+    >>> from tracearena.traces import Clock, Places
+    >>> places, clock = Places([0, 1], [0, 0]), Clock(instants_per_day=6)
+    >>> counts = visit_fractions(Traces.from_dense([[0, 1, 1, 1, 1, 1]], places, clock))
+    >>> counts.nonzero()[1].tolist()  # one visit in six is 4/24, five are 20/24
+    [3, 19]
     """
     return _visit_fractions(weighted_events(traces))
 
@@ -160,6 +166,15 @@ def vf_tv(
     -----
     A place that the judged traces never visit has all its mass in the lowest bin, and so has
     every place of the uniform baseline.
+
+    Examples
+    --------
+    >>> from tracearena.traces import Clock, Places
+    >>> places, clock = Places([0, 1], [0, 0]), Clock(instants_per_day=6)
+    >>> seldom = Traces.from_dense([[0, 1, 1, 1, 1, 1]], places, clock)
+    >>> often = Traces.from_dense([[0, 0, 0, 1, 1, 1]], places, clock)
+    >>> vf_tv(seldom, seldom), vf_tv(seldom, often)
+    (0.0, 1.0)
     """
     comparable(reference, traces)
     truth = visit_fractions(reference)
@@ -220,6 +235,16 @@ def cluster_populations(
         Traces made from the training users, under their ids.
     share
         Share of the users that form a cluster, above 0 and at most 1.
+
+    Examples
+    --------
+    >>> from tracearena.traces import Clock, Places
+    >>> places, clock = Places([0, 1], [0, 0]), Clock(instants_per_day=1)
+    >>> training = Traces.from_dense([[0], [1]], places, clock)
+    >>> synthetic = Traces.from_dense([[0], [0]], places, clock)
+    >>> found = cluster_populations(np.eye(2), training, synthetic)
+    >>> found.users.tolist(), found.total_variation.tolist()
+    ([[0], [1]], [0.0, 1.0])
     """
     if not 0 < share <= 1:
         raise ParameterError.of("share", share, "above 0 and at most 1")

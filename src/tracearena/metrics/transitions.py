@@ -145,6 +145,14 @@ def tm_tv(reference: AnyTraces, traces: AnyTraces | None, *, by_day: bool = Fals
     by_day
         Each day of a user is a trace of its own, all of whose consecutive events are transitions;
         compare each day number by itself and average (synthetic traces).
+
+    Examples
+    --------
+    >>> from tracearena.traces import Clock, Places, Traces
+    >>> places, clock = Places([0, 1], [0, 0]), Clock(instants_per_day=2)
+    >>> stay, go = (Traces.from_dense([[0, to]], places, clock) for to in (0, 1))
+    >>> tm_tv(stay, go)  # all leave the first place, and nobody is seen to leave the second
+    0.5
     """
     truth = transition_matrix(reference)
     distances = [_total_variation(truth, other) for other in _matrices(reference, traces, by_day)]
@@ -225,6 +233,9 @@ def legacy_directions(count: int = 50) -> NDArray[np.float64]:
 
     They come from NumPy's legacy generator with seed 0, and are the same for every row and data
     set, so that values can be compared.
+
+    >>> legacy_directions()[:, 0].round(3).tolist()
+    [0.892, -0.453]
     """
     if count < 1:
         raise ParameterError.of("directions", count, "at least 1")
@@ -259,6 +270,15 @@ def tm_emd_sliced(
     ----------
     .. [1] Murakami et al., PoPETs 2021 (PPMTF).
     .. [2] Murakami et al., Designing a location trace anonymization contest, PoPETs 2023 (PPMTF+).
+
+    Examples
+    --------
+    >>> from tracearena.traces import Clock, Grid, Places, Traces
+    >>> places = Places.of_grid(Grid(rows=1, columns=20, south=0, west=0, north=1, east=20))
+    >>> clock = Clock(instants_per_day=2)
+    >>> here, there = (Traces.from_dense([[0, to]], places, clock) for to in (0, 4))
+    >>> round(tm_emd_sliced(here, there), 3)  # 4 bins in one row of 20, in directions all around
+    0.134
     """
     slices = _Slices.of(reference.places, bounds, bins, directions)
     truth = _projected(transition_matrix(reference), slices.on_cells)
@@ -284,6 +304,12 @@ def tp_emd_sliced(
     """Return the sliced earth mover's distance of the populations, averaged over slots (TP-SWD).
 
     Parameters are those of `tm_emd_sliced`.
+
+    >>> from tracearena.traces import Clock, Grid, Places, Traces
+    >>> places = Places.of_grid(Grid(rows=1, columns=20, south=0, west=0, north=1, east=20))
+    >>> here, there = (Traces.from_dense([[at]], places, Clock(instants_per_day=1)) for at in (0, 4))
+    >>> round(tp_emd_sliced(here, there), 2)
+    2.68
     """
     slices = _Slices.of(reference.places, bounds, bins, directions)
     truth = population(reference)
