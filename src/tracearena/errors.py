@@ -90,6 +90,8 @@ class Fault:
         What is wrong, and what is allowed.
     code
         A fixed word for the kind of fault, for programs.
+    header_lines
+        Lines above the first data row.
     """
 
     row: int | None
@@ -97,11 +99,14 @@ class Fault:
     value: str | None
     problem: str
     code: str
+    header_lines: int = 1
 
     def __str__(self) -> str:
         where = []
         if self.row is not None:
-            where.append("header" if self.row == 0 else f"row {self.row} (line {self.row + 1})")
+            where.append(
+                "header" if self.row == 0 else f"row {self.row} (line {self.row + self.header_lines})"
+            )
         if self.column is not None:
             where.append(f"column {self.column}")
         got = "" if self.value is None else f"got {shorten(self.value)}: "

@@ -1,25 +1,40 @@
 """Attacks: who is who, and who was where."""
 
 from tracearena.attacks.base import ReidentificationAttack, TraceInferenceAttack
+from tracearena.attacks.evaluation import Evaluation, Utility, baselines, evaluate
 from tracearena.attacks.home_probability import HomeProbabilityR, HomeProbabilityT
+from tracearena.attacks.markov import (
+    MarkovIdentification,
+    MembershipInference,
+    MembershipResult,
+    TraceGuesses,
+)
 from tracearena.attacks.matching import Match, Matcher, MatchingIdentification, MatchingInference
 from tracearena.attacks.random_guess import RandomIdentification, RandomInference
 from tracearena.attacks.replay import ReferenceReplay
 from tracearena.attacks.visit_probability import VisitMatcher, VisitProbabilityR, VisitProbabilityT
 
 __all__ = [
+    "Evaluation",
     "HomeProbabilityR",
     "HomeProbabilityT",
+    "MarkovIdentification",
     "Match",
     "Matcher",
     "MatchingIdentification",
     "MatchingInference",
+    "MembershipInference",
+    "MembershipResult",
     "RandomIdentification",
     "RandomInference",
     "ReferenceReplay",
     "ReidentificationAttack",
+    "TraceGuesses",
     "TraceInferenceAttack",
+    "Utility",
     "VisitMatcher",
     "VisitProbabilityR",
     "VisitProbabilityT",
+    "baselines",
+    "evaluate",
 ]

@@ -23,6 +23,7 @@ COMMANDS: tuple[str, ...] = (
     "check",
     "sweep",
     "figure",
+    "evaluate",
 )
 """Modules of this package, in the order of ``tracearena --help``; each has a ``register(app)``."""
 

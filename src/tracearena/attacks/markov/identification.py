@@ -1,0 +1,126 @@
+"""Whose trace was this synthetic trace made from?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.attacks.markov.chains import UNSEEN, Chains, UserTransitions
+from tracearena.engine import blocks, run_blocks
+from tracearena.errors import DataError, ParameterError
+from tracearena.traces import Traces
+
+_CHAINS_PER_BLOCK = 256
+_TIE = 1e-9
+
+
+class TraceGuesses(NamedTuple):
+    """Whom each one-day trace is taken for.
+
+    Attributes
+    ----------
+    users, days
+        Synthetic user (index) and day of each trace, by day and then by user.
+    answers
+        The training user (index) she is taken for.
+    """
+
+    users: NDArray[np.int64]
+    days: NDArray[np.int64]
+    answers: NDArray[np.int64]
+
+
+@dataclass(kw_only=True)
+class MarkovIdentification:
+    """Answers, for each synthetic trace, the training user whose chain makes it most likely.
+
+    Bayesian re-identification of [1] appendix D with a uniform prior: each training user has the
+    maximum-likelihood transition matrix of her own trace, and the likelihood of a synthetic trace
+    is the product over its transitions (its first event says nothing). Knowing every training
+    trace in full is the strongest attacker there is.
+
+    Parameters
+    ----------
+    unseen
+        Probability of a transition that a user never made, between 0 and 1.
+
+    Notes
+    -----
+    Of equally likely users the first is answered; likelihoods whose logarithms differ by less than
+    1e-9 are equal.
+
+    References
+    ----------
+    .. [1] Murakami et al., Privacy-preserving multiple tensor factorization, PoPETs 2021.
+
+    Examples
+    --------
+    >>> from tracearena.traces import Clock, Places
+    >>> places, clock = Places([0, 1], [0, 0]), Clock(instants_per_day=3)
+    >>> training = Traces.from_dense([[0, 0, 0], [0, 1, 0]], places, clock)
+    >>> MarkovIdentification().fit(training).rate(training)
+    1.0
+    """
+
+    unseen: float = UNSEEN
+
+    user_ids_: NDArray[Any] = field(init=False, repr=False, compare=False)
+    transitions_: UserTransitions = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not 0 < self.unseen < 1:
+            raise ParameterError.of("unseen", self.unseen, "between 0 and 1")
+
+    def fit(self, training: Traces) -> Self:
+        """Learn the transition matrix of every training user."""
+        if not training.n_users:
+            raise DataError("the training traces have no users")
+        self.user_ids_ = training.user_ids
+        self.transitions_ = UserTransitions.of(training)
+        return self
+
+    def identify(self, synthetic: Traces) -> TraceGuesses:
+        """Guess the training user of each synthetic trace."""
+        chains = Chains.of(synthetic)
+        return TraceGuesses(chains.users, chains.days, self._best(chains))
+
+    def _best(self, chains: Chains) -> NDArray[np.int64]:
+        from tracearena.attacks.markov._kernels import most_likely_users
+
+        known = self.transitions_
+        gains = np.log(np.maximum(known.probabilities, self.unseen) / self.unseen)
+        steps = known.find(chains.cells)
+        best = np.zeros(chains.n_chains, np.int64)
+
+        def work(block: int, first: int, stop: int) -> None:
+            most_likely_users(
+                first,
+                stop,
+                chains.offsets,
+                steps,
+                known.offsets,
+                known.users,
+                gains,
+                known.n_users,
+                _TIE,
+                best,
+            )
+
+        run_blocks(work, blocks(chains.n_chains, _CHAINS_PER_BLOCK))
+        return best
+
+    def rate(self, synthetic: Traces) -> float:
+        """Return the share of synthetic traces whose training user was found.
+
+        The ids of the synthetic users must be those of the training users they were made from.
+        """
+        guesses = self.identify(synthetic)
+        if not len(guesses.users):
+            raise DataError("there are no synthetic traces to identify")
+        if synthetic.user_ids.dtype.kind != self.user_ids_.dtype.kind:
+            raise DataError("synthetic users must have the ids of training users")
+        correct = self.user_ids_[guesses.answers] == synthetic.user_ids[guesses.users]
+        return float(correct.mean())

@@ -1,0 +1,115 @@
+"""``tracearena evaluate``: how useful synthetic traces are, and what they betray."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tracearena.cli._console import JsonOption, PlacesOption
+
+if TYPE_CHECKING:
+    from tracearena.traces import Traces
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(evaluate)
+
+
+def evaluate(
+    places: PlacesOption,
+    train: Annotated[Path, typer.Option("--train", help="Traces that the synthesizer learned from.")],
+    test: Annotated[Path, typer.Option("--test", help="Traces of other people, to compare with.")],
+    synthetic: Annotated[
+        list[Path], typer.Option("--synthetic", help="Synthetic traces; give it again for more files.")
+    ],
+    format: Annotated[str, typer.Option("--format", help="Format of the traces: ppmtf or pwscup.")] = "ppmtf",
+    interval: Annotated[
+        str | None,
+        typer.Option(
+            "--interval", help="Time between instants, such as 20min; the format's own if left out."
+        ),
+    ] = None,
+    slot: Annotated[
+        str | None, typer.Option("--slot", help="Length of a slot, such as 2h; the format's own if left out.")
+    ] = None,
+    bounds: Annotated[
+        str | None,
+        typer.Option(
+            "--bounds", help="The city: south,west,north,east in degrees; the box of the places if left out."
+        ),
+    ] = None,
+    legacy_ppmtf: Annotated[
+        bool,
+        typer.Option(
+            "--legacy-ppmtf",
+            help="Attack membership as the PPMTF authors' program: chained traces, strict >.",
+        ),
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Measure utility and privacy of synthetic traces (0 is best for all, 0.5 for membership accuracy)."""
+    import json
+
+    from tracearena.attacks.evaluation import baselines
+    from tracearena.attacks.evaluation import evaluate as judge
+    from tracearena.formats.choices import box
+
+    city = None if bounds is None else box(bounds)
+    training, testing, made = _read(format, places, train, test, synthetic, interval, slot)
+    base = {name: utility.to_dict() for name, utility in baselines(training, testing, bounds=city).items()}
+    found = [
+        {"file": str(path)}
+        | judge(traces, training, testing, bounds=city, legacy_ppmtf=legacy_ppmtf).to_dict()
+        for path, traces in zip(synthetic, made, strict=True)
+    ]
+    if as_json:
+        result = found[0] | base if len(found) == 1 else {"synthetic": found} | base
+        typer.echo(json.dumps(result, allow_nan=False))
+    else:
+        _print_table(found, base)
+
+
+def _read(
+    format: str,
+    places: Path,
+    train: Path,
+    test: Path,
+    synthetic: list[Path],
+    interval: str | None,
+    slot: str | None,
+) -> tuple[Traces, Traces, list[Traces]]:
+    from tracearena.errors import ParameterError
+    from tracearena.formats import ppmtf, pwscup
+    from tracearena.formats.choices import seconds
+
+    if format == "ppmtf":
+        pois = ppmtf.read_places(places)
+        options = {
+            "interval_s": None if interval is None else seconds(interval, "interval"),
+            "slot_s": None if slot is None else seconds(slot, "slot"),
+        }
+        training, testing = (ppmtf.read_traces(path, pois, **options) for path in (train, test))
+        made = [ppmtf.read_synthetic(path, pois, training.clock).traces for path in synthetic]
+        return training, testing, made
+    if format == "pwscup":
+        regions = pwscup.read_places(places)
+        training, testing, *made = (pwscup.read_traces(path, regions) for path in (train, test, *synthetic))
+        return training, testing, made
+    raise ParameterError.of("format", format, "ppmtf or pwscup")
+
+
+def _print_table(found: list[dict[str, Any]], base: dict[str, dict[str, Any]]) -> None:
+    """Print one column a file, and the baselines beside them."""
+    columns = [(Path(one["file"]).name, one) for one in found] + list(base.items())
+    width = max(len(key) for key in found[0])
+    typer.echo(" " * width + "".join(f"  {name:>12}" for name, _ in columns))
+    for key in list(found[0])[1:]:
+        cells = ["-" if one.get(key) is None else f"{one[key]:.6f}" for _, one in columns]
+        wide = [max(12, len(name)) for name, _ in columns]
+        typer.echo(
+            f"{key.replace('_', ' '):<{width}}"
+            + "".join(f"  {cell:>{size}}" for cell, size in zip(cells, wide, strict=True))
+        )

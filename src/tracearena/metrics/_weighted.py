@@ -1,0 +1,100 @@
+"""One view of original and of obfuscated traces: events that spread their weight over places."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.errors import DataError
+from tracearena.traces import Clock, ObfuscatedTraces, Places, Traces
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    AnyTraces = Traces | ObfuscatedTraces
+
+
+class WeightedEvents(NamedTuple):
+    """Events in the order of user and time, each with a code; a code is a distribution over places.
+
+    Attributes
+    ----------
+    users, instants, codes
+        One value an event.
+    spread
+        Codes × places; a row sums to 1. None where a code is a place.
+    """
+
+    places: Places
+    clock: Clock
+    users: NDArray[np.int32]
+    instants: NDArray[np.int32]
+    codes: NDArray[np.int64]
+    spread: csr_array | None
+
+    @property
+    def n_codes(self) -> int:
+        """Number of codes."""
+        return len(self.places) if self.spread is None else int(self.spread.shape[0])
+
+    def over_places(self, by_code: Any) -> Any:
+        """Turn weights of codes (last axis) into weights of places."""
+        return by_code if self.spread is None else by_code @ self.spread
+
+    def days(self) -> list[WeightedEvents]:
+        """Return the events of each day that has any, in order."""
+        day = self.clock.day_of(self.instants)
+        order = np.argsort(day, kind="stable")
+        cuts = np.flatnonzero(np.diff(day[order])) + 1
+        return [
+            self._replace(users=self.users[one], instants=self.instants[one], codes=self.codes[one])
+            for one in np.split(order, cuts)
+            if len(one)
+        ]
+
+
+def weighted_events(traces: AnyTraces) -> WeightedEvents:
+    """Return the events of traces; a set counts 1/k at each of its k places, a deleted event nothing."""
+    if isinstance(traces, Traces):
+        codes = traces.place_index.astype(np.int64)
+        return WeightedEvents(
+            traces.places, traces.clock, traces.user_index, traces.instants, codes, spread=None
+        )
+    told = ~traces.is_deleted
+    single = traces.is_single
+    codes = np.where(single, traces.codes, len(traces.places) + traces.set_index).astype(np.int64)[told]
+    return WeightedEvents(
+        traces.places,
+        traces.clock,
+        traces.user_index[told],
+        traces.instants[told],
+        codes,
+        _spread(traces) if traces.is_set.any() else None,
+    )
+
+
+def _spread(traces: ObfuscatedTraces) -> csr_array:
+    from scipy.sparse import csr_array
+
+    m, sets = len(traces.places), traces.sets
+    rows = np.concatenate([np.arange(m), m + np.repeat(np.arange(len(sets)), sets.sizes)])
+    columns = np.concatenate([np.arange(m), sets.members])
+    weights = np.concatenate([np.ones(m), np.repeat(1 / sets.sizes, sets.sizes)])
+    return csr_array((weights, (rows, columns)), shape=(m + len(sets), m))
+
+
+def comparable(reference: AnyTraces, traces: AnyTraces | None) -> None:
+    """Refuse traces of other places or slots than the reference."""
+    if traces is None:
+        return
+    if len(traces.places) != len(reference.places):
+        raise DataError(
+            f"the reference has {len(reference.places):,} places, the traces {len(traces.places):,}"
+        )
+    if traces.clock.slots_per_day != reference.clock.slots_per_day:
+        raise DataError(
+            f"the reference has {reference.clock.slots_per_day} slots a day, "
+            f"the traces {traces.clock.slots_per_day}"
+        )

@@ -1,0 +1,355 @@
+"""Where people go next: transition matrices and the distances between them.
+
+In every function `traces` are judged against a `reference`, and 0 is perfect; ``traces=None`` is
+the uniform baseline. Distances on the ground are in bins: the city box is cut into 20 bins a side.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.engine import blocks, run_blocks
+from tracearena.errors import DataError, ParameterError
+from tracearena.metrics._weighted import WeightedEvents, comparable, weighted_events
+from tracearena.metrics.distributions import population, populations
+from tracearena.traces import Places
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from tracearena.metrics._weighted import AnyTraces
+
+BINS = 20
+_ROWS_PER_BLOCK = 64
+
+
+class Box(NamedTuple):
+    """Degrees of the four sides of a city."""
+
+    south: float
+    west: float
+    north: float
+    east: float
+
+
+def box_of(places: Places) -> Box:
+    """Return the box of a grid, else the smallest box that holds all places."""
+    if places.grid is not None:
+        grid = places.grid
+        return Box(grid.south, grid.west, grid.north, grid.east)
+    latitude, longitude = places.latitude, places.longitude
+    if not len(places):
+        raise DataError("there are no places, and so no box around them")
+    return Box(float(latitude.min()), float(longitude.min()), float(latitude.max()), float(longitude.max()))
+
+
+def bins_of(
+    places: Places, bounds: tuple[float, float, float, float] | None = None, bins: int = BINS
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return for each place its bin from south to north (y) and from west to east (x).
+
+    Bins are half-open; what lies on or beyond the border of the box belongs to the outermost bin.
+
+    Parameters
+    ----------
+    bounds
+        South, west, north, east of the box in degrees; `box_of` by default.
+    """
+    if bins < 1:
+        raise ParameterError.of("bins", bins, "at least 1")
+    south, west, north, east = box_of(places) if bounds is None else bounds
+    if bounds is not None and not (south < north and west < east):
+        raise ParameterError.of("bounds", tuple(bounds), "south < north and west < east")
+    y = _bin(places.latitude, south, north, bins)
+    return y, _bin(places.longitude, west, east, bins)
+
+
+def _bin(values: NDArray[np.float64], low: float, high: float, bins: int) -> NDArray[np.int64]:
+    if high <= low:
+        return np.zeros(len(values), np.int64)
+    return np.clip(np.floor((values - low) / ((high - low) / bins)), 0, bins - 1).astype(np.int64)
+
+
+def transition_matrix(traces: AnyTraces, *, adjacent: bool = True) -> csr_array:
+    """Return the places × places matrix of probabilities to go from one place to the next.
+
+    The counts of all users and times are pooled and each row is made to sum to 1; a place that
+    nobody is seen to leave keeps everybody (probability 1 on the diagonal).
+
+    Parameters
+    ----------
+    adjacent
+        Count two consecutive events of a user only if the second is exactly one instant after the
+        first on the same day; otherwise all consecutive events of a day count. An event with
+        several places spreads its weight evenly over them.
+
+    Examples
+    --------
+    >>> from tracearena.traces import Clock, Places, Traces
+    >>> places, clock = Places([0, 1], [0, 0]), Clock(instants_per_day=3)
+    >>> transition_matrix(Traces.from_dense([[0, 0, 1]], places, clock)).toarray().tolist()
+    [[0.5, 0.5], [0.0, 1.0]]
+    """
+    return _matrix(weighted_events(traces), adjacent)
+
+
+def has_transitions(traces: AnyTraces) -> bool:
+    """Whether any user is seen at two successive instants of a day."""
+    return len(_departures(weighted_events(traces), adjacent=True)) > 0
+
+
+def _departures(events: WeightedEvents, adjacent: bool) -> NDArray[np.int64]:
+    """Return the events that a transition leads from, to the event after each."""
+    day = events.clock.day_of(events.instants)
+    paired = (np.diff(events.users) == 0) & (np.diff(day) == 0)
+    if adjacent:
+        paired &= np.diff(events.instants) == 1
+    return np.flatnonzero(paired)
+
+
+def _matrix(events: WeightedEvents, adjacent: bool) -> csr_array:
+    from scipy.sparse import csr_array, dia_array
+
+    first = _departures(events, adjacent)
+    n, m = events.n_codes, len(events.places)
+    pairs = (np.ones(len(first)), (events.codes[first], events.codes[first + 1]))
+    counts = csr_array(pairs, shape=(n, n))
+    if events.spread is not None:
+        counts = csr_array(events.spread.T @ counts @ events.spread)
+    totals = counts.sum(axis=1)
+    lonely = totals == 0
+    scale = dia_array((1 / np.where(lonely, 1, totals)[None, :], [0]), shape=(m, m))
+    loops = dia_array((lonely.astype(np.float64)[None, :], [0]), shape=(m, m))
+    return csr_array(scale @ counts + loops)
+
+
+def _matrices(reference: AnyTraces, traces: AnyTraces | None, by_day: bool) -> list[csr_array | None]:
+    """Return the matrices to be compared with the reference's; None is the uniform one."""
+    comparable(reference, traces)
+    if traces is None:
+        return [None]
+    events = weighted_events(traces)
+    if not len(events.codes):
+        raise DataError("there are no events to compare")
+    return [_matrix(one, False) for one in events.days()] if by_day else [_matrix(events, True)]
+
+
+def tm_tv(reference: AnyTraces, traces: AnyTraces | None, *, by_day: bool = False) -> float:
+    """Return the total variation of the transition rows, averaged over all places ([2] TM-TV).
+
+    Parameters
+    ----------
+    by_day
+        Each day of a user is a trace of its own, all of whose consecutive events are transitions;
+        compare each day number by itself and average (synthetic traces).
+
+    Examples
+    --------
+    >>> from tracearena.traces import Clock, Places, Traces
+    >>> places, clock = Places([0, 1], [0, 0]), Clock(instants_per_day=2)
+    >>> stay, go = (Traces.from_dense([[0, to]], places, clock) for to in (0, 1))
+    >>> tm_tv(stay, go)  # all leave the first place, and nobody is seen to leave the second
+    0.5
+    """
+    truth = transition_matrix(reference)
+    distances = [_total_variation(truth, other) for other in _matrices(reference, traces, by_day)]
+    return float(np.mean(distances))
+
+
+def _total_variation(truth: csr_array, other: csr_array | None) -> float:
+    m = truth.shape[0]
+    if other is None:
+        # Cells that are not stored differ from 1/m by 1/m.
+        stored = np.abs(truth.data - 1 / m).sum() + (m * m - truth.nnz) / m
+        return float(stored / (2 * m))
+    return float(abs(truth - other).sum() / (2 * m))
+
+
+def tm_emd(
+    reference: AnyTraces,
+    traces: AnyTraces | None,
+    axis: Literal["x", "y"],
+    *,
+    bounds: tuple[float, float, float, float] | None = None,
+    bins: int = BINS,
+    by_day: bool = False,
+) -> float:
+    """Return the earth mover's distance of the transition rows along one axis, averaged over places.
+
+    TM-EMD-X (west to east) and TM-EMD-Y (south to north) of [1] section 4.3: each row of the
+    transition matrix is a distribution of the next place; projected on the bins of the axis, how
+    many bins must its mass be moved?
+
+    Parameters
+    ----------
+    bounds
+        South, west, north, east of the city in degrees; the box of the places by default.
+    bins
+        Number of bins along the axis.
+    by_day
+        As in `tm_tv`.
+
+    Examples
+    --------
+    >>> from tracearena.traces import Clock, Grid, Places, Traces
+    >>> places = Places.of_grid(Grid(rows=1, columns=20, south=0, west=0, north=1, east=20))
+    >>> clock = Clock(instants_per_day=2)
+    >>> here, there = (Traces.from_dense([[0, to]], places, clock) for to in (0, 4))
+    >>> tm_emd(here, there, "x")
+    0.2
+    """
+    if axis not in ("x", "y"):
+        raise ParameterError.of("axis", axis, "'x' or 'y'")
+    y, x = bins_of(reference.places, bounds, bins)
+    on_axis = _one_hot(x if axis == "x" else y, bins)
+    truth = _projected(transition_matrix(reference), on_axis)
+    distances = [
+        float(np.abs(np.cumsum(truth - _projected(other, on_axis), axis=1)[:, :-1]).sum(axis=1).mean())
+        for other in _matrices(reference, traces, by_day)
+    ]
+    return float(np.mean(distances))
+
+
+def _one_hot(bin_of: NDArray[np.int64], bins: int) -> csr_array:
+    from scipy.sparse import csr_array
+
+    m = len(bin_of)
+    return csr_array((np.ones(m), bin_of, np.arange(m + 1)), shape=(m, bins))
+
+
+def _projected(matrix: csr_array | None, on_bins: csr_array) -> NDArray[np.float64]:
+    """Return rows × bins of a transition matrix; of the uniform one if it is None."""
+    if matrix is None:
+        m = on_bins.shape[0]
+        return np.tile(on_bins.sum(axis=0) / m, (m, 1))
+    return np.asarray((matrix @ on_bins).toarray())
+
+
+def legacy_directions(count: int = 50) -> NDArray[np.float64]:
+    """Return the directions (2 × count, unit columns) that the published sliced distances used.
+
+    They come from NumPy's legacy generator with seed 0, and are the same for every row and data
+    set, so that values can be compared.
+
+    >>> legacy_directions()[:, 0].round(3).tolist()
+    [0.892, -0.453]
+    """
+    if count < 1:
+        raise ParameterError.of("directions", count, "at least 1")
+    normals = np.random.RandomState(0).normal(size=(2, count))
+    return np.asarray(normals / np.sqrt((normals**2).sum(axis=0)))
+
+
+def tm_emd_sliced(
+    reference: AnyTraces,
+    traces: AnyTraces | None,
+    *,
+    bounds: tuple[float, float, float, float] | None = None,
+    bins: int = BINS,
+    directions: int = 50,
+    by_day: bool = False,
+) -> float:
+    """Return the sliced earth mover's distance of the transition rows, averaged over places.
+
+    The mean over `legacy_directions` of the earth mover's distance of the rows projected on each
+    direction, in bins ([2], where it is called TM-EMD; its tables say TM-SWD).
+
+    Parameters
+    ----------
+    bounds, bins
+        As in `tm_emd`, on both axes.
+    directions
+        How many directions; the published figures have 50.
+    by_day
+        As in `tm_tv`.
+
+    References
+    ----------
+    .. [1] Murakami et al., PoPETs 2021 (PPMTF).
+    .. [2] Murakami et al., Designing a location trace anonymization contest, PoPETs 2023 (PPMTF+).
+
+    Examples
+    --------
+    >>> from tracearena.traces import Clock, Grid, Places, Traces
+    >>> places = Places.of_grid(Grid(rows=1, columns=20, south=0, west=0, north=1, east=20))
+    >>> clock = Clock(instants_per_day=2)
+    >>> here, there = (Traces.from_dense([[0, to]], places, clock) for to in (0, 4))
+    >>> round(tm_emd_sliced(here, there), 3)  # 4 bins in one row of 20, in directions all around
+    0.134
+    """
+    slices = _Slices.of(reference.places, bounds, bins, directions)
+    truth = _projected(transition_matrix(reference), slices.on_cells)
+    return float(
+        np.mean(
+            [
+                slices.distance(truth - _projected(other, slices.on_cells))
+                for other in _matrices(reference, traces, by_day)
+            ]
+        )
+    )
+
+
+def tp_emd_sliced(
+    reference: AnyTraces,
+    traces: AnyTraces | None,
+    *,
+    bounds: tuple[float, float, float, float] | None = None,
+    bins: int = BINS,
+    directions: int = 50,
+    by_day: bool = False,
+) -> float:
+    """Return the sliced earth mover's distance of the populations, averaged over slots (TP-SWD).
+
+    Parameters are those of `tm_emd_sliced`.
+
+    >>> from tracearena.traces import Clock, Grid, Places, Traces
+    >>> places = Places.of_grid(Grid(rows=1, columns=20, south=0, west=0, north=1, east=20))
+    >>> here, there = (Traces.from_dense([[at]], places, Clock(instants_per_day=1)) for at in (0, 4))
+    >>> round(tp_emd_sliced(here, there), 2)
+    2.68
+    """
+    slices = _Slices.of(reference.places, bounds, bins, directions)
+    truth = population(reference)
+    return float(
+        np.mean(
+            [
+                slices.distance(np.asarray((truth - other) @ slices.on_cells))
+                for other in populations(reference, traces, by_day)
+            ]
+        )
+    )
+
+
+class _Slices(NamedTuple):
+    """Cells of the city in the order in which each direction meets them."""
+
+    on_cells: csr_array
+    order: NDArray[np.int64]
+    gaps: NDArray[np.float64]
+
+    @classmethod
+    def of(
+        cls, places: Places, bounds: tuple[float, float, float, float] | None, bins: int, directions: int
+    ) -> _Slices:
+        y, x = bins_of(places, bounds, bins)
+        occupied, cell = np.unique(y * bins + x, return_inverse=True)
+        cell_y, cell_x = np.divmod(occupied, bins)
+        along = legacy_directions(directions).T @ np.array([cell_x, cell_y], np.float64)
+        order = np.argsort(along, axis=1, kind="stable")
+        gaps = np.diff(np.take_along_axis(along, order, axis=1), axis=1)
+        return cls(_one_hot(cell, len(occupied)), order, gaps)
+
+    def distance(self, difference: NDArray[np.float64]) -> float:
+        """Return the mean over rows and directions of the distance that `difference` stands for."""
+        from tracearena.metrics._kernels import sliced_distances
+
+        rows = len(difference)
+
+        def work(block: int, first: int, stop: int) -> float:
+            return float(sliced_distances(difference[first:stop], self.order, self.gaps).sum())
+
+        total = sum(run_blocks(work, blocks(rows, _ROWS_PER_BLOCK)))
+        return total / max(rows * len(self.order), 1)

@@ -1,0 +1,121 @@
+"""``tracearena evaluate``: one file, several files, and files that are wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from tracearena.cli import build
+from tracearena.errors import FileError, ParameterError
+from tracearena.formats import ppmtf
+from tracearena.traces import Clock, Grid, Places, Traces
+
+UTILITY = ["tp_tv", "tp_tv_top50", "tm_emd_x", "tm_emd_y", "tm_emd_sliced", "vf_tv"]
+PRIVACY = ["reidentification_rate", "membership_advantage", "membership_accuracy"]
+
+
+def write_folder(folder: Path, clock: Clock, missing: float) -> Path:
+    """Ten training users, ten testing users, and two days of synthetic traces."""
+    rng = np.random.default_rng(1)
+    grid = Grid(rows=4, columns=5, south=35.65, west=139.68, north=35.75, east=139.8)
+    places = Places.of_grid(grid, first_id=0)
+    ppmtf.write_places(folder / "POI_TK.csv", places)
+    for name, first, days, share in (("train", 0, 1, missing), ("test", 10, 1, missing), ("syn", 0, 2, 0.0)):
+        table = rng.integers(0, 20, size=(10, days * clock.instants_per_day))
+        table[rng.random(table.shape) < share] = -1
+        traces = Traces.from_dense(table, places, clock, user_ids=np.arange(first, first + 10))
+        if name == "syn":
+            ppmtf.write_synthetic(folder / "syn.csv.gz", traces)
+        else:
+            ppmtf.write_traces(folder / f"{name}.csv", traces)
+    return folder
+
+
+@pytest.fixture
+def people_flow(tmp_path: Path) -> Path:
+    return write_folder(tmp_path, ppmtf.people_flow_clock(), missing=0.0)
+
+
+@pytest.fixture
+def check_ins(tmp_path: Path) -> Path:
+    return write_folder(tmp_path, ppmtf.check_in_clock(), missing=0.4)
+
+
+def run(folder: Path, *more: str) -> dict[str, object]:
+    options = [
+        "--places",
+        "POI_TK.csv",
+        "--train",
+        "train.csv",
+        "--test",
+        "test.csv",
+        "--synthetic",
+        "syn.csv.gz",
+    ]
+    files = [option if option.startswith("--") else str(folder / option) for option in options]
+    result = CliRunner().invoke(build(), ["evaluate", "--format", "ppmtf", *files, *more, "--json"])
+    if result.exception is not None:
+        raise result.exception
+    found: dict[str, object] = json.loads(result.stdout)
+    return found
+
+
+def test_one_file_has_its_metrics_at_the_top(people_flow: Path) -> None:
+    found = run(people_flow)
+    assert list(found) == ["file", *UTILITY, *PRIVACY, "training", "uniform"]
+    assert list(found["training"]) == list(found["uniform"]) == UTILITY  # type: ignore[call-overload]
+    assert found["vf_tv"] is None
+
+
+def test_several_files_are_a_list(people_flow: Path) -> None:
+    alone = run(people_flow)
+    both = run(people_flow, "--synthetic", str(people_flow / "syn.csv.gz"))
+    assert list(both) == ["synthetic", "training", "uniform"]
+    one = {name: value for name, value in alone.items() if name not in ("training", "uniform")}
+    assert both["synthetic"] == [one, one]
+
+
+def test_check_ins_have_visit_fractions(check_ins: Path) -> None:
+    found = run(check_ins)
+    assert found["vf_tv"] is not None
+    assert found["training"]["vf_tv"] is not None  # type: ignore[index]
+
+
+def test_slots_and_bounds_may_be_chosen(check_ins: Path) -> None:
+    found = run(check_ins)
+    assert run(check_ins, "--bounds", "35.65,139.68,35.75,139.8") == found
+    assert run(check_ins, "--bounds", "35.0,139.0,36.0,140.0")["tm_emd_x"] != found["tm_emd_x"]
+    with pytest.raises(FileError, match="time_slot"):
+        run(check_ins, "--slot", "6h")
+
+
+def test_legacy_changes_membership(people_flow: Path) -> None:
+    plain, legacy = run(people_flow), run(people_flow, "--legacy-ppmtf")
+    assert {name for name in plain if plain[name] != legacy[name]} <= set(PRIVACY[1:])
+
+
+def test_mistakes_are_told_from_one_another(people_flow: Path) -> None:
+    with pytest.raises(ParameterError, match="such as 20min"):
+        run(people_flow, "--interval", "20")
+    with pytest.raises(ParameterError, match="south,west,north,east"):
+        run(people_flow, "--bounds", "1,2,3")
+    with pytest.raises(FileError, match="header"):
+        run(people_flow, "--synthetic", str(people_flow / "train.csv"))
+    with pytest.raises(FileNotFoundError):
+        run(people_flow, "--synthetic", str(people_flow / "nothing.csv"))
+
+
+def test_people_get_a_table(people_flow: Path) -> None:
+    options = ["POI_TK.csv", "train.csv", "test.csv", "syn.csv.gz"]
+    names = ["--places", "--train", "--test", "--synthetic"]
+    files = [
+        text for name, file in zip(names, options, strict=True) for text in (name, str(people_flow / file))
+    ]
+    result = CliRunner().invoke(build(), ["evaluate", *files])
+    lines = result.stdout.splitlines()
+    assert lines[0].split() == ["syn.csv.gz", "training", "uniform"]
+    assert len(lines) == 10

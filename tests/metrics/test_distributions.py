@@ -1,0 +1,167 @@
+"""Populations and visit fractions, against slow and obvious ways to the same numbers."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tracearena.errors import DataError, ParameterError
+from tracearena.formats import ppmtf
+from tracearena.metrics import cluster_populations, population, tp_tv, vf_tv, visit_fractions
+from tracearena.traces import Clock, ObfuscatedTraces, Places, PlaceSets, Traces
+
+CLOCK = Clock(instants_per_day=4, interval_s=3600, instants_per_slot=2)
+PLACES = Places(np.linspace(35, 36, 5), np.linspace(139, 140, 5))
+
+events = st.lists(
+    st.tuples(st.integers(0, 3), st.integers(0, 11), st.integers(0, 4)), min_size=1, max_size=40
+)
+
+
+def traces_of(rows: list[tuple[int, int, int]]) -> Traces:
+    users, instants, places = np.array(rows).T
+    return Traces.from_events(users, instants, places, PLACES, CLOCK, user_ids=range(4), span=(0, 12))
+
+
+def slow_population(rows: list[tuple[int, int, int]]) -> list[list[float]]:
+    table = []
+    for slot in range(2):
+        seen = Counter(place for _, instant, place in rows if instant % 4 // 2 == slot)
+        total = sum(seen.values())
+        table.append([seen[place] / total if total else 1 / 5 for place in range(5)])
+    return table
+
+
+def slow_tp_tv(truth: list[list[float]], other: list[list[float]]) -> float:
+    return sum(abs(p - q) for a, b in zip(truth, other, strict=True) for p, q in zip(a, b, strict=True)) / 4
+
+
+@settings(max_examples=60, deadline=None)
+@given(events, events)
+def test_tp_tv_is_half_the_l1_distance_of_pooled_frequencies(
+    a: list[tuple[int, int, int]], b: list[tuple[int, int, int]]
+) -> None:
+    reference, other = traces_of(a), traces_of(b)
+    assert np.allclose(population(reference), slow_population(a))
+    assert math.isclose(tp_tv(reference, other), slow_tp_tv(slow_population(a), slow_population(b)))
+    assert tp_tv(reference, reference) == 0
+    assert 0 <= tp_tv(reference, other, top=2) <= tp_tv(reference, other) <= 1
+    assert math.isclose(tp_tv(reference, other, top=5), tp_tv(reference, other))
+
+
+@settings(max_examples=40, deadline=None)
+@given(events, events)
+def test_by_day_is_the_mean_over_the_days_with_events(
+    a: list[tuple[int, int, int]], b: list[tuple[int, int, int]]
+) -> None:
+    days = defaultdict(list)
+    for row in b:
+        days[row[1] // 4].append(row)
+    slow = np.mean([slow_tp_tv(slow_population(a), slow_population(rows)) for rows in days.values()])
+    assert math.isclose(tp_tv(traces_of(a), traces_of(b), by_day=True), float(slow))
+
+
+def test_an_empty_slot_is_uniform() -> None:
+    assert population(traces_of([(0, 0, 1)]))[1].tolist() == [0.2] * 5
+
+
+def test_sets_share_their_weight_and_deleted_events_have_none() -> None:
+    original = traces_of([(0, 0, 1), (0, 1, 1), (1, 0, 2), (1, 2, 2)])
+    released = ObfuscatedTraces.like(original, [1, -2, -1, 4], PlaceSets.of([[0, 3]]))
+    assert population(released).tolist() == [[0.25, 0.5, 0, 0.25, 0], [0, 0, 0, 0, 1]]
+
+
+@settings(max_examples=60, deadline=None)
+@given(events)
+def test_an_unchanged_release_has_the_same_population(rows: list[tuple[int, int, int]]) -> None:
+    original = traces_of(rows)
+    assert tp_tv(original, ObfuscatedTraces.unchanged(original)) == 0
+
+
+def test_traces_of_other_places_or_slots_are_refused() -> None:
+    here = traces_of([(0, 0, 1)])
+    elsewhere = Traces.from_dense([[0]], Places([0.0], [0.0]), CLOCK)
+    with pytest.raises(DataError, match="5 places, the traces 1"):
+        tp_tv(here, elsewhere)
+    with pytest.raises(DataError, match="2 slots a day, the traces 4"):
+        tp_tv(here, Traces.from_dense([[0]], PLACES, Clock(instants_per_day=4)))
+    with pytest.raises(ParameterError, match="top = 0"):
+        tp_tv(here, here, top=0)
+    with pytest.raises(DataError, match="no events"):
+        tp_tv(here, here.keep_events(np.zeros(1, bool)))
+
+
+def slow_fractions(rows: list[tuple[int, int, int]]) -> list[list[int]]:
+    table = [[0] * 24 for _ in range(5)]
+    for user in range(4):
+        visited = Counter(place for owner, _, place in rows if owner == user)
+        total = sum(visited.values())
+        for place, count in visited.items():
+            if total >= 5 and count < total:
+                table[place][math.ceil(24 * count / total) - 1] += 1
+    return table
+
+
+def slow_vf_tv(truth: list[list[int]], other: list[list[int]], training: list[list[int]]) -> float | None:
+    distances = []
+    for p, q, t in zip(truth, other, training, strict=True):
+        if sum(p) and sum(t):
+            q = q if sum(q) else [1] + [0] * 23
+            distances.append(sum(abs(a / sum(p) - b / sum(q)) for a, b in zip(p, q, strict=True)) / 2)
+    return sum(distances) / len(distances) if distances else None
+
+
+@settings(max_examples=80, deadline=None)
+@given(events, events, events)
+def test_vf_tv_compares_histograms_place_by_place(
+    a: list[tuple[int, int, int]], b: list[tuple[int, int, int]], c: list[tuple[int, int, int]]
+) -> None:
+    assert visit_fractions(traces_of(a)).tolist() == slow_fractions(a)
+    fast = vf_tv(traces_of(a), traces_of(b), training=traces_of(c))
+    slow = slow_vf_tv(slow_fractions(a), slow_fractions(b), slow_fractions(c))
+    assert (fast is None) == (slow is None)
+    assert fast is None or slow is None or math.isclose(fast, slow, abs_tol=1e-12)
+
+
+def test_a_fraction_of_exactly_one_bin_border_belongs_below() -> None:
+    rows = [(0, i, 0 if i < 3 else 1) for i in range(12)]
+    assert np.argwhere(visit_fractions(traces_of(rows))).tolist() == [[0, 5], [1, 17]]
+
+
+def test_visit_fractions_of_the_uniform_baseline_lie_in_the_lowest_bin() -> None:
+    rows = [(0, i, 0 if i < 3 else 1) for i in range(12)]
+    assert vf_tv(traces_of(rows), None) == 1
+
+
+def test_clusters_are_the_strongest_users(make_walks: Callable[..., Traces]) -> None:
+    training = make_walks(users=20, seed=1)
+    strengths = np.random.default_rng(0).random((20, 3))
+    found = cluster_populations(strengths, training, training)
+    assert found.users.shape == (3, 2)
+    assert [set(users) for users in found.users.tolist()] == [
+        set(np.argsort(strengths[:, cluster])[-2:].tolist()) for cluster in range(3)
+    ]
+    assert found.total_variation.tolist() == [0, 0, 0]
+    assert np.allclose(found.training.sum(axis=1), 1)
+    with pytest.raises(DataError, match="same users"):
+        cluster_populations(strengths, training, make_walks(users=19))
+
+
+def test_clusters_of_the_published_model_keep_their_places(shared_data: Path) -> None:
+    folder = shared_data / "ppmtf-tokyo"
+    places = ppmtf.read_places(folder / "POI_TK.csv")
+    training = ppmtf.read_traces(folder / "traintraces_TK.csv", places)
+    A = ppmtf.read_parameters(folder).A
+    ppmtf_made = ppmtf.read_synthetic(folder / "syntraces_ppmtf_Itr100.csv.gz", places, training.clock).traces
+    sgd_made = ppmtf.read_synthetic(folder / "syntraces_sgd_cn0.csv.gz", places, training.clock).traces
+    near = cluster_populations(A, training, ppmtf_made).total_variation
+    far = cluster_populations(A, training, sgd_made).total_variation
+    assert near.shape == (16,)
+    assert (near < far).all()

@@ -1,0 +1,157 @@
+"""Transition matrices and their distances, against slow and obvious ways to the same numbers."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import wasserstein_distance
+
+from tracearena.errors import ParameterError
+from tracearena.metrics import (
+    legacy_directions,
+    population,
+    tm_emd,
+    tm_emd_sliced,
+    tm_tv,
+    tp_emd_sliced,
+    transition_matrix,
+)
+from tracearena.metrics.transitions import bins_of, box_of
+from tracearena.traces import Clock, Grid, ObfuscatedTraces, Places, PlaceSets, Traces
+
+CLOCK = Clock(instants_per_day=4, interval_s=3600, instants_per_slot=2)
+GRID = Grid(rows=3, columns=2, south=35, west=139, north=36, east=140)
+PLACES = Places.of_grid(GRID)
+M = 6
+
+events = st.lists(
+    st.tuples(st.integers(0, 3), st.integers(0, 11), st.integers(0, 5)), min_size=1, max_size=40
+)
+Rows = list[tuple[int, int, int]]
+
+
+def traces_of(rows: Rows) -> Traces:
+    users, instants, places = np.array(rows).T
+    return Traces.from_events(users, instants, places, PLACES, CLOCK, user_ids=range(4), span=(0, 12))
+
+
+def slow_matrix(rows: Rows, adjacent: bool) -> np.ndarray:
+    counts = np.zeros((M, M))
+    for user in range(4):
+        mine = sorted((row for row in rows if row[0] == user), key=lambda row: row[1])
+        for (_, before, start), (_, after, end) in itertools.pairwise(mine):
+            if before // 4 == after // 4 and (after - before == 1 or not adjacent):
+                counts[start, end] += 1
+    for place in range(M):
+        counts[place] = counts[place] / counts[place].sum() if counts[place].any() else np.eye(M)[place]
+    return counts
+
+
+def by_day(rows: Rows) -> list[Rows]:
+    days: dict[int, Rows] = defaultdict(list)
+    for row in rows:
+        days[row[1] // 4].append(row)
+    return list(days.values())
+
+
+def slow_rows(a: np.ndarray, b: np.ndarray, positions: np.ndarray) -> float:
+    return float(
+        np.mean([wasserstein_distance(positions, positions, p, q) for p, q in zip(a, b, strict=True)])
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(events)
+def test_a_matrix_counts_pairs_and_keeps_whom_nobody_saw_leave(rows: Rows) -> None:
+    assert np.allclose(transition_matrix(traces_of(rows)).toarray(), slow_matrix(rows, True))
+    loose = transition_matrix(traces_of(rows), adjacent=False).toarray()
+    assert np.allclose(loose, slow_matrix(rows, False))
+
+
+def test_neither_gaps_nor_midnight_nor_the_same_hour_make_a_transition() -> None:
+    matrix = transition_matrix(traces_of([(0, 0, 1), (0, 2, 2), (0, 3, 3), (0, 3, 4), (0, 4, 5)])).toarray()
+    assert matrix[2, 3] == 1
+    assert (np.delete(matrix, 2, axis=0) == np.delete(np.eye(M), 2, axis=0)).all()
+
+
+@settings(max_examples=50, deadline=None)
+@given(events, events)
+def test_distances_of_matrices(a: Rows, b: Rows) -> None:
+    truth, other = slow_matrix(a, True), slow_matrix(b, True)
+    y, x = bins_of(PLACES)
+    reference, traces = traces_of(a), traces_of(b)
+    assert math.isclose(tm_tv(reference, traces), np.abs(truth - other).sum() / 2 / M, abs_tol=1e-12)
+    assert math.isclose(tm_emd(reference, traces, "x"), slow_rows(truth, other, x), abs_tol=1e-9)
+    assert math.isclose(tm_emd(reference, traces, "y"), slow_rows(truth, other, y), abs_tol=1e-9)
+    slices = [slow_rows(truth, other, np.array([x, y]).T @ way) for way in legacy_directions().T]
+    assert math.isclose(tm_emd_sliced(reference, traces), float(np.mean(slices)), abs_tol=1e-9)
+    p, q = population(reference), population(traces)
+    slices = [slow_rows(p, q, np.array([x, y]).T @ way) for way in legacy_directions().T]
+    assert math.isclose(tp_emd_sliced(reference, traces), float(np.mean(slices)), abs_tol=1e-9)
+
+
+@settings(max_examples=30, deadline=None)
+@given(events, events)
+def test_synthetic_days_are_compared_one_by_one_with_all_their_pairs(a: Rows, b: Rows) -> None:
+    truth = slow_matrix(a, True)
+    _, x = bins_of(PLACES)
+    slow = np.mean([slow_rows(truth, slow_matrix(day, False), x) for day in by_day(b)])
+    assert math.isclose(tm_emd(traces_of(a), traces_of(b), "x", by_day=True), float(slow), abs_tol=1e-9)
+
+
+@settings(max_examples=30, deadline=None)
+@given(events)
+def test_the_uniform_baseline(rows: Rows) -> None:
+    truth, uniform = slow_matrix(rows, True), np.full((M, M), 1 / M)
+    y, x = bins_of(PLACES)
+    reference = traces_of(rows)
+    assert math.isclose(tm_tv(reference, None), np.abs(truth - uniform).sum() / 2 / M)
+    assert math.isclose(tm_emd(reference, None, "y"), slow_rows(truth, uniform, y), abs_tol=1e-9)
+    slices = [slow_rows(truth, uniform, np.array([x, y]).T @ way) for way in legacy_directions().T]
+    assert math.isclose(tm_emd_sliced(reference, None), float(np.mean(slices)), abs_tol=1e-9)
+
+
+@settings(max_examples=30, deadline=None)
+@given(events)
+def test_an_unchanged_release_has_the_same_transitions(rows: Rows) -> None:
+    original = traces_of(rows)
+    released = ObfuscatedTraces.unchanged(original)
+    assert tm_tv(original, released) == tm_emd_sliced(original, released) == 0
+
+
+def test_sets_spread_their_transitions_and_deleted_events_break_the_chain() -> None:
+    original = traces_of([(0, 0, 0), (0, 1, 1), (0, 2, 2), (0, 3, 3)])
+    released = ObfuscatedTraces.like(original, [0, -2, -1, 3], PlaceSets.of([[1, 2]]))
+    matrix = transition_matrix(released).toarray()
+    assert matrix[0].tolist() == [0, 0.5, 0.5, 0, 0, 0]
+    assert (matrix[1:] == np.eye(M)[1:]).all()
+
+
+def test_places_beyond_the_bounds_fall_into_the_outermost_bins() -> None:
+    places = Places([40.0, 40.5, 40.75, 41.0, 42.0], [-74.0] * 5)
+    y, x = bins_of(places, bounds=(40.5, -74.5, 41.0, -73.5), bins=2)
+    assert y.tolist() == [0, 0, 1, 1, 1]
+    assert x.tolist() == [1] * 5
+    assert box_of(places) == (40.0, -74.0, 42.0, -74.0)
+    with pytest.raises(ParameterError, match="south < north"):
+        bins_of(places, bounds=(41.0, -74.5, 40.5, -73.5))
+
+
+def test_places_on_one_line_are_no_distance_apart_across_it() -> None:
+    places = Places([40.0, 41.0], [-74.0, -74.0])
+    stay, go = (Traces.from_dense([[0, to, to]], places, Clock(instants_per_day=3)) for to in (0, 1))
+    assert tm_emd(stay, go, "x") == 0
+    assert tm_emd(stay, go, "y") == 9.5
+
+
+def test_the_directions_are_unit_vectors_and_always_the_same() -> None:
+    ways = legacy_directions()
+    assert ways.shape == (2, 50)
+    assert np.allclose(np.hypot(*ways), 1)
+    assert np.array_equal(ways, legacy_directions())
