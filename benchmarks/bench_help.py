@@ -1,0 +1,28 @@
+"""How quickly ``tracearena --help`` answers, against an interpreter that does nothing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+RUNS = 15
+
+
+def best(*arguments: str) -> float:
+    times = []
+    for _ in range(RUNS):
+        started = time.perf_counter()
+        subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL)
+        times.append(time.perf_counter() - started)
+    return min(times)
+
+
+def main() -> None:
+    nothing = best("-c", "pass")
+    answered = best("-m", "tracearena", "--help")
+    print(f"--help: {answered:.3f} s, best of {RUNS}; bare interpreter {nothing:.3f} s ({answered / nothing:.1f}×)")
+
+
+if __name__ == "__main__":
+    main()
