@@ -21,7 +21,9 @@ def best(*arguments: str) -> float:
 def main() -> None:
     nothing = best("-c", "pass")
     answered = best("-m", "tracearena", "--help")
-    print(f"--help: {answered:.3f} s, best of {RUNS}; bare interpreter {nothing:.3f} s ({answered / nothing:.1f}×)")
+    print(
+        f"--help: {answered:.3f} s, best of {RUNS}; bare interpreter {nothing:.3f} s ({answered / nothing:.1f}×)"
+    )
 
 
 if __name__ == "__main__":

@@ -46,7 +46,10 @@ def growth(users: int, days: int) -> None:
     run_sweep(reference, original, seed=1)
     seconds = time.perf_counter() - started
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print(f"{users:>6,} users × {days * 20:>3} instants: {seconds:7.1f} s, peak so far {peak:.2f} GiB", flush=True)
+    print(
+        f"{users:>6,} users × {days * 20:>3} instants: {seconds:7.1f} s, peak so far {peak:.2f} GiB",
+        flush=True,
+    )
 
 
 def main() -> None:
@@ -55,7 +58,9 @@ def main() -> None:
     if folder.is_dir():
         print(f"first run (compiles where nothing is cached): {whole_command(folder):.1f} s")
         warm = min(whole_command(folder) for _ in range(3))
-        print(f"whole command, warm, best of 3: {warm:.1f} s; the organisers' script takes {ORGANISERS_S / warm:.0f}×")
+        print(
+            f"whole command, warm, best of 3: {warm:.1f} s; the organisers' script takes {ORGANISERS_S / warm:.0f}×"
+        )
     else:
         print(f"{folder} is not here: only the simulated city is timed")
     for users, days in ((2_000, 2), (2_000, 20), (20_000, 2)):
