@@ -31,6 +31,7 @@ test: lint
 	$(BIN)/pytest -n 2 --doctest-modules
 
 bench: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 docs: $(STAMP)

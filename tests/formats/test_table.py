@@ -256,3 +256,30 @@ def test_places_come_back_equal(make_check_ins: Callable[..., Traces], tmp_path:
 def test_choices_and_single_options_exclude_each_other(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="not both"):
         read(file_of(tmp_path, CSV), choices=Choices(), top=1)
+
+
+def test_an_endless_id_costs_its_row_and_no_memory(tmp_path: Path) -> None:
+    endless = "x" * 1_000_000
+    rows = CSV + f"{endless},2012-04-03 18:00:06,40.7,-74.0,a\n9,2012-04-03 18:00:06,40.7,-74.0,{endless}\n"
+    traces, report = read(file_of(tmp_path, rows))
+    assert traces.n_events == 2
+    assert report.to_dict()["dropped"] == {"overlong id": 2}
+    assert len(str(report.to_dict())) < 2000
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("place,lat\na,1\n", "no columns for a place, latitude and longitude"),
+        ("place,lat,lng\na,x,1\n", "row 1, column lat: not a number"),
+        ("place,lat,lng\na,400.17,1\n", r"latitude\[0\] = 400.17 is not allowed"),
+        ("place,lat,lng\na,1,1\na,1,1\n", "two places have the same id"),
+        ("place,lat,lng\n,1,1\n", "places without an id"),
+        ("place,lat,lng,row,column\na,1,1,1,1\nb,1,2,1,2\n", "not those of a whole grid"),
+    ],
+)
+def test_a_broken_file_of_places_is_refused_by_name(tmp_path: Path, text: str, message: str) -> None:
+    path = file_of(tmp_path, text, "places.csv")
+    with pytest.raises(FileError, match=message) as error:
+        place_table.read(path)
+    assert str(path) in str(error.value)

@@ -19,7 +19,7 @@ _SHOWN_LINE = 80
 def text_bytes(path: str | PathLike[str]) -> bytes:
     """Return a text file without its byte order mark; refuse what is empty or no text."""
     data = read_bytes(path).removeprefix(_BOM)
-    if not data.strip():
+    if not data or data.isspace():
         raise FileError.whole(path, "is empty", "empty")
     if b"\0" in data:
         raise FileError.whole(path, "is not text: it holds zero bytes (UTF-16 or a binary file)", "binary")

@@ -15,6 +15,9 @@ from tracearena.formats.report import Report, Rule
 FIRST_PLAUSIBLE_S = 1_041_379_200
 """2003-01-01: no check-in or phone trace is older; what is, has a clock that was never set."""
 
+LONGEST_ID = 256
+"""Letters of an id or a category: arrays of text are as wide as their longest entry."""
+
 _DAY_S = 86_400
 
 
@@ -54,6 +57,7 @@ def check_ins(raw: pl.DataFrame, report: Report, choices: Choices) -> CheckIns:
     local, utc, is_local = _local_and_utc(raw, read, choices)
     frame = raw.with_columns(user=identifiers(raw["user"]), _utc=utc, _local=local)
     rules = [Rule(reason="missing fields", bad=pl.col("user").is_null(), column="user")]
+    rules += [_length_rule(name) for name in ("user", "venue") if frame.schema.get(name) == pl.String]
     rules += _time_rules(read.are_instants)
     if "lat" in raw.columns:
         frame = frame.with_columns(
@@ -105,6 +109,10 @@ def _local_and_utc(
     return utc + offset.fill_null(0), utc, is_local
 
 
+def _length_rule(name: str) -> Rule:
+    return Rule(reason="overlong id", bad=pl.col(name).str.len_chars() > LONGEST_ID, column=name)
+
+
 def _time_rules(are_instants: bool) -> list[Rule]:
     rules = [Rule(reason="unparsable time", bad=pl.col("_utc").is_null(), column="time")]
     if are_instants:
@@ -140,5 +148,8 @@ def _named(frame: pl.DataFrame, are_instants: bool) -> pl.DataFrame:
         columns += [pl.col("_utc").alias("utc"), pl.col("_local").alias("local")]
     if "_lat" in frame.columns:
         columns += [pl.col("_lat").alias("lat"), pl.col("_lon").alias("lon")]
-    columns += [pl.col(name) for name in ("venue", "category") if name in frame.columns]
+    if "venue" in frame.columns:
+        columns.append(pl.col("venue"))
+    if "category" in frame.columns:
+        columns.append(pl.col("category").cast(pl.String).str.slice(0, LONGEST_ID))
     return frame.select(columns)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import datetime
 import math
-from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from tracearena.errors import DataError, ParameterError
 from tracearena.formats.checkins import CheckIns, identifiers
 from tracearena.formats.choices import Choices
-from tracearena.formats.report import Dropped, Report, Rule
+from tracearena.formats.report import Report, Rule
 from tracearena.traces import Clock, Grid, Places, Traces
 
 DEFAULT_GRID = (32, 32)
@@ -59,57 +57,6 @@ def _robust_range(values: pl.Series) -> tuple[float, float]:
     low, high = max(low - rim, float(values.min())), min(high + rim, float(values.max()))  # type: ignore[arg-type]
     low, high = math.floor(low * 1e4) / 1e4, math.ceil(high * 1e4) / 1e4
     return (low, high) if high > low else (low - 0.005, high + 0.005)
-
-
-def replaced(traces: Traces, choices: Choices, report: Report) -> Traces:
-    """Put traces that already have places onto a grid, or keep the most visited places only.
-
-    Each place goes to the cell that holds its point; the events of places outside are dropped.
-    """
-    old = traces.places
-    every = np.arange(len(old), dtype=np.int32)
-    new, places = every, old
-    if choices.bounds is not None and choices.grid is None:
-        inside = box_grid(choices.bounds, (1, 1)).cell_of(old.latitude, old.longitude) == 0
-        new, places = np.where(inside, np.cumsum(inside) - 1, -1), _taken(old, inside)
-    if choices.grid is not None:
-        box = choices.bounds or robust_box(pl.Series(old.latitude), pl.Series(old.longitude))
-        grid = box_grid(box, choices.grid)
-        new, places = grid.cell_of(old.latitude, old.longitude), Places.of_grid(grid)
-    kept = traces._with(place_index=new[traces.place_index].astype(np.int32), places=places)
-    kept = _without_missing(kept, "outside the bounds", report)
-    if choices.top is None:
-        return kept
-    counts = np.bincount(kept.place_index, minlength=len(places))
-    first = np.full(len(places), kept.n_events)
-    np.minimum.at(first, kept.place_index, np.arange(kept.n_events))
-    order = np.lexsort([first, -counts])[: choices.top]
-    order = order[counts[order] > 0]
-    rank = np.full(len(places), -1, np.int32)
-    rank[order] = np.arange(len(order))
-    kept = kept._with(place_index=rank[kept.place_index], places=_taken(places, order))
-    return _without_missing(kept, f"not among the {choices.top:,} most visited places", report)
-
-
-def _without_missing(traces: Traces, reason: str, report: Report) -> Traces:
-    found = traces.place_index >= 0
-    if found.all():
-        return traces
-    report.dropped.append(Dropped(reason, int((~found).sum())))
-    if not found.any():
-        raise DataError(f"{report.path}: no event is left: all are {reason}")
-    return traces.keep_events(found)
-
-
-def _taken(places: Places, chosen: NDArray[Any]) -> Places:
-    return Places(
-        places.latitude[chosen],
-        places.longitude[chosen],
-        ids=places.ids[chosen],
-        sensitive=places.sensitive[chosen],
-        categories=None if places.categories is None else places.categories[chosen],
-        km_per_degree=places.km_per_degree,
-    )
 
 
 def box_grid(box: tuple[float, float, float, float], shape: tuple[int, int]) -> Grid:

@@ -11,8 +11,9 @@ import numpy as np
 from tracearena.errors import ParameterError
 from tracearena.formats import foursquare, gowalla, peopleflow, pwscup, recognition, table, tsmc
 from tracearena.formats.choices import Choices
-from tracearena.formats.discretise import notice_oddities, replaced
+from tracearena.formats.discretise import notice_oddities
 from tracearena.formats.place_files import places_beside, read_places, write_places
+from tracearena.formats.regrid import regrid
 from tracearena.formats.report import Dropped, Report, report_of
 from tracearena.traces import Places, Traces
 
@@ -153,7 +154,7 @@ def _prepared(
         traces = pwscup.read_traces(path, known, clock)
     report = report_of(path, format, traces.n_events)
     notice_oddities(traces, report)
-    return (traces if choices.places_are_as_in_file else replaced(traces, choices, report)), report
+    return (traces if choices.places_are_as_in_file else regrid(traces, choices, report)), report
 
 
 def _ppmtf(path: Path, places: Places, choices: Choices) -> Traces:

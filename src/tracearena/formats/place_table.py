@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from tracearena.errors import FileError
+from tracearena.errors import DataError, FileError
 from tracearena.formats._files import replacing
 from tracearena.formats._text import read_rows, split_header, text_bytes
-from tracearena.formats.checkins import identifiers
+from tracearena.formats.checkins import LONGEST_ID, identifiers
 from tracearena.formats.table import header_fields, is_parquet, roles
 from tracearena.traces import Grid, Places
 
@@ -50,15 +50,29 @@ def read(path: str | PathLike[str]) -> Places:
         names = ", ".join(frame.columns[:12])
         raise FileError.whole(path, "no columns for a place, latitude and longitude", "columns", names)
     latitude, longitude = (_numbers(path, frame, found[role]) for role in ("lat", "lon"))
+    ids = identifiers(frame[found["venue"]])
+    if ids.null_count() or (ids.dtype == pl.String and bool((ids.str.len_chars() > LONGEST_ID).any())):
+        raise FileError.whole(
+            path, f"has places without an id, or with one beyond {LONGEST_ID} letters", "id"
+        )
     sensitive = frame["sensitive"].cast(pl.Int8, strict=False).fill_null(0) if "sensitive" in frame else None
-    return Places(
-        latitude,
-        longitude,
-        ids=np.asarray(identifiers(frame[found["venue"]]).to_list()),
-        sensitive=None if sensitive is None else sensitive.to_numpy() > 0,
-        categories=frame[found["category"]].fill_null("").to_list() if "category" in found else None,
-        grid=_grid(path, frame, latitude, longitude) if {"row", "column"} <= set(frame.columns) else None,
-    )
+    try:
+        return Places(
+            latitude,
+            longitude,
+            ids=np.asarray(ids.to_list()),
+            sensitive=None if sensitive is None else sensitive.to_numpy() > 0,
+            categories=_categories(frame[found["category"]]) if "category" in found else None,
+            grid=_grid(path, frame, latitude, longitude) if {"row", "column"} <= set(frame.columns) else None,
+        )
+    except DataError as error:
+        if isinstance(error, FileError):
+            raise
+        raise FileError.whole(path, str(error), "places") from None
+
+
+def _categories(column: pl.Series) -> list[str]:
+    return column.cast(pl.String).fill_null("").str.slice(0, LONGEST_ID).to_list()
 
 
 def _csv(path: str | PathLike[str]) -> pl.DataFrame:

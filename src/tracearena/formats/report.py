@@ -12,6 +12,7 @@ import polars as pl
 from tracearena.errors import Fault, FileError, shorten
 
 SHOWN_EXAMPLES = 3
+_SHOWN_CHARACTERS = 100
 
 
 @dataclass(frozen=True)
@@ -149,5 +150,5 @@ def report_of(
 def _examples(bad: pl.DataFrame, column: str) -> tuple[tuple[int, str, str], ...]:
     first = bad.head(SHOWN_EXAMPLES)
     parts = [pl.col(name).cast(pl.String, strict=False).fill_null("") for name in column.split(", ")]
-    values = first.select(pl.concat_str(parts, separator=", ")).to_series()
+    values = first.select(pl.concat_str(parts, separator=", ").str.slice(0, _SHOWN_CHARACTERS)).to_series()
     return tuple(zip(first["row"].to_list(), [column] * first.height, values.to_list(), strict=True))
