@@ -19,9 +19,13 @@ def test_the_map_shows_everybody(tmp_path: Path) -> None:
     assert len(rows) == 1024
 
 
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    return figure("city-laws")(tmp_path_factory.mktemp("laws"), seed=1)
+
+
 @pytest.mark.slow
-def test_every_law_has_its_picture_and_its_numbers(tmp_path: Path) -> None:
-    written = figure("city-laws")(tmp_path, seed=1)
+def test_every_law_has_its_picture_and_its_numbers(written: list[Path]) -> None:
     laws = ("gyration", "ranks", "exploration", "returns", "home", "entropy", "trips", "gaps")
     assert {path.name for path in written} == {
         "city-laws.csv",
@@ -34,3 +38,20 @@ def test_every_law_has_its_picture_and_its_numbers(tmp_path: Path) -> None:
 def test_there_is_no_published_data_of_a_city_that_does_not_exist(name: str, tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="takes no --data"):
         figure(name)(tmp_path, data=tmp_path)
+
+
+@pytest.mark.slow
+def test_the_page_prints_the_exponents_that_the_figure_measures(written: list[Path]) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "city.md").read_text()
+    table = next(path for path in written if path.name == "city-laws.csv").read_text().splitlines()[1:]
+    measured = {line.split(",")[0]: line.split(",")[1:3] for line in table}
+    rows = {
+        "zipf": "visits to the k-th place",
+        "exploration": "distinct places",
+        "trip_exponent": "trip lengths",
+        "entropy_real": "entropy",
+        "predictability": "predictability",
+    }
+    for law, words in rows.items():
+        row = next(line for line in page.splitlines() if line.startswith(f"| {words}"))
+        assert all(f"{float(value):.2f}" in row for value in measured[law]), row

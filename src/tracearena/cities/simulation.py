@@ -96,7 +96,7 @@ def archetypes(users: int, *, seed: int | np.random.SeedSequence) -> NDArray[np.
     """Return the way of life of each person that `simulate` makes with the same seed.
 
     >>> [str(name) for name in archetypes(3, seed=1)]
-    ['student', 'service worker', 'office commuter']
+    ['home-based', 'home-based', 'office commuter']
     """
     _check(users, 1, "regular", 1.0)
     root = seed_sequence(seed)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from tracearena.cities._kernels.choice import MEMORY, choose, draw
+from tracearena.cities._kernels.choice import blank_memory, choose, draw
 from tracearena.cities._kernels.persons import NOWHERE, person
 
 DAY_S = 86_400
@@ -55,8 +55,7 @@ def check_in(
 ) -> None:
     """Write the moments and venues of one person's check-ins."""
     work = who.home if who.work == NOWHERE else atlas.cell[who.work]
-    known, visits = np.empty(MEMORY, np.int32), np.empty(MEMORY, np.int32)
-    n_known = 0
+    memory = blank_memory(0)
     moments(rng, hours, weekdays, at)
     here = who.home
     for i in range(len(at)):
@@ -68,7 +67,7 @@ def check_in(
             venues[i] = who.work
         else:
             kind = draw(rng, kinds[int(weekend), hour])
-            venues[i], n_known = choose(rng, atlas, kind, here, known, visits, n_known, 0)
+            venues[i] = choose(rng, atlas, kind, here, memory)
         here = atlas.cell[venues[i]]
 
 

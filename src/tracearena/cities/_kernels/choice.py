@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 from numba import njit
 
 RHO, GAMMA = 0.6, 0.21
@@ -13,6 +14,32 @@ MEMORY = 1024
 COMFORT_MIN = 12.0
 """Minutes of travel at which a known place loses half of its weight."""
 _TRIES = 4
+
+
+class Memory(NamedTuple):
+    """The venues that somebody knows, with room for one more to consider.
+
+    Attributes
+    ----------
+    known, visits
+        The venues, and how often each was visited; the first `size` count.
+    size
+        How many they are (one value).
+    others
+        How many places somebody knows besides, such as home and work (one value).
+    """
+
+    known: Any
+    visits: Any
+    size: Any
+    others: Any
+
+
+@njit(cache=True, nogil=True)
+def blank_memory(others: int) -> Memory:
+    """Return the memory of somebody who knows nothing but `others` places."""
+    known, visits = np.zeros(MEMORY + 1, np.int32), np.zeros(MEMORY + 1, np.int32)
+    return Memory(known, visits, np.zeros(1, np.int64), np.full(1, others))
 
 
 @njit(cache=True, nogil=True)
@@ -46,50 +73,55 @@ def explore(rng: Any, atlas: Any, kind: int, here: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def return_to(rng: Any, atlas: Any, kind: int, here: int, known: Any, visits: Any, n: int) -> int:
+def return_to(rng: Any, atlas: Any, kind: int, here: int, memory: Any) -> int:
     """Draw one of the known venues of a kind, by visits so far and travel time; -1 without any."""
     total = 0.0
-    for i in range(n):
-        if atlas.kind[known[i]] == kind:
-            far = atlas.minutes[here, atlas.cell[known[i]]] / COMFORT_MIN
-            total += visits[i] / (1.0 + far * far)
+    for i in range(memory.size[0]):
+        if atlas.kind[memory.known[i]] == kind:
+            total += appeal(atlas, here, memory, i)
     target = rng.random() * total
     chosen = -1
-    for i in range(n):
-        if atlas.kind[known[i]] == kind:
+    for i in range(memory.size[0]):
+        if atlas.kind[memory.known[i]] == kind:
             chosen = i
-            far = atlas.minutes[here, atlas.cell[known[i]]] / COMFORT_MIN
-            target -= visits[i] / (1.0 + far * far)
+            target -= appeal(atlas, here, memory, i)
             if target < 0:
                 break
     return chosen
 
 
 @njit(cache=True, nogil=True)
-def choose(
-    rng: Any, atlas: Any, kind: int, here: int, known: Any, visits: Any, n: int, others: int
-) -> tuple[int, int]:
-    """Choose a venue of one kind, remember the visit, and return the venue and the size of the memory.
+def appeal(atlas: Any, here: int, memory: Any, i: int) -> float:
+    """Return the weight of a known venue for somebody who is here."""
+    far = atlas.minutes[here, atlas.cell[memory.known[i]]] / COMFORT_MIN
+    return float(memory.visits[i] / (1.0 + far * far))
 
-    `others` counts the places outside the memory (home, work) that a person knows as well.
-    """
-    new = rng.random() < RHO * max(n + others, 1.0) ** -GAMMA and n < MEMORY
-    if not new:
-        at = return_to(rng, atlas, kind, here, known, visits, n)
-        if at >= 0:
-            visits[at] += 1
-            return known[at], n
-    venue, at = -1, n
+
+@njit(cache=True, nogil=True)
+def discover(rng: Any, atlas: Any, kind: int, here: int, memory: Any) -> int:
+    """Explore until a venue is new, a few times at most; return its place in the memory or the end of it."""
+    n, at = memory.size[0], 0
     for _ in range(_TRIES):
         venue = explore(rng, atlas, kind, here)
         at = 0
-        while at < n and known[at] != venue:
+        while at < n and memory.known[at] != venue:
             at += 1
+        memory.known[n] = venue
         if at == n:
             break
-    if at < min(n, MEMORY):
-        visits[at] += 1
-    elif n < MEMORY:
-        known[n], visits[n] = venue, 1
-        n += 1
-    return venue, n
+    return at
+
+
+@njit(cache=True, nogil=True)
+def choose(rng: Any, atlas: Any, kind: int, here: int, memory: Any) -> int:
+    """Choose a venue of one kind by exploration or preferential return, and remember the visit."""
+    n, at = memory.size[0], -1
+    if rng.random() >= RHO * max(n + memory.others[0], 1.0) ** -GAMMA or n == MEMORY:
+        at = return_to(rng, atlas, kind, here, memory)
+    if at < 0:
+        at = discover(rng, atlas, kind, here, memory)
+    if at == n:
+        memory.visits[n] = 0
+        memory.size[0] = min(n + 1, MEMORY)
+    memory.visits[at] += 1
+    return int(memory.known[at])
