@@ -59,7 +59,7 @@ def main() -> None:
         print(f"first run (compiles where nothing is cached): {whole_command(folder):.1f} s")
         warm = min(whole_command(folder) for _ in range(3))
         print(
-            f"whole command, warm, best of 3: {warm:.1f} s; the organisers' script takes {ORGANISERS_S / warm:.0f}×"
+            f"whole command, warm, best of 3: {warm:.1f} s; the organisers' script: {ORGANISERS_S / warm:.0f}×"
         )
     else:
         print(f"{folder} is not here: only the simulated city is timed")
