@@ -58,9 +58,7 @@ def main() -> None:
     if folder.is_dir():
         print(f"first run (compiles where nothing is cached): {whole_command(folder):.1f} s")
         warm = min(whole_command(folder) for _ in range(3))
-        print(
-            f"whole command, warm, best of 3: {warm:.1f} s; the organisers' script: {ORGANISERS_S / warm:.0f}×"
-        )
+        print(f"whole command, warm, best of 3: {warm:.1f} s; the organisers': {ORGANISERS_S / warm:.0f}×")
     else:
         print(f"{folder} is not here: only the simulated city is timed")
     for users, days in ((2_000, 2), (2_000, 20), (20_000, 2)):
