@@ -8,7 +8,7 @@ import pytest
 from tracearena import __version__
 from tracearena.cli import COMMANDS
 
-HEAVY = ("numba", "scipy", "sklearn", "plotly", "matplotlib", "polars", "torch", "pyproj")
+HEAVY = ("numpy", "numba", "scipy", "sklearn", "plotly", "matplotlib", "polars", "torch", "pyproj")
 
 
 def test_help_lists_every_command(run) -> None:  # type: ignore[no-untyped-def]

@@ -7,11 +7,12 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracearena.engine import Progress, fresh_seed
+if TYPE_CHECKING:
+    from tracearena.engine import Progress
 
 PlacesOption = Annotated[Path, typer.Option("--places", help="The places (info_region.csv or POI_*.csv).")]
 SeedOption = Annotated[
@@ -29,6 +30,8 @@ def note(message: str) -> None:
 def chosen_seed(seed: int | None) -> int:
     """Return the seed, or draw one and say which."""
     if seed is None:
+        from tracearena.engine import fresh_seed
+
         seed = fresh_seed()
         note(f"seed {seed}")
     return seed
