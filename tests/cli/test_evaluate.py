@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+from datetime import date
 from pathlib import Path
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from tracearena import formats
 from tracearena.cli import build
 from tracearena.errors import FileError, ParameterError
-from tracearena.formats import ppmtf
+from tracearena.formats import ppmtf, pwscup
 from tracearena.traces import Clock, Grid, Places, Traces
 
 UTILITY = ["tp_tv", "tp_tv_top50", "tm_emd_x", "tm_emd_y", "tm_emd_sliced", "vf_tv"]
+NAMES = [("train", "train"), ("test", "test"), ("synthetic", "syn")]
 PRIVACY = ["reidentification_rate", "membership_advantage", "membership_accuracy"]
 
 
@@ -119,3 +122,32 @@ def test_people_get_a_table(people_flow: Path) -> None:
     lines = result.stdout.splitlines()
     assert lines[0].split() == ["syn.csv.gz", "training", "uniform"]
     assert len(lines) == 10
+
+
+def test_other_formats_are_found_out_and_give_the_same(tmp_path: Path) -> None:
+    grid = Grid(rows=4, columns=5, south=35.65, west=139.68, north=35.75, east=139.8)
+    places = Places.of_grid(grid, km_per_degree=(111, 91))
+    found = []
+    for kind, clock in (
+        ("table", Clock(instants_per_day=20, first_day=date(2026, 1, 5))),
+        ("pwscup", pwscup.PWS_CLOCK),
+    ):
+        rng = np.random.default_rng(3)
+        for name, first, days in (("train", 1, 1), ("test", 1, 1), ("syn", 1, 2)):
+            table = rng.integers(0, 20, size=(10, 20 * days))
+            traces = Traces.from_dense(table, places, clock, user_ids=np.arange(first, first + 10))
+            formats.write(
+                tmp_path / f"{name}.{kind}.csv", traces, to=kind, places_out=tmp_path / f"{kind}.csv"
+            )
+        options = [
+            ("--places", f"{kind}.csv"),
+            *((f"--{option}", f"{name}.{kind}.csv") for option, name in NAMES),
+        ]
+        files = [text for option, name in options for text in (option, str(tmp_path / name))]
+        result = CliRunner().invoke(build(), ["evaluate", *files, "--json"])
+        named = CliRunner().invoke(build(), ["evaluate", "--format", kind, *files, "--json"])
+        assert named.stdout == result.stdout
+        found.append({key: value for key, value in json.loads(result.stdout).items() if key != "file"})
+    privacy = [{key: one[key] for key in PRIVACY} for one in found]
+    assert privacy[0] == privacy[1]
+    assert found[0]["tm_emd_x"] == pytest.approx(found[1]["tm_emd_x"])

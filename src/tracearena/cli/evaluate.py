@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracearena.cli._console import JsonOption, PlacesOption
+from tracearena.cli._console import JsonOption, PlacesOption, note
 
 if TYPE_CHECKING:
     from tracearena.traces import Traces
@@ -25,7 +25,13 @@ def evaluate(
     synthetic: Annotated[
         list[Path], typer.Option("--synthetic", help="Synthetic traces; give it again for more files.")
     ],
-    format: Annotated[str, typer.Option("--format", help="Format of the traces: ppmtf or pwscup.")] = "ppmtf",
+    format: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            help="Format of the traces: ppmtf, pwscup, table, …; found out from --train if left out.",
+        ),
+    ] = None,
     interval: Annotated[
         str | None,
         typer.Option(
@@ -73,7 +79,7 @@ def evaluate(
 
 
 def _read(
-    format: str,
+    format: str | None,
     places: Path,
     train: Path,
     test: Path,
@@ -81,24 +87,38 @@ def _read(
     interval: str | None,
     slot: str | None,
 ) -> tuple[Traces, Traces, list[Traces]]:
-    from tracearena.errors import ParameterError
-    from tracearena.formats import ppmtf, pwscup
+    from tracearena.formats import recognise
+
+    if (format or recognise(train)) == "ppmtf":
+        return _read_ppmtf(places, train, test, synthetic, interval, slot)
+    from tracearena.formats import Choices, read, read_places
+
+    known = read_places(places)
+    choices = Choices.parse(interval=interval, slot=slot)
+    traces = []
+    for path in (train, test, *synthetic):
+        one, report = read(path, format, places=known, choices=choices)
+        if report.dropped_rows:
+            note(f"{path}: {report.dropped_rows:,} of {report.rows:,} rows were dropped")
+        traces.append(one)
+    return traces[0], traces[1], traces[2:]
+
+
+def _read_ppmtf(
+    places: Path, train: Path, test: Path, synthetic: list[Path], interval: str | None, slot: str | None
+) -> tuple[Traces, Traces, list[Traces]]:
+    """Read files of the PPMTF tools, whose synthetic traces go by the clock of the training traces."""
+    from tracearena.formats import ppmtf
     from tracearena.formats.choices import seconds
 
-    if format == "ppmtf":
-        pois = ppmtf.read_places(places)
-        options = {
-            "interval_s": None if interval is None else seconds(interval, "interval"),
-            "slot_s": None if slot is None else seconds(slot, "slot"),
-        }
-        training, testing = (ppmtf.read_traces(path, pois, **options) for path in (train, test))
-        made = [ppmtf.read_synthetic(path, pois, training.clock).traces for path in synthetic]
-        return training, testing, made
-    if format == "pwscup":
-        regions = pwscup.read_places(places)
-        training, testing, *made = (pwscup.read_traces(path, regions) for path in (train, test, *synthetic))
-        return training, testing, made
-    raise ParameterError.of("format", format, "ppmtf or pwscup")
+    pois = ppmtf.read_places(places)
+    lengths = {
+        "interval_s": None if interval is None else seconds(interval, "interval"),
+        "slot_s": None if slot is None else seconds(slot, "slot"),
+    }
+    training, testing = (ppmtf.read_traces(path, pois, **lengths) for path in (train, test))
+    made = [ppmtf.read_synthetic(path, pois, training.clock).traces for path in synthetic]
+    return training, testing, made
 
 
 def _print_table(found: list[dict[str, Any]], base: dict[str, dict[str, Any]]) -> None:
