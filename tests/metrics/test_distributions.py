@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tracearena.errors import DataError, ParameterError
 from tracearena.formats import ppmtf
 from tracearena.metrics import cluster_populations, population, tp_tv, vf_tv, visit_fractions
+from tracearena.metrics._kernels import ascending_order
 from tracearena.traces import Clock, ObfuscatedTraces, Places, PlaceSets, Traces
 
 CLOCK = Clock(instants_per_day=4, interval_s=3600, instants_per_slot=2)
@@ -83,6 +84,15 @@ def test_sets_share_their_weight_and_deleted_events_have_none() -> None:
 def test_an_unchanged_release_has_the_same_population(rows: list[tuple[int, int, int]]) -> None:
     original = traces_of(rows)
     assert tp_tv(original, ObfuscatedTraces.unchanged(original)) == 0
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 400), st.integers(1, 30), st.integers(0, 10_000))
+def test_ties_are_settled_by_a_sort(size: int, distinct: int, seed: int) -> None:
+    values = np.random.default_rng(seed).integers(0, distinct, size=size) / 7
+    order = ascending_order(values)
+    assert sorted(order.tolist()) == list(range(size))
+    assert (np.diff(values[order]) >= 0).all()
 
 
 def test_traces_of_other_places_or_slots_are_refused() -> None:
