@@ -141,6 +141,8 @@ def test_places_beyond_the_bounds_fall_into_the_outermost_bins() -> None:
     assert box_of(places) == (40.0, -74.0, 42.0, -74.0)
     with pytest.raises(ParameterError, match="south < north"):
         bins_of(places, bounds=(41.0, -74.5, 40.5, -73.5))
+    with pytest.raises(ParameterError, match="none of the 5 places"):
+        bins_of(places, bounds=(-6.4, 106.7, -6.1, 107.0))
 
 
 def test_places_on_one_line_are_no_distance_apart_across_it() -> None:

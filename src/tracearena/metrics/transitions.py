@@ -60,11 +60,19 @@ def bins_of(
     """
     if bins < 1:
         raise ParameterError.of("bins", bins, "at least 1")
-    south, west, north, east = box_of(places) if bounds is None else bounds
-    if bounds is not None and not (south < north and west < east):
+    south, west, north, east = box_of(places) if bounds is None else _checked(bounds, places)
+    return _bin(places.latitude, south, north, bins), _bin(places.longitude, west, east, bins)
+
+
+def _checked(bounds: tuple[float, float, float, float], places: Places) -> Box:
+    box = Box(*bounds)
+    if not (box.south < box.north and box.west < box.east):
         raise ParameterError.of("bounds", tuple(bounds), "south < north and west < east")
-    y = _bin(places.latitude, south, north, bins)
-    return y, _bin(places.longitude, west, east, bins)
+    inside = (places.latitude >= box.south) & (places.latitude <= box.north)
+    inside &= (places.longitude >= box.west) & (places.longitude <= box.east)
+    if not inside.any():
+        raise ParameterError(f"the bounds {tuple(bounds)} hold none of the {len(places):,} places")
+    return box
 
 
 def _bin(values: NDArray[np.float64], low: float, high: float, bins: int) -> NDArray[np.int64]:
