@@ -26,6 +26,7 @@ _ROOMS = (
     "obfuscation",
     "pages",
     "registry",
+    "synthesis",
     "traces",
 )
 

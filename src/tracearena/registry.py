@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Literal
 
 from tracearena.errors import ParameterError
 
-Kind = Literal["obfuscator", "reidentification", "trace-inference"]
+Kind = Literal["obfuscator", "reidentification", "trace-inference", "synthesizer"]
 ENTRY_POINT_GROUP = "tracearena.algorithms"
 
 

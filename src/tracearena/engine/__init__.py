@@ -4,7 +4,7 @@ The size of a block never depends on the number of threads, and results are coll
 order, so the same seed gives the same bytes on any machine.
 """
 
-from tracearena.engine.blocks import Progress, blocks, run_blocks, thread_count
+from tracearena.engine.blocks import Progress, blocks, fold_blocks, run_blocks, thread_count
 from tracearena.engine.seeding import (
     SeedLike,
     child_seed,
@@ -20,6 +20,7 @@ __all__ = [
     "SeedLike",
     "blocks",
     "child_seed",
+    "fold_blocks",
     "fresh_seed",
     "generator",
     "run_blocks",

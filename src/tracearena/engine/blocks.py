@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import TypeAlias, TypeVar
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import islice
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from tracearena.errors import ParameterError
 
 T = TypeVar("T")
+
+
+class Summable(Protocol):
+    """Anything that can be added to its like."""
+
+    def __add__(self, other: Any, /) -> Any:
+        """Return the sum."""
+
+
+S = TypeVar("S", bound=Summable)
 Progress: TypeAlias = Callable[[int, int], None]
 """Called with the number of blocks done and the number of all."""
 
@@ -65,6 +77,48 @@ def run_blocks(
             for future in futures:
                 future.cancel()
             raise
+
+
+def fold_blocks(
+    work: Callable[[int, int, int], S], ranges: Sequence[tuple[int, int]], *, threads: int | None = None
+) -> S:
+    """Call ``work(block, first, stop)`` for every range and return the sum, added in block order.
+
+    Only as many results as there are threads are held at a time, whatever the number of blocks.
+    """
+    if not ranges:
+        raise ParameterError("there is no block to sum")
+    count = thread_count(threads)
+    numbered = [(block, *limits) for block, limits in enumerate(ranges)]
+    if count == 1 or len(ranges) == 1:
+        total = work(*numbered[0])
+        for piece in numbered[1:]:
+            total = total + work(*piece)
+        return total
+    with ThreadPoolExecutor(min(count, len(ranges))) as pool:
+        waiting = iter(numbered)
+        running: deque[Future[S]] = deque(pool.submit(work, *piece) for piece in islice(waiting, count + 1))
+        try:
+            total = _next_result(running, waiting, pool, work)
+            while running:
+                total = total + _next_result(running, waiting, pool, work)
+            return total
+        except BaseException:
+            for future in running:
+                future.cancel()
+            raise
+
+
+def _next_result(
+    running: deque[Future[S]],
+    waiting: Iterable[tuple[int, int, int]],
+    pool: ThreadPoolExecutor,
+    work: Callable[[int, int, int], S],
+) -> S:
+    result = running.popleft().result()
+    for piece in islice(waiting, 1):
+        running.append(pool.submit(work, *piece))
+    return result
 
 
 def _collected(results: Iterable[T], total: int, progress: Progress | None) -> list[T]:

@@ -1,0 +1,17 @@
+"""PPMTF: two tensors factorised together, and traces drawn from the factors."""
+
+from tracearena.synthesis.ppmtf.convergence import Convergence
+from tracearena.synthesis.ppmtf.gibbs import Factors
+from tracearena.synthesis.ppmtf.model import PPMTF
+from tracearena.synthesis.ppmtf.sampling import TraceModel
+from tracearena.synthesis.ppmtf.tensors import CountTensor, transition_counts, visit_counts
+
+__all__ = [
+    "PPMTF",
+    "Convergence",
+    "CountTensor",
+    "Factors",
+    "TraceModel",
+    "transition_counts",
+    "visit_counts",
+]

@@ -1,0 +1,301 @@
+"""Loops of PPMTF: zero cells, sufficient statistics, rows from their conditionals, steps of traces.
+
+Pure functions on arrays. Factor matrices are rows × z, C-contiguous float64; ``X`` holds the
+element-wise products whose outer products are summed.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+GATHER = 65_536  # elements of z × z × rows in one product: below the size at which BLAS starts threads
+TILE = 32
+
+
+@njit(cache=True, nogil=True)
+def sample_zeros(positive, positive_offsets, n_cells, wanted, uniforms, out):  # type: ignore[no-untyped-def]
+    """Draw `wanted` cells of each user uniformly without replacement from those that are not positive.
+
+    R. Floyd's algorithm on the ranks of the free cells, each rank then shifted past the positive
+    cells below it: O(wanted) a user whatever the number of cells. All free cells where there are
+    no more than `wanted`. Returns how many were written for each user.
+    """
+    users = len(positive_offsets) - 1
+    written = np.zeros(users, np.int64)
+    size = 16
+    while size < 2 * wanted:
+        size *= 2
+    table = np.empty(size, np.int64)
+    at = 0
+    for u in range(users):
+        mine = positive[positive_offsets[u] : positive_offsets[u + 1]]
+        free = n_cells - len(mine)
+        count = min(wanted, free)
+        table[:] = -1
+        for r in range(count):
+            top = free - count + r
+            rank = min(int(uniforms[u, r] * (top + 1)), top)
+            if not _insert(table, rank):
+                rank = top
+                _insert(table, rank)
+            out[at] = _shifted(mine, rank)
+            at += 1
+        written[u] = count
+    return written
+
+
+@njit(cache=True, nogil=True)
+def _insert(table, value):  # type: ignore[no-untyped-def]
+    mask = len(table) - 1
+    slot = (value * 0x9E3779B1 >> 7) & mask
+    while table[slot] != -1:
+        if table[slot] == value:
+            return False
+        slot = (slot + 1) & mask
+    table[slot] = value
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _shifted(positive, rank):  # type: ignore[no-untyped-def]
+    low, high = 0, len(positive)
+    while low < high:
+        middle = (low + high) // 2
+        if positive[middle] - middle <= rank:
+            low = middle + 1
+        else:
+            high = middle
+    return rank + low
+
+
+@njit(cache=True, nogil=True)
+def gram(left, right, offsets, left_index, right_index, out):  # type: ignore[no-untyped-def]
+    """Set ``out[g]`` to the sum over the group's cells of x xᵀ with x = left[l] * right[r]."""
+    z = left.shape[1]
+    room = max(8, GATHER // (z * z))
+    X = np.empty((room, z))
+    product = np.empty((z, z))
+    for g in range(len(offsets) - 1):
+        out[g] = 0.0
+        for start in range(offsets[g], offsets[g + 1], room):
+            rows = min(room, offsets[g + 1] - start)
+            for r in range(rows):
+                a, b = left_index[start + r], right_index[start + r]
+                for k in range(z):
+                    X[r, k] = left[a, k] * right[b, k]
+            np.dot(X[:rows].T, X[:rows], product)
+            out[g] += product
+
+
+@njit(cache=True, nogil=True)
+def weighted_sum(left, right, left_index, right_index, group, value, out):  # type: ignore[no-untyped-def]
+    """Add value * left[l] * right[r] of each cell to ``out[group]``."""
+    for c in range(len(value)):
+        a, b, g = left_index[c], right_index[c], group[c]
+        for k in range(left.shape[1]):
+            out[g, k] += value[c] * left[a, k] * right[b, k]
+
+
+@njit(cache=True, nogil=True)
+def draw_rows(G, h, alpha, precision, shift, noise, out):  # type: ignore[no-untyped-def]
+    """Draw each row from Normal(P⁻¹ m, P⁻¹), P = precision + alpha G, m = shift + alpha h.
+
+    With P = L Lᵀ and standard normal noise ε the row is L⁻ᵀ (L⁻¹ m + ε). Returns the sum over
+    rows of xᵀ G x − 2 xᵀ h, the squared residuals but for the constant Σ r².
+    """
+    z = G.shape[1]
+    L = np.empty((z, z))
+    y = np.empty(z)
+    residual = 0.0
+    for n in range(len(G)):
+        for i in range(z):
+            for j in range(i + 1):
+                total = precision[i, j] + alpha * G[n, i, j]
+                for k in range(j):
+                    total -= L[i, k] * L[j, k]
+                L[i, j] = math.sqrt(total) if i == j else total / L[j, j]
+        for i in range(z):
+            total = shift[i] + alpha * h[n, i]
+            for k in range(i):
+                total -= L[i, k] * y[k]
+            y[i] = total / L[i, i]
+        for i in range(z):
+            y[i] += noise[n, i]
+        for i in range(z - 1, -1, -1):
+            total = y[i]
+            for k in range(i + 1, z):
+                total -= L[k, i] * out[n, k]
+            out[n, i] = total / L[i, i]
+        for i in range(z):
+            inner = -2.0 * h[n, i]
+            for j in range(z):
+                inner += G[n, i, j] * out[n, j]
+            residual += out[n, i] * inner
+    return residual
+
+
+@njit(cache=True, nogil=True)
+def clamped(coefficients, transposed, smallest, out):  # type: ignore[no-untyped-def]
+    """Set ``out[j]`` to max(Σ_k coefficients[k] transposed[k, j], smallest)."""
+    z, n = transposed.shape
+    out[:] = 0.0
+    k = 0
+    while k + 4 <= z:
+        c0, c1, c2, c3 = coefficients[k], coefficients[k + 1], coefficients[k + 2], coefficients[k + 3]
+        for j in range(n):
+            out[j] += (
+                c0 * transposed[k, j]
+                + c1 * transposed[k + 1, j]
+                + c2 * transposed[k + 2, j]
+                + c3 * transposed[k + 3, j]
+            )
+        k += 4
+    for rest in range(k, z):
+        c0 = coefficients[rest]
+        for j in range(n):
+            out[j] += c0 * transposed[rest, j]
+    for j in range(n):
+        out[j] = max(out[j], smallest)
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
+def _tile_sum(values, first, stop):  # type: ignore[no-untyped-def]
+    total = 0.0
+    for j in range(first, stop):
+        total += values[j]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def total_of(values, tiles):  # type: ignore[no-untyped-def]
+    """Return the sum, and leave the sums of tiles of `TILE` values in `tiles`."""
+    total = 0.0
+    for b in range(len(tiles)):
+        tiles[b] = _tile_sum(values, b * TILE, min((b + 1) * TILE, len(values)))
+        total += tiles[b]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def pick(values, tiles, target):  # type: ignore[no-untyped-def]
+    """Return the first index at which the running sum exceeds `target`; inverse-CDF sampling."""
+    b = 0
+    while b < len(tiles) - 1 and target >= tiles[b]:
+        target -= tiles[b]
+        b += 1
+    j = b * TILE
+    last = min(j + TILE, len(values)) - 1
+    while j < last and target >= values[j]:
+        target -= values[j]
+        j += 1
+    return j
+
+
+@njit(cache=True, nogil=True)
+def _pair(a, b, c, smallest):  # type: ignore[no-untyped-def]
+    total = 0.0
+    for k in range(len(a)):
+        total += a[k] * b[k] * c[k]
+    return max(total, smallest)
+
+
+@njit(cache=True, nogil=True)
+def walk(A, B, C, CT, A2, B2, B2T, D, slot_of, smallest, uniforms, out):  # type: ignore[no-untyped-def]
+    """Draw traces: users × days × instants of a day.
+
+    The first place of a day comes from π of its slot. For every later instant a place j is
+    proposed from Q*(i, ·) and taken with the Metropolis-Hastings probability; that needs the sums
+    of rows i and j of max(R̂, φ) only. Sums are kept for all days of the user.
+    """
+    users, days, length = out.shape
+    n = len(B)
+    row, other, visits = np.empty(n), np.empty(n), np.empty(n)
+    n_tiles = (n + TILE - 1) // TILE
+    tiles, other_tiles, visit_tiles = np.empty(n_tiles), np.empty(n_tiles), np.empty(n_tiles)
+    sums = np.empty(n)
+    for u in range(users):
+        sums[:] = -1.0
+        holder = -1
+        clamped(A2[u] * D[slot_of[0]], B2T, smallest, visits)
+        visit_total = total_of(visits, visit_tiles)
+        for d in range(days):
+            i = pick(visits, visit_tiles, uniforms[u, d, 0, 0] * visit_total)
+            out[u, d, 0] = i
+            for t in range(1, length):
+                if holder != i:
+                    clamped(A[u] * B[i], CT, smallest, row)
+                    sums[i] = total_of(row, tiles)
+                    holder = i
+                j = pick(row, tiles, uniforms[u, d, t, 0] * sums[i])
+                if j != i:
+                    held = sums[j] < 0.0
+                    if held:
+                        clamped(A[u] * B[j], CT, smallest, other)
+                        sums[j] = total_of(other, other_tiles)
+                    weight = D[slot_of[t]]
+                    there = (
+                        _pair(A2[u], B2[j], weight, smallest) * _pair(A[u], B[j], C[i], smallest) * sums[i]
+                    )
+                    here = _pair(A2[u], B2[i], weight, smallest) * row[j] * sums[j]
+                    if uniforms[u, d, t, 1] * here < there:
+                        i = j
+                        if held:
+                            row, other = other, row
+                            tiles, other_tiles = other_tiles, tiles
+                            holder = j
+                out[u, d, t] = i
+
+
+@njit(cache=True, nogil=True)
+def log_likelihoods(  # type: ignore[no-untyped-def]
+    A, B, BT, C, CT, A2, B2, B2T, D, slot_of, smallest, traces, user, out
+):
+    """Set ``out`` to the running log-likelihood of each trace (rows of places) as made for ``user``.
+
+    Rows must be grouped by user, so that the row sums of a user are computed once. Staying has
+    probability 1 − Σ of the other moves, which needs the sums of all rows.
+    """
+    n = len(B)
+    n_tiles = (n + TILE - 1) // TILE
+    tiles = np.empty(n_tiles)
+    row, back, visits, sums = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    complete = False
+    for r in range(len(traces)):
+        u = user[r]
+        if r == 0 or u != user[r - 1]:
+            sums[:] = -1.0
+            complete = False
+        clamped(A2[u] * D[slot_of[0]], B2T, smallest, visits)
+        i = traces[r, 0]
+        out[r, 0] = math.log(visits[i] / total_of(visits, tiles))
+        for t in range(1, traces.shape[1]):
+            i, j = traces[r, t - 1], traces[r, t]
+            weight = D[slot_of[t]]
+            if i == j:
+                if not complete:
+                    for place in range(n):
+                        clamped(A[u] * B[place], CT, smallest, row)
+                        sums[place] = total_of(row, tiles)
+                    complete = True
+                clamped(A[u] * B[i], CT, smallest, row)
+                clamped(A[u] * C[i], BT, smallest, back)
+                clamped(A2[u] * weight, B2T, smallest, visits)
+                moved = 0.0
+                for place in range(n):
+                    if place != i:
+                        proposed = row[place] / sums[i]
+                        moved += min(proposed, visits[place] * back[place] / (visits[i] * sums[place]))
+                step = max(1.0 - moved, 1e-300)
+            else:
+                for place in (i, j):
+                    if sums[place] < 0.0:
+                        clamped(A[u] * B[place], CT, smallest, row)
+                        sums[place] = total_of(row, tiles)
+                step = _pair(A[u], B[i], C[j], smallest) / sums[i]
+                here = _pair(A2[u], B2[i], weight, smallest)
+                there = _pair(A2[u], B2[j], weight, smallest) * _pair(A[u], B[j], C[i], smallest)
+                step = min(step, there / (here * sums[j]))
+            out[r, t] = out[r, t - 1] + math.log(step)

@@ -1,0 +1,145 @@
+"""The cells of the two tensors that the sampler sees, arranged by block of users.
+
+Both tensors have users and places in common, so they are kept as one: users × places × *targets*,
+where the targets are the next places followed by the slots. A cell (user, place, target) is seen
+if it is positive and was not trimmed, or if it was drawn among the zero cells.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.synthesis.ppmtf.tensors import CountTensor
+
+Index = NDArray[np.uint16] | NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class CellRules:
+    """Which cells are kept of a tensor.
+
+    Parameters
+    ----------
+    positive
+        At most so many positive cells a user (λ).
+    largest
+        Counts are cut to this (r_max).
+    zeros
+        So many zero cells a user (ρ).
+    """
+
+    positive: int = 100
+    largest: int = 10
+    zeros: int = 1000
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Pairs of indices, sorted by a third: group ``g`` is ``offsets[g]:offsets[g + 1]``."""
+
+    offsets: NDArray[np.int64]
+    left: Index
+    right: Index
+
+
+@dataclass(frozen=True)
+class BlockCells:
+    """The seen cells of a block of users, once for each of the three ways to sum over them.
+
+    Attributes
+    ----------
+    by_user, by_place, by_target
+        The cells grouped by user (pairs place, target), by place (user, target) and by target
+        (user, place); users count from the block's first.
+    user, place, target, value
+        The positive cells and their counts.
+    """
+
+    n_users: int
+    by_user: Groups
+    by_place: Groups
+    by_target: Groups
+    user: Index
+    place: Index
+    target: Index
+    value: NDArray[np.float64]
+
+    @property
+    def n_cells(self) -> int:
+        """Number of seen cells, positive and zero."""
+        return len(self.by_user.left)
+
+    @cached_property
+    def squared_values(self) -> float:
+        """Sum of the squared counts."""
+        return float(np.square(self.value).sum())
+
+
+def arrange(
+    transitions: CountTensor | None,
+    visits: CountTensor | None,
+    rules: tuple[CellRules, CellRules],
+    rng: np.random.Generator,
+) -> BlockCells:
+    """Trim, truncate and draw zeros for a block of users, then sort the cells three ways.
+
+    Either tensor may be left out; it has no targets then.
+    """
+    given = transitions if transitions is not None else visits
+    if given is None:
+        raise ValueError("at least one tensor is needed")
+    n_users, n_places, _ = given.shape
+    n_next = transitions.shape[2] if transitions is not None else 0
+    n_targets = n_next + (visits.shape[2] if visits is not None else 0)
+    parts = [
+        _seen(tensor, rule, shift, rng)
+        for tensor, rule, shift in ((transitions, rules[0], 0), (visits, rules[1], n_next))
+        if tensor is not None
+    ]
+    small = max(n_users, n_places, n_targets) <= np.iinfo(np.uint16).max
+    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    user, place, target = (_index(column, small) for column in columns[:3])
+    value: NDArray[np.float64] = columns[3].astype(np.float64)
+    positive = value > 0
+    return BlockCells(
+        n_users=n_users,
+        by_user=_grouped(user, n_users, place, target),
+        by_place=_grouped(place, n_places, user, target),
+        by_target=_grouped(target, n_targets, user, place),
+        user=user[positive],
+        place=place[positive],
+        target=target[positive],
+        value=value[positive],
+    )
+
+
+def _seen(
+    tensor: CountTensor, rule: CellRules, shift: int, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    from tracearena.synthesis.ppmtf._kernels import sample_zeros
+
+    kept = tensor.trimmed(rule.positive, seed=rng).truncated(rule.largest)
+    n_users, n_places, width = tensor.shape
+    cells = kept.first.astype(np.int64) * width + kept.second
+    uniforms = rng.random((n_users, rule.zeros))
+    zeros = np.empty(n_users * rule.zeros, np.int64)
+    written = sample_zeros(cells, kept.offsets, n_places * width, rule.zeros, uniforms, zeros)
+    everything = np.concatenate([cells, zeros[: written.sum()]])
+    user = np.concatenate([kept.user, np.repeat(np.arange(n_users), written)])
+    value = np.concatenate([kept.counts, np.zeros(len(everything) - len(kept))]).astype(np.float64)
+    place, target = np.divmod(everything, max(width, 1))
+    return user, place, target + shift, value
+
+
+def _index(values: NDArray[np.generic], small: bool) -> Index:
+    return values.astype(np.uint16) if small else values.astype(np.int32)
+
+
+def _grouped(key: Index, groups: int, left: Index, right: Index) -> Groups:
+    order = np.argsort(key, kind="stable")
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(key, minlength=groups))]).astype(np.int64)
+    return Groups(offsets, left[order], right[order])

@@ -1,0 +1,193 @@
+"""Models as one file, finished or half trained."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import zipfile
+from dataclasses import asdict, fields
+from datetime import date
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.engine import SeedLike, seed_sequence
+from tracearena.errors import DataError, FileError, ParameterError, TracearenaError
+from tracearena.formats._files import read_bytes, replacing
+from tracearena.synthesis.ppmtf.gibbs import Factors
+from tracearena.synthesis.ppmtf.hyperprior import Gaussian
+from tracearena.traces import Clock, Grid, Places, Traces
+
+if TYPE_CHECKING:
+    from tracearena.synthesis.ppmtf.model import PPMTF
+
+FORMAT = "tracearena-ppmtf"
+VERSION = 1
+_MATRICES = ("users", "places", "next_places", "slots")
+_PLACE_COLUMNS = ("latitude", "longitude", "ids", "sensitive", "categories")
+
+
+def save(model: PPMTF, path: str | PathLike[str]) -> None:
+    """Write a model to one ``.npz`` file: a JSON header and the arrays, no pickles."""
+    header = {
+        "format": FORMAT,
+        "version": VERSION,
+        "parameters": model.parameters(),
+        "iteration": model.iteration_,
+        "error": model.error_,
+        "seed": _seed_to_json(model._root),
+        "training_data": model._fingerprint,
+        "clock": _clock_to_json(model.clock_),
+        "grid": None if model.places_.grid is None else asdict(model.places_.grid),
+        "km_per_degree": model.places_.km_per_degree,
+    }
+    arrays: dict[str, NDArray[Any]] = {"user_ids": model.user_ids_}
+    for column in _PLACE_COLUMNS:
+        values = getattr(model.places_, column)
+        if values is not None:
+            arrays[f"places_{column}"] = values
+    for number, factors in enumerate(_chains_of(model)):
+        for matrix, prior in zip(_MATRICES, factors.priors, strict=True):
+            arrays[f"{number}_{matrix}"] = getattr(factors, matrix)
+            arrays[f"{number}_{matrix}_mean"] = prior.mean
+            arrays[f"{number}_{matrix}_precision"] = prior.precision
+    with replacing(path) as out:
+        np.savez(out, header=np.array(json.dumps(header)), **arrays)  # type: ignore[arg-type]
+
+
+def load(path: str | PathLike[str]) -> PPMTF:
+    """Read a model file, checking that it holds together."""
+    from tracearena.synthesis.ppmtf.model import PPMTF
+
+    header, arrays = _read(path)
+    try:
+        model = PPMTF(**header["parameters"])
+        model.iteration_ = int(header["iteration"])
+        model.error_ = [float(error) for error in header["error"]]
+        model._root = _seed_from_json(header["seed"])
+        model._fingerprint = header["training_data"]
+        model.clock_ = _clock_from_json(header["clock"])
+        model.places_ = _places(header, arrays)
+        model.user_ids_ = arrays["user_ids"]
+        factors = [_factors(arrays, number) for number in range(1 if model.share else 2)]
+        _check(model, factors)
+    except (KeyError, TypeError, ValueError, TracearenaError) as error:
+        raise FileError.whole(path, f"is not a whole model file: {error}", "bad-model") from None
+    model._set_factors(factors)
+    return model
+
+
+def resume(model: PPMTF, path: str | PathLike[str], traces: Traces, seed: SeedLike) -> None:
+    """Put a half-trained state into `model`; refuse one of other data, parameters or seed."""
+    saved = load(path)
+    ours, theirs = model.parameters(), saved.parameters()
+    for name in ours:
+        if name != "iterations" and ours[name] != theirs[name]:
+            raise ParameterError(f"{path} was trained with {name} = {theirs[name]!r}, not {ours[name]!r}")
+    if saved.iteration_ > model.iterations:
+        raise ParameterError(
+            f"{path} has {saved.iteration_} iterations already, more than {model.iterations}"
+        )
+    if saved._fingerprint != fingerprint(traces):
+        raise DataError(f"{path} was trained on other traces; remove it to start anew")
+    if seed is not None and _seed_to_json(seed_sequence(seed)) != _seed_to_json(saved._root):
+        raise ParameterError(f"{path} was begun with another seed; leave the seed out to go on")
+    model._root = saved._root
+    model.error_ = saved.error_
+    model.iteration_ = saved.iteration_
+    model._set_factors(_chains_of(saved))
+
+
+def fingerprint(traces: Traces) -> str:
+    """Return a short hash of the events, to tell training data apart."""
+    digest = hashlib.sha256()
+    for values in (traces.offsets, traces.instants, traces.place_index):
+        digest.update(np.ascontiguousarray(values).tobytes())
+    digest.update(json.dumps([len(traces.places), _clock_to_json(traces.clock)]).encode())
+    return digest.hexdigest()[:32]
+
+
+def _chains_of(model: PPMTF) -> list[Factors]:
+    return [model.transition_factors_] if model.share else [model.transition_factors_, model.visit_factors_]
+
+
+def _read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    content = io.BytesIO(read_bytes(path))
+    try:
+        # The sizes are checked before anything is unpacked; np.savez does not compress.
+        with zipfile.ZipFile(content) as packed:
+            if sum(entry.file_size for entry in packed.infolist()) > 2 * len(content.getbuffer()):
+                raise FileError.whole(path, "unpacks to more than a model file does", "too-large")
+        with np.load(content, allow_pickle=False) as stored:
+            arrays = {name: stored[name] for name in stored.files}
+        header = json.loads(str(arrays.pop("header")))
+    except (zipfile.BadZipFile, ValueError, KeyError, EOFError, OSError) as error:
+        raise FileError.whole(path, f"is not a model file: {error}", "bad-model") from None
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise FileError.whole(path, f"is not a {FORMAT} file", "bad-model")
+    if header.get("version") != VERSION:
+        problem = f"has format version {header.get('version')}; this program reads version {VERSION}"
+        raise FileError.whole(path, problem, "bad-version")
+    return header, arrays
+
+
+def _check(model: PPMTF, factors: list[Factors]) -> None:
+    users, places, slots = len(model.user_ids_), len(model.places_), model.clock_.slots_per_day
+    for number, chain in enumerate(factors):
+        has_moves, has_visits = model.share or number == 0, model.share or number == 1
+        rows = (users, places, places if has_moves else 0, slots if has_visits else 0)
+        for name, count in zip(_MATRICES, rows, strict=True):
+            matrix = getattr(chain, name)
+            if matrix.shape != (count, model.factors) or not np.isfinite(matrix).all():
+                raise DataError(f"matrix {name} has shape {matrix.shape} or values that are not numbers")
+        for name, prior in zip(_MATRICES, chain.priors, strict=True):
+            if prior.mean.shape != (model.factors,) or prior.precision.shape != (model.factors,) * 2:
+                raise DataError(f"mean and precision of {name} do not fit {model.factors} factors")
+    if model.iteration_ != len(model.error_):
+        raise DataError(f"{model.iteration_} iterations but {len(model.error_)} errors")
+
+
+def _factors(arrays: dict[str, NDArray[Any]], number: int) -> Factors:
+    def matrix(name: str) -> NDArray[np.float64]:
+        return np.ascontiguousarray(arrays[f"{number}_{name}"], np.float64)
+
+    a, b, c, d = (matrix(name) for name in _MATRICES)
+    priors = [Gaussian(matrix(f"{name}_mean"), matrix(f"{name}_precision")) for name in _MATRICES]
+    return Factors(a, b, c, d, (priors[0], priors[1], priors[2], priors[3]))
+
+
+def _places(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Places:
+    columns = {name: arrays.get(f"places_{name}") for name in _PLACE_COLUMNS}
+    grid = None if header["grid"] is None else Grid(**header["grid"])
+    return Places(
+        columns["latitude"],
+        columns["longitude"],
+        ids=columns["ids"],
+        sensitive=columns["sensitive"],
+        categories=columns["categories"],
+        grid=grid,
+        km_per_degree=header["km_per_degree"],
+    )
+
+
+def _clock_to_json(clock: Clock) -> dict[str, Any]:
+    values = {field.name: getattr(clock, field.name) for field in fields(clock)}
+    return values | {"first_day": clock.first_day.isoformat() if clock.first_day else None}
+
+
+def _clock_from_json(values: dict[str, Any]) -> Clock:
+    first_day = values["first_day"]
+    return Clock(**(values | {"first_day": date.fromisoformat(first_day) if first_day else None}))
+
+
+def _seed_to_json(root: np.random.SeedSequence) -> dict[str, Any]:
+    entropy = root.entropy
+    words = int(entropy) if isinstance(entropy, (int, np.integer)) else [int(w) for w in entropy or ()]
+    return {"entropy": words, "spawn_key": [int(word) for word in root.spawn_key]}
+
+
+def _seed_from_json(values: dict[str, Any]) -> np.random.SeedSequence:
+    return np.random.SeedSequence(values["entropy"], spawn_key=tuple(values["spawn_key"]))

@@ -1,0 +1,338 @@
+"""PPMTF: privacy-preserving multiple tensor factorization."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from os import PathLike
+from pathlib import Path
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.engine import Progress, SeedLike, blocks, run_blocks, seed_sequence
+from tracearena.errors import DataError, ParameterError
+from tracearena.synthesis.base import Synthesizer, checked_count, traces_of_days, trainable
+from tracearena.synthesis.ppmtf.cells import BlockCells, CellRules, arrange
+from tracearena.synthesis.ppmtf.convergence import Convergence
+from tracearena.synthesis.ppmtf.gibbs import USERS_PER_BLOCK, Chain, Factors, cell_stream, initial_factors
+from tracearena.synthesis.ppmtf.hyperprior import Hyperprior, Scatter
+from tracearena.synthesis.ppmtf.sampling import TraceModel
+from tracearena.synthesis.ppmtf.tensors import CountTensor, transition_counts, visit_counts
+from tracearena.traces import Clock, Places, Traces
+
+CHECKPOINT_EVERY = 10
+_AT_LEAST_1 = (
+    "factors",
+    "iterations",
+    "kept_transitions",
+    "kept_visits",
+    "largest_transition",
+    "largest_visit",
+)
+
+
+@dataclass(kw_only=True, eq=False)
+class PPMTF(Synthesizer):
+    """Factorise who goes where and when, and draw new traces from the factors.
+
+    Counts of transitions (user × place × next place) and of visits (user × place × slot) are
+    factorised together, sharing the factors of users and places; the factors are drawn from their
+    posterior by Gibbs sampling. A synthetic trace of a user is a Markov chain through the day whose
+    distribution in each slot is the user's reconstructed visit distribution.
+
+    Parameters
+    ----------
+    factors
+        Number of factors z, at least 1.
+    alpha
+        Precision of the counts, above 0. Lower is more private and less like the data; 200 is
+        good on people-flow data.
+    iterations
+        Gibbs iterations; the last state is the model.
+    kept_transitions, kept_visits
+        At most so many positive cells of a user, chosen at random (λ).
+    largest_transition, largest_visit
+        Counts are cut to this (r_max).
+    zero_transitions, zero_visits
+        Zero cells drawn for each user (ρ); all other zero cells are treated as unknown.
+    mean0, beta0, nu0, scale0
+        Hyperprior: μ0 of every component, β0, ν0 (None: the number of factors), W0 = scale0 · I.
+    smallest
+        Smaller reconstructed counts are raised to this (φ), so that every place can be reached.
+    share
+        Share the factors of users and places between the tensors; False factorises them apart.
+    scatter
+        "centred": exact conditional of the hyperparameters; "uncentred": that of the authors' program.
+
+    Attributes
+    ----------
+    transition_factors_, visit_factors_
+        Trained factors; one object if shared.
+    error_
+        Root mean squared error of the seen cells at each iteration.
+    iteration_
+        Iterations done.
+    user_ids_, places_, clock_
+        What the rows of the factors mean.
+
+    References
+    ----------
+    T. Murakami, K. Hamada, Y. Kawamoto and T. Hatano, Privacy-preserving multiple tensor
+    factorization for synthesizing large-scale location traces with cluster-specific features,
+    PoPETs 2021 [ppmtf].
+
+    Notes
+    -----
+    Where the paper says nothing the published program is followed, except for `scatter`.
+
+    Examples
+    --------
+    >>> from tracearena.traces import Clock, Places
+    >>> places = Places([35.0, 35.1, 35.2], [139.0, 139.1, 139.2])
+    >>> clock = Clock(instants_per_day=6, instants_per_slot=3)
+    >>> traces = Traces.from_dense([[0, 0, 1, 1, 2, 2], [2, 2, 1, 1, 0, 0]] * 10, places, clock)
+    >>> model = PPMTF(factors=2, iterations=20).fit(traces, seed=1)
+    >>> model.synthesize(traces_per_user=3, seed=2)
+    <Traces: 20 users, 360 events, 3 places, instants 0 to 17>
+    """
+
+    name: ClassVar[str] = "PPMTF"
+
+    factors: int = 16
+    alpha: float = 200
+    iterations: int = 100
+    kept_transitions: int = 100
+    kept_visits: int = 100
+    largest_transition: int = 10
+    largest_visit: int = 10
+    zero_transitions: int = 1000
+    zero_visits: int = 1000
+    mean0: float = 0.0
+    beta0: float = 2.0
+    nu0: float | None = None
+    scale0: float = 1.0
+    smallest: float = 1e-8
+    share: bool = True
+    scatter: Scatter = "centred"
+
+    def __post_init__(self) -> None:
+        for name in _AT_LEAST_1:
+            _check_whole(name, getattr(self, name), 1)
+        for name in ("zero_transitions", "zero_visits"):
+            _check_whole(name, getattr(self, name), 0)
+        for name in ("alpha", "beta0", "scale0", "smallest"):
+            if not 0 < getattr(self, name) < np.inf:
+                raise ParameterError.of(name, getattr(self, name), "a finite number above 0")
+        if self.nu0 is not None and not self.factors <= self.nu0 < np.inf:
+            raise ParameterError.of("nu0", self.nu0, f"at least the number of factors, {self.factors}")
+        if not np.isfinite(self.mean0):
+            raise ParameterError.of("mean0", self.mean0, "a finite number")
+        if self.scatter not in ("centred", "uncentred"):
+            raise ParameterError.of("scatter", self.scatter, "'centred' or 'uncentred'")
+
+    def fit(
+        self,
+        traces: Traces,
+        *,
+        seed: SeedLike = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+    ) -> Self:
+        """Train on the traces.
+
+        Parameters
+        ----------
+        traces
+            Training traces; users without events are kept, and look like the average user.
+        seed
+            Seed of all draws. With a checkpoint to go on from, its own seed holds.
+        threads
+            The result does not depend on it.
+        progress
+            Called with iterations done and all.
+        checkpoint
+            A model file, written every 10 iterations, at the end, and when training is interrupted.
+            If it is there already, training goes on from it, with the same result as in one run.
+        """
+        from tracearena.synthesis.ppmtf import files
+
+        trainable(traces)
+        self._set_frame(traces)
+        if checkpoint is not None and Path(checkpoint).exists():
+            files.resume(self, checkpoint, traces, seed)
+        else:
+            self._root = seed_sequence(seed)
+            self.error_: list[float] = []
+            self.iteration_ = 0
+            self._set_factors(self._starts())
+        self._fingerprint = files.fingerprint(traces)
+        chains = self._chains(traces, threads) if self.iteration_ < self.iterations else []
+        try:
+            while self.iteration_ < self.iterations:
+                self._step(chains, threads)
+                if progress is not None:
+                    progress(self.iteration_, self.iterations)
+                if checkpoint is not None and self.iteration_ % CHECKPOINT_EVERY == 0:
+                    self.save(checkpoint)
+        except KeyboardInterrupt:
+            if checkpoint is not None:
+                self.save(checkpoint)
+            raise
+        if checkpoint is not None:
+            self.save(checkpoint)
+        return self
+
+    def _step(self, chains: list[Chain], threads: int | None) -> None:
+        errors = [chain.step(self.iteration_, threads=threads) for chain in chains]
+        cells = [chain.n_cells for chain in chains]
+        self._set_factors([chain.factors for chain in chains])
+        self.error_.append(float(np.sqrt(np.dot(errors, cells) / sum(cells))))
+        self.iteration_ += 1
+
+    def _set_frame(self, traces: Traces) -> None:
+        self.user_ids_ = traces.user_ids
+        self.places_: Places = traces.places
+        self.clock_: Clock = traces.clock
+
+    def _set_factors(self, factors: list[Factors]) -> None:
+        self.transition_factors_ = factors[0]
+        self.visit_factors_ = factors[-1]
+
+    def _starts(self) -> list[Factors]:
+        users, places, slots = len(self.user_ids_), len(self.places_), self.clock_.slots_per_day
+        shapes = [(users, places, places, slots)]
+        if not self.share:
+            shapes = [(users, places, places, 0), (users, places, 0, slots)]
+        return [
+            initial_factors(shape, self.factors, _branch(self._root, number))
+            for number, shape in enumerate(shapes)
+        ]
+
+    def _chains(self, traces: Traces, threads: int | None) -> list[Chain]:
+        tensors = transition_counts(traces), visit_counts(traces)
+        parts: list[tuple[CountTensor | None, CountTensor | None]] = [tensors]
+        if not self.share:
+            parts = [(tensors[0], None), (None, tensors[1])]
+        states = [self.transition_factors_, self.visit_factors_][: len(parts)]
+        chains = []
+        for number, (part, state) in enumerate(zip(parts, states, strict=True)):
+            root = _branch(self._root, number)
+            chains.append(
+                Chain(self._cells(part, root, threads), state, self.alpha, self._hyperprior(), root)
+            )
+        return chains
+
+    def _cells(
+        self,
+        part: tuple[CountTensor | None, CountTensor | None],
+        root: np.random.SeedSequence,
+        threads: int | None,
+    ) -> list[BlockCells]:
+        rules = (
+            CellRules(self.kept_transitions, self.largest_transition, self.zero_transitions),
+            CellRules(self.kept_visits, self.largest_visit, self.zero_visits),
+        )
+
+        def work(block: int, first: int, stop: int) -> BlockCells:
+            own = [None if tensor is None else tensor.take_users(first, stop) for tensor in part]
+            return arrange(own[0], own[1], rules, cell_stream(root, block))
+
+        return run_blocks(work, blocks(len(self.user_ids_), USERS_PER_BLOCK), threads=threads)
+
+    def _hyperprior(self) -> Hyperprior:
+        nu = self.factors if self.nu0 is None else self.nu0
+        return Hyperprior(self.mean0, self.beta0, nu, self.scale0, self.scatter)
+
+    @property
+    def trace_model_(self) -> TraceModel:
+        """What draws traces and weighs them."""
+        if not hasattr(self, "transition_factors_"):
+            raise DataError("the model is not trained: call fit, load or import_parameters first")
+        moves, visits = self.transition_factors_, self.visit_factors_
+        return TraceModel(
+            users=moves.users,
+            places=moves.places,
+            next_places=moves.next_places,
+            visit_users=visits.users,
+            visit_places=visits.places,
+            slots=visits.slots,
+            slot_of=self.clock_.slot_of(np.arange(self.clock_.instants_per_day)),
+            smallest=self.smallest,
+        )
+
+    def synthesize(
+        self,
+        traces_per_user: int = 1,
+        *,
+        seed: SeedLike = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Traces:
+        """Return synthetic traces of all training users; day ``r`` is a user's trace number ``r``.
+
+        Every trace covers all instants of a day.
+        """
+        days = checked_count(traces_per_user)
+        root = seed_sequence(seed)
+        table = self.trace_model_.draw(days, root, threads=threads, progress=progress)
+        return traces_of_days(table, self.places_, self.clock_, self.user_ids_)
+
+    def log_likelihoods(self, traces: Traces, *, threads: int | None = None) -> NDArray[np.float64]:
+        """Return the running log-likelihood of each event, from the start of its day.
+
+        Parameters
+        ----------
+        traces
+            Complete traces of whole days of training users, such as `synthesize` makes; a user's
+            traces are weighed under the model of the user with that id.
+
+        Returns
+        -------
+        NDArray
+            One value an event; the last of a day is the log-likelihood of the trace.
+        """
+        known = {user: row for row, user in enumerate(self.user_ids_.tolist())}
+        unknown = [user for user in traces.user_ids.tolist() if user not in known]
+        if unknown:
+            raise DataError(f"user {unknown[0]!r} is not one of the {len(known)} users of the model")
+        length = self.clock_.instants_per_day
+        if not traces.is_complete or traces.n_instants % length or traces.span[0] % length:
+            raise DataError(f"log-likelihoods need whole days of {length} events each")
+        if len(traces.places) != len(self.places_):
+            raise DataError(f"{len(traces.places)} places where the model has {len(self.places_)}")
+        users = np.array([known[user] for user in traces.user_ids.tolist()], np.int64)
+        days = traces.n_instants // length
+        table = traces.dense().reshape(-1, length)
+        return self.trace_model_.log_likelihoods(table, np.repeat(users, days), threads=threads).ravel()
+
+    def convergence(self) -> Convergence:
+        """Report whether the error has settled."""
+        return Convergence.of(self.error_)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the model, finished or not, to one file (`.npz`)."""
+        from tracearena.synthesis.ppmtf import files
+
+        files.save(self, path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> PPMTF:
+        """Read a model that `save` wrote."""
+        from tracearena.synthesis.ppmtf import files
+
+        return files.load(path)
+
+    def parameters(self) -> dict[str, object]:
+        """Return the constructor's parameters by name."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+def _branch(root: np.random.SeedSequence, number: int) -> np.random.SeedSequence:
+    return np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, number))
+
+
+def _check_whole(name: str, value: object, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise ParameterError.of(name, value, f"a whole number of at least {least}")

@@ -1,0 +1,148 @@
+"""Synthetic traces from trained factors, and how likely a trace is.
+
+Both work on the rows of the reconstructed counts that a trace touches: a user's slot matrices are
+never built.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.engine import Progress, blocks, run_blocks, stream
+
+Matrix = NDArray[np.float64]
+USERS_PER_BLOCK = 64
+_TRACES_PER_PIECE = 64
+
+
+@dataclass(frozen=True, eq=False)
+class TraceModel:
+    """The generative model of some users.
+
+    Attributes
+    ----------
+    users, places, next_places
+        A, B, C: expected transition counts are Σ_k a_nk b_ik c_jk.
+    visit_users, visit_places, slots
+        A, B, D: expected visit counts are Σ_k a_nk b_ik d_tk. A and B are the same matrices for
+        both unless the tensors were factorised apart.
+    slot_of
+        Slot of each instant of a day.
+    smallest
+        Smaller expected counts are raised to this (φ).
+    """
+
+    users: Matrix
+    places: Matrix
+    next_places: Matrix
+    visit_users: Matrix
+    visit_places: Matrix
+    slots: Matrix
+    slot_of: NDArray[np.int64]
+    smallest: float = 1e-8
+
+    def draw(
+        self,
+        days: int,
+        root: np.random.SeedSequence,
+        *,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> NDArray[np.int32]:
+        """Draw `days` traces of every user; users × days × instants of a day.
+
+        References
+        ----------
+        [ppmtf] section 3.4. A day starts from π of its first slot; the place at a later instant is
+        a Metropolis-Hastings step with proposal Q* and target π of the slot of that instant. Days
+        are independent.
+        """
+        from tracearena.synthesis.ppmtf._kernels import walk
+
+        length = len(self.slot_of)
+        traces = np.empty((len(self.users), days, length), np.int32)
+        next_transposed = np.ascontiguousarray(self.next_places.T)
+        visit_transposed = np.ascontiguousarray(self.visit_places.T)
+
+        def work(block: int, first: int, stop: int) -> None:
+            uniforms = stream(root, block).random((stop - first, days, length, 2))
+            walk(
+                self.users[first:stop],
+                self.places,
+                self.next_places,
+                next_transposed,
+                self.visit_users[first:stop],
+                self.visit_places,
+                visit_transposed,
+                self.slots,
+                self.slot_of,
+                self.smallest,
+                uniforms,
+                traces[first:stop],
+            )
+
+        run_blocks(work, blocks(len(self.users), USERS_PER_BLOCK), threads=threads, progress=progress)
+        return traces
+
+    def log_likelihoods(
+        self, traces: NDArray[np.int32], users: NDArray[np.int64], *, threads: int | None = None
+    ) -> Matrix:
+        """Return the running log-likelihood of each trace as a trace of the given user.
+
+        Parameters
+        ----------
+        traces
+            Places, traces × instants of a day.
+        users
+            The user whose model makes the trace; ascending order is fastest, because what a user's
+            traces share is computed once.
+
+        Notes
+        -----
+        Exact: a stay has the probability that no proposal is accepted, which takes all row sums of
+        the user, O(places² · factors).
+        """
+        from tracearena.synthesis.ppmtf._kernels import log_likelihoods
+
+        out = np.empty(traces.shape)
+        transposed = [np.ascontiguousarray(m.T) for m in (self.places, self.next_places, self.visit_places)]
+
+        def work(block: int, first: int, stop: int) -> None:
+            log_likelihoods(
+                self.users,
+                self.places,
+                transposed[0],
+                self.next_places,
+                transposed[1],
+                self.visit_users,
+                self.visit_places,
+                transposed[2],
+                self.slots,
+                self.slot_of,
+                self.smallest,
+                traces[first:stop],
+                users[first:stop],
+                out[first:stop],
+            )
+
+        run_blocks(work, blocks(len(traces), _TRACES_PER_PIECE), threads=threads)
+        return out
+
+    def visit_probabilities(self, user: int) -> Matrix:
+        """Return π of a user, slots × places."""
+        expected = (self.visit_users[user] * self.slots) @ self.visit_places.T
+        raised = np.maximum(expected, self.smallest)
+        return np.asarray(raised / raised.sum(axis=1, keepdims=True))
+
+    def transition_probabilities(self, user: int, slot: int) -> Matrix:
+        """Return the whole matrix Q of a user and slot, places × places, for inspection."""
+        expected = np.maximum((self.users[user] * self.places) @ self.next_places.T, self.smallest)
+        proposal = expected / expected.sum(axis=1, keepdims=True)
+        target = self.visit_probabilities(user)[slot]
+        matrix = np.minimum(proposal, target[None, :] * proposal.T / target[:, None])
+        np.fill_diagonal(matrix, 0)
+        np.fill_diagonal(matrix, 1 - matrix.sum(axis=1))
+        return np.asarray(matrix)
