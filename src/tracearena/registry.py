@@ -104,6 +104,19 @@ _BUILT_IN = (
         "Replay-T", "trace-inference", "", "tracearena.attacks.replay:ReferenceReplay",
         "answer with the user's own reference trace",
     ),
+    Entry(
+        "PPMTF", "synthesizer", "factors,alpha", "tracearena.synthesis.ppmtf.model:PPMTF",
+        "factorise transition and visit counts together, draw traces from the factors",
+    ),
+    Entry("SGD", "synthesizer", "copied", "tracearena.synthesis.sgd:SGD", "one Markov chain for all users"),
+    Entry(
+        "Uniform", "synthesizer", "", "tracearena.synthesis.baselines:Uniform",
+        "every place at random",
+    ),
+    Entry(
+        "Training", "synthesizer", "", "tracearena.synthesis.baselines:Training",
+        "the training traces themselves",
+    ),
 )  # fmt: skip
 
 
