@@ -219,7 +219,7 @@ def _value(text: str, spec: str) -> Any:
         raise ParameterError(f"{spec}: a parameter is empty")
     match = _NUMBER.fullmatch(text)
     if match is None:
-        return {"true": True, "false": False}.get(text.lower(), text)
+        return {"true": True, "false": False, "none": None}.get(text.lower(), text)
     number, unit = match.groups()
     if unit:
         return float(number) * _UNITS[unit]

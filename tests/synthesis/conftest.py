@@ -5,22 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 import pytest
 
-from tracearena.traces import Clock, Grid, Places, Traces
+from tracearena.formats.ppmtf import read_places, read_traces
+from tracearena.traces import Clock, Places, Traces
 
 
 @pytest.fixture(scope="session")
-def tokyo_training(shared_data: Path) -> Traces:
+def tokyo(shared_data: Path) -> Path:
+    """The authors' files of people flow Tokyo."""
+    return shared_data / "ppmtf-tokyo"
+
+
+@pytest.fixture(scope="session")
+def tokyo_training(tokyo: Path) -> Traces:
     """The 500 training users of people flow Tokyo."""
-    events = pl.read_csv(shared_data / "ppmtf-tokyo" / "traintraces_TK.csv")
-    grid = Grid(rows=20, columns=20, south=35.65, west=139.68, north=35.75, east=139.80)
-    clock = Clock(instants_per_day=30, start_s=9 * 3600, interval_s=1200)
-    instants = 3 * (events["hour"].to_numpy() - 9) + events["min"].to_numpy() // 20
-    return Traces.from_events(
-        events["user_index"].to_numpy(), instants, events["poi_index"].to_numpy(), Places.of_grid(grid), clock
-    )
+    return read_traces(tokyo / "traintraces_TK.csv", read_places(tokyo / "POI_TK.csv"))
 
 
 @pytest.fixture(scope="session")

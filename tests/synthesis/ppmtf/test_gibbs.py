@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tracearena.engine import stream
+from tracearena.formats.ppmtf import SparseTensor
 from tracearena.synthesis.ppmtf.cells import BlockCells, CellRules, arrange
 from tracearena.synthesis.ppmtf.gibbs import (
     Chain,
@@ -17,17 +18,13 @@ from tracearena.synthesis.ppmtf.gibbs import (
     target_statistics,
 )
 from tracearena.synthesis.ppmtf.hyperprior import Gaussian, Hyperprior, Moments, wishart
-from tracearena.synthesis.ppmtf.tensors import CountTensor
 
 ROOT = np.random.SeedSequence(5)
 
 
-def dense_tensor(counts: np.ndarray) -> CountTensor:
+def dense_tensor(counts: np.ndarray) -> SparseTensor:
     user, first, second = np.nonzero(counts)
-    offsets = np.searchsorted(user, np.arange(counts.shape[0] + 1))
-    return CountTensor(
-        counts.shape, offsets, first.astype(np.int32), second.astype(np.int32), counts[user, first, second]
-    )
+    return SparseTensor.from_cells(counts.shape, user, first, second, counts[user, first, second])
 
 
 def small_cells(seed: int = 0) -> tuple[BlockCells, np.ndarray, np.ndarray]:
@@ -112,15 +109,16 @@ def test_wishart_means_follow_the_scatter(scatter):
     rng = np.random.default_rng(0)
     rows = rng.normal(1.5, 0.5, size=(40, 3))
     prior = Hyperprior(0.0, 2.0, 3, 1.0, scatter)
-    drawn = [prior.draw(Moments.of(rows), rng) for _ in range(20_000)]
+    drawn = [prior.draw(Moments.of(rows), rng) for _ in range(4_000)]
     centre = rows.mean(axis=0)
     spread = rows - centre if scatter == "centred" else rows
     inverse = np.eye(3) + spread.T @ spread + 2 * 40 / 42 * np.outer(centre, centre)
     expected = 43 * np.linalg.inv(inverse)
-    assert np.allclose(np.mean([g.precision for g in drawn], axis=0), expected, atol=0.02 * expected.max())
-    assert np.allclose(np.mean([g.mean for g in drawn], axis=0), 40 * centre / 42, atol=0.01)
+    assert np.allclose(np.mean([g.precision for g in drawn], axis=0), expected, atol=0.04 * expected.max())
+    assert np.allclose(np.mean([g.mean for g in drawn], axis=0), 40 * centre / 42, atol=0.02)
 
 
+@pytest.mark.slow
 def test_a_chain_started_at_the_truth_stays_there_in_distribution():
     """Geweke's joint test: alternating data and parameters leaves the prior of the parameters alone.
 

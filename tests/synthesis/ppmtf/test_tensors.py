@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import polars as pl
-import pytest
 
-from tracearena.synthesis.ppmtf.tensors import transition_counts, visit_counts
+from tracearena.formats.ppmtf import read_transition_tensor, read_visit_tensor
+from tracearena.synthesis.ppmtf.tensors import transition_counts, trimmed, truncated, users_of, visit_counts
 from tracearena.traces import Clock, Places, Traces
 
 FIVE = Places([0.0] * 5, range(5))
@@ -14,7 +13,7 @@ NINE = Clock(instants_per_day=9, instants_per_slot=3)
 
 
 def cells(tensor) -> dict[tuple[int, int, int], int]:
-    keys = zip(tensor.user.tolist(), tensor.first.tolist(), tensor.second.tolist(), strict=True)
+    keys = zip(tensor.users.tolist(), tensor.i.tolist(), tensor.j.tolist(), strict=True)
     return dict(zip(keys, tensor.counts.tolist(), strict=True))
 
 
@@ -44,35 +43,30 @@ def test_slots_repeat_every_day_and_every_event_of_an_instant_is_a_visit():
 
 def test_trimming_keeps_a_random_choice_with_full_counts(make_walks):
     tensor = visit_counts(make_walks(users=5, days=4))
-    trimmed = tensor.trimmed(10, seed=1)
-    before, after = cells(tensor), cells(trimmed)
+    fewer = trimmed(tensor, 10, seed=1)
+    before, after = cells(tensor), cells(fewer)
     assert after.items() <= before.items()
-    assert np.diff(trimmed.offsets).tolist() == [min(10, n) for n in np.diff(tensor.offsets).tolist()]
-    assert cells(tensor.trimmed(10, seed=1)) == after != cells(tensor.trimmed(10, seed=2))
-    assert tensor.trimmed(10_000, seed=1) is tensor
+    assert np.diff(fewer.offsets).tolist() == [min(10, n) for n in np.diff(tensor.offsets).tolist()]
+    assert cells(trimmed(tensor, 10, seed=1)) == after != cells(trimmed(tensor, 10, seed=2))
+    assert trimmed(tensor, 10_000, seed=1) is tensor
 
 
 def test_truncation_cuts_counts_only():
     traces = Traces.from_dense([[0] * 9, [1] * 9], FIVE, NINE)
     tensor = transition_counts(traces)
     assert tensor.counts.tolist() == [8, 8]
-    assert tensor.truncated(5).counts.tolist() == [5, 5]
+    assert truncated(tensor, 5).counts.tolist() == [5, 5]
 
 
 def test_users_without_events_have_no_cells():
     traces = Traces.from_events([1], [0], [0], FIVE, NINE, user_ids=[1, 2, 3])
     assert transition_counts(traces).offsets.tolist() == [0, 0, 0, 0]
-    assert visit_counts(traces).take_users(1, 3).offsets.tolist() == [0, 0, 0]
+    assert users_of(visit_counts(traces), 1, 3).offsets.tolist() == [0, 0, 0]
 
 
-@pytest.mark.parametrize(
-    ("file", "count", "second"),
-    [
-        ("traintranstensor_TK_mnt100.csv", transition_counts, "poi_index_to"),
-        ("trainvisittensor_TK_mnv100.csv", visit_counts, "time_slot"),
-    ],
-)
-def test_both_tensors_equal_the_published_files(tokyo_training, shared_data, file, count, second):
-    published = pl.read_csv(shared_data / "ppmtf-tokyo" / file)
-    keys = published.select("user_index", "poi_index_from", second).rows()
-    assert cells(count(tokyo_training)) == dict(zip(keys, published["count"].to_list(), strict=True))
+def test_both_tensors_equal_the_published_files(tokyo_training, tokyo):
+    moves = read_transition_tensor(tokyo / "traintranstensor_TK_mnt100.csv", 500, 400)
+    visits = read_visit_tensor(tokyo / "trainvisittensor_TK_mnv100.csv", 500, 400, 30)
+    assert transition_counts(tokyo_training) == moves
+    assert visit_counts(tokyo_training) == visits
+    assert trimmed(visits, 100, seed=1) is visits

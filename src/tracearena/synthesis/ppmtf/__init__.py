@@ -4,12 +4,11 @@ from tracearena.synthesis.ppmtf.convergence import Convergence
 from tracearena.synthesis.ppmtf.gibbs import Factors
 from tracearena.synthesis.ppmtf.model import PPMTF
 from tracearena.synthesis.ppmtf.sampling import TraceModel
-from tracearena.synthesis.ppmtf.tensors import CountTensor, transition_counts, visit_counts
+from tracearena.synthesis.ppmtf.tensors import transition_counts, visit_counts
 
 __all__ = [
     "PPMTF",
     "Convergence",
-    "CountTensor",
     "Factors",
     "TraceModel",
     "transition_counts",

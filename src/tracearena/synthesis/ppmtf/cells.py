@@ -13,7 +13,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.synthesis.ppmtf.tensors import CountTensor
+from tracearena.formats.ppmtf import SparseTensor
+from tracearena.synthesis.ppmtf.tensors import trimmed, truncated
 
 Index = NDArray[np.uint16] | NDArray[np.int32]
 
@@ -80,8 +81,8 @@ class BlockCells:
 
 
 def arrange(
-    transitions: CountTensor | None,
-    visits: CountTensor | None,
+    transitions: SparseTensor | None,
+    visits: SparseTensor | None,
     rules: tuple[CellRules, CellRules],
     rng: np.random.Generator,
 ) -> BlockCells:
@@ -118,18 +119,18 @@ def arrange(
 
 
 def _seen(
-    tensor: CountTensor, rule: CellRules, shift: int, rng: np.random.Generator
+    tensor: SparseTensor, rule: CellRules, shift: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     from tracearena.synthesis.ppmtf._kernels import sample_zeros
 
-    kept = tensor.trimmed(rule.positive, seed=rng).truncated(rule.largest)
+    kept = truncated(trimmed(tensor, rule.positive, seed=rng), rule.largest)
     n_users, n_places, width = tensor.shape
-    cells = kept.first.astype(np.int64) * width + kept.second
+    cells = kept.i.astype(np.int64) * width + kept.j
     uniforms = rng.random((n_users, rule.zeros))
     zeros = np.empty(n_users * rule.zeros, np.int64)
     written = sample_zeros(cells, kept.offsets, n_places * width, rule.zeros, uniforms, zeros)
     everything = np.concatenate([cells, zeros[: written.sum()]])
-    user = np.concatenate([kept.user, np.repeat(np.arange(n_users), written)])
+    user = np.concatenate([kept.users, np.repeat(np.arange(n_users), written)])
     value = np.concatenate([kept.counts, np.zeros(len(everything) - len(kept))]).astype(np.float64)
     place, target = np.divmod(everything, max(width, 1))
     return user, place, target + shift, value

@@ -146,7 +146,7 @@ def _check(model: PPMTF, factors: list[Factors]) -> None:
         for name, prior in zip(_MATRICES, chain.priors, strict=True):
             if prior.mean.shape != (model.factors,) or prior.precision.shape != (model.factors,) * 2:
                 raise DataError(f"mean and precision of {name} do not fit {model.factors} factors")
-    if model.iteration_ != len(model.error_):
+    if len(model.error_) > model.iteration_:
         raise DataError(f"{model.iteration_} iterations but {len(model.error_)} errors")
 
 

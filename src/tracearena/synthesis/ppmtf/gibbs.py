@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.engine import blocks, fold_blocks, stream
+from tracearena.formats.ppmtf import Parameters
 from tracearena.synthesis.ppmtf.cells import BlockCells, Groups
 from tracearena.synthesis.ppmtf.hyperprior import Gaussian, Hyperprior, Moments
 
@@ -39,6 +40,23 @@ class Factors:
     next_places: Matrix
     slots: Matrix
     priors: tuple[Gaussian, Gaussian, Gaussian, Gaussian]
+
+    @classmethod
+    def from_parameters(cls, parameters: Parameters) -> Factors:
+        """Take the matrices of the PPMTF tools' files; Ψ is standard normal where they have none."""
+        z = parameters.n_factors
+        priors = [
+            Gaussian(parameters.mu.get(name, np.zeros(z)), parameters.Lambda.get(name, np.eye(z)))
+            for name in "ABCD"
+        ]
+        matrices = (parameters.A, parameters.B, parameters.C, parameters.D)
+        return cls(*matrices, (priors[0], priors[1], priors[2], priors[3]))
+
+    def to_parameters(self) -> Parameters:
+        """Return the matrices under the paper's letters."""
+        means = {name: prior.mean for name, prior in zip("ABCD", self.priors, strict=True)}
+        precisions = {name: prior.precision for name, prior in zip("ABCD", self.priors, strict=True)}
+        return Parameters(self.users, self.places, self.next_places, self.slots, means, precisions)
 
     @property
     def n_factors(self) -> int:
@@ -188,7 +206,7 @@ class Chain:
             return target_statistics(self.cells[block], users[first:stop], places)
 
         both = fold_blocks(second_half, self._ranges, threads=threads)
-        n = len(places)
+        n = len(old.next_places)
         next_places, _ = draw_rows(RowStatistics(both.gram[:n], both.weighted[:n]), alpha, priors[2], rng)
         slots, _ = draw_rows(RowStatistics(both.gram[n:], both.weighted[n:]), alpha, priors[3], rng)
         self.factors = Factors(

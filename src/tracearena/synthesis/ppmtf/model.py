@@ -5,20 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from os import PathLike
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.engine import Progress, SeedLike, blocks, run_blocks, seed_sequence
+from tracearena.engine import Progress, SeedLike, blocks, child_seed, run_blocks, seed_sequence
 from tracearena.errors import DataError, ParameterError
+from tracearena.formats.ppmtf import SparseTensor, read_parameters, write_parameters
 from tracearena.synthesis.base import Synthesizer, checked_count, traces_of_days, trainable
+from tracearena.synthesis.ppmtf import files
 from tracearena.synthesis.ppmtf.cells import BlockCells, CellRules, arrange
 from tracearena.synthesis.ppmtf.convergence import Convergence
 from tracearena.synthesis.ppmtf.gibbs import USERS_PER_BLOCK, Chain, Factors, cell_stream, initial_factors
 from tracearena.synthesis.ppmtf.hyperprior import Hyperprior, Scatter
 from tracearena.synthesis.ppmtf.sampling import TraceModel
-from tracearena.synthesis.ppmtf.tensors import CountTensor, transition_counts, visit_counts
+from tracearena.synthesis.ppmtf.tensors import transition_counts, users_of, visit_counts
 from tracearena.traces import Clock, Places, Traces
 
 CHECKPOINT_EVERY = 10
@@ -156,8 +158,6 @@ class PPMTF(Synthesizer):
             A model file, written every 10 iterations, at the end, and when training is interrupted.
             If it is there already, training goes on from it, with the same result as in one run.
         """
-        from tracearena.synthesis.ppmtf import files
-
         trainable(traces)
         self._set_frame(traces)
         if checkpoint is not None and Path(checkpoint).exists():
@@ -206,19 +206,19 @@ class PPMTF(Synthesizer):
         if not self.share:
             shapes = [(users, places, places, 0), (users, places, 0, slots)]
         return [
-            initial_factors(shape, self.factors, _branch(self._root, number))
+            initial_factors(shape, self.factors, child_seed(self._root, number))
             for number, shape in enumerate(shapes)
         ]
 
     def _chains(self, traces: Traces, threads: int | None) -> list[Chain]:
         tensors = transition_counts(traces), visit_counts(traces)
-        parts: list[tuple[CountTensor | None, CountTensor | None]] = [tensors]
+        parts: list[tuple[SparseTensor | None, SparseTensor | None]] = [tensors]
         if not self.share:
             parts = [(tensors[0], None), (None, tensors[1])]
         states = [self.transition_factors_, self.visit_factors_][: len(parts)]
         chains = []
         for number, (part, state) in enumerate(zip(parts, states, strict=True)):
-            root = _branch(self._root, number)
+            root = child_seed(self._root, number)
             chains.append(
                 Chain(self._cells(part, root, threads), state, self.alpha, self._hyperprior(), root)
             )
@@ -226,7 +226,7 @@ class PPMTF(Synthesizer):
 
     def _cells(
         self,
-        part: tuple[CountTensor | None, CountTensor | None],
+        part: tuple[SparseTensor | None, SparseTensor | None],
         root: np.random.SeedSequence,
         threads: int | None,
     ) -> list[BlockCells]:
@@ -236,7 +236,7 @@ class PPMTF(Synthesizer):
         )
 
         def work(block: int, first: int, stop: int) -> BlockCells:
-            own = [None if tensor is None else tensor.take_users(first, stop) for tensor in part]
+            own = [None if tensor is None else users_of(tensor, first, stop) for tensor in part]
             return arrange(own[0], own[1], rules, cell_stream(root, block))
 
         return run_blocks(work, blocks(len(self.user_ids_), USERS_PER_BLOCK), threads=threads)
@@ -313,24 +313,55 @@ class PPMTF(Synthesizer):
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model, finished or not, to one file (`.npz`)."""
-        from tracearena.synthesis.ppmtf import files
-
         files.save(self, path)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> PPMTF:
         """Read a model that `save` wrote."""
-        from tracearena.synthesis.ppmtf import files
-
         return files.load(path)
+
+    def export_parameters(self, folder: str | PathLike[str]) -> None:
+        """Write the factors as the PPMTF tools' files ``modelparameter_Itr<t>_*.csv`` (6 decimals)."""
+        if not self.share:
+            raise ParameterError(
+                "the PPMTF tools' files hold factors shared by both tensors; share=False has two sets"
+            )
+        write_parameters(folder, self.transition_factors_.to_parameters(), self.iteration_)
+
+    @classmethod
+    def import_parameters(
+        cls, folder: str | PathLike[str], training: Traces, *, iteration: int = 100, **parameters: Any
+    ) -> PPMTF:
+        """Read the PPMTF tools' files into a model.
+
+        Parameters
+        ----------
+        folder
+            Where ``modelparameter_Itr<t>_*.csv`` are.
+        training
+            The training traces: users, places and clock that the rows stand for.
+        iteration
+            Which iteration's files.
+        **parameters
+            What the model was trained with, as far as it matters later (such as ``alpha``).
+        """
+        read = read_parameters(folder, iteration)
+        expected = (training.n_users, len(training.places), training.clock.slots_per_day)
+        if read.shape != expected:
+            raise DataError(
+                f"{folder}: parameters of {read.shape[0]} users, {read.shape[1]} places and {read.shape[2]} "
+                f"slots do not fit traces of {expected[0]}, {expected[1]} and {expected[2]}"
+            )
+        model = cls(factors=read.n_factors, iterations=iteration, **parameters)
+        model._set_frame(training)
+        model._set_factors([Factors.from_parameters(read)])
+        model._root, model._fingerprint = seed_sequence(0), files.fingerprint(training)
+        model.iteration_, model.error_ = iteration, []
+        return model
 
     def parameters(self) -> dict[str, object]:
         """Return the constructor's parameters by name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
-
-
-def _branch(root: np.random.SeedSequence, number: int) -> np.random.SeedSequence:
-    return np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, number))
 
 
 def _check_whole(name: str, value: object, least: int) -> None:
