@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -53,4 +55,4 @@ def test_no_events_and_no_traces_are_refused(synthesizer, make_walks):
 
 
 def test_a_synthesizer_is_named_by_its_parameters(synthesizer):
-    assert repr(registry.create(str(synthesizer))) == repr(synthesizer)
+    assert dataclasses.asdict(registry.create(str(synthesizer))) == dataclasses.asdict(synthesizer)
