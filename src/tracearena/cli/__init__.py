@@ -16,6 +16,7 @@ COMMANDS: tuple[str, ...] = (
     "city",
     "convert",
     "describe",
+    "synthesize",
     "obfuscate",
     "pseudonymise",
     "attack",

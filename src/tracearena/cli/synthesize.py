@@ -1,0 +1,212 @@
+"""``tracearena synthesize``: new traces that look like those of a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tracearena.cli._console import (
+    JsonOption,
+    SeedOption,
+    chosen_seed,
+    note,
+    print_result,
+    progress_bar,
+)
+from tracearena.cli._reading import (
+    BoundsOption,
+    GridOption,
+    IntervalOption,
+    PlacesFileOption,
+    SlotOption,
+    TimezoneOption,
+    TopOption,
+    UtcHoursOption,
+)
+
+if TYPE_CHECKING:
+    from tracearena.synthesis import PPMTF, Synthesizer
+    from tracearena.traces import Traces
+
+METHODS = ("ppmtf", "sgd", "uniform")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(synthesize)
+
+
+def synthesize(
+    method: Annotated[str, typer.Argument(metavar="METHOD", help="ppmtf, sgd or uniform.")],
+    file: Annotated[Path, typer.Argument(metavar="IN", help="Training traces, of any format.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="Where the synthetic traces go.")],
+    format: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            help="Format: ppmtf, pwscup, table, …; found out if left out. OUT has it too (a table for raw "
+            "check-ins).",
+        ),
+    ] = None,
+    places: PlacesFileOption = None,
+    traces_per_user: Annotated[
+        int, typer.Option("--traces-per-user", min=1, help="Synthetic days of each user.")
+    ] = 10,
+    alpha: Annotated[
+        float | None, typer.Option("--alpha", help="ppmtf: precision of the counts; 200 if left out.")
+    ] = None,
+    factors: Annotated[
+        int | None, typer.Option("--factors", help="ppmtf: number of factors; 16 if left out.")
+    ] = None,
+    iterations: Annotated[
+        int | None, typer.Option("--iterations", help="ppmtf: Gibbs iterations; 100 if left out.")
+    ] = None,
+    apart: Annotated[bool, typer.Option("--apart", help="ppmtf: factorise the two tensors apart.")] = False,
+    legacy_ppmtf: Annotated[
+        bool,
+        typer.Option(
+            "--legacy-ppmtf", help="ppmtf: draw hyperparameters as the authors' program (uncentred scatter)."
+        ),
+    ] = False,
+    model: Annotated[
+        Path | None,
+        typer.Option(
+            "--model",
+            help="ppmtf: model file, written during training, gone on from if unfinished, used if finished; "
+            "or a folder of the PPMTF tools' modelparameter_Itr<t>_*.csv.",
+        ),
+    ] = None,
+    export: Annotated[
+        Path | None,
+        typer.Option("--export", help="ppmtf: folder for the factors as the PPMTF tools' parameter files."),
+    ] = None,
+    log_likelihoods: Annotated[
+        bool,
+        typer.Option("--log-likelihoods", help="ppmtf: weigh each trace (only in OUT of format ppmtf)."),
+    ] = False,
+    copied: Annotated[
+        int | None, typer.Option("--copied", help="sgd: first instants copied from the user; 0 if left out.")
+    ] = None,
+    grid: GridOption = None,
+    bounds: BoundsOption = None,
+    top: TopOption = None,
+    interval: IntervalOption = None,
+    slot: SlotOption = None,
+    timezone: TimezoneOption = None,
+    utc_hours: UtcHoursOption = False,
+    seed: SeedOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Train a synthesizer on traces and write synthetic traces of the same users."""
+    from tracearena.engine import child_seed, seed_sequence
+    from tracearena.errors import ParameterError
+    from tracearena.formats import Choices, read, recognise
+
+    given = {"factors": factors, "alpha": alpha, "iterations": iterations}
+    special = {**given, "model": model, "export": export, "copied": copied}
+    flags = {"apart": apart, "legacy-ppmtf": legacy_ppmtf, "log-likelihoods": log_likelihoods}
+    _check(
+        method,
+        {name for name, value in special.items() if value is not None} | {n for n in flags if flags[n]},
+    )
+    known = format or recognise(file)
+    if log_likelihoods and known != "ppmtf":
+        raise ParameterError("--log-likelihoods have a column only in files of format ppmtf")
+    choices = Choices.parse(
+        grid=grid,
+        bounds=bounds,
+        top=top,
+        interval=interval,
+        slot=slot,
+        timezone=timezone,
+        utc_hours=utc_hours,
+    )
+    training, report = read(file, known, places=places, choices=choices)
+    for line in report.lines():
+        note(line)
+    used = chosen_seed(seed)
+    root = seed_sequence(used)
+    if method == "ppmtf":
+        parameters: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        parameters |= {"share": not apart, "scatter": "uncentred" if legacy_ppmtf else "centred"}
+        synthesizer: Synthesizer = _ppmtf(training, parameters, model, child_seed(root, 0))
+    else:
+        synthesizer = _simple(method, copied).fit(training)
+    synthetic = synthesizer.synthesize(traces_per_user, seed=child_seed(root, 1))
+    likelihood = _weighed(synthesizer, synthetic) if log_likelihoods else None
+    written = _write(out, synthetic, known, likelihood)
+    result: dict[str, Any] = {
+        "method": str(synthesizer),
+        "file": str(written),
+        "users": synthetic.n_users,
+        "traces_per_user": traces_per_user,
+        "events": synthetic.n_events,
+        "places": len(synthetic.places),
+        "seed": used,
+    }
+    if method == "ppmtf":
+        result |= _about(synthesizer, export)
+    print_result(result, as_json)
+
+
+def _check(method: str, given: set[str]) -> None:
+    from tracearena.errors import ParameterError
+
+    if method not in METHODS:
+        raise ParameterError.of("METHOD", method, f"one of {', '.join(METHODS)}")
+    own = {"ppmtf": given - {"copied"}, "sgd": given & {"copied"}, "uniform": set()}[method]
+    if foreign := sorted(given - own):
+        raise ParameterError(f"--{foreign[0]} has no meaning for {method}")
+
+
+def _ppmtf(training: Traces, parameters: dict[str, Any], path: Path | None, seed: Any) -> PPMTF:
+    """Train, go on, or take what is there."""
+    from tracearena.synthesis import PPMTF
+
+    if path is not None and path.is_dir():
+        iteration = parameters.pop("iterations", 100)
+        return PPMTF.import_parameters(path, training, iteration=iteration, **parameters)
+    with progress_bar("training") as progress:
+        known = path is not None and path.exists()
+        model = PPMTF(**parameters).fit(
+            training, seed=None if known else seed, progress=progress, checkpoint=path
+        )
+    report = model.convergence()
+    if not report.settled and report.iterations >= 8:
+        note(
+            f"the error still changes by {report.drift:+.1%} from one quarter of the iterations to the next: "
+            "more --iterations would settle it"
+        )
+    return model
+
+
+def _simple(method: str, copied: int | None) -> Synthesizer:
+    from tracearena.synthesis import SGD, Uniform
+
+    return SGD(copied=copied or 0) if method == "sgd" else Uniform()
+
+
+def _weighed(synthesizer: Any, synthetic: Traces) -> Any:
+    return synthesizer.log_likelihoods(synthetic)
+
+
+def _about(model: Any, export: Path | None) -> dict[str, Any]:
+    if export is not None:
+        model.export_parameters(export)
+    report = model.convergence().to_dict()
+    return (
+        {f"training_{name}": report[name] for name in ("error", "drift", "settled")} if model.error_ else {}
+    )
+
+
+def _write(out: Path, synthetic: Traces, format: str, likelihood: Any) -> Path:
+    """Write in the format of the training traces if it has one for synthetic traces, else as a table."""
+    from tracearena.formats import ppmtf, write
+
+    if format == "ppmtf":
+        ppmtf.write_synthetic(out, ppmtf.SyntheticTraces(synthetic, likelihood))
+    else:
+        write(out, synthetic, to=format if format in ("pwscup", "peopleflow") else "table")
+    return out
