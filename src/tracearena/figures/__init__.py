@@ -19,6 +19,9 @@ FIGURES: dict[str, tuple[str, str]] = {
         "sample_programs",
         "privacy of the sample defences, with and without the utility threshold",
     ),
+    "ppmtf-7": ("synthesizer_privacy", "privacy and utility of PPMTF, SGD and SGLT"),
+    "ppmtf-8": ("synthesizer_clusters", "clusters of users in training and synthetic traces"),
+    "ppmtf-9": ("synthesizer_times", "running time over users and places"),
     "contest-8": ("sample_algorithms", "re-identification alone is not enough: the cheating anonymization"),
     "city-map": (
         "city_map",

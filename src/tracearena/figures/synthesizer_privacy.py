@@ -1,0 +1,142 @@
+"""[ppmtf] Figure 7: privacy and utility of PPMTF, SGD and SGLT on people-flow data."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tracearena.attacks.evaluation import baselines, evaluate
+from tracearena.engine import Progress
+from tracearena.figures._people_flow import people_flow, published_results
+from tracearena.figures.style import MARKERS, OKABE_ITO, canvas, save
+from tracearena.formats._files import replacing
+from tracearena.synthesis import PPMTF, SGD
+from tracearena.traces import Traces
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+ALPHAS = (0.5, 0.6, 0.7, 0.8, 0.9, 1, 2, 10, 20, 100, 200, 1000)
+COPIED = (0, 1, 2, 3, 4, 5)
+TRACES_PER_USER = 10
+UTILITIES = {
+    "tp_tv": ("TP-TV", "TP-TV"),
+    "tp_tv_top50": ("TP-TV-Top50", "TP-TV-Top50"),
+    "tm_emd_x": ("TM-EMD-X", "TM-EMD-X"),
+    "tm_emd_y": ("TM-EMD-Y", "TM-EMD-Y"),
+}
+PRIVACIES = {
+    "reidentification_rate": "share of traces re-identified",
+    "membership_advantage": "membership advantage",
+}
+
+
+@dataclass(frozen=True)
+class Point:
+    """One synthesizer with one setting."""
+
+    series: str
+    setting: str
+    tp_tv: float
+    tp_tv_top50: float
+    tm_emd_x: float
+    tm_emd_y: float
+    reidentification_rate: float
+    membership_advantage: float
+
+
+def make(
+    out: Path, *, data: Path | None = None, seed: int = 1, progress: Progress | None = None
+) -> list[Path]:
+    """Write ppmtf-7.svg and ppmtf-7.csv; SGLT's and the authors' points come from their tables."""
+    training, testing = people_flow(data, seed)
+    points: list[Point] = []
+    for done, point in enumerate(_measured(training, testing, seed), start=1):
+        points.append(point)
+        if progress is not None:
+            progress(done, len(ALPHAS) + len(COPIED))
+    for method, series in (("PPMTF", "PPMTF (published)"), ("SGLT", "SGLT (published)")):
+        points += [_published(row, series) for row in published_results(data, method)]
+    limits = {name: use.to_dict() for name, use in baselines(training, testing).items()}
+    _write_csv(out / "ppmtf-7.csv", points, limits)
+    return [_draw(out / "ppmtf-7.svg", points, limits), out / "ppmtf-7.csv"]
+
+
+def _measured(training: Traces, testing: Traces, seed: int) -> Iterator[Point]:
+    for alpha in ALPHAS:
+        model = PPMTF(alpha=alpha).fit(training, seed=seed)
+        yield _point("PPMTF", f"α={alpha:g}", model.synthesize(TRACES_PER_USER, seed=seed), training, testing)
+    for copied in COPIED:
+        made = SGD(copied=copied).fit(training).synthesize(TRACES_PER_USER, seed=seed)
+        yield _point("SGD", f"ξ={copied}", made, training, testing)
+
+
+def _point(series: str, setting: str, synthetic: Traces, training: Traces, testing: Traces) -> Point:
+    found = evaluate(synthetic, training, testing).to_dict()
+    return Point(series, setting, **{name: found[name] for name in (*UTILITIES, *PRIVACIES)})
+
+
+def _published(row: dict[str, Any], series: str) -> Point:
+    match = re.search(r"_alp([\d.]+)_", row["tracedir"]) or re.search(r"_c(\d+)_", row["tracefile"])
+    sign = "α" if series.startswith("PPMTF") else "c"
+    values = {name: row[f"{column}_syn"] for name, (_, column) in UTILITIES.items()}
+    return Point(
+        series,
+        f"{sign}={match[1]}" if match else row["tracefile"],
+        **values,
+        reidentification_rate=row["reid_rate"],
+        membership_advantage=row["MIA_adv"],
+    )
+
+
+def _write_csv(path: Path, points: list[Point], limits: dict[str, dict[str, Any]]) -> None:
+    names = list(Point.__dataclass_fields__)
+    text = io.StringIO()
+    table = csv.DictWriter(text, names, restval="", extrasaction="ignore", lineterminator="\n")
+    table.writeheader()
+    table.writerows(asdict(point) for point in points)
+    table.writerows({"series": name, "setting": ""} | values for name, values in limits.items())
+    with replacing(path) as file:
+        file.write(text.getvalue().encode())
+
+
+def _draw(path: Path, points: list[Point], limits: dict[str, dict[str, Any]]) -> Path:
+    series = list(dict.fromkeys(point.series for point in points))
+    with canvas(14, 6.5, nrows=2, ncols=4, sharex="col", sharey="row") as (figure, axes):
+        for row, (privacy, privacy_label) in enumerate(PRIVACIES.items()):
+            for column, (utility, (label, _)) in enumerate(UTILITIES.items()):
+                panel = axes[row, column]
+                _panel(panel, points, series, utility, privacy)
+                _limits(panel, limits, utility)
+                panel.set_xlabel(f"{label} (0 is best)" if row else "")
+                panel.set_ylabel(f"{privacy_label} (0 is best)" if column == 0 else "")
+        axes[0, 0].legend(fontsize=8, frameon=False)
+        figure.suptitle(
+            "PPMTF comes near the training data in where people are while betraying almost nobody",
+            fontsize=12,
+            x=0.08,
+            ha="left",
+        )
+        return save(figure, path)
+
+
+def _panel(panel: Axes, points: list[Point], series: list[str], utility: str, privacy: str) -> None:
+    for number, name in enumerate(series):
+        mine = [point for point in points if point.series == name]
+        x, y = ([getattr(point, axis) for point in mine] for axis in (utility, privacy))
+        panel.plot(x, y, MARKERS[number], ms=5, color=OKABE_ITO[number], label=name, alpha=0.85)
+
+
+def _limits(panel: Axes, limits: dict[str, dict[str, Any]], utility: str) -> None:
+    for name, style in (("training", "--"), ("uniform", ":")):
+        value = limits[name][utility]
+        if value is not None:
+            panel.axvline(value, color="#555555", linestyle=style, linewidth=1)
+            panel.annotate(
+                name, (value, 1), xycoords=("data", "axes fraction"), fontsize=7, rotation=90, va="top"
+            )
