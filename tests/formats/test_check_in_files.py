@@ -191,7 +191,7 @@ def test_bounds_include_both_ends(tmp_path: Path) -> None:
 
 def test_the_clock_of_a_zone_is_set_in_spring(tmp_path: Path) -> None:
     path = tmp_path / "gowalla.txt"
-    times = ["2010-03-14T06:30:00Z", "2010-03-14T07:30:00Z"]
+    times = ["2010-03-14T06:31:00Z", "2010-03-14T07:31:00Z"]
     path.write_text("".join(f"1\t{time}\t40.7\t-73.9\t1\n" for time in times))
     traces, _ = gowalla.read(path, choices=NEW_YORK)
     assert [traces.clock.label(int(instant)) for instant in traces.instants] == ["01:00", "03:00"]

@@ -85,6 +85,34 @@ def test_the_pois_of_tokyo_have_categories(tokyo: Path) -> None:
     assert regions.grid == peopleflow.tokyo_regions().grid
 
 
+def test_ppmtf_files_are_read_with_the_places_beside_them(shared_data: Path) -> None:
+    folder = shared_data / "ppmtf-tokyo"
+    traces, report = read(folder / "testtraces_TK.csv")
+    assert (report.format, traces.n_users, traces.n_events) == ("ppmtf", 500, 15_000)
+    assert (len(traces.places), traces.clock.slots_per_day) == (400, 30)
+    synthetic, _ = read(folder / "syntraces_sgd_cn0.csv.gz")
+    assert (synthetic.n_users, synthetic.n_events) == (500, 150_000)
+
+
+def test_ppmtf_round_trip(shared_data: Path, tmp_path: Path) -> None:
+    traces, _ = read(shared_data / "ppmtf-tokyo" / "traintraces_TK.csv")
+    write(tmp_path / "traintraces_TK.csv", traces, to="ppmtf", places_out=tmp_path / "POI_TK.csv")
+    again, _ = read(tmp_path / "traintraces_TK.csv")
+    assert again == traces
+
+
+def test_check_ins_become_ppmtf_files(make_check_ins: Callable[..., Traces], tmp_path: Path) -> None:
+    write(tmp_path / "t.csv", make_check_ins())
+    traces, _ = read(tmp_path / "t.csv", top=10, slot="2h")
+    write(tmp_path / "traintraces_NY.csv", traces, to="ppmtf", places_out=tmp_path / "POI_NY.csv")
+    again, report = read(tmp_path / "traintraces_NY.csv")
+    assert report.format == "ppmtf"
+    assert again.clock.slots_per_day == 12
+    np.testing.assert_array_equal(again.place_index, traces.place_index)
+    np.testing.assert_array_equal(again.timestamps, traces.timestamps)
+    np.testing.assert_array_equal(again.clock.slot_of(again.instants), traces.clock.slot_of(traces.instants))
+
+
 def test_osaka_is_read_with_the_files_beside_it(osaka: Path) -> None:
     traces, report = read(osaka / "orgtraces_team001_data01_IDP.csv")
     assert (report.format, traces.n_users, traces.span) == ("pwscup", 2000, (40, 80))

@@ -95,6 +95,18 @@ def test_dated_instants_come_back_equal_without_timestamps(tmp_path: Path) -> No
     assert read(tmp_path / "t.parquet")[0] == traces
 
 
+def test_half_hours_are_found_out_and_come_back_equal(
+    make_check_ins: Callable[..., Traces], tmp_path: Path
+) -> None:
+    places = make_check_ins().places
+    clock = Clock(instants_per_day=48, interval_s=1800, first_day=datetime.date(2024, 2, 29))
+    dense = np.random.default_rng(0).integers(0, len(places), (9, 96))
+    traces = Traces.from_dense(dense, places, clock)
+    write(tmp_path / "t.csv", traces)
+    assert read(tmp_path / "t.csv")[0] == traces
+    assert read(tmp_path / "t.csv", interval="2h")[0].clock.instants_per_day == 12
+
+
 def test_points_without_places_are_gridded_at_once(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     points = rng.uniform([40.5, -74.2], [40.9, -73.7], (500, 2)).round(5)
@@ -169,6 +181,14 @@ def test_quotes_and_commas_inside_fields_are_read(tmp_path: Path) -> None:
 def test_a_quote_that_never_closes_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="cannot be read as a table"):
         read(file_of(tmp_path, 'user,time,lat,lng\n1,"2012-04-03,40,-74\n1,2012-04-03,40,-74\n'))
+
+
+def test_byte_order_mark_and_carriage_returns_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"\xef\xbb\xbf" + CSV.replace("\n", "\r\n").encode())
+    traces, report = read(path)
+    assert (traces.user_ids.tolist(), traces.places.ids.tolist()) == ([7, 8], ["a", "b"])
+    assert report.dropped == []
 
 
 def test_a_column_named_row_does_no_harm(tmp_path: Path) -> None:

@@ -26,7 +26,8 @@ BoundsOption = Annotated[
 ]
 TopOption = Annotated[int | None, typer.Option("--top", help="Keep the N most visited places only.")]
 IntervalOption = Annotated[
-    str | None, typer.Option("--interval", help="Time between instants, such as 20min; 1h if left out.")
+    str | None,
+    typer.Option("--interval", help="Time between instants, such as 20min; 1h, or what all times lie on."),
 ]
 SlotOption = Annotated[
     str | None, typer.Option("--slot", help="Length of a slot, such as 2h; one instant if left out.")

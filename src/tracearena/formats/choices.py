@@ -25,7 +25,8 @@ class Choices:
     top
         Keep the so many most visited places only ([ppmtf]: 1,000).
     interval_s
-        Seconds from one instant to the next; a day holds a whole number of them.
+        Seconds from one instant to the next; a day holds a whole number of them. By default an
+        hour, or less if all times of the file lie on 5, 10, 15, 20 or 30 minutes.
     slot_s
         Seconds of a slot, a multiple of `interval_s`; by default one instant.
     timezone
@@ -43,18 +44,16 @@ class Choices:
     grid: tuple[int, int] | None = None
     bounds: tuple[float, float, float, float] | None = None
     top: int | None = None
-    interval_s: int = 3600
+    interval_s: int | None = None
     slot_s: int | None = None
     timezone: str | None = None
     utc_hours: bool = False
 
     def __post_init__(self) -> None:
-        if self.interval_s < 1 or _DAY_S % self.interval_s:
+        if self.interval_s is not None and (self.interval_s < 1 or _DAY_S % self.interval_s):
             raise ParameterError.of("interval", f"{self.interval_s} s", "a whole fraction of a day")
-        if self.slot_s is not None and (self.slot_s < 1 or self.slot_s % self.interval_s):
-            raise ParameterError.of(
-                "slot", f"{self.slot_s} s", f"a multiple of the interval of {self.interval_s} s"
-            )
+        if self.interval_s is not None:
+            self.instants_per_slot(self.interval_s)
         if self.top is not None and self.top < 1:
             raise ParameterError.of("top", self.top, "at least 1")
         if self.top is not None and self.grid is not None:
@@ -70,7 +69,14 @@ class Choices:
     @property
     def times_are_as_in_file(self) -> bool:
         """Whether nothing is asked of the times."""
-        return (self.interval_s, self.slot_s, self.timezone, self.utc_hours) == (3600, None, None, False)
+        return (self.interval_s, self.slot_s, self.timezone, self.utc_hours) == (None, None, None, False)
+
+    def instants_per_slot(self, interval_s: int) -> int:
+        """Return how many instants of the given interval a slot holds."""
+        slot_s = interval_s if self.slot_s is None else self.slot_s
+        if slot_s < 1 or slot_s % interval_s:
+            raise ParameterError.of("slot", f"{slot_s} s", f"a multiple of the interval of {interval_s} s")
+        return slot_s // interval_s
 
     @classmethod
     def parse(
@@ -89,7 +95,7 @@ class Choices:
             grid=None if grid is None else grid_shape(grid),
             bounds=None if bounds is None else box(bounds),
             top=top,
-            interval_s=3600 if interval is None else seconds(interval, "interval"),
+            interval_s=None if interval is None else seconds(interval, "interval"),
             slot_s=None if slot is None else seconds(slot, "slot"),
             timezone=timezone,
             utc_hours=utc_hours,

@@ -16,6 +16,8 @@ from tracearena.traces import Clock, Grid, Places, Traces
 
 DEFAULT_GRID = (32, 32)
 _DAY_S = 86_400
+_HOUR_S = 3600
+_SHORTEST_REGULAR_S = 300
 _EPOCH = datetime.date(1970, 1, 1)
 
 
@@ -144,7 +146,7 @@ def _assembled(
     users = frame["user"]
     starts = np.flatnonzero(np.concatenate([[True], (users != users.shift(1)).to_numpy()[1:]]))
     offsets = np.concatenate([starts, [frame.height]])
-    stamps = None if _stamps_say_nothing(frame, checkins, choices) else frame["utc"].to_numpy()
+    stamps = None if _stamps_say_nothing(frame, checkins, clock) else frame["utc"].to_numpy()
     traces = Traces(
         places,
         clock,
@@ -159,8 +161,8 @@ def _assembled(
 
 
 def _timed(frame: pl.DataFrame, choices: Choices, checkins: CheckIns) -> tuple[Clock, pl.DataFrame]:
-    interval = choices.interval_s
-    per_slot = 1 if choices.slot_s is None else choices.slot_s // interval
+    interval = choices.interval_s or _interval_of(frame)
+    per_slot = choices.instants_per_slot(interval)
     if checkins.are_numbered:
         first = min(int(frame["instant"].to_numpy().min()), 1)
         clock = Clock(instants_per_day=_DAY_S // interval, interval_s=interval, instants_per_slot=per_slot)
@@ -175,11 +177,19 @@ def _timed(frame: pl.DataFrame, choices: Choices, checkins: CheckIns) -> tuple[C
     return clock, frame.with_columns(instant=(pl.col("local") - day * _DAY_S) // interval)
 
 
-def _stamps_say_nothing(frame: pl.DataFrame, checkins: CheckIns, choices: Choices) -> bool:
+def _interval_of(frame: pl.DataFrame) -> int:
+    """An hour; less where the times lie on a whole part of it that is no accident of exact times."""
+    if "local" not in frame.columns:
+        return _HOUR_S
+    common = int(np.gcd.reduce(frame["local"].to_numpy() % _HOUR_S, initial=_HOUR_S))
+    return common if common >= _SHORTEST_REGULAR_S else _HOUR_S
+
+
+def _stamps_say_nothing(frame: pl.DataFrame, checkins: CheckIns, clock: Clock) -> bool:
     """Whether instants tell all there is: no times, or local ones that fall on the instants."""
     if checkins.are_numbered:
         return True
-    return checkins.times_are_local and bool((frame["local"] % choices.interval_s == 0).all())
+    return checkins.times_are_local and bool((frame["local"] % clock.interval_s == 0).all())
 
 
 def notice_oddities(traces: Traces, report: Report) -> None:

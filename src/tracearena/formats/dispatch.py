@@ -164,5 +164,4 @@ def _ppmtf(path: Path, places: Places, choices: Choices) -> Traces:
         raise ParameterError("a ppmtf file has local hours already: no time zone")
     if recognition.is_synthetic(path):
         return ppmtf.read_synthetic(path, places).traces
-    interval = None if choices.interval_s == Choices().interval_s else choices.interval_s
-    return ppmtf.read_traces(path, places, interval_s=interval, slot_s=choices.slot_s)
+    return ppmtf.read_traces(path, places, interval_s=choices.interval_s, slot_s=choices.slot_s)

@@ -63,7 +63,7 @@ def from_frame(
     """Read a pandas, Polars or Arrow data frame.
 
     >>> import polars as pl
-    >>> frame = pl.DataFrame({"uid": [7, 7], "datetime": ["2012-04-03 18:00", "2012-04-03 19:30"],
+    >>> frame = pl.DataFrame({"uid": [7, 7], "datetime": ["2012-04-03 18:00", "2012-04-03 19:31"],
     ...                       "lat": [40.7, 40.8], "lng": [-74.0, -73.9], "venue": ["a", "b"]})
     >>> traces, report = from_frame(frame)
     >>> traces, traces.clock.label(18)
@@ -134,7 +134,10 @@ def is_parquet(path: str | PathLike[str]) -> bool:
 def header_fields(line: str) -> tuple[list[str], str]:
     """Split a header at the separator it holds most of; return the names and the separator."""
     separator = max(_SEPARATORS, key=line.count)
-    return next(csv.reader([line], delimiter=separator), []), separator
+    try:
+        return next(csv.reader([line], delimiter=separator), []), separator
+    except csv.Error:
+        return [line], separator
 
 
 def _check_ins(raw: pl.DataFrame, report: Report, choices: Choices) -> CheckIns:

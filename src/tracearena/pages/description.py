@@ -17,6 +17,7 @@ from tracearena.traces import Traces
 
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _TOP_PLACES = 500
+_WEEK = 7
 
 
 def description(traces: Traces, report: Report) -> Page:
@@ -95,8 +96,11 @@ def _when(page: Page, traces: Traces) -> None:
         name="time-of-day",
     )
     if clock.first_day is not None:
-        _by_weekday(page, traces, clock.first_day, labels)
-        _by_date(page, traces, clock.first_day)
+        days = np.unique(clock.day_of(traces.instants))
+        if days[-1] - days[0] >= _WEEK:
+            _by_weekday(page, traces, clock.first_day, labels)
+        if len(days) > 1:
+            _by_date(page, traces, clock.first_day)
 
 
 def _by_weekday(page: Page, traces: Traces, first_day: datetime.date, labels: list[str]) -> None:
@@ -220,7 +224,7 @@ def _few_ticks(labels: list[str]) -> dict[str, Any]:
 
 def _line(dates: list[str], counts: Any) -> dict[str, Any]:
     line = {
-        "type": "scatter", "mode": "lines", "x": dates, "y": counts,
+        "type": "scatter", "mode": "lines" if len(dates) > 60 else "lines+markers", "x": dates, "y": counts,
         "line": {"color": COLOURS[0], "width": 1}, "hovertemplate": "%{x}: %{y:,} events<extra></extra>",
     }  # fmt: skip
     layout = {
