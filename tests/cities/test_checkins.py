@@ -47,6 +47,11 @@ def test_check_ins_are_bursty_with_gaps_of_weeks(checkins: Traces) -> None:
     assert not checkins.has_one_event_an_instant
 
 
+def test_check_ins_cover_the_whole_time(checkins: Traces) -> None:
+    share = np.histogram(checkins.instants, bins=4, range=checkins.span)[0] / checkins.n_events
+    assert share == pytest.approx([0.25] * 4, abs=0.03)
+
+
 def test_people_check_in_by_day(checkins: Traces) -> None:
     hour = checkins.clock.time_of_day(checkins.instants)
     assert ((hour >= 2) & (hour < 6)).mean() < 0.03

@@ -95,7 +95,6 @@ ARCHETYPES: tuple[Archetype, ...] = (
 class Habits(NamedTuple):
     """The archetypes as arrays, one row an archetype, for the kernels."""
 
-    share: NDArray[np.float64]
     jobs: NDArray[np.float64]
     work_days: NDArray[np.int64]
     start: NDArray[np.float64]
@@ -113,7 +112,6 @@ def habits() -> Habits:
     """Return the archetypes as arrays; weights become cumulative probabilities."""
     ways = ARCHETYPES
     return Habits(
-        share=np.cumsum([way.share for way in ways]),
         jobs=np.array([_cumulative(way.jobs) for way in ways]),
         work_days=np.array([way.work_days for way in ways]),
         start=np.array([(way.start, way.start_spread, way.start_jitter) for way in ways]),

@@ -21,25 +21,44 @@ _SAME_OUTING_S = 4 * 3600
 
 
 @njit(cache=True, nogil=True)
-def moments(rng: Any, hours: Any, weekdays: Any, at: Any) -> None:
-    """Fill in sorted seconds since day 0: bursts with heavy-tailed gaps, at the hours people go out."""
-    n, days = len(at), len(weekdays)
-    gaps = np.empty(n + 1)
-    total = 0.0
-    for i in range(n + 1):
+def bursts(rng: Any, n: int) -> Any:
+    """Cut n events into bursts and return the size of each."""
+    sizes = np.zeros(n, np.int64)
+    number = 0
+    for i in range(n):
+        if i > 0 and rng.random() >= _BURST:
+            number += 1
+        sizes[number] += 1
+    return sizes[: number + 1]
+
+
+@njit(cache=True, nogil=True)
+def days_of_bursts(rng: Any, number: int, days: int) -> Any:
+    """Spread bursts over the days so that the gaps between them have a heavy tail.
+
+    The days are taken as a circle with a random start: no part of the time is favoured.
+    """
+    reached = np.empty(number)
+    total, start = 0.0, rng.random()
+    for i in range(number):
         total += min((1.0 - rng.random()) ** (-1 / _GAP_TAIL), _LONGEST_GAP)
-        gaps[i] = total
-    i, burst = 0, 0
-    while i < n:
-        day = min(int(gaps[burst] / total * days), days - 1)
-        second = 3600 * (draw(rng, hours[int(weekdays[day] >= 5)]) + rng.random())
-        at[i] = day * DAY_S + second
-        while i + 1 < n and rng.random() < _BURST:
+        reached[i] = total
+    return np.minimum((reached / total + start) % 1.0 * days, days - 1.0).astype(np.int64)
+
+
+@njit(cache=True, nogil=True)
+def moments(rng: Any, hours: Any, weekdays: Any, at: Any) -> None:
+    """Fill in sorted seconds since day 0: bursts of events at the hours people go out."""
+    sizes = bursts(rng, len(at))
+    on = days_of_bursts(rng, len(sizes), len(weekdays))
+    i = 0
+    for burst in range(len(sizes)):
+        weekend = int(weekdays[on[burst]] >= 5)
+        second = 3600 * (draw(rng, hours[weekend]) + rng.random())
+        for _ in range(sizes[burst]):
+            at[i] = min(on[burst] * DAY_S + int(second), len(weekdays) * DAY_S - 1)
             second += 60 * np.exp(3.0 + 0.8 * rng.standard_normal())
             i += 1
-            at[i] = min(day * DAY_S + second, days * DAY_S - 1)
-        i += 1
-        burst += 1
     at.sort()
 
 

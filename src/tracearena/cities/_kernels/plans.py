@@ -9,11 +9,12 @@ from numba import njit
 
 from tracearena.cities._kernels.choice import draw
 from tracearena.cities._kernels.persons import NOWHERE, WEEKLY
+from tracearena.cities.people import ROTA
+from tracearena.cities.venues import ARTS, FOOD, PARK
 
 AT_WORK = -2
 """In a plan, the place where one works; NOWHERE leaves the choice to the moment."""
 LONGEST_PLAN = 24
-_FOOD, _ARTS, _PARK = 0, 3, 4
 
 
 @njit(cache=True, nogil=True)
@@ -44,8 +45,8 @@ def add(plan: Any, n: int, start: float, length: float, kind: int, venue: int) -
 def add_outing(rng: Any, habits: Any, way: int, wet: bool, plan: Any, n: int, start: float) -> int:
     """Put an outing of a kind somebody likes into the plan; rain drives people indoors."""
     kind = draw(rng, habits.likes[way])
-    if wet and kind == _PARK:
-        kind = _ARTS
+    if wet and kind == PARK:
+        kind = ARTS
     length = habits.stay[kind] * np.exp(0.4 * rng.standard_normal())
     return add(plan, n, start, length, kind, NOWHERE)
 
@@ -55,7 +56,7 @@ def works(rng: Any, habits: Any, who: Any, weekday: int) -> bool:
     """Whether somebody goes to work on this day."""
     if who.work == NOWHERE or rng.random() < habits.absent[who.way]:
         return False
-    if habits.work_days[who.way] == 1:
+    if habits.work_days[who.way] == ROTA:
         return bool((weekday - who.rota) % 7 >= 2)
     return weekday < 5
 
@@ -68,7 +69,7 @@ def plan_work(rng: Any, habits: Any, who: Any, wet: bool, plan: Any, n: int) -> 
     lunch = max(725 + 18 * rng.standard_normal(), start + 90)
     if lunch < end - 90 and rng.random() < who.lunch_out:
         n = add(plan, n, start, lunch - start, -1, AT_WORK)
-        n = add(plan, n, lunch, 25 + 20 * rng.random(), _FOOD, NOWHERE)
+        n = add(plan, n, lunch, 25 + 20 * rng.random(), FOOD, NOWHERE)
         n = add(plan, n, lunch + 60, end - lunch - 60, -1, AT_WORK)
     else:
         n = add(plan, n, start, end - start, -1, AT_WORK)
