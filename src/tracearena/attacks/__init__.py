@@ -2,6 +2,7 @@
 
 from tracearena.attacks.base import ReidentificationAttack, TraceInferenceAttack
 from tracearena.attacks.evaluation import Evaluation, Utility, baselines, evaluate
+from tracearena.attacks.fuzzy_counting import FuzzyCounting, FuzzyCountingT, FuzzyMatcher
 from tracearena.attacks.home_probability import HomeProbabilityR, HomeProbabilityT
 from tracearena.attacks.markov import (
     MarkovIdentification,
@@ -16,6 +17,9 @@ from tracearena.attacks.visit_probability import VisitMatcher, VisitProbabilityR
 
 __all__ = [
     "Evaluation",
+    "FuzzyCounting",
+    "FuzzyCountingT",
+    "FuzzyMatcher",
     "HomeProbabilityR",
     "HomeProbabilityT",
     "MarkovIdentification",
