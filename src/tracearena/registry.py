@@ -77,7 +77,7 @@ _BUILT_IN = (
         "shuffle the whole traces of the first users",
     ),
     Entry(
-        "ClusterAveraging", "obfuscator", "threshold,clusters",
+        "ClusterAveraging", "obfuscator", "threshold,clusters,blur_km,limit_km",
         "tracearena.obfuscation.cluster_averaging:ClusterAveraging",
         "make the visit counts of similar users alike, as far as the utility allows",
     ),

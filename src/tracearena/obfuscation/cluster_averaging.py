@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from threading import Lock
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ FEWEST_MEMBERS = 5
 """Clusters have at least so many users on average, however few users there are."""
 
 _ROUNDING = 1e-9
+_ONE_LIMIT = Lock()
 
 
 class Moves(NamedTuple):
@@ -43,7 +45,11 @@ class ClusterAveraging(Obfuscator):
         Utility s_U, from 0 to 1, that the release keeps (the paper's rule: a visit moved by d km
         loses d / `limit_km`, at most 1). It is spent down to the last move that fits, and never broken.
     clusters
-        Number of clusters k, at least 1; fewer for fewer than 5 users a cluster.
+        Number of clusters k, at least 1; fewer if there are fewer than 5 users for each.
+    blur_km
+        Counts are blurred by a Gaussian of this standard deviation before they are clustered, so
+        that people of one neighbourhood are alike even if they share no place; 0 leaves them as
+        they are, as the paper did.
     limit_km
         Distance from which on a visit is worth nothing.
 
@@ -52,7 +58,8 @@ class ClusterAveraging(Obfuscator):
     The paper does not say how visits are moved. Here it is the optimal transport of a user's
     surplus visits to the places where she lacks some, and which of her visits to a place move is
     drawn at random. Every moved visit brings her counts nearer to the average by the same amount,
-    so the order of privacy gained per utility lost is the order of distance.
+    so the order of privacy gained per utility lost is the order of distance; among equals the
+    users whose averaging costs least come first, so that as many as possible are finished.
 
     Where even full averaging leaves part of the budget, it is done again with half as many
     clusters, down to one.
@@ -71,11 +78,13 @@ class ClusterAveraging(Obfuscator):
 
     threshold: float
     clusters: int = 100
+    blur_km: float = 0.5
     limit_km: float = 2.0
 
     def __post_init__(self) -> None:
         require_number("threshold", self.threshold, at_least=0, at_most=1)
         require_number("clusters", self.clusters, at_least=1, whole=True)
+        require_number("blur_km", self.blur_km, at_least=0)
         require_number("limit_km", self.limit_km, above=0)
 
     def transform(self, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
@@ -84,7 +93,7 @@ class ClusterAveraging(Obfuscator):
         chance = uniforms(child_seed(root, 0), original.n_events)
         budget = (1 - self.threshold - _ROUNDING) * original.n_events
         codes = original.place_index.copy()
-        swaps = _affordable(sensitive_swaps(original, self.limit_km), chance, budget)
+        swaps = _affordable(original, sensitive_swaps(original, self.limit_km), chance, budget)
         codes[swaps.events] = swaps.places
         moves = self._averaging(original, swaps, chance, budget - swaps.losses.sum(), root)
         codes[moves.events] = moves.places
@@ -103,9 +112,9 @@ class ClusterAveraging(Obfuscator):
         is_free[settled.events] = False
         clusters = max(min(self.clusters, original.n_users // FEWEST_MEMBERS), 1)
         while True:
-            cluster_of = clustered(original, clusters, child_seed(root, 1))
+            cluster_of = clustered(original, clusters, self.blur_km, child_seed(root, 1))
             moves = moves_to_average(original, is_free, cluster_of, chance, self.limit_km)
-            affordable = _affordable(moves, chance, budget)
+            affordable = _affordable(original, moves, chance, budget)
             if len(affordable.events) < len(moves.events) or clusters == 1:
                 return affordable
             clusters //= 2
@@ -127,22 +136,40 @@ def sensitive_swaps(original: Traces, limit_km: float) -> Moves:
     return _priced(original, events, nearest[original.place_index[events]], limit_km)
 
 
-def clustered(original: Traces, clusters: int, seed: np.random.SeedSequence) -> NDArray[np.int64]:
-    """Return the cluster of each user, by k-means on visit counts."""
+def clustered(
+    original: Traces, clusters: int, blur_km: float, seed: np.random.SeedSequence
+) -> NDArray[np.int64]:
+    """Return the cluster of each user, by k-means on blurred visit counts."""
     if clusters == 1 or not original.n_events:
         return np.zeros(original.n_users, np.int64)
     from scipy.sparse import csr_matrix
     from sklearn.cluster import KMeans
     from threadpoolctl import threadpool_limits
 
-    offsets, places, counts = original.visit_counts()
+    offsets, visited, counts = original.visit_counts()
     shape = original.n_users, len(original.places)
-    table = csr_matrix((counts.astype(np.float64), places, offsets), shape=shape)
-    distinct = len(np.unique(table.toarray(), axis=0))
-    method = KMeans(min(clusters, distinct), n_init=1, random_state=int(seed.generate_state(1)[0]))
-    # One thread: otherwise the order of additions, and so the last digit, depends on their number.
-    with threadpool_limits(1):
+    table = csr_matrix((counts.astype(np.float64), visited, offsets), shape=shape)
+    if blur_km > 0:
+        table = csr_matrix(table @ _blur(original.places, blur_km))
+    words = seed.generate_state(2)
+    # Equal users have equal products: with fewer different users than clusters k-means would warn.
+    different = len(np.unique(table @ np.random.default_rng(words[0]).random(shape[1])))
+    method = KMeans(min(clusters, different), n_init=1, random_state=int(words[1]))
+    # In one thread the order of additions, and so every digit, is always the same. The limit holds
+    # for the whole process, so two of them must not overlap.
+    with _ONE_LIMIT, threadpool_limits(1):
         return np.asarray(method.fit(table).labels_, np.int64)
+
+
+def _blur(places: Places, blur_km: float) -> Any:
+    """Return places × places, the Gaussian weight of each place near each other."""
+    from scipy.sparse import csr_matrix
+    from scipy.spatial import KDTree
+
+    tree = KDTree(places.points_km)
+    near = tree.sparse_distance_matrix(tree, 3 * blur_km, output_type="ndarray")
+    weight = np.exp(-((near["v"] / blur_km) ** 2) / 2)
+    return csr_matrix((weight, (near["i"], near["j"])), shape=(len(places),) * 2)
 
 
 def moves_to_average(
@@ -173,7 +200,7 @@ def moves_to_average(
     def one_cluster(block: int, first: int, stop: int) -> list[tuple[NDArray[np.int64], NDArray[np.int32]]]:
         members = by_cluster[limits[first] : limits[stop]]
         rows = np.concatenate([np.arange(offsets[u], offsets[u + 1]) for u in members])
-        average = np.bincount(visited[rows], counts[rows].astype(np.float64), len(original.places))
+        average = np.bincount(visited[rows], counts[rows], len(original.places))
         moved = []
         for u in members:
             own = slice(offsets[u], offsets[u + 1])
@@ -189,7 +216,7 @@ def moves_to_average(
     return _priced(original, events, places, limit_km)
 
 
-def rounded(weights: NDArray[np.float64], total: int) -> NDArray[np.int64]:
+def rounded(weights: NDArray[Any], total: int) -> NDArray[np.int64]:
     """Share out a total in proportion to the weights, in whole numbers, by the largest remainders.
 
     >>> rounded(np.array([1.0, 1.0, 2.0]), 5).tolist()
@@ -233,8 +260,10 @@ def _priced(original: Traces, events: NDArray[np.int64], places: NDArray[np.int3
     return Moves(events, places, np.minimum(distance / limit_km, 1))
 
 
-def _affordable(moves: Moves, chance: NDArray[np.float64], budget: float) -> Moves:
-    """Return the cheapest moves that the budget allows; equally cheap ones in random order."""
-    order = np.lexsort((chance[moves.events], moves.losses))
+def _affordable(original: Traces, moves: Moves, chance: NDArray[np.float64], budget: float) -> Moves:
+    """Return the cheapest moves that the budget allows, equally cheap ones user by user."""
+    user = original.user_index[moves.events]
+    total = np.bincount(user, moves.losses, original.n_users)
+    order = np.lexsort((chance[moves.events], user, total[user], moves.losses))
     chosen = order[np.cumsum(moves.losses[order]) <= budget]
     return Moves(moves.events[chosen], moves.places[chosen], moves.losses[chosen])
