@@ -13,6 +13,7 @@ from tracearena.attacks.markov import (
 from tracearena.attacks.matching import Match, Matcher, MatchingIdentification, MatchingInference
 from tracearena.attacks.random_guess import RandomIdentification, RandomInference
 from tracearena.attacks.replay import ReferenceReplay
+from tracearena.attacks.tuning import SampleTeam, Tuning, tune
 from tracearena.attacks.visit_probability import VisitMatcher, VisitProbabilityR, VisitProbabilityT
 
 __all__ = [
@@ -33,12 +34,15 @@ __all__ = [
     "RandomInference",
     "ReferenceReplay",
     "ReidentificationAttack",
+    "SampleTeam",
     "TraceGuesses",
     "TraceInferenceAttack",
+    "Tuning",
     "Utility",
     "VisitMatcher",
     "VisitProbabilityR",
     "VisitProbabilityT",
     "baselines",
     "evaluate",
+    "tune",
 ]
