@@ -77,6 +77,11 @@ _BUILT_IN = (
         "shuffle the whole traces of the first users",
     ),
     Entry(
+        "ClusterAveraging", "obfuscator", "threshold,clusters,blur_km,limit_km",
+        "tracearena.obfuscation.cluster_averaging:ClusterAveraging",
+        "make the visit counts of similar users alike, as far as the utility allows",
+    ),
+    Entry(
         "Random-R", "reidentification", "", "tracearena.attacks.random_guess:RandomIdentification",
         "guess a random permutation",
     ),
@@ -89,6 +94,11 @@ _BUILT_IN = (
         "the same from the first hour of each day",
     ),
     Entry(
+        "FuzzyCount-R", "reidentification", "weighting,eta,decay",
+        "tracearena.attacks.fuzzy_counting:FuzzyCounting",
+        "nearest user by visit counts spread over neighbouring places",
+    ),
+    Entry(
         "Random-T", "trace-inference", "", "tracearena.attacks.random_guess:RandomInference",
         "guess every place at random",
     ),
@@ -99,6 +109,11 @@ _BUILT_IN = (
     Entry(
         "HomeProb-T", "trace-inference", "", "tracearena.attacks.home_probability:HomeProbabilityT",
         "the same with HomeProb",
+    ),
+    Entry(
+        "FuzzyCount-T", "trace-inference", "weighting,eta,decay,frequent",
+        "tracearena.attacks.fuzzy_counting:FuzzyCountingT",
+        "match by fuzzy counting, undo the obfuscation, put frequent places first",
     ),
     Entry(
         "Replay-T", "trace-inference", "", "tracearena.attacks.replay:ReferenceReplay",

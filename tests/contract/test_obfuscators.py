@@ -9,7 +9,7 @@ from tracearena import registry
 from tracearena.obfuscation import Obfuscator
 from tracearena.traces import ObfuscatedTraces, Traces
 
-PARAMETERS = {"MRLH": "(1,1,0.5)", "RR": "(2)", "PL": "(4,1)", "Cheat": "(0.5)"}
+PARAMETERS = {"MRLH": "(1,1,0.5)", "RR": "(2)", "PL": "(4,1)", "Cheat": "(0.5)", "ClusterAveraging": "(0.7)"}
 SHAPES = ["ordinary", "one user", "one event", "half missing", "nothing"]
 
 

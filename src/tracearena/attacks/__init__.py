@@ -2,6 +2,7 @@
 
 from tracearena.attacks.base import ReidentificationAttack, TraceInferenceAttack
 from tracearena.attacks.evaluation import Evaluation, Utility, baselines, evaluate
+from tracearena.attacks.fuzzy_counting import FuzzyCounting, FuzzyCountingT, FuzzyMatcher
 from tracearena.attacks.home_probability import HomeProbabilityR, HomeProbabilityT
 from tracearena.attacks.markov import (
     MarkovIdentification,
@@ -12,10 +13,14 @@ from tracearena.attacks.markov import (
 from tracearena.attacks.matching import Match, Matcher, MatchingIdentification, MatchingInference
 from tracearena.attacks.random_guess import RandomIdentification, RandomInference
 from tracearena.attacks.replay import ReferenceReplay
+from tracearena.attacks.tuning import SampleTeam, Tuning, tune
 from tracearena.attacks.visit_probability import VisitMatcher, VisitProbabilityR, VisitProbabilityT
 
 __all__ = [
     "Evaluation",
+    "FuzzyCounting",
+    "FuzzyCountingT",
+    "FuzzyMatcher",
     "HomeProbabilityR",
     "HomeProbabilityT",
     "MarkovIdentification",
@@ -29,12 +34,15 @@ __all__ = [
     "RandomInference",
     "ReferenceReplay",
     "ReidentificationAttack",
+    "SampleTeam",
     "TraceGuesses",
     "TraceInferenceAttack",
+    "Tuning",
     "Utility",
     "VisitMatcher",
     "VisitProbabilityR",
     "VisitProbabilityT",
     "baselines",
     "evaluate",
+    "tune",
 ]

@@ -30,7 +30,7 @@ def attack(
 ) -> None:
     """Attack anonymized traces: who is who (…-R), or who was where (…-T)."""
     from tracearena.attacks import ReidentificationAttack
-    from tracearena.contest.sweep import make_attacks
+    from tracearena.contest import make_attacks
     from tracearena.formats import pwscup
 
     (attacker,) = make_attacks([name], legacy_2019=legacy_2019)

@@ -35,7 +35,7 @@ def sweep(
     ] = None,
     attacks: Annotated[
         list[str] | None,
-        typer.Option("--attacks", help="An attack; repeat for more. [default: the 6 samples]"),
+        typer.Option("--attacks", help="An attack, or all; repeat for more. [default: the 6 samples]"),
     ] = None,
     rule: RuleOption = Rule.paper,
     seed: SeedOption = None,
@@ -62,7 +62,7 @@ def sweep(
             pwscup.read_traces(reference, regions),
             pwscup.read_traces(original, regions),
             defences=defences or contest.SAMPLE_DEFENCES,
-            attacks=attacks or contest.SAMPLE_ATTACKS,
+            attacks="all" if "all" in (attacks or ()) else attacks or contest.SAMPLE_ATTACKS,
             rule=rule.value,
             legacy_2019=legacy_2019,
             seed=used,

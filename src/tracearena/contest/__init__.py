@@ -9,7 +9,7 @@ tries many defences against an `Ensemble` of attacks.
 from tracearena.contest.awards import Award, Place, attack_sums, awards
 from tracearena.contest.board import Board, BoardRow, make_board
 from tracearena.contest.commitment import Commitment, commit, verify
-from tracearena.contest.ensemble import AttackScores, Ensemble
+from tracearena.contest.ensemble import AttackScores, Ensemble, all_attacks, make_attacks, strongest
 from tracearena.contest.phases import Gate, Phase, PhaseAnswer, Schedule, phase_at
 from tracearena.contest.pseudonyms import Release, pseudonymise
 from tracearena.contest.records import AttackKind, AttackRecord, Role, Roster, UtilityRecord
@@ -18,7 +18,6 @@ from tracearena.contest.sweep import (
     SAMPLE_ATTACKS,
     SAMPLE_DEFENCES,
     SweepRow,
-    make_attacks,
     run_sweep,
     write_table,
 )
@@ -45,6 +44,7 @@ __all__ = [
     "Schedule",
     "SweepRow",
     "UtilityRecord",
+    "all_attacks",
     "attack_sums",
     "awards",
     "commit",
@@ -53,6 +53,7 @@ __all__ = [
     "phase_at",
     "pseudonymise",
     "run_sweep",
+    "strongest",
     "verify",
     "write_table",
 ]

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from tracearena import registry
 from tracearena.attacks import (
     Match,
     Matcher,
@@ -24,6 +25,7 @@ from tracearena.metrics import reidentification_score, trace_inference_score
 from tracearena.traces import Traces
 
 Attack = ReidentificationAttack | TraceInferenceAttack
+ATTACK_KINDS: tuple[registry.Kind, ...] = ("reidentification", "trace-inference")
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,11 @@ class AttackScores:
     def s_T_min(self) -> float:
         """Privacy against the strongest trace inference; 1 if there was none."""
         return min(self.trace_inference.values(), default=1.0)
+
+    @property
+    def strongest(self) -> tuple[str | None, str | None]:
+        """Names of the re-identification and the trace inference that left the least privacy."""
+        return _lowest(self.reidentification), _lowest(self.trace_inference)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all scores and both minima as plain values."""
@@ -155,6 +162,60 @@ class Ensemble:
             original, guess, sensitive_weight=self.sensitive_weight, limit_km=self.limit_km
         )
         return score.trace_inference
+
+
+def strongest(
+    reference: Traces,
+    original: Traces,
+    release: Release,
+    *,
+    attacks: Sequence[Attack] | None = None,
+    seed: SeedLike = None,
+    **scoring: float,
+) -> AttackScores:
+    """Attack a release with every known attack in one pass that shares their work.
+
+    Parameters
+    ----------
+    attacks
+        All of the registry by default.
+    **scoring
+        `sensitive_weight` and `limit_km` of the `Ensemble`.
+
+    Examples
+    --------
+    >>> from tracearena.contest import pseudonymise
+    >>> from tracearena.traces import Clock, ObfuscatedTraces, Places
+    >>> places = Places([0, 0.01, 0.02], [0, 0, 0], km_per_degree=(100, 100))
+    >>> traces = Traces.from_dense([[0, 1, 0, 1], [2, 2, 2, 2]], places, Clock(instants_per_day=2))
+    >>> reference, original = traces.split_days(1)
+    >>> release = pseudonymise(ObfuscatedTraces.unchanged(original), seed=1)
+    >>> found = strongest(reference, original, release, seed=1)
+    >>> found.s_R_min, found.s_T_min
+    (0.0, 0.0)
+    """
+    chosen = make_attacks(all_attacks()) if attacks is None else attacks
+    return Ensemble(chosen, **scoring).fit(reference).score(original, release, seed=seed)
+
+
+def make_attacks(names: Sequence[str], **options: Any) -> list[Any]:
+    """Make attacks of either kind from their names, refusing everything else."""
+    kinds = {entry.name: entry.kind for entry in registry.entries().values()}
+    attacks = []
+    for name in names:
+        kind = kinds.get(registry.parse(name)[0])
+        wanted = "reidentification" if kind is not None and kind not in ATTACK_KINDS else kind
+        attacks.append(registry.create(name, wanted, **options))
+    return attacks
+
+
+def all_attacks() -> list[str]:
+    """Return the names of all attacks, re-identification first."""
+    return [name for kind in ATTACK_KINDS for name in registry.names(kind)]
+
+
+def _lowest(scores: dict[str, float]) -> str | None:
+    return min(scores, key=scores.__getitem__, default=None)
 
 
 def _own_seed(root: np.random.SeedSequence, who: Attack | Matcher) -> np.random.SeedSequence:

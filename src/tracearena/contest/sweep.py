@@ -8,10 +8,10 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any
+from typing import Any, Literal
 
 from tracearena import registry
-from tracearena.contest.ensemble import AttackScores, Ensemble
+from tracearena.contest.ensemble import AttackScores, Ensemble, all_attacks, make_attacks
 from tracearena.contest.pseudonyms import pseudonymise
 from tracearena.contest.rules import Rules
 from tracearena.engine import Progress, SeedLike, blocks, child_seed, run_blocks, seed_sequence
@@ -56,23 +56,12 @@ class SweepRow:
         }
 
 
-def make_attacks(names: Sequence[str], **options: Any) -> list[Any]:
-    """Make attacks of either kind from their names, refusing defences."""
-    kinds: dict[str, registry.Kind] = {entry.name: entry.kind for entry in registry.entries().values()}
-    attacks = []
-    for name in names:
-        kind = kinds.get(registry.parse(name)[0])
-        wanted: registry.Kind | None = "reidentification" if kind == "obfuscator" else kind
-        attacks.append(registry.create(name, wanted, **options))
-    return attacks
-
-
 def run_sweep(
     reference: Traces,
     original: Traces,
     *,
     defences: Sequence[str] = SAMPLE_DEFENCES,
-    attacks: Sequence[str] = SAMPLE_ATTACKS,
+    attacks: Sequence[str] | Literal["all"] = SAMPLE_ATTACKS,
     rule: UtilityRule = "paper",
     rules: Rules | None = None,
     legacy_2019: bool = False,
@@ -86,7 +75,8 @@ def run_sweep(
     reference, original
         What the attackers know, and what is protected.
     defences, attacks
-        Names of the registry; by default those of the 2019 contest.
+        Names of the registry; by default those of the 2019 contest. ``"all"`` is every attack of
+        the registry.
     rule
         How a generalised event is scored (see `utility_score`).
     rules
@@ -106,7 +96,7 @@ def run_sweep(
     limits = rules or Rules()
     root = seed_sequence(seed)
     ensemble = Ensemble(
-        make_attacks(attacks, legacy_2019=legacy_2019),
+        make_attacks(all_attacks() if attacks == "all" else attacks, legacy_2019=legacy_2019),
         sensitive_weight=limits.sensitive_weight,
         limit_km=limits.inference_limit_km,
     ).fit(reference)

@@ -2,9 +2,18 @@
 
 from tracearena.obfuscation.base import Obfuscator
 from tracearena.obfuscation.cheating import Cheating
+from tracearena.obfuscation.cluster_averaging import ClusterAveraging
 from tracearena.obfuscation.mrlh import MRLH
 from tracearena.obfuscation.none import NoObfuscation
 from tracearena.obfuscation.planar_laplace import PlanarLaplace
 from tracearena.obfuscation.randomized_response import RandomizedResponse
 
-__all__ = ["MRLH", "Cheating", "NoObfuscation", "Obfuscator", "PlanarLaplace", "RandomizedResponse"]
+__all__ = [
+    "MRLH",
+    "Cheating",
+    "ClusterAveraging",
+    "NoObfuscation",
+    "Obfuscator",
+    "PlanarLaplace",
+    "RandomizedResponse",
+]

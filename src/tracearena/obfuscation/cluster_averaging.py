@@ -1,0 +1,269 @@
+"""Cluster averaging: the best anonymization of 2019, users who look like the average of their kind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.engine import SeedLike, blocks, child_seed, run_blocks, seed_sequence, uniforms
+from tracearena.errors import require_number
+from tracearena.obfuscation.base import Obfuscator
+from tracearena.traces import ObfuscatedTraces, Places, Traces
+
+FEWEST_MEMBERS = 5
+"""Clusters have at least so many users on average, however few users there are."""
+
+_ROUNDING = 1e-9
+_ONE_LIMIT = Lock()
+
+
+class Moves(NamedTuple):
+    """Events that may be released elsewhere: which, where, and the utility each loses (0 to 1)."""
+
+    events: NDArray[np.int64]
+    places: NDArray[np.int32]
+    losses: NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterAveraging(Obfuscator):
+    """Move the visit counts of each user towards the average of similar users ([contest] 5.2).
+
+    Users are clustered by their visit counts (k-means). Within a cluster each user's visits are
+    moved, at the least total distance, so that she visits every place as often as the average
+    member does: then counts no longer tell the members apart. Visits to sensitive places go to the
+    nearest other sensitive place. The utility threshold is one budget for all users: sensitive
+    places are served first, then the cheapest moves.
+
+    Parameters
+    ----------
+    threshold
+        Utility s_U, from 0 to 1, that the release keeps (the paper's rule: a visit moved by d km
+        loses d / `limit_km`, at most 1). It is spent down to the last move that fits, and never broken.
+    clusters
+        Number of clusters k, at least 1; fewer if there are fewer than 5 users for each.
+    blur_km
+        Counts are blurred by a Gaussian of this standard deviation before they are clustered, so
+        that people of one neighbourhood are alike even if they share no place; 0 leaves them as
+        they are, as the paper did.
+    limit_km
+        Distance from which on a visit is worth nothing.
+
+    Notes
+    -----
+    The paper does not say how visits are moved. Here it is the optimal transport of a user's
+    surplus visits to the places where she lacks some, and which of her visits to a place move is
+    drawn at random. Every moved visit brings her counts nearer to the average by the same amount,
+    so the order of privacy gained per utility lost is the order of distance; among equals the
+    users whose averaging costs least come first, so that as many as possible are finished.
+
+    Where even full averaging leaves part of the budget, it is done again with half as many
+    clusters, down to one.
+
+    Examples
+    --------
+    >>> from tracearena.traces import Clock, Grid
+    >>> grid = Grid(rows=1, columns=3, south=0, west=0, north=0.01, east=0.03)
+    >>> places = Places.of_grid(grid, km_per_degree=(100, 100))
+    >>> original = Traces.from_dense([[0, 1], [1, 2]], places, Clock(instants_per_day=2))
+    >>> ClusterAveraging(threshold=0.5).transform(original, seed=1).codes.tolist()
+    [0, 1, 1, 0]
+    """
+
+    name: ClassVar[str] = "ClusterAveraging"
+
+    threshold: float
+    clusters: int = 100
+    blur_km: float = 0.5
+    limit_km: float = 2.0
+
+    def __post_init__(self) -> None:
+        require_number("threshold", self.threshold, at_least=0, at_most=1)
+        require_number("clusters", self.clusters, at_least=1, whole=True)
+        require_number("blur_km", self.blur_km, at_least=0)
+        require_number("limit_km", self.limit_km, above=0)
+
+    def transform(self, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
+        """Return the traces with as many visits moved as the threshold allows."""
+        root = seed_sequence(seed)
+        chance = uniforms(child_seed(root, 0), original.n_events)
+        budget = (1 - self.threshold - _ROUNDING) * original.n_events
+        codes = original.place_index.copy()
+        swaps = _affordable(original, sensitive_swaps(original, self.limit_km), chance, budget)
+        codes[swaps.events] = swaps.places
+        moves = self._averaging(original, swaps, chance, budget - swaps.losses.sum(), root)
+        codes[moves.events] = moves.places
+        return ObfuscatedTraces.like(original, codes)
+
+    def _averaging(
+        self,
+        original: Traces,
+        settled: Moves,
+        chance: NDArray[np.float64],
+        budget: float,
+        root: np.random.SeedSequence,
+    ) -> Moves:
+        """Return the moves towards the averages of as many clusters as use up the budget."""
+        is_free = np.ones(original.n_events, bool)
+        is_free[settled.events] = False
+        clusters = max(min(self.clusters, original.n_users // FEWEST_MEMBERS), 1)
+        while True:
+            cluster_of = clustered(original, clusters, self.blur_km, child_seed(root, 1))
+            moves = moves_to_average(original, is_free, cluster_of, chance, self.limit_km)
+            affordable = _affordable(original, moves, chance, budget)
+            if len(affordable.events) < len(moves.events) or clusters == 1:
+                return affordable
+            clusters //= 2
+
+
+def sensitive_swaps(original: Traces, limit_km: float) -> Moves:
+    """Return a move to the nearest other sensitive place for every visit to a sensitive place."""
+    places = original.places
+    sensitive = np.flatnonzero(places.sensitive)
+    nearest = np.arange(len(places), dtype=np.int32)
+    if len(sensitive) > 1:
+        from scipy.spatial import KDTree
+
+        points = places.points_km[sensitive]
+        neighbours = KDTree(points).query(points, k=2)[1]
+        other = np.where(neighbours[:, 0] == np.arange(len(sensitive)), neighbours[:, 1], neighbours[:, 0])
+        nearest[sensitive] = sensitive[other]
+    events = np.flatnonzero(nearest[original.place_index] != original.place_index)
+    return _priced(original, events, nearest[original.place_index[events]], limit_km)
+
+
+def clustered(
+    original: Traces, clusters: int, blur_km: float, seed: np.random.SeedSequence
+) -> NDArray[np.int64]:
+    """Return the cluster of each user, by k-means on blurred visit counts."""
+    if clusters == 1 or not original.n_events:
+        return np.zeros(original.n_users, np.int64)
+    from scipy.sparse import csr_matrix
+    from sklearn.cluster import KMeans
+    from threadpoolctl import threadpool_limits
+
+    offsets, visited, counts = original.visit_counts()
+    shape = original.n_users, len(original.places)
+    table = csr_matrix((counts.astype(np.float64), visited, offsets), shape=shape)
+    if blur_km > 0:
+        table = csr_matrix(table @ _blur(original.places, blur_km))
+    words = seed.generate_state(2)
+    # Equal users have equal products: with fewer different users than clusters k-means would warn.
+    different = len(np.unique(table @ np.random.default_rng(words[0]).random(shape[1])))
+    method = KMeans(min(clusters, different), n_init=1, random_state=int(words[1]))
+    # In one thread the order of additions, and so every digit, is always the same. The limit holds
+    # for the whole process, so two of them must not overlap.
+    with _ONE_LIMIT, threadpool_limits(1):
+        return np.asarray(method.fit(table).labels_, np.int64)
+
+
+def _blur(places: Places, blur_km: float) -> Any:
+    """Return places × places, the Gaussian weight of each place near each other."""
+    from scipy.sparse import csr_matrix
+    from scipy.spatial import KDTree
+
+    tree = KDTree(places.points_km)
+    near = tree.sparse_distance_matrix(tree, 3 * blur_km, output_type="ndarray")
+    weight = np.exp(-((near["v"] / blur_km) ** 2) / 2)
+    return csr_matrix((weight, (near["i"], near["j"])), shape=(len(places),) * 2)
+
+
+def moves_to_average(
+    original: Traces,
+    is_free: NDArray[np.bool_],
+    cluster_of: NDArray[np.int64],
+    chance: NDArray[np.float64],
+    limit_km: float,
+) -> Moves:
+    """Return the moves that give every user the rounded average counts of her cluster.
+
+    Parameters
+    ----------
+    is_free
+        The events that may move; the others neither move nor count.
+    cluster_of
+        Cluster of each user.
+    chance
+        One random number an event: of a user's visits to a place those with the lowest move.
+    """
+    free = np.flatnonzero(is_free)
+    order = free[np.lexsort((chance[free], original.place_index[free], original.user_index[free]))]
+    offsets, visited, counts = original.keep_events(is_free).visit_counts()
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    by_cluster = np.argsort(cluster_of, kind="stable")
+    limits = np.searchsorted(cluster_of[by_cluster], np.arange(cluster_of.max(initial=-1) + 2))
+
+    def one_cluster(block: int, first: int, stop: int) -> list[tuple[NDArray[np.int64], NDArray[np.int32]]]:
+        members = by_cluster[limits[first] : limits[stop]]
+        rows = np.concatenate([np.arange(offsets[u], offsets[u + 1]) for u in members])
+        average = np.bincount(visited[rows], counts[rows], len(original.places))
+        moved = []
+        for u in members:
+            own = slice(offsets[u], offsets[u + 1])
+            wanted = rounded(average, int(counts[own].sum()))
+            moved.append(
+                _user_moves(original.places, limit_km, visited[own], counts[own], starts[own], order, wanted)
+            )
+        return moved
+
+    found = [one for some in run_blocks(one_cluster, blocks(len(limits) - 1, 1)) for one in some]
+    events = np.concatenate([np.zeros(0, np.int64), *(events for events, _ in found)])
+    places = np.concatenate([np.zeros(0, np.int32), *(places for _, places in found)])
+    return _priced(original, events, places, limit_km)
+
+
+def rounded(weights: NDArray[Any], total: int) -> NDArray[np.int64]:
+    """Share out a total in proportion to the weights, in whole numbers, by the largest remainders.
+
+    >>> rounded(np.array([1.0, 1.0, 2.0]), 5).tolist()
+    [1, 1, 3]
+    """
+    if total == 0:
+        return np.zeros(len(weights), np.int64)
+    exact = weights * (total / weights.sum())
+    shares = np.floor(exact).astype(np.int64)
+    missing = total - int(shares.sum())
+    shares[np.argsort(shares - exact, kind="stable")[:missing]] += 1
+    return np.asarray(shares)
+
+
+def _user_moves(
+    places: Places,
+    limit_km: float,
+    visited: NDArray[np.int32],
+    counts: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    order: NDArray[np.int64],
+    wanted: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return which events of a user move where; her k-th place begins at ``order[starts[k]]``."""
+    from tracearena.obfuscation._kernels import transport
+
+    lacking = wanted.copy()
+    lacking[visited] -= counts
+    surplus = np.maximum(-lacking[visited], 0)
+    sources, sinks = np.flatnonzero(surplus), np.flatnonzero(lacking > 0)
+    distance = places.distance_km(visited[sources][:, None], sinks[None, :])
+    flow = transport(surplus[sources], lacking[sinks], np.minimum(distance / limit_km, 1))
+    leaving = flow.sum(axis=1)
+    within = np.arange(leaving.sum()) - np.repeat(np.cumsum(leaving) - leaving, leaving)
+    events = order[np.repeat(starts[sources], leaving) + within]
+    return events, np.repeat(np.tile(sinks, len(sources)), flow.ravel()).astype(np.int32)
+
+
+def _priced(original: Traces, events: NDArray[np.int64], places: NDArray[np.int32], limit_km: float) -> Moves:
+    distance = original.places.distance_km(original.place_index[events], places)
+    return Moves(events, places, np.minimum(distance / limit_km, 1))
+
+
+def _affordable(original: Traces, moves: Moves, chance: NDArray[np.float64], budget: float) -> Moves:
+    """Return the cheapest moves that the budget allows, equally cheap ones user by user."""
+    user = original.user_index[moves.events]
+    total = np.bincount(user, moves.losses, original.n_users)
+    order = np.lexsort((chance[moves.events], user, total[user], moves.losses))
+    chosen = order[np.cumsum(moves.losses[order]) <= budget]
+    return Moves(moves.events[chosen], moves.places[chosen], moves.losses[chosen])
