@@ -87,8 +87,9 @@ def main() -> None:
     tiny = walks(300, 50, CHECK_INS)
     model, compile_s, _ = timed(lambda: PPMTF(iterations=2).fit(tiny, seed=1))
     _, compile_more_s, _ = timed(lambda: model.synthesize(seed=1))
-    first_use_s = compile_s + compile_more_s
-    print(f"first use (compiling, or reading the cache): {first_use_s:.1f} s, not counted below")
+    print(
+        f"first use (compiling, or reading the cache): {compile_s + compile_more_s:.1f} s, not counted below"
+    )
     iterations = 10 if small else 100
     training(500, 400, PEOPLE_FLOW, iterations, 78.4)
     large = training(2000, 1000, CHECK_INS, iterations, 341.0)
