@@ -56,6 +56,28 @@ def test_users_set_aside_are_a_seeded_share(make_check_ins: Callable[..., Traces
     assert training.n_events + testing.n_events == traces.n_events
 
 
+def test_ppmtf_numbers_training_users_first(make_check_ins: Callable[..., Traces], tmp_path: Path) -> None:
+    write(tmp_path / "in.csv", make_check_ins())
+    converted(
+        tmp_path / "in.csv", tmp_path / "traintraces_NY.csv", "--to", "ppmtf", "--top", 10, "--slot", "2h",
+        "--places-out", tmp_path / "POI_NY.csv", "--seed", 1,
+        "--test-share", 0.2, "--test", tmp_path / "testtraces_NY.csv",
+    )  # fmt: skip
+    assert read(tmp_path / "traintraces_NY.csv")[0].user_ids.tolist() == list(range(16))
+    assert read(tmp_path / "testtraces_NY.csv")[0].user_ids.tolist() == list(range(16, 20))
+
+
+def test_commas_in_categories_are_no_obstacle(tmp_path: Path) -> None:
+    line = "470\tv\tc\tArts, Crafts\t40.7\t-74.0\t-240\tTue Apr 03 18:00:09 +0000 2012\n"
+    (tmp_path / "in.txt").write_text(line)
+    out = tmp_path / "traintraces_NY.csv"
+    found = converted(tmp_path / "in.txt", out, "--to", "ppmtf", "--places-out", tmp_path / "POI_NY.csv")
+    assert found["noticed"]["categories with a comma, written without"] == 1
+    categories = read(out)[0].places.categories
+    assert categories is not None
+    assert categories.tolist() == ["Arts  Crafts"]
+
+
 def test_testing_users_need_a_place_to_go(make_check_ins: Callable[..., Traces], tmp_path: Path) -> None:
     write(tmp_path / "in.csv", make_check_ins())
     with pytest.raises(ParameterError, match="belong together"):

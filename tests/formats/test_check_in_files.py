@@ -166,6 +166,13 @@ def test_a_file_that_is_wrong_throughout_is_refused(tmp_path: Path) -> None:
         gowalla.read(path)
 
 
+def test_the_lines_of_a_file_without_header_are_counted_from_1(tmp_path: Path) -> None:
+    path = tmp_path / "gowalla.txt"
+    path.write_text(GOOD.replace("40.7", "400.17") * 2)
+    with pytest.raises(FileError, match=r"row 1 \(line 1\), column lat: got '400.17': bad latitude"):
+        read(path)
+
+
 def test_a_wrong_format_gets_a_sentence_that_says_what_the_file_looks_like(tmp_path: Path) -> None:
     path = tmp_path / "file.txt"
     path.write_text(GOOD)

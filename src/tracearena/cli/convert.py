@@ -77,8 +77,12 @@ def convert(
     if test is not None and test_share is not None:
         used = chosen_seed(seed)
         traces, aside = set_aside(traces, test_share, used)
+        if to == "ppmtf":
+            aside = _numbered(aside, traces.n_users)
         write(test, aside, to=to)
         result |= {"test_users": aside.n_users, "test_events": aside.n_events, "seed": used}
+    if to == "ppmtf":
+        traces = _numbered(traces, 0)
     written = write(out, traces, to=to, places_out=places_out)
     result |= {
         "to": to or "table",
@@ -107,6 +111,11 @@ def set_aside(traces: Traces, share: float, seed: int) -> tuple[Traces, Traces]:
     chosen = np.zeros(traces.n_users, bool)
     chosen[generator(seed).choice(traces.n_users, count, replace=False)] = True
     return traces.take_users(~chosen), traces.take_users(chosen)
+
+
+def _numbered(traces: Traces, first: int) -> Traces:
+    """Number users as the PPMTF tools do: training users from 0, testing users after them."""
+    return traces.with_user_ids(range(first, first + traces.n_users))
 
 
 def _for_people(result: dict[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tracearena.formats.choices import Choices
-    from tracearena.formats.dispatch import FORMATS, fitted, read, write
+    from tracearena.formats.dispatch import FORMATS, read, write
+    from tracearena.formats.fitting import fitted
     from tracearena.formats.place_files import read_places, write_places
     from tracearena.formats.recognition import recognise
     from tracearena.formats.report import Dropped, Report
@@ -36,7 +37,8 @@ __all__ = [
 # The strict readers of contests need no Polars, whose import takes longer than they do.
 _HOMES = {
     "choices": ("Choices",),
-    "dispatch": ("FORMATS", "fitted", "read", "write"),
+    "dispatch": ("FORMATS", "read", "write"),
+    "fitting": ("fitted",),
     "place_files": ("read_places", "write_places"),
     "recognition": ("recognise",),
     "report": ("Dropped", "Report"),

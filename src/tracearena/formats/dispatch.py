@@ -6,15 +6,13 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from tracearena.errors import ParameterError
 from tracearena.formats import foursquare, gowalla, peopleflow, pwscup, recognition, table, tsmc
 from tracearena.formats.choices import Choices
 from tracearena.formats.discretise import notice_oddities
 from tracearena.formats.place_files import places_beside, read_places, write_places
 from tracearena.formats.regrid import regrid
-from tracearena.formats.report import Dropped, Report, report_of
+from tracearena.formats.report import Report, report_of
 from tracearena.traces import Places, Traces
 
 FORMATS = ("pwscup", "ppmtf", "peopleflow", "foursquare", "tsmc", "gowalla", "table")
@@ -94,26 +92,6 @@ def write(
         return [Path(path)]
     write_places(places_out, traces.places, to=target)
     return [Path(path), Path(places_out)]
-
-
-def fitted(traces: Traces, to: str, report: Report) -> Traces:
-    """Return what of the traces a format can hold, and report what it cannot.
-
-    The files of pwscup and peopleflow hold one event an instant, of users numbered from 1: of
-    several events the first is kept, and users with other ids are numbered in their order.
-    """
-    if to not in ("pwscup", "peopleflow"):
-        return traces
-    again = np.zeros(traces.n_events, bool)
-    again[1:] = (np.diff(traces.instants) == 0) & (np.diff(traces.user_index) == 0)
-    if again.any():
-        report.dropped.append(Dropped("second event at an instant", int(again.sum())))
-        traces = traces.keep_events(~again)
-    ids = traces.user_ids
-    if ids.dtype.kind == "i" and (ids > 0).all() and (ids < 2**31).all():
-        return traces
-    report.notice("users numbered anew from 1", traces.n_users)
-    return traces.with_user_ids(np.arange(1, traces.n_users + 1))
 
 
 def _settled(path: str | PathLike[str], format: str | None) -> str:

@@ -45,7 +45,7 @@ def read(
     most visited ones, ties in file order.
     """
     chosen = choices or Choices()
-    report = Report(str(path), "foursquare")
+    report = Report(str(path), "foursquare", header_lines=0)
     venues = _venues(pois_beside(path) if pois is None else Path(pois), report)
     raw = read_headless(path, COLUMNS, COLUMNS, report)
     raw = raw.join(venues, on="venue", how="left", maintain_order="left")
@@ -91,7 +91,7 @@ def pois_beside(path: str | PathLike[str]) -> Path:
 
 def _venues(path: Path, report: Report) -> pl.DataFrame:
     """Venues with good coordinates, once each; the faults of this file are counted with the others."""
-    own = Report(str(path), "foursquare")
+    own = Report(str(path), "foursquare", header_lines=0)
     raw = read_headless(path, POI_COLUMNS, POI_COLUMNS[:3], own).unique(
         "venue", keep="first", maintain_order=True
     )

@@ -27,7 +27,7 @@ def read(
 ) -> tuple[Traces, Report]:
     """Read a file of check-ins, packed or not."""
     chosen = choices or Choices()
-    report = Report(str(path), "gowalla")
+    report = Report(str(path), "gowalla", header_lines=0)
     raw = read_headless(path, COLUMNS, COLUMNS[:4], report)
     return traces_of(check_ins(raw, report, chosen), report, chosen, places=places), report
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any
@@ -60,6 +60,8 @@ class Report:
         The file, and what it was read as.
     rows
         Data rows in the file.
+    header_lines
+        Lines above the first of them.
     dropped
         What was left out and why, in the order of the checks.
     noticed
@@ -69,6 +71,7 @@ class Report:
     path: str
     format: str
     rows: int = 0
+    header_lines: int = 1
     dropped: list[Dropped] = field(default_factory=list)
     noticed: dict[str, int] = field(default_factory=dict)
 
@@ -102,7 +105,7 @@ class Report:
         if not self.dropped:
             raise FileError.whole(self.path, "holds no rows", "empty")
         faults = [
-            Fault(row, column, value, dropped.reason, dropped.reason.replace(" ", "-"))
+            Fault(row, column, value, dropped.reason, dropped.reason.replace(" ", "-"), self.header_lines)
             for dropped in self.dropped
             for row, column, value in dropped.examples
         ]
@@ -140,11 +143,9 @@ class Report:
         }
 
 
-def report_of(
-    path: str | PathLike[str], format: str, rows: int, noticed: Mapping[str, int] | None = None
-) -> Report:
+def report_of(path: str | PathLike[str], format: str, rows: int) -> Report:
     """Make the report of a file whose reader refuses every fault, so that nothing was dropped."""
-    return Report(str(path), format, rows, [], dict(noticed or {}))
+    return Report(str(path), format, rows)
 
 
 def _examples(bad: pl.DataFrame, column: str) -> tuple[tuple[int, str, str], ...]:

@@ -181,9 +181,10 @@ def _csv(path: str | PathLike[str], report: Report) -> pl.DataFrame:
     if not rest.strip():
         raise FileError.whole(path, "has a header and no rows", "empty")
     columns = [f"column {i}" for i in range(len(names))]
-    frame = read_rows(path, rest, columns, separator, quoted=True)
-    report.rows = frame.height
     kinds = {role: columns[names.index(column)] for role, column in found.items()}
+    numbers = [kinds[role] for role in ("lat", "lon") if role in kinds]
+    frame = read_rows(path, rest, columns, separator, quoted=True, numbers=numbers)
+    report.rows = frame.height
     needed = [kinds[role] for role in ("user", "time", "lat", "lon") if role in kinds]
     kept = report.sift(frame, length_rules(needed))
     report.refuse_if_nothing_is_left(kept)

@@ -28,7 +28,7 @@ def read(
 ) -> tuple[Traces, Report]:
     """Read a file of check-ins, packed or not; broken letters in categories survive as �."""
     chosen = choices or Choices()
-    report = Report(str(path), "tsmc")
+    report = Report(str(path), "tsmc", header_lines=0)
     raw = read_headless(path, COLUMNS, ("user", "venue", "lat", "lon", "offset_min", "time"), report)
     return traces_of(check_ins(raw, report, chosen), report, chosen, places=places), report
 
