@@ -5,9 +5,9 @@ from collections.abc import Callable
 import pytest
 
 from tracearena.attacks import VisitProbabilityR
-from tracearena.contest import Ensemble, make_attacks, pseudonymise, run_sweep
+from tracearena.contest import Ensemble, all_attacks, make_attacks, pseudonymise, run_sweep, strongest
 from tracearena.errors import ParameterError
-from tracearena.obfuscation import MRLH
+from tracearena.obfuscation import MRLH, PlanarLaplace
 from tracearena.traces import Traces
 
 NAMES = ["Random-R", "VisitProb-R", "HomeProb-R", "Random-T", "VisitProb-T", "HomeProb-T", "Replay-T"]
@@ -53,3 +53,26 @@ def test_a_sweep_does_not_depend_on_threads_or_on_the_other_rows(
     many = run_sweep(*walks, defences=["No", "RR(2)", "PL(4,1)"], seed=5)
     monkeypatch.setenv("TRACEARENA_THREADS", "1")
     assert run_sweep(*walks, defences=["PL(4,1)"], seed=5) == [many[2]]
+
+
+def test_the_strongest_of_all_attacks_is_the_minimum_over_each_alone(
+    make_walks: Callable[..., Traces],
+) -> None:
+    reference, original = make_walks(users=40, days=4).split_days(2)
+    release = pseudonymise(PlanarLaplace(l=4, r=1).transform(original, seed=1), seed=2)
+    found = strongest(reference, original, release, seed=3)
+    alone = [
+        Ensemble([attack]).fit(reference).score(original, release, seed=3)
+        for attack in make_attacks(all_attacks())
+    ]
+    assert found.s_R_min == min(scores.s_R_min for scores in alone)
+    assert found.s_T_min == min(scores.s_T_min for scores in alone)
+    best_r, best_t = found.strongest
+    assert found.reidentification[str(best_r)] == found.s_R_min
+    assert found.trace_inference[str(best_t)] == found.s_T_min
+    assert {*found.reidentification, *found.trace_inference} == {*all_attacks()}
+
+
+def test_a_sweep_runs_all_attacks_by_one_word(make_walks: Callable[..., Traces]) -> None:
+    (row,) = run_sweep(*make_walks(days=4).split_days(2), defences=["No"], attacks="all", seed=1)
+    assert {"FuzzyCount-R", "FuzzyCount-T", "Replay-T"} <= row.to_dict().keys()

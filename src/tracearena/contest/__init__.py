@@ -15,6 +15,7 @@ from tracearena.contest.pseudonyms import Release, pseudonymise
 from tracearena.contest.records import AttackKind, AttackRecord, Role, Roster, UtilityRecord
 from tracearena.contest.rules import Rules
 from tracearena.contest.sweep import (
+    ATTACKS_2019,
     SAMPLE_ATTACKS,
     SAMPLE_DEFENCES,
     SweepRow,
@@ -23,6 +24,7 @@ from tracearena.contest.sweep import (
 )
 
 __all__ = [
+    "ATTACKS_2019",
     "SAMPLE_ATTACKS",
     "SAMPLE_DEFENCES",
     "AttackKind",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -11,7 +11,6 @@ import numpy as np
 
 from tracearena import registry
 from tracearena.attacks import (
-    Match,
     Matcher,
     MatchingIdentification,
     MatchingInference,
@@ -22,7 +21,7 @@ from tracearena.contest.pseudonyms import Release
 from tracearena.engine import SeedLike, child_seed, seed_sequence
 from tracearena.errors import ParameterError
 from tracearena.metrics import reidentification_score, trace_inference_score
-from tracearena.traces import Traces
+from tracearena.traces import IdTable, ObfuscatedTraces, Traces
 
 Attack = ReidentificationAttack | TraceInferenceAttack
 ATTACK_KINDS: tuple[registry.Kind, ...] = ("reidentification", "trace-inference")
@@ -107,61 +106,43 @@ class Ensemble:
         self.matchers_.append(wanted.fit(reference))
         return wanted
 
-    def score(self, original: Traces, release: Release, *, seed: SeedLike = None) -> AttackScores:
-        """Attack a release and compare with the truth.
+    def answers(
+        self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None
+    ) -> Iterator[tuple[Attack, IdTable | Traces]]:
+        """Attack a release and give the answer of one attack after the other.
 
         What an attack draws depends on the seed and on its own name only, not on its company.
         """
         root = seed_sequence(seed)
-        matches = [
-            matcher.match(release.anonymized, seed=_own_seed(root, matcher)) for matcher in self.matchers_
-        ]
-        identified: dict[str, float] = {}
-        inferred: dict[str, float] = {}
+        matches = {
+            id(matcher): matcher.match(anonymized, seed=_own_seed(root, matcher))
+            for matcher in self.matchers_
+        }
         for attack in self.attacks:
             chance = _own_seed(root, attack)
-            if isinstance(attack, ReidentificationAttack):
-                identified[str(attack)] = self._identify(attack, release, matches, chance)
+            if isinstance(attack, MatchingIdentification):
+                yield attack, attack.identify_from(matches[id(attack.matcher_)], anonymized)
+            elif isinstance(attack, MatchingInference):
+                yield attack, attack.infer_from(matches[id(attack.matcher_)], anonymized, seed=chance)
+            elif isinstance(attack, ReidentificationAttack):
+                yield attack, attack.identify(anonymized, seed=chance)
             else:
-                inferred[str(attack)] = self._infer(attack, original, release, matches, chance)
+                yield attack, attack.infer(anonymized, seed=chance)
+
+    def score(self, original: Traces, release: Release, *, seed: SeedLike = None) -> AttackScores:
+        """Attack a release and compare with the truth."""
+        identified: dict[str, float] = {}
+        inferred: dict[str, float] = {}
+        for attack, answer in self.answers(release.anonymized, seed=seed):
+            if isinstance(answer, IdTable):
+                found = reidentification_score(release.id_table, answer)
+                identified[str(attack)] = found.reidentification
+            else:
+                error = trace_inference_score(
+                    original, answer, sensitive_weight=self.sensitive_weight, limit_km=self.limit_km
+                )
+                inferred[str(attack)] = error.trace_inference
         return AttackScores(identified, inferred)
-
-    def _match_of(self, attack: MatchingIdentification | MatchingInference, matches: list[Match]) -> Match:
-        return next(
-            match
-            for matcher, match in zip(self.matchers_, matches, strict=True)
-            if matcher is attack.matcher_
-        )
-
-    def _identify(
-        self,
-        attack: ReidentificationAttack,
-        release: Release,
-        matches: list[Match],
-        chance: np.random.SeedSequence,
-    ) -> float:
-        if isinstance(attack, MatchingIdentification):
-            guess = attack.identify_from(self._match_of(attack, matches), release.anonymized)
-        else:
-            guess = attack.identify(release.anonymized, seed=chance)
-        return reidentification_score(release.id_table, guess).reidentification
-
-    def _infer(
-        self,
-        attack: TraceInferenceAttack,
-        original: Traces,
-        release: Release,
-        matches: list[Match],
-        chance: np.random.SeedSequence,
-    ) -> float:
-        if isinstance(attack, MatchingInference):
-            guess = attack.infer_from(self._match_of(attack, matches), release.anonymized, seed=chance)
-        else:
-            guess = attack.infer(release.anonymized, seed=chance)
-        score = trace_inference_score(
-            original, guess, sensitive_weight=self.sensitive_weight, limit_km=self.limit_km
-        )
-        return score.trace_inference
 
 
 def strongest(

@@ -34,6 +34,9 @@ SAMPLE_DEFENCES = (
 SAMPLE_ATTACKS = ("Random-R", "VisitProb-R", "HomeProb-R", "Random-T", "VisitProb-T", "HomeProb-T")
 """The six sample attacks of 2019."""
 
+ATTACKS_2019 = (*SAMPLE_ATTACKS, "FuzzyCount-R", "FuzzyCount-T", "Replay-T")
+"""What a team of 2019 had to withstand: the sample attacks, the winner's, and replay."""
+
 LEGACY_SEED = 1
 
 

@@ -23,6 +23,15 @@ FIGURES: dict[str, tuple[str, str]] = {
     "ppmtf-8": ("synthesizer_clusters", "clusters of users in training and synthetic traces"),
     "ppmtf-9": ("synthesizer_times", "running time over users and places"),
     "contest-8": ("sample_algorithms", "re-identification alone is not enough: the cheating anonymization"),
+    "contest-9": ("contest_teams", "who is safe from trace inference is safe from re-identification"),
+    "contest-12": (
+        "expected_error",
+        "the trace-inference score and the plain mean error, by hospital weight",
+    ),
+    "contest-13": (
+        "application_utility",
+        "what releases are still good for: places to eat, crowds, movements",
+    ),
     "city-map": (
         "city_map",
         "the embedded city: land use, hospitals, and where people are at night and at noon",

@@ -8,6 +8,7 @@ from tracearena.metrics.distributions import (
     vf_tv,
     visit_fractions,
 )
+from tracearena.metrics.poi_accuracy import PoiAccuracy, poi_accuracy
 from tracearena.metrics.reidentification import ReidentificationScore, reidentification_score
 from tracearena.metrics.trace_inference import TraceInferenceScore, trace_inference_score
 from tracearena.metrics.transitions import (
@@ -22,11 +23,13 @@ from tracearena.metrics.utility import UtilityScore, utility_score
 
 __all__ = [
     "ClusterPopulations",
+    "PoiAccuracy",
     "ReidentificationScore",
     "TraceInferenceScore",
     "UtilityScore",
     "cluster_populations",
     "legacy_directions",
+    "poi_accuracy",
     "population",
     "reidentification_score",
     "tm_emd",

@@ -1,0 +1,107 @@
+"""[contest] Figure 12: the trace-inference score and the expected error, by weight of hospitals."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from tracearena import registry
+from tracearena.contest import ATTACKS_2019, Ensemble, make_attacks, pseudonymise
+from tracearena.engine import Progress, blocks, child_seed, run_blocks, seed_sequence
+from tracearena.figures._csv import write_rows
+from tracearena.figures._teams import DEFENCES, Team, teams
+from tracearena.figures.style import MARKERS, OKABE_ITO, canvas, families, save
+from tracearena.metrics import trace_inference_score
+from tracearena.traces import Traces
+
+WEIGHTS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+CONTEST_WEIGHT = 10
+
+
+class Inference(NamedTuple):
+    """One attack on one release: the expected error, and s_T for every weight of hospitals."""
+
+    defence: str
+    attack: str
+    expected_error_km: float
+    s_T: tuple[float, ...]
+
+
+def make(
+    out: Path, *, data: Path | None = None, seed: int = 1, progress: Progress | None = None
+) -> list[Path]:
+    """Write contest-12.svg, contest-12.csv (every attack) and contest-12-weights.csv (correlations)."""
+    (team,) = teams(data, 1, seed)
+    found = inferences(team, seed, progress)
+    correlations = [correlation(found, weight) for weight in WEIGHTS]
+    header = ("defence", "attack", "expected_error_km", *(f"s_T_weight_{weight}" for weight in WEIGHTS))
+    points = write_rows(out / "contest-12.csv", header, [(*one[:3], *one.s_T) for one in found])
+    pairs = zip(WEIGHTS, correlations, strict=True)
+    weights = write_rows(out / "contest-12-weights.csv", ("hospital_weight", "correlation"), pairs)
+    return [_draw(out / "contest-12.svg", found, correlations), points, weights]
+
+
+def inferences(team: Team, seed: int, progress: Progress | None) -> list[Inference]:
+    """Attack the release of every defence with every trace inference of 2019."""
+    names = [name for name in ATTACKS_2019 if name.endswith("-T")]
+    ensemble = Ensemble(make_attacks(names)).fit(team.reference)
+    root = seed_sequence(seed)
+    defences = ("No", *DEFENCES)
+
+    def one(block: int, first: int, stop: int) -> list[Inference]:
+        chance = child_seed(root, zlib.crc32(defences[first].encode()))
+        obfuscator = registry.create(defences[first], "obfuscator")
+        released = obfuscator.transform(team.original, seed=child_seed(chance, 0))
+        anonymized = pseudonymise(released, seed=child_seed(chance, 1)).anonymized
+        return [
+            _scored(team.original, defences[first], str(attack), answer)
+            for attack, answer in ensemble.answers(anonymized, seed=child_seed(chance, 2))
+            if isinstance(answer, Traces)
+        ]
+
+    parts = run_blocks(one, blocks(len(defences), 1), progress=progress)
+    return [inference for part in parts for inference in part]
+
+
+def _scored(original: Traces, defence: str, attack: str, answer: Traces) -> Inference:
+    scores = [trace_inference_score(original, answer, sensitive_weight=weight) for weight in WEIGHTS]
+    return Inference(
+        defence, attack, scores[0].expected_error_km, tuple(score.trace_inference for score in scores)
+    )
+
+
+def correlation(found: Sequence[Inference], weight: int) -> float:
+    """Return the correlation of the expected error with s_T for one of the `WEIGHTS`."""
+    s_T = [one.s_T[WEIGHTS.index(weight)] for one in found]
+    return float(np.corrcoef([one.expected_error_km for one in found], s_T)[0, 1])
+
+
+def _draw(path: Path, found: Sequence[Inference], correlations: Sequence[float]) -> Path:
+    at = WEIGHTS.index(CONTEST_WEIGHT)
+    with canvas(12, 4.8, ncols=2) as (figure, (left, right)):
+        for family, k in families(one.defence for one in found).items():
+            own = [one for one in found if one.defence.partition("(")[0] == family]
+            left.scatter(
+                [one.expected_error_km for one in own],
+                [one.s_T[at] for one in own],
+                color=OKABE_ITO[k],
+                marker=MARKERS[k],
+                label=family,
+                alpha=0.8,
+            )
+        left.set(
+            xlabel="expected error (km; more is private)",
+            ylabel="privacy against trace inference, s_T (1 = no place found)",
+            ylim=(0, 1),
+        )
+        left.set_title(f"weight {CONTEST_WEIGHT}: R = {correlations[at]:.3f}", fontsize=10, loc="left")
+        left.legend(frameon=False, loc="lower right", fontsize=8)
+        right.plot(WEIGHTS, correlations, marker="o", color=OKABE_ITO[0])
+        right.set(xscale="log", xlabel="weight of hospitals", ylabel="correlation R with the expected error")
+        right.set_ylim(min(0.0, *correlations), 1.02)
+        right.set_title("A heavy weight on hospitals measures something else", fontsize=10, loc="left")
+        return save(figure, path)

@@ -1,0 +1,156 @@
+"""POI accuracy: does a recommendation service that sees only released places still serve its users?"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.engine import blocks, run_blocks
+from tracearena.errors import DataError, require_number
+from tracearena.traces import ObfuscatedTraces, Places, Traces
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+_PLACES_PER_BLOCK = 64
+
+
+@dataclass(frozen=True)
+class PoiAccuracy:
+    """How many of the POIs near a user reach her when only her released place is known.
+
+    Attributes
+    ----------
+    poi_accuracy
+        Mean share of nearby POIs that are sent, from 0 to 1 (all of them).
+    events
+        Number of events that have a POI nearby; the others do not count.
+    pois
+        Number of POIs looked at.
+    """
+
+    poi_accuracy: float
+    events: int
+    pois: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as plain values."""
+        return asdict(self)
+
+
+def poi_accuracy(
+    original: Traces,
+    obfuscated: ObfuscatedTraces,
+    pois: Places,
+    *,
+    category: str | None = "food",
+    nearby_km: float = 1.0,
+    sent_km: float = 2.0,
+) -> PoiAccuracy:
+    """Share of the POIs near each original place that lie near the released one ([contest] 5.5).
+
+    The service sends all POIs within `sent_km` of the released place (of any place of a set; none
+    for a deleted event), and the user keeps those within `nearby_km` of where she is.
+
+    Parameters
+    ----------
+    original, obfuscated
+        The same events in the same order.
+    pois
+        Points with coordinates; distances are measured by the rule of the traces' places.
+    category
+        Only POIs whose category begins with this word and a slash; None takes all.
+    nearby_km, sent_km
+        Radii in km, above 0.
+
+    Examples
+    --------
+    >>> from tracearena.traces import Clock
+    >>> places = Places([0, 0.05], [0, 0], km_per_degree=(100, 100))
+    >>> cafes = Places([0, 0.005], [0, 0], categories=["food/Café", "food/Café"])
+    >>> original = Traces.from_dense([[0, 0]], places, Clock(instants_per_day=2))
+    >>> poi_accuracy(original, ObfuscatedTraces.like(original, [0, 1]), cafes).poi_accuracy
+    0.5
+    """
+    require_number("nearby_km", nearby_km, above=0)
+    require_number("sent_km", sent_km, above=0)
+    if not obfuscated.has_events_of(original):
+        raise DataError("the obfuscated traces are not obfuscated from these originals")
+    points = _points_km(_of_category(pois, category), original.places)
+    centres = _points_km(original.places, original.places)
+    near = _within(centres, points, nearby_km)
+    sent = _sent(obfuscated, _within(centres, points, sent_km))
+    total = np.diff(near.indptr)
+    counted = total[original.place_index] > 0
+    if not counted.any():
+        raise DataError(f"no event has a POI within {nearby_km:g} km")
+    code = np.where(obfuscated.codes >= 0, obfuscated.codes, len(original.places) - 1 - obfuscated.codes)
+    shares = _shares(near, sent, original.place_index[counted], code[counted])
+    return PoiAccuracy(float(shares.mean()), int(counted.sum()), len(points))
+
+
+def _of_category(pois: Places, category: str | None) -> Places:
+    if category is None:
+        return pois
+    if pois.categories is None:
+        raise DataError("these POIs have no categories")
+    chosen = np.char.startswith(pois.categories, f"{category}/")
+    if not chosen.any():
+        known = sorted({str(one).partition("/")[0] for one in pois.categories})
+        raise DataError(f"there is no POI of category {category!r}; there are {', '.join(known[:10])}")
+    return Places(pois.latitude[chosen], pois.longitude[chosen])
+
+
+def _points_km(some: Places, rule: Places) -> NDArray[np.float64]:
+    """Return points whose straight-line distances follow the rule of other places."""
+    return Places(some.latitude, some.longitude, km_per_degree=rule.km_per_degree).points_km
+
+
+def _within(centres: NDArray[np.float64], points: NDArray[np.float64], radius_km: float) -> csr_array:
+    """Return centres × points: 1 where the point lies within the radius (both ends included)."""
+    from scipy.sparse import csr_array
+    from scipy.spatial import KDTree
+
+    found = KDTree(points).query_ball_point(centres, radius_km, return_sorted=True)
+    sizes = np.array([len(one) for one in found])
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    members = np.concatenate([np.zeros(0, np.int64), *(np.asarray(one, np.int64) for one in found)])
+    return csr_array((np.ones(len(members)), members, offsets), shape=(len(centres), len(points)))
+
+
+def _sent(obfuscated: ObfuscatedTraces, around: csr_array) -> csr_array:
+    """Return what is sent: a row for each place, an empty one for a deletion, one for each set."""
+    from scipy.sparse import csr_array, vstack
+
+    sets = obfuscated.sets
+    listed = csr_array(
+        (np.ones(len(sets.members)), sets.members, sets.offsets), shape=(len(sets), around.shape[0])
+    )
+    union = csr_array(listed @ around)
+    union.data[:] = 1
+    nothing = csr_array((1, around.shape[1]))
+    return csr_array(vstack([around, nothing, union]))
+
+
+def _shares(
+    near: csr_array, sent: csr_array, place: NDArray[np.int32], code: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return for each event the share of the POIs near its place that are sent for its code."""
+    from scipy.sparse import csr_array
+
+    pair, event_pair = np.unique(place.astype(np.int64) * sent.shape[0] + code, return_inverse=True)
+    pair_place, pair_code = np.divmod(pair, sent.shape[0])
+    total = np.diff(near.indptr)
+    shares = np.empty(len(pair))
+    to_code = csr_array(sent.T)
+
+    def work(block: int, first: int, stop: int) -> None:
+        own = slice(*np.searchsorted(pair_place, [first, stop]))
+        common = (near[first:stop] @ to_code).toarray()
+        shares[own] = common[pair_place[own] - first, pair_code[own]] / total[pair_place[own]]
+
+    run_blocks(work, blocks(near.shape[0], _PLACES_PER_BLOCK))
+    return np.asarray(shares[event_pair])

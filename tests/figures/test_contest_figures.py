@@ -1,0 +1,86 @@
+"""The analyses of the contest paper, on teams small enough to wait for."""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tracearena.contest import AttackScores, SweepRow
+from tracearena.errors import DataError
+from tracearena.figures import _teams, application_utility, figure
+from tracearena.figures._teams import DEFENCES, points_of_interest, teams
+from tracearena.figures.contest_teams import correlation
+from tracearena.figures.expected_error import WEIGHTS
+from tracearena.formats import pwscup
+
+
+@pytest.fixture(autouse=True)
+def _small_teams(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_teams, "USERS", 60)
+    monkeypatch.setattr(_teams, "DAYS", 2)
+
+
+def table(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_teams_are_different_people_under_the_same_numbers() -> None:
+    one, two = teams(None, 2, 1)
+    assert one.original.user_ids.tolist() == two.original.user_ids.tolist() == list(range(1, 61))
+    assert one.reference.span == (0, 40)
+    assert one.original.span == (40, 80)
+    assert not np.array_equal(one.original.place_index, two.original.place_index)
+
+
+def test_teams_are_read_from_contest_files(tmp_path: Path) -> None:
+    (team,) = teams(None, 1, 1)
+    pwscup.write_places(tmp_path / "info_region.csv", team.original.places)
+    with pytest.raises(DataError, match="reftraces"):
+        teams(tmp_path, 1, 1)
+    pwscup.write_traces(tmp_path / "reftraces_team001_data01_IDP.csv", team.reference)
+    pwscup.write_traces(tmp_path / "orgtraces_team001_data01_IDP.csv", team.original)
+    (again,) = teams(tmp_path, 3, 1)
+    assert np.array_equal(again.original.place_index, team.original.place_index)
+    assert points_of_interest(tmp_path) is None
+
+
+def test_contest_9_has_a_point_for_every_defence(tmp_path: Path) -> None:
+    picture, numbers = figure("contest-9")(tmp_path, seed=1)
+    rows = table(numbers)
+    assert [row["defence"] for row in rows] == ["No", *DEFENCES]
+    assert "FuzzyCount-T" in rows[0]
+    assert b"R = " in picture.read_bytes()
+
+
+def test_the_correlation_is_over_valid_releases_only() -> None:
+    def row(s: float, t: float, valid: bool) -> SweepRow:
+        return SweepRow("No", 1.0, valid, AttackScores({"a": s}, {"b": t}))
+
+    assert correlation([row(0.1, 0.2, True), row(0.2, 0.4, True), row(0.3, 0, False)]) == pytest.approx(1)
+    assert correlation([row(0.1, 0.2, True)]) == 0
+
+
+def test_contest_12_has_every_attack_and_every_weight(tmp_path: Path) -> None:
+    picture, points, weights = figure("contest-12")(tmp_path, seed=1)
+    assert picture.stat().st_size > 10_000
+    rows = table(points)
+    assert len(rows) == 18 * 5
+    # With the weight of everything else the score is the capped error.
+    assert all(float(row["s_T_weight_1"]) <= float(row["expected_error_km"]) / 2 + 1e-9 for row in rows)
+    assert [int(row["hospital_weight"]) for row in table(weights)] == list(WEIGHTS)
+    assert all(-1 <= float(row["correlation"]) <= 1 for row in table(weights))
+
+
+def test_contest_13_measures_every_use_for_every_group(tmp_path: Path) -> None:
+    _, numbers = figure("contest-13")(tmp_path, seed=1)
+    rows = table(numbers)
+    assert len(rows) == 17 + 5 * application_utility.TEAMS
+    mean = {
+        group: np.mean([float(row["poi_accuracy"]) for row in rows if row["group"] == group])
+        for group in ("17 defences", "PL(4,1)", "PL(0.1,1)", "Uniform", "Reference")
+    }
+    assert mean["PL(4,1)"] > 0.8 > mean["Reference"] > mean["Uniform"]
+    uniform = [row for row in rows if row["group"] == "Uniform"]
+    assert all(float(row["s_U"]) < 0.1 for row in uniform)
