@@ -29,13 +29,13 @@ class Player:
 
 
 CAST = (
-    Player("Fog Bank", "moves every place a few hundred metres", "PL(4,1)", "VisitProb-R", "VisitProb-T"),
+    Player("Fog Bank", "moves every place a few hundred metres", "PL(4,1)", "HomeProb-R", "HomeProb-T"),
     Player("Card Sharps", "swap the traces of every fourth person", "Cheat(0.25)", "Random-R", "Random-T"),
     Player(
         "Heavy Weather", "moves every place by kilometres", "PL(1,1)", "VisitProb-R", "Replay-T"
     ),
-    Player("Patchwork", "names blocks of four regions, hides a tenth", "MRLH(1,1,0.1)", "HomeProb-R", None),
-    Player("Dice Throwers", "answer a random place now and then", "RR(8)", "HomeProb-R", "HomeProb-T"),
+    Player("Patchwork", "names blocks of four regions, hides a tenth", "MRLH(1,1,0.1)", "VisitProb-R", None),
+    Player("Dice Throwers", "answer a random place now and then", "RR(8)", "HomeProb-R", "VisitProb-T"),
     Player("Vanishing Act", "hides a quarter of all events", "MRLH(0,0,0.25)", None, "Replay-T"),
     Player("Morning Mist", "moves every place a little", "PL(6,1)", "HomeProb-R", "VisitProb-T"),
     Player("Optimists", "leave everything as it is", "No", "Random-R", "HomeProb-T"),

@@ -141,7 +141,7 @@ def defence_of(entrant: Entrant) -> str:
 def rehearse(
     *,
     teams: int = 8,
-    users: int = 500,
+    users: int = 1_000,
     reference_days: int = 20,
     original_days: int = 20,
     seed: int,

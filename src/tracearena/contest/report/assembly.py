@@ -15,6 +15,11 @@ from tracearena.contest.report.tradeoffs import show_cheating, show_privacy, sho
 from tracearena.contest.report.whereabouts import show_days, show_population
 from tracearena.pages import Page
 
+_NUMBERS = (
+    *("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten", "Eleven"),
+    *("Twelve", "Thirteen", "Fourteen", "Fifteen", "Sixteen", "Seventeen", "Eighteen", "Nineteen"),
+    *("Twenty", "Twenty-one"),
+)
 _VERSIONS = ("numpy", "scipy", "numba", "plotly")
 
 
@@ -46,7 +51,7 @@ def _lead(held: Rehearsal) -> str:
     winners = held.awards[0].winners
     rules = held.rules
     return (
-        f"{len(held.teams)} teams each had to publish {rules.original_days} days in the lives of "
+        f"{_NUMBERS[len(held.teams)]} teams each had to publish {rules.original_days} days in the lives of "
         f"{rules.users:,} people, useful to a planner and useless to a spy; then they attacked each other's "
         f"data. {joined(winners) or 'Nobody'} defended best. The people, the city and the teams are "
         "invented; the methods and the rules are real."

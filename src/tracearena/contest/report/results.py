@@ -47,6 +47,7 @@ def show_awards(page: Page, held: Rehearsal, look: dict[str, Look]) -> None:
         table=(["place", "team", "s_T_min"], [[p.place, p.team, p.value] for p in defence.places]),
         name="best-anonymization",
     )
+    page.html_part('<div class="pair">')
     for award in attacks:
         page.figure(
             _sums(award, look),
@@ -55,6 +56,7 @@ def show_awards(page: Page, held: Rehearsal, look: dict[str, Look]) -> None:
             table=(["place", "team", "sum"], [[p.place, p.team, p.value] for p in award.places]),
             name=award.name,
         )
+    page.html_part("</div>")
 
 
 def _podium(award: Award, look: dict[str, Look]) -> str:
@@ -67,7 +69,7 @@ def _podium(award: Award, look: dict[str, Look]) -> str:
         colour = look[by_place[place][0].team].colour
         steps.append(
             f'<li><div class="name">{names}</div><small>{by_place[place][0].value:.3f}</small>'
-            f'<div class="step" style="background:{colour};height:{_STEPS[place]}">{place}</div></li>'
+            f'<div class="step" style="border-color:{colour};height:{_STEPS[place]}">{place}</div></li>'
         )
     return f'<p><b>{escape(award.title)}</b></p><ol class="podium">{"".join(steps)}</ol>'
 
@@ -126,7 +128,7 @@ def _sums(award: Award, look: dict[str, Look]) -> dict[str, Any]:
     }
     layout = {
         "height": 90 + 30 * len(award.places),
-        "xaxis": {"title": {"text": f"{award.title}: privacy left, summed over the targets"}},
+        "xaxis": {"title": {"text": "privacy left, summed over the targets"}},
         "yaxis": {"categoryorder": "array", "categoryarray": [p.team for p in award.places][::-1],
                   "type": "category"},
     }  # fmt: skip

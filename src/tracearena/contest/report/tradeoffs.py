@@ -53,7 +53,7 @@ def _correlation(held: Rehearsal) -> str:
     told = f"Over the sample defences (grey) the two go together: their correlation is {over_samples:.2f}."
     if len(teams) > 2 and np.ptp(x) > 0 and np.ptp(y) > 0:
         told += f" Over the {len(teams)} valid teams it is {float(np.corrcoef(x, y)[0, 1]):.2f}."
-    return told + " A defence may keep names secret and still give every whereabout away."
+    return told + " A defence may keep names secret and still give everybody's whereabouts away."
 
 
 def show_usefulness(page: Page, held: Rehearsal, look: dict[str, Look]) -> None:

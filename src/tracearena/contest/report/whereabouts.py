@@ -15,13 +15,15 @@ from tracearena.traces import ObfuscatedTraces, Places, Traces
 
 _NOON_S = 12 * 3600
 _BIN_KM = 0.25
+_MAP_KM = 4.0
 
 
 def shown_entrants(held: Rehearsal) -> list[Entrant]:
-    """Choose whose data is shown: the best team, and the best that hides events or names sets."""
+    """Choose whose data is shown: the best team, and the best that uses sets or hides events."""
     ranked = [held.entrant(row.team) for row in held.board.rows if row.valid]
     ranked = [one for one in ranked if one.player is not None] or list(held.entrants[-1:])
-    vague = [one for one in ranked if (one.obfuscated.codes < 0).any()]
+    vague = [one for one in ranked if one.obfuscated.is_set.any()]
+    vague += [one for one in ranked if one.obfuscated.is_deleted.any()]
     return list(dict.fromkeys([*ranked[:1], *vague[:1]]))
 
 
@@ -55,11 +57,12 @@ def _show_day(page: Page, entrant: Entrant, look: Look) -> None:
 
 
 def _liveliest(original: Traces) -> tuple[int, int]:
-    """Return the user and day with the most different places."""
+    """Return the user and day with the most different places, of the days that fit a readable map."""
     per_day = original.clock.instants_per_day
     days = original.dense().reshape(original.n_users, -1, per_day)
     different = 1 + (np.diff(np.sort(days, axis=2), axis=2) > 0).sum(axis=2)
-    user, day = divmod(int(np.argmax(different)), days.shape[1])
+    extent = np.ptp(original.places.points_km[days, :2], axis=2).max(axis=2)
+    user, day = divmod(int(np.argmax(np.where(extent <= _MAP_KM, different, 0))), days.shape[1])
     return user, int(original.clock.day_of(original.span[0])) + day
 
 
@@ -76,13 +79,23 @@ def _day(original: Traces, obfuscated: ObfuscatedTraces, look: Look) -> dict[str
         for label in labels
     ]  # fmt: skip
     layout = ground(original.places, height=620, box=_box(original, obfuscated)) | {"showlegend": True}
-    layout["xaxis"]["title"]["text"] = ""
+    _draw_cells(layout, original.places)
     layout["legend"] = {"orientation": "h", "y": 1.02, "yanchor": "bottom"}
     layout["sliders"] = [
         {"active": start, "steps": steps, "currentvalue": {"prefix": "time "}, "pad": {"t": 30}, "len": 1.0}
     ]
     marks = [mark | {"name": "hospitals"} for mark in sensitive_marks(original.places)]
     return {"data": [*frames[start]["data"], *marks], "layout": layout, "frames": frames}
+
+
+def _draw_cells(layout: dict[str, Any], places: Places) -> None:
+    """Let the lines of the axes be the borders of the regions."""
+    grid = places.grid
+    if grid is None:
+        return
+    for axis, start, step in (("xaxis", grid.west, grid.cell_width), ("yaxis", grid.south, grid.cell_height)):
+        layout[axis] |= {"title": {"text": ""}, "showgrid": True, "tick0": start, "dtick": step,
+                         "showticklabels": False, "ticks": ""}  # fmt: skip
 
 
 def _until(original: Traces, obfuscated: ObfuscatedTraces, look: Look, now: int) -> list[dict[str, Any]]:
@@ -94,8 +107,8 @@ def _until(original: Traces, obfuscated: ObfuscatedTraces, look: Look, now: int)
     sets = [cell for cell in cells if len(cell) > 1]
     here = cells[now]
     return [
-        _points(places, singles, "published", {"color": look.colour, "size": 10, "symbol": "square",
-                                               "opacity": 0.55}),
+        _points(places, singles, "published", {"color": look.colour, "size": 12, "symbol": "square",
+                                               "opacity": 0.6}),
         _areas(places, sets, "published as a set", look, 0.10),
         _points(places, way, "true way", {"size": 5, "color": "var(--ink)"}, mode="lines+markers",
                 line={"color": "var(--ink)", "width": 1.5}),
