@@ -25,7 +25,7 @@ def demo(
     out: Annotated[Path, typer.Option("--out", help="Folder for the page and a team's files.")] = Path(
         "demo"
     ),
-    teams: Annotated[int, typer.Option("--teams", min=2, max=21, help="Number of teams.")] = 8,
+    teams: Annotated[int, typer.Option("--teams", min=2, max=21, help="Number of teams.")] = 7,
     seed: SeedOption = None,
     as_json: JsonOption = False,
 ) -> None:

@@ -16,13 +16,13 @@ from tracearena import registry
 from tracearena.cities import simulate
 from tracearena.contest.awards import Award, awards
 from tracearena.contest.board import Board, make_board
-from tracearena.contest.casting import Player, players
+from tracearena.contest.casting import DEFAULT, Player, players
 from tracearena.contest.commitment import Commitment, commit
-from tracearena.contest.ensemble import AttackScores, Ensemble
+from tracearena.contest.ensemble import AttackScores, Ensemble, make_attacks
 from tracearena.contest.pseudonyms import Release, pseudonymise
 from tracearena.contest.records import AttackKind, AttackRecord, Roster, UtilityRecord
 from tracearena.contest.rules import Rules
-from tracearena.contest.sweep import SweepRow, make_attacks, run_sweep
+from tracearena.contest.sweep import SweepRow, run_sweep
 from tracearena.engine import child_seed, seed_sequence
 from tracearena.formats.pwscup import PWS_CLOCK
 from tracearena.metrics import UtilityScore, utility_score
@@ -140,7 +140,7 @@ def defence_of(entrant: Entrant) -> str:
 
 def rehearse(
     *,
-    teams: int = 8,
+    teams: int = DEFAULT,
     users: int = 1_000,
     reference_days: int = 20,
     original_days: int = 20,
@@ -165,7 +165,7 @@ def rehearse(
     --------
     >>> held = rehearse(teams=2, users=20, reference_days=2, original_days=1, seed=1)
     >>> [entrant.name for entrant in held.entrants]
-    ['Fog Bank', 'Card Sharps', 'Pseudonyms only']
+    ['Paper Cranes', 'Card Sharps', 'Pseudonyms only']
     """
     cast, say, root = players(teams), tell or (lambda what, done, total: None), seed_sequence(seed)
     rules = Rules(users=users, reference_days=reference_days, original_days=original_days)

@@ -107,7 +107,7 @@ def _margins(award: Award, held: Rehearsal, look: dict[str, Look]) -> dict[str, 
     top = max((p.value for p in award.places), default=0) + 3 * held.margin
     layout = {
         "height": 90 + 32 * len(award.places),
-        "xaxis": {"title": {"text": "whereabouts that stayed hidden (s<sub>T,min</sub>)"},
+        "xaxis": {"title": {"text": "whereabouts hidden (s<sub>T,min</sub>)"},
                   "range": [-2 * held.margin, max(top, 0.1)], "zeroline": False},
         "yaxis": {"categoryorder": "array", "categoryarray": [p.team for p in award.places][::-1],
                   "type": "category"},
@@ -128,7 +128,7 @@ def _sums(award: Award, look: dict[str, Look]) -> dict[str, Any]:
     }
     layout = {
         "height": 90 + 30 * len(award.places),
-        "xaxis": {"title": {"text": "privacy left, summed over the targets"}},
+        "xaxis": {"title": {"text": "privacy left, all targets together"}},
         "yaxis": {"categoryorder": "array", "categoryarray": [p.team for p in award.places][::-1],
                   "type": "category"},
     }  # fmt: skip

@@ -11,9 +11,9 @@ from tracearena.contest.rehearsal import Rehearsal, defence_of
 from tracearena.contest.report.looks import GREY, Look, dots, score_axis
 from tracearena.pages import COLOURS, Page
 
-_WHO = "people not identified (s<sub>R,min</sub>)"
-_WHERE = "whereabouts hidden (s<sub>T,min</sub>)"
-_BELOW = {"orientation": "h", "y": -0.22, "yanchor": "top"}
+_WHO = "people not identified (s<sub>R,min</sub>)<br>right is better"
+_WHERE = "whereabouts hidden (s<sub>T,min</sub>)<br>up is better"
+_BELOW = {"orientation": "h", "y": -0.24, "yanchor": "top", "entrywidth": 118, "font": {"size": 12}}
 
 
 def show_privacy(page: Page, held: Rehearsal, look: dict[str, Look]) -> None:
@@ -32,9 +32,9 @@ def show_privacy(page: Page, held: Rehearsal, look: dict[str, Look]) -> None:
         for row in rows
     ]  # fmt: skip
     layout = {
-        "height": 520,
-        "xaxis": score_axis(f"{_WHO}, right is better"),
-        "yaxis": score_axis(f"{_WHERE}, up is better"),
+        "height": 500 + 10 * len(held.entrants),
+        "xaxis": score_axis(_WHO),
+        "yaxis": score_axis(_WHERE),
         "legend": _BELOW,
     }
     page.figure(
@@ -69,12 +69,12 @@ def show_usefulness(page: Page, held: Rehearsal, look: dict[str, Look]) -> None:
             "fillcolor": "rgba(0,158,115,0.12)", "line": {"width": 0}}  # fmt: skip
     line = {"type": "line", "x0": threshold, "x1": threshold, "y0": -0.04, "y1": 1.04,
             "line": {"color": "#009E73", "width": 2, "dash": "dot"}}  # fmt: skip
-    label = {"x": threshold, "y": 1.0, "text": f"valid from {threshold:g} on", "showarrow": False,
-             "xanchor": "left", "yanchor": "top", "xshift": 6, "font": {"color": "#009E73"}}  # fmt: skip
+    label = {"x": 1.02, "y": 1.0, "text": f"valid from {threshold:g} on", "showarrow": False,
+             "xanchor": "right", "yanchor": "top", "font": {"color": "#009E73"}}  # fmt: skip
     layout = {
-        "height": 520,
-        "xaxis": score_axis("usefulness (s<sub>U</sub>), right is better"),
-        "yaxis": score_axis(f"{_WHERE}, up is better"),
+        "height": 500 + 10 * len(held.entrants),
+        "xaxis": score_axis("usefulness (s<sub>U</sub>)<br>right is better"),
+        "yaxis": score_axis(_WHERE),
         "shapes": [area, line],
         "annotations": [label],
         "legend": _BELOW,
@@ -121,7 +121,7 @@ def show_cheating(page: Page, held: Rehearsal) -> None:
     ]  # fmt: skip
     layout = {
         "height": 420,
-        "xaxis": score_axis("share of people whose traces are swapped", tickformat=".0%"),
+        "xaxis": score_axis("people whose traces are swapped", tickformat=".0%"),
         "yaxis": score_axis("score"),
         "legend": {"orientation": "h", "y": -0.25, "yanchor": "top"},
     }

@@ -71,7 +71,7 @@ def _day(original: Traces, obfuscated: ObfuscatedTraces, look: Look) -> dict[str
     frames = [
         {"name": label, "data": _until(original, obfuscated, look, now)} for now, label in enumerate(labels)
     ]
-    start = len(labels) // 2
+    start = 3 * len(labels) // 4
     steps = [
         {"label": label, "method": "animate",
          "args": [[label], {"mode": "immediate", "frame": {"duration": 0, "redraw": True},
@@ -183,7 +183,7 @@ def _show_displacements(page: Page, held: Rehearsal, entrants: list[Entrant], lo
     at = labels.index(f"{limit:g}–{limit + _BIN_KM:g} km") - 0.5
     layout = {
         "height": 380,
-        "xaxis": {"title": {"text": "how far the published place is from the true one"}, "type": "category",
+        "xaxis": {"title": {"text": "published place from the true one"}, "type": "category",
                   "tickangle": -50},
         "yaxis": {"title": {"text": "share of all events"}, "tickformat": ".0%"},
         "shapes": [{"type": "line", "x0": at, "x1": at, "y0": 0, "y1": 1, "yref": "paper",
