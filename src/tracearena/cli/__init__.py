@@ -13,6 +13,7 @@ from tracearena import __version__
 from tracearena.errors import TracearenaError
 
 COMMANDS: tuple[str, ...] = (
+    "demo",
     "city",
     "convert",
     "describe",

@@ -3,16 +3,19 @@
 `Rules` and `Schedule` say what holds and when (`phase_at`). At the end of the anonymization phase
 `pseudonymise` makes the release and `commit` fixes its ID table. From `UtilityRecord` and
 `AttackRecord` comes the `Board` (`make_board`), and from the board come the `awards`. `run_sweep`
-tries many defences against an `Ensemble` of attacks.
+tries many defences against an `Ensemble` of attacks; `rehearse` holds a whole contest with invented
+teams.
 """
 
 from tracearena.contest.awards import Award, Place, attack_sums, awards
 from tracearena.contest.board import Board, BoardRow, make_board
+from tracearena.contest.casting import CAST, Player
 from tracearena.contest.commitment import Commitment, commit, verify
 from tracearena.contest.ensemble import AttackScores, Ensemble, all_attacks, make_attacks, strongest
 from tracearena.contest.phases import Gate, Phase, PhaseAnswer, Schedule, phase_at
 from tracearena.contest.pseudonyms import Release, pseudonymise
 from tracearena.contest.records import AttackKind, AttackRecord, Role, Roster, UtilityRecord
+from tracearena.contest.rehearsal import Entrant, Rehearsal, rehearse
 from tracearena.contest.rules import Rules
 from tracearena.contest.sweep import (
     ATTACKS_2019,
@@ -25,6 +28,7 @@ from tracearena.contest.sweep import (
 
 __all__ = [
     "ATTACKS_2019",
+    "CAST",
     "SAMPLE_ATTACKS",
     "SAMPLE_DEFENCES",
     "AttackKind",
@@ -35,10 +39,13 @@ __all__ = [
     "BoardRow",
     "Commitment",
     "Ensemble",
+    "Entrant",
     "Gate",
     "Phase",
     "PhaseAnswer",
     "Place",
+    "Player",
+    "Rehearsal",
     "Release",
     "Role",
     "Roster",
@@ -54,6 +61,7 @@ __all__ = [
     "make_board",
     "phase_at",
     "pseudonymise",
+    "rehearse",
     "run_sweep",
     "strongest",
     "verify",

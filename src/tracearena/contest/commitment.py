@@ -18,6 +18,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from tracearena.engine import SeedLike, generator
 from tracearena.errors import DataError, ParameterError
 from tracearena.traces import IdTable
 
@@ -36,11 +37,21 @@ class Commitment:
     salt: str = field(repr=False)
 
 
-def commit(id_table: IdTable) -> Commitment:
+def commit(id_table: IdTable, *, seed: SeedLike = None) -> Commitment:
     """Fix an ID table with a fresh salt of 32 bytes.
 
     Without the salt the digest says nothing about the table, however few users there are.
 
+    Parameters
+    ----------
+    id_table
+        The judge's table.
+    seed
+        None, for a real release, takes the salt from the operating system's cryptographic source.
+        A seed is for experiments.
+
+    Examples
+    --------
     >>> table = IdTable([2001, 2002, 2003], [2, 3, 1])
     >>> commitment = commit(table)
     >>> verify(commitment.digest, table, commitment.salt)
@@ -50,7 +61,7 @@ def commit(id_table: IdTable) -> Commitment:
     """
     if not id_table.is_one_to_one:
         raise DataError("an ID table with a user named twice cannot be the judge's")
-    salt = secrets.token_hex(_SALT_BYTES)
+    salt = secrets.token_hex(_SALT_BYTES) if seed is None else generator(seed).bytes(_SALT_BYTES).hex()
     return Commitment(_digest(id_table, salt), salt)
 
 

@@ -15,8 +15,16 @@ _LARGEST_DRAWING = 5_000
 """More points than this need WebGL, which paper and some browsers lack."""
 
 
-def place_map(places: Places, amounts: Any, *, what: str = "events", height: int = 560) -> dict[str, Any]:
-    """Draw an amount for every place, with colours on a logarithmic scale.
+def place_map(
+    places: Places,
+    amounts: Any,
+    *,
+    what: str = "events",
+    height: int = 560,
+    share: bool = False,
+    largest: float | None = None,
+) -> dict[str, Any]:
+    """Draw an amount for every place, with colours on a logarithmic scale, or a share on a plain one.
 
     Cells of a grid become tiles, other places points. Longitudes shrink by the cosine of the
     latitude, north is up, a bar gives the scale, sensitive places carry a cross.
@@ -27,6 +35,11 @@ def place_map(places: Places, amounts: Any, *, what: str = "events", height: int
         One number at least 0 for every place; places with 0 are left out.
     what
         What is counted, for labels.
+    share
+        The amounts are shares, from 0 to 1; places with NaN are left out instead.
+    largest
+        The amount of the brightest colour, so that two maps can be compared; by default the
+        largest one drawn.
 
     Returns
     -------
@@ -34,17 +47,34 @@ def place_map(places: Places, amounts: Any, *, what: str = "events", height: int
         A Plotly figure.
     """
     amount = np.asarray(amounts, float)
-    trace = _tiles(places.grid, amount) if places.grid is not None else _points(places, amount)
-    scale = _colours(amount, what)
-    trace["hovertemplate"] = "%{customdata:,} " + what + "<extra></extra>"
-    trace.update(scale if trace["type"] == "heatmap" else {"marker": {**trace["marker"], **scale}})
-    south, west, north, east = _frame(places)
+    with np.errstate(divide="ignore"):
+        colour = amount if share else np.where(amount > 0, np.log10(amount), np.nan)
+    trace = (
+        _tiles(places.grid, amount, colour) if places.grid is not None else _points(places, amount, colour)
+    )
+    scale, heat = _colours(amount, what, share, largest), trace["type"] == "heatmap"
+    number = "%{customdata:.0%} " if share else "%{customdata:,} "
+    trace["hovertemplate"] = number + what + "<extra></extra>"
+    trace.update(_limits("z", scale) if heat else {"marker": {**trace["marker"], **_limits("c", scale)}})
+    return {"data": [trace, *sensitive_marks(places)], "layout": ground(places, height=height)}
+
+
+def ground(
+    places: Places, *, height: int = 560, box: tuple[float, float, float, float] | None = None
+) -> dict[str, Any]:
+    """Return the layout of a map: its shape, its axes and a scale bar.
+
+    Parameters
+    ----------
+    box
+        South, west, north and east of what is shown; by default all places.
+    """
+    south, west, north, east = box or _frame(places)
     shrink = np.cos(np.radians((south + north) / 2))
     bar, label = _scale_bar(south, west, north, east, shrink)
-    data = [trace, *_sensitive(places)]
-    layout = {
+    return {
         "height": height,
-        "showlegend": len(data) > 1,
+        "showlegend": bool(places.sensitive.any()),
         "legend": {"orientation": "h", "y": -0.15, "yanchor": "top"},
         "xaxis": _axis("longitude, degrees", west, east),
         "yaxis": _axis("latitude, degrees", south, north)
@@ -52,7 +82,6 @@ def place_map(places: Places, amounts: Any, *, what: str = "events", height: int
         "shapes": [bar],
         "annotations": [label],
     }
-    return {"data": data, "layout": layout}
 
 
 def _axis(title: str, low: float, high: float) -> dict[str, Any]:
@@ -65,10 +94,8 @@ def _axis(title: str, low: float, high: float) -> dict[str, Any]:
     }
 
 
-def _tiles(grid: Grid, amount: NDArray[np.float64]) -> dict[str, Any]:
+def _tiles(grid: Grid, amount: NDArray[np.float64], colour: NDArray[np.float64]) -> dict[str, Any]:
     shape = (grid.rows, grid.columns)
-    with np.errstate(divide="ignore"):
-        colour = np.where(amount > 0, np.log10(amount), np.nan)
     return {
         "type": "heatmap",
         "x": grid.west + (np.arange(grid.columns) + 0.5) * grid.cell_width,
@@ -78,10 +105,10 @@ def _tiles(grid: Grid, amount: NDArray[np.float64]) -> dict[str, Any]:
     }
 
 
-def _points(places: Places, amount: NDArray[np.float64]) -> dict[str, Any]:
+def _points(places: Places, amount: NDArray[np.float64], colour: NDArray[np.float64]) -> dict[str, Any]:
     """The busiest places are drawn last, so that they are seen; beyond a limit the quietest are left out."""
-    order = np.argsort(amount, kind="stable")[-_LARGEST_MAP:]
-    order = order[amount[order] > 0]
+    drawn = np.flatnonzero(~np.isnan(colour))
+    order = drawn[np.argsort(amount[drawn], kind="stable")][-_LARGEST_MAP:]
     return {
         "type": "scattergl" if len(order) > _LARGEST_DRAWING else "scatter",
         "mode": "markers",
@@ -89,28 +116,39 @@ def _points(places: Places, amount: NDArray[np.float64]) -> dict[str, Any]:
         "y": places.latitude[order],
         "customdata": amount[order],
         "showlegend": False,
-        "marker": {"color": np.log10(amount[order]), "size": 5, "opacity": 0.85},
+        "marker": {"color": colour[order], "size": 5, "opacity": 0.85},
     }
 
 
-def _colours(amount: NDArray[np.float64], what: str) -> dict[str, Any]:
-    top = max(float(amount.max(initial=1)), 1.0)
-    decades = int(np.floor(np.log10(top)))
-    ticks = [0.0, np.log10(3)] if decades == 0 else [float(power) for power in range(decades + 1)]
+def _colours(amount: NDArray[np.float64], what: str, share: bool, largest: float | None) -> dict[str, Any]:
+    top = max(float(amount.max(initial=1)), 1.0) if largest is None else largest
     bar = {
         "title": {"text": what, "side": "top"},
-        "tickvals": ticks,
-        "ticktext": [f"{round(10**tick):,}" for tick in ticks],
         "orientation": "h",
         "thickness": 10,
         "len": 0.6,
         "y": 1,
         "yanchor": "bottom",
     }
-    return {"colorscale": "Viridis", "colorbar": bar}
+    if share:
+        return {"colorscale": "Viridis", "colorbar": bar | {"tickformat": ".0%"}, "limits": (0.0, 1.0)}
+    decades = int(np.floor(np.log10(top)))
+    ticks = [0.0, np.log10(3)] if decades == 0 else [float(power) for power in range(decades + 1)]
+    bar |= {"tickvals": ticks, "ticktext": [f"{round(10**tick):,}" for tick in ticks]}
+    limits = None if largest is None else (0.0, float(np.log10(largest)))
+    return {"colorscale": "Viridis", "colorbar": bar, "limits": limits}
 
 
-def _sensitive(places: Places) -> list[dict[str, Any]]:
+def _limits(letter: str, scale: dict[str, Any]) -> dict[str, Any]:
+    """Write the ends of the scale as a heat map (z) or markers (c) call them."""
+    limits = scale.pop("limits")
+    return (
+        scale if limits is None else scale | dict(zip((f"{letter}min", f"{letter}max"), limits, strict=True))
+    )
+
+
+def sensitive_marks(places: Places) -> list[dict[str, Any]]:
+    """Return a cross for every sensitive place."""
     if not places.sensitive.any():
         return []
     return [{

@@ -84,7 +84,15 @@ class Page:
         """Show a table; one too wide for a phone scrolls by itself."""
         self._parts.append(_table(columns, list(rows)))
 
-    def figure(self, figure: Any, caption: str, *, table: Table | None = None, name: str = "") -> None:
+    def figure(
+        self,
+        figure: Any,
+        caption: str,
+        *,
+        table: Table | None = None,
+        name: str = "",
+        least_width_px: int = 0,
+    ) -> None:
         """Add a Plotly figure (or the dictionary of one) with the sentence that says its message.
 
         Parameters
@@ -93,6 +101,8 @@ class Page:
             The numbers behind it, shown on request and to save as a CSV file.
         name
             Stem of the names of that file.
+        least_width_px
+            A figure that would be unreadable below this width scrolls sideways on a narrow screen.
         """
         self._figures += 1
         anchor = f"figure-{self._figures}"
@@ -100,7 +110,8 @@ class Page:
         height = int(content.get("layout", {}).get("height") or 420)
         numbers = "" if table is None else _numbers(table, name or anchor)
         self._parts.append(
-            f'<figure><div class="plot" id="{anchor}" style="min-height:{height}px"></div>'
+            f'<figure><div class="scroll"><div class="plot" id="{anchor}" '
+            f'style="min-height:{height}px;min-width:{least_width_px}px"></div></div>'
             f'<script type="application/json" id="{anchor}-figure">{_embedded(content)}</script>'
             f"<figcaption>{escape(caption)}</figcaption>{numbers}</figure>"
         )

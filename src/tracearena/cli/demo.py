@@ -1,0 +1,113 @@
+"""``tracearena demo``: a whole contest on the embedded city, and its page."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tracearena.cli._console import JsonOption, SeedOption, chosen_seed, note
+
+if TYPE_CHECKING:
+    from tracearena.contest import Rehearsal
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(demo)
+
+
+def demo(
+    out: Annotated[Path, typer.Option("--out", help="Folder for the page and a team's files.")] = Path(
+        "demo"
+    ),
+    teams: Annotated[int, typer.Option("--teams", min=2, max=21, help="Number of teams.")] = 7,
+    seed: SeedOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Hold a whole contest on the embedded city: teams defend, attack each other, and somebody wins.
+
+    The page is OUT/report.html. OUT/team001 holds the files of the first team, as a team of 2019 got
+    them, to try the other commands on.
+    """
+    import json
+
+    from tracearena.contest import rehearse
+    from tracearena.contest.report import contest_report
+
+    used = chosen_seed(seed)
+    out.mkdir(parents=True, exist_ok=True)
+    with _stages() as tell:
+        held = rehearse(teams=teams, seed=used, tell=tell)
+        tell("the page is written", 0, 1)
+        report = out / "report.html"
+        _write_team(held, out / "team001")
+        contest_report(held, command=f"tracearena demo --teams {teams} --seed {used}").write(report)
+    if as_json:
+        typer.echo(json.dumps({"report": str(report), **held.to_dict()}, allow_nan=False))
+        return
+    _print_awards(held)
+    typer.echo(f"\nEverything with pictures: {report}")
+    note(f"files of the first team, to try the other commands on: {out / 'team001'}")
+
+
+def _print_awards(held: Rehearsal) -> None:
+    width = max(len(award.title) for award in held.awards)
+    for award in held.awards:
+        winners = " and ".join(award.winners) or "nobody"
+        value = f"{award.places[0].value:.3f}" if award.places else "–"
+        typer.echo(f"{award.title:<{width}}  {winners} ({value})")
+    typer.echo("\nteam              defence               utility  s_R,min  s_T,min")
+    for row in held.board.rows:
+        player = held.entrant(row.team).player
+        scores = f"{row.s_r_min:7.3f}  {row.s_t_min:7.3f}" if row.valid else "invalid"
+        name = "No" if player is None else player.defence
+        typer.echo(f"{row.team:<16}  {name:<20}  {row.utility or 0:7.3f}  {scores}")
+
+
+def _write_team(held: Rehearsal, folder: Path) -> None:
+    """Write what the first team got and what it handed in, under the names of 2019."""
+    from tracearena.formats import pwscup
+
+    team = held.teams[0]
+    folder.mkdir(exist_ok=True)
+    pwscup.write_places(folder / "info_region.csv", team.original.places)
+    pwscup.write_traces(folder / "reftraces_team001.csv", team.reference)
+    pwscup.write_traces(folder / "orgtraces_team001.csv", team.original)
+    pwscup.write_obfuscated(folder / "obftraces_team001.csv", team.obfuscated)
+
+
+@contextmanager
+def _stages() -> Iterator[Callable[[str, int, int], None]]:
+    """Show one bar for each stage of the contest; one line each where stderr is not a terminal."""
+    if not sys.stderr.isatty():
+        last: list[str] = []
+
+        def say(what: str, done: int, total: int) -> None:
+            if last != [what]:
+                last[:] = [what]
+                note(what)
+
+        yield say
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True)) as bars:
+        tasks: dict[str, int] = {}
+
+        def draw(what: str, done: int, total: int) -> None:
+            if what not in tasks:
+                for task in bars.tasks:
+                    bars.update(task.id, completed=task.total)
+                tasks[what] = bars.add_task(what, total=total)
+            bars.update(tasks[what], completed=done, total=total)  # type: ignore[arg-type]
+
+        yield draw
+        for task in bars.tasks:
+            bars.update(task.id, completed=task.total)

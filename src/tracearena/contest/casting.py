@@ -1,0 +1,93 @@
+"""Who plays in a rehearsal: invented teams, each with a defence and two attacks of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tracearena.errors import ParameterError
+
+
+@dataclass(frozen=True)
+class Player:
+    """One invented team.
+
+    Attributes
+    ----------
+    name
+        What the team calls itself.
+    idea
+        Its defence in a few words, for people who have not read the papers.
+    defence, identification, inference
+        Names in the registry; None where the team does not attack in that way.
+    """
+
+    name: str
+    idea: str
+    defence: str
+    identification: str | None
+    inference: str | None
+
+
+CAST = (
+    Player(
+        "Paper Cranes",
+        "make similar people visit similar places",
+        "ClusterAveraging(0.7)",
+        "HomeProb-R",
+        "HomeProb-T",
+    ),
+    Player("Card Sharps", "swap the traces of every fourth person", "Cheat(0.25)", "Random-R", "Replay-T"),
+    Player("Fog Bank", "move every place a few hundred metres", "PL(4,1)", "FuzzyCount-R", "FuzzyCount-T(count)"),
+    Player("Heavy Weather", "move every place by kilometres", "PL(1,1)", "FuzzyCount-R(count)", "Random-T"),
+    Player("Patchwork", "name blocks of four regions, hide a tenth", "MRLH(1,1,0.1)", "VisitProb-R", None),
+    Player(
+        "Dice Throwers",
+        "answer a random place now and then",
+        "RR(8)",
+        "FuzzyCount-R(log-idf)",
+        "FuzzyCount-T",
+    ),
+    Player("Vanishing Act", "hide a quarter of all events", "MRLH(0,0,0.25)", None, "VisitProb-T"),
+    Player("Optimists", "leave everything as it is", "No", "Random-R", "HomeProb-T"),
+    Player(
+        "Morning Mist",
+        "move every place a little",
+        "PL(6,1)",
+        "FuzzyCount-R(count-idf)",
+        "FuzzyCount-T(log-idf)",
+    ),
+    Player("Loaded Dice", "answer a random place rarely", "RR(9)", "VisitProb-R", "Random-T"),
+    Player("Two by One", "name pairs of regions, hide a fifth", "MRLH(1,0,0.2)", "HomeProb-R", "VisitProb-T"),
+    Player("Big Tiles", "name blocks of sixteen regions", "MRLH(2,2,0)", "VisitProb-R", "Replay-T"),
+    Player(
+        "Murmuration",
+        "make similar people more alike, gently",
+        "ClusterAveraging(0.8)",
+        "FuzzyCount-R",
+        "HomeProb-T",
+    ),
+    Player("Pickpockets", "swap the traces of every tenth person", "Cheat(0.1)", "HomeProb-R", "VisitProb-T"),
+    Player(
+        "Sea Smoke", "move every place a few hundred metres", "PL(5,1)", "FuzzyCount-R(count)", "Replay-T"
+    ),
+    Player("Coin Flippers", "answer a random place half the time", "RR(7)", "VisitProb-R", "FuzzyCount-T"),
+    Player("Small Tiles", "name blocks of four regions", "MRLH(1,1,0)", "HomeProb-R", "FuzzyCount-T(count)"),
+    Player("Light Drizzle", "move every place very little", "PL(7,1)", "FuzzyCount-R", "Random-T"),
+    Player("Blind Spot", "hide a tenth of all events", "MRLH(0,0,0.1)", "Random-R", "VisitProb-T"),
+    Player("Long Odds", "answer a random place very rarely", "RR(10)", "FuzzyCount-R(log-idf)", "HomeProb-T"),
+    Player("Thunderheads", "move every place by a kilometre or so", "PL(2,1)", "VisitProb-R", None),
+)
+"""Everybody who can play, the most instructive first: the first n teams make a contest of n."""
+
+FEWEST, DEFAULT = 2, 7
+
+
+def players(count: int = DEFAULT) -> tuple[Player, ...]:
+    """Return the first teams of the cast.
+
+    >>> [player.name for player in players(2)]
+    ['Paper Cranes', 'Card Sharps']
+    """
+    if isinstance(count, bool) or not isinstance(count, int) or not FEWEST <= count <= len(CAST):
+        raise ParameterError.of("teams", count, f"a whole number from {FEWEST} to {len(CAST)}")
+    return CAST[:count]

@@ -1,0 +1,270 @@
+"""A rehearsal: a whole contest in memory, on the embedded city, with invented teams.
+
+Data for everybody, defences, the judge's utility check, pseudonyms and commitments, everybody
+against everybody, the judge's sample attacks, board and awards; all from one seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tracearena import registry
+from tracearena.cities import simulate
+from tracearena.contest.awards import Award, awards
+from tracearena.contest.board import Board, make_board
+from tracearena.contest.casting import DEFAULT, Player, players
+from tracearena.contest.commitment import Commitment, commit
+from tracearena.contest.ensemble import AttackScores, Ensemble, make_attacks
+from tracearena.contest.pseudonyms import Release, pseudonymise
+from tracearena.contest.records import AttackKind, AttackRecord, Roster, UtilityRecord
+from tracearena.contest.rules import Rules
+from tracearena.contest.sweep import SweepRow, run_sweep
+from tracearena.engine import child_seed, seed_sequence
+from tracearena.formats.pwscup import PWS_CLOCK
+from tracearena.metrics import UtilityScore, utility_score
+from tracearena.traces import ObfuscatedTraces, Traces
+
+Tell: TypeAlias = Callable[[str, int, int], None]
+"""Called with what is being done, how much of it is done, and how much there is."""
+
+PSEUDONYMISED = "Pseudonyms only"
+FAIR_AT_2000 = 0.01
+"""Spread of a privacy score between teams of 2,000 users with the same defence ([contest] Table 2)."""
+CHEATING = tuple(f"Cheat({share:g})" for share in np.linspace(0, 1, 6))
+SAMPLES = ("No", "MRLH(1,1,0.5)", "RR(1)", "RR(10)", "PL(1,1)", "PL(2,1)", "PL(4,1)", "PL(7,1)")
+_CITY, _TEAM, _SAMPLE = range(3)
+_DEFENCE, _SHUFFLE, _SALT, _ATTACK = range(4)
+
+
+@dataclass(frozen=True, eq=False)
+class Entrant:
+    """One data set of the contest and what became of it.
+
+    Attributes
+    ----------
+    name, player
+        Whose it is; the pseudonymised team has no player.
+    reference, original
+        Its people: the days that everybody knows, and the days that it defends.
+    obfuscated, utility, valid
+        What it handed in, and what the judge said.
+    release, commitment
+        Of a valid data set: pseudonymised once, its ID table fixed by a salted hash.
+    """
+
+    name: str
+    player: Player | None
+    reference: Traces
+    original: Traces
+    obfuscated: ObfuscatedTraces
+    utility: UtilityScore
+    valid: bool
+    release: Release | None
+    commitment: Commitment | None
+
+
+@dataclass(frozen=True, eq=False)
+class Rehearsal:
+    """A contest that was held.
+
+    Attributes
+    ----------
+    seed, rules
+        What makes it again.
+    entrants
+        Every team in the order of the cast, then the pseudonymised one.
+    practice
+        Reference and original traces of the sample teams, which everybody knows.
+    samples
+        Sample defences on the first sample team, attacked by the judge.
+    cheating
+        The cheating anonymization with more and more people taking part, likewise.
+    board, awards
+        The result.
+    """
+
+    seed: int
+    rules: Rules
+    entrants: tuple[Entrant, ...]
+    practice: tuple[tuple[Traces, Traces], ...]
+    samples: tuple[SweepRow, ...]
+    cheating: tuple[SweepRow, ...]
+    board: Board
+    awards: tuple[Award, ...]
+
+    @property
+    def teams(self) -> tuple[Entrant, ...]:
+        """The competing teams."""
+        return tuple(one for one in self.entrants if one.player is not None)
+
+    @property
+    def margin(self) -> float:
+        """How far a score is a matter of luck: teams of so many users with one defence differ so much.
+
+        The published spread belongs to teams of 2,000 users and grows as that of a mean does.
+        """
+        return FAIR_AT_2000 * float(np.sqrt(2000 / self.rules.users))
+
+    def entrant(self, name: str) -> Entrant:
+        """Return one data set by the name of its team."""
+        return next(one for one in self.entrants if one.name == name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as plain values for JSON."""
+        return {
+            "seed": self.seed,
+            "teams": len(self.teams),
+            "users": self.rules.users,
+            "reference_days": self.rules.reference_days,
+            "original_days": self.rules.original_days,
+            "margin": self.margin,
+            "awards": [award.to_dict() for award in self.awards],
+            "board": [
+                row.to_dict() | {"defence": defence_of(self.entrant(row.team))} for row in self.board.rows
+            ],
+            "attacks": self.board.to_dict()["attacks"],
+            "commitments": {
+                one.name: one.commitment.digest for one in self.entrants if one.commitment is not None
+            },
+        }
+
+
+def defence_of(entrant: Entrant) -> str:
+    """Return the name of a team's defence in the registry."""
+    return "No" if entrant.player is None else entrant.player.defence
+
+
+def rehearse(
+    *,
+    teams: int = DEFAULT,
+    users: int = 1_000,
+    reference_days: int = 20,
+    original_days: int = 20,
+    seed: int,
+    tell: Tell | None = None,
+) -> Rehearsal:
+    """Hold a contest from the data to the awards.
+
+    Parameters
+    ----------
+    teams
+        Number of competing teams, 2 to 21, taken from the cast in order.
+    users, reference_days, original_days
+        Size of each team's data; all people live in one city and no two teams share anybody.
+    seed
+        Seed of everything, the pseudonyms and the salts of the commitments included: a real contest
+        draws those from the operating system.
+    tell
+        Whom to tell of progress.
+
+    Examples
+    --------
+    >>> held = rehearse(teams=2, users=20, reference_days=2, original_days=1, seed=1)
+    >>> [entrant.name for entrant in held.entrants]
+    ['Paper Cranes', 'Card Sharps', 'Pseudonyms only']
+    """
+    cast, say, root = players(teams), tell or (lambda what, done, total: None), seed_sequence(seed)
+    rules = Rules(users=users, reference_days=reference_days, original_days=original_days)
+    data = list(_people(rules, len(cast) + 1 + rules.sample_teams, child_seed(root, _CITY), say))
+    practice = tuple(data[len(cast) + 1 :])
+    entrants = []
+    for number, (player, (reference, original)) in enumerate(zip((*cast, None), data, strict=False)):
+        say("teams defend", number, len(cast) + 1)
+        entrants.append(_enter(player, reference, original, rules, child_seed(root, _TEAM, number)))
+    records = _attack_everybody(entrants, cast, rules, root, say)
+    roster = Roster(teams=[player.name for player in cast], pseudonymised=PSEUDONYMISED,
+                    samples=rules.sample_attacks)  # fmt: skip
+    utilities = [UtilityRecord(team=one.name, utility=one.utility.utility) for one in entrants]
+    board = make_board(rules, roster, utilities, records)
+    samples, cheating = _on_sample_team(practice[0], rules, child_seed(root, _SAMPLE), say)
+    return Rehearsal(seed, rules, tuple(entrants), practice, samples, cheating, board, awards(board))
+
+
+def _people(
+    rules: Rules, groups: int, seed: np.random.SeedSequence, say: Tell
+) -> Iterator[tuple[Traces, Traces]]:
+    """Cut one city's people into groups, each numbered from 1, and their days into known and secret."""
+    everybody = simulate(
+        users=rules.users * groups,
+        days=rules.reference_days + rules.original_days,
+        clock=PWS_CLOCK,
+        seed=seed,
+        progress=lambda done, total: say("people live in the city", done, total),
+    )
+    for group in range(groups):
+        some = everybody.take_users(np.arange(group * rules.users, (group + 1) * rules.users))
+        yield some.with_user_ids(np.arange(1, rules.users + 1)).split_days(rules.reference_days)
+
+
+def _enter(
+    player: Player | None,
+    reference: Traces,
+    original: Traces,
+    rules: Rules,
+    seed: np.random.SeedSequence,
+) -> Entrant:
+    obfuscator = registry.create("No" if player is None else player.defence, "obfuscator")
+    obfuscated = obfuscator.transform(original, seed=child_seed(seed, _DEFENCE))
+    utility = utility_score(original, obfuscated, rule=rules.utility_rule, limit_km=rules.utility_limit_km)
+    valid = rules.is_valid(utility.utility)
+    release = pseudonymise(obfuscated, seed=child_seed(seed, _SHUFFLE)) if valid else None
+    commitment = commit(release.id_table, seed=child_seed(seed, _SALT)) if release else None
+    name = PSEUDONYMISED if player is None else player.name
+    return Entrant(name, player, reference, original, obfuscated, utility, valid, release, commitment)
+
+
+def _attack_everybody(
+    entrants: Sequence[Entrant], cast: Sequence[Player], rules: Rules, root: np.random.SeedSequence, say: Tell
+) -> list[AttackRecord]:
+    """Run each different attack once on each published data set, and credit whoever uses it."""
+    used = (name for player in cast for name in (player.identification, player.inference) if name)
+    names = list(dict.fromkeys((*rules.sample_attacks, *used)))
+    records: list[AttackRecord] = []
+    for number, target in enumerate(entrants):
+        say("everybody attacks", number, len(entrants))
+        if target.release is not None:
+            ensemble = Ensemble(
+                make_attacks(names),
+                sensitive_weight=rules.sensitive_weight,
+                limit_km=rules.inference_limit_km,
+            ).fit(target.reference)
+            scores = ensemble.score(
+                target.original, target.release, seed=child_seed(root, _TEAM, number, _ATTACK)
+            )
+            records += _credited(target.name, scores, cast, rules)
+    return records
+
+
+def _credited(
+    target: str, scores: AttackScores, cast: Sequence[Player], rules: Rules
+) -> Iterator[AttackRecord]:
+    for kind, by_name in (
+        (AttackKind.REIDENTIFICATION, scores.reidentification),
+        (AttackKind.TRACE_INFERENCE, scores.trace_inference),
+    ):
+        chosen = {name: name for name in rules.sample_attacks} | {
+            player.name: player.identification if kind is AttackKind.REIDENTIFICATION else player.inference
+            for player in cast
+        }
+        for attacker, attack in chosen.items():
+            if attack in by_name and attacker != target:
+                yield AttackRecord(attacker=attacker, target=target, kind=kind, score=by_name[attack])
+
+
+def _on_sample_team(
+    team: tuple[Traces, Traces], rules: Rules, seed: np.random.SeedSequence, say: Tell
+) -> tuple[tuple[SweepRow, ...], tuple[SweepRow, ...]]:
+    rows = run_sweep(
+        *team,
+        defences=(*SAMPLES, *CHEATING),
+        attacks=rules.sample_attacks,
+        rule=rules.utility_rule,
+        rules=rules,
+        seed=seed,
+        progress=lambda done, total: say("the judge tries sample defences", done, total),
+    )
+    return tuple(rows[: len(SAMPLES)]), tuple(rows[len(SAMPLES) :])

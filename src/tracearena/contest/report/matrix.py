@@ -1,0 +1,125 @@
+"""Everybody against everybody: a table of colours, rows attacked and columns attacking."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tracearena.contest.awards import attack_sums
+from tracearena.contest.records import AttackKind, Role
+from tracearena.contest.rehearsal import Rehearsal
+from tracearena.pages import Page
+
+_FRAME = "#D55E00"
+_KINDS = {
+    AttackKind.REIDENTIFICATION: ("Who is who?", "people not identified"),
+    AttackKind.TRACE_INFERENCE: ("Who was where?", "whereabouts hidden"),
+}
+
+
+def show_matrices(page: Page, held: Rehearsal) -> None:
+    """Show the score of every attack of both kinds."""
+    page.heading("Everybody against everybody")
+    page.text(
+        "A row is a team under attack, a column an attacker; dark cells are successful attacks. The "
+        "strongest attack on each team is framed, and counts. A hatched cell is an attack that was not "
+        "made: it counts 1. Below each team stands the sum that ranks it as an attacker, lower is better."
+    )
+    for kind, (question, what) in _KINDS.items():
+        page.heading(question, level=3)
+        _show_matrix(page, held, kind, what)
+
+
+def _show_matrix(page: Page, held: Rehearsal, kind: AttackKind, what: str) -> None:
+    targets = [row.team for row in held.board.rows if row.valid and row.role is not Role.SAMPLE]
+    judge = sorted({attacker for attacker, _, _, of_kind in held.board.attacks
+                    if of_kind is kind and held.board.roster.role(attacker) is Role.SAMPLE})  # fmt: skip
+    attackers = [*held.board.roster.teams, *judge]
+    table = [
+        [held.board.attacks.get((attacker, target, 1, kind)) for attacker in attackers] for target in targets
+    ]
+    sums = attack_sums(held.board, kind)
+    foot = [sums.get(attacker) for attacker in attackers]
+    page.figure(
+        _matrix(targets, attackers, table, foot, what),
+        _message(held, kind, targets, attackers, table),
+        table=(["target", *attackers], [[name, *row] for name, row in zip(targets, table, strict=True)]
+               + [["sum", *foot]]),
+        name=kind.value,
+        least_width_px=150 + 46 * len(attackers),
+    )  # fmt: skip
+
+
+def _message(
+    held: Rehearsal, kind: AttackKind, targets: list[str], attackers: list[str], table: list[list[Any]]
+) -> str:
+    asked = {AttackKind.REIDENTIFICATION: "identification", AttackKind.TRACE_INFERENCE: "inference"}[kind]
+    idle = [team.name for team in held.teams if getattr(team.player, asked) is None]
+    framed = {
+        attackers[i]
+        for row in table
+        for i, score in enumerate(row)
+        if score is not None and score <= _least(row) + 1e-9
+    }
+    told = f"{len(framed)} of {len(attackers)} attackers were the strongest on one of {len(targets)} targets."
+    invalid = [team.name for team in held.teams if not team.valid]
+    if invalid:
+        told += f" Not a target, because invalid: {', '.join(invalid)}."
+    return told + (f" Did not attack in this way: {', '.join(idle)}." if idle else "")
+
+
+def _matrix(
+    targets: list[str], attackers: list[str], table: list[list[Any]], foot: list[Any], what: str
+) -> dict[str, Any]:
+    wide = len(attackers) > 14
+    heat = {
+        "type": "heatmap", "z": table, "zmin": 0, "zmax": 1, "colorscale": "Viridis", "xgap": 2, "ygap": 2,
+        "texttemplate": "%{z:.2f}", "textfont": {"size": 10 if wide else 12},
+        "hovertemplate": "%{customdata}<extra></extra>",
+        "customdata": [
+            [f"{attacker} on {target}: {'no attack' if s is None else f'{s:.3f}'}"
+             for attacker, s in zip(attackers, row, strict=True)]
+            for target, row in zip(targets, table, strict=True)
+        ],
+        "colorbar": {"title": {"text": what, "side": "top"}, "orientation": "h", "thickness": 10,
+                     "len": 0.6, "y": -0.02, "yanchor": "top"},
+    }  # fmt: skip
+    count = len(targets)
+    layout = {
+        "height": 240 + 34 * count,
+        "xaxis": {"side": "top", "tickvals": list(range(len(attackers))), "ticktext": attackers,
+                  "tickangle": -50, "showgrid": False, "zeroline": False},
+        "yaxis": {"range": [count + 0.5, -0.5], "tickvals": list(range(count + 1)),
+                  "ticktext": [*targets, "<b>sum</b>"], "showgrid": False, "zeroline": False},
+        "shapes": [shape for y, row in enumerate(table) for shape in _marks(y, row, targets[y], attackers)],
+        "annotations": [
+            {"x": x, "y": count, "text": "–" if total is None else f"<b>{total:.2f}</b>", "showarrow": False,
+             "font": {"size": 10 if wide else 12}}
+            for x, total in enumerate(foot)
+        ],
+    }  # fmt: skip
+    return {"data": [heat], "layout": layout}
+
+
+def _least(row: list[Any]) -> float:
+    return min((score for score in row if score is not None), default=1.0)
+
+
+def _marks(y: int, row: list[Any], target: str, attackers: list[str]) -> list[dict[str, Any]]:
+    """Frame the strongest attacks of a row and hatch those that were not made."""
+    shapes = []
+    for x, score in enumerate(row):
+        if score is None and attackers[x] != target:
+            shapes.append(_hatch(x, y))
+        elif score is not None and score <= _least(row) + 1e-9:
+            shapes.append({"type": "rect", "x0": x - 0.46, "x1": x + 0.46, "y0": y - 0.45, "y1": y + 0.45,
+                           "line": {"color": _FRAME, "width": 3}})  # fmt: skip
+    return shapes
+
+
+def _hatch(x: int, y: int) -> dict[str, Any]:
+    left, right, top, bottom = x - 0.45, x + 0.45, y - 0.42, y + 0.42
+    path = (
+        f"M{left},{y} L{x},{top} M{left},{bottom} L{right},{top} M{x},{bottom} L{right},{y} "
+        f"M{left},{top} L{right},{top} L{right},{bottom} L{left},{bottom} Z"
+    )
+    return {"type": "path", "path": path, "line": {"color": "var(--soft)", "width": 1}}
