@@ -23,6 +23,7 @@ COMMANDS: tuple[str, ...] = (
     "score",
     "check",
     "sweep",
+    "contest",
     "figure",
     "evaluate",
 )
