@@ -24,6 +24,7 @@ COMMANDS: tuple[str, ...] = (
     "score",
     "check",
     "sweep",
+    "contest",
     "figure",
     "evaluate",
 )

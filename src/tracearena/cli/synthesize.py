@@ -25,12 +25,14 @@ from tracearena.cli._reading import (
     TopOption,
     UtcHoursOption,
 )
+from tracearena.cli._training import train_ppmtf
 
 if TYPE_CHECKING:
-    from tracearena.synthesis import PPMTF, Synthesizer
+    from tracearena.synthesis import Synthesizer
     from tracearena.traces import Traces
 
-METHODS = ("ppmtf", "sgd", "uniform")
+METHODS = ("ppmtf", "ppmtf-plus", "sgd", "uniform")
+_PLUS = {"users", "days", "homes", "only-seen"}
 
 
 def register(app: typer.Typer) -> None:
@@ -39,7 +41,7 @@ def register(app: typer.Typer) -> None:
 
 
 def synthesize(
-    method: Annotated[str, typer.Argument(metavar="METHOD", help="ppmtf, sgd or uniform.")],
+    method: Annotated[str, typer.Argument(metavar="METHOD", help="ppmtf, ppmtf-plus, sgd or uniform.")],
     file: Annotated[Path, typer.Argument(metavar="IN", help="Training traces, of any format.")],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="Where the synthetic traces go.")],
     format: Annotated[
@@ -52,8 +54,22 @@ def synthesize(
     ] = None,
     places: PlacesFileOption = None,
     traces_per_user: Annotated[
-        int, typer.Option("--traces-per-user", min=1, help="Synthetic days of each user.")
-    ] = 10,
+        int | None,
+        typer.Option("--traces-per-user", min=1, help="Synthetic days of each user; 10 if left out."),
+    ] = None,
+    users: Annotated[
+        int | None, typer.Option("--users", min=1, help="ppmtf-plus: virtual users; 2000 if left out.")
+    ] = None,
+    days: Annotated[
+        int | None, typer.Option("--days", min=1, help="ppmtf-plus: days of each; 40 if left out.")
+    ] = None,
+    homes: Annotated[
+        bool, typer.Option("--homes", help="ppmtf-plus: everybody has a home, morning and evening.")
+    ] = False,
+    only_seen: Annotated[
+        bool,
+        typer.Option("--only-seen", help="ppmtf-plus: no transition or visit that nobody made in training."),
+    ] = False,
     alpha: Annotated[
         float | None, typer.Option("--alpha", help="ppmtf: precision of the counts; 200 if left out.")
     ] = None,
@@ -99,14 +115,19 @@ def synthesize(
     seed: SeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Train a synthesizer on traces and write synthetic traces of the same users."""
+    """Train a synthesizer on traces and write synthetic traces.
+
+    They are traces of the training users, or with ppmtf-plus of virtual users who never lived.
+    """
     from tracearena.engine import child_seed, seed_sequence
     from tracearena.errors import ParameterError
     from tracearena.formats import Choices, read, recognise
 
     given = {"factors": factors, "alpha": alpha, "iterations": iterations}
-    special = {**given, "model": model, "export": export, "copied": copied}
+    special = {**given, "model": model, "export": export, "copied": copied, "users": users, "days": days}
+    special |= {"traces-per-user": traces_per_user}
     flags = {"apart": apart, "legacy-ppmtf": legacy_ppmtf, "log-likelihoods": log_likelihoods}
+    flags |= {"homes": homes, "only-seen": only_seen}
     _check(
         method,
         {name for name, value in special.items() if value is not None} | {n for n in flags if flags[n]},
@@ -128,25 +149,28 @@ def synthesize(
         note(line)
     used = chosen_seed(seed)
     root = seed_sequence(used)
-    if method == "ppmtf":
+    if method in ("ppmtf", "ppmtf-plus"):
         parameters: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         parameters |= {"share": not apart, "scatter": "uncentred" if legacy_ppmtf else "centred"}
-        synthesizer: Synthesizer = _ppmtf(training, parameters, model, child_seed(root, 0))
+        synthesizer: Synthesizer = train_ppmtf(training, parameters, model, child_seed(root, 0))
     else:
         synthesizer = _simple(method, copied).fit(training)
-    synthetic = synthesizer.synthesize(traces_per_user, seed=child_seed(root, 1))
+    if method == "ppmtf-plus":
+        synthetic = _virtual(synthesizer, users, days, homes, only_seen, child_seed(root, 1))
+    else:
+        synthetic = synthesizer.synthesize(traces_per_user or 10, seed=child_seed(root, 1))
     likelihood = _weighed(synthesizer, synthetic) if log_likelihoods else None
     written = _write(out, synthetic, known, likelihood)
     result: dict[str, Any] = {
         "method": str(synthesizer),
         "file": str(written),
         "users": synthetic.n_users,
-        "traces_per_user": traces_per_user,
+        "traces_per_user": synthetic.n_instants // synthetic.clock.instants_per_day,
         "events": synthetic.n_events,
         "places": len(synthetic.places),
         "seed": used,
     }
-    if method == "ppmtf":
+    if method in ("ppmtf", "ppmtf-plus"):
         result |= _about(synthesizer, export)
     print_result(result, as_json)
 
@@ -156,30 +180,25 @@ def _check(method: str, given: set[str]) -> None:
 
     if method not in METHODS:
         raise ParameterError.of("METHOD", method, f"one of {', '.join(METHODS)}")
-    own = {"ppmtf": given - {"copied"}, "sgd": given & {"copied"}, "uniform": set()}[method]
+    days = {"traces-per-user"}
+    own = {
+        "ppmtf": given - _PLUS - {"copied"},
+        "ppmtf-plus": given - {"copied", "log-likelihoods"} - days,
+        "sgd": given & ({"copied"} | days),
+        "uniform": given & days,
+    }[method]
     if foreign := sorted(given - own):
         raise ParameterError(f"--{foreign[0]} has no meaning for {method}")
 
 
-def _ppmtf(training: Traces, parameters: dict[str, Any], path: Path | None, seed: Any) -> PPMTF:
-    """Train, go on, or take what is there."""
-    from tracearena.synthesis import PPMTF
-
-    if path is not None and path.is_dir():
-        iteration = parameters.pop("iterations", 100)
-        return PPMTF.import_parameters(path, training, iteration=iteration, **parameters)
-    with progress_bar("training") as progress:
-        known = path is not None and path.exists()
-        model = PPMTF(**parameters).fit(
-            training, seed=None if known else seed, progress=progress, checkpoint=path
+def _virtual(
+    model: Any, users: int | None, days: int | None, homes: bool, only_seen: bool, seed: Any
+) -> Traces:
+    with progress_bar("drawing") as progress:
+        traces: Traces = model.sample_users(
+            users or 2_000, days or 40, homes=homes, only_seen=only_seen, seed=seed, progress=progress
         )
-    report = model.convergence()
-    if not report.settled and report.iterations >= 8:
-        note(
-            f"the error still changes by {report.drift:+.1%} from one quarter of the iterations to the next: "
-            "more --iterations would settle it"
-        )
-    return model
+    return traces
 
 
 def _simple(method: str, copied: int | None) -> Synthesizer:

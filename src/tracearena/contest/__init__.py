@@ -4,13 +4,14 @@
 `pseudonymise` makes the release and `commit` fixes its ID table. From `UtilityRecord` and
 `AttackRecord` comes the `Board` (`make_board`), and from the board come the `awards`. `run_sweep`
 tries many defences against an `Ensemble` of attacks; `rehearse` holds a whole contest with invented
-teams.
+teams; `write_contest_data` makes every team's traces.
 """
 
 from tracearena.contest.awards import Award, Place, attack_sums, awards
 from tracearena.contest.board import Board, BoardRow, make_board
 from tracearena.contest.casting import CAST, Player
 from tracearena.contest.commitment import Commitment, commit, verify
+from tracearena.contest.data import ContestPlan, team_traces, write_contest_data
 from tracearena.contest.ensemble import AttackScores, Ensemble, all_attacks, make_attacks, strongest
 from tracearena.contest.phases import Gate, Phase, PhaseAnswer, Schedule, phase_at
 from tracearena.contest.pseudonyms import Release, pseudonymise
@@ -25,6 +26,7 @@ from tracearena.contest.sweep import (
     run_sweep,
     write_table,
 )
+from tracearena.contest.team_clock import contest_training
 
 __all__ = [
     "ATTACKS_2019",
@@ -38,6 +40,7 @@ __all__ = [
     "Board",
     "BoardRow",
     "Commitment",
+    "ContestPlan",
     "Ensemble",
     "Entrant",
     "Gate",
@@ -57,6 +60,7 @@ __all__ = [
     "attack_sums",
     "awards",
     "commit",
+    "contest_training",
     "make_attacks",
     "make_board",
     "phase_at",
@@ -64,6 +68,8 @@ __all__ = [
     "rehearse",
     "run_sweep",
     "strongest",
+    "team_traces",
     "verify",
+    "write_contest_data",
     "write_table",
 ]

@@ -50,8 +50,8 @@ def traces_of_days(
     return Traces.from_dense(dense, places, replace(clock, first_day=None), user_ids=user_ids)
 
 
-def checked_count(traces_per_user: int) -> int:
+def checked_count(value: int, name: str = "traces_per_user") -> int:
     """Refuse anything but a whole number of at least 1."""
-    if not isinstance(traces_per_user, (int, np.integer)) or traces_per_user < 1:
-        raise ParameterError.of("traces_per_user", traces_per_user, "a whole number of at least 1")
-    return int(traces_per_user)
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise ParameterError.of(name, value, "a whole number of at least 1")
+    return int(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -140,6 +141,29 @@ class Traces(EventTable):
             instants=columns[present],
             place_index=dense[present],
             span=(first_instant, first_instant + dense.shape[1]),
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[Traces]) -> Traces:
+        """Put together the events of several traces with the same places and clock.
+
+        Events of users with the same id become one user's, such as reference and original traces.
+        """
+        if not parts:
+            raise DataError("there are no traces to join")
+        first = parts[0]
+        if any(part.places != first.places or part.clock != first.clock for part in parts):
+            raise DataError("traces with different places or clocks cannot be joined")
+        stamped = all(part.timestamps is not None for part in parts)
+        return cls.from_events(
+            np.concatenate([part.user_ids[part.user_index] for part in parts]),
+            np.concatenate([part.instants for part in parts]),
+            np.concatenate([part.place_index for part in parts]),
+            first.places,
+            first.clock,
+            user_ids=np.unique(np.concatenate([part.user_ids for part in parts])),
+            timestamps=np.concatenate([part.timestamps for part in parts]) if stamped else None,
+            span=(min(part.span[0] for part in parts), max(part.span[1] for part in parts)),
         )
 
     def with_places(self, place_index: Any) -> Traces:

@@ -203,12 +203,47 @@ def _pair(a, b, c, smallest):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def walk(A, B, C, CT, A2, B2, B2T, D, slot_of, smallest, uniforms, out):  # type: ignore[no-untyped-def]
+def _hide_unseen(row, i, offsets, targets, smallest):  # type: ignore[no-untyped-def]
+    """Lower the entries of row i that are not among ``targets[offsets[i]:offsets[i + 1]]``."""
+    if len(offsets) == 0:
+        return
+    at, end = offsets[i], offsets[i + 1]
+    for j in range(len(row)):
+        if at < end and targets[at] == j:
+            at += 1
+        else:
+            row[j] = smallest
+
+
+@njit(cache=True, nogil=True)
+def _is_seen(i, j, offsets, targets):  # type: ignore[no-untyped-def]
+    if len(offsets) == 0:
+        return True
+    mine = targets[offsets[i] : offsets[i + 1]]
+    at = np.searchsorted(mine, j)
+    return at < len(mine) and mine[at] == j
+
+
+@njit(cache=True, nogil=True)
+def _visit_row(coefficients, B2T, smallest, visit_seen, slot, out):  # type: ignore[no-untyped-def]
+    clamped(coefficients, B2T, smallest, out)
+    if len(visit_seen):
+        for j in range(len(out)):
+            if not visit_seen[slot, j]:
+                out[j] = smallest
+
+
+@njit(cache=True, nogil=True)
+def walk(  # type: ignore[no-untyped-def]
+    A, B, C, CT, A2, B2, B2T, D, slot_of, smallest,
+    homes, home_weight, seen_offsets, seen_targets, visit_seen, uniforms, out,
+):  # fmt: skip
     """Draw traces: users × days × instants of a day.
 
     The first place of a day comes from π of its slot. For every later instant a place j is
     proposed from Q*(i, ·) and taken with the Metropolis-Hastings probability; that needs the sums
-    of rows i and j of max(R̂, φ) only. Sums are kept for all days of the user.
+    of rows i and j of max(R̂, φ) only. Sums are kept for all days of the user. At home π is larger
+    by ``home_weight[slot]`` times the sum over all places; unseen cells count φ.
     """
     users, days, length = out.shape
     n = len(B)
@@ -216,10 +251,18 @@ def walk(A, B, C, CT, A2, B2, B2T, D, slot_of, smallest, uniforms, out):  # type
     n_tiles = (n + TILE - 1) // TILE
     tiles, other_tiles, visit_tiles = np.empty(n_tiles), np.empty(n_tiles), np.empty(n_tiles)
     sums = np.empty(n)
+    at_home = np.zeros(len(D))
     for u in range(users):
+        home = homes[u]
+        for slot in range(len(D)):
+            if home >= 0 and home_weight[slot] > 0.0:
+                _visit_row(A2[u] * D[slot], B2T, smallest, visit_seen, slot, visits)
+                at_home[slot] = home_weight[slot] * total_of(visits, visit_tiles)
         sums[:] = -1.0
         holder = -1
-        clamped(A2[u] * D[slot_of[0]], B2T, smallest, visits)
+        _visit_row(A2[u] * D[slot_of[0]], B2T, smallest, visit_seen, slot_of[0], visits)
+        if home >= 0:
+            visits[home] += at_home[slot_of[0]]
         visit_total = total_of(visits, visit_tiles)
         for d in range(days):
             i = pick(visits, visit_tiles, uniforms[u, d, 0, 0] * visit_total)
@@ -227,6 +270,7 @@ def walk(A, B, C, CT, A2, B2, B2T, D, slot_of, smallest, uniforms, out):  # type
             for t in range(1, length):
                 if holder != i:
                     clamped(A[u] * B[i], CT, smallest, row)
+                    _hide_unseen(row, i, seen_offsets, seen_targets, smallest)
                     sums[i] = total_of(row, tiles)
                     holder = i
                 j = pick(row, tiles, uniforms[u, d, t, 0] * sums[i])
@@ -234,19 +278,31 @@ def walk(A, B, C, CT, A2, B2, B2T, D, slot_of, smallest, uniforms, out):  # type
                     held = sums[j] < 0.0
                     if held:
                         clamped(A[u] * B[j], CT, smallest, other)
+                        _hide_unseen(other, j, seen_offsets, seen_targets, smallest)
                         sums[j] = total_of(other, other_tiles)
-                    weight = D[slot_of[t]]
-                    there = (
-                        _pair(A2[u], B2[j], weight, smallest) * _pair(A[u], B[j], C[i], smallest) * sums[i]
-                    )
-                    here = _pair(A2[u], B2[i], weight, smallest) * row[j] * sums[j]
-                    if uniforms[u, d, t, 1] * here < there:
+                    slot = slot_of[t]
+                    back = smallest
+                    if _is_seen(j, i, seen_offsets, seen_targets):
+                        back = _pair(A[u], B[j], C[i], smallest)
+                    pi_i = _visit(A2[u], B2[i], D, slot, i, smallest, visit_seen, home, at_home)
+                    pi_j = _visit(A2[u], B2[j], D, slot, j, smallest, visit_seen, home, at_home)
+                    if uniforms[u, d, t, 1] * (pi_i * row[j] * sums[j]) < pi_j * back * sums[i]:
                         i = j
                         if held:
                             row, other = other, row
                             tiles, other_tiles = other_tiles, tiles
                             holder = j
                 out[u, d, t] = i
+
+
+@njit(cache=True, nogil=True)
+def _visit(a, b, D, slot, place, smallest, visit_seen, home, at_home):  # type: ignore[no-untyped-def]
+    value = smallest
+    if len(visit_seen) == 0 or visit_seen[slot, place]:
+        value = _pair(a, b, D[slot], smallest)
+    if place == home:
+        value += at_home[slot]
+    return value
 
 
 @njit(cache=True, nogil=True)

@@ -19,6 +19,7 @@ from tracearena.errors import DataError, FileError, ParameterError, TracearenaEr
 from tracearena.formats._files import read_bytes, replacing
 from tracearena.synthesis.ppmtf.gibbs import Factors
 from tracearena.synthesis.ppmtf.hyperprior import Gaussian
+from tracearena.synthesis.ppmtf.seen import SeenCells
 from tracearena.traces import Clock, Grid, Places, Traces
 
 if TYPE_CHECKING:
@@ -44,7 +45,11 @@ def save(model: PPMTF, path: str | PathLike[str]) -> None:
         "grid": None if model.places_.grid is None else asdict(model.places_.grid),
         "km_per_degree": model.places_.km_per_degree,
     }
-    arrays: dict[str, NDArray[Any]] = {"user_ids": model.user_ids_}
+    arrays: dict[str, NDArray[Any]] = {
+        "user_ids": model.user_ids_,
+        "seen_moves": model.seen_.moves,
+        "seen_visits": model.seen_.visits,
+    }
     for column in _PLACE_COLUMNS:
         values = getattr(model.places_, column)
         if values is not None:
@@ -72,6 +77,8 @@ def load(path: str | PathLike[str]) -> PPMTF:
         model.clock_ = _clock_from_json(header["clock"])
         model.places_ = _places(header, arrays)
         model.user_ids_ = arrays["user_ids"]
+        frame = len(model.places_), model.clock_.slots_per_day
+        model.seen_ = SeenCells.checked(*frame, arrays["seen_moves"], arrays["seen_visits"])
         factors = [_factors(arrays, number) for number in range(1 if model.share else 2)]
         _check(model, factors)
     except (KeyError, TypeError, ValueError, TracearenaError) as error:

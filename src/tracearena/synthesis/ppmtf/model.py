@@ -20,7 +20,9 @@ from tracearena.synthesis.ppmtf.convergence import Convergence
 from tracearena.synthesis.ppmtf.gibbs import USERS_PER_BLOCK, Chain, Factors, cell_stream, initial_factors
 from tracearena.synthesis.ppmtf.hyperprior import Hyperprior, Scatter
 from tracearena.synthesis.ppmtf.sampling import TraceModel
+from tracearena.synthesis.ppmtf.seen import SeenCells
 from tracearena.synthesis.ppmtf.tensors import transition_counts, users_of, visit_counts
+from tracearena.synthesis.ppmtf.virtual import VirtualUsers, sample_virtual_users
 from tracearena.traces import Clock, Places, Traces
 
 CHECKPOINT_EVERY = 10
@@ -77,6 +79,8 @@ class PPMTF(Synthesizer):
         Iterations done.
     user_ids_, places_, clock_
         What the rows of the factors mean.
+    seen_
+        Transitions and visits that some training user made.
 
     References
     ----------
@@ -195,6 +199,7 @@ class PPMTF(Synthesizer):
         self.user_ids_ = traces.user_ids
         self.places_: Places = traces.places
         self.clock_: Clock = traces.clock
+        self.seen_ = SeenCells.of(traces)
 
     def _set_factors(self, factors: list[Factors]) -> None:
         self.transition_factors_ = factors[0]
@@ -278,6 +283,57 @@ class PPMTF(Synthesizer):
         root = seed_sequence(seed)
         table = self.trace_model_.draw(days, root, threads=threads, progress=progress)
         return traces_of_days(table, self.places_, self.clock_, self.user_ids_)
+
+    def virtual_users(
+        self, n: int, *, homes: bool = False, only_seen: bool = False, seed: SeedLike = None
+    ) -> VirtualUsers:
+        """Draw users who never lived: PPMTF+.
+
+        Parameters
+        ----------
+        n
+            How many, at least 1.
+        homes
+            Give everybody a home, drawn from her own visits at the first instant of the day; in the
+            first and last two slots of the day she is there with probability 20/21 or more (in the
+            visit distribution; the walk approaches it).
+        only_seen
+            Leave transitions and visits which nobody made in training as good as impossible (φ), as
+            the contest's generator does. The training traces then rule out what the factors would
+            allow: more like the data, and less private.
+        seed
+            Another seed gives other users.
+
+        References
+        ----------
+        [contest] appendices A and D.
+
+        Notes
+        -----
+        Feature vectors come from the (μ_A, Λ_A) of the last iteration. With ``share=False`` there
+        are two, and a virtual user has two independent vectors.
+        """
+        model = self.trace_model_
+        priors = self.transition_factors_.priors[0], self.visit_factors_.priors[0]
+        seen = self.seen_ if only_seen else None
+        return sample_virtual_users(model, priors, n, seed_sequence(seed), homes=homes, seen=seen)
+
+    def sample_users(
+        self,
+        n: int,
+        days: int = 1,
+        *,
+        homes: bool = False,
+        only_seen: bool = False,
+        seed: SeedLike = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Traces:
+        """Return whole days of n virtual users, numbered from 1 (see `virtual_users`)."""
+        days = checked_count(days, "days")
+        users = self.virtual_users(n, homes=homes, only_seen=only_seen, seed=seed)
+        table = users.draw(days, threads=threads, progress=progress)
+        return traces_of_days(table, self.places_, self.clock_, np.arange(1, n + 1))
 
     def log_likelihoods(self, traces: Traces, *, threads: int | None = None) -> NDArray[np.float64]:
         """Return the running log-likelihood of each event, from the start of its day.

@@ -12,10 +12,43 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.engine import Progress, blocks, run_blocks, stream
+from tracearena.synthesis.ppmtf.seen import SeenCells
 
 Matrix = NDArray[np.float64]
 USERS_PER_BLOCK = 64
 _TRACES_PER_PIECE = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Habits:
+    """What users do beyond their factors.
+
+    Attributes
+    ----------
+    homes
+        Home of each user.
+    home_weight
+        Added to the home's visit probability in each slot, before all are normalised again.
+    seen
+        If given, transitions and visits that nobody made in training count as φ, whatever the
+        factors say.
+
+    References
+    ----------
+    [contest] appendix D; the numbers are those of the contest's generator.
+    """
+
+    homes: NDArray[np.int32] | None = None
+    home_weight: Matrix | None = None
+    seen: SeenCells | None = None
+
+    def arrays(self, users: int, slots: int) -> tuple[NDArray[np.generic], ...]:
+        """Return homes (-1: none), weights, and offsets, next places and visits seen (empty: all)."""
+        homes = np.full(users, -1, np.int32) if self.homes is None else self.homes
+        weight = np.zeros(slots) if self.home_weight is None else self.home_weight
+        if self.seen is None:
+            return homes, weight, np.empty(0, np.int64), np.empty(0, np.int32), np.empty((0, 0), np.bool_)
+        return homes, weight, *self.seen.next_places(), self.seen.visit_table()
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +82,7 @@ class TraceModel:
         days: int,
         root: np.random.SeedSequence,
         *,
+        habits: Habits | None = None,
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> NDArray[np.int32]:
@@ -66,6 +100,9 @@ class TraceModel:
         traces = np.empty((len(self.users), days, length), np.int32)
         next_transposed = np.ascontiguousarray(self.next_places.T)
         visit_transposed = np.ascontiguousarray(self.visit_places.T)
+        homes, weight, seen_offsets, seen_targets, visit_seen = (habits or Habits()).arrays(
+            len(self.users), len(self.slots)
+        )
 
         def work(block: int, first: int, stop: int) -> None:
             uniforms = stream(root, block).random((stop - first, days, length, 2))
@@ -80,6 +117,11 @@ class TraceModel:
                 self.slots,
                 self.slot_of,
                 self.smallest,
+                homes[first:stop],
+                weight,
+                seen_offsets,
+                seen_targets,
+                visit_seen,
                 uniforms,
                 traces[first:stop],
             )

@@ -1,0 +1,33 @@
+"""How the commands train PPMTF."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tracearena.cli._console import note, progress_bar
+
+if TYPE_CHECKING:
+    from tracearena.synthesis import PPMTF
+    from tracearena.traces import Traces
+
+
+def train_ppmtf(training: Traces, parameters: dict[str, Any], path: Path | None, seed: Any) -> PPMTF:
+    """Train, go on, or take what is there."""
+    from tracearena.synthesis import PPMTF
+
+    if path is not None and path.is_dir():
+        iteration = parameters.pop("iterations", 100)
+        return PPMTF.import_parameters(path, training, iteration=iteration, **parameters)
+    with progress_bar("training") as progress:
+        known = path is not None and path.exists()
+        model = PPMTF(**parameters).fit(
+            training, seed=None if known else seed, progress=progress, checkpoint=path
+        )
+    report = model.convergence()
+    if not report.settled and report.iterations >= 8:
+        note(
+            f"the error still changes by {report.drift:+.1%} from one quarter of the iterations to the next: "
+            "more --iterations would settle it"
+        )
+    return model

@@ -1,0 +1,121 @@
+"""``tracearena contest``: what an organiser does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tracearena.cli._console import JsonOption, SeedOption, chosen_seed, note, print_result, progress_bar
+from tracearena.cli._reading import (
+    BoundsOption,
+    FromOption,
+    GridOption,
+    IntervalOption,
+    PlacesFileOption,
+    SlotOption,
+    TimezoneOption,
+)
+from tracearena.cli._training import train_ppmtf
+
+if TYPE_CHECKING:
+    from tracearena.traces import Traces
+
+
+def register(app: typer.Typer) -> None:
+    """Add the group of commands."""
+    group = typer.Typer(help="Hold a contest.", no_args_is_help=True, rich_markup_mode=None)
+    group.callback()(lambda: None)
+    group.command()(data)
+    app.add_typer(group, name="contest")
+
+
+def data(
+    file: Annotated[Path, typer.Argument(metavar="IN", help="Traces to learn from, of any format.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="New folder for the contest's files.")],
+    places: PlacesFileOption = None,
+    reference: Annotated[
+        Path | None,
+        typer.Option("--reference", help="More traces of the same users (their reference traces)."),
+    ] = None,
+    teams: Annotated[int, typer.Option("--teams", help="Teams that take part.")] = 21,
+    users: Annotated[int, typer.Option("--users", help="Virtual users of a team.")] = 2_000,
+    days: Annotated[int, typer.Option("--days", help="Days of a user, half reference, half original.")] = 40,
+    data_sets: Annotated[int, typer.Option("--data-sets", help="1: data01_IDP. 2: data02_TRP as well.")] = 1,
+    homes: Annotated[
+        bool, typer.Option("--homes/--no-homes", help="Everybody has a home, morning and evening.")
+    ] = True,
+    only_seen: Annotated[
+        bool,
+        typer.Option("--only-seen/--any-move", help="No transition or visit that nobody made in training."),
+    ] = True,
+    factors: Annotated[int, typer.Option("--factors", help="Factors of the model.")] = 32,
+    alpha: Annotated[float, typer.Option("--alpha", help="Precision of the counts.")] = 200.0,
+    iterations: Annotated[int, typer.Option("--iterations", help="Gibbs iterations.")] = 100,
+    model: Annotated[
+        Path | None,
+        typer.Option("--model", help="Model file: written during training, used if it is there."),
+    ] = None,
+    format: FromOption = None,
+    grid: GridOption = None,
+    bounds: BoundsOption = None,
+    interval: IntervalOption = None,
+    slot: SlotOption = None,
+    timezone: TimezoneOption = None,
+    seed: SeedOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make the data of a contest: virtual users of every team's own, as the official files.
+
+    Teams are numbered from 001; 000 is the pseudonymised team, the two numbers after the last are
+    sample teams whose data everybody may have. manifest.json has all seeds and hashes: keep it, the
+    original traces and ptable_* to yourself. Without --seed the pseudonymised team is shuffled with
+    the system's cryptographic source.
+    """
+    from tracearena import contest
+    from tracearena.contest.data import check_new, check_regions
+    from tracearena.engine import child_seed, seed_sequence
+    from tracearena.formats import Choices, read
+    from tracearena.traces import Traces
+
+    plan = contest.ContestPlan(
+        teams=teams, users=users, days=days, data_sets=data_sets, homes=homes, only_seen=only_seen
+    )
+    check_new(folder)
+    choices = Choices.parse(grid=grid, bounds=bounds, interval=interval, slot=slot, timezone=timezone)
+    training, report = read(file, format, places=places, choices=choices)
+    for line in report.lines():
+        note(line)
+    if reference is not None:
+        more, _ = read(reference, format, places=places, choices=choices)
+        training = Traces.joined([more, training])
+    check_regions(training)
+    root = seed_sequence(chosen_seed(seed))
+    parameters = {"factors": factors, "alpha": alpha, "iterations": iterations}
+    trained = train_ppmtf(contest.contest_training(training), parameters, model, child_seed(root, 0))
+    with progress_bar("teams") as progress:
+        manifest = contest.write_contest_data(
+            folder,
+            trained,
+            plan,
+            seed=child_seed(root, 1),
+            shuffle_seed=None if seed is None else child_seed(root, 2),
+            about={"method": str(trained), "parameters": trained.parameters(), "seed": root.entropy},
+            progress=progress,
+        )
+    print_result(_summary(folder, manifest, training), as_json)
+
+
+def _summary(folder: Path, manifest: dict[str, Any], training: Traces) -> dict[str, Any]:
+    plan = manifest["plan"]
+    return {
+        "folder": str(folder),
+        "teams": plan["teams"],
+        "users": plan["users"],
+        "days": plan["days"],
+        "data_sets": plan["data_sets"],
+        "files": len(manifest["sha256"]) + 1,
+        "training_users": training.n_users,
+        "seed": manifest["model"]["seed"],
+    }

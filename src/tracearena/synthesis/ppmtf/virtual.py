@@ -1,0 +1,137 @@
+"""PPMTF+: virtual users drawn from the distribution of feature vectors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.engine import Progress, blocks, child_seed, run_blocks, stream
+from tracearena.errors import DataError
+from tracearena.synthesis.base import checked_count
+from tracearena.synthesis.ppmtf.hyperprior import Gaussian
+from tracearena.synthesis.ppmtf.sampling import Habits, TraceModel
+from tracearena.synthesis.ppmtf.seen import SeenCells
+
+HOME_WEIGHT = 20.0
+"""Added to the home's visit probability at home time, which becomes at least 20/21."""
+HOME_SLOTS = 2
+"""So many slots at each end of the day are home time."""
+USERS_PER_BLOCK = 256
+_ROWS, _VISIT_ROWS, _HOMES, _DAYS = range(4)
+
+
+@dataclass(frozen=True, eq=False)
+class VirtualUsers:
+    """Users who never lived, and the model that moves them.
+
+    Attributes
+    ----------
+    model
+        The trained model with the virtual users' feature vectors in place of the training users'.
+    habits
+        Their homes, and what nobody does; None if there are neither.
+
+    References
+    ----------
+    T. Murakami et al., Designing a location trace anonymization contest, PoPETs 2023, appendices A
+    and D [contest].
+    """
+
+    model: TraceModel
+    habits: Habits | None
+    _root: np.random.SeedSequence
+
+    def __len__(self) -> int:
+        return len(self.model.users)
+
+    @property
+    def homes(self) -> NDArray[np.int32] | None:
+        """Home of each user."""
+        return None if self.habits is None else self.habits.homes
+
+    def draw(
+        self, days: int, *, threads: int | None = None, progress: Progress | None = None
+    ) -> NDArray[np.int32]:
+        """Draw `days` days of every user; users × days × instants of a day."""
+        root = child_seed(self._root, _DAYS)
+        return self.model.draw(days, root, habits=self.habits, threads=threads, progress=progress)
+
+
+def sample_virtual_users(
+    trained: TraceModel,
+    priors: tuple[Gaussian, Gaussian],
+    n: int,
+    root: np.random.SeedSequence,
+    *,
+    homes: bool = False,
+    seen: SeenCells | None = None,
+) -> VirtualUsers:
+    """Draw n virtual users.
+
+    Parameters
+    ----------
+    trained
+        The trained model; its users are not looked at.
+    priors
+        Ψ_A of the transition and of the visit tensor: one object if the tensors share their users.
+    n
+        How many, at least 1.
+    root
+        Seed of everything about them, their days too.
+    homes
+        Give everybody a home.
+    seen
+        What was seen in training, to rule out the rest.
+    """
+    n = checked_count(n, "users")
+    moves, visits = priors
+    rows = sample_rows(moves, n, child_seed(root, _ROWS))
+    others = rows if visits is moves else sample_rows(visits, n, child_seed(root, _VISIT_ROWS))
+    model = replace(trained, users=rows, visit_users=others)
+    habits = Habits(seen=seen) if homes or seen is not None else None
+    if habits is not None and homes:
+        chosen = _homes(model, habits, child_seed(root, _HOMES))
+        habits = replace(habits, homes=chosen, home_weight=_home_weight(len(model.slots)))
+    return VirtualUsers(model, habits, root)
+
+
+def sample_rows(prior: Gaussian, n: int, root: np.random.SeedSequence) -> NDArray[np.float64]:
+    """Draw n feature vectors from Normal(μ, Λ⁻¹); the first are the same however many follow.
+
+    References
+    ----------
+    [contest] equation 4.
+    """
+    try:
+        lower = np.linalg.cholesky(prior.precision)
+    except np.linalg.LinAlgError:
+        raise DataError("the model's precision of feature vectors is not positive definite") from None
+    noise = [
+        stream(root, block).standard_normal((stop - first, len(prior.mean)))
+        for block, (first, stop) in enumerate(blocks(n, USERS_PER_BLOCK))
+    ]
+    return np.ascontiguousarray(prior.mean + np.linalg.solve(lower.T, np.vstack(noise).T).T)
+
+
+def _homes(model: TraceModel, habits: Habits, root: np.random.SeedSequence) -> NDArray[np.int32]:
+    """Draw everybody's home from her own visit probabilities at the first instant of the day."""
+    homes = np.empty(len(model.users), np.int32)
+    weights = model.visit_users * model.slots[model.slot_of[0]]
+
+    def work(block: int, first: int, stop: int) -> None:
+        expected = np.maximum(weights[first:stop] @ model.visit_places.T, model.smallest)
+        if habits.seen is not None:
+            expected[:, ~habits.seen.visit_table()[model.slot_of[0]]] = model.smallest
+        running = np.cumsum(expected, axis=1)
+        targets = stream(root, block).random(stop - first) * running[:, -1]
+        homes[first:stop] = np.minimum((running <= targets[:, None]).sum(axis=1), running.shape[1] - 1)
+
+    run_blocks(work, blocks(len(homes), USERS_PER_BLOCK))
+    return homes
+
+
+def _home_weight(slots: int) -> NDArray[np.float64]:
+    from_an_end = np.minimum(np.arange(slots), np.arange(slots)[::-1])
+    return np.where(from_an_end < HOME_SLOTS, HOME_WEIGHT, 0.0)

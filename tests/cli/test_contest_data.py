@@ -1,0 +1,76 @@
+"""Virtual users and contests on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tracearena.formats import pwscup
+
+QUICK = ("--factors", 2, "--iterations", 3)
+
+
+def test_a_contest_is_made_of_one_teams_traces(run, team: Path) -> None:
+    done = run(
+        "contest", "data", team / "org.csv", team / "contest", "--places", team / "places.csv",
+        "--reference", team / "ref.csv", "--teams", 2, "--users", 7, "--days", 4, "--seed", 3,
+        "--model", team / "model.npz", *QUICK, "--json",
+    )  # fmt: skip
+    assert done.status == 0, done.err
+    assert done.json["teams"] == 2
+    assert done.json["seed"] == 3
+    names = {path.name for path in (team / "contest").iterdir()}
+    assert {"info_region.csv", "info_time.csv", "manifest.json"} <= names
+    assert {f"reftraces_team{number:03d}_data01_IDP.csv" for number in range(5)} <= names
+    assert done.json["files"] == len(names)
+    manifest = json.loads((team / "contest" / "manifest.json").read_text())
+    assert manifest["plan"]["homes"] is True
+    again = run(
+        "contest", "data", team / "org.csv", team / "again", "--places", team / "places.csv",
+        "--reference", team / "ref.csv", "--teams", 2, "--users", 7, "--days", 4, "--seed", 3, *QUICK,
+    )  # fmt: skip
+    assert again.status == 0, again.err
+    assert json.loads((team / "again" / "manifest.json").read_text()) == manifest
+
+
+def test_a_contest_does_not_write_over_a_folder(run, team: Path) -> None:
+    done = run("contest", "data", team / "org.csv", team, "--places", team / "places.csv")
+    assert done.status == 2
+    assert "written over" in done.err
+
+
+def test_virtual_users_are_synthesized(run, team: Path) -> None:
+    done = run(
+        "synthesize", "ppmtf-plus", team / "org.csv", team / "virtual.csv", "--places", team / "places.csv",
+        "--users", 9, "--days", 3, "--homes", "--seed", 1, *QUICK, "--json",
+    )  # fmt: skip
+    assert done.status == 0, done.err
+    assert (done.json["users"], done.json["traces_per_user"]) == (9, 3)
+    traces = pwscup.read_traces(team / "virtual.csv", pwscup.read_places(team / "places.csv"))
+    assert traces.user_ids.tolist() == list(range(1, 10))
+    assert traces.is_complete
+    days = traces.dense().reshape(9, 3, 20)
+    home = [np.bincount(days[user, :, :2].ravel()).max() for user in range(9)]
+    assert np.mean(home) > 5
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "named"),
+    [
+        ("ppmtf", ("--users", 3), "--users"),
+        ("ppmtf", ("--homes",), "--homes"),
+        ("ppmtf-plus", ("--traces-per-user", 3), "--traces-per-user"),
+        ("sgd", ("--days", 3), "--days"),
+        ("uniform", ("--only-seen",), "--only-seen"),
+    ],
+)
+def test_an_option_without_meaning_is_refused(run, team: Path, method, options, named) -> None:
+    done = run(
+        "synthesize", method, team / "org.csv", team / "out.csv", "--places", team / "places.csv", *options
+    )
+    assert done.status == 2
+    assert named in done.err
+    assert not (team / "out.csv").exists()
