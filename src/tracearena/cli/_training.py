@@ -25,7 +25,7 @@ def train_ppmtf(training: Traces, parameters: dict[str, Any], path: Path | None,
             training, seed=None if known else seed, progress=progress, checkpoint=path
         )
     report = model.convergence()
-    if not report.settled and report.iterations >= 8:
+    if not report.settled and report.iterations > 1:
         note(
             f"the error still changes by {report.drift:+.1%} from one quarter of the iterations to the next: "
             "more --iterations would settle it"

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 SETTLED_BELOW = 0.01
+FEWEST = 20
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class Convergence:
     drift
         Relative change of that mean from the third quarter to the last; near 0 when settled.
     settled
-        Whether the drift is below 1 % in size.
+        Whether the drift is below 1 % in size, after at least 20 iterations.
     """
 
     iterations: int
@@ -34,7 +35,7 @@ class Convergence:
 
     @classmethod
     def of(cls, errors: Sequence[float]) -> Convergence:
-        """Judge the errors of all iterations; fewer than 8 are never settled.
+        """Judge the errors of all iterations; fewer than 20 are never settled.
 
         >>> Convergence.of([1.0] * 50 + [0.5] * 50)
         Convergence(iterations=100, error=0.5, drift=0.0, settled=True)
@@ -44,7 +45,7 @@ class Convergence:
         last = float(np.mean(errors[-quarter:])) if n else float("nan")
         before = float(np.mean(errors[-2 * quarter : -quarter])) if n > quarter else float("nan")
         drift = last / before - 1 if before > 0 else 0.0 if before == last else float("nan")
-        return cls(n, last, drift, n >= 8 and abs(drift) < SETTLED_BELOW)
+        return cls(n, last, drift, n >= FEWEST and abs(drift) < SETTLED_BELOW)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; null for what is not known yet."""
