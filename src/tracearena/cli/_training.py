@@ -9,12 +9,14 @@ from tracearena.cli._console import note, progress_bar
 
 if TYPE_CHECKING:
     from tracearena.synthesis import PPMTF
+    from tracearena.synthesis.ppmtf.convergence import SETTLED_BELOW
     from tracearena.traces import Traces
 
 
 def train_ppmtf(training: Traces, parameters: dict[str, Any], path: Path | None, seed: Any) -> PPMTF:
     """Train, go on, or take what is there."""
     from tracearena.synthesis import PPMTF
+    from tracearena.synthesis.ppmtf.convergence import SETTLED_BELOW
 
     if path is not None and path.is_dir():
         iteration = parameters.pop("iterations", 100)
@@ -25,7 +27,7 @@ def train_ppmtf(training: Traces, parameters: dict[str, Any], path: Path | None,
             training, seed=None if known else seed, progress=progress, checkpoint=path
         )
     report = model.convergence()
-    if not report.settled and report.iterations > 1:
+    if abs(report.drift) >= SETTLED_BELOW:
         note(
             f"the error still changes by {report.drift:+.1%} from one quarter of the iterations to the next: "
             "more --iterations would settle it"

@@ -115,7 +115,7 @@ def _draw(path: Path, points: list[Point], limits: dict[str, dict[str, Any]]) ->
                 _limits(panel, limits, utility)
                 panel.set_xlabel(f"{label} (0 is best)" if row else "")
                 panel.set_ylabel(f"{privacy_label} (0 is best)" if column == 0 else "")
-        axes[0, 0].legend(fontsize=8, frameon=False)
+        axes[0, 2].legend(fontsize=9, frameon=False, loc="center")
         figure.suptitle(
             "PPMTF comes near the training data in where people are while betraying almost nobody",
             fontsize=12,
