@@ -74,5 +74,5 @@ def test_the_strongest_of_all_attacks_is_the_minimum_over_each_alone(
 
 
 def test_a_sweep_runs_all_attacks_by_one_word(make_walks: Callable[..., Traces]) -> None:
-    (row,) = run_sweep(*make_walks(days=4).split_days(2), defences=["No"], attacks="all", seed=1)
+    (row,) = run_sweep(*make_walks(days=4).split_days(2), defences=["No"], attacks=["all"], seed=1)
     assert {"FuzzyCount-R", "FuzzyCount-T", "Replay-T"} <= row.to_dict().keys()

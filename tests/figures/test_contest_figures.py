@@ -70,6 +70,16 @@ def test_contest_12_has_every_attack_and_every_weight(tmp_path: Path) -> None:
     # With the weight of everything else the score is the capped error.
     assert all(float(row["s_T_weight_1"]) <= float(row["expected_error_km"]) / 2 + 1e-9 for row in rows)
     assert [int(row["hospital_weight"]) for row in table(weights)] == list(WEIGHTS)
+    least = [
+        min(float(row["s_T_weight_10"]) for row in rows if row["defence"] == defence)
+        for defence in ("No", *DEFENCES)
+    ]
+    errors = [
+        min(float(row["expected_error_km"]) for row in rows if row["defence"] == defence)
+        for defence in ("No", *DEFENCES)
+    ]
+    expected = np.corrcoef(errors, least)[0, 1]
+    assert float(table(weights)[WEIGHTS.index(10)]["correlation"]) == pytest.approx(expected)
     assert all(-1 <= float(row["correlation"]) <= 1 for row in table(weights))
 
 

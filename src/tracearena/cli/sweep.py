@@ -62,7 +62,7 @@ def sweep(
             pwscup.read_traces(reference, regions),
             pwscup.read_traces(original, regions),
             defences=defences or contest.SAMPLE_DEFENCES,
-            attacks="all" if "all" in (attacks or ()) else attacks or contest.SAMPLE_ATTACKS,
+            attacks=attacks or contest.SAMPLE_ATTACKS,
             rule=rule.value,
             legacy_2019=legacy_2019,
             seed=used,

@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any, Literal
+from typing import Any
 
 from tracearena import registry
 from tracearena.contest.ensemble import AttackScores, Ensemble, all_attacks, make_attacks
@@ -64,7 +64,7 @@ def run_sweep(
     original: Traces,
     *,
     defences: Sequence[str] = SAMPLE_DEFENCES,
-    attacks: Sequence[str] | Literal["all"] = SAMPLE_ATTACKS,
+    attacks: Sequence[str] = SAMPLE_ATTACKS,
     rule: UtilityRule = "paper",
     rules: Rules | None = None,
     legacy_2019: bool = False,
@@ -78,8 +78,8 @@ def run_sweep(
     reference, original
         What the attackers know, and what is protected.
     defences, attacks
-        Names of the registry; by default those of the 2019 contest. ``"all"`` is every attack of
-        the registry.
+        Names of the registry; by default those of the 2019 contest. Among the attacks ``"all"``
+        stands for every one of the registry.
     rule
         How a generalised event is scored (see `utility_score`).
     rules
@@ -99,7 +99,7 @@ def run_sweep(
     limits = rules or Rules()
     root = seed_sequence(seed)
     ensemble = Ensemble(
-        make_attacks(all_attacks() if attacks == "all" else attacks, legacy_2019=legacy_2019),
+        make_attacks(_with_all(attacks), legacy_2019=legacy_2019),
         sensitive_weight=limits.sensitive_weight,
         limit_km=limits.inference_limit_km,
     ).fit(reference)
@@ -118,6 +118,11 @@ def run_sweep(
         return SweepRow(str(obfuscator), utility, limits.is_valid(utility), scores)
 
     return run_blocks(one, blocks(len(obfuscators), 1), progress=progress)
+
+
+def _with_all(attacks: Sequence[str]) -> list[str]:
+    named = [name for name in attacks if name != "all"]
+    return named if len(named) == len(attacks) else list(dict.fromkeys([*named, *all_attacks()]))
 
 
 def write_table(rows: Sequence[SweepRow], path: str | PathLike[str]) -> None:

@@ -14,7 +14,7 @@ from tracearena.contest import ATTACKS_2019, Ensemble, make_attacks, pseudonymis
 from tracearena.engine import Progress, blocks, child_seed, run_blocks, seed_sequence
 from tracearena.figures._csv import write_rows
 from tracearena.figures._teams import DEFENCES, Team, teams
-from tracearena.figures.style import MARKERS, OKABE_ITO, canvas, families, save
+from tracearena.figures.style import MARKERS, OKABE_ITO, canvas, families, label_points, save
 from tracearena.metrics import trace_inference_score
 from tracearena.traces import Traces
 
@@ -31,18 +31,27 @@ class Inference(NamedTuple):
     s_T: tuple[float, ...]
 
 
+class Minimum(NamedTuple):
+    """What the strongest attack leaves of one release, by each measure."""
+
+    defence: str
+    expected_error_km: float
+    s_T: tuple[float, ...]
+
+
 def make(
     out: Path, *, data: Path | None = None, seed: int = 1, progress: Progress | None = None
 ) -> list[Path]:
     """Write contest-12.svg, contest-12.csv (every attack) and contest-12-weights.csv (correlations)."""
     (team,) = teams(data, 1, seed)
     found = inferences(team, seed, progress)
-    correlations = [correlation(found, weight) for weight in WEIGHTS]
+    least = minima(found)
+    correlations = [correlation(least, weight) for weight in WEIGHTS]
     header = ("defence", "attack", "expected_error_km", *(f"s_T_weight_{weight}" for weight in WEIGHTS))
     points = write_rows(out / "contest-12.csv", header, [(*one[:3], *one.s_T) for one in found])
     pairs = zip(WEIGHTS, correlations, strict=True)
     weights = write_rows(out / "contest-12-weights.csv", ("hospital_weight", "correlation"), pairs)
-    return [_draw(out / "contest-12.svg", found, correlations), points, weights]
+    return [_draw(out / "contest-12.svg", least, correlations), points, weights]
 
 
 def inferences(team: Team, seed: int, progress: Progress | None) -> list[Inference]:
@@ -74,34 +83,40 @@ def _scored(original: Traces, defence: str, attack: str, answer: Traces) -> Infe
     )
 
 
-def correlation(found: Sequence[Inference], weight: int) -> float:
-    """Return the correlation of the expected error with s_T for one of the `WEIGHTS`."""
-    s_T = [one.s_T[WEIGHTS.index(weight)] for one in found]
-    return float(np.corrcoef([one.expected_error_km for one in found], s_T)[0, 1])
+def minima(found: Sequence[Inference]) -> list[Minimum]:
+    """Return the minimum over attacks of each release, for the expected error and every weight."""
+    least = []
+    for defence in dict.fromkeys(one.defence for one in found):
+        own = [one for one in found if one.defence == defence]
+        error = min(one.expected_error_km for one in own)
+        least.append(Minimum(defence, error, tuple(map(min, zip(*(one.s_T for one in own), strict=True)))))
+    return least
 
 
-def _draw(path: Path, found: Sequence[Inference], correlations: Sequence[float]) -> Path:
+def correlation(least: Sequence[Minimum], weight: int) -> float:
+    """Return the correlation of the expected error with s_T,min for one of the `WEIGHTS`."""
+    s_T = [one.s_T[WEIGHTS.index(weight)] for one in least]
+    return float(np.corrcoef([one.expected_error_km for one in least], s_T)[0, 1])
+
+
+def _draw(path: Path, least: Sequence[Minimum], correlations: Sequence[float]) -> Path:
     at = WEIGHTS.index(CONTEST_WEIGHT)
     with canvas(12, 4.8, ncols=2) as (figure, (left, right)):
-        for family, k in families(one.defence for one in found).items():
-            own = [one for one in found if one.defence.partition("(")[0] == family]
-            left.scatter(
-                [one.expected_error_km for one in own],
-                [one.s_T[at] for one in own],
-                color=OKABE_ITO[k],
-                marker=MARKERS[k],
-                label=family,
-                alpha=0.8,
-            )
+        for family, k in families(one.defence for one in least).items():
+            own = [one for one in least if one.defence.partition("(")[0] == family]
+            errors, scores = [one.expected_error_km for one in own], [one.s_T[at] for one in own]
+            left.scatter(errors, scores, color=OKABE_ITO[k], marker=MARKERS[k], label=family, zorder=3)
         left.set(
-            xlabel="expected error (km; more is private)",
-            ylabel="privacy against trace inference, s_T (1 = no place found)",
-            ylim=(0, 1),
+            xlabel="expected error of the best inference (km)",
+            ylabel="privacy against trace inference, s_T,min (1 = no place found)",
         )
+        left.margins(0.1)
         left.set_title(f"weight {CONTEST_WEIGHT}: R = {correlations[at]:.3f}", fontsize=10, loc="left")
         left.legend(frameon=False, loc="lower right", fontsize=8)
+        points = [(one.expected_error_km, one.s_T[at]) for one in least]
+        label_points(left, points, [one.defence for one in least], size=6.5)
         right.plot(WEIGHTS, correlations, marker="o", color=OKABE_ITO[0])
         right.set(xscale="log", xlabel="weight of hospitals", ylabel="correlation R with the expected error")
         right.set_ylim(min(0.0, *correlations), 1.02)
-        right.set_title("A heavy weight on hospitals measures something else", fontsize=10, loc="left")
+        right.set_title("the weight of hospitals and the plain error", fontsize=10, loc="left")
         return save(figure, path)
