@@ -9,7 +9,6 @@ from tracearena.cli._console import note, progress_bar
 
 if TYPE_CHECKING:
     from tracearena.synthesis import PPMTF
-    from tracearena.synthesis.ppmtf.convergence import SETTLED_BELOW
     from tracearena.traces import Traces
 
 
