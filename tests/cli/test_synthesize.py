@@ -109,7 +109,18 @@ def test_raw_check_ins_become_places_and_slots(tmp_path):
     source = tmp_path / "checkins.csv"
     source.write_text("user,time,latitude,longitude,place\n" + "\n".join(rows) + "\n")
     result = run(
-        "ppmtf", source, tmp_path / "out.csv", "--slot", "2h", "--traces-per-user", 1, "--seed", 1, *QUICK
+        "ppmtf",
+        source,
+        tmp_path / "out.csv",
+        "--interval",
+        "1h",
+        "--slot",
+        "2h",
+        "--traces-per-user",
+        1,
+        "--seed",
+        1,
+        *QUICK,
     )
     assert (result["users"], result["events"], result["places"]) == (6, 6 * 24, 3)
 

@@ -38,6 +38,7 @@ def rows(path):
         return list(csv.DictReader(file))
 
 
+@pytest.mark.slow
 def test_privacy_and_utility_of_the_synthesizers(quick, tmp_path):
     picture, numbers = figure("ppmtf-7")(tmp_path, seed=1)
     table = rows(numbers)
@@ -90,6 +91,7 @@ def test_a_folder_without_the_files_is_named(tmp_path):
         figure("ppmtf-8")(tmp_path, data=tmp_path)
 
 
+@pytest.mark.slow
 def test_the_city_walks_in_people_flow_hours():
     training, testing = _people_flow.people_flow(None, seed=3)
     assert ppmtf.is_people_flow(training.clock)
