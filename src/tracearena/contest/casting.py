@@ -37,7 +37,9 @@ CAST = (
         "HomeProb-T",
     ),
     Player("Card Sharps", "swap the traces of every fourth person", "Cheat(0.25)", "Random-R", "Replay-T"),
-    Player("Fog Bank", "move places a few hundred metres", "PL(4,1)", "FuzzyCount-R", "FuzzyCount-T(count)"),
+    Player(
+        "Fog Bank", "move every place a few hundred metres", "PL(4,1)", "FuzzyCount-R", "FuzzyCount-T(count)"
+    ),
     Player("Heavy Weather", "move every place by kilometres", "PL(1,1)", "FuzzyCount-R(count)", "Random-T"),
     Player("Patchwork", "name blocks of four regions, hide a tenth", "MRLH(1,1,0.1)", "VisitProb-R", None),
     Player(
@@ -67,7 +69,9 @@ CAST = (
         "HomeProb-T",
     ),
     Player("Pickpockets", "swap the traces of every tenth person", "Cheat(0.1)", "HomeProb-R", "VisitProb-T"),
-    Player("Sea Smoke", "move places a few hundred metres", "PL(5,1)", "FuzzyCount-R(count)", "Replay-T"),
+    Player(
+        "Sea Smoke", "move every place a few hundred metres", "PL(5,1)", "FuzzyCount-R(count)", "Replay-T"
+    ),
     Player("Coin Flippers", "answer a random place half the time", "RR(7)", "VisitProb-R", "FuzzyCount-T"),
     Player("Small Tiles", "name blocks of four regions", "MRLH(1,1,0)", "HomeProb-R", "FuzzyCount-T(count)"),
     Player("Light Drizzle", "move every place very little", "PL(7,1)", "FuzzyCount-R", "Random-T"),

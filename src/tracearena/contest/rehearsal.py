@@ -80,7 +80,7 @@ class Rehearsal:
     practice
         Reference and original traces of the sample teams, which everybody knows.
     samples
-        Sample defences on the first sample team, attacked by the judge.
+        Sample defences on the first sample team, against every attack of the contest.
     cheating
         The cheating anonymization with more and more people taking part, likewise.
     board, awards
@@ -180,7 +180,7 @@ def rehearse(
                     samples=rules.sample_attacks)  # fmt: skip
     utilities = [UtilityRecord(team=one.name, utility=one.utility.utility) for one in entrants]
     board = make_board(rules, roster, utilities, records)
-    samples, cheating = _on_sample_team(practice[0], rules, child_seed(root, _SAMPLE), say)
+    samples, cheating = _on_sample_team(practice[0], cast, rules, child_seed(root, _SAMPLE), say)
     return Rehearsal(seed, rules, tuple(entrants), practice, samples, cheating, board, awards(board))
 
 
@@ -221,8 +221,7 @@ def _attack_everybody(
     entrants: Sequence[Entrant], cast: Sequence[Player], rules: Rules, root: np.random.SeedSequence, say: Tell
 ) -> list[AttackRecord]:
     """Run each different attack once on each published data set, and credit whoever uses it."""
-    used = (name for player in cast for name in (player.identification, player.inference) if name)
-    names = list(dict.fromkeys((*rules.sample_attacks, *used)))
+    names = _attacks_used(cast, rules)
     records: list[AttackRecord] = []
     for number, target in enumerate(entrants):
         say("everybody attacks", number, len(entrants))
@@ -237,6 +236,11 @@ def _attack_everybody(
             )
             records += _credited(target.name, scores, cast, rules)
     return records
+
+
+def _attacks_used(cast: Sequence[Player], rules: Rules) -> list[str]:
+    used = (name for player in cast for name in (player.identification, player.inference) if name)
+    return list(dict.fromkeys((*rules.sample_attacks, *used)))
 
 
 def _credited(
@@ -256,12 +260,17 @@ def _credited(
 
 
 def _on_sample_team(
-    team: tuple[Traces, Traces], rules: Rules, seed: np.random.SeedSequence, say: Tell
+    team: tuple[Traces, Traces],
+    cast: Sequence[Player],
+    rules: Rules,
+    seed: np.random.SeedSequence,
+    say: Tell,
 ) -> tuple[tuple[SweepRow, ...], tuple[SweepRow, ...]]:
+    """Try sample defences against every attack of the contest, so that they compare with the teams'."""
     rows = run_sweep(
         *team,
         defences=(*SAMPLES, *CHEATING),
-        attacks=rules.sample_attacks,
+        attacks=_attacks_used(cast, rules),
         rule=rules.utility_rule,
         rules=rules,
         seed=seed,

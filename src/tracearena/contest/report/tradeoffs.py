@@ -13,7 +13,8 @@ from tracearena.pages import COLOURS, Page
 
 _WHO = "people not identified (s<sub>R,min</sub>)<br>right is better"
 _WHERE = "whereabouts hidden (s<sub>T,min</sub>)<br>up is better"
-_BELOW = {"orientation": "h", "y": -0.24, "yanchor": "top", "entrywidth": 118, "font": {"size": 12}}
+_BELOW = {"orientation": "h", "y": -0.24, "yanchor": "top", "xref": "container", "x": 0.02,
+          "entrywidth": 118, "font": {"size": 12}}  # fmt: skip
 
 
 def show_privacy(page: Page, held: Rehearsal, look: dict[str, Look]) -> None:
@@ -48,12 +49,17 @@ def show_privacy(page: Page, held: Rehearsal, look: dict[str, Look]) -> None:
 def _correlation(held: Rehearsal) -> str:
     teams = [(row.s_r_min, row.s_t_min) for row in held.board.rows if row.valid and row.role is Role.TEAM]
     samples = [(row.scores.s_R_min, row.scores.s_T_min) for row in held.samples]
-    x, y = np.array(teams or [(0, 0)]).T
-    over_samples = float(np.corrcoef(np.array(samples).T)[0, 1])
-    told = f"Over the sample defences (grey) the two go together: their correlation is {over_samples:.2f}."
-    if len(teams) > 2 and np.ptp(x) > 0 and np.ptp(y) > 0:
-        told += f" Over the {len(teams)} valid teams it is {float(np.corrcoef(x, y)[0, 1]):.2f}."
+    told = f"The correlation of the two is {_pearson(samples)} over the sample defences (grey)"
+    told += f" and {_pearson(teams)} over the {len(teams)} valid teams." if len(teams) > 2 else "."
+    told += " In the contest of 2019 it was 0.895 over 18 data sets."
     return told + " A defence may keep names secret and still give everybody's whereabouts away."
+
+
+def _pearson(points: list[tuple[float, float]]) -> str:
+    x, y = np.array(points).T
+    if np.ptp(x) == 0 or np.ptp(y) == 0:
+        return "undefined"
+    return f"{float(np.corrcoef(x, y)[0, 1]):.2f}"
 
 
 def show_usefulness(page: Page, held: Rehearsal, look: dict[str, Look]) -> None:
@@ -81,8 +87,8 @@ def show_usefulness(page: Page, held: Rehearsal, look: dict[str, Look]) -> None:
     }
     invalid = sum(not row.valid for row in held.board.rows)
     fate = (
-        f"{invalid} {'team' if invalid == 1 else 'teams'} overdid it: below {threshold:g} the data is not "
-        "published and privacy counts 0 (hollow)."
+        f"{'One team' if invalid == 1 else f'{invalid} teams'} overdid it: below {threshold:g} the data is "
+        "not published and privacy counts 0 (hollow)."
         if invalid
         else f"Everybody stayed above {threshold:g}."
     )
@@ -123,7 +129,7 @@ def show_cheating(page: Page, held: Rehearsal) -> None:
         "height": 420,
         "xaxis": score_axis("people whose traces are swapped", tickformat=".0%"),
         "yaxis": score_axis("score"),
-        "legend": {"orientation": "h", "y": -0.25, "yanchor": "top"},
+        "legend": _BELOW | {"entrywidth": 230},
     }
     page.figure(
         {"data": data, "layout": layout},

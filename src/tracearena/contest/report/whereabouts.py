@@ -14,7 +14,7 @@ from tracearena.pages import Page, ground, place_map, sensitive_marks
 from tracearena.traces import ObfuscatedTraces, Places, Traces
 
 _NOON_S = 12 * 3600
-_BIN_KM = 0.25
+_BIN_KM = 0.5
 _MAP_KM = 4.0
 
 
@@ -199,7 +199,7 @@ def _show_displacements(page: Page, held: Rehearsal, entrants: list[Entrant], lo
         + "; ".join(
             f"{name} left {share[0]:.0%} of all events where they were" for name, share in shares.items()
         )
-        + ".",
+        + ". A set of places counts with its mean distance.",
         table=(["distance", *shares], rows),
         name="displacement",
     )
@@ -226,16 +226,18 @@ def show_population(page: Page, held: Rehearsal) -> None:
     largest = float(max(before.max(), after.max(), 10))
     off = 0.5 * float(np.abs(before / before.sum() - after / max(after.sum(), 1)).sum())
     places = entrant.original.places
+    ill = [float(people[places.sensitive].sum() / max(people.sum(), 1)) for people in (before, after)]
     ids = [str(place) for place in places.ids]
     rows = [list(row) for row in zip(ids, before.tolist(), after.round(3).tolist(), strict=True)]
     page.html_part('<div class="pair">')
     page.figure(
         place_map(places, before, what="people at 12:00, all days", height=480, largest=largest),
-        "Before: the true crowds at noon.",
+        f"Before: the true crowds at noon; {ill[0]:.1%} of them are in a region with a hospital.",
     )
     page.figure(
         place_map(places, after, what="people at 12:00, all days", height=480, largest=largest),
-        f"After: {off:.0%} of the crowd would have to move to make both maps equal.",
+        f"After: {off:.0%} of the crowd would have to move to make both maps equal; {ill[1]:.1%} seem to "
+        "be in a region with a hospital.",
         table=(["region", "true", "published"], rows),
         name="noon",
     )
