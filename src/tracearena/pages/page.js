@@ -17,8 +17,7 @@
     const figure = JSON.parse(inked(document.getElementById(place.id + "-figure").textContent));
     figure.layout.template = template();
     Plotly.react(place, figure.data, figure.layout, { responsive: true, displaylogo: false, displayModeBar: false })
-      .then(() => figure.frames && !place.dataset.frames && (place.dataset.frames = 1)
-        && Plotly.addFrames(place, figure.frames));
+      .then(() => figure.frames && Plotly.deleteFrames(place).then(() => Plotly.addFrames(place, figure.frames)));
   });
   draw();
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);

@@ -7,12 +7,13 @@ from html import escape
 from importlib.metadata import version
 
 from tracearena import __version__
-from tracearena.contest.rehearsal import Rehearsal
+from tracearena.contest.rehearsal import Entrant, Rehearsal
+from tracearena.contest.report.days import show_days
 from tracearena.contest.report.looks import joined, looks
 from tracearena.contest.report.matrix import show_matrices
+from tracearena.contest.report.population import show_population
 from tracearena.contest.report.results import show_awards, show_board
 from tracearena.contest.report.tradeoffs import show_cheating, show_privacy, show_usefulness
-from tracearena.contest.report.whereabouts import show_days, show_population
 from tracearena.pages import Page
 
 _NUMBERS = (
@@ -40,8 +41,9 @@ def contest_report(held: Rehearsal, *, command: str) -> Page:
     show_privacy(page, held, look)
     show_usefulness(page, held, look)
     show_cheating(page, held)
-    show_days(page, held, look)
-    show_population(page, held)
+    entrants = _shown(held)
+    show_days(page, held, entrants, look)
+    show_population(page, held, entrants[0])
     _show_rules(page, held)
     _show_origin(page, held, command)
     return page
@@ -56,6 +58,15 @@ def _lead(held: Rehearsal) -> str:
         f"data. {joined(winners) or 'Nobody'} defended best. The people, the city and the teams are "
         "invented; the methods and the rules are real."
     )
+
+
+def _shown(held: Rehearsal) -> list[Entrant]:
+    """Choose whose data is shown: the best team, and the best that uses sets or hides events."""
+    ranked = [held.entrant(row.team) for row in held.board.rows if row.valid]
+    ranked = [one for one in ranked if one.player is not None] or list(held.entrants[-1:])
+    vague = [one for one in ranked if one.obfuscated.is_set.any()]
+    vague += [one for one in ranked if one.obfuscated.is_deleted.any()]
+    return list(dict.fromkeys([*ranked[:1], *vague[:1]]))
 
 
 def _show_rules(page: Page, held: Rehearsal) -> None:

@@ -60,7 +60,7 @@ def _message(
         for i, score in enumerate(row)
         if score is not None and score <= _least(row) + 1e-9
     }
-    told = f"{len(framed)} of {len(attackers)} attackers were the strongest on one of {len(targets)} targets."
+    told = f"{len(framed)} of {len(attackers)} attackers did best on at least one of {len(targets)} targets."
     invalid = [team.name for team in held.teams if not team.valid]
     if invalid:
         told += f" Not a target, because invalid: {', '.join(invalid)}."

@@ -8,13 +8,12 @@ import numpy as np
 
 from tracearena.contest.records import Role
 from tracearena.contest.rehearsal import Rehearsal, defence_of
-from tracearena.contest.report.looks import GREY, Look, dots, score_axis
+from tracearena.contest.report.looks import GREY, Look, badge, dots, score_axis
 from tracearena.pages import COLOURS, Page
 
 _WHO = "people not identified (s<sub>R,min</sub>)<br>right is better"
 _WHERE = "whereabouts hidden (s<sub>T,min</sub>)<br>up is better"
-_BELOW = {"orientation": "h", "y": -0.24, "yanchor": "top", "xref": "container", "x": 0.02,
-          "entrywidth": 118, "font": {"size": 12}}  # fmt: skip
+_LEGEND_BELOW = {"orientation": "h", "y": -0.25, "yanchor": "top"}
 
 
 def show_privacy(page: Page, held: Rehearsal, look: dict[str, Look]) -> None:
@@ -25,6 +24,7 @@ def show_privacy(page: Page, held: Rehearsal, look: dict[str, Look]) -> None:
         "right: it answers neither."
     )
     rows = [row for row in held.board.rows if row.valid]
+    page.html_part(_legend(look))
     data = [_samples(held, lambda row: row.scores.s_R_min)]
     data += [
         dots(row.team, look[row.team], [row.s_r_min], [row.s_t_min])
@@ -33,10 +33,10 @@ def show_privacy(page: Page, held: Rehearsal, look: dict[str, Look]) -> None:
         for row in rows
     ]  # fmt: skip
     layout = {
-        "height": 500 + 10 * len(held.entrants),
+        "height": 500,
         "xaxis": score_axis(_WHO),
         "yaxis": score_axis(_WHERE),
-        "legend": _BELOW,
+        "showlegend": False,
     }
     page.figure(
         {"data": data, "layout": layout},
@@ -65,6 +65,7 @@ def _pearson(points: list[tuple[float, float]]) -> str:
 def show_usefulness(page: Page, held: Rehearsal, look: dict[str, Look]) -> None:
     """Show what privacy costs."""
     page.heading("What privacy costs")
+    page.html_part(_legend(look))
     threshold = held.rules.utility_threshold
     data = [_samples(held, lambda row: row.utility)]
     for row in held.board.rows:
@@ -78,12 +79,12 @@ def show_usefulness(page: Page, held: Rehearsal, look: dict[str, Look]) -> None:
     label = {"x": 1.02, "y": 1.0, "text": f"valid from {threshold:g} on", "showarrow": False,
              "xanchor": "right", "yanchor": "top", "font": {"color": "#009E73"}}  # fmt: skip
     layout = {
-        "height": 500 + 10 * len(held.entrants),
+        "height": 500,
         "xaxis": score_axis("usefulness (s<sub>U</sub>)<br>right is better"),
         "yaxis": score_axis(_WHERE),
         "shapes": [area, line],
         "annotations": [label],
-        "legend": _BELOW,
+        "showlegend": False,
     }
     invalid = sum(not row.valid for row in held.board.rows)
     fate = (
@@ -129,7 +130,7 @@ def show_cheating(page: Page, held: Rehearsal) -> None:
         "height": 420,
         "xaxis": score_axis("people whose traces are swapped", tickformat=".0%"),
         "yaxis": score_axis("score"),
-        "legend": _BELOW | {"entrywidth": 230},
+        "legend": _LEGEND_BELOW,
     }
     page.figure(
         {"data": data, "layout": layout},
@@ -142,6 +143,12 @@ def show_cheating(page: Page, held: Rehearsal) -> None:
         ),
         name="cheating",
     )  # fmt: skip
+
+
+def _legend(look: dict[str, Look]) -> str:
+    """Return markup that names every marker; unlike a figure's own legend it fits any width."""
+    teams = [badge(name, one) for name, one in look.items()]
+    return f'<p class="legend">{" ".join([*teams, badge("sample defences", Look(GREY, "circle", "●"))])}</p>'
 
 
 def _samples(held: Rehearsal, x: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a defence does to people's days and to the map of a city."""
+"""What a defence does to one person's days."""
 
 from __future__ import annotations
 
@@ -10,24 +10,14 @@ from numpy.typing import NDArray
 from tracearena.contest.rehearsal import Entrant, Rehearsal, defence_of
 from tracearena.contest.report.looks import Look
 from tracearena.metrics.utility import event_losses
-from tracearena.pages import Page, ground, place_map, sensitive_marks
+from tracearena.pages import Page, ground, sensitive_marks
 from tracearena.traces import ObfuscatedTraces, Places, Traces
 
-_NOON_S = 12 * 3600
 _BIN_KM = 0.5
 _MAP_KM = 4.0
 
 
-def shown_entrants(held: Rehearsal) -> list[Entrant]:
-    """Choose whose data is shown: the best team, and the best that uses sets or hides events."""
-    ranked = [held.entrant(row.team) for row in held.board.rows if row.valid]
-    ranked = [one for one in ranked if one.player is not None] or list(held.entrants[-1:])
-    vague = [one for one in ranked if one.obfuscated.is_set.any()]
-    vague += [one for one in ranked if one.obfuscated.is_deleted.any()]
-    return list(dict.fromkeys([*ranked[:1], *vague[:1]]))
-
-
-def show_days(page: Page, held: Rehearsal, look: dict[str, Look]) -> None:
+def show_days(page: Page, held: Rehearsal, entrants: list[Entrant], look: dict[str, Look]) -> None:
     """Show one day of one person, before and after, for each of the chosen teams."""
     page.heading("One person's day, before and after")
     page.text(
@@ -35,7 +25,6 @@ def show_days(page: Page, held: Rehearsal, look: dict[str, Look]) -> None:
         "was published. A large square is a set of places of which one is true, a cross an event that was "
         "hidden."
     )
-    entrants = shown_entrants(held)
     for entrant in entrants:
         _show_day(page, entrant, look[entrant.name])
     _show_displacements(page, held, entrants, look)
@@ -99,25 +88,27 @@ def _draw_cells(layout: dict[str, Any], places: Places) -> None:
 
 
 def _until(original: Traces, obfuscated: ObfuscatedTraces, look: Look, now: int) -> list[dict[str, Any]]:
-    """Draw the day up to now: the true way, what was published, what was hidden, and the present."""
+    """Draw the day up to now: what was published, the true way, what was hidden, and the present."""
     places, cells = original.places, [obfuscated.cell(event) for event in range(now + 1)]
     way = original.place_index[: now + 1]
     singles = [cell[0] for cell in cells if len(cell) == 1]
     hidden = [way[event] for event, cell in enumerate(cells) if not cell]
     sets = [cell for cell in cells if len(cell) > 1]
-    here = cells[now]
+    has_singles, has_sets, has_hidden = (
+        bool(mask.any()) for mask in (obfuscated.is_single, obfuscated.is_set, obfuscated.is_deleted)
+    )
+    published = {"color": look.colour, "size": 12, "symbol": "square", "opacity": 0.6}
+    gone = {"size": 11, "symbol": "x-thin", "line": {"width": 2.5, "color": "var(--soft)"}}
+    present = {"size": 14, "color": "var(--paper)", "line": {"width": 3, "color": "var(--ink)"}}
+    line = {"mode": "lines+markers", "line": {"color": "var(--ink)", "width": 1.5}}
     return [
-        _points(places, singles, "published", {"color": look.colour, "size": 12, "symbol": "square",
-                                               "opacity": 0.6}),
-        _areas(places, sets, "published as a set", look, 0.10),
-        _points(places, way, "true way", {"size": 5, "color": "var(--ink)"}, mode="lines+markers",
-                line={"color": "var(--ink)", "width": 1.5}),
-        _points(places, hidden, "hidden", {"size": 11, "symbol": "x-thin", "color": "var(--soft)",
-                                           "line": {"width": 2.5, "color": "var(--soft)"}}),
-        _areas(places, [here] if here else [], "published now", look, 0.45),
-        _points(places, way[-1:], "truly now", {"size": 14, "color": "var(--paper)",
-                                                "line": {"width": 3, "color": "var(--ink)"}}),
-    ]  # fmt: skip
+        _points(places, singles, "published", published, showlegend=has_singles),
+        _areas(places, sets, "published as a set", look, 0.10, showlegend=has_sets),
+        _points(places, way, "true way", {"size": 5, "color": "var(--ink)"}, **line),
+        _points(places, hidden, "hidden", gone, showlegend=has_hidden),
+        _areas(places, [cells[now]] if cells[now] else [], "published now", look, 0.45),
+        _points(places, way[-1:], "truly now", present),
+    ]
 
 
 def _points(places: Places, index: Any, name: str, marker: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -126,7 +117,9 @@ def _points(places: Places, index: Any, name: str, marker: dict[str, Any], **mor
             "y": places.latitude[chosen], "marker": marker, "hoverinfo": "name"} | more  # fmt: skip
 
 
-def _areas(places: Places, sets: list[list[int]], name: str, look: Look, strength: float) -> dict[str, Any]:
+def _areas(
+    places: Places, sets: list[list[int]], name: str, look: Look, strength: float, **more: Any
+) -> dict[str, Any]:
     """Draw the box around each set of cells; None parts one polygon from the next."""
     x: list[float | None] = []
     y: list[float | None] = []
@@ -137,7 +130,7 @@ def _areas(places: Places, sets: list[list[int]], name: str, look: Look, strengt
     red, green, blue = (int(look.colour[i : i + 2], 16) for i in (1, 3, 5))
     return {"type": "scatter", "mode": "lines", "name": name, "x": x or [None], "y": y or [None],
             "fill": "toself", "fillcolor": f"rgba({red},{green},{blue},{strength})", "hoverinfo": "name",
-            "line": {"color": look.colour, "width": 1.5}}  # fmt: skip
+            "line": {"color": look.colour, "width": 1.5}} | more  # fmt: skip
 
 
 def _around(places: Places, cells: Any) -> tuple[float, float, float, float]:
@@ -212,68 +205,3 @@ def _displacements(entrant: Entrant, edges: NDArray[np.float64]) -> NDArray[np.f
     counts = np.histogram(far[far > 1e-6], np.concatenate([edges, [np.inf]]))[0]
     hidden = int(entrant.obfuscated.is_deleted.sum())
     return np.array([int((far <= 1e-6).sum()), *counts, hidden]) / entrant.original.n_events
-
-
-def show_population(page: Page, held: Rehearsal) -> None:
-    """Show what a planner would see, and where the published data fails her."""
-    entrant = shown_entrants(held)[0]
-    page.heading("What the published data is still good for")
-    page.text(
-        f"A planner asks how many people are where at noon. On the left what is true, on the right what she "
-        f"sees in the data of {entrant.name}."
-    )
-    before, after = _at_noon(entrant)
-    largest = float(max(before.max(), after.max(), 10))
-    off = 0.5 * float(np.abs(before / before.sum() - after / max(after.sum(), 1)).sum())
-    places = entrant.original.places
-    ill = [float(people[places.sensitive].sum() / max(people.sum(), 1)) for people in (before, after)]
-    ids = [str(place) for place in places.ids]
-    rows = [list(row) for row in zip(ids, before.tolist(), after.round(3).tolist(), strict=True)]
-    page.html_part('<div class="pair">')
-    page.figure(
-        place_map(places, before, what="people at 12:00, all days", height=480, largest=largest),
-        f"Before: the true crowds at noon; {ill[0]:.1%} of them are in a region with a hospital.",
-    )
-    page.figure(
-        place_map(places, after, what="people at 12:00, all days", height=480, largest=largest),
-        f"After: {off:.0%} of the crowd would have to move to make both maps equal; {ill[1]:.1%} seem to "
-        "be in a region with a hospital.",
-        table=(["region", "true", "published"], rows),
-        name="noon",
-    )
-    page.html_part("</div>")
-    _show_losses(page, held, entrant)
-
-
-def _at_noon(entrant: Entrant) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Count people by region at noon; who may be in one of k regions counts 1/k in each."""
-    noon = entrant.original.clock.second_of_day(entrant.original.instants) == _NOON_S
-    before = entrant.original.keep_events(noon)
-    after = entrant.obfuscated.keep_events(noon)
-    m = len(before.places)
-    counts = np.bincount(after.codes[after.is_single], minlength=m).astype(float)
-    if after.is_set.any():
-        times = np.bincount(after.set_index[after.is_set], minlength=len(after.sets))
-        weights = np.repeat(times / after.sets.sizes, after.sets.sizes)
-        counts += np.bincount(after.sets.members, weights=weights, minlength=m)
-    return np.bincount(before.place_index, minlength=m).astype(float), counts
-
-
-def _show_losses(page: Page, held: Rehearsal, entrant: Entrant) -> None:
-    original = entrant.original
-    losses = event_losses(original, entrant.obfuscated, limit_km=held.rules.utility_limit_km)
-    m = len(original.places)
-    events = np.bincount(original.place_index, minlength=m)
-    lost = np.bincount(original.place_index, weights=losses, minlength=m)
-    with np.errstate(invalid="ignore"):
-        share = np.where(events > 0, lost / events, np.nan)
-    busiest = np.argsort(-events, kind="stable")[: max(m // 20, 1)]
-    at_busiest = float(lost[busiest].sum() / events[busiest].sum())
-    rows = [[str(original.places.ids[i]), int(events[i]), float(share[i])] for i in np.flatnonzero(events)]
-    page.figure(
-        place_map(original.places, share, what="of the usefulness lost", height=520, share=True),
-        f"Where usefulness was lost by {entrant.name}: {float(losses.mean()):.0%} in the whole city, "
-        f"{at_busiest:.0%} at the busiest twentieth of the regions.",
-        table=(["region", "events", "share lost"], rows),
-        name="losses",
-    )
