@@ -17,7 +17,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = contest.rehearse
 
     def rehearse(**options: Any) -> contest.Rehearsal:
-        return whole(users=25, reference_days=2, original_days=2, **options)
+        return whole(users=25, days=4, residents=60, **options)
 
     monkeypatch.setattr(contest, "rehearse", rehearse)
 

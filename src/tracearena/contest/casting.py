@@ -37,9 +37,7 @@ CAST = (
         "HomeProb-T",
     ),
     Player("Card Sharps", "swap the traces of every fourth person", "Cheat(0.25)", "Random-R", "Replay-T"),
-    Player(
-        "Fog Bank", "move every place a few hundred metres", "PL(4,1)", "FuzzyCount-R", "FuzzyCount-T(count)"
-    ),
+    Player("Fog Bank", "move every place a few hundred metres", "PL(4,1)", "FuzzyCount-R", "VisitProb-T"),
     Player("Heavy Weather", "move every place by kilometres", "PL(1,1)", "FuzzyCount-R(count)", "Random-T"),
     Player("Patchwork", "name blocks of four regions, hide a tenth", "MRLH(1,1,0.1)", "VisitProb-R", None),
     Player(
@@ -49,7 +47,7 @@ CAST = (
         "FuzzyCount-R(log-idf)",
         "FuzzyCount-T",
     ),
-    Player("Vanishing Act", "hide a quarter of all events", "MRLH(0,0,0.25)", None, "VisitProb-T"),
+    Player("Vanishing Act", "hide a quarter of all events", "MRLH(0,0,0.25)", None, "FuzzyCount-T(count)"),
     Player("Optimists", "leave everything as it is", "No", "Random-R", "HomeProb-T"),
     Player(
         "Morning Mist",

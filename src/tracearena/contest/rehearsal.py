@@ -1,4 +1,4 @@
-"""A rehearsal: a whole contest in memory, on the embedded city, with invented teams.
+"""A rehearsal: a whole contest in memory, with invented teams and virtual users of the embedded city.
 
 Data for everybody, defences, the judge's utility check, pseudonyms and commitments, everybody
 against everybody, the judge's sample attacks, board and awards; all from one seed.
@@ -18,13 +18,14 @@ from tracearena.contest.awards import Award, awards
 from tracearena.contest.board import Board, make_board
 from tracearena.contest.casting import DEFAULT, Player, players
 from tracearena.contest.commitment import Commitment, commit
+from tracearena.contest.data import ContestPlan, team_traces
 from tracearena.contest.ensemble import AttackScores, Ensemble, make_attacks
 from tracearena.contest.pseudonyms import Release, pseudonymise
 from tracearena.contest.records import AttackKind, AttackRecord, Roster, UtilityRecord
 from tracearena.contest.rules import Rules
 from tracearena.contest.sweep import SweepRow, run_sweep
+from tracearena.contest.team_clock import contest_training
 from tracearena.engine import child_seed, seed_sequence
-from tracearena.formats.pwscup import PWS_CLOCK
 from tracearena.metrics import UtilityScore, utility_score
 from tracearena.traces import ObfuscatedTraces, Traces
 
@@ -142,8 +143,8 @@ def rehearse(
     *,
     teams: int = DEFAULT,
     users: int = 1_000,
-    reference_days: int = 20,
-    original_days: int = 20,
+    days: int = 40,
+    residents: int = 1_000,
     seed: int,
     tell: Tell | None = None,
 ) -> Rehearsal:
@@ -153,8 +154,11 @@ def rehearse(
     ----------
     teams
         Number of competing teams, 2 to 21, taken from the cast in order.
-    users, reference_days, original_days
-        Size of each team's data; all people live in one city and no two teams share anybody.
+    users, days
+        Virtual users of each team and their days; the first half is reference, the second original.
+        No two teams share anybody.
+    residents
+        People of the simulated city from whom the virtual users are learned (PPMTF+).
     seed
         Seed of everything, the pseudonyms and the salts of the commitments included: a real contest
         draws those from the operating system.
@@ -163,13 +167,14 @@ def rehearse(
 
     Examples
     --------
-    >>> held = rehearse(teams=2, users=20, reference_days=2, original_days=1, seed=1)
+    >>> held = rehearse(teams=2, users=20, days=4, residents=30, seed=1)
     >>> [entrant.name for entrant in held.entrants]
     ['Paper Cranes', 'Card Sharps', 'Pseudonyms only']
     """
     cast, say, root = players(teams), tell or (lambda what, done, total: None), seed_sequence(seed)
-    rules = Rules(users=users, reference_days=reference_days, original_days=original_days)
-    data = list(_people(rules, len(cast) + 1 + rules.sample_teams, child_seed(root, _CITY), say))
+    plan = ContestPlan(teams=len(cast), users=users, days=days)
+    rules = Rules(users=users, reference_days=plan.reference_days, original_days=days - plan.reference_days)
+    data = list(_people(plan, residents, child_seed(root, _CITY), say))
     practice = tuple(data[len(cast) + 1 :])
     entrants = []
     for number, (player, (reference, original)) in enumerate(zip((*cast, None), data, strict=False)):
@@ -185,19 +190,26 @@ def rehearse(
 
 
 def _people(
-    rules: Rules, groups: int, seed: np.random.SeedSequence, say: Tell
+    plan: ContestPlan, residents: int, seed: np.random.SeedSequence, say: Tell
 ) -> Iterator[tuple[Traces, Traces]]:
-    """Cut one city's people into groups, each numbered from 1, and their days into known and secret."""
-    everybody = simulate(
-        users=rules.users * groups,
-        days=rules.reference_days + rules.original_days,
-        clock=PWS_CLOCK,
-        seed=seed,
+    """Learn from the residents of the city how people live, and make virtual users for every group."""
+    from tracearena.synthesis import PPMTF
+
+    known = simulate(
+        users=residents,
+        days=plan.reference_days,
+        seed=child_seed(seed, 0),
         progress=lambda done, total: say("people live in the city", done, total),
     )
+    model = PPMTF().fit(
+        contest_training(known),
+        seed=child_seed(seed, 1),
+        progress=lambda done, total: say("the judge learns how they live", done, total),
+    )
+    groups = len(plan.roles())
     for group in range(groups):
-        some = everybody.take_users(np.arange(group * rules.users, (group + 1) * rules.users))
-        yield some.with_user_ids(np.arange(1, rules.users + 1)).split_days(rules.reference_days)
+        say("every team gets people of its own", group, groups)
+        yield team_traces(model, plan, child_seed(seed, 2, group))
 
 
 def _enter(

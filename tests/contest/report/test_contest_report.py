@@ -28,7 +28,7 @@ SECTIONS = [
 
 
 def hold(teams: int) -> Rehearsal:
-    return rehearse(teams=teams, users=30, reference_days=2, original_days=2, seed=5)
+    return rehearse(teams=teams, users=30, days=4, residents=60, seed=5)
 
 
 def figures(html: str) -> list[dict]:
