@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.contest.residents import Residents
 
 from tracearena import contest
 
@@ -17,7 +18,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = contest.rehearse
 
     def rehearse(**options: Any) -> contest.Rehearsal:
-        return whole(users=25, days=4, residents=60, **options)
+        return whole(users=25, days=4, maker=Residents(), **options)
 
     monkeypatch.setattr(contest, "rehearse", rehearse)
 
@@ -28,7 +29,7 @@ def test_a_page_and_the_files_of_a_team_are_written(run: Callable[..., Any], tmp
     assert done.status == 0, done.err
     assert "Best anonymization" in done.out
     assert str(tmp_path / "demo" / "report.html") in done.out
-    assert "people live in the city" in done.err
+    assert "everybody attacks" in done.err
     team = tmp_path / "demo" / "team001"
     files = {name: team / f"{name}traces_team001.csv" for name in ("org", "obf")}
     scored = run("score", "utility", "--places", team / "info_region.csv", "--original", files["org"],

@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from tests.contest.residents import Residents
 
 from tracearena import cities, registry
 from tracearena.contest import CAST, AttackKind, Rehearsal, rehearse, run_sweep, verify
@@ -13,7 +14,7 @@ from tracearena.contest.rehearsal import CHEATING, PSEUDONYMISED
 from tracearena.errors import ParameterError
 from tracearena.formats.pwscup import PWS_CLOCK
 
-SMALL = {"teams": 3, "users": 40, "days": 4, "residents": 60}
+SMALL = {"teams": 3, "users": 40, "days": 4, "maker": Residents()}
 
 
 @pytest.fixture(scope="module")
@@ -76,8 +77,6 @@ def test_progress_names_every_stage() -> None:
     told: list[tuple[str, int, int]] = []
     rehearse(**SMALL | {"users": 12}, seed=1, tell=lambda *stage: told.append(stage))
     assert list(dict.fromkeys(what for what, _, _ in told)) == [
-        "people live in the city",
-        "the judge learns how they live",
         "every team gets people of its own",
         "teams defend",
         "everybody attacks",
@@ -118,7 +117,7 @@ def test_swapping_traces_hides_names_and_nothing_else(held: Rehearsal) -> None:
 @pytest.mark.slow
 def test_the_board_ranks_sensibly() -> None:
     """With 20 + 20 days habits tell who is who, unless the defence is good."""
-    held = rehearse(users=300, residents=300, seed=1)
+    held = rehearse(users=300, seed=1)
     nobody = held.board.row(PSEUDONYMISED)
     assert nobody.s_r_min < 0.5
     assert held.awards[0].winners == ("Paper Cranes",)

@@ -18,7 +18,7 @@ from tracearena.contest.awards import Award, awards
 from tracearena.contest.board import Board, make_board
 from tracearena.contest.casting import DEFAULT, Player, players
 from tracearena.contest.commitment import Commitment, commit
-from tracearena.contest.data import ContestPlan, team_traces
+from tracearena.contest.data import ContestPlan, TeamMaker, team_traces
 from tracearena.contest.ensemble import AttackScores, Ensemble, make_attacks
 from tracearena.contest.pseudonyms import Release, pseudonymise
 from tracearena.contest.records import AttackKind, AttackRecord, Roster, UtilityRecord
@@ -37,6 +37,7 @@ FAIR_AT_2000 = 0.01
 """Spread of a privacy score between teams of 2,000 users with the same defence ([contest] Table 2)."""
 CHEATING = tuple(f"Cheat({share:g})" for share in np.linspace(0, 1, 6))
 SAMPLES = ("No", "MRLH(1,1,0.5)", "RR(1)", "RR(10)", "PL(1,1)", "PL(2,1)", "PL(4,1)", "PL(7,1)")
+_RESIDENTS = 1_000
 _CITY, _TEAM, _SAMPLE = range(3)
 _DEFENCE, _SHUFFLE, _SALT, _ATTACK = range(4)
 
@@ -144,7 +145,7 @@ def rehearse(
     teams: int = DEFAULT,
     users: int = 1_000,
     days: int = 40,
-    residents: int = 1_000,
+    maker: TeamMaker | None = None,
     seed: int,
     tell: Tell | None = None,
 ) -> Rehearsal:
@@ -157,8 +158,9 @@ def rehearse(
     users, days
         Virtual users of each team and their days; the first half is reference, the second original.
         No two teams share anybody.
-    residents
-        People of the simulated city from whom the virtual users are learned (PPMTF+).
+    maker
+        A trained model that makes the virtual users; by default PPMTF+, learned from a thousand
+        people of the simulated city.
     seed
         Seed of everything, the pseudonyms and the salts of the commitments included: a real contest
         draws those from the operating system.
@@ -167,14 +169,17 @@ def rehearse(
 
     Examples
     --------
-    >>> held = rehearse(teams=2, users=20, days=4, residents=30, seed=1)
+    >>> from tracearena.synthesis import PPMTF
+    >>> model = PPMTF(factors=2, iterations=2).fit(simulate(users=20, days=2, seed=1), seed=1)
+    >>> held = rehearse(teams=2, users=20, days=4, maker=model, seed=1)
     >>> [entrant.name for entrant in held.entrants]
     ['Paper Cranes', 'Card Sharps', 'Pseudonyms only']
     """
     cast, say, root = players(teams), tell or (lambda what, done, total: None), seed_sequence(seed)
     plan = ContestPlan(teams=len(cast), users=users, days=days)
     rules = Rules(users=users, reference_days=plan.reference_days, original_days=days - plan.reference_days)
-    data = list(_people(plan, residents, child_seed(root, _CITY), say))
+    city = child_seed(root, _CITY)
+    data = list(_people(maker or _learned(plan.reference_days, city, say), plan, city, say))
     practice = tuple(data[len(cast) + 1 :])
     entrants = []
     for number, (player, (reference, original)) in enumerate(zip((*cast, None), data, strict=False)):
@@ -189,27 +194,30 @@ def rehearse(
     return Rehearsal(seed, rules, tuple(entrants), practice, samples, cheating, board, awards(board))
 
 
-def _people(
-    plan: ContestPlan, residents: int, seed: np.random.SeedSequence, say: Tell
-) -> Iterator[tuple[Traces, Traces]]:
-    """Learn from the residents of the city how people live, and make virtual users for every group."""
+def _learned(days: int, seed: np.random.SeedSequence, say: Tell) -> TeamMaker:
+    """Learn from residents of the city how people live."""
     from tracearena.synthesis import PPMTF
 
     known = simulate(
-        users=residents,
-        days=plan.reference_days,
+        users=_RESIDENTS,
+        days=days,
         seed=child_seed(seed, 0),
         progress=lambda done, total: say("people live in the city", done, total),
     )
-    model = PPMTF().fit(
+    return PPMTF().fit(
         contest_training(known),
         seed=child_seed(seed, 1),
         progress=lambda done, total: say("the judge learns how they live", done, total),
     )
+
+
+def _people(
+    maker: TeamMaker, plan: ContestPlan, seed: np.random.SeedSequence, say: Tell
+) -> Iterator[tuple[Traces, Traces]]:
     groups = len(plan.roles())
     for group in range(groups):
         say("every team gets people of its own", group, groups)
-        yield team_traces(model, plan, child_seed(seed, 2, group))
+        yield team_traces(maker, plan, child_seed(seed, 2, group))
 
 
 def _enter(

@@ -7,6 +7,7 @@ import re
 from html import escape
 
 import pytest
+from tests.contest.residents import Residents
 
 from tracearena.contest import Rehearsal, rehearse
 from tracearena.contest.report import contest_report
@@ -28,7 +29,7 @@ SECTIONS = [
 
 
 def hold(teams: int) -> Rehearsal:
-    return rehearse(teams=teams, users=30, days=4, residents=60, seed=5)
+    return rehearse(teams=teams, users=30, days=4, maker=Residents(), seed=5)
 
 
 def figures(html: str) -> list[dict]:
