@@ -18,9 +18,13 @@ from pathlib import Path
 import numpy as np
 
 from tracearena.contest import ATTACKS_2019, SweepRow, run_sweep
-from tracearena.figures._teams import DEFENCES, Team, teams
+from tracearena.figures._teams import Team, teams
 
-SWEEP = ("No", *DEFENCES, "Cheat(0.1)", "Cheat(0.2)", "Cheat(0.3)")
+SWEEP = (
+    *("No", "ClusterAveraging(0.7)", "ClusterAveraging(0.7,200)", "PL(3.5,1)", "PL(4,1)", "PL(5,1)"),
+    *("MRLH(0,0,0.2)", "MRLH(0,0,0.25)", "MRLH(1,1,0)", "MRLH(1,1,0.1)", "RR(8)", "RR(10)"),
+    *("Cheat(0.2)", "Cheat(0.3)"),
+)
 IDENTIFIED = ("No", "PL(4,1)", "PL(5,1)", "MRLH(1,1,0.1)", "ClusterAveraging(0.7)")
 
 
@@ -28,7 +32,11 @@ def main(count: int, folder: Path | None) -> None:
     """Sweep every team and print the means."""
     several = teams(folder, count, 1)
     begin = time.perf_counter()
-    sweeps = [run_sweep(*team, defences=SWEEP, attacks=ATTACKS_2019, seed=1) for team in several]
+    sweeps = []
+    for number, team in enumerate(several, 1):
+        sweeps.append(run_sweep(*team, defences=SWEEP, attacks=ATTACKS_2019, seed=1))
+        best = max((row for row in sweeps[-1] if row.valid), key=lambda row: row.scores.s_T_min)
+        print(f"team {number}: best {best.defence}, s_T,min {best.scores.s_T_min:.4f}", flush=True)
     print(f"{len(several)} teams of {several[0].original.n_users:,} users, {folder or 'simulated city'};")
     print(f"{len(SWEEP)} defences x {len(ATTACKS_2019)} attacks, {time.perf_counter() - begin:.0f} s\n")
     order(sweeps)

@@ -44,19 +44,20 @@ def teams(data: Path | None, count: int, seed: SeedLike) -> list[Team]:
         teams of different people of the simulated city, `DAYS` reference and as many original days.
     """
     if data is not None:
-        return published(data)[:count]
+        return published(data, count)
     city = simulate(count * USERS, 2 * DAYS, clock=pwscup.PWS_CLOCK, seed=seed)
     parts = [city.take_users(np.arange(USERS) + team * USERS) for team in range(count)]
     return [Team(*part.with_user_ids(np.arange(1, USERS + 1)).split_days(DAYS)) for part in parts]
 
 
-def published(folder: Path) -> list[Team]:
-    """Read the reference and original traces of every team in a folder of contest files."""
+def published(folder: Path, count: int) -> list[Team]:
+    """Read the reference and original traces of the first teams in a folder of contest files."""
     places = pwscup.read_places(folder / "info_region.csv")
     files = [sorted(folder.glob(f"{kind}_*.csv*")) for kind in ("reftraces", "orgtraces")]
     if not files[0] or len(files[0]) != len(files[1]):
         raise DataError(f"{folder} does not hold a reftraces_*.csv and an orgtraces_*.csv of each team")
-    return [Team(*(pwscup.read_traces(path, places) for path in pair)) for pair in zip(*files, strict=True)]
+    pairs = list(zip(*files, strict=True))[:count]
+    return [Team(*(pwscup.read_traces(path, places) for path in pair)) for pair in pairs]
 
 
 def points_of_interest(data: Path | None) -> Places | None:
