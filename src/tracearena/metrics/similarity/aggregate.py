@@ -11,7 +11,7 @@ from tracearena.errors import DataError, require_number
 from tracearena.metrics.similarity.profiles import MobilityProfiles, Periods
 from tracearena.traces import Places
 
-EPSILON = 1e-5
+EPSILON = 5e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,8 @@ class AggregateMobility:
 
         Notes
         -----
-        The paper says that the constant shrinks with distance, not how.
+        The paper says that a small constant shrinks with distance, not how small nor how it shrinks.
+        The default gives the published population and transition distances on people-flow data.
 
         Examples
         --------
