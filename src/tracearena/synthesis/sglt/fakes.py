@@ -13,6 +13,8 @@ from tracearena.metrics.similarity import AggregateMobility
 from tracearena.synthesis.sglt.classes import LocationClasses
 
 FAKES_PER_BLOCK = 256
+PROBABLE_MOVES = 24
+"""Most probable moves from a place, which decoding looks at first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +103,7 @@ class FakeMaker:
         likelihood = np.empty(len(rows))
         classes, mobility = self.classes, self.mobility
         start, step_of = mobility.starts(), mobility.step_numbers
+        probable = _probable_moves(mobility.moves)
 
         def work(block: int, first: int, stop: int) -> None:
             draws = stream(root, block).integers(0, 2**64, stop - first, dtype=np.uint64)
@@ -113,7 +116,7 @@ class FakeMaker:
                 classes.members,
                 start,
                 step_of,
-                mobility.moves,
+                *probable,
                 float(self.par_c),
                 float(self.par_m),
                 float(self.par_l),
@@ -124,6 +127,27 @@ class FakeMaker:
 
         run_blocks(work, blocks(len(rows), FAKES_PER_BLOCK), threads=threads, progress=progress)
         return Fakes(places, likelihood)
+
+
+def _probable_moves(
+    moves: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64], NDArray[np.int32]]:
+    """Arrange transition matrices for decoding.
+
+    Returns
+    -------
+    arrivals, cuts, offsets, large
+        Transposed matrices; for each place the least of its most probable moves; and for each
+        place q (``offsets``) the places from which q is one of these.
+    """
+    kept = min(PROBABLE_MOVES, moves.shape[2])
+    cuts = np.partition(moves, -kept, axis=2)[:, :, -kept]
+    arrivals = np.ascontiguousarray(moves.transpose(0, 2, 1))
+    is_large = arrivals >= cuts[:, None, :]
+    number, to, origin = np.nonzero(is_large)
+    flat = np.searchsorted(number * moves.shape[1] + to, np.arange(moves.shape[0] * moves.shape[1] + 1))
+    rows = np.arange(moves.shape[0])[:, None] * moves.shape[1] + np.arange(moves.shape[1] + 1)
+    return arrivals, cuts, flat[rows].astype(np.int64), origin.astype(np.int32)
 
 
 def draw_by_likelihood(
