@@ -25,6 +25,8 @@ COMMANDS: tuple[str, ...] = (
     "sweep",
     "figure",
     "evaluate",
+    "similarity",
+    "lbs",
 )
 """Modules of this package, in the order of ``tracearena --help``; each has a ``register(app)``."""
 

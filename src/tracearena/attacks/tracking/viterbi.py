@@ -73,7 +73,9 @@ class ViterbiTracking:
         return guess
 
 
-def _members(sent: ObfuscatedTraces, events: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def _members(
+    sent: ObfuscatedTraces, events: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Return the places of each event as one ragged list."""
     codes = sent.codes[events]
     is_set = codes < DELETED

@@ -32,25 +32,17 @@ def overlap(places_a: Places, shares_a: Floats, places_b: Places, shares_b: Floa
 
 
 @njit(cache=True, nogil=True)
-def geographic_zeroth(
-    pairs: Ints,
-    shares: Floats,
-    off_a: Ints,
-    places_a: Places,
-    probs_a: Floats,
-    off_b: Ints,
-    places_b: Places,
-    probs_b: Floats,
-    out: Floats,
-) -> None:
+def geographic_zeroth(pairs: Ints, shares: Floats, a: Profile, b: Profile, out: Floats) -> None:
     """Σ_τ P(τ) Σ_r min(π_r^τ(u), π_r^τ(v)) for each pair (u, v)."""
+    off_a, places_a, probs_a, _, _, _ = a
+    off_b, places_b, probs_b, _, _, _ = b
     t = len(shares)
     for k in range(len(pairs)):
         total = 0.0
         for tau in range(t):
             u, v = pairs[k, 0] * t + tau, pairs[k, 1] * t + tau
-            a, b = slice(off_a[u], off_a[u + 1]), slice(off_b[v], off_b[v + 1])
-            total += shares[tau] * overlap(places_a[a], probs_a[a], places_b[b], probs_b[b])
+            x, y = slice(off_a[u], off_a[u + 1]), slice(off_b[v], off_b[v + 1])
+            total += shares[tau] * overlap(places_a[x], probs_a[x], places_b[y], probs_b[y])
         out[k] = total
 
 
@@ -98,9 +90,7 @@ def semantic_zeroth(
 
 
 @njit(cache=True, nogil=True)
-def _row(
-    pair_shares: Floats, pi_u: Floats, p_u: Floats, p_v: Floats, sigma: Ints, tau: int, r: int
-) -> float:
+def _row(pair_shares: Floats, pi_u: Floats, p_u: Floats, p_v: Floats, sigma: Ints, tau: int, r: int) -> float:
     """What place r in period τ adds to the first-order similarity."""
     t, n = len(pair_shares), p_u.shape[2]
     total = 0.0
@@ -109,7 +99,7 @@ def _row(
             a = p_u[tau, nxt, r, s]
             if a > 0.0:
                 total += pair_shares[tau, nxt] * min(a, p_v[tau, nxt, sigma[tau, r], sigma[nxt, s]])
-    return total * pi_u[tau, r]
+    return float(total * pi_u[tau, r])
 
 
 @njit(cache=True, nogil=True)
@@ -148,11 +138,10 @@ def improve_mapping(
     value = rows.sum()
     best, best_sigma = value, sigma.copy()
     if n < 2:
-        return best
+        return float(best)
     fresh = rows.copy()
     for _ in range(steps):
-        tau = rng.integers(0, t)
-        i, j = rng.integers(0, n), rng.integers(0, n - 1)
+        tau, i, j = int(rng.integers(0, t)), int(rng.integers(0, n)), int(rng.integers(0, n - 1))
         j += j >= i
         if pi_u[tau, i] == 0.0 and pi_u[tau, j] == 0.0:
             continue
@@ -165,7 +154,7 @@ def improve_mapping(
                 fresh[before, r] = rows[before, r]
                 if pi_u[before, r] == 0.0:
                     continue
-                own = before == tau and (r == i or r == j)
+                own = before == tau and (r in (i, j))
                 if own or p_u[before, tau, r, i] > 0.0 or p_u[before, tau, r, j] > 0.0:
                     fresh[before, r] = _row(pair_shares, pi_u, p_u, p_v, sigma, before, r)
                     change += fresh[before, r] - rows[before, r]
@@ -180,4 +169,4 @@ def improve_mapping(
         else:
             sigma[tau, i], sigma[tau, j] = sigma[tau, j], sigma[tau, i]
     sigma[:] = best_sigma
-    return best
+    return float(best)

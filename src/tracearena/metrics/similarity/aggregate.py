@@ -41,9 +41,7 @@ class AggregateMobility:
     moves: NDArray[np.float64]
 
     @classmethod
-    def of(
-        cls, profiles: MobilityProfiles, places: Places, *, epsilon: float = EPSILON
-    ) -> AggregateMobility:
+    def of(cls, profiles: MobilityProfiles, places: Places, *, epsilon: float = EPSILON) -> AggregateMobility:
         """Average the profiles: p̄ ∝ mean over users of p + ε / (1 + distance in km).
 
         Parameters
@@ -120,4 +118,4 @@ def _mean_moves(profiles: MobilityProfiles, tau: int, then: int) -> NDArray[np.f
     wanted = (entry_rows[entries // t] % t == tau) & (entries % t == then)
     cells = profiles.visit_places[entries[wanted] // t].astype(np.int64) * m + profiles.move_places[wanted]
     weights = profiles.move_probabilities[wanted] / profiles.n_users
-    return np.bincount(cells, weights=weights, minlength=m * m).reshape(m, m)
+    return np.asarray(np.bincount(cells, weights=weights, minlength=m * m).reshape(m, m), np.float64)

@@ -69,7 +69,7 @@ def geographic_similarity(
         if order == 1:
             geographic_first(some, a.periods.pair_shares, _arrays(a), _arrays(b), values)
         else:
-            geographic_zeroth(some, a.periods.shares, *_arrays(a)[:3], *_arrays(b)[:3], values)
+            geographic_zeroth(some, a.periods.shares, _arrays(a), _arrays(b), values)
 
     run_blocks(work, blocks(len(chosen), PAIRS_PER_BLOCK))
     return out
@@ -105,7 +105,7 @@ def checked_pairs(a: MobilityProfiles, b: MobilityProfiles, pairs: Any, order: i
     return chosen
 
 
-def _arrays(profiles: MobilityProfiles) -> tuple[Any, ...]:
+def _arrays(profiles: MobilityProfiles) -> Any:
     return (
         profiles.visit_offsets,
         profiles.visit_places,

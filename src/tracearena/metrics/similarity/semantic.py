@@ -88,9 +88,7 @@ class RankedPlaces:
         """Rank the places; equally visited ones stand in random order."""
         chance = generator(seed).random(len(profiles.visit_places))
         order = np.lexsort([chance, -profiles.visit_probabilities, _rows(profiles)])
-        return cls(
-            profiles.visit_offsets, profiles.visit_places[order], profiles.visit_probabilities[order]
-        )
+        return cls(profiles.visit_offsets, profiles.visit_places[order], profiles.visit_probabilities[order])
 
     def row(self, number: int) -> NDArray[np.int32]:
         """Return the ranked places of one user and period."""

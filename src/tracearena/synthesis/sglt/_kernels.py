@@ -16,13 +16,8 @@ def add_pairs(
     first: int,
     stop: int,
     shares: Floats,
-    offsets: Ints,
-    places: Places,
-    probabilities: Floats,
-    rank_offsets: Ints,
-    rank_users: Places,
-    rank_places: Places,
-    rank_probabilities: Floats,
+    own: tuple[Ints, Places, Floats],
+    by_rank: tuple[Ints, Places, Places, Floats],
     similarity: Floats,
     graph: Floats,
 ) -> None:
@@ -32,6 +27,8 @@ def add_pairs(
     ``τ * ranks + k`` of the rank arrays lists, in ascending order, the users who have a k-th place
     in period τ. Then both loops run along contiguous memory, and one row of the graph stays in cache.
     """
+    offsets, places, probabilities = own
+    rank_offsets, rank_users, rank_places, rank_probabilities = by_rank
     t = len(shares)
     ranks = (len(rank_offsets) - 1) // t
     for u in range(first, stop):
@@ -195,7 +192,17 @@ def make_fakes(
         for t in range(1, length):
             before, after, k = sets[t - 1, : counts[t - 1]], sets[t, : counts[t]], step_of[t - 1]
             _step(
-                before, after, arrivals[k], cuts[k], large_offsets[k], large, par_v, state, score, fresh, back[t]
+                before,
+                after,
+                arrivals[k],
+                cuts[k],
+                large_offsets[k],
+                large,
+                par_v,
+                state,
+                score,
+                fresh,
+                back[t],
             )
             score[before] = 0.0
             top = fresh[: counts[t]].max()

@@ -54,7 +54,7 @@ def semantic_graph(
     def work(block: int, first: int, stop: int) -> NDArray[np.float64]:
         graph, similarity = np.zeros((m, m)), np.zeros(profiles.n_users)
         own = ranked.offsets, ranked.places, ranked.shares
-        add_pairs(first, stop, profiles.periods.shares, *own, *by_rank, similarity, graph)
+        add_pairs(first, stop, profiles.periods.shares, own, by_rank, similarity, graph)
         return graph
 
     if profiles.n_users == 0:

@@ -168,10 +168,10 @@ def merge_places(traces: Traces, places: int) -> MergedPlaces:
     old = traces.places
     visits = np.bincount(traces.place_index, minlength=len(old)).astype(np.float64)
     label = join_nearest(np.array(old.points_km), visits + 1, int(places))
-    _, first, merged_into = np.unique(label, return_index=True, return_inverse=True)
+    _, first, kept = np.unique(label, return_index=True, return_inverse=True)
     order = np.empty(len(first), np.int64)
     order[np.argsort(first)] = np.arange(len(first))
-    merged_into = order[merged_into].astype(np.int32)
+    merged_into: NDArray[np.int32] = order[kept].astype(np.int32)
     joined = _joined(old, visits + 1, merged_into)
     moved = Traces(
         joined,
@@ -188,7 +188,7 @@ def merge_places(traces: Traces, places: int) -> MergedPlaces:
 
 def _joined(old: Places, weight: NDArray[np.float64], into: NDArray[np.int32]) -> Places:
     total = np.bincount(into, weights=weight)
-    leading = np.lexsort([-weight, into])[np.searchsorted(np.sort(into), np.arange(len(total)))]
+    leading = np.lexsort((-weight, into))[np.searchsorted(np.sort(into), np.arange(len(total)))]
     return Places(
         np.bincount(into, weights=weight * old.latitude) / total,
         np.bincount(into, weights=weight * old.longitude) / total,
