@@ -8,6 +8,7 @@ from tracearena.metrics.distributions import (
     vf_tv,
     visit_fractions,
 )
+from tracearena.metrics.publishing import time_divergence, visit_divergence
 from tracearena.metrics.reidentification import ReidentificationScore, reidentification_score
 from tracearena.metrics.trace_inference import TraceInferenceScore, trace_inference_score
 from tracearena.metrics.transitions import (
@@ -29,6 +30,7 @@ __all__ = [
     "legacy_directions",
     "population",
     "reidentification_score",
+    "time_divergence",
     "tm_emd",
     "tm_emd_sliced",
     "tm_tv",
@@ -38,5 +40,6 @@ __all__ = [
     "transition_matrix",
     "utility_score",
     "vf_tv",
+    "visit_divergence",
     "visit_fractions",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -157,7 +157,7 @@ _MAKERS: dict[str, _Maker] = {
     "walk": _walk,
     "own-walk": _own_walk,
 }
-METHODS = tuple(_MAKERS)
+METHODS: tuple[Method, ...] = get_args(Method)
 
 
 def _by_block(

@@ -99,7 +99,7 @@ def _candidates(
         chosen[out[k]] = False
     if count == 0:
         for place in range(len(class_of)):
-            if place != seed[t] or _uniform(state) >= par_l:
+            if place != seed[t] or len(class_of) == 1 or _uniform(state) >= par_l:
                 out[count] = place
                 count += 1
     return count

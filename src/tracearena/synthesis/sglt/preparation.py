@@ -51,8 +51,8 @@ class DaySeeds:
         span = int(day.max(initial=0)) + 1
         keys, row = np.unique(user * span + day, return_inverse=True)
         table = np.full((len(keys), length), -1, np.int32)
-        # Written backwards, so that of several events at an instant the first remains.
-        table[row[::-1], time[::-1]] = traces.place_index[::-1]
+        _, first = np.unique(row * length + time, return_index=True)
+        table[row[first], time[first]] = traces.place_index[first]
         users, days = np.divmod(keys, span)
         return cls(_filled(table, traces.places), users, days)
 
