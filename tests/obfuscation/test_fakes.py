@@ -63,7 +63,9 @@ def test_its_name_says_what_it_does():
     assert registry.create("Fakes(sglt,20)") == FakeTraces(fakes=20)
 
 
-@pytest.mark.parametrize("wrong", [{"method": "magic"}, {"fakes": 0}, {"exposure": 0}, {"exposure": 1.1}, {"classes": 0}])
+@pytest.mark.parametrize(
+    "wrong", [{"method": "magic"}, {"fakes": 0}, {"exposure": 0}, {"exposure": 1.1}, {"classes": 0}]
+)
 def test_impossible_parameters_are_refused(wrong):
     with pytest.raises(ParameterError, match=next(iter(wrong))):
         FakeTraces(**wrong)

@@ -211,7 +211,6 @@ def test_profiles_that_do_not_fit_are_refused():
     with pytest.raises(ParameterError, match="periods"):
         profiles_of([[0] * 12], 13)
     with pytest.raises(ParameterError, match="8 × 8"):
-        pytest.importorskip("ot")
         geographic_similarity(one, one, distance=np.eye(3))
 
 

@@ -38,7 +38,7 @@ def merged_by_hand(points, weight, wanted):
     groups = [[i] for i in range(len(points))]
     points, weight = list(points), list(weight)
     while len(groups) > wanted:
-        cost, i, j = min(
+        _, i, j = min(
             (np.linalg.norm(points[i] - points[j]) * weight[i] * weight[j], i, j)
             for i in range(len(groups))
             for j in range(i + 1, len(groups))
