@@ -82,6 +82,10 @@ _BUILT_IN = (
         "make the visit counts of similar users alike, as far as the utility allows",
     ),
     Entry(
+        "Fakes", "obfuscator", "method,fakes,exposure", "tracearena.obfuscation.fakes.defence:FakeTraces",
+        "send each place among those of fake traces",
+    ),
+    Entry(
         "Random-R", "reidentification", "", "tracearena.attacks.random_guess:RandomIdentification",
         "guess a random permutation",
     ),
@@ -124,6 +128,10 @@ _BUILT_IN = (
         "factorise transition and visit counts together, draw traces from the factors",
     ),
     Entry("SGD", "synthesizer", "copied", "tracearena.synthesis.sgd:SGD", "one Markov chain for all users"),
+    Entry(
+        "SGLT", "synthesizer", "classes,par_c,par_m,par_l,par_v", "tracearena.synthesis.sglt.model:SGLT",
+        "follow the meaning of a real day at other places",
+    ),
     Entry(
         "Uniform", "synthesizer", "", "tracearena.synthesis.baselines:Uniform",
         "every place at random",

@@ -16,6 +16,8 @@ SPECS = [
     "PPMTF(2,20,iterations=4,share=false)",
     "SGD",
     "SGD(2)",
+    "SGLT(4)",
+    "SGLT(privacy_tests=false)",
     "Uniform",
     "Training",
 ]

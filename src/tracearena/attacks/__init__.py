@@ -13,6 +13,7 @@ from tracearena.attacks.markov import (
 from tracearena.attacks.matching import Match, Matcher, MatchingIdentification, MatchingInference
 from tracearena.attacks.random_guess import RandomIdentification, RandomInference
 from tracearena.attacks.replay import ReferenceReplay
+from tracearena.attacks.tracking import ServiceResult, ViterbiTracking, hide_from_service
 from tracearena.attacks.tuning import SampleTeam, Tuning, tune
 from tracearena.attacks.visit_probability import VisitMatcher, VisitProbabilityR, VisitProbabilityT
 
@@ -35,6 +36,7 @@ __all__ = [
     "ReferenceReplay",
     "ReidentificationAttack",
     "SampleTeam",
+    "ServiceResult",
     "TraceGuesses",
     "TraceInferenceAttack",
     "Tuning",
@@ -42,7 +44,9 @@ __all__ = [
     "VisitMatcher",
     "VisitProbabilityR",
     "VisitProbabilityT",
+    "ViterbiTracking",
     "baselines",
     "evaluate",
+    "hide_from_service",
     "tune",
 ]

@@ -27,6 +27,8 @@ COMMANDS: tuple[str, ...] = (
     "contest",
     "figure",
     "evaluate",
+    "similarity",
+    "lbs",
 )
 """Modules of this package, in the order of ``tracearena --help``; each has a ``register(app)``."""
 

@@ -31,8 +31,16 @@ if TYPE_CHECKING:
     from tracearena.synthesis import Synthesizer
     from tracearena.traces import Traces
 
-METHODS = ("ppmtf", "ppmtf-plus", "sgd", "uniform")
-_PLUS = {"users", "days", "homes", "only-seen"}
+METHODS = ("ppmtf", "ppmtf-plus", "sgd", "sglt", "uniform")
+_TRAINING = {"factors", "alpha", "iterations", "model", "export", "apart", "legacy-ppmtf"}
+_OWN = {
+    "ppmtf": _TRAINING | {"log-likelihoods", "traces-per-user"},
+    "ppmtf-plus": _TRAINING | {"users", "days", "homes", "only-seen"},
+    "sgd": {"copied", "traces-per-user"},
+    "sglt": {"classes", "par-c", "par-m", "par-l", "par-v", "periods", "fakes-per-user", "no-privacy-tests"},
+    "uniform": {"traces-per-user"},
+}
+"""Options that have a meaning for each method only."""
 
 
 def register(app: typer.Typer) -> None:
@@ -41,7 +49,7 @@ def register(app: typer.Typer) -> None:
 
 
 def synthesize(
-    method: Annotated[str, typer.Argument(metavar="METHOD", help="ppmtf, ppmtf-plus, sgd or uniform.")],
+    method: Annotated[str, typer.Argument(metavar="METHOD", help="ppmtf, ppmtf-plus, sgd, sglt or uniform.")],
     file: Annotated[Path, typer.Argument(metavar="IN", help="Training traces, of any format.")],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="Where the synthetic traces go.")],
     format: Annotated[
@@ -105,6 +113,37 @@ def synthesize(
     copied: Annotated[
         int | None, typer.Option("--copied", help="sgd: first instants copied from the user; 0 if left out.")
     ] = None,
+    classes: Annotated[
+        int | None, typer.Option("--classes", help="sglt: semantic classes; the best number if left out.")
+    ] = None,
+    par_c: Annotated[
+        float | None,
+        typer.Option("--par-c", help="sglt: chance that a place of a class is dropped; 0.25 if left out."),
+    ] = None,
+    par_m: Annotated[
+        float | None,
+        typer.Option("--par-m", help="sglt: chance to merge classes a step apart; 0.75 if left out."),
+    ] = None,
+    par_l: Annotated[
+        float | None,
+        typer.Option("--par-l", help="sglt: chance that the seed's own place is dropped; 1 if left out."),
+    ] = None,
+    par_v: Annotated[
+        float | None,
+        typer.Option("--par-v", help="sglt: largest random factor of a move's probability; 4 if left out."),
+    ] = None,
+    periods: Annotated[
+        int | None, typer.Option("--periods", help="sglt: time periods of a day; 1 if left out.")
+    ] = None,
+    fakes_per_user: Annotated[
+        int | None,
+        typer.Option(
+            "--fakes-per-user", min=1, help="sglt: fakes of each user; --traces-per-user if left out."
+        ),
+    ] = None,
+    no_privacy_tests: Annotated[
+        bool, typer.Option("--no-privacy-tests", help="sglt: let fakes out that give their seed away.")
+    ] = False,
     grid: GridOption = None,
     bounds: BoundsOption = None,
     top: TopOption = None,
@@ -124,14 +163,27 @@ def synthesize(
     from tracearena.formats import Choices, read, recognise
 
     given = {"factors": factors, "alpha": alpha, "iterations": iterations}
-    special = {**given, "model": model, "export": export, "copied": copied, "users": users, "days": days}
-    special |= {"traces-per-user": traces_per_user}
-    flags = {"apart": apart, "legacy-ppmtf": legacy_ppmtf, "log-likelihoods": log_likelihoods}
-    flags |= {"homes": homes, "only-seen": only_seen}
-    _check(
-        method,
-        {name for name, value in special.items() if value is not None} | {n for n in flags if flags[n]},
-    )
+    fake = {
+        "classes": classes,
+        "par_c": par_c,
+        "par_m": par_m,
+        "par_l": par_l,
+        "par_v": par_v,
+        "periods": periods,
+    }
+    special = {
+        **given,
+        **fake,
+        "model": model,
+        "export": export,
+        "copied": copied,
+        "users": users,
+        "days": days,
+    }
+    special |= {"traces_per_user": traces_per_user, "fakes_per_user": fakes_per_user}
+    flags = {"apart": apart, "legacy_ppmtf": legacy_ppmtf, "log_likelihoods": log_likelihoods}
+    flags |= {"homes": homes, "only_seen": only_seen, "no_privacy_tests": no_privacy_tests}
+    _check(method, [name for name in special if special[name] is not None] + [n for n in flags if flags[n]])
     known = format or recognise(file)
     if log_likelihoods and known != "ppmtf":
         raise ParameterError("--log-likelihoods have a column only in files of format ppmtf")
@@ -153,6 +205,9 @@ def synthesize(
         parameters: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         parameters |= {"share": not apart, "scatter": "uncentred" if legacy_ppmtf else "centred"}
         synthesizer: Synthesizer = train_ppmtf(training, parameters, model, child_seed(root, 0))
+    elif method == "sglt":
+        traces_per_user = fakes_per_user
+        synthesizer = _sglt(training, fake, not no_privacy_tests, child_seed(root, 0))
     else:
         synthesizer = _simple(method, copied).fit(training)
     if method == "ppmtf-plus":
@@ -160,7 +215,8 @@ def synthesize(
     else:
         synthetic = synthesizer.synthesize(traces_per_user or 10, seed=child_seed(root, 1))
     likelihood = _weighed(synthesizer, synthetic) if log_likelihoods else None
-    written = _write(out, synthetic, known, likelihood)
+    slot_name = "time_period" if method == "sglt" else "time_slot"
+    written = _write(out, synthetic, known, likelihood, slot_name)
     result: dict[str, Any] = {
         "method": str(synthesizer),
         "file": str(written),
@@ -172,23 +228,19 @@ def synthesize(
     }
     if method in ("ppmtf", "ppmtf-plus"):
         result |= _about(synthesizer, export)
+    if method == "sglt":
+        result |= _about_fakes(synthesizer)
     print_result(result, as_json)
 
 
-def _check(method: str, given: set[str]) -> None:
+def _check(method: str, given: list[str]) -> None:
     from tracearena.errors import ParameterError
 
     if method not in METHODS:
         raise ParameterError.of("METHOD", method, f"one of {', '.join(METHODS)}")
-    days = {"traces-per-user"}
-    own = {
-        "ppmtf": given - _PLUS - {"copied"},
-        "ppmtf-plus": given - {"copied", "log-likelihoods"} - days,
-        "sgd": given & ({"copied"} | days),
-        "uniform": given & days,
-    }[method]
-    if foreign := sorted(given - own):
-        raise ParameterError(f"--{foreign[0]} has no meaning for {method}")
+    for name in (name.replace("_", "-") for name in given):
+        if name not in _OWN[method]:
+            raise ParameterError(f"--{name} has no meaning for {method}")
 
 
 def _virtual(
@@ -207,6 +259,22 @@ def _simple(method: str, copied: int | None) -> Synthesizer:
     return SGD(copied=copied or 0) if method == "sgd" else Uniform()
 
 
+def _sglt(training: Traces, given: dict[str, Any], privacy_tests: bool, seed: Any) -> Synthesizer:
+    from tracearena.synthesis import SGLT
+
+    parameters = {name: value for name, value in given.items() if value is not None}
+    return SGLT(**parameters, privacy_tests=privacy_tests).fit(training, seed=seed)
+
+
+def _about_fakes(model: Any) -> dict[str, Any]:
+    about: dict[str, Any] = {"classes": len(model.classes_), "alternatives": len(model.alternatives_)}
+    if model.pass_rates_ is not None:
+        rates = model.pass_rates_.to_dict()
+        about |= {"fakes_tested": rates.pop("fakes")}
+        about |= {f"pass_rate_{name}": rate for name, rate in rates.items()}
+    return about
+
+
 def _weighed(synthesizer: Any, synthetic: Traces) -> Any:
     return synthesizer.log_likelihoods(synthetic)
 
@@ -220,12 +288,12 @@ def _about(model: Any, export: Path | None) -> dict[str, Any]:
     )
 
 
-def _write(out: Path, synthetic: Traces, format: str, likelihood: Any) -> Path:
+def _write(out: Path, synthetic: Traces, format: str, likelihood: Any, slot_name: str) -> Path:
     """Write in the format of the training traces if it has one for synthetic traces, else as a table."""
     from tracearena.formats import ppmtf, write
 
     if format == "ppmtf":
-        ppmtf.write_synthetic(out, ppmtf.SyntheticTraces(synthetic, likelihood))
+        ppmtf.write_synthetic(out, ppmtf.SyntheticTraces(synthetic, likelihood), slot_name=slot_name)
     else:
         write(out, synthetic, to=format if format in ("pwscup", "peopleflow") else "table")
     return out

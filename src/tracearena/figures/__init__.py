@@ -32,6 +32,14 @@ FIGURES: dict[str, tuple[str, str]] = {
         "application_utility",
         "what releases are still good for: places to eat, crowds, movements",
     ),
+    "sglt-similarity": (
+        "sglt_similarity",
+        "how alike people are in place and in kind, and fakes to their seeds",
+    ),
+    "sglt-tables": ("sglt_tables", "what fake traces keep of visits and of people's time"),
+    "sglt-qq": ("sglt_quantiles", "similarity among fakes against similarity among real people"),
+    "sglt-lbs": ("sglt_service", "privacy and overhead of hiding among fakes from a service"),
+    "sglt-classes": ("sglt_classes", "the semantic classes of places on a map"),
     "city-map": (
         "city_map",
         "the embedded city: land use, hospitals, and where people are at night and at noon",

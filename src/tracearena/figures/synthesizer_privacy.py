@@ -15,7 +15,7 @@ from tracearena.engine import Progress
 from tracearena.figures._people_flow import people_flow, published_results
 from tracearena.figures.style import MARKERS, OKABE_ITO, canvas, save
 from tracearena.formats._files import replacing
-from tracearena.synthesis import PPMTF, SGD
+from tracearena.synthesis import PPMTF, SGD, SGLT
 from tracearena.traces import Traces
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 ALPHAS = (0.5, 0.6, 0.7, 0.8, 0.9, 1, 2, 10, 20, 100, 200, 1000)
 COPIED = (0, 1, 2, 3, 4, 5)
+DROPPED = (0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.8, 1)
+"""par_l of SGLT, with 100 classes."""
 TRACES_PER_USER = 10
 UTILITIES = {
     "tp_tv": ("TP-TV", "TP-TV"),
@@ -53,13 +55,13 @@ class Point:
 def make(
     out: Path, *, data: Path | None = None, seed: int = 1, progress: Progress | None = None
 ) -> list[Path]:
-    """Write ppmtf-7.svg and ppmtf-7.csv; SGLT's and the authors' points come from their tables."""
+    """Write ppmtf-7.svg and ppmtf-7.csv; the authors' points come from their tables."""
     training, testing = people_flow(data, seed)
     points: list[Point] = []
     for done, point in enumerate(_measured(training, testing, seed), start=1):
         points.append(point)
         if progress is not None:
-            progress(done, len(ALPHAS) + len(COPIED))
+            progress(done, len(ALPHAS) + len(COPIED) + len(DROPPED))
     for method, series in (("PPMTF", "PPMTF (published)"), ("SGLT", "SGLT (published)")):
         points += [_published(row, series) for row in published_results(data, method)]
     limits = {name: use.to_dict() for name, use in baselines(training, testing).items()}
@@ -74,6 +76,11 @@ def _measured(training: Traces, testing: Traces, seed: int) -> Iterator[Point]:
     for copied in COPIED:
         made = SGD(copied=copied).fit(training).synthesize(TRACES_PER_USER, seed=seed)
         yield _point("SGD", f"ξ={copied}", made, training, testing)
+    for par_l in DROPPED:
+        fakes = SGLT(classes=100, par_l=par_l, privacy_tests=False).fit(training, seed=seed)
+        yield _point(
+            "SGLT", f"par_l={par_l:g}", fakes.synthesize(TRACES_PER_USER, seed=seed), training, testing
+        )
 
 
 def _point(series: str, setting: str, synthetic: Traces, training: Traces, testing: Traces) -> Point:

@@ -15,7 +15,7 @@ from tracearena.engine import Progress
 from tracearena.figures._people_flow import people_flow
 from tracearena.figures.style import MARKERS, OKABE_ITO, canvas, save
 from tracearena.formats._files import replacing
-from tracearena.synthesis import PPMTF
+from tracearena.synthesis import PPMTF, SGLT
 from tracearena.traces import Places, Traces
 
 if TYPE_CHECKING:
@@ -45,12 +45,15 @@ def make(
     training, testing = people_flow(data, seed)
     everybody = _joined(training, testing)
     _timed(_sized(everybody, 50, 50), seed, iterations=1)
+    _timed_fakes(_sized(everybody, 50, 50), seed)
     plan = [("users", users, PLACES) for users in SIZES] + [("places", FEW_USERS, n) for n in SIZES]
     rows: list[Row] = []
     for done, (varied, users, places) in enumerate(plan, start=1):
-        seconds = _timed(_sized(everybody, users, places), seed)
-        for series, value in zip(("PPMTF training", "PPMTF synthesis"), seconds, strict=True):
-            rows.append((series, varied, users, places, value))
+        sized = _sized(everybody, users, places)
+        seconds = {"PPMTF": _timed(sized, seed), "SGLT": _timed_fakes(sized, seed)}
+        for method, (fitting, drawing) in seconds.items():
+            rows.append((f"{method} training", varied, users, places, fitting))
+            rows.append((f"{method} synthesis", varied, users, places, drawing))
         if progress is not None:
             progress(done, len(plan))
     rows += PUBLISHED
@@ -78,6 +81,12 @@ def _sized(traces: Traces, users: int, places: int) -> Traces:
 
 def _timed(traces: Traces, seed: int, iterations: int = 100) -> tuple[float, float]:
     model = PPMTF(iterations=iterations)
+    training = _seconds(lambda: model.fit(traces, seed=seed))
+    return training, _seconds(lambda: model.synthesize(1, seed=seed))
+
+
+def _timed_fakes(traces: Traces, seed: int) -> tuple[float, float]:
+    model = SGLT(classes=len(traces.places) // 4, privacy_tests=False)
     training = _seconds(lambda: model.fit(traces, seed=seed))
     return training, _seconds(lambda: model.synthesize(1, seed=seed))
 

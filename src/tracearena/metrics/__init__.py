@@ -9,6 +9,7 @@ from tracearena.metrics.distributions import (
     visit_fractions,
 )
 from tracearena.metrics.poi_accuracy import PoiAccuracy, poi_accuracy
+from tracearena.metrics.publishing import time_divergence, visit_divergence
 from tracearena.metrics.reidentification import ReidentificationScore, reidentification_score
 from tracearena.metrics.trace_inference import TraceInferenceScore, trace_inference_score
 from tracearena.metrics.transitions import (
@@ -32,6 +33,7 @@ __all__ = [
     "poi_accuracy",
     "population",
     "reidentification_score",
+    "time_divergence",
     "tm_emd",
     "tm_emd_sliced",
     "tm_tv",
@@ -41,5 +43,6 @@ __all__ = [
     "transition_matrix",
     "utility_score",
     "vf_tv",
+    "visit_divergence",
     "visit_fractions",
 ]

@@ -3,6 +3,7 @@
 from tracearena.obfuscation.base import Obfuscator
 from tracearena.obfuscation.cheating import Cheating
 from tracearena.obfuscation.cluster_averaging import ClusterAveraging
+from tracearena.obfuscation.fakes import FakeTraces
 from tracearena.obfuscation.mrlh import MRLH
 from tracearena.obfuscation.none import NoObfuscation
 from tracearena.obfuscation.planar_laplace import PlanarLaplace
@@ -12,6 +13,7 @@ __all__ = [
     "MRLH",
     "Cheating",
     "ClusterAveraging",
+    "FakeTraces",
     "NoObfuscation",
     "Obfuscator",
     "PlanarLaplace",

@@ -1,0 +1,70 @@
+"""[sglt] Figure 3: the semantic classes of places on a map."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tracearena.attacks.tracking import location_classes
+from tracearena.engine import Progress
+from tracearena.figures._fake_traces import classes_of, real_traces, write_rows
+from tracearena.figures.style import OKABE_ITO, canvas, save
+from tracearena.synthesis.sglt import LocationClasses
+from tracearena.traces import Places, Traces
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+SHOWN = 7
+USERS = 2_000
+
+
+def make(
+    out: Path, *, data: Path | None = None, seed: int = 1, progress: Progress | None = None
+) -> list[Path]:
+    """Write sglt-classes.png and .csv: every place in the colour of its class."""
+    training, _ = real_traces(data, seed, USERS)
+    classes = location_classes(training, classes_of(training), seed=seed)
+    visits = np.bincount(training.place_index, minlength=len(training.places))
+    with canvas(7.5, 6) as (figure, axes):
+        draw(axes, training, classes)
+        axes.set_title("Places that mean the same lie all over the city", fontsize=11, loc="left")
+        picture = save(figure, out / "sglt-classes.png")
+    places = training.places
+    rows = zip(places.ids, places.latitude, places.longitude, classes.class_of, visits, strict=True)
+    header = ["place", "latitude", "longitude", "class", "visits"]
+    return [picture, write_rows(out / "sglt-classes.csv", header, rows)]
+
+
+def draw(axes: Axes, traces: Traces, classes: LocationClasses) -> None:
+    """Draw the seven most visited classes in colour, the others grey; larger is more visited."""
+    visits = np.bincount(traces.place_index, minlength=len(traces.places))
+    per_class = np.bincount(classes.class_of, weights=visits, minlength=len(classes))
+    shown = np.argsort(-per_class, kind="stable")[:SHOWN]
+    x, y = _plane_km(traces.places)
+    size = 4 + 60 * np.sqrt(visits / max(int(visits.max()), 1))
+    rest = ~np.isin(classes.class_of, shown)
+    axes.scatter(
+        x[rest], y[rest], s=size[rest], color="#cccccc", label=f"{len(classes) - len(shown)} more classes"
+    )
+    for number, kind in enumerate(shown):
+        own = classes.class_of == kind
+        label = (
+            f"class {kind}: {int(own.sum())} places, {per_class[kind] / max(visits.sum(), 1):.0%} of visits"
+        )
+        axes.scatter(x[own], y[own], s=size[own], color=OKABE_ITO[number], label=label)
+    marked = traces.places.sensitive
+    if marked.any():
+        axes.scatter(x[marked], y[marked], s=16, marker="+", color="black", linewidths=0.8, label="sensitive")
+    axes.set(aspect="equal", xlabel="km east", ylabel="km north")
+    axes.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
+
+
+def _plane_km(places: Places) -> tuple[np.ndarray, np.ndarray]:
+    """Return kilometres east and north of the south-west corner."""
+    north, east = places.km_per_degree or (111.2, 111.2 * float(np.cos(np.radians(places.latitude.mean()))))
+    return (places.longitude - places.longitude.min()) * east, (
+        places.latitude - places.latitude.min()
+    ) * north

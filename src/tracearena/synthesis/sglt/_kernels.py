@@ -1,0 +1,317 @@
+"""Loops of SGLT: the semantic graph, fake traces, plausible deniability."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Places = NDArray[np.int32]
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@njit(cache=True, nogil=True)
+def add_pairs(
+    first: int,
+    stop: int,
+    shares: Floats,
+    own: tuple[Ints, Places, Floats],
+    by_rank: tuple[Ints, Places, Places, Floats],
+    similarity: Floats,
+    graph: Floats,
+) -> None:
+    """Add P(τ) · similarity(u, v) to ``graph[r, r']`` for u in first..stop and every later user v.
+
+    The k-th place of u pairs with the k-th of v, so users stand ready rank by rank: row
+    ``τ * ranks + k`` of the rank arrays lists, in ascending order, the users who have a k-th place
+    in period τ. Then both loops run along contiguous memory, and one row of the graph stays in cache.
+    """
+    offsets, places, probabilities = own
+    rank_offsets, rank_users, rank_places, rank_probabilities = by_rank
+    t = len(shares)
+    ranks = (len(rank_offsets) - 1) // t
+    for u in range(first, stop):
+        similarity[u + 1 :] = 0.0
+        for tau in range(t):
+            begin = offsets[u * t + tau]
+            for k in range(offsets[u * t + tau + 1] - begin):
+                low, high = rank_offsets[tau * ranks + k], rank_offsets[tau * ranks + k + 1]
+                mine = probabilities[begin + k]
+                for j in range(low + np.searchsorted(rank_users[low:high], u + 1), high):
+                    similarity[rank_users[j]] += shares[tau] * min(mine, rank_probabilities[j])
+        for tau in range(t):
+            begin = offsets[u * t + tau]
+            for k in range(offsets[u * t + tau + 1] - begin):
+                low, high = rank_offsets[tau * ranks + k], rank_offsets[tau * ranks + k + 1]
+                row = places[begin + k]
+                for j in range(low + np.searchsorted(rank_users[low:high], u + 1), high):
+                    graph[row, rank_places[j]] += shares[tau] * similarity[rank_users[j]]
+
+
+@njit(cache=True, nogil=True)
+def _uniform(state: NDArray[np.uint64]) -> float:
+    """Advance a SplitMix64 state and return a number from [0, 1)."""
+    state[0] += np.uint64(0x9E3779B97F4A7C15)
+    z = state[0]
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z = z ^ (z >> np.uint64(31))
+    return float(z >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+
+
+@njit(cache=True, nogil=True)
+def _candidates(
+    seed: Places,
+    t: int,
+    class_of: Places,
+    class_offsets: Ints,
+    members: Places,
+    par_c: float,
+    par_m: float,
+    par_l: float,
+    state: NDArray[np.uint64],
+    chosen: NDArray[np.bool_],
+    out: Places,
+) -> int:
+    """Write the places from which the fake may choose at instant t; return how many."""
+    own, length, count = class_of[seed[t]], len(seed), 0
+    for m in range(class_offsets[own], class_offsets[own + 1]):
+        place = members[m]
+        if _uniform(state) < (par_l if place == seed[t] else par_c):
+            continue
+        out[count] = place
+        count += 1
+    for direction in (-1, 1):
+        at = t + direction
+        while 0 <= at < length and class_of[seed[at]] == own:
+            at += direction
+        if at < 0 or at >= length:
+            continue
+        chance, other = par_m ** abs(at - t), class_of[seed[at]]
+        for m in range(class_offsets[other], class_offsets[other + 1]):
+            place = members[m]
+            if not chosen[place] and _uniform(state) < chance:
+                chosen[place] = True
+                out[count] = place
+                count += 1
+    for k in range(count):
+        chosen[out[k]] = False
+    if count == 0:
+        for place in range(len(class_of)):
+            if place != seed[t] or len(class_of) == 1 or _uniform(state) >= par_l:
+                out[count] = place
+                count += 1
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _step(
+    before: Places,
+    after: Places,
+    arrivals: Floats,
+    cut: Floats,
+    large_offsets: Ints,
+    large: Places,
+    par_v: float,
+    state: NDArray[np.uint64],
+    score: Floats,
+    fresh: Floats,
+    back: Places,
+) -> None:
+    """Find the best predecessor of each place of `after`; `score` is indexed by place.
+
+    ``arrivals[q, r]`` is the probability to go from r to q. Each is multiplied by its own random
+    number from [1, par_v], but a number is drawn only for a move that could win at par_v. First
+    come the few probable moves to q (``large``); the others from r are below ``cut[r]``, so that in
+    descending order of ``score · cut`` the search may stop early. This changes nothing but the time.
+    """
+    bounds = np.empty(len(before))
+    for i in range(len(before)):
+        bounds[i] = -score[before[i]] * cut[before[i]]
+    order = np.argsort(bounds)
+    for j in range(len(after)):
+        q, best, at = after[j], 0.0, before[order[0]]
+        for e in range(large_offsets[q], large_offsets[q + 1]):
+            r = large[e]
+            value = score[r] * arrivals[q, r]
+            if value * par_v > best:
+                value *= 1.0 + (par_v - 1.0) * _uniform(state)
+                if value > best:
+                    best, at = value, r
+        for i in order:
+            r = before[i]
+            if -bounds[i] * par_v <= best:
+                break
+            if arrivals[q, r] < cut[r]:
+                value = score[r] * arrivals[q, r]
+                if value * par_v > best:
+                    value *= 1.0 + (par_v - 1.0) * _uniform(state)
+                    if value > best:
+                        best, at = value, r
+        fresh[j] = best
+        back[q] = at
+
+
+@njit(cache=True, nogil=True)
+def make_fakes(
+    seeds: Places,
+    seed_rows: Ints,
+    random_seeds: NDArray[np.uint64],
+    class_of: Places,
+    class_offsets: Ints,
+    members: Places,
+    start: Floats,
+    step_of: Ints,
+    arrivals: Floats,
+    cuts: Floats,
+    large_offsets: Ints,
+    large: Places,
+    par_c: float,
+    par_m: float,
+    par_l: float,
+    par_v: float,
+    out: Places,
+    log_likelihood: Floats,
+) -> None:
+    """Make one fake of each seed row by randomised Viterbi decoding."""
+    length, n = seeds.shape[1], len(class_of)
+    sets, back = np.empty((length, n), np.int32), np.empty((length, n), np.int32)
+    counts = np.empty(length, np.int64)
+    score, fresh = np.zeros(n), np.empty(n)
+    chosen, state = np.zeros(n, np.bool_), np.zeros(1, np.uint64)
+    for f in range(len(seed_rows)):
+        seed = seeds[seed_rows[f]]
+        state[0] = random_seeds[f]
+        for t in range(length):
+            counts[t] = _candidates(
+                seed, t, class_of, class_offsets, members, par_c, par_m, par_l, state, chosen, sets[t]
+            )
+        for place in sets[0, : counts[0]]:
+            score[place] = start[place] * (1.0 + (par_v - 1.0) * _uniform(state))
+        for t in range(1, length):
+            before, after, k = sets[t - 1, : counts[t - 1]], sets[t, : counts[t]], step_of[t - 1]
+            _step(
+                before,
+                after,
+                arrivals[k],
+                cuts[k],
+                large_offsets[k],
+                large,
+                par_v,
+                state,
+                score,
+                fresh,
+                back[t],
+            )
+            score[before] = 0.0
+            top = fresh[: counts[t]].max()
+            for j in range(counts[t]):
+                score[after[j]] = fresh[j] / top
+        at = sets[length - 1, 0]
+        for place in sets[length - 1, : counts[length - 1]]:
+            if score[place] > score[at]:
+                at = place
+        score[sets[length - 1, : counts[length - 1]]] = 0.0
+        for t in range(length - 1, -1, -1):
+            out[f, t] = at
+            if t > 0:
+                at = back[t, at]
+        total = np.log(start[out[f, 0]])
+        for t in range(1, length):
+            total += np.log(arrivals[step_of[t - 1], out[f, t], out[f, t - 1]])
+        log_likelihood[f] = total
+
+
+@njit(cache=True, nogil=True)
+def _nearest_later(points: Floats, weight: Floats, alive: NDArray[np.bool_], i: int) -> tuple[int, float]:
+    """Return the later point that is cheapest to join with i, and the cost; (-1, inf) if none is left."""
+    best, cost = -1, np.inf
+    for j in range(i + 1, len(points)):
+        if alive[j]:
+            squared = 0.0
+            for d in range(points.shape[1]):
+                squared += (points[i, d] - points[j, d]) ** 2
+            value = np.sqrt(squared) * weight[i] * weight[j]
+            if value < cost:
+                best, cost = j, value
+    return best, cost
+
+
+@njit(cache=True, nogil=True)
+def join_nearest(points: Floats, weight: Floats, wanted: int) -> Ints:
+    """Join the two points with the smallest distance · weight · weight until `wanted` are left.
+
+    Each point remembers its cheapest later partner, so a join costs one pass over the points and
+    no table of distances is held. Returns for each point the one that took it in.
+    """
+    n = len(points)
+    alive, label = np.ones(n, np.bool_), np.arange(n)
+    partner, cost = np.empty(n, np.int64), np.empty(n)
+    for i in range(n):
+        partner[i], cost[i] = _nearest_later(points, weight, alive, i)
+    for _ in range(n - max(wanted, 1)):
+        i = 0
+        for k in range(n):
+            if alive[k] and (not alive[i] or cost[k] < cost[i]):
+                i = k
+        j = partner[i]
+        both = weight[i] + weight[j]
+        for d in range(points.shape[1]):
+            points[i, d] = (weight[i] * points[i, d] + weight[j] * points[j, d]) / both
+        weight[i] = both
+        alive[j] = False
+        label[j] = i
+        for k in range(n):
+            if not alive[k]:
+                continue
+            if k == i or partner[k] == i or partner[k] == j:
+                partner[k], cost[k] = _nearest_later(points, weight, alive, k)
+            elif k < i:
+                squared = 0.0
+                for d in range(points.shape[1]):
+                    squared += (points[k, d] - points[i, d]) ** 2
+                value = np.sqrt(squared) * weight[k] * weight[i]
+                if value < cost[k]:
+                    partner[k], cost[k] = i, value
+    for k in range(n):
+        at = k
+        while label[at] != at:
+            at = label[at]
+        label[k] = at
+    return label
+
+
+@njit(cache=True, nogil=True)
+def count_alternatives(
+    shares: Floats,
+    offsets: Ints,
+    ranked: Floats,
+    to_seed: Floats,
+    alternative_offsets: Ints,
+    alternative_ranked: Floats,
+    tolerance: float,
+    wanted: int,
+    out: Ints,
+) -> None:
+    """Count the alternatives that are as semantically similar to each fake as its seed is.
+
+    Counting stops at `wanted`.
+    """
+    t = len(shares)
+    others = (len(alternative_offsets) - 1) // t
+    for f in range(len(out)):
+        out[f] = 0
+        for a in range(others):
+            similarity = 0.0
+            for tau in range(t):
+                x, y = f * t + tau, a * t + tau
+                common = min(offsets[x + 1] - offsets[x], alternative_offsets[y + 1] - alternative_offsets[y])
+                for i in range(common):
+                    mine, theirs = ranked[offsets[x] + i], alternative_ranked[alternative_offsets[y] + i]
+                    similarity += shares[tau] * min(mine, theirs)
+            # The thresholds are round numbers that sums of shares meet exactly, but for the last bits.
+            if abs(similarity - to_seed[f]) <= tolerance + 1e-9:
+                out[f] += 1
+                if out[f] == wanted:
+                    break

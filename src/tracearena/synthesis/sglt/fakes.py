@@ -1,0 +1,182 @@
+"""Fake traces: a seed is lifted into its classes and decoded to another way through them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.engine import Progress, blocks, run_blocks, stream
+from tracearena.errors import require_number
+from tracearena.metrics.similarity import AggregateMobility
+from tracearena.synthesis.sglt.classes import LocationClasses
+
+FAKES_PER_BLOCK = 256
+PROBABLE_MOVES = 24
+"""Most probable moves from a place, which decoding looks at first."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fakes:
+    """Fake traces of one day each.
+
+    Attributes
+    ----------
+    places
+        Fakes × instants of a day.
+    log_likelihood
+        Natural logarithm of each fake's probability under the aggregate mobility.
+    """
+
+    places: NDArray[np.int32]
+    log_likelihood: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FakeMaker:
+    """How a fake is made from a seed ([sglt] sections 4.1 to 4.3).
+
+    Each place of the seed is replaced by the places of its class, thinned out; near a change of
+    class some places of the other class join them. The fake is the most probable way through
+    these sets under the aggregate mobility, every probability being multiplied by a random number
+    so that many fakes come from one seed.
+
+    Parameters
+    ----------
+    classes, mobility
+        What places mean, and how people move.
+    par_c
+        Probability that a place of the class is dropped at an instant.
+    par_m
+        A place of the class visited k instants away joins with probability par_m^k, k being the
+        distance to the nearest change of class before and after.
+    par_l
+        Probability that the seed's own place is dropped at an instant.
+    par_v
+        Transition probabilities are multiplied by random numbers from 1 to this.
+
+    Notes
+    -----
+    The seed's own place is subject to par_l alone. Where nothing is left to choose from (a class
+    of one place, say), every place may be chosen, the seed's own again subject to par_l.
+    """
+
+    classes: LocationClasses
+    mobility: AggregateMobility
+    par_c: float = 0.25
+    par_m: float = 0.75
+    par_l: float = 1.0
+    par_v: float = 4.0
+
+    def __post_init__(self) -> None:
+        for name in ("par_c", "par_m", "par_l"):
+            require_number(name, getattr(self, name), at_least=0, at_most=1)
+        require_number("par_v", self.par_v, at_least=1)
+
+    def make(
+        self,
+        seeds: NDArray[np.int32],
+        rows: NDArray[np.int64],
+        root: np.random.SeedSequence,
+        *,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Fakes:
+        """Make one fake for every row named.
+
+        Parameters
+        ----------
+        seeds
+            Days × instants: complete seed traces.
+        rows
+            Seed of each fake; a seed may be named many times.
+        root
+            Seed of all draws; the first fakes are the same however many follow.
+        """
+        from tracearena.synthesis.sglt._kernels import make_fakes
+
+        places = np.empty((len(rows), seeds.shape[1]), np.int32)
+        likelihood = np.empty(len(rows))
+        classes, mobility = self.classes, self.mobility
+        start, step_of = mobility.starts(), mobility.step_numbers
+        probable = _probable_moves(mobility.moves)
+
+        def work(block: int, first: int, stop: int) -> None:
+            draws = stream(root, block).integers(0, 2**64, stop - first, dtype=np.uint64)
+            make_fakes(
+                seeds,
+                rows[first:stop],
+                draws,
+                classes.class_of,
+                classes.offsets,
+                classes.members,
+                start,
+                step_of,
+                *probable,
+                float(self.par_c),
+                float(self.par_m),
+                float(self.par_l),
+                float(self.par_v),
+                places[first:stop],
+                likelihood[first:stop],
+            )
+
+        run_blocks(work, blocks(len(rows), FAKES_PER_BLOCK), threads=threads, progress=progress)
+        return Fakes(places, likelihood)
+
+
+def _probable_moves(
+    moves: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64], NDArray[np.int32]]:
+    """Arrange transition matrices for decoding.
+
+    Returns
+    -------
+    arrivals, cuts, offsets, large
+        Transposed matrices; for each place the least of its most probable moves; and for each
+        place q (``offsets``) the places from which q is one of these.
+    """
+    kept = min(PROBABLE_MOVES, moves.shape[2])
+    cuts = np.partition(moves, -kept, axis=2)[:, :, -kept]
+    arrivals = np.ascontiguousarray(moves.transpose(0, 2, 1))
+    is_large = arrivals >= cuts[:, None, :]
+    number, to, origin = np.nonzero(is_large)
+    flat = np.searchsorted(number * moves.shape[1] + to, np.arange(moves.shape[0] * moves.shape[1] + 1))
+    rows = np.arange(moves.shape[0])[:, None] * moves.shape[1] + np.arange(moves.shape[1] + 1)
+    return arrivals, cuts, flat[rows].astype(np.int64), origin.astype(np.int32)
+
+
+def draw_by_likelihood(
+    log_likelihood: NDArray[np.float64],
+    owners: NDArray[np.int64],
+    n_owners: int,
+    count: int,
+    rng: np.random.Generator,
+) -> NDArray[np.int64]:
+    """Draw fakes of each owner from a pool, one after the other, in proportion to likelihood.
+
+    Returns
+    -------
+    NDArray
+        Owners × count indices of the pool, no fake twice; -1 where an owner has no more.
+
+    Notes
+    -----
+    Adding Gumbel noise to log-likelihoods and taking the largest is the same as drawing without
+    replacement, and needs no probability that could underflow.
+
+    >>> draw_by_likelihood(np.array([0.0, -900.0, -5.0]), np.array([0, 0, 1]), 2, 2, np.random.default_rng(1))
+    array([[ 0,  1],
+           [ 2, -1]])
+    """
+    keys = log_likelihood + rng.gumbel(size=len(log_likelihood))
+    order = np.lexsort([-keys, owners])
+    rank = np.arange(len(order)) - np.searchsorted(owners[order], owners[order])
+    taken = rank < count
+    chosen = np.full((n_owners, count), -1, np.int64)
+    chosen[owners[order][taken], rank[taken]] = order[taken]
+    return chosen

@@ -1,0 +1,221 @@
+"""SGLT: fake traces that mean what their seeds mean, at other places."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.engine import Progress, SeedLike, child_seed, seed_sequence, stream
+from tracearena.errors import DataError, ParameterError, require_number
+from tracearena.metrics.similarity import AggregateMobility, MobilityProfiles
+from tracearena.synthesis.base import Synthesizer, checked_count, traces_of_days, trainable
+from tracearena.synthesis.sglt.classes import LocationClasses, cluster
+from tracearena.synthesis.sglt.fakes import FakeMaker, Fakes
+from tracearena.synthesis.sglt.graph import semantic_graph
+from tracearena.synthesis.sglt.preparation import DaySeeds
+from tracearena.synthesis.sglt.privacy import PassRates, PrivacyTests, Verdicts
+from tracearena.traces import Clock, Places, Traces
+
+ATTEMPTS = 20
+"""Fakes made for each one wanted before a user goes without."""
+ALTERNATIVES_SHARE = 0.1
+"""Share of the training users who are no seeds, so that a seed can deny to have been one."""
+_GRAPH, _CLASSES, _ALTERNATIVES = range(3)
+
+
+@dataclass(kw_only=True, eq=False)
+class SGLT(Synthesizer):
+    """Make fake traces that are semantically like real ones and geographically unlike their seed.
+
+    Places are grouped into classes by what they mean to people; a fake follows the classes of its
+    seed, a real day of a training user, on a way that is probable in the population. Only fakes
+    that pass the privacy tests are released.
+
+    Parameters
+    ----------
+    classes
+        Number of semantic classes, at least 1; None finds a good one.
+    par_c, par_m, par_l, par_v
+        How a fake is made: see `FakeMaker`.
+    periods
+        Time periods of a day, at least 1; each has its own mobility and mapping of places.
+    privacy_tests
+        Release only fakes that pass `PrivacyTests`. A tenth of the users (at least as many as
+        alternatives are asked for) are then no seeds and get no traces.
+
+    Attributes
+    ----------
+    classes_
+        `LocationClasses` of the places.
+    mobility_
+        `AggregateMobility` of the training users.
+    graph_
+        Location semantic graph, places × places.
+    alternatives_
+        Index of the users who are no seeds.
+    pass_rates_
+        `PassRates` of the fakes made by the last `synthesize`; None without tests.
+
+    References
+    ----------
+    V. Bindschaedler and R. Shokri, Synthesizing plausible privacy-preserving location traces,
+    IEEE Symposium on Security and Privacy 2016 [sglt].
+
+    Examples
+    --------
+    >>> from tracearena.traces import Grid
+    >>> places = Places.of_grid(Grid(rows=2, columns=4, south=35, west=139, north=35.1, east=139.2))
+    >>> days = [[0, 0, 0, 1], [2, 2, 2, 3], [4, 4, 4, 5], [6, 6, 6, 7]]
+    >>> traces = Traces.from_dense(days, places, Clock(instants_per_day=4))
+    >>> model = SGLT(classes=2, privacy_tests=False).fit(traces, seed=1)
+    >>> model.classes_.class_of.tolist()
+    [0, 1, 0, 1, 0, 1, 0, 1]
+    >>> fakes = model.synthesize(traces_per_user=3, seed=2)
+    >>> fakes
+    <Traces: 4 users, 48 events, 8 places, instants 0 to 11>
+    >>> bool((fakes.dense()[:, :4] == traces.dense()).any())
+    False
+    """
+
+    name: ClassVar[str] = "SGLT"
+
+    classes: int | None = None
+    par_c: float = 0.25
+    par_m: float = 0.75
+    par_l: float = 1.0
+    par_v: float = 4.0
+    periods: int = 1
+    privacy_tests: bool = True
+
+    def __post_init__(self) -> None:
+        if self.classes is not None:
+            require_number("classes", self.classes, at_least=1, whole=True)
+        for name in ("par_c", "par_m", "par_l"):
+            require_number(name, getattr(self, name), at_least=0, at_most=1)
+        require_number("par_v", self.par_v, at_least=1)
+        require_number("periods", self.periods, at_least=1, whole=True)
+        if not isinstance(self.privacy_tests, bool):
+            raise ParameterError.of("privacy_tests", self.privacy_tests, "true or false")
+
+    def fit(
+        self,
+        traces: Traces,
+        *,
+        seed: SeedLike = None,
+        tests: PrivacyTests | None = None,
+        threads: int | None = None,
+    ) -> Self:
+        """Learn the classes and the mobility of the training traces, which become the seeds.
+
+        Gaps within a day are filled first (`fill_gaps`).
+
+        Parameters
+        ----------
+        tests
+            The privacy tests, if they are to be other than the paper's.
+        """
+        root = seed_sequence(seed)
+        self.seeds_ = DaySeeds.of(trainable(traces))
+        self.user_ids_: NDArray[np.generic] = traces.user_ids
+        self.places_: Places = traces.places
+        self.clock_: Clock = traces.clock
+        profiles = MobilityProfiles.of(self.seeds_.as_traces(traces), self.periods)
+        self.mobility_ = AggregateMobility.of(profiles, traces.places)
+        self.graph_ = semantic_graph(profiles, seed=child_seed(root, _GRAPH), threads=threads)
+        self.classes_: LocationClasses = cluster(self.graph_, self.classes, seed=child_seed(root, _CLASSES))
+        self.tests_ = (tests or PrivacyTests()) if self.privacy_tests else None
+        self.alternatives_ = self._without_fakes(stream(root, _ALTERNATIVES))
+        self._alternative_profiles = self._profiles(
+            self.seeds_.places[np.isin(self.seeds_.users, self.alternatives_)]
+        )
+        self.pass_rates_: PassRates | None = None
+        return self
+
+    @property
+    def maker_(self) -> FakeMaker:
+        """What makes the fakes."""
+        if not hasattr(self, "classes_"):
+            raise DataError("the model is not trained: call fit first")
+        return FakeMaker(
+            classes=self.classes_,
+            mobility=self.mobility_,
+            par_c=self.par_c,
+            par_m=self.par_m,
+            par_l=self.par_l,
+            par_v=self.par_v,
+        )
+
+    def synthesize(
+        self,
+        traces_per_user: int = 1,
+        *,
+        seed: SeedLike = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Traces:
+        """Return fakes of the training users; day ``r`` is a user's fake number ``r``.
+
+        Fake ``r`` has the user's ``r``-th day as its seed (again the first when there are no more).
+        A user who is an alternative, or for whom 20 tries gave no fake that passes, has no events.
+        """
+        count, root = checked_count(traces_per_user), seed_sequence(seed)
+        table = np.full((len(self.user_ids_) * count, self.clock_.instants_per_day), -1, np.int32)
+        lacking = self._wanted(count)
+        verdicts: list[Verdicts] = []
+        for attempt in range(ATTEMPTS if self.tests_ else 1):
+            if not len(lacking):
+                break
+            if progress is not None:
+                progress(attempt, ATTEMPTS)
+            rows = self._seed_rows(lacking // count, lacking % count)
+            fakes = self.maker_.make(self.seeds_.places, rows, child_seed(root, attempt), threads=threads)
+            verdict = self.judge(fakes, rows)
+            passed = np.ones(len(rows), bool) if verdict is None else verdict.passed
+            verdicts += [] if verdict is None else [verdict]
+            table[lacking[passed]] = fakes.places[passed]
+            lacking = lacking[~passed]
+        self.pass_rates_ = PassRates.of(verdicts) if self.tests_ else None
+        shape = len(self.user_ids_), count, self.clock_.instants_per_day
+        return traces_of_days(table.reshape(shape), self.places_, self.clock_, self.user_ids_)
+
+    def pool(
+        self, fakes_per_user: int, *, seed: SeedLike = None, threads: int | None = None
+    ) -> tuple[Fakes, NDArray[np.int64], Verdicts | None]:
+        """Make fakes of every seed user, good and bad: fakes, their seed rows, what the tests say."""
+        wanted = self._wanted(checked_count(fakes_per_user))
+        rows = self._seed_rows(wanted // fakes_per_user, wanted % fakes_per_user)
+        fakes = self.maker_.make(self.seeds_.places, rows, seed_sequence(seed), threads=threads)
+        return fakes, rows, self.judge(fakes, rows)
+
+    def judge(self, fakes: Fakes, rows: NDArray[np.int64]) -> Verdicts | None:
+        """Put fakes of the named seed rows to the privacy tests; None without tests."""
+        if self.tests_ is None:
+            return None
+        seeds = self.seeds_.places[rows]
+        profiles = self._profiles(fakes.places), self._profiles(seeds)
+        return self.tests_.judge(fakes.places, seeds, *profiles, self._alternative_profiles)
+
+    def _profiles(self, days: NDArray[np.int32]) -> MobilityProfiles:
+        clock = replace(self.clock_, first_day=None)
+        return MobilityProfiles.of(Traces.from_dense(days, self.places_, clock), self.periods)
+
+    def _without_fakes(self, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Draw the users who are no seeds; at least one user remains one."""
+        users = np.unique(self.seeds_.users)
+        if self.tests_ is None or self.tests_.alternatives == 0:
+            return np.zeros(0, np.int64)
+        wanted = max(round(ALTERNATIVES_SHARE * len(users)), self.tests_.alternatives)
+        return np.sort(rng.permutation(users)[: min(wanted, len(users) - 1)])
+
+    def _wanted(self, count: int) -> NDArray[np.int64]:
+        """Number the fakes (user · count + number) of the users who are seeds."""
+        users = np.setdiff1d(np.unique(self.seeds_.users), self.alternatives_)
+        return (users[:, None] * count + np.arange(count)).ravel()
+
+    def _seed_rows(self, users: NDArray[np.int64], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        first = np.searchsorted(self.seeds_.users, users)
+        days = np.searchsorted(self.seeds_.users, users, side="right") - first
+        return first + numbers % days
