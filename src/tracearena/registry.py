@@ -226,6 +226,15 @@ def create(spec: str, kind: Kind | None = None, **options: Any) -> Any:
         raise ParameterError(f"{spec}: {error}") from None
 
 
+def kind_of(spec: str) -> Kind:
+    """Return the kind of the algorithm that a name means.
+
+    >>> kind_of("GeoInd(expected_noise=100m)")
+    'gps-obfuscator'
+    """
+    return _find(parse(spec)[0], None).kind
+
+
 _SPEC = re.compile(r"\s*([A-Za-z_][\w.:+-]*)\s*(?:\((.*)\))?\s*", re.DOTALL)
 _NUMBER = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(km|min|m|s|h)?")
 _UNITS = {"m": 1.0, "km": 1000.0, "s": 1.0, "min": 60.0, "h": 3600.0}

@@ -51,8 +51,8 @@ def read(path: str | PathLike[str], *, timezone: str = "UTC", strict: bool = Fal
 def from_frame(frame: Any, *, timezone: str = "UTC", strict: bool = False, name: str = "table") -> GpsReading:
     """Read the points of a data frame (pandas, Polars, Arrow).
 
-    >>> rows = {"uid": ["a", "a"], "ts": [1_225_706_416, 1_225_706_421], "lat": [40.0, 40.1], "lon": [116.3] * 2}
     >>> import polars
+    >>> rows = {"uid": ["a", "a"], "ts": [1_225_706_416, 1_225_706_421], "lat": [40.0, 40.1], "lon": 116.3}
     >>> from_frame(polars.DataFrame(rows)).traces
     <GpsTraces: 1 users, 2 points, 1 trajectories, 2008-11-03 10:00:16 to 2008-11-03 10:00:21 UTC>
     """

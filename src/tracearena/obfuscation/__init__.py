@@ -3,6 +3,10 @@
 from tracearena.obfuscation.base import Obfuscator
 from tracearena.obfuscation.cheating import Cheating
 from tracearena.obfuscation.cluster_averaging import ClusterAveraging
+from tracearena.obfuscation.gps_base import GpsObfuscator
+from tracearena.obfuscation.gps_laplace import GeoInd
+from tracearena.obfuscation.gps_snapping import Snapping
+from tracearena.obfuscation.gps_thinning import Thinning
 from tracearena.obfuscation.mrlh import MRLH
 from tracearena.obfuscation.none import NoObfuscation
 from tracearena.obfuscation.planar_laplace import PlanarLaplace
@@ -12,8 +16,12 @@ __all__ = [
     "MRLH",
     "Cheating",
     "ClusterAveraging",
+    "GeoInd",
+    "GpsObfuscator",
     "NoObfuscation",
     "Obfuscator",
     "PlanarLaplace",
     "RandomizedResponse",
+    "Snapping",
+    "Thinning",
 ]

@@ -49,9 +49,9 @@ def distance_m(latitude_a: Any, longitude_a: Any, latitude_b: Any, longitude_b: 
     >>> int(distance_m([0.0], [0.0], [0.0], [1.0])[0])
     111319
     """
-    columns = _columns(longitude_a, latitude_a, longitude_b, latitude_b)
-    _geod().inv(*columns, inplace=True, return_back_azimuth=False)
-    return columns[2]
+    lon_a, lat_a, lon_b, lat_b = _columns(longitude_a, latitude_a, longitude_b, latitude_b)
+    _geod().inv(lon_a, lat_a, lon_b, lat_b, inplace=True, return_back_azimuth=False)
+    return lon_b  # overwritten with the distance
 
 
 def between(

@@ -192,8 +192,7 @@ def _user_positions(
         chosen = np.where(take_before, before, after)
         known = np.abs(times[chosen] - moments) <= limit_ms
         return np.flatnonzero(known), latitude[chosen[known]], longitude[chosen[known]]
-    known = np.flatnonzero(has_before & has_after & (times[after] - times[before] <= limit_ms))
-    a, b = before[known], after[known]
-    length = np.maximum(times[b] - times[a], 1)
-    share = age[known] / length
-    return known, *between(latitude[a], longitude[a], latitude[b], longitude[b], share)
+    ticks = np.flatnonzero(has_before & has_after & (times[after] - times[before] <= limit_ms))
+    a, b = before[ticks], after[ticks]
+    share = age[ticks] / np.maximum(times[b] - times[a], 1)
+    return ticks, *between(latitude[a], longitude[a], latitude[b], longitude[b], share)

@@ -188,7 +188,7 @@ def _put(out: Any, at: int, value: int, digits: int) -> int:
 
 @njit(cache=True, nogil=True)
 def _put_coordinate(out: Any, at: int, degrees: float) -> int:
-    scaled = np.int64(np.rint(abs(degrees) * 1e7))
+    scaled = int(np.rint(abs(degrees) * 1e7))
     if degrees < 0 and scaled > 0:
         out[at] = _MINUS
         at += 1

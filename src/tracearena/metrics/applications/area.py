@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tracearena.errors import ParameterError
 from tracearena.traces import GpsTraces, Grid
 from tracearena.traces.geodesy import metres_per_degree
 
 CITY_KM = 22.0
+MARGIN_KM = 2.0
 MOST_CELLS = 250_000
 
 
@@ -32,7 +33,7 @@ class Area(NamedTuple):
 def tessellation(area: Area, side_m: float) -> Grid:
     """Cut an area into cells of about `side_m`: as many as fit its size to the nearest whole number.
 
-    >>> grid = tessellation(Area(39.85, 116.25, 40.05, 116.5), 50 * math.sqrt(math.pi))
+    >>> grid = tessellation(Area(39.85, 116.25, 40.05, 116.5), 88.62)
     >>> grid.rows, grid.columns
     (251, 241)
     """
@@ -44,13 +45,16 @@ def tessellation(area: Area, side_m: float) -> Grid:
 
 
 def default_area(traces: GpsTraces, side_m: float) -> Area:
-    """Return the box of all points, or of the city where most are if the box is too large.
+    """Return the box of all points and 2 km around it, or of the city where most are if it is too large.
 
     Too large is more than 250,000 cells; the city is then the 22 × 22 km box with the most points,
-    to about 1 km.
+    to about 1 km. The margin gives noise a place to go: without it, what leaves the box piles up
+    at its border.
     """
     south, west, north, east = traces.bounds
-    whole = Area(south, west, max(north, south + 1e-6), max(east, west + 1e-6))
+    degree_north, degree_east = (float(m) for m in metres_per_degree((south + north) / 2))
+    up, aside = MARGIN_KM * 1000 / degree_north, MARGIN_KM * 1000 / max(degree_east, 1.0)
+    whole = Area(max(south - up, -90), max(west - aside, -180), min(north + up, 90), min(east + aside, 180))
     height, width = whole.size_m()
     return whole if height * width / side_m**2 <= MOST_CELLS else _densest(traces)
 
@@ -71,13 +75,12 @@ def _densest(traces: GpsTraces) -> Area:
     return Area(float(south), float(west), float(south + size[0]), float(west + size[1]))
 
 
-def _around_mode(traces: GpsTraces) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[type-arg]
+def _around_mode(traces: GpsTraces) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the points around the fifth of a degree where most are."""
     row = np.floor(traces.latitude * 5).astype(np.int64)
     column = np.floor(traces.longitude * 5).astype(np.int64)
     cells, counts = np.unique(row * 10_000 + column, return_counts=True)
     top = cells[int(np.argmax(counts))]
-    mode_row = int(math.floor((top + 5_000) / 10_000))
-    mode_column = int(top - mode_row * 10_000)
-    near = (np.abs(row - mode_row) <= 2) & (np.abs(column - mode_column) <= 2)
+    mode = np.flatnonzero(row * 10_000 + column == top)[0]
+    near = (np.abs(row - row[mode]) <= 2) & (np.abs(column - column[mode]) <= 2)
     return traces.latitude[near], traces.longitude[near]

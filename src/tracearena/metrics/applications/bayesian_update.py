@@ -105,4 +105,4 @@ class _Blur:
         from scipy.fft import irfft2, rfft2
 
         blurred = irfft2(rfft2(values, self.padded) * self.transformed, self.padded)
-        return np.maximum(blurred[: self.shape[0], : self.shape[1]], 0.0)
+        return np.asarray(np.maximum(blurred[: self.shape[0], : self.shape[1]], 0.0))

@@ -76,9 +76,7 @@ def distance_error(original: GpsTraces, released: GpsTraces) -> DistanceError:
     )
 
 
-def matched_points(
-    original: GpsTraces, released: GpsTraces
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def matched_points(original: GpsTraces, released: GpsTraces) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return pairs of original and released points of the same user, nearest in time."""
     if original.same_points(released):
         everything = np.arange(len(original))

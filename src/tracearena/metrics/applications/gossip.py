@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from tracearena.errors import ParameterError
 from tracearena.traces import GpsTraces
-from tracearena.traces.geodesy import earth_centred
 from tracearena.traces._arrays import trusted
+from tracearena.traces.geodesy import earth_centred
 
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 
@@ -32,7 +32,7 @@ class Gossip:
     @property
     def rates(self) -> NDArray[np.float64]:
         """Share of all users, the source among them, whom each source's message reaches."""
-        return (self.arrival_s >= 0).mean(axis=1)
+        return np.asarray((self.arrival_s >= 0).mean(axis=1))
 
     @property
     def infection_rate(self) -> float:

@@ -161,7 +161,10 @@ def _compared(
     at = same[known]
     usable = (at >= 0) & ~np.isnan(other_latitude[at])
     distances = distance_m(
-        latitude[known][usable], longitude[known][usable], other_latitude[at[usable]], other_longitude[at[usable]]
+        latitude[known][usable],
+        longitude[known][usable],
+        other_latitude[at[usable]],
+        other_longitude[at[usable]],
     )
     found = float((distances <= within_m).sum() / known.sum())
     return int(known.sum()), found, float(np.median(distances)) if distances.size else None
