@@ -18,9 +18,9 @@ from tracearena.traces.geodesy import metres_per_degree
 
 Floats = NDArray[np.float64]
 
-STREET_M = 170.0
+STREET_M = 320.0
 """Distance between parallel streets."""
-BUILDINGS = 4
+BUILDINGS = 10
 """Buildings of a region in which people of the region meet."""
 _STEP_S = 300
 _LINGER = 2
@@ -48,7 +48,7 @@ def simulate_gps(
     days: int = 60,
     *,
     interval_s: float = 5.0,
-    recorded: float = 0.35,
+    recorded: float = 0.4,
     seed: SeedLike = None,
     threads: int | None = None,
     progress: Progress | None = None,

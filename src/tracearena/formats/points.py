@@ -72,16 +72,19 @@ def from_frame(frame: Any, *, timezone: str = "UTC", strict: bool = False, name:
         faults = [finding.fault for finding in findings.shown]
         raise FileError(name, faults or [Fault(None, None, None, "holds no point", "no-points")])
     oddly_dated(name, times[good], good + 1, findings)
-    ids = users.gather(good).to_numpy()
-    trajectory = table[columns["trajectory"]].cast(str_type()) if "trajectory" in columns else None
+    user, user_ids = _numbered(users.gather(good))
+    trajectory, names = (
+        _numbered(table[columns["trajectory"]].gather(good)) if "trajectory" in columns else (None, None)
+    )
     traces = GpsTraces.from_points(
-        ids.astype(np.str_) if ids.dtype == object else ids,
+        user,
         times[good],
         latitude[good],
         longitude[good],
-        trajectories=None if trajectory is None else _texts(trajectory, good),
-    )
-    _report_order(name, ids, times[good], good, findings)
+        trajectories=trajectory,
+        user_ids=np.arange(len(user_ids)),
+    ).renamed(user_ids, None if names is None else lambda labels: names[labels])
+    _report_order(name, user, times[good], good, findings)
     odd_users(name, traces, findings)
     return GpsReading.of(traces, findings)
 
@@ -92,11 +95,11 @@ def to_frame(traces: GpsTraces) -> pl.DataFrame:
 
     return pl.DataFrame(
         {
-            "user_id": traces.user_ids[traces.user_index],
+            "user_id": pl.Series(traces.user_ids.tolist()).gather(traces.user_index),
             "time": pl.Series(traces.time_ms).cast(pl.Datetime("ms", "UTC")),
             "latitude": traces.latitude,
             "longitude": traces.longitude,
-            "traj": traces.trajectory_ids[traces.trajectory],
+            "traj": pl.Series(traces.trajectory_ids.tolist()).gather(traces.trajectory),
         }
     )
 
@@ -113,13 +116,6 @@ def write(traces: GpsTraces, path: str | PathLike[str]) -> None:
         whole = bool((traces.time_ms % 1000 == 0).all())
         layout = "%Y-%m-%dT%H:%M:%SZ" if whole else "%Y-%m-%dT%H:%M:%S%.3fZ"
         frame.with_columns(pl.col("time").dt.to_string(layout)).write_csv(out)
-
-
-def str_type() -> Any:
-    """The text type of Polars."""
-    import polars as pl
-
-    return pl.String
 
 
 def _frame(path: Path) -> pl.DataFrame:
@@ -224,8 +220,7 @@ def _moments(column: pl.Series, timezone: str) -> pl.Series:
 def _parsed(shape: pl.DataFrame, timezone: str) -> pl.Series:
     import polars as pl
 
-    zoned = shape["zoned"].str.replace(r"(T\d\d:?\d\d:\d\d(?:\.\d+)?)(\d\d)(\d\d)$", "$1$2$3")
-    with_zone = zoned.str.to_datetime("%Y-%m-%dT%H:%M:%S%.f%z", strict=False, time_unit="ms", exact=True)
+    with_zone = shape["zoned"].str.to_datetime("%Y-%m-%dT%H:%M:%S%.f%z", strict=False, time_unit="ms", exact=True)
     without = shape["naive"].str.to_datetime("%Y-%m-%dT%H:%M:%S%.f", strict=False, time_unit="ms")
     local = without.dt.replace_time_zone(timezone, ambiguous="earliest", non_existent="null")
     return (
@@ -247,8 +242,19 @@ def _epoch(numbers: pl.Series) -> pl.Series:
     return scaled.to_series().cast(pl.Int64, strict=False)
 
 
-def _texts(column: pl.Series, rows: NDArray[np.int64]) -> NDArray[np.str_]:
-    return column.gather(rows).fill_null("").to_numpy().astype(np.str_)
+def _numbered(column: pl.Series) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Number the ids of a column; text that is whole numbers throughout becomes numbers."""
+    import polars as pl
+
+    if column.dtype.is_integer():
+        ids, number = np.unique(column.fill_null(-1).to_numpy(), return_inverse=True)
+        return number.astype(np.int64), ids
+    text = column.cast(pl.String).fill_null("")
+    known = text.unique().sort()
+    if known.str.contains(r"^(0|-?[1-9]\d{0,17})$").all():
+        return _numbered(text.cast(pl.Int64))
+    number = text.cast(pl.Enum(known)).to_physical().to_numpy().astype(np.int64)
+    return number, np.array(known.to_list(), np.str_)
 
 
 def _report_order(
