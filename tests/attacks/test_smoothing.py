@@ -56,7 +56,13 @@ def test_attacks_do_not_mix_trajectories() -> None:
 def test_a_centred_window_is_the_mean_of_its_points() -> None:
     latitude = np.array([0.0, 1.0, 5.0, 2.0, 0.0, 3.0]) * 1e-3
     traces = GpsTraces.from_points([1] * 6, np.arange(6), latitude, [0.0] * 6)
-    expected = [latitude[0], latitude[:3].mean(), latitude[:5].mean(), latitude[1:].mean(), latitude[3:].mean()]
+    expected = [
+        latitude[0],
+        latitude[:3].mean(),
+        latitude[:5].mean(),
+        latitude[1:].mean(),
+        latitude[3:].mean(),
+    ]
     assert Smoothing(k=5).recover(traces).latitude == pytest.approx([*expected, latitude[5]], abs=1e-9)
 
 
@@ -74,7 +80,9 @@ def test_averages_cross_the_date_line_on_the_short_way() -> None:
     assert abs(Smoothing(k=3).recover(traces).longitude[1]) == pytest.approx(179.9667, abs=1e-3)
 
 
-@pytest.mark.parametrize("name", ["Smooth(0)", "Smooth(2.5)", "Smooth", "Interpolate+Smooth(-1)", "Smooth(x)"])
+@pytest.mark.parametrize(
+    "name", ["Smooth(0)", "Smooth(2.5)", "Smooth", "Interpolate+Smooth(-1)", "Smooth(x)"]
+)
 def test_bad_windows_are_refused(name: str) -> None:
     with pytest.raises(ParameterError, match="Smooth"):
         registry.create(name, "gps-attack")

@@ -29,7 +29,9 @@ def written(tmp_path: Path, text: str, name: str = "ann.gpx") -> Path:
 
 
 def test_segments_are_trajectories_and_the_file_is_the_user(tmp_path: Path) -> None:
-    text = document(point() + point(40.1, time="2008-11-03T18:13:41.5+08:00"), point(time="2008-11-04T00:00:00Z"))
+    text = document(
+        point() + point(40.1, time="2008-11-03T18:13:41.5+08:00"), point(time="2008-11-04T00:00:00Z")
+    )
     traces = gpx.read(written(tmp_path, text)).traces
     assert traces.user_ids.tolist() == ["ann"]
     assert traces.trajectory.tolist() == [0, 0, 1]
@@ -71,7 +73,9 @@ def test_broken_documents_are_one_clear_error(tmp_path: Path, text: str, words: 
 
 
 def test_unusable_points_are_reported_with_their_number(tmp_path: Path) -> None:
-    text = document(point() + point("x") + point(time=None) + point(time="noon") + point(95.0, 200.0) + point(40.1))
+    text = document(
+        point() + point("x") + point(time=None) + point(time="noon") + point(95.0, 200.0) + point(40.1)
+    )
     reading = gpx.read(written(tmp_path, text))
     assert reading.traces.n_points == 2
     assert reading.dropped == {"bad-latitude": 2, "bad-time": 2}
@@ -87,9 +91,12 @@ def test_swapped_coordinates_are_refused(tmp_path: Path) -> None:
 
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     traces = GpsTraces.from_points(
-        ["ann", "bob", "bob", "bob"], [0, 1500, 10**12, 10**12 + 1], [1 / 3, -89.5, 2.0, 2.5], [180.0, -1 / 7, 3.0, 4.0],
+        ["ann", "bob", "bob", "bob"],
+        [0, 1500, 10**12, 10**12 + 1],
+        [1 / 3, -89.5, 2.0, 2.5],
+        [180.0, -1 / 7, 3.0, 4.0],
         trajectories=["x", "x", "y", "y"],
-    )  # fmt: skip
+    )
     gpx.write(traces, tmp_path / "out")
     again = gpx.read(tmp_path / "out").traces
     assert again.latitude.tolist() == traces.latitude.tolist()

@@ -45,7 +45,15 @@ def test_times_in_many_dresses_are_one_moment(tmp_path: Path, text: str, zone: s
 
 
 def test_bad_rows_are_left_out_and_named(tmp_path: Path) -> None:
-    rows = ["a,1,40,116", "a,x,40,116", "a,2,oops,116", "a,3,400.17,116", "b,5,40,116", ",6,40,116", "b,4,40,116"]
+    rows = [
+        "a,1,40,116",
+        "a,x,40,116",
+        "a,2,oops,116",
+        "a,3,400.17,116",
+        "b,5,40,116",
+        ",6,40,116",
+        "b,4,40,116",
+    ]
     reading = points.read(csv(tmp_path, "uid,ts,lat,lon\n" + "\n".join(rows) + "\n"))
     assert reading.traces.n_points == 3
     assert reading.dropped == {"bad-number": 1, "bad-time": 1, "bad-user": 1, "bad-latitude": 1}
@@ -89,5 +97,5 @@ def test_pandas_and_polars_frames_are_welcome() -> None:
 def test_a_path_of_no_known_kind_is_named(tmp_path: Path) -> None:
     (tmp_path / "x.txt").write_text("hello")
     for name in ("x.txt", "missing.csv", "."):
-        with pytest.raises(FileError, match="does not exist|not known as GPS"):
+        with pytest.raises(FileError, match=r"does not exist|not known as GPS"):
             gps.read(tmp_path / name)

@@ -32,7 +32,9 @@ def noise_of(original: GpsTraces, released: GpsTraces) -> tuple[NDArray[np.float
 @pytest.mark.parametrize(
     ("latitude", "longitude"), [(40.0, 116.3), (0.0, 180.0), (12.0, -179.9999), (89.9, 0.0), (-89.999, 50.0)]
 )
-def test_radius_is_gamma_and_azimuth_uniform_wherever_the_point_lies(latitude: float, longitude: float) -> None:
+def test_radius_is_gamma_and_azimuth_uniform_wherever_the_point_lies(
+    latitude: float, longitude: float
+) -> None:
     from scipy import stats
 
     original = crowd(latitude, longitude, 20_000)
@@ -88,7 +90,9 @@ def test_the_density_obeys_the_inequality_exactly() -> None:
 
 
 def test_within_a_window_all_points_share_the_noise_of_the_first() -> None:
-    original = GpsTraces.from_points([1] * 6, np.array([0, 100, 299, 300, 650, 900]) * 1000, [0.0] * 6, [0.0] * 6)
+    original = GpsTraces.from_points(
+        [1] * 6, np.array([0, 100, 299, 300, 650, 900]) * 1000, [0.0] * 6, [0.0] * 6
+    )
     released = GeoInd(expected_noise=100, window=300).transform(original, seed=1)
     pieces = [0, 0, 0, 1, 2, 2]
     assert np.unique(released.latitude, return_inverse=True)[1].max() == 2
@@ -115,14 +119,17 @@ def test_a_seed_fixes_every_byte_for_any_number_of_threads(monkeypatch: pytest.M
     assert released[0] != GeoInd(expected_noise=100).transform(original, seed=6)
 
 
-@pytest.mark.parametrize("text", ["GeoInd", "GeoInd(0)", "GeoInd(-5m)", "GeoInd(100m, epsilon=0.02)", "GeoInd(inf)"])
+@pytest.mark.parametrize(
+    "text", ["GeoInd", "GeoInd(0)", "GeoInd(-5m)", "GeoInd(100m, epsilon=0.02)", "GeoInd(inf)"]
+)
 def test_bad_parameters_are_refused(text: str) -> None:
     with pytest.raises(ParameterError, match="GeoInd"):
         registry.create(text, "gps-obfuscator")
 
 
 @pytest.mark.parametrize(
-    "text", ["GeoInd(expected_noise=100m)", "GeoInd(expected_noise=100m, window=5min)", "GeoInd(epsilon=0.02)"]
+    "text",
+    ["GeoInd(expected_noise=100m)", "GeoInd(expected_noise=100m, window=5min)", "GeoInd(epsilon=0.02)"],
 )
 def test_names_lead_back_to_the_mechanism(text: str) -> None:
     mechanism = registry.create(text, "gps-obfuscator")
@@ -145,7 +152,9 @@ def test_thinned_points_are_at_least_an_interval_apart() -> None:
     assert len(thinned) == math.ceil(1000 / 9)
 
 
-@pytest.mark.parametrize(("latitude", "longitude"), [(40.0, 116.3), (-89.9999, 5.0), (0.0, 180.0), (0.0, -180.0)])
+@pytest.mark.parametrize(
+    ("latitude", "longitude"), [(40.0, 116.3), (-89.9999, 5.0), (0.0, 180.0), (0.0, -180.0)]
+)
 def test_snapped_points_move_at_most_half_a_diagonal(latitude: float, longitude: float) -> None:
     original = crowd(latitude, longitude, 3)
     released = Snapping(side=500).transform(original)

@@ -62,7 +62,12 @@ def test_nonsense_is_refused(changed: dict[str, list[float]], message: str) -> N
 def test_a_trajectory_belongs_to_one_user() -> None:
     with pytest.raises(DataError, match="one user"):
         GpsTraces(
-            user_ids=[1, 2], offsets=[0, 1, 2], time_ms=[0, 0], latitude=[0, 0], longitude=[0, 0], trajectory=[0, 0]
+            user_ids=[1, 2],
+            offsets=[0, 1, 2],
+            time_ms=[0, 0],
+            latitude=[0, 0],
+            longitude=[0, 0],
+            trajectory=[0, 0],
         )
 
 

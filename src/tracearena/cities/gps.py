@@ -18,9 +18,9 @@ from tracearena.traces.geodesy import metres_per_degree
 
 Floats = NDArray[np.float64]
 
-STREET_M = 320.0
+STREET_M = 280.0
 """Distance between parallel streets."""
-BUILDINGS = 10
+BUILDINGS = 6
 """Buildings of a region in which people of the region meet."""
 _STEP_S = 300
 _LINGER = 2
@@ -48,7 +48,7 @@ def simulate_gps(
     days: int = 60,
     *,
     interval_s: float = 5.0,
-    recorded: float = 0.4,
+    recorded: float = 0.45,
     seed: SeedLike = None,
     threads: int | None = None,
     progress: Progress | None = None,
@@ -150,7 +150,8 @@ def _recordings(
     steps_per_day = len(region) // days
     # A few record nearly every day and many now and then.
     eagerness = rng.beta(recorded * 1.5, (1 - recorded) * 1.5) if recorded < 1 else 1.0
-    on_days = rng.random(days) < max(eagerness, 1 / days)
+    on_days = rng.random(days) < eagerness
+    on_days[rng.integers(days)] = True
     running = _on_the_way(region) & np.repeat(on_days, steps_per_day)
     running &= rng.random(len(region)) >= _HOLES_PER_STEP
     running[-1] = False

@@ -10,8 +10,11 @@ import typer
 from tracearena.cli._console import chosen_seed, note, print_result
 
 if TYPE_CHECKING:
+    from tracearena.formats import Choices
     from tracearena.formats.gps_reading import GpsReading
-    from tracearena.traces import GpsTraces
+    from tracearena.traces import GpsTraces, Traces
+
+FORMATS = ("geolife", "gpx", "points")
 
 TimezoneOption = Annotated[
     str, typer.Option("--timezone", help="Zone of times in a table that name none, such as Asia/Shanghai.")
@@ -31,6 +34,79 @@ def read(path: Path, timezone: str = "UTC") -> GpsReading:
     for line in reading.lines():
         note(line)
     return reading
+
+
+def is_gps(path: Path, format: str | None) -> bool:
+    """Whether a path holds GPS traces: by the format named, or a GeoLife or GPX folder or file."""
+    from tracearena.formats import geolife, gpx
+
+    if format is not None:
+        return format in FORMATS
+    return geolife.looks_like_geolife(path) or gpx.looks_like_gpx(path)
+
+
+def describe(file: Path, timezone: str, html: Path | None, as_json: bool) -> None:
+    """Say what is in GPS traces, and draw them."""
+    from tracearena.pages.gps_summary import summarise_gps
+
+    reading = read(file, timezone)
+    if html is not None:
+        from tracearena.pages.gps_description import gps_description
+
+        gps_description(reading, file.name).write(html)
+        note(f"wrote {html}")
+    print_result(summarise_gps(reading).to_dict(), as_json)
+
+
+def convert(
+    file: Path,
+    out: Path,
+    to: str | None,
+    choices: Choices,
+    resample: str | None,
+    places_out: Path | None,
+    as_json: bool,
+) -> None:
+    """Convert GPS traces to other GPS traces, or with a grid to events at its cells."""
+    from tracearena.formats import gps
+
+    traces = read_traces(file, choices.timezone or "UTC")
+    if choices.bounds is not None:
+        traces = traces.take_box(*choices.bounds)
+    result = {"format": "gps", "users": traces.n_users, "points": traces.n_points}
+    if choices.grid is None:
+        gps.write(traces, out, to)
+        print_result(result | {"to": to or gps.format_of(out), "written": [str(out)]}, as_json)
+        return
+    from tracearena.formats import fitted, write
+    from tracearena.formats.report import report_of
+
+    events = _events(traces, choices, resample)
+    report = report_of(file, "gps", traces.n_points)
+    events = fitted(events, to or "table", report)
+    for line in report.lines():
+        note(line)
+    written = [str(path) for path in write(out, events, to=to, places_out=places_out)]
+    result |= {"to": to or "table", "events": events.n_events, "places": len(events.places)}
+    print_result(result | {"written": written}, as_json)
+
+
+def _events(traces: GpsTraces, choices: Choices, resample: str | None) -> Traces:
+    from tracearena.traces import Clock, Grid, Places
+    from tracearena.traces.area import default_area
+    from tracearena.traces.gridding import gridded, resampled
+
+    south, west, north, east = choices.bounds or default_area(traces, 88.6)
+    rows, columns = choices.grid or (1, 1)
+    places = Places.of_grid(Grid(rows=rows, columns=columns, south=south, west=west, north=north, east=east))
+    slots = (choices.slot_s or choices.interval_s) // choices.interval_s
+    clock = Clock(
+        instants_per_day=86_400 // choices.interval_s, interval_s=choices.interval_s, instants_per_slot=slots
+    )
+    zone = choices.timezone or "UTC"
+    if resample is None:
+        return gridded(traces, places, clock, timezone=zone)
+    return resampled(traces, places, clock, method=resample, timezone=zone)  # type: ignore[arg-type]
 
 
 def obfuscate(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from os import PathLike
 from pathlib import Path
 
-from tracearena.errors import FileError
+from tracearena.errors import FileError, ParameterError
 from tracearena.formats import geolife, gpx, points
 from tracearena.formats.gps_reading import GpsReading
 from tracearena.traces import GpsTraces
@@ -38,12 +38,27 @@ def read(path: str | PathLike[str], *, timezone: str = "UTC", strict: bool = Fal
     )
 
 
-def write(traces: GpsTraces, path: str | PathLike[str]) -> None:
-    """Write a table (``.csv``, ``.csv.gz``, ``.parquet``), a ``.gpx`` file, or a GeoLife folder."""
-    place = Path(path)
-    if points.looks_like_points(place):
-        points.write(traces, place)
-    elif gpx.looks_like_gpx(place) and not place.is_dir():
-        gpx.write(traces, place)
-    else:
-        geolife.write(traces, place)
+def format_of(path: str | PathLike[str]) -> str:
+    """Return what a new file of this name would hold: points, gpx, or else a GeoLife folder.
+
+    >>> format_of("out.parquet"), format_of("out.gpx"), format_of("out")
+    ('points', 'gpx', 'geolife')
+    """
+    if points.looks_like_points(path):
+        return "points"
+    return "gpx" if Path(path).name.endswith((".gpx", ".gpx.gz")) else "geolife"
+
+
+def write(traces: GpsTraces, path: str | PathLike[str], to: str | None = None) -> None:
+    """Write a table (``.csv``, ``.csv.gz``, ``.parquet``), GPX, or a GeoLife folder.
+
+    Parameters
+    ----------
+    to
+        ``points``, ``gpx`` or ``geolife``; by default what the name says (`format_of`).
+    """
+    writers = {"points": points.write, "gpx": gpx.write, "geolife": geolife.write}
+    chosen = to or format_of(path)
+    if chosen not in writers:
+        raise ParameterError.of("to", chosen, "points, gpx or geolife, or a format of events with a grid")
+    writers[chosen](traces, path)

@@ -12,18 +12,20 @@ from numpy.typing import NDArray
 from tracearena.errors import Fault, FileError
 from tracearena.formats._files import read_bytes, replacing
 from tracearena.formats.gps_reading import Findings, GpsReading, misplaced, odd_users, oddly_dated, unsorted
+from tracearena.formats.table import NAMES, plain_name
 from tracearena.traces import GpsTraces
 
 if TYPE_CHECKING:
     import polars as pl
 
 COLUMN_NAMES = {
-    "user": ("user_id", "uid", "user"),
-    "time": ("tracked_at", "datetime", "time", "timestamp", "ts"),
-    "latitude": ("lat", "latitude"),
-    "longitude": ("lng", "lon", "longitude"),
+    "user": NAMES["user"],
+    "time": tuple(name for name in NAMES["time"] if name != "timeid"),
+    "latitude": NAMES["lat"],
+    "longitude": NAMES["lon"],
     "trajectory": ("traj", "tid"),
 }
+"""The roles of columns, and the names of each in order of preference (see `table.plain_name`)."""
 _SUFFIXES = (".csv", ".csv.gz", ".parquet")
 _FIRST_MILLISECONDS = 10**11  # later than the year 5138 in seconds, 1973 in milliseconds
 
@@ -36,7 +38,7 @@ def looks_like_points(path: str | PathLike[str]) -> bool:
 def read(path: str | PathLike[str], *, timezone: str = "UTC", strict: bool = False) -> GpsReading:
     """Read a CSV (also packed with gzip) or Parquet file of points.
 
-    Columns are known by the names in `COLUMN_NAMES`, in any case and order; others are ignored.
+    Columns are known by the names in `COLUMN_NAMES`, whatever their case and order; others are ignored.
 
     Parameters
     ----------
@@ -144,7 +146,7 @@ def _polars(frame: Any) -> pl.DataFrame:
 
 def _columns(table: pl.DataFrame, name: str) -> dict[str, str]:
     """Find the column of each role, or say which names would do."""
-    given = {column.strip().lower().removeprefix("\ufeff"): column for column in table.columns}
+    given = {plain_name(column.removeprefix("\ufeff")): column for column in table.columns}
     found = {}
     faults = []
     for role, names in COLUMN_NAMES.items():
@@ -220,7 +222,9 @@ def _moments(column: pl.Series, timezone: str) -> pl.Series:
 def _parsed(shape: pl.DataFrame, timezone: str) -> pl.Series:
     import polars as pl
 
-    with_zone = shape["zoned"].str.to_datetime("%Y-%m-%dT%H:%M:%S%.f%z", strict=False, time_unit="ms", exact=True)
+    with_zone = shape["zoned"].str.to_datetime(
+        "%Y-%m-%dT%H:%M:%S%.f%z", strict=False, time_unit="ms", exact=True
+    )
     without = shape["naive"].str.to_datetime("%Y-%m-%dT%H:%M:%S%.f", strict=False, time_unit="ms")
     local = without.dt.replace_time_zone(timezone, ambiguous="earliest", non_existent="null")
     return (

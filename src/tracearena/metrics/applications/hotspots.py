@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.errors import DataError, ParameterError
-from tracearena.metrics.applications.area import Area, default_area, tessellation
 from tracearena.metrics.applications.bayesian_update import bayesian_update
 from tracearena.metrics.applications.distance_error import distance_error
 from tracearena.traces import GpsTraces, Grid
+from tracearena.traces.area import Area, default_area, tessellation
 
 RANGE_M = 50.0
 

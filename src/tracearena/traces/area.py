@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.errors import ParameterError
-from tracearena.traces import GpsTraces, Grid
 from tracearena.traces.geodesy import metres_per_degree
+from tracearena.traces.gps import GpsTraces
+from tracearena.traces.places import Grid
 
 CITY_KM = 22.0
 MARGIN_KM = 2.0
