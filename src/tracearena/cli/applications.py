@@ -79,6 +79,7 @@ def gossip(
     after = applications.gossip(read_traces(released, timezone), slot_s=slot, range_m=radius)
     result = after.to_dict() | {
         "baseline": before.infection_rate,
+        "baseline_others_reached": before.others_reached,
         "baseline_latency_s": before.latency_s(),
     }
     print_result(result, as_json)

@@ -63,6 +63,8 @@ def draw_ground(axes: Axes, area: Area) -> None:
     axes.set(xlim=(area.west, area.east), ylim=(area.south, area.north))
     axes.set_aspect(float(north) / float(east))
     axes.grid(False)
+    axes.ticklabel_format(useOffset=False)
+    axes.locator_params(axis="x", nbins=4)
     width_m = (area.east - area.west) * float(east)
     length_m = max(step for step in _ROUND_M if step <= width_m / 3)
     x, y = area.west + 0.05 * (area.east - area.west), area.south + 0.05 * (area.north - area.south)

@@ -40,7 +40,7 @@ def make(
         shares[f"{noise} m, after {update.rounds} rounds"] = update.distribution.ravel()
     least = 1 / len(source.traces)
     norm = LogNorm(least, max(float(s.max()) for s in shares.values()))
-    with canvas(8.6, 12.5, nrows=4, ncols=2) as (figure, axes):
+    with canvas(7.4, 12.5, nrows=4, ncols=2) as (figure, axes):
         figure.set_layout_engine("constrained")
         names = ["original", None, *list(shares)[1:]]
         for axis, name in zip(axes.flat, names, strict=True):

@@ -38,9 +38,12 @@ def make(
             axes.plot(NOISE_M, mean, color=OKABE_ITO[k], marker=MARKERS[k], label=name)
         for k in (0, 1):
             shown = [(noise, value[k]) for noise, value in PAPER.items() if value[k] is not None]
-            axes.scatter(*zip(*shown, strict=True), marker=MARKERS[k], facecolors="none", edgecolors="#444444",
-                         label=None if k else "[geo-ind], all of GeoLife", zorder=3)  # fmt: skip
-        axes.set(xlabel="expected noise, m", ylabel="share of traffic offloaded (1 = all)", ylim=(0.8, 1.005))
+            x, y = zip(*shown, strict=True)
+            label = None if k else "[geo-ind], all of GeoLife"
+            axes.scatter(
+                x, y, marker=MARKERS[k], facecolors="none", edgecolors="#444444", label=label, zorder=3
+            )
+        axes.set(xlabel="expected noise, m", ylabel="traffic offloaded (1 = all)", ylim=(0.8, 1.005))
         axes.legend(frameon=False, fontsize=9)
         axes.set_title(f"The update wins back part of what noise costs ({source.name})", fontsize=10)
         picture = save(figure, out / "geo-3.png")

@@ -67,6 +67,7 @@ def test_meetings_only_help_those_who_come_later() -> None:
     found = gossip(traces)
     assert found.arrival_s.tolist() == [[0, 100, -1], [100, 0, 0], [100, 0, 0]]
     assert found.rates.tolist() == pytest.approx([2 / 3, 1, 1])
+    assert found.others_reached == pytest.approx((1 / 2 + 1 + 1) / 3)
     assert found.latency_s()["0.5"] == 100
 
 

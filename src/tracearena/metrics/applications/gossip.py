@@ -39,6 +39,16 @@ class Gossip:
         """Mean share over all sources."""
         return float(self.rates.mean())
 
+    @property
+    def others_reached(self) -> float:
+        """Mean share of the users other than the source; 0 for a single user.
+
+        In a small population this tells more than `infection_rate`, to which every source
+        contributes itself.
+        """
+        n = len(self.arrival_s)
+        return (self.infection_rate * n - 1) / (n - 1) if n > 1 else 0.0
+
     def latency_s(self) -> dict[str, float | None]:
         """Quantiles of the seconds until a user other than the source is reached."""
         others = ~np.eye(len(self.arrival_s), dtype=bool) & (self.arrival_s >= 0)
@@ -49,6 +59,7 @@ class Gossip:
         """Return plain values for JSON."""
         return {
             "infection_rate": self.infection_rate,
+            "others_reached": self.others_reached,
             "latency_s": self.latency_s(),
             "users": len(self.arrival_s),
         }
