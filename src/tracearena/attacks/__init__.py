@@ -14,8 +14,8 @@ from tracearena.attacks.markov import (
 from tracearena.attacks.matching import Match, Matcher, MatchingIdentification, MatchingInference
 from tracearena.attacks.random_guess import RandomIdentification, RandomInference
 from tracearena.attacks.replay import ReferenceReplay
-from tracearena.attacks.tuning import SampleTeam, Tuning, tune
 from tracearena.attacks.smoothing import Interpolation, InterpolationSmoothing, Smoothing
+from tracearena.attacks.tuning import SampleTeam, Tuning, tune
 from tracearena.attacks.visit_probability import VisitMatcher, VisitProbabilityR, VisitProbabilityT
 
 __all__ = [

@@ -99,10 +99,9 @@ def _events(traces: GpsTraces, choices: Choices, resample: str | None) -> Traces
     south, west, north, east = choices.bounds or default_area(traces, 88.6)
     rows, columns = choices.grid or (1, 1)
     places = Places.of_grid(Grid(rows=rows, columns=columns, south=south, west=west, north=north, east=east))
-    slots = (choices.slot_s or choices.interval_s) // choices.interval_s
-    clock = Clock(
-        instants_per_day=86_400 // choices.interval_s, interval_s=choices.interval_s, instants_per_slot=slots
-    )
+    interval = choices.interval_s or 3600
+    slots = (choices.slot_s or interval) // interval
+    clock = Clock(instants_per_day=86_400 // interval, interval_s=interval, instants_per_slot=slots)
     zone = choices.timezone or "UTC"
     if resample is None:
         return gridded(traces, places, clock, timezone=zone)

@@ -45,9 +45,9 @@ def attack(
     """Attack anonymized traces: who is who (…-R), or who was where (…-T, and those on GPS traces)."""
     from tracearena import registry
     from tracearena.attacks import ReidentificationAttack
-    from tracearena.contest import make_attacks
     from tracearena.cli import _gps
     from tracearena.cli._console import needed_places
+    from tracearena.contest import make_attacks
     from tracearena.errors import ParameterError
     from tracearena.formats import pwscup
 
