@@ -36,6 +36,16 @@ def read(path: Path, timezone: str = "UTC") -> GpsReading:
     return reading
 
 
+def write_traces(traces: GpsTraces, out: Path, to: str | None = None) -> None:
+    """Write GPS traces, and say which users a table cannot hold."""
+    from tracearena.formats import gps
+
+    gps.write(traces, out, to)
+    silent = int((traces.offsets[1:] == traces.offsets[:-1]).sum())
+    if silent and (to or gps.format_of(out)) == "points":
+        note(f"{out}: {silent:,} users without points have no row in a table")
+
+
 def is_gps(path: Path, format: str | None) -> bool:
     """Whether a path holds GPS traces: by the format named, or a GeoLife or GPX folder or file."""
     from tracearena.formats import geolife, gpx
@@ -75,7 +85,7 @@ def convert(
         traces = traces.take_box(*choices.bounds)
     result = {"format": "gps", "users": traces.n_users, "points": traces.n_points}
     if choices.grid is None:
-        gps.write(traces, out, to)
+        write_traces(traces, out, to)
         print_result(result | {"to": to or gps.format_of(out), "written": [str(out)]}, as_json)
         return
     from tracearena.formats import fitted, write
@@ -113,13 +123,12 @@ def obfuscate(
 ) -> None:
     """Run a defence of GPS traces from file to file."""
     from tracearena import registry
-    from tracearena.formats import gps
     from tracearena.obfuscation import GpsObfuscator
 
     obfuscator: GpsObfuscator = registry.create(defence, "gps-obfuscator")
     traces = read_traces(original, timezone)
     released = obfuscator.transform(traces, seed=chosen_seed(seed))
-    gps.write(released, out)
+    write_traces(released, out)
     result = {"defence": str(obfuscator), "file": str(out), "users": released.n_users}
     print_result(result | {"points": released.n_points, "left_out": len(traces) - len(released)}, as_json)
 
@@ -128,10 +137,9 @@ def attack(name: str, out: Path, anonymized: Path, timezone: str, as_json: bool)
     """Run an attack on GPS traces from file to file."""
     from tracearena import registry
     from tracearena.attacks import GpsAttack
-    from tracearena.formats import gps
 
     attacker: GpsAttack = registry.create(name, "gps-attack")
     recovered = attacker.recover(read_traces(anonymized, timezone))
-    gps.write(recovered, out)
+    write_traces(recovered, out)
     result = {"attack": str(attacker), "file": str(out), "kind": "GPS traces"}
     print_result(result | {"users": recovered.n_users, "points": recovered.n_points}, as_json)

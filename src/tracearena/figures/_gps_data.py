@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 BEIJING = Area(39.85, 116.25, 40.05, 116.5)
 """The box of [geo-ind]."""
 NOISE_M = (50, 100, 250, 500, 1000)
-USERS, DAYS = 40, 45
+USERS, DAYS = 40, 30
 
 
 @dataclass(frozen=True)

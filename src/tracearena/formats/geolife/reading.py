@@ -248,25 +248,27 @@ def _user_of(path: str) -> str:
     return folders[-1] if folders else PurePosixPath(path).stem
 
 
+_NOTHING = (np.empty(0, np.int64), np.empty(0), np.empty(0), np.empty(0, np.int32))
+
+
 def _joined(recordings: list[_Recording], users: set[str]) -> GpsTraces:
     """Join the recordings, user by user, each user's points sorted by time."""
     by_user: dict[str, list[_Recording]] = {user: [] for user in users}
     for recording in recordings:
         by_user.setdefault(recording.user, []).append(recording)
-    columns: list[tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], NDArray[np.int32]]] = []
+    columns = [_NOTHING]
     names: list[str] = []
     for user in sorted(by_user):
         kept = [r for r in by_user[user] if len(r.time_ms)]
         kept.sort(key=lambda r: (int(r.time_ms[0]), r.name))
         columns.append(_sorted_user(kept, len(names)))
         names.extend(r.name for r in kept)
-    lengths = [len(column[0]) for column in columns]
     time_ms, latitude, longitude, trajectory = (
-        trusted(np.concatenate(parts)) if parts else None for parts in zip(*columns, strict=True)
-    ) if columns else (np.empty(0, np.int64), np.empty(0), np.empty(0), np.empty(0, np.int32))  # fmt: skip
+        trusted(np.concatenate(parts)) for parts in zip(*columns, strict=True)
+    )
     return GpsTraces(
         user_ids=np.array(sorted(by_user), np.str_),
-        offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+        offsets=np.cumsum([len(column[0]) for column in columns]),
         time_ms=time_ms,
         latitude=latitude,
         longitude=longitude,
@@ -279,7 +281,7 @@ def _sorted_user(
     recordings: list[_Recording], first: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], NDArray[np.int32]]:
     if not recordings:
-        return np.empty(0, np.int64), np.empty(0), np.empty(0), np.empty(0, np.int32)
+        return _NOTHING
     time_ms = np.concatenate([r.time_ms for r in recordings])
     latitude = np.concatenate([r.latitude for r in recordings])
     longitude = np.concatenate([r.longitude for r in recordings])
