@@ -77,6 +77,10 @@ def _interesting(traces: GpsTraces) -> GpsTraces:
 
 
 def _around(traces: GpsTraces) -> Area:
+    """Return a square with room for the noise."""
     south, west, north, east = traces.bounds
-    rim = 0.12 * max(north - south, east - west)
-    return Area(south - rim, west - rim, north + rim, east + rim)
+    middle = (south + north) / 2, (west + east) / 2
+    degree_north, degree_east = (float(m) for m in metres_per_degree(middle[0]))
+    half_m = 0.62 * max((north - south) * degree_north, (east - west) * degree_east)
+    up, aside = half_m / degree_north, half_m / degree_east
+    return Area(middle[0] - up, middle[1] - aside, middle[0] + up, middle[1] + aside)

@@ -30,9 +30,9 @@ def gps_description(reading: GpsReading, name: str) -> Page:
             "users": summary.users,
             "points": summary.events,
             "trajectories": summary.trajectories,
-            "first point (UTC)": summary.first,
-            "last point (UTC)": summary.last,
-            "points of the median user": summary.points_per_user["median"],
+            "first point (UTC)": _moment(summary.first),
+            "last point (UTC)": _moment(summary.last),
+            "points of the median user": round(summary.points_per_user["median"]),
             "seconds to the next point, median": summary.interval_s,
             "gaps over four hours": summary.gaps_over_4h,
         }
@@ -42,6 +42,10 @@ def gps_description(reading: GpsReading, name: str) -> Page:
     _who(page, reading)
     _wrong(page, reading)
     return page
+
+
+def _moment(text: str) -> str:
+    return text.rstrip("Z").replace("T", " ")
 
 
 def _where(page: Page, reading: GpsReading) -> None:
