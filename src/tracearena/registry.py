@@ -21,7 +21,9 @@ from typing import Any, ClassVar, Literal
 
 from tracearena.errors import ParameterError
 
-Kind = Literal["obfuscator", "reidentification", "trace-inference", "synthesizer"]
+Kind = Literal[
+    "obfuscator", "reidentification", "trace-inference", "synthesizer", "gps-obfuscator", "gps-attack"
+]
 ENTRY_POINT_GROUP = "tracearena.algorithms"
 
 
@@ -140,6 +142,30 @@ _BUILT_IN = (
         "Training", "synthesizer", "", "tracearena.synthesis.baselines:Training",
         "the training traces themselves",
     ),
+    Entry(
+        "GeoInd", "gps-obfuscator", "expected_noise,window,epsilon",
+        "tracearena.obfuscation.gps_laplace:GeoInd", "planar Laplace noise on GPS points, in metres",
+    ),
+    Entry(
+        "Thin", "gps-obfuscator", "interval", "tracearena.obfuscation.gps_thinning:Thinning",
+        "keep one GPS point an interval",
+    ),
+    Entry(
+        "Snap", "gps-obfuscator", "side", "tracearena.obfuscation.gps_snapping:Snapping",
+        "move GPS points to the centres of square cells",
+    ),
+    Entry(
+        "Interpolate", "gps-attack", "", "tracearena.attacks.smoothing:Interpolation",
+        "fill in the way between the values of time-dependent noise",
+    ),
+    Entry(
+        "Smooth", "gps-attack", "k,feedback", "tracearena.attacks.smoothing:Smoothing",
+        "average each GPS point with its neighbours",
+    ),
+    Entry(
+        "Interpolate+Smooth", "gps-attack", "k,feedback",
+        "tracearena.attacks.smoothing:InterpolationSmoothing", "interpolate, then average",
+    ),
 )  # fmt: skip
 
 
@@ -206,6 +232,15 @@ def create(spec: str, kind: Kind | None = None, **options: Any) -> Any:
         return algorithm(**values)
     except ParameterError as error:
         raise ParameterError(f"{spec}: {error}") from None
+
+
+def kind_of(spec: str) -> Kind:
+    """Return the kind of the algorithm that a name means.
+
+    >>> kind_of("GeoInd(expected_noise=100m)")
+    'gps-obfuscator'
+    """
+    return _find(parse(spec)[0], None).kind
 
 
 _SPEC = re.compile(r"\s*([A-Za-z_][\w.:+-]*)\s*(?:\((.*)\))?\s*", re.DOTALL)

@@ -3,6 +3,7 @@
 from tracearena.attacks.base import ReidentificationAttack, TraceInferenceAttack
 from tracearena.attacks.evaluation import Evaluation, Utility, baselines, evaluate
 from tracearena.attacks.fuzzy_counting import FuzzyCounting, FuzzyCountingT, FuzzyMatcher
+from tracearena.attacks.gps_base import GpsAttack
 from tracearena.attacks.home_probability import HomeProbabilityR, HomeProbabilityT
 from tracearena.attacks.markov import (
     MarkovIdentification,
@@ -13,6 +14,7 @@ from tracearena.attacks.markov import (
 from tracearena.attacks.matching import Match, Matcher, MatchingIdentification, MatchingInference
 from tracearena.attacks.random_guess import RandomIdentification, RandomInference
 from tracearena.attacks.replay import ReferenceReplay
+from tracearena.attacks.smoothing import Interpolation, InterpolationSmoothing, Smoothing
 from tracearena.attacks.tracking import ServiceResult, ViterbiTracking, hide_from_service
 from tracearena.attacks.tuning import SampleTeam, Tuning, tune
 from tracearena.attacks.visit_probability import VisitMatcher, VisitProbabilityR, VisitProbabilityT
@@ -22,8 +24,11 @@ __all__ = [
     "FuzzyCounting",
     "FuzzyCountingT",
     "FuzzyMatcher",
+    "GpsAttack",
     "HomeProbabilityR",
     "HomeProbabilityT",
+    "Interpolation",
+    "InterpolationSmoothing",
     "MarkovIdentification",
     "Match",
     "Matcher",
@@ -37,6 +42,7 @@ __all__ = [
     "ReidentificationAttack",
     "SampleTeam",
     "ServiceResult",
+    "Smoothing",
     "TraceGuesses",
     "TraceInferenceAttack",
     "Tuning",

@@ -25,6 +25,7 @@ COMMANDS: tuple[str, ...] = (
     "check",
     "sweep",
     "contest",
+    "applications",
     "figure",
     "evaluate",
     "similarity",

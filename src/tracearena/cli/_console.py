@@ -11,10 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tracearena.errors import ParameterError
+
 if TYPE_CHECKING:
     from tracearena.engine import Progress
 
 PlacesOption = Annotated[Path, typer.Option("--places", help="The places (info_region.csv or POI_*.csv).")]
+OptionalPlacesOption = Annotated[
+    Path | None, typer.Option("--places", help="The places (info_region.csv); GPS traces need none.")
+]
 SeedOption = Annotated[
     int | None,
     typer.Option("--seed", min=0, help="Seed of all randomness; fresh, and printed on stderr, if left out."),
@@ -25,6 +30,13 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.
 def note(message: str) -> None:
     """Say something that is not a result."""
     typer.echo(message, err=True)
+
+
+def needed_places(places: Path | None, what: str) -> Path:
+    """Return the places, or say that `what` cannot do without."""
+    if places is None:
+        raise ParameterError(f"{what} works on places: name them with --places")
+    return places
 
 
 def chosen_seed(seed: int | None) -> int:

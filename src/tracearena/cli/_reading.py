@@ -11,7 +11,8 @@ FromOption = Annotated[
     str | None,
     typer.Option(
         "--from",
-        help="Format: pwscup, ppmtf, peopleflow, foursquare, tsmc, gowalla or table; found out if left out.",
+        help="Format: pwscup, ppmtf, peopleflow, foursquare, tsmc, gowalla or table; for GPS geolife, gpx or "
+        "points; found out if left out.",
     ),
 ]
 PlacesFileOption = Annotated[

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from tracearena.cli._console import JsonOption, PlacesOption, SeedOption, chosen_seed, print_result
+from tracearena.cli._console import JsonOption, OptionalPlacesOption, SeedOption, chosen_seed, print_result
+from tracearena.cli._gps import TimezoneOption
 
 
 def register(app: typer.Typer) -> None:
@@ -16,25 +17,47 @@ def register(app: typer.Typer) -> None:
 
 
 def attack(
-    name: Annotated[str, typer.Argument(metavar="ATTACK", help="Such as VisitProb-R or VisitProb-T.")],
-    out: Annotated[Path, typer.Argument(help="Where the answer goes (etable_*.csv or etraces_*.csv).")],
-    places: PlacesOption,
-    reference: Annotated[Path, typer.Option("--reference", help="Reference traces (reftraces_*.csv).")],
-    anonymized: Annotated[Path, typer.Option("--anonymized", help="Anonymized traces (pubtraces_*.csv).")],
+    name: Annotated[
+        str, typer.Argument(metavar="ATTACK", help="Such as VisitProb-R, VisitProb-T or 'Smooth(9)'.")
+    ],
+    out: Annotated[
+        Path,
+        typer.Argument(
+            help="Where the answer goes (etable_*.csv or etraces_*.csv; GPS: .csv, .parquet, .gpx, folder)."
+        ),
+    ],
+    anonymized: Annotated[
+        Path, typer.Option("--anonymized", help="Anonymized traces (pubtraces_*.csv), or GPS traces.")
+    ],
+    places: OptionalPlacesOption = None,
+    reference: Annotated[
+        Path | None,
+        typer.Option("--reference", help="Reference traces (reftraces_*.csv); GPS attacks need none."),
+    ] = None,
     seed: SeedOption = None,
     legacy_2019: Annotated[
         bool,
         typer.Option("--legacy-2019", help="A tenth of the events and ten regions of a set, as in 2019."),
     ] = False,
+    timezone: TimezoneOption = "UTC",
     as_json: JsonOption = False,
 ) -> None:
-    """Attack anonymized traces: who is who (…-R), or who was where (…-T)."""
+    """Attack anonymized traces: who is who (…-R), or who was where (…-T, and those on GPS traces)."""
+    from tracearena import registry
     from tracearena.attacks import ReidentificationAttack
+    from tracearena.cli import _gps
+    from tracearena.cli._console import needed_places
     from tracearena.contest import make_attacks
+    from tracearena.errors import ParameterError
     from tracearena.formats import pwscup
 
+    if registry.kind_of(name) == "gps-attack":
+        _gps.attack(name, out, anonymized, timezone, as_json)
+        return
+    if reference is None:
+        raise ParameterError(f"{name} learns from reference traces: name them with --reference")
     (attacker,) = make_attacks([name], legacy_2019=legacy_2019)
-    regions = pwscup.read_places(places)
+    regions = pwscup.read_places(needed_places(places, name))
     known = pwscup.read_traces(reference, regions)
     target = pwscup.read_anonymized(anonymized, regions)
     used = chosen_seed(seed)

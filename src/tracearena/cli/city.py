@@ -16,6 +16,7 @@ class Mode(StrEnum):
 
     regular = "regular"
     checkins = "checkins"
+    gps = "gps"
 
 
 def register(app: typer.Typer) -> None:
@@ -28,7 +29,7 @@ def city(
     users: Annotated[int, typer.Option("--users", min=1, help="Number of people.")] = 4_000,
     days: Annotated[int, typer.Option("--days", min=1, help="Number of consecutive days.")] = 40,
     mode: Annotated[
-        Mode, typer.Option("--mode", help="One event at every instant, or sparse check-ins at POIs.")
+        Mode, typer.Option("--mode", help="An event at every instant, sparse check-ins, or GPS points.")
     ] = Mode.regular,
     to: Annotated[
         str | None,
@@ -51,6 +52,9 @@ def city(
     from tracearena.errors import ParameterError
     from tracearena.formats.pwscup import PWS_CLOCK
 
+    if mode is Mode.gps:
+        _gps(out, users, days, to, seed, as_json)
+        return
     target = to or _format_of(out, mode)
     if target not in formats.FORMATS:
         raise ParameterError.of("to", target, f"one of {', '.join(formats.FORMATS)}")
@@ -61,7 +65,7 @@ def city(
         traces = cities.simulate(
             users=users,
             days=days,
-            mode=mode.value,
+            mode="checkins" if mode is Mode.checkins else "regular",
             clock=PWS_CLOCK if target == "pwscup" else None,
             seed=used,
             progress=progress,
@@ -82,6 +86,20 @@ def city(
         },
         as_json,
     )
+
+
+def _gps(out: Path, users: int, days: int, to: str | None, seed: int | None, as_json: bool) -> None:
+    """Write points of receivers: a GeoLife folder, or a table or GPX by the name of `out`."""
+    from tracearena.cities.gps import simulate_gps
+    from tracearena.formats import gps
+
+    used = chosen_seed(seed)
+    with progress_bar("people") as progress:
+        traces = simulate_gps(users, days, seed=used, progress=progress)
+    gps.write(traces, out, to)
+    counts = {"users": users, "days": days, "points": traces.n_points, "trajectories": traces.n_trajectories}
+    result = {"mode": "gps", "format": to or gps.format_of(out), **counts}
+    print_result(result | {"seed": used, "written": [str(out)]}, as_json)
 
 
 def _format_of(out: Path, mode: Mode) -> str:

@@ -52,11 +52,18 @@ def convert(
         float | None,
         typer.Option("--test-share", help="Share of the users to set aside for testing, such as 0.2."),
     ] = None,
+    resample: Annotated[
+        str | None,
+        typer.Option(
+            "--resample", help="GPS on a grid: one event an instant by last, nearest or interpolate."
+        ),
+    ] = None,
     test: Annotated[Path | None, typer.Option("--test", help="Where the testing users go.")] = None,
     seed: SeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Convert traces, put them on a grid, choose places and instants, set testing users aside."""
+    from tracearena.cli import _gps
     from tracearena.errors import ParameterError
     from tracearena.formats import Choices, fitted, read, write
 
@@ -71,6 +78,9 @@ def convert(
         timezone=timezone,
         utc_hours=utc_hours,
     )
+    if _gps.is_gps(file, format):
+        _gps.convert(file, out, to, choices, resample, places_out, as_json)
+        return
     traces, report = read(file, format, places=places, choices=choices)
     traces = fitted(traces, to or "table", report)
     result: dict[str, Any] = report.to_dict()

@@ -41,9 +41,13 @@ def describe(
     as_json: JsonOption = False,
 ) -> None:
     """Describe traces: users, events, places, span, gaps, duplicates, what was dropped and why."""
+    from tracearena.cli import _gps
     from tracearena.formats import Choices, read
     from tracearena.pages.summary import summarise
 
+    if _gps.is_gps(file, format):
+        _gps.describe(file, timezone or "UTC", html, as_json)
+        return
     choices = Choices.parse(
         grid=grid,
         bounds=bounds,

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from tracearena.cli._console import JsonOption, PlacesOption, SeedOption, chosen_seed, print_result
+from tracearena.cli._console import JsonOption, OptionalPlacesOption, SeedOption, chosen_seed, print_result
+from tracearena.cli._gps import TimezoneOption
 
 LegacyOption = Annotated[
     bool,
@@ -24,22 +25,37 @@ def register(app: typer.Typer) -> None:
 
 def obfuscate(
     defence: Annotated[
-        str, typer.Argument(help="Name and parameters, such as 'MRLH(1,1,0.5)' or 'PL(4,1)'.")
+        str,
+        typer.Argument(help="Name and parameters, such as 'MRLH(1,1,0.5)' or 'GeoInd(expected_noise=100m)'."),
     ],
-    original: Annotated[Path, typer.Argument(help="Original traces (orgtraces_*.csv).")],
-    out: Annotated[Path, typer.Argument(help="Where the obfuscated traces go (anotraces_*.csv).")],
-    places: PlacesOption,
+    original: Annotated[
+        Path,
+        typer.Argument(help="Original traces (orgtraces_*.csv), or GPS traces (GeoLife, GPX, CSV, Parquet)."),
+    ],
+    out: Annotated[
+        Path,
+        typer.Argument(
+            help="Where the obfuscated traces go (anotraces_*.csv; GPS: .csv, .parquet, .gpx or a folder)."
+        ),
+    ],
+    places: OptionalPlacesOption = None,
     seed: SeedOption = None,
     legacy_2019: LegacyOption = False,
+    timezone: TimezoneOption = "UTC",
     as_json: JsonOption = False,
 ) -> None:
     """Obfuscate traces with a defence."""
     from tracearena import registry
+    from tracearena.cli import _gps
+    from tracearena.cli._console import needed_places
     from tracearena.formats import pwscup
     from tracearena.obfuscation import Obfuscator
 
+    if registry.kind_of(defence) == "gps-obfuscator":
+        _gps.obfuscate(defence, original, out, seed, timezone, as_json)
+        return
     obfuscator: Obfuscator = registry.create(defence, "obfuscator", legacy_2019=legacy_2019)
-    traces = pwscup.read_traces(original, pwscup.read_places(places))
+    traces = pwscup.read_traces(original, pwscup.read_places(needed_places(places, defence)))
     used = seed if legacy_2019 else chosen_seed(seed)
     obfuscated = obfuscator.transform(traces, seed=used)
     pwscup.write_obfuscated(out, obfuscated)

@@ -45,6 +45,11 @@ FIGURES: dict[str, tuple[str, str]] = {
         "the embedded city: land use, hospitals, and where people are at night and at noon",
     ),
     "city-laws": ("city_laws", "how human the people of the embedded city move"),
+    "geo-2": ("gps_trajectory", "one GPS trajectory four ways: as it was, and under noise"),
+    "geo-3": ("gps_offloading", "traffic offloaded by hotspots against the noise"),
+    "geo-4": ("gps_heat_maps", "where people seem to be, before and after the Bayesian update"),
+    "geo-5": ("gps_gossip", "how far gossip spreads in noisy traces"),
+    "geo-6": ("gps_confusion", "who is told from whom in noisy trajectories"),
 }
 """Name of the figure → module, and what it shows."""
 

@@ -1,0 +1,149 @@
+"""Undoing noise on GPS traces: people move along paths, noise does not [geo-ind]."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.attacks.gps_base import GpsAttack
+from tracearena.engine import blocks, run_blocks
+from tracearena.errors import ParameterError
+from tracearena.traces import GpsTraces
+from tracearena.traces.geodesy import SEMI_MAJOR_M, between
+
+_POINTS_PER_BLOCK = 1 << 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class Interpolation(GpsAttack):
+    """Fill in the way between the values of time-dependent noise.
+
+    A run of equal positions in a trajectory is one piece that took its first point's value; the
+    points between the first of a piece and the first of the next are put on the geodesic between
+    them, in proportion to time. The last piece of a trajectory stays where it is.
+
+    References
+    ----------
+    [geo-ind] section 4.
+    """
+
+    name: ClassVar[str] = "Interpolate"
+
+    def recover(self, released: GpsTraces) -> GpsTraces:
+        """Return the points moved onto the ways between the pieces."""
+        order = released.trajectory_order
+        latitude, longitude = released.latitude[order], released.longitude[order]
+        times, labels = released.time_ms[order], released.trajectory[order]
+        if not len(order):
+            return released
+        new = np.ones(len(order), bool)
+        new[1:] = (np.diff(labels) != 0) | (np.diff(latitude) != 0) | (np.diff(longitude) != 0)
+        starts = np.flatnonzero(new)
+        piece = np.cumsum(new) - 1
+        following = np.minimum(piece + 1, len(starts) - 1)
+        a, b = starts[piece], starts[following]
+        ends_here = (labels[a] != labels[b]) | (a == b)
+        share = np.where(ends_here, 0.0, (times - times[a]) / np.maximum(times[b] - times[a], 1))
+        at = np.flatnonzero(share > 0)
+        moved = _between_in_blocks(latitude, longitude, a[at], b[at], share[at])
+        new_latitude, new_longitude = latitude.copy(), longitude.copy()
+        new_latitude[at], new_longitude[at] = moved
+        return released.moved(*_unordered(order, new_latitude, new_longitude))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Smoothing(GpsAttack):
+    """Average each point with its neighbours in the trajectory.
+
+    Parameters
+    ----------
+    k
+        Number of adjacent points that are averaged, at least 1. An even window has one more point
+        before than after. Where a trajectory ends on one side, both sides are cut alike.
+    feedback
+        Average the k - 1 preceding *results* and the new point instead: the recursion of the
+        paper, in which each result feeds the next.
+
+    Notes
+    -----
+    Departs from [geo-ind] section 4 by default. Read literally, its recursion sets point k + 1 to
+    the mean of the k before it and goes on from there, so that nothing after the first k points
+    is ever looked at; with the new point in the window (`feedback`) it lags about k²/2 points
+    behind a moving user. An attacker has the whole trajectory and centres the window.
+
+    Means are taken in space (earth-centred), so the poles and the date line need no care.
+    """
+
+    name: ClassVar[str] = "Smooth"
+
+    k: int
+    feedback: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.k, int) or isinstance(self.k, bool) or self.k < 1:
+            raise ParameterError.of("k", self.k, "a whole number of at least 1")
+
+    def recover(self, released: GpsTraces) -> GpsTraces:
+        """Return the points at their averaged positions."""
+        from tracearena.attacks.smoothing._kernels import centred_means, fed_back_means
+
+        order = released.trajectory_order
+        average = fed_back_means if self.feedback else centred_means
+        directions = _directions(released.latitude[order], released.longitude[order])
+        means = average(directions, released.trajectory_offsets, self.k)
+        latitude = np.degrees(np.arctan2(means[:, 2], np.hypot(means[:, 0], means[:, 1])))
+        longitude = np.degrees(np.arctan2(means[:, 1], means[:, 0]))
+        return released.moved(*_unordered(order, latitude, longitude))
+
+
+@dataclass(frozen=True, kw_only=True)
+class InterpolationSmoothing(GpsAttack):
+    """Interpolate, then smooth: against time-dependent noise."""
+
+    name: ClassVar[str] = "Interpolate+Smooth"
+
+    k: int
+    feedback: bool = False
+
+    def __post_init__(self) -> None:
+        Smoothing(k=self.k, feedback=self.feedback)
+
+    def recover(self, released: GpsTraces) -> GpsTraces:
+        """Return the points on the averaged ways between the pieces."""
+        return Smoothing(k=self.k, feedback=self.feedback).recover(Interpolation().recover(released))
+
+
+def _between_in_blocks(
+    latitude: NDArray[np.float64],
+    longitude: NDArray[np.float64],
+    a: NDArray[np.int64],
+    b: NDArray[np.int64],
+    share: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    moved = np.empty((2, len(a)))
+
+    def work(block: int, first: int, stop: int) -> None:
+        i, j = a[first:stop], b[first:stop]
+        moved[:, first:stop] = between(
+            latitude[i], longitude[i], latitude[j], longitude[j], share[first:stop]
+        )
+
+    run_blocks(work, blocks(len(a), _POINTS_PER_BLOCK))
+    return moved[0], moved[1]
+
+
+def _directions(latitude: NDArray[np.float64], longitude: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Unit vectors of the geographic latitude and longitude, scaled to the earth."""
+    lat, lon = np.radians(latitude), np.radians(longitude)
+    return SEMI_MAJOR_M * np.column_stack([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)])
+
+
+def _unordered(order: NDArray[np.int64], *columns: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+    """Put values in trajectory order back to the order of the points."""
+    placed = [np.empty(len(order)) for _ in columns]
+    for column, values in zip(placed, columns, strict=True):
+        column[order] = values
+    return placed

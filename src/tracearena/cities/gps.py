@@ -1,0 +1,227 @@
+"""The city seen by receivers: points every few seconds along its streets, with gaps and jitter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.cities.land_use import GRID, regions
+from tracearena.cities.simulation import FIRST_DAY, UTC_OFFSET_S, simulate
+from tracearena.engine import Progress, SeedLike, run_blocks, seed_sequence, stream
+from tracearena.errors import ParameterError
+from tracearena.traces import Clock, GpsTraces
+from tracearena.traces._arrays import trusted
+from tracearena.traces.geodesy import metres_per_degree
+
+Floats = NDArray[np.float64]
+
+STREET_M = 280.0
+"""Distance between parallel streets."""
+BUILDINGS = 6
+"""Buildings of a region in which people of the region meet."""
+_STEP_S = 300
+_LINGER = 2
+"""Steps that a receiver records before leaving and after arriving."""
+_JITTER_M = 4.0
+_JITTER_MEMORY = 0.95
+_LOST = 0.02
+"""Share of single points that a receiver loses."""
+_HOLES_PER_STEP = 0.02
+_LIVES, _RECEIVERS, _MAP = range(3)
+
+
+@dataclass(frozen=True)
+class _Recordings:
+    """The points of one user."""
+
+    time_ms: NDArray[np.int64]
+    latitude: Floats
+    longitude: Floats
+    trajectory: NDArray[np.int32]
+
+
+def simulate_gps(
+    users: int = 40,
+    days: int = 60,
+    *,
+    interval_s: float = 5.0,
+    recorded: float = 0.45,
+    seed: SeedLike = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> GpsTraces:
+    """Simulate people of the embedded city who carry GPS receivers.
+
+    They are the people of `simulate`, seen every few seconds: each region has a street grid and
+    some buildings; a way from one region to the next follows the streets. As in GeoLife, people
+    record some days and not others, some people record much more than others, receivers run
+    while people are on the way and shortly before and after, and lose the signal now and then.
+
+    Parameters
+    ----------
+    users, days
+        How many people, for how long; each at least 1.
+    interval_s
+        Typical time between points; a receiver has a fixed one of 0.4 to 1 times it.
+    recorded
+        Mean share of days that people record, above 0, at most 1.
+    seed
+        Seed of everything random; the map is always the same.
+
+    Notes
+    -----
+    Positions err by about 4 m, and errors persist for about 20 points. Not modelled: one-way
+    streets, traffic lights, rail and tunnels, buildings that reflect the signal.
+
+    Examples
+    --------
+    >>> simulate_gps(users=2, days=3, seed=1).n_users
+    2
+    """
+    if not 0 < recorded <= 1:
+        raise ParameterError.of("recorded", recorded, "above 0 and at most 1")
+    if not 0.1 <= interval_s <= _STEP_S:
+        raise ParameterError.of("interval_s", interval_s, f"from 0.1 to {_STEP_S} seconds")
+    root = seed_sequence(seed)
+    lives = np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, _LIVES))
+    clock = Clock(instants_per_day=86_400 // _STEP_S, interval_s=_STEP_S, first_day=FIRST_DAY)
+    stays = simulate(users, days, clock=clock, seed=lives, threads=threads)
+    table = stays.place_index.reshape(users, -1)
+    buildings = _buildings()
+
+    def work(block: int, first: int, stop: int) -> _Recordings:
+        rng = stream(root, _RECEIVERS, first)
+        return _recordings(rng, first, table[first], buildings, days, interval_s, recorded)
+
+    found = run_blocks(work, [(u, u + 1) for u in range(users)], threads=threads, progress=progress)
+    return _joined(found)
+
+
+def _joined(found: list[_Recordings]) -> GpsTraces:
+    trajectories = [int(one.trajectory[-1]) + 1 if len(one.trajectory) else 0 for one in found]
+    first = np.concatenate([[0], np.cumsum(trajectories)[:-1]])
+    lengths = [len(one.time_ms) for one in found]
+    return GpsTraces(
+        user_ids=np.array([f"{user:03d}" for user in range(len(found))]),
+        offsets=np.concatenate([[0], np.cumsum(lengths)]),
+        time_ms=trusted(np.concatenate([one.time_ms for one in found])),
+        latitude=trusted(np.concatenate([one.latitude for one in found])),
+        longitude=trusted(np.concatenate([one.longitude for one in found])),
+        trajectory=trusted(
+            np.concatenate([one.trajectory + np.int32(at) for one, at in zip(found, first, strict=True)])
+        ),
+        trajectory_ids=np.concatenate([np.arange(n) for n in trajectories]).astype(np.int64),
+    )
+
+
+def _buildings() -> Floats:
+    """Return x, y in metres (from the south-west corner) of the buildings, regions × buildings × 2.
+
+    They stand at streets that run east.
+    """
+    places = regions()
+    north, east = _degree_m()
+    centre = np.column_stack([(places.longitude - GRID.west) * east, (places.latitude - GRID.south) * north])
+    rng = np.random.default_rng([2019, _MAP])
+    size = np.array([GRID.cell_width * east, GRID.cell_height * north])
+    spots = centre[:, None, :] + (rng.random((len(places), BUILDINGS, 2)) - 0.5) * size * 0.9
+    spots[..., 1] = np.rint(spots[..., 1] / STREET_M) * STREET_M
+    return np.asarray(spots)
+
+
+def _degree_m() -> tuple[float, float]:
+    north, east = metres_per_degree((GRID.south + GRID.north) / 2)
+    return float(north), float(east)
+
+
+def _recordings(
+    rng: np.random.Generator,
+    user: int,
+    region: NDArray[np.int32],
+    buildings: Floats,
+    days: int,
+    interval_s: float,
+    recorded: float,
+) -> _Recordings:
+    """Record one person."""
+    steps_per_day = len(region) // days
+    # A few record nearly every day and many now and then.
+    eagerness = rng.beta(recorded * 1.5, (1 - recorded) * 1.5) if recorded < 1 else 1.0
+    on_days = rng.random(days) < eagerness
+    on_days[rng.integers(days)] = True
+    running = _on_the_way(region) & np.repeat(on_days, steps_per_day)
+    running &= rng.random(len(region)) >= _HOLES_PER_STEP
+    running[-1] = False
+    corners = _stations(user, region, buildings)
+    second, trajectory = _sampled(rng, running, interval_s * rng.choice([0.4, 0.6, 1.0]))
+    x, y = _along_streets(corners, second)
+    x, y = x + _jitter(rng, len(x)), y + _jitter(rng, len(y))
+    north, east = _degree_m()
+    midnight = (FIRST_DAY - date(1970, 1, 1)).days * 86_400 - UTC_OFFSET_S
+    # PLT files and many receivers give whole seconds.
+    time_ms = (np.floor(second).astype(np.int64) + midnight) * 1000
+    return _Recordings(time_ms, GRID.south + y / north, GRID.west + x / east, trajectory)
+
+
+def _on_the_way(region: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Steps within ten minutes of one in which the person moves."""
+    moving = np.zeros(len(region), bool)
+    moving[:-1] = np.diff(region) != 0
+    return np.asarray(np.convolve(moving, np.ones(2 * _LINGER + 1), mode="same") > 0)
+
+
+def _stations(user: int, region: NDArray[np.int32], buildings: Floats) -> Floats:
+    """Return where the person is at the beginning of each step: a building of the region.
+
+    At home, the most frequent region, everybody has a door of their own.
+    """
+    building = (user * 7_919 + region.astype(np.int64) * 104_729) % 10_007 % BUILDINGS
+    spots = buildings[region, building].copy()
+    home = np.bincount(region).argmax()
+    spots[region == home, 0] += (user * 37 % 160) - 80.0
+    return np.asarray(spots)
+
+
+def _sampled(
+    rng: np.random.Generator, running: NDArray[np.bool_], interval_s: float
+) -> tuple[Floats, NDArray[np.int32]]:
+    """Return seconds since the first midnight at which the receiver records, and the recordings."""
+    edges = np.diff(np.concatenate([[0], running.view(np.int8), [0]]))
+    starts, stops = np.flatnonzero(edges == 1) * _STEP_S, np.flatnonzero(edges == -1) * _STEP_S
+    counts = ((stops - starts) // interval_s).astype(np.int64)
+    recording = np.repeat(np.arange(len(starts), dtype=np.int32), counts)
+    number = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    second = starts[recording] + number * interval_s
+    kept = rng.random(len(second)) >= _LOST
+    recording = recording[kept]
+    return second[kept], np.unique(recording, return_inverse=True)[1].astype(np.int32)
+
+
+def _along_streets(stations: Floats, second: Floats) -> tuple[Floats, Floats]:
+    """Return x and y at each second: along the street, up a cross street, along the next street."""
+    step = np.minimum((second // _STEP_S).astype(np.int64), len(stations) - 2)
+    share = second / _STEP_S - step
+    a, b = stations[step], stations[step + 1]
+    cross = np.rint((0.3 * a[:, 0] + 0.7 * b[:, 0]) / STREET_M) * STREET_M
+    first, middle = np.abs(cross - a[:, 0]), np.abs(b[:, 1] - a[:, 1])
+    # Neighbours in one street need no cross street.
+    cross = np.where(middle == 0, b[:, 0], cross)
+    first = np.where(middle == 0, np.abs(b[:, 0] - a[:, 0]), first)
+    last = np.abs(b[:, 0] - cross)
+    walked = share * (first + middle + last)
+    on_first = np.minimum(walked, first)
+    on_middle = np.clip(walked - first, 0, middle)
+    on_last = np.clip(walked - first - middle, 0, last)
+    x = a[:, 0] + np.sign(cross - a[:, 0]) * on_first + np.sign(b[:, 0] - cross) * on_last
+    return x, a[:, 1] + np.sign(b[:, 1] - a[:, 1]) * on_middle
+
+
+def _jitter(rng: np.random.Generator, count: int) -> Floats:
+    """Errors in metres that persist for a while: a first-order autoregression."""
+    from scipy.signal import lfilter
+
+    fresh = rng.normal(0.0, _JITTER_M * np.sqrt(1 - _JITTER_MEMORY**2), count)
+    return np.asarray(lfilter([1.0], [1.0, -_JITTER_MEMORY], fresh))

@@ -1,0 +1,165 @@
+"""``tracearena applications``: what released GPS data is still good for, and what it gives away."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tracearena.cli._console import JsonOption, SeedOption, chosen_seed, print_result
+from tracearena.cli._gps import TimezoneOption, read_traces
+
+if TYPE_CHECKING:
+    from tracearena.metrics.applications import Area
+
+OriginalOption = Annotated[
+    Path,
+    typer.Option("--original", help="Original GPS traces: GeoLife folder or archive, GPX, CSV, Parquet."),
+]
+ReleasedOption = Annotated[Path, typer.Option("--released", help="What is released of them.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    group = typer.Typer(
+        help="What released GPS data is still good for, and what it gives away.", no_args_is_help=True
+    )
+    for command in (hotspots, gossip, uniqueness, homes, error):
+        group.command()(command)
+    app.add_typer(group, name="applications")
+
+
+def hotspots(
+    original: OriginalOption,
+    released: ReleasedOption,
+    box: Annotated[
+        str | None,
+        typer.Option(
+            "--box",
+            metavar="S,W,N,E",
+            help="Area in degrees; all points and 2 km around, or the densest 22 km where that is too large.",
+        ),
+    ] = None,
+    expected_noise: Annotated[
+        str | None,
+        typer.Option("--expected-noise", help="Such as 100m; measured between the two if left out."),
+    ] = None,
+    rounds: Annotated[int, typer.Option("--rounds", min=0, help="Most rounds of the Bayesian update.")] = 50,
+    threshold: Annotated[float, typer.Option("--threshold", help="Stop below this L1 change.")] = 1e-8,
+    timezone: TimezoneOption = "UTC",
+    as_json: JsonOption = False,
+) -> None:
+    """Place hotspots by the released points and count the original points they serve."""
+    from tracearena.metrics import applications
+
+    result = applications.hotspots(
+        read_traces(original, timezone),
+        read_traces(released, timezone),
+        area=None if box is None else _area(box),
+        expected_noise_m=None if expected_noise is None else _metres(expected_noise),
+        rounds=rounds,
+        threshold=threshold,
+    )
+    print_result(result.to_dict(), as_json)
+
+
+def gossip(
+    original: OriginalOption,
+    released: ReleasedOption,
+    slot: Annotated[float, typer.Option("--slot", help="Length of a slot in seconds.")] = 5.0,
+    radius: Annotated[float, typer.Option("--range", help="Who is nearer than this meets, metres.")] = 50.0,
+    timezone: TimezoneOption = "UTC",
+    as_json: JsonOption = False,
+) -> None:
+    """Spread a message from every user, in the released traces and (baseline) in the original."""
+    from tracearena.metrics import applications
+
+    before = applications.gossip(read_traces(original, timezone), slot_s=slot, range_m=radius)
+    after = applications.gossip(read_traces(released, timezone), slot_s=slot, range_m=radius)
+    result = after.to_dict() | {
+        "baseline": before.infection_rate,
+        "baseline_others_reached": before.others_reached,
+        "baseline_latency_s": before.latency_s(),
+    }
+    print_result(result, as_json)
+
+
+def uniqueness(
+    original: OriginalOption,
+    released: ReleasedOption,
+    side: Annotated[float, typer.Option("--side", help="Precision of a known place, metres.")] = 250.0,
+    window: Annotated[float, typer.Option("--window", help="Precision of a known time, seconds.")] = 3600.0,
+    draws: Annotated[int, typer.Option("--draws", min=1, help="Draws a user and number of points.")] = 1000,
+    seed: SeedOption = None,
+    timezone: TimezoneOption = "UTC",
+    as_json: JsonOption = False,
+) -> None:
+    """Say how often 1 to 5 points single a user out, before and after, and link both."""
+    from tracearena.metrics import applications
+
+    result = applications.uniqueness(
+        read_traces(original, timezone),
+        read_traces(released, timezone),
+        side_m=side,
+        window_s=window,
+        draws=draws,
+        seed=chosen_seed(seed),
+    )
+    print_result(result.to_dict(), as_json)
+
+
+def homes(
+    original: OriginalOption,
+    released: ReleasedOption,
+    within: Annotated[float, typer.Option("--within", help="A place this near is found, metres.")] = 200.0,
+    local: Annotated[
+        str | None,
+        typer.Option("--local-time", help="Zone of people's days and nights; by the sun if left out."),
+    ] = None,
+    timezone: TimezoneOption = "UTC",
+    as_json: JsonOption = False,
+) -> None:
+    """Find homes and workplaces before and after, and compare them."""
+    from tracearena.metrics import applications
+
+    result = applications.compare_homes(
+        read_traces(original, timezone), read_traces(released, timezone), timezone=local, within_m=within
+    )
+    print_result(result.to_dict(), as_json)
+
+
+def error(
+    original: OriginalOption,
+    released: ReleasedOption,
+    timezone: TimezoneOption = "UTC",
+    as_json: JsonOption = False,
+) -> None:
+    """Measure how far released points are from the original ones."""
+    from tracearena.metrics import applications
+
+    result = applications.distance_error(read_traces(original, timezone), read_traces(released, timezone))
+    print_result(result.to_dict(), as_json)
+
+
+def _area(text: str) -> Area:
+    from tracearena.errors import ParameterError
+    from tracearena.metrics.applications import Area
+
+    try:
+        area = Area(*(float(part) for part in text.split(",")))
+    except (TypeError, ValueError):
+        raise ParameterError.of("--box", text, "south,west,north,east in degrees") from None
+    if not (-90 <= area.south < area.north <= 90 and -180 <= area.west < area.east <= 180):
+        raise ParameterError.of("--box", text, "south,west,north,east with south < north and west < east")
+    return area
+
+
+def _metres(text: str) -> float:
+    from tracearena import registry
+    from tracearena.errors import ParameterError
+
+    _, (value,), _ = registry.parse(f"noise({text})") if "," not in text else ("", (None,), {})
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not value > 0:
+        raise ParameterError.of("--expected-noise", text, "a distance above 0 such as 100m or 0.5km")
+    return float(value)

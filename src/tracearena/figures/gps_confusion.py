@@ -1,0 +1,73 @@
+"""[geo-ind] Figure 6: who is told from whom in noisy trajectories."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tracearena.attacks.deanonymisation import Deanonymisation, LstmClassifier, WindowForest, deanonymise
+from tracearena.engine import Progress
+from tracearena.figures._gps_data import load, write_rows
+from tracearena.figures.style import canvas, save
+from tracearena.obfuscation import GeoInd
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+NOISE_M, WINDOW_S, TARGETS = 100.0, 300.0, 10
+PAPER = {"independent": 0.4727, "T = 5 min": 0.4876}
+
+
+def make(
+    out: Path, *, data: Path | None = None, seed: int = 1, progress: Progress | None = None
+) -> list[Path]:
+    """Draw confusion matrices of the LSTM and of the forest, for both kinds of noise.
+
+    Without PyTorch (extra ``neural``) the forest alone is drawn.
+    """
+    traces = load(data, seed).traces
+    found: dict[tuple[str, str], Deanonymisation] = {}
+    for noise, window in (("independent", None), ("T = 5 min", WINDOW_S)):
+        released = GeoInd(expected_noise=NOISE_M, window=window).transform(traces, seed=seed)
+        if importlib.util.find_spec("torch") is not None:
+            network = LstmClassifier(progress=progress)
+            found["LSTM", noise] = deanonymise(released, network, targets=TARGETS, seed=seed)
+        found["forest", noise] = deanonymise(released, WindowForest(), targets=TARGETS, seed=seed)
+    methods = list(dict.fromkeys(method for method, _ in found))
+    with canvas(8.4, 4.3 * len(methods), nrows=len(methods), ncols=2, squeeze=False) as (figure, axes):
+        figure.set_layout_engine("constrained")
+        for axis, ((method, noise), result) in zip(axes.flat, found.items(), strict=True):
+            _draw(axis, result, f"{method}, {noise}: {result.accuracy:.0%} right")
+        most = next(iter(found.values())).most_frequent
+        figure.suptitle(
+            f"100 m of noise hide the place, not the person (always the most frequent class: {most:.0%})",
+            fontsize=11,
+        )
+        picture = save(figure, out / "geo-6.png")
+    rows = [
+        (method, f'"{noise}"', true, answer, int(count), result.accuracy, result.most_frequent)
+        for (method, noise), result in found.items()
+        for (true, answer), count in np.ndenumerate(result.confusion)
+    ]
+    header = "method,noise,true_class,answered_class,windows,accuracy,most_frequent"
+    return [picture, write_rows(out / "geo-6.csv", header, rows)]
+
+
+def _draw(axes: Axes, result: Deanonymisation, title: str) -> None:
+    shares = result.confusion / np.maximum(result.confusion.sum(axis=1, keepdims=True), 1)
+    axes.imshow(shares, cmap="viridis", vmin=0, vmax=1)
+    for (true, answer), share in np.ndenumerate(shares):
+        if share >= 0.05:
+            colour = "black" if share > 0.6 else "white"
+            axes.text(
+                answer, true, f"{100 * share:.0f}", ha="center", va="center", fontsize=6.5, color=colour
+            )
+    names = ["others", *(str(k) for k in range(1, len(shares)))]
+    axes.set_xticks(range(len(shares)), names, fontsize=7)
+    axes.set_yticks(range(len(shares)), names, fontsize=7)
+    axes.grid(False)
+    axes.set(xlabel="answered (target user)", ylabel="true (percent of its windows)")
+    axes.set_title(title, fontsize=10)

@@ -1,0 +1,48 @@
+"""Coarser positions: every point goes to the centre of its cell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tracearena.engine import SeedLike
+from tracearena.errors import ParameterError
+from tracearena.obfuscation.gps_base import GpsObfuscator
+from tracearena.traces import GpsTraces
+from tracearena.traces.geodesy import metres_per_degree
+
+
+@dataclass(frozen=True, kw_only=True)
+class Snapping(GpsObfuscator):
+    """Move each point to the centre of its cell in a world-wide grid.
+
+    Rows are equally high; each row has as many equal cells as make them about `side` wide there,
+    so cells keep their size towards the poles and none is cut by the date line.
+
+    Parameters
+    ----------
+    side
+        Side of a cell in metres, above 0, at most 1,000 km.
+    """
+
+    name: ClassVar[str] = "Snap"
+
+    side: float
+
+    def __post_init__(self) -> None:
+        if not 0 < self.side <= 1e6:
+            raise ParameterError.of("side", self.side, "above 0 and at most 1,000 km")
+
+    def transform(self, original: GpsTraces, *, seed: SeedLike = None) -> GpsTraces:
+        """Return the same points at the centres; nothing is drawn."""
+        rows = max(1, round(180 * float(metres_per_degree(45.0)[0]) / self.side))
+        height = 180 / rows
+        row = np.minimum((original.latitude + 90) // height, rows - 1)
+        latitude = (row + 0.5) * height - 90
+        around = 360 * metres_per_degree(latitude)[1]
+        columns = np.maximum(np.rint(around / self.side), 1)
+        width = 360 / columns
+        column = np.minimum((original.longitude + 180) // width, columns - 1)
+        return original.moved(latitude, (column + 0.5) * width - 180)

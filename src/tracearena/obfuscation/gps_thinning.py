@@ -1,0 +1,38 @@
+"""Fewer points: what is not recorded cannot be followed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tracearena.engine import SeedLike
+from tracearena.errors import ParameterError
+from tracearena.obfuscation.gps_base import GpsObfuscator
+from tracearena.traces import GpsTraces
+from tracearena.traces.pieces import piece_starts
+
+
+@dataclass(frozen=True, kw_only=True)
+class Thinning(GpsObfuscator):
+    """Keep only the first point of each piece of `interval` seconds of a trajectory.
+
+    Consecutive points of a trajectory are then at least `interval` apart ([geo-ind] section 2:
+    the removal of intermediate points).
+
+    >>> str(Thinning(interval=60))
+    'Thin(60)'
+    """
+
+    name: ClassVar[str] = "Thin"
+
+    interval: float
+
+    def __post_init__(self) -> None:
+        if not self.interval > 0:
+            raise ParameterError.of("interval", self.interval, "more than 0 seconds")
+
+    def transform(self, original: GpsTraces, *, seed: SeedLike = None) -> GpsTraces:
+        """Return the points that are kept; nothing is drawn."""
+        return original.keep(piece_starts(original, self.interval) == np.arange(len(original)))

@@ -1,0 +1,82 @@
+"""GPS traces in a few numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tracearena.formats.gps_reading import GpsReading
+
+
+@dataclass(frozen=True)
+class GpsSummary:
+    """What ``tracearena describe`` says about GPS traces.
+
+    Attributes
+    ----------
+    users, events, trajectories
+        Counts; an event is a point.
+    first, last
+        Times (UTC) of the first and last point.
+    bounds
+        South, west, north, east of all points, degrees.
+    points_per_user
+        Least, median and most.
+    interval_s
+        Median seconds between consecutive points of a trajectory.
+    gaps_over_4h
+        Pairs of consecutive points of a user that lie more than four hours apart.
+    dropped, noticed
+        What was wrong with the files.
+    """
+
+    users: int
+    events: int
+    trajectories: int
+    first: str
+    last: str
+    bounds: tuple[float, float, float, float]
+    points_per_user: dict[str, float]
+    interval_s: float | None
+    gaps_over_4h: int
+    dropped: dict[str, int]
+    noticed: dict[str, int]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON; GPS points lie at no places, so `places` is null."""
+        names = ("south", "west", "north", "east")
+        values = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        values["bounds"] = dict(zip(names, self.bounds, strict=True))
+        return {"format": "gps", "places": None, "dropped_rows": sum(self.dropped.values()), **values}
+
+
+def summarise_gps(reading: GpsReading) -> GpsSummary:
+    """Count what is in GPS traces."""
+    traces = reading.traces
+    lengths = np.diff(traces.offsets)
+    first, last = (
+        str(np.datetime64(int(t), "ms").astype("datetime64[s]")) + "Z"
+        for t in (traces.time_ms.min(), traces.time_ms.max())
+    )
+    order = traces.trajectory_order
+    within = np.diff(traces.time_ms[order])[np.diff(traces.trajectory[order]) == 0]
+    of_user = np.diff(traces.time_ms)[np.diff(traces.user_index) == 0]
+    return GpsSummary(
+        users=traces.n_users,
+        events=traces.n_points,
+        trajectories=traces.n_trajectories,
+        first=first,
+        last=last,
+        bounds=traces.bounds,
+        points_per_user={
+            "least": int(lengths.min()),
+            "median": float(np.median(lengths)),
+            "most": int(lengths.max()),
+        },
+        interval_s=float(np.median(within)) / 1000 if within.size else None,
+        gaps_over_4h=int((of_user > 4 * 3_600_000).sum()),
+        dropped=reading.dropped,
+        noticed=reading.noticed,
+    )

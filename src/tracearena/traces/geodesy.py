@@ -1,0 +1,87 @@
+"""Distances and steps on the WGS84 ellipsoid, many at a time."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from pyproj import Geod
+
+Floats = NDArray[np.float64]
+
+SEMI_MAJOR_M = 6_378_137.0
+ECCENTRICITY_SQUARED = 0.0066943799901413165
+
+
+@cache
+def _geod() -> Geod:
+    from pyproj import Geod
+
+    return Geod(ellps="WGS84")
+
+
+def _columns(*values: Any) -> list[Floats]:
+    """Copy to arrays of one length that pyproj may overwrite."""
+    return [np.array(a, np.float64) for a in np.broadcast_arrays(*(np.atleast_1d(v) for v in values))]
+
+
+def forward(latitude: Any, longitude: Any, azimuth: Any, distance_m: Any) -> tuple[Floats, Floats]:
+    """Go `distance_m` metres along the geodesic that leaves each point at `azimuth` degrees.
+
+    Right at the poles and across the date line; longitudes come back within ±180.
+
+    >>> latitude, longitude = forward([0.0], [179.9999], [90.0], [100.0])
+    >>> round(float(longitude[0]), 4)
+    -179.9992
+    """
+    lat, lon, turn, step = _columns(latitude, longitude, azimuth, distance_m)
+    _geod().fwd(lon, lat, turn, step, inplace=True, return_back_azimuth=False)
+    return lat, lon
+
+
+def distance_m(latitude_a: Any, longitude_a: Any, latitude_b: Any, longitude_b: Any) -> Floats:
+    """Return the geodesic distance between points `a` and `b`, element by element.
+
+    >>> int(distance_m([0.0], [0.0], [0.0], [1.0])[0])
+    111319
+    """
+    lon_a, lat_a, lon_b, lat_b = _columns(longitude_a, latitude_a, longitude_b, latitude_b)
+    _geod().inv(lon_a, lat_a, lon_b, lat_b, inplace=True, return_back_azimuth=False)
+    return lon_b  # overwritten with the distance
+
+
+def between(
+    latitude_a: Any, longitude_a: Any, latitude_b: Any, longitude_b: Any, share: Any
+) -> tuple[Floats, Floats]:
+    """Return the point at `share` (0..1) of the geodesic from each `a` to its `b`."""
+    azimuth, back, length, lat_b = _columns(longitude_a, latitude_a, longitude_b, latitude_b)
+    _geod().inv(azimuth, back, length, lat_b, inplace=True)
+    return forward(latitude_a, longitude_a, azimuth, length * np.asarray(share))
+
+
+def earth_centred(latitude: Any, longitude: Any) -> Floats:
+    """Return x, y, z in metres, one row a point, on the ellipsoid.
+
+    The straight line between two points at most 1 km apart is their geodesic distance to 1 µm,
+    everywhere on earth.
+    """
+    lat, lon = np.radians(latitude), np.radians(longitude)
+    normal = SEMI_MAJOR_M / np.sqrt(1 - ECCENTRICITY_SQUARED * np.sin(lat) ** 2)
+    xyz = np.empty((len(lat), 3))
+    xyz[:, 0] = normal * np.cos(lat) * np.cos(lon)
+    xyz[:, 1] = normal * np.cos(lat) * np.sin(lon)
+    xyz[:, 2] = normal * (1 - ECCENTRICITY_SQUARED) * np.sin(lat)
+    return xyz
+
+
+def metres_per_degree(latitude: Any) -> tuple[Floats, Floats]:
+    """Return the length of a degree of latitude and of longitude at each latitude."""
+    sine = np.sin(np.radians(np.asarray(latitude, np.float64)))
+    curve = 1 - ECCENTRICITY_SQUARED * sine**2
+    north = SEMI_MAJOR_M * (1 - ECCENTRICITY_SQUARED) / curve**1.5
+    east = SEMI_MAJOR_M / np.sqrt(curve) * np.cos(np.radians(np.asarray(latitude, np.float64)))
+    return np.radians(north), np.radians(east)

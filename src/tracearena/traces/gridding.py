@@ -1,0 +1,198 @@
+"""Between GPS points and events: positions become places, times become instants, and back."""
+
+from __future__ import annotations
+
+import dataclasses
+from datetime import date, timedelta
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.errors import DataError, ParameterError
+from tracearena.traces.clock import Clock
+from tracearena.traces.geodesy import between
+from tracearena.traces.gps import GpsTraces
+from tracearena.traces.local_time import DAY_S, EPOCH, local_seconds, utc_ms
+from tracearena.traces.places import Places
+from tracearena.traces.traces import Traces
+
+Method = Literal["last", "nearest", "interpolate"]
+
+
+def gridded(traces: GpsTraces, places: Places, clock: Clock, *, timezone: str = "UTC") -> Traces:
+    """Make an event of every point: its cell, its instant, and its second as timestamp.
+
+    Points outside the grid or outside the hours of the clock have no event; the difference
+    between the numbers of points and events tells how many.
+
+    Parameters
+    ----------
+    places
+        The cells of a grid.
+    clock
+        Instants; day 0 is its `first_day`, or the day of the first point where it has none.
+    timezone
+        Zone of the clock's hours, such as ``Asia/Shanghai``.
+    """
+    cell = _cells(traces.latitude, traces.longitude, places)
+    local = local_seconds(traces.time_ms, timezone)
+    clock = _dated(clock, local)
+    instant = _instants(local, clock)
+    kept = np.flatnonzero((cell >= 0) & (instant >= 0))
+    return Traces.from_events(
+        traces.user_index[kept],
+        instant[kept],
+        cell[kept],
+        places,
+        clock,
+        user_ids=np.arange(traces.n_users),
+        timestamps=traces.time_ms[kept] // 1000,
+    ).with_user_ids(traces.user_ids)
+
+
+def resampled(
+    traces: GpsTraces,
+    places: Places,
+    clock: Clock,
+    *,
+    method: Method = "last",
+    max_gap_s: float | None = None,
+    timezone: str = "UTC",
+) -> Traces:
+    """Say in which place each user was at each instant of a clock: at most one event an instant.
+
+    Parameters
+    ----------
+    method
+        ``last`` takes the latest point up to the instant, ``nearest`` the one nearest in time,
+        ``interpolate`` the position between the points around it, along the geodesic.
+    max_gap_s
+        How far in time a point may be from the instant (for ``interpolate``, how far apart the two
+        points may be); farther ones say nothing. The clock's interval by default.
+    """
+    if method not in ("last", "nearest", "interpolate"):
+        raise ParameterError.of("method", method, "last, nearest or interpolate")
+    limit_ms = (clock.interval_s if max_gap_s is None else max_gap_s) * 1000
+    clock = _dated(clock, local_seconds(traces.time_ms, timezone))
+    instants, moments = _ticks(traces, clock, timezone)
+    parts = [
+        _user_positions(traces, user, moments, method, limit_ms)
+        for user in range(traces.n_users)
+    ]  # fmt: skip
+    user = np.repeat(np.arange(traces.n_users), [len(part[0]) for part in parts])
+    tick, latitude, longitude = (np.concatenate(column) for column in zip(*parts, strict=True))
+    cell = _cells(latitude, longitude, places)
+    kept = cell >= 0
+    return Traces.from_events(
+        user[kept],
+        instants[tick[kept]],
+        cell[kept],
+        places,
+        clock,
+        user_ids=np.arange(traces.n_users),
+        timestamps=moments[tick[kept]] // 1000,
+    ).with_user_ids(traces.user_ids)
+
+
+def as_gps(traces: Traces, *, timezone: str = "UTC") -> GpsTraces:
+    """Make a point of every event: the centre of its place, at its timestamp or its instant.
+
+    The clock needs a `first_day` unless the events have timestamps.
+    """
+    if traces.timestamps is not None:
+        time_ms = traces.timestamps * 1000
+    elif traces.clock.first_day is None:
+        raise DataError("instants become times only if the clock has a first_day")
+    else:
+        first = (traces.clock.first_day - EPOCH).days
+        days = traces.clock.day_of(traces.instants) + first
+        time_ms = utc_ms(days * DAY_S + traces.clock.second_of_day(traces.instants), timezone)
+    return GpsTraces(
+        user_ids=traces.user_ids,
+        offsets=traces.offsets,
+        time_ms=time_ms,
+        latitude=traces.places.latitude[traces.place_index],
+        longitude=traces.places.longitude[traces.place_index],
+    )
+
+
+def split_by_gap(traces: GpsTraces, max_gap_s: float) -> GpsTraces:
+    """Cut every trajectory where two consecutive points are more than `max_gap_s` seconds apart."""
+    if not max_gap_s > 0:
+        raise ParameterError.of("max_gap_s", max_gap_s, "more than 0 seconds")
+    order = traces.trajectory_order
+    times, labels = traces.time_ms[order], traces.trajectory[order]
+    cut = np.ones(len(order), bool)
+    cut[1:] = (np.diff(times) > max_gap_s * 1000) | (np.diff(labels) != 0)
+    trajectory = np.empty(len(order), np.int32)
+    trajectory[order] = np.cumsum(cut) - 1
+    return traces.with_trajectories(trajectory)
+
+
+def _cells(
+    latitude: NDArray[np.float64], longitude: NDArray[np.float64], places: Places
+) -> NDArray[np.int32]:
+    if places.grid is None:
+        raise DataError("GPS points need places that are the cells of a grid")
+    return places.grid.cell_of(latitude, longitude)
+
+
+def _dated(clock: Clock, local: NDArray[np.int64]) -> Clock:
+    """Give the clock a first day: that of the earliest point."""
+    if clock.first_day is not None or not local.size:
+        return clock
+    day = EPOCH + timedelta(days=int(local.min()) // DAY_S)
+    return dataclasses.replace(clock, first_day=day)
+
+
+def _first_day(clock: Clock) -> int:
+    day: date = clock.first_day or EPOCH
+    return (day - EPOCH).days
+
+
+def _instants(local: NDArray[np.int64], clock: Clock) -> NDArray[np.int64]:
+    """Return the instant of each local second, -1 outside the clock's days and hours."""
+    day = local // DAY_S - _first_day(clock)
+    number = (local % DAY_S - clock.start_s) // clock.interval_s
+    inside = (day >= 0) & (number >= 0) & (number < clock.instants_per_day)
+    return np.where(inside, day * clock.instants_per_day + number, -1)
+
+
+def _ticks(traces: GpsTraces, clock: Clock, timezone: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return all instants from the first point to the last, and their times."""
+    if not len(traces):
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    span = local_seconds(np.array([traces.time_ms.min(), traces.time_ms.max()]), timezone)
+    first, last = span // DAY_S - _first_day(clock)
+    instants = np.arange(max(first, 0) * clock.instants_per_day, (last + 1) * clock.instants_per_day)
+    days = clock.day_of(instants) + _first_day(clock)
+    return instants, utc_ms(days * DAY_S + clock.second_of_day(instants), timezone)
+
+
+def _user_positions(
+    traces: GpsTraces, user: int, moments: NDArray[np.int64], method: Method, limit_ms: float
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the ticks at which a user's position is known, and the positions."""
+    points = slice(traces.offsets[user], traces.offsets[user + 1])
+    times = traces.time_ms[points]
+    latitude, longitude = traces.latitude[points], traces.longitude[points]
+    if not len(times):
+        return np.empty(0, np.int64), np.empty(0), np.empty(0)
+    before = np.searchsorted(times, moments, side="right") - 1
+    after = np.minimum(np.searchsorted(times, moments, side="left"), len(times) - 1)
+    has_before, has_after = before >= 0, times[after] >= moments
+    before = np.maximum(before, 0)
+    age, wait = moments - times[before], times[after] - moments
+    if method == "last":
+        known = has_before & (age <= limit_ms)
+        return np.flatnonzero(known), latitude[before[known]], longitude[before[known]]
+    if method == "nearest":
+        take_before = has_before & (~has_after | (age <= wait))
+        chosen = np.where(take_before, before, after)
+        known = np.abs(times[chosen] - moments) <= limit_ms
+        return np.flatnonzero(known), latitude[chosen[known]], longitude[chosen[known]]
+    ticks = np.flatnonzero(has_before & has_after & (times[after] - times[before] <= limit_ms))
+    a, b = before[ticks], after[ticks]
+    share = age[ticks] / np.maximum(times[b] - times[a], 1)
+    return ticks, *between(latitude[a], longitude[a], latitude[b], longitude[b], share)

@@ -1,0 +1,128 @@
+"""The commands on GPS traces, from file to file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from tracearena.cities import simulate_gps
+from tracearena.cli import build
+from tracearena.errors import TracearenaError
+from tracearena.formats import geolife, gps
+
+
+def run(*arguments: str | Path) -> dict[str, Any]:
+    result = CliRunner().invoke(build(), [str(a) for a in arguments] + ["--json"], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("gps") / "tree"
+    geolife.write(simulate_gps(users=6, days=4, seed=1), root)
+    return root
+
+
+@pytest.fixture(scope="module")
+def released(tree: Path) -> Path:
+    out = tree.parent / "released.parquet"
+    run("obfuscate", "GeoInd(expected_noise=100m)", tree, out, "--seed", 1)
+    return out
+
+
+def test_the_city_writes_a_geolife_folder(tmp_path: Path) -> None:
+    result = run("city", tmp_path / "c", "--mode", "gps", "--users", 3, "--days", 2, "--seed", 1)
+    assert result["points"] == gps.read(tmp_path / "c").traces.n_points
+
+
+def test_a_seed_gives_the_same_release(tree: Path, released: Path, tmp_path: Path) -> None:
+    run("obfuscate", "GeoInd(expected_noise=100m)", tree, tmp_path / "again.parquet", "--seed", 1)
+    assert gps.read(tmp_path / "again.parquet").traces == gps.read(released).traces
+
+
+def test_smoothing_brings_points_back(tree: Path, released: Path, tmp_path: Path) -> None:
+    before = run("applications", "error", "--original", tree, "--released", released)
+    run("attack", "Smooth(9)", tmp_path / "s.csv", "--anonymized", released)
+    after = run("applications", "error", "--original", tree, "--released", tmp_path / "s.csv")
+    assert before["mean_m"] == pytest.approx(100, rel=0.03)
+    assert after["mean_m"] < 50
+
+
+def test_held_positions_are_interpolated(tree: Path, tmp_path: Path) -> None:
+    run("obfuscate", "GeoInd(expected_noise=100m, window=5min)", tree, tmp_path / "w.csv", "--seed", 1)
+    errors = []
+    for name in ("Interpolate", "Interpolate+Smooth(9)"):
+        run("attack", name, tmp_path / "out", "--anonymized", tmp_path / "w.csv")
+        errors.append(
+            run("applications", "error", "--original", tree, "--released", tmp_path / "out")["mean_m"]
+        )
+        for place in sorted((tmp_path / "out").rglob("*"), reverse=True):
+            place.unlink() if place.is_file() else place.rmdir()
+    raw = run("applications", "error", "--original", tree, "--released", tmp_path / "w.csv")["mean_m"]
+    assert max(errors) < raw
+
+
+def test_every_application_answers(tree: Path, released: Path) -> None:
+    both = ("--original", tree, "--released", released)
+    spots = run("applications", "hotspots", *both)
+    assert {"offloaded", "offloaded_after_update", "hotspots", "rounds"} <= set(spots)
+    assert 0.5 < spots["offloaded"] < 1
+    spread = run("applications", "gossip", *both)
+    assert {"infection_rate", "baseline", "latency_s"} <= set(spread)
+    unique = run("applications", "uniqueness", *both, "--draws", 50, "--seed", 1)
+    assert list(unique["original"]) == list(unique["released"]) == ["1", "2", "3", "4", "5"]
+    homes = run("applications", "homes", *both)
+    assert 0 <= homes["home_found"] <= 1
+
+
+def test_describe_draws_a_map(tree: Path, tmp_path: Path) -> None:
+    result = run("describe", tree, "--html", tmp_path / "page.html")
+    assert {"users", "events", "places", "first", "last", "dropped"} <= set(result)
+    assert result["users"] == 6
+    page = (tmp_path / "page.html").read_text()
+    assert "Where people are" in page
+    assert "heatmap" in page
+
+
+def test_convert_goes_between_gps_files_and_to_events(tree: Path, tmp_path: Path) -> None:
+    run("convert", tree, tmp_path / "points.csv")
+    assert gps.read(tmp_path / "points.csv").traces.n_points == gps.read(tree).traces.n_points
+    result = run(
+        "convert", tree, tmp_path / "events.csv", "--grid", "32x32", "--interval", "30min",
+        "--resample", "last",        "--timezone", "Etc/GMT-10",
+    )  # fmt: skip
+    assert result["places"] == 1024
+    assert result["events"] > 0
+    run("convert", tree, tmp_path / "people", "--to", "gpx")
+    assert len(list((tmp_path / "people").glob("*.gpx"))) == 6
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("obfuscate", "GeoInd(expected_noise=-1m)", "TREE", "out.csv"),
+        ("obfuscate", "GeoInd(100m)", "nowhere", "out.csv"),
+        ("obfuscate", "PL(4,1)", "TREE", "out.csv"),
+        ("attack", "Smooth(0)", "out.csv", "--anonymized", "TREE"),
+        ("attack", "VisitProb-R", "out.csv", "--anonymized", "TREE"),
+        ("applications", "hotspots", "--original", "TREE", "--released", "TREE", "--box", "1,2,3"),
+        ("applications", "hotspots", "--original", "TREE", "--released", "TREE", "--expected-noise", "far"),
+        ("applications", "homes", "--original", "TREE", "--released", "TREE", "--local-time", "Mars/Olympus"),
+        ("convert", "TREE", "out.xyz", "--to", "carrier-pigeon"),
+    ],
+)
+def test_mistakes_are_told_and_nothing_is_written(
+    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(TracearenaError):
+        CliRunner().invoke(
+            build(), [str(tree) if a == "TREE" else a for a in arguments], catch_exceptions=False
+        )
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,120 @@
+"""What still leaks: uniqueness, homes, and the error of released points."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from tracearena.errors import DataError
+from tracearena.metrics.applications import compare_homes, distance_error, key_places, uniqueness
+from tracearena.obfuscation import GeoInd, Thinning
+from tracearena.traces import GpsTraces
+from tracearena.traces.geodesy import distance_m
+
+HOUR = 3_600_000
+
+
+def visits(table: dict[int, list[int]]) -> GpsTraces:
+    """One point a visit: user → places; place p lies p km north, and hours are all the same."""
+    users = [user for user, places in table.items() for _ in places]
+    latitude = [0.005 + place * 0.01 for places in table.values() for place in places]
+    return GpsTraces.from_points(users, [0] * len(users), latitude, [0.005] * len(users))
+
+
+def all_combinations(table: dict[int, list[int]], k: int) -> float:
+    """Share of k-subsets that only their user has, averaged over users."""
+    shares = []
+    for user, places in table.items():
+        chosen = list(combinations(sorted(set(places)), min(k, len(set(places)))))
+        alone = [not any(set(c) <= set(other) for v, other in table.items() if v != user) for c in chosen]
+        shares.append(np.mean(alone))
+    return float(np.mean(shares))
+
+
+def test_uniqueness_is_the_share_of_all_combinations() -> None:
+    table = {1: [0, 1, 2, 3, 4], 2: [0, 1, 2, 5], 3: [3, 4, 0], 4: [6], 5: [0, 1]}
+    traces = visits(table)
+    found = uniqueness(traces, traces, draws=40_000, seed=1)
+    for k in range(1, 6):
+        assert found.original[k] == pytest.approx(all_combinations(table, k), abs=0.01)
+        assert found.released[k] == pytest.approx(all_combinations(table, k), abs=0.01)
+    assert found.linked == found.original
+
+
+def test_links_need_the_right_user() -> None:
+    traces = visits({1: [0, 1], 2: [2, 3]})
+    other = visits({1: [2, 3], 2: [0, 1]})
+    assert uniqueness(traces, other, seed=1).linked == dict.fromkeys(range(1, 6), 0.0)
+    assert uniqueness(traces, other.renamed([2, 1]), seed=1).linked == dict.fromkeys(range(1, 6), 1.0)
+    assert uniqueness(traces, other.renamed([8, 9]), seed=1).linked == dict.fromkeys(range(1, 6), 0.0)
+
+
+def test_draws_follow_the_seed() -> None:
+    rng = np.random.default_rng(1)
+    traces = GpsTraces.from_points(
+        rng.integers(0, 9, 900), rng.integers(0, 5, 900) * HOUR, rng.integers(0, 9, 900) / 100, np.zeros(900)
+    )
+    assert uniqueness(traces, traces, seed=3) == uniqueness(traces, traces, seed=3)
+    assert uniqueness(traces, traces, seed=3) != uniqueness(traces, traces, seed=4)
+
+
+def commuter(seed: int = 0, days: int = 5) -> GpsTraces:
+    """Nights at 40.000, office hours at 40.030, on Monday to Friday of April 2019, near 116.4 (UTC+8)."""
+    rng = np.random.default_rng(seed)
+    first = int(np.datetime64("2019-04-01", "ms").astype(np.int64)) - 8 * HOUR
+    minutes = np.arange(0, days * 1440, 10)
+    hour = minutes / 60 % 24
+    latitude = np.where((hour >= 9) & (hour < 18), 40.030, 40.000) + rng.normal(0, 2e-5, len(minutes))
+    return GpsTraces.from_points(
+        [1] * len(minutes), first + minutes * 60_000, latitude, [116.4] * len(minutes)
+    )
+
+
+def test_home_is_where_the_nights_are_and_work_where_the_days_are() -> None:
+    for timezone in (None, "Asia/Shanghai"):
+        places = key_places(commuter(), timezone=timezone)
+        assert distance_m(places.home_latitude, places.home_longitude, 40.0, 116.4)[0] < 10
+        assert distance_m(places.work_latitude, places.work_longitude, 40.03, 116.4)[0] < 10
+
+
+def test_independent_noise_does_not_hide_a_home() -> None:
+    original = commuter()
+    found = compare_homes(original, GeoInd(expected_noise=100).transform(original, seed=1))
+    assert found.home_found == found.work_found == 1
+    assert found.home_error_m is not None
+    assert found.home_error_m < 60
+    hidden = compare_homes(original, GeoInd(expected_noise=20_000).transform(original, seed=1))
+    assert hidden.home_found == 0
+
+
+def test_without_points_at_night_there_is_no_home() -> None:
+    original = GpsTraces.from_points([1], [12 * HOUR], [0.0], [0.0])
+    found = compare_homes(original, original)
+    assert (found.users_with_home, found.home_found, found.home_error_m) == (0, None, None)
+    assert found.users_with_work == 1
+
+
+def test_the_error_is_the_geodesic_distance() -> None:
+    original = GpsTraces.from_points([1] * 3, [0, 1, 2], [0.0] * 3, [0.0, 1.0, 2.0])
+    error = distance_error(original, original.moved([0.0] * 3, [0.0, 1.001, 2.002]))
+    assert error.mean_m == pytest.approx(111.3195, abs=1e-3)
+    assert (error.points, error.unmatched) == (3, 0)
+
+
+def test_points_that_were_not_released_are_compared_with_the_nearest_in_time() -> None:
+    original = GpsTraces.from_points(
+        [1] * 4, np.array([0, 10, 20, 50]) * 1000, [0.0] * 4, [0.0, 0.1, 0.2, 0.5]
+    )
+    thinned = Thinning(interval=20).transform(original)
+    assert thinned.longitude.tolist() == [0.0, 0.2, 0.5]
+    assert distance_error(original, thinned).max_m == pytest.approx(11_131.9, abs=0.1)
+
+
+def test_users_nobody_released_are_counted() -> None:
+    original = GpsTraces.from_points([1, 2], [0, 0], [0.0, 0.0], [0.0, 0.0])
+    error = distance_error(original, original.take_users([1]))
+    assert (error.points, error.unmatched) == (1, 1)
+    with pytest.raises(DataError, match="no user"):
+        distance_error(original, original.renamed([8, 9]))

@@ -1,0 +1,40 @@
+"""Steps and distances on the ellipsoid, at the places where flat maps fail."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tracearena.traces.geodesy import between, distance_m, earth_centred, forward, metres_per_degree
+
+SPOTS = [(40.0, 116.3), (0.0, 179.9999), (0.0, -179.9999), (89.9995, 10.0), (-90.0, 0.0), (90.0, 77.0)]
+
+
+@pytest.mark.parametrize(("latitude", "longitude"), SPOTS)
+def test_a_step_has_the_length_asked_for(latitude: float, longitude: float) -> None:
+    azimuth = np.linspace(0, 350, 36)
+    there = forward(np.full(36, latitude), np.full(36, longitude), azimuth, np.full(36, 250.0))
+    assert distance_m(latitude, longitude, *there) == pytest.approx(250.0, abs=1e-6)
+    assert (np.abs(there[0]) <= 90).all()
+    assert (np.abs(there[1]) <= 180).all()
+
+
+@pytest.mark.parametrize(("latitude", "longitude"), SPOTS)
+def test_halfway_is_equally_far_from_both_ends(latitude: float, longitude: float) -> None:
+    end = forward([latitude], [longitude], [45.0], [1000.0])
+    middle = between([latitude], [longitude], *end, [0.5])
+    assert distance_m([latitude], [longitude], *middle)[0] == pytest.approx(500.0, abs=1e-6)
+    assert distance_m(*end, *middle)[0] == pytest.approx(500.0, abs=1e-6)
+
+
+def test_short_straight_lines_are_geodesic_distances_everywhere() -> None:
+    for latitude, longitude in SPOTS:
+        there = forward([latitude], [longitude], [30.0], [50.0])
+        a, b = earth_centred(np.array([latitude]), np.array([longitude])), earth_centred(*there)
+        assert np.linalg.norm(a - b) == pytest.approx(50.0, abs=1e-6)
+
+
+def test_a_degree_is_as_long_as_the_geodesic_says() -> None:
+    north, east = metres_per_degree(40.0)
+    assert north == pytest.approx(distance_m(39.5, 0, 40.5, 0)[0], rel=1e-5)
+    assert east == pytest.approx(distance_m(40.0, 0, 40.0, 0.01)[0] * 100, rel=1e-5)
