@@ -62,13 +62,18 @@ def main() -> None:
         build()()
     except TracearenaError as error:
         _fail(str(error), 2)
+    except MemoryError as error:
+        _fail(f"this needs more memory than there is: {error}", 2)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(1)
     except OSError as error:
         if error.filename is None and error.errno != errno.ENOSPC:
             raise
-        _fail(f"{error.filename or 'output'}: {error.strerror}", 1 if error.errno == errno.ENOSPC else 2)
+        _fail(
+            f"{error.filename or 'output'}: {error.strerror or error}",
+            1 if error.errno == errno.ENOSPC else 2,
+        )
 
 
 def _options(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import io
 import os
@@ -17,6 +18,7 @@ from tracearena.errors import FileError
 
 MAX_BYTES = 4 * 2**30
 _PIECE = 2**20
+_PART = ".part"
 
 
 def read_bytes(path: str | PathLike[str], *, max_bytes: int = MAX_BYTES) -> bytes:
@@ -25,9 +27,9 @@ def read_bytes(path: str | PathLike[str], *, max_bytes: int = MAX_BYTES) -> byte
     Unpacking stops at the limit, so a small file that unpacks to gigabytes costs nothing.
     """
     content = io.BytesIO()
-    with open(path, "rb") as raw:
-        packed = raw.read(2) == b"\x1f\x8b"
-        raw.seek(0)
+    with naming(path), open(path, "rb") as raw:
+        # Peeking leaves the bytes where they are, so a pipe can be read as well as a file.
+        packed = raw.peek(2)[:2] == b"\x1f\x8b"
         source: IO[bytes] = gzip.GzipFile(fileobj=raw) if packed else raw  # type: ignore[assignment]
         try:
             while piece := source.read(_PIECE):
@@ -41,29 +43,59 @@ def read_bytes(path: str | PathLike[str], *, max_bytes: int = MAX_BYTES) -> byte
     return content.getvalue()
 
 
+def require_lasting(path: str | PathLike[str]) -> None:
+    """Refuse a pipe or device where a file is looked at before it is read: its start would be gone."""
+    if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
+        raise FileError.whole(path, "is a pipe or a device; save its content to a file first", "not-a-file")
+
+
 @contextmanager
 def replacing(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a file beside `path` that takes its place only when the block ends well.
 
     The data is on disk before the name changes, so a reader sees the old file or the new one. A
-    path that ends in ``.gz`` is packed.
+    path that ends in ``.gz`` is packed. Devices and pipes are written to and never replaced.
     """
     target = Path(path)
-    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
+    with naming(path):
+        if target.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        if target.exists() and not target.is_file():
+            with open(target, "wb") as raw, _packing(raw, target) as file:
+                yield file
+            return
+        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=_PART, dir=target.parent)
+        try:
+            with os.fdopen(handle, "wb") as raw:
+                with _packing(raw, target) as file:
+                    yield file
+                raw.flush()
+                os.fsync(raw.fileno())
+            os.chmod(temporary, 0o666 & ~_umask())
+            os.replace(temporary, target)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+
+
+@contextmanager
+def naming(path: str | PathLike[str]) -> Iterator[None]:
+    """Let an error of the operating system name the user's file, not ours beside it, nor none."""
     try:
-        with os.fdopen(handle, "wb") as raw:
-            if target.suffix == ".gz":
-                with gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) as packed:
-                    yield packed  # type: ignore[misc]
-            else:
-                yield raw
-            raw.flush()
-            os.fsync(raw.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        yield
+    except OSError as error:
+        if error.filename is None or str(error.filename).endswith(_PART):
+            error.filename, error.filename2 = str(path), None
         raise
+
+
+@contextmanager
+def _packing(raw: IO[bytes], target: Path) -> Iterator[IO[bytes]]:
+    if target.suffix != ".gz":
+        yield raw
+        return
+    with gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) as packed:
+        yield packed  # type: ignore[misc]
 
 
 def _umask() -> int:

@@ -8,6 +8,7 @@ from typing import Any
 
 from tracearena.errors import ParameterError
 from tracearena.formats import foursquare, gowalla, peopleflow, pwscup, recognition, table, tsmc
+from tracearena.formats._files import require_lasting
 from tracearena.formats.choices import Choices
 from tracearena.formats.discretise import notice_oddities
 from tracearena.formats.place_files import places_beside, read_places, write_places
@@ -47,6 +48,7 @@ def read(
     if choices is not None and options:
         raise ParameterError("give choices or single options, not both")
     chosen = Choices.parse(**options) if choices is None else choices
+    require_lasting(path)
     name = _settled(path, format)
     if name in ("pwscup", "ppmtf") or (name == "peopleflow" and recognition.is_prepared(path)):
         return _prepared(Path(path), name, places, chosen)
