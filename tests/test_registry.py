@@ -1,4 +1,6 @@
 import dataclasses
+import sys
+import types
 from typing import Any, ClassVar
 
 import pytest
@@ -31,6 +33,11 @@ def test_an_algorithm_says_its_own_name(name: str) -> None:
     assert str(registry.create(name)) == name
 
 
+@pytest.mark.parametrize("name", ["PL(0.1234567,1)", "RR(1e-09)", "Cheat(0.30000000000000004)"])
+def test_no_digit_of_a_parameter_is_lost_in_the_name(name: str) -> None:
+    assert str(registry.create(name)) == name
+
+
 def test_options_reach_those_who_know_them() -> None:
     assert registry.create("RR(1)", legacy_2019=True).legacy_2019
     assert str(registry.create("No", legacy_2019=True)) == "No"
@@ -45,13 +52,21 @@ def test_units_become_metres_and_seconds() -> None:
 
 
 def test_a_users_own_class_joins_by_its_import_path() -> None:
-    import sys
-
     sys.modules["my_defences"] = sys.modules[__name__]
     try:
         assert registry.create("my_defences:Everything(2)", "obfuscator").times == 2
     finally:
         del sys.modules["my_defences"]
+
+
+def test_a_users_own_class_must_be_a_dataclass(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Plain(Obfuscator):
+        name = "Plain"
+        transform = Everything.transform
+
+    monkeypatch.setitem(sys.modules, "my_defences", types.SimpleNamespace(Plain=Plain))
+    with pytest.raises(ParameterError, match="is not a dataclass"):
+        registry.create("my_defences:Plain")
 
 
 def test_a_users_own_class_joins_by_an_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,7 +94,12 @@ def test_a_users_own_class_joins_by_an_entry_point(monkeypatch: pytest.MonkeyPat
         ("VisitProb-R", "obfuscator", "reidentification"),
         ("MRLH(1,1)", None, "needs deletion"),
         ("MRLH(1,1,2)", None, "at most 1"),
-        ("MRLH(1,1,0.5,false,1)", None, "at most"),
+        ("MRLH(1,1,0.5,true)", None, "at most 3 parameters (mu_x, mu_y, deletion)"),
+        ("VisitProb-R(1)", None, "takes no parameters"),
+        ("PL(1)", None, "write PL(l,r)"),
+        ("MRLH(\u0661,1,0)", None, "mu_x"),
+        ("RR(1" + 5000 * "0" + ")", None, "epsilon"),
+        ("PL(1e-320,1e300)", None, "l / r"),
         ("MRLH(1,1,0.5,mu_x=2)", None, "given twice"),
         ("MRLH(mu_x=1,1,0.5)", None, "come first"),
         ("RR(eps=1)", None, "no parameter 'eps'"),
@@ -92,6 +112,7 @@ def test_a_users_own_class_joins_by_an_entry_point(monkeypatch: pytest.MonkeyPat
         ("RR(1", None, "is not a name"),
         ("no_such_module:Thing", None, "cannot import"),
         ("math:pi", None, "is not an algorithm"),
+        ("tracearena.obfuscation:Obfuscator", None, "lacks transform"),
     ],
 )
 def test_what_cannot_be_made_is_explained(spec: str, kind: Any, told: str) -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import importlib
+import inspect
 import re
 from dataclasses import dataclass
 from functools import cache
@@ -38,7 +39,7 @@ class Algorithm:
     kind: ClassVar[Kind]
 
     def __str__(self) -> str:
-        fields = [field for field in dataclasses.fields(self) if field.init and field.repr]  # type: ignore[arg-type]
+        fields = _parameters(type(self))
         while fields and getattr(self, fields[-1].name) == fields[-1].default:
             fields.pop()
         values = ",".join(_written(getattr(self, field.name)) for field in fields)
@@ -204,11 +205,13 @@ def create(spec: str, kind: Kind | None = None, **options: Any) -> Any:
     name, positional, named = parse(spec)
     algorithm = _find(name, kind)
     if kind is not None and algorithm.kind != kind:
-        raise ParameterError(f"{name} is a {algorithm.kind} algorithm; {kind} is wanted here")
+        raise ParameterError(f"{name} is of the kind {algorithm.kind}; {kind} is wanted here")
+    written = [field.name for field in _parameters(algorithm)]
+    if len(positional) > len(written):
+        allowed = f"at most {len(written)} parameters ({', '.join(written)})" if written else "no parameters"
+        raise ParameterError(f"{spec}: {name} takes {allowed}")
+    values = dict(zip(written, positional, strict=False))
     fields = [field.name for field in dataclasses.fields(algorithm) if field.init]  # type: ignore[arg-type]
-    if len(positional) > len(fields):
-        raise ParameterError(f"{spec}: {name} takes at most {len(fields)} parameters ({', '.join(fields)})")
-    values = dict(zip(fields, positional, strict=False))
     for key, value in named.items():
         if key not in fields:
             raise ParameterError(
@@ -227,7 +230,7 @@ def create(spec: str, kind: Kind | None = None, **options: Any) -> Any:
         and field.default_factory is dataclasses.MISSING
     ]
     if missing:
-        raise ParameterError(f"{spec}: {name} needs {', '.join(missing)}; write {name}({','.join(fields)})")
+        raise ParameterError(f"{spec}: {name} needs {', '.join(missing)}; write {name}({','.join(written)})")
     try:
         return algorithm(**values)
     except ParameterError as error:
@@ -243,8 +246,13 @@ def kind_of(spec: str) -> Kind:
     return _find(parse(spec)[0], None).kind
 
 
+def _parameters(algorithm: type[Algorithm]) -> list[dataclasses.Field[Any]]:
+    """Return the fields that the papers write; settings such as ``legacy_2019`` are not among them."""
+    return [field for field in dataclasses.fields(algorithm) if field.init and field.repr]  # type: ignore[arg-type]
+
+
 _SPEC = re.compile(r"\s*([A-Za-z_][\w.:+-]*)\s*(?:\((.*)\))?\s*", re.DOTALL)
-_NUMBER = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(km|min|m|s|h)?")
+_NUMBER = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(km|min|m|s|h)?", re.ASCII)
 _UNITS = {"m": 1.0, "km": 1000.0, "s": 1.0, "min": 60.0, "h": 3600.0}
 
 
@@ -281,11 +289,14 @@ def _value(text: str, spec: str) -> Any:
     number, unit = match.groups()
     if unit:
         return float(number) * _UNITS[unit]
-    return int(number) if re.fullmatch(r"[+-]?\d+", number) else float(number)
+    return int(number) if re.fullmatch(r"[+-]?\d{1,300}", number) else float(number)
 
 
 def _written(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    short = f"{value:g}"
+    return short if float(short) == value else repr(value)
 
 
 def _find(name: str, kind: Kind | None) -> type[Algorithm]:
@@ -308,4 +319,9 @@ def _load(path: str) -> type[Algorithm]:
         raise ParameterError(f"cannot import {path}: {error}") from error
     if not (isinstance(found, type) and issubclass(found, Algorithm)):
         raise ParameterError(f"{path} is not an algorithm: derive it from Obfuscator or one of the attacks")
+    if inspect.isabstract(found):
+        missing = ", ".join(sorted(getattr(found, "__abstractmethods__", ())))
+        raise ParameterError(f"{path} lacks {missing}")
+    if not dataclasses.is_dataclass(found):
+        raise ParameterError(f"{path} is not a dataclass: write @dataclass(kw_only=True) above it")
     return found

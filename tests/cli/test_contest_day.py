@@ -137,7 +137,7 @@ UTILITY = "score utility --places places.csv --original org.csv"
         ("obfuscate PL(0,1) org.csv out.csv --places places.csv", "greater than 0"),
         ("obfuscate Blur(1) org.csv out.csv --places places.csv", "no obfuscator called 'Blur'"),
         ("obfuscate No nowhere.csv out.csv --places places.csv", "nowhere.csv: No such file"),
-        ("obfuscate No org.csv no/where/out.csv --places places.csv --seed 1", "No such file"),
+        ("obfuscate No org.csv no/where/out.csv --places places.csv --seed 1", "no folder no/where"),
         ("obfuscate No places.csv out.csv --places places.csv", "places.csv"),
         ("obfuscate No org.csv out.csv", "--places"),
         (f"attack PL(1,1) {ATTACK}", "obfuscator"),

@@ -15,7 +15,7 @@ from tracearena.cities.people import ARCHETYPES, habits
 from tracearena.cities.rhythm import hours_of_checkins, kinds_of_checkins
 from tracearena.cities.venues import KINDS, pois
 from tracearena.engine import Progress, SeedLike, blocks, run_blocks, seed_sequence, stream
-from tracearena.errors import ParameterError
+from tracearena.errors import ParameterError, require_number
 from tracearena.traces import Clock, Traces
 
 Mode = Literal["regular", "checkins"]
@@ -31,6 +31,9 @@ _RAINY = 0.22
 _COUNT_SPREAD = 1.0
 """Standard deviation of the logarithm of the number of check-ins a person makes."""
 _WAYS, _LIVES, _COUNTS, _WEATHER = range(4)
+_MOST_DAYS = 36_525
+_MOST_ROWS = 10**8
+"""Days of people, or people who check in: more would need some 20 GB for the places alone."""
 
 
 def simulate(
@@ -105,11 +108,12 @@ def archetypes(users: int, *, seed: int | np.random.SeedSequence) -> NDArray[np.
 
 
 def _check(users: int, days: int, mode: str, checkins_per_user: float) -> None:
-    for name, value in (("users", users), ("days", days)):
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-            raise ParameterError.of(name, value, "a whole number of at least 1")
+    require_number("users", users, at_least=1, at_most=_MOST_ROWS, whole=True)
+    require_number("days", days, at_least=1, at_most=_MOST_DAYS, whole=True)
     if mode not in get_args(Mode):
         raise ParameterError.of("mode", mode, " or ".join(repr(name) for name in get_args(Mode)))
+    if mode == "regular" and users * days > _MOST_ROWS:
+        raise ParameterError.of("users × days", users * days, f"at most {_MOST_ROWS:,} in regular mode")
     if not 1 <= checkins_per_user <= 10_000:
         raise ParameterError.of("checkins_per_user", checkins_per_user, "from 1 to 10000")
 

@@ -49,6 +49,20 @@ def chosen_seed(seed: int | None) -> int:
     return seed
 
 
+def check_outputs(*paths: Path | None) -> None:
+    """Refuse outputs that cannot all be written, before any work is done or any of them exists."""
+    from tracearena.errors import ParameterError
+
+    given = [path for path in paths if path is not None]
+    for at, path in enumerate(given):
+        if path.is_dir():
+            raise ParameterError(f"{path}: is a folder; name a file in it")
+        if not path.parent.is_dir():
+            raise ParameterError(f"{path}: there is no folder {path.parent}")
+        if any(path.resolve() == other.resolve() for other in given[:at]):
+            raise ParameterError(f"{path}: two outputs cannot go to one file")
+
+
 def print_result(result: Mapping[str, Any], as_json: bool) -> None:
     """Print a flat result, as one JSON object or as lines for people."""
     if as_json:

@@ -7,7 +7,14 @@ from typing import Annotated, Any
 
 import typer
 
-from tracearena.cli._console import JsonOption, OptionalPlacesOption, SeedOption, chosen_seed, print_result
+from tracearena.cli._console import (
+    JsonOption,
+    OptionalPlacesOption,
+    SeedOption,
+    check_outputs,
+    chosen_seed,
+    print_result,
+)
 from tracearena.cli._gps import TimezoneOption
 
 
@@ -48,7 +55,7 @@ def attack(
     from tracearena.cli import _gps
     from tracearena.cli._console import needed_places
     from tracearena.contest import make_attacks
-    from tracearena.errors import ParameterError
+    from tracearena.errors import DataError, ParameterError
     from tracearena.formats import pwscup
 
     if registry.kind_of(name) == "gps-attack":
@@ -56,10 +63,16 @@ def attack(
         return
     if reference is None:
         raise ParameterError(f"{name} learns from reference traces: name them with --reference")
+    check_outputs(out)
     (attacker,) = make_attacks([name], legacy_2019=legacy_2019)
     regions = pwscup.read_places(needed_places(places, name))
     known = pwscup.read_traces(reference, regions)
     target = pwscup.read_anonymized(anonymized, regions)
+    if known.n_users != target.n_users:
+        raise DataError(
+            f"{reference} has {known.n_users:,} users but {anonymized} {target.n_users:,} pseudonyms: "
+            "they are not of one team"
+        )
     used = chosen_seed(seed)
     attacker.fit(known)
     result: dict[str, Any] = {"attack": str(attacker), "file": str(out), "pseudonyms": target.n_users}

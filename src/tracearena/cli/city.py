@@ -8,7 +8,15 @@ from typing import Annotated
 
 import typer
 
-from tracearena.cli._console import JsonOption, SeedOption, chosen_seed, note, print_result, progress_bar
+from tracearena.cli._console import (
+    JsonOption,
+    SeedOption,
+    check_outputs,
+    chosen_seed,
+    note,
+    print_result,
+    progress_bar,
+)
 
 
 class Mode(StrEnum):
@@ -55,6 +63,7 @@ def city(
     if mode is Mode.gps:
         _gps(out, users, days, to, seed, as_json)
         return
+    check_outputs(out, places_out)
     target = to or _format_of(out, mode)
     if target not in formats.FORMATS:
         raise ParameterError.of("to", target, f"one of {', '.join(formats.FORMATS)}")

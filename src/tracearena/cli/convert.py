@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracearena.cli._console import JsonOption, SeedOption, chosen_seed, note, print_result
+from tracearena.cli._console import JsonOption, SeedOption, check_outputs, chosen_seed, note, print_result
 from tracearena.cli._reading import (
     BoundsOption,
     FromOption,
@@ -67,6 +67,7 @@ def convert(
     from tracearena.errors import ParameterError
     from tracearena.formats import Choices, fitted, read, write
 
+    check_outputs(out, test, places_out)
     if (test is None) != (test_share is None):
         raise ParameterError("--test-share and --test belong together: how many users, and where they go")
     choices = Choices.parse(
@@ -111,8 +112,8 @@ def set_aside(traces: Traces, share: float, seed: int) -> tuple[Traces, Traces]:
     from tracearena.engine import generator
     from tracearena.errors import ParameterError
 
-    count = int(share * traces.n_users)
-    if not 0 < share < 1 or count == 0:
+    count = int(share * traces.n_users) if 0 < share < 1 else 0
+    if count == 0:
         raise ParameterError.of(
             "test-share", share, f"between 0 and 1, enough for one of {traces.n_users:,} users"
         )

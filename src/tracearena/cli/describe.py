@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tracearena.cli._console import JsonOption, note, print_result
+from tracearena.cli._console import JsonOption, check_outputs, note, print_result
 from tracearena.cli._reading import (
     BoundsOption,
     FromOption,
@@ -48,6 +48,7 @@ def describe(
     if _gps.is_gps(file, format):
         _gps.describe(file, timezone or "UTC", html, as_json)
         return
+    check_outputs(html)
     choices = Choices.parse(
         grid=grid,
         bounds=bounds,

@@ -7,7 +7,14 @@ from typing import Annotated
 
 import typer
 
-from tracearena.cli._console import JsonOption, OptionalPlacesOption, SeedOption, chosen_seed, print_result
+from tracearena.cli._console import (
+    JsonOption,
+    OptionalPlacesOption,
+    SeedOption,
+    check_outputs,
+    chosen_seed,
+    print_result,
+)
 from tracearena.cli._gps import TimezoneOption
 
 LegacyOption = Annotated[
@@ -54,6 +61,7 @@ def obfuscate(
     if registry.kind_of(defence) == "gps-obfuscator":
         _gps.obfuscate(defence, original, out, seed, timezone, as_json)
         return
+    check_outputs(out)
     obfuscator: Obfuscator = registry.create(defence, "obfuscator", legacy_2019=legacy_2019)
     traces = pwscup.read_traces(original, pwscup.read_places(needed_places(places, defence)))
     used = seed if legacy_2019 else chosen_seed(seed)

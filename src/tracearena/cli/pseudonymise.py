@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tracearena.cli._console import JsonOption, print_result
+from tracearena.cli._console import JsonOption, check_outputs, print_result
 
 
 def register(app: typer.Typer) -> None:
@@ -39,6 +39,7 @@ def pseudonymise(
     from tracearena import contest
     from tracearena.formats import pwscup
 
+    check_outputs(out, id_table)
     regions = pwscup.contest_regions() if places is None else pwscup.read_places(places)
     traces = pwscup.read_obfuscated(obfuscated, pwscup.read_traces(original, regions))
     release = contest.pseudonymise(traces, seed=seed)

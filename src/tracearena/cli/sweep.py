@@ -11,6 +11,7 @@ from tracearena.cli._console import (
     JsonOption,
     PlacesOption,
     SeedOption,
+    check_outputs,
     chosen_seed,
     note,
     print_result,
@@ -53,6 +54,7 @@ def sweep(
     from tracearena.figures import privacy_scatter
     from tracearena.formats import pwscup
 
+    check_outputs(out, plot)
     if plot is not None:
         privacy_scatter.check_suffix(plot)
     regions = pwscup.read_places(places)

@@ -181,12 +181,12 @@ def strongest(
 
 def make_attacks(names: Sequence[str], **options: Any) -> list[Any]:
     """Make attacks of either kind from their names, refusing everything else."""
-    kinds = {entry.name: entry.kind for entry in registry.entries().values()}
-    attacks = []
-    for name in names:
-        kind = kinds.get(registry.parse(name)[0])
-        wanted = "reidentification" if kind is not None and kind not in ATTACK_KINDS else kind
-        attacks.append(registry.create(name, wanted, **options))
+    attacks = [registry.create(name, **options) for name in names]
+    for name, attack in zip(names, attacks, strict=True):
+        if attack.kind not in ATTACK_KINDS:
+            raise ParameterError(
+                f"{name} is of the kind {attack.kind}; {' or '.join(ATTACK_KINDS)} is wanted here"
+            )
     return attacks
 
 

@@ -66,7 +66,7 @@ def _is_attack(spec: Any) -> bool:
     except (ParameterError, TypeError):
         return False
     entry = registry.entries().get(name)
-    return ":" in name if entry is None else entry.kind != "obfuscator"
+    return ":" in name if entry is None else entry.kind in ("reidentification", "trace-inference")
 
 
 _YES_OR_NO = _one_of(lambda value: isinstance(value, bool), "true or false")

@@ -10,11 +10,14 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
+import numpy as np
+
 from tracearena import registry
 from tracearena.contest.ensemble import AttackScores, Ensemble, all_attacks, make_attacks
 from tracearena.contest.pseudonyms import pseudonymise
 from tracearena.contest.rules import Rules
 from tracearena.engine import Progress, SeedLike, blocks, child_seed, run_blocks, seed_sequence
+from tracearena.errors import DataError
 from tracearena.formats._files import replacing
 from tracearena.metrics import utility_score
 from tracearena.metrics.utility import UtilityRule
@@ -96,6 +99,9 @@ def run_sweep(
     """
     if legacy_2019 and seed is None:
         seed = LEGACY_SEED
+    strangers = int((~np.isin(original.user_ids, reference.user_ids)).sum())
+    if strangers:
+        raise DataError(f"{strangers:,} users of the original traces are not in the reference traces")
     limits = rules or Rules()
     root = seed_sequence(seed)
     ensemble = Ensemble(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tracearena.errors import ParameterError
 
+_MOST_CELLS = 2**24
 _DAY_S = 86_400
 _UNITS_S = {"s": 1, "min": 60, "m": 60, "h": 3600}
 
@@ -117,9 +118,12 @@ def seconds(text: str, name: str) -> int:
 def grid_shape(text: str) -> tuple[int, int]:
     """Read rows × columns, such as ``32x32``."""
     match = re.fullmatch(r"(\d{1,5})\s*[x×]\s*(\d{1,5})", text.strip())
-    if match is None or not (int(match[1]) >= 1 and int(match[2]) >= 1):
-        raise ParameterError.of("grid", text, "rows x columns, such as 32x32")
-    return int(match[1]), int(match[2])
+    rows, columns = (0, 0) if match is None else (int(match[1]), int(match[2]))
+    if not 1 <= rows * columns <= _MOST_CELLS:
+        raise ParameterError.of(
+            "grid", text, f"rows x columns, such as 32x32, of at most {_MOST_CELLS:,} cells"
+        )
+    return rows, columns
 
 
 def box(text: str) -> tuple[float, float, float, float]:

@@ -45,6 +45,7 @@ class PlanarLaplace(Obfuscator):
     def __post_init__(self) -> None:
         for name in ("l", "r"):
             require_number(name, getattr(self, name), above=0)
+        require_number("l / r", self.epsilon, above=0)
 
     @property
     def epsilon(self) -> float:
