@@ -183,3 +183,11 @@ def test_replay_repeats_a_single_day_and_fills_gaps_from_it() -> None:
 def test_other_places_are_refused(make_walks: Callable[..., Traces]) -> None:
     with pytest.raises(DataError, match="places"):
         VisitProbabilityR().fit(make_walks(side=8)).identify(ObfuscatedTraces.unchanged(make_walks(side=4)))
+
+
+def test_replay_refuses_days_of_another_clock(make_walks: Callable[..., Traces]) -> None:
+    walks = make_walks()
+    hourly = Traces.from_dense(walks.dense(), walks.places, Clock(instants_per_day=24))
+    attack = ReferenceReplay().fit(walks)
+    with pytest.raises(DataError, match="instants a day"):
+        attack.infer(ObfuscatedTraces.unchanged(hourly), seed=1)

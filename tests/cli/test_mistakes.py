@@ -42,6 +42,15 @@ def test_an_output_that_cannot_be_is_refused_before_anything_is_written(  # type
     assert sorted(team.rglob("*")) == before
 
 
+@pytest.mark.parametrize("command", ["obfuscate", "pseudonymise", "attack", "sweep", "convert"])
+def test_no_input_is_overwritten(run, team: Path, commands, command: str) -> None:  # type: ignore[no-untyped-def]
+    read = team / ("ref.csv" if command == "attack" else "org.csv")
+    before = read.read_bytes()
+    done = run(command, *[read if word == "OUT" else word for word in commands[command]])
+    assert (done.status, read.read_bytes() == before) == (2, True)
+    assert f"{read}: is read here; write to another file" in done.err
+
+
 @pytest.mark.parametrize("command", ["pseudonymise", "convert", "city"])
 def test_two_outputs_cannot_go_to_one_file(run, team: Path, commands, command: str) -> None:  # type: ignore[no-untyped-def]
     out = team / "." / "new.csv"

@@ -49,6 +49,7 @@ def test_what_is_left_out_keeps_its_default() -> None:
         ("pseudonymised_team", 1),
         ("sample_attacks", ("VisitProb-R", "VisitProb-R")),
         ("sample_attacks", ("PL(4,1)",)),
+        ("sample_attacks", ("PPMTF",)),
         ("sample_attacks", ("Nobody-R",)),
         ("sample_attacks", ("VisitProb-R(",)),
         ("sample_attacks", (["VisitProb-R"],)),

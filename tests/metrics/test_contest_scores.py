@@ -191,3 +191,18 @@ def test_noise_lowers_utility(make_walks: Callable[..., Traces]) -> None:
         for level in (1, 4, 16)
     ]
     assert scores == sorted(scores)
+
+
+@pytest.mark.parametrize("limit_km", [0, -1, float("nan")])
+def test_a_limit_must_be_a_distance(make_walks: Callable[..., Traces], limit_km: float) -> None:
+    walks = make_walks()
+    with pytest.raises(ParameterError, match="limit_km"):
+        utility_score(walks, ObfuscatedTraces.unchanged(walks), limit_km=limit_km)
+    with pytest.raises(ParameterError, match="limit_km"):
+        trace_inference_score(walks, walks, limit_km=limit_km)
+
+
+@pytest.mark.parametrize("weight", [0, -1, float("inf"), float("nan"), 1e308])
+def test_a_weight_must_leave_a_number(make_walks: Callable[..., Traces], weight: float) -> None:
+    with pytest.raises(ParameterError, match="sensitive_weight"):
+        trace_inference_score(make_walks(), make_walks(), sensitive_weight=weight)

@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.attacks.base import TraceInferenceAttack
+from tracearena.attacks.matching import check_places
 from tracearena.engine import SeedLike, seed_sequence, uniforms
+from tracearena.errors import DataError
 from tracearena.traces import ObfuscatedTraces, Traces
 
 
@@ -37,6 +39,12 @@ class ReferenceReplay(TraceInferenceAttack):
     def infer(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Traces:
         """Return the reference places in the stead of the anonymized ones."""
         clock, reference = anonymized.clock, self.reference_
+        check_places(reference, anonymized)
+        if clock.instants_per_day != reference.clock.instants_per_day:
+            raise DataError(
+                f"the reference traces have {reference.clock.instants_per_day} instants a day, "
+                f"the anonymized ones {clock.instants_per_day}"
+            )
         instants = np.arange(*anonymized.span)
         day = clock.day_of(instants) - clock.day_of(anonymized.span[0])
         known = _days(reference)

@@ -62,6 +62,8 @@ def main() -> None:
         build()()
     except TracearenaError as error:
         _fail(str(error), 2)
+    except KeyboardInterrupt:
+        sys.exit(130)
     except MemoryError as error:
         _fail(f"this needs more memory than there is: {error}", 2)
     except BrokenPipeError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -49,11 +49,15 @@ def chosen_seed(seed: int | None) -> int:
     return seed
 
 
-def check_outputs(*paths: Path | None) -> None:
-    """Refuse outputs that cannot all be written, before any work is done or any of them exists."""
+def check_outputs(*paths: Path | None, inputs: Sequence[Path | None] = ()) -> None:
+    """Refuse outputs that cannot all be written, before any work is done or any of them exists.
+
+    An input is no output: the original traces would be gone, and with them the way back.
+    """
     from tracearena.errors import ParameterError
 
     given = [path for path in paths if path is not None]
+    read = {path.resolve() for path in inputs if path is not None}
     for at, path in enumerate(given):
         if path.is_dir():
             raise ParameterError(f"{path}: is a folder; name a file in it")
@@ -61,6 +65,8 @@ def check_outputs(*paths: Path | None) -> None:
             raise ParameterError(f"{path}: there is no folder {path.parent}")
         if any(path.resolve() == other.resolve() for other in given[:at]):
             raise ParameterError(f"{path}: two outputs cannot go to one file")
+        if path.resolve() in read and path.is_file():
+            raise ParameterError(f"{path}: is read here; write to another file")
 
 
 def print_result(result: Mapping[str, Any], as_json: bool) -> None:

@@ -63,7 +63,7 @@ def attack(
         return
     if reference is None:
         raise ParameterError(f"{name} learns from reference traces: name them with --reference")
-    check_outputs(out)
+    check_outputs(out, inputs=(places, reference, anonymized))
     (attacker,) = make_attacks([name], legacy_2019=legacy_2019)
     regions = pwscup.read_places(needed_places(places, name))
     known = pwscup.read_traces(reference, regions)

@@ -67,7 +67,7 @@ def convert(
     from tracearena.errors import ParameterError
     from tracearena.formats import Choices, fitted, read, write
 
-    check_outputs(out, test, places_out)
+    check_outputs(out, test, places_out, inputs=(file, places))
     if (test is None) != (test_share is None):
         raise ParameterError("--test-share and --test belong together: how many users, and where they go")
     choices = Choices.parse(

@@ -48,7 +48,7 @@ def describe(
     if _gps.is_gps(file, format):
         _gps.describe(file, timezone or "UTC", html, as_json)
         return
-    check_outputs(html)
+    check_outputs(html, inputs=(file, places))
     choices = Choices.parse(
         grid=grid,
         bounds=bounds,

@@ -61,7 +61,7 @@ def obfuscate(
     if registry.kind_of(defence) == "gps-obfuscator":
         _gps.obfuscate(defence, original, out, seed, timezone, as_json)
         return
-    check_outputs(out)
+    check_outputs(out, inputs=(original, places))
     obfuscator: Obfuscator = registry.create(defence, "obfuscator", legacy_2019=legacy_2019)
     traces = pwscup.read_traces(original, pwscup.read_places(needed_places(places, defence)))
     used = seed if legacy_2019 else chosen_seed(seed)

@@ -39,7 +39,7 @@ def pseudonymise(
     from tracearena import contest
     from tracearena.formats import pwscup
 
-    check_outputs(out, id_table)
+    check_outputs(out, id_table, inputs=(obfuscated, original, places))
     regions = pwscup.contest_regions() if places is None else pwscup.read_places(places)
     traces = pwscup.read_obfuscated(obfuscated, pwscup.read_traces(original, regions))
     release = contest.pseudonymise(traces, seed=seed)

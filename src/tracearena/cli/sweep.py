@@ -54,7 +54,7 @@ def sweep(
     from tracearena.figures import privacy_scatter
     from tracearena.formats import pwscup
 
-    check_outputs(out, plot)
+    check_outputs(out, plot, inputs=(places, reference, original))
     if plot is not None:
         privacy_scatter.check_suffix(plot)
     regions = pwscup.read_places(places)

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from tracearena.errors import DataError, require_number
 from tracearena.traces import Traces
 
+_HEAVIEST = 1e9
+
 
 @dataclass(frozen=True)
 class TraceInferenceScore:
@@ -48,9 +50,9 @@ def trace_inference_score(
     inferred
         One place for every user and instant of the original.
     sensitive_weight
-        Weight of an event whose *original* place is sensitive; others weigh 1.
+        Weight of an event whose *original* place is sensitive, above 0 and at most 10^9; others weigh 1.
     limit_km
-        Distance from which an inference is worth nothing to the attacker.
+        Distance from which an inference is worth nothing to the attacker, greater than 0.
 
     Examples
     --------
@@ -60,7 +62,8 @@ def trace_inference_score(
     >>> trace_inference_score(original, original.with_places([0, 1])).trace_inference
     0.25
     """
-    require_number("sensitive_weight", sensitive_weight, above=0)
+    require_number("sensitive_weight", sensitive_weight, above=0, at_most=_HEAVIEST)
+    require_number("limit_km", limit_km, above=0)
     if original.n_events == 0:
         raise DataError("there are no events to score")
     distance = original.places.distance_km(original.place_index, places_at(inferred, original))

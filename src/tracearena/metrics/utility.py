@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.errors import DataError, ParameterError
+from tracearena.errors import DataError, ParameterError, require_number
 from tracearena.traces import ObfuscatedTraces, Traces
 
 UtilityRule: TypeAlias = Literal["paper", "2019"]
@@ -53,7 +53,7 @@ def utility_score(
         off at the limit; ``2019`` cuts off each distance, then takes the mean, as the official
         program of PWS Cup 2019 did. They differ only where a set reaches beyond the limit.
     limit_km
-        Distance at which a place is worth nothing.
+        Distance at which a place is worth nothing, greater than 0.
 
     Notes
     -----
@@ -69,6 +69,7 @@ def utility_score(
     """
     if rule not in get_args(UtilityRule):
         raise ParameterError.of("rule", rule, "'paper' or '2019'")
+    require_number("limit_km", limit_km, above=0)
     _check_same_events(original, obfuscated)
     if rule == "2019":
         utility = _official_mean(original, obfuscated, limit_km)

@@ -40,7 +40,7 @@ VERDICTS = {
     "sign": "a number with a sign",
     "not-a-number": "something that is not a plain whole number",
     "leading-zero": "a number with a leading zero",
-    "out-of-range": "an id that does not exist, a coordinate off the globe",
+    "out-of-range": "a number out of range",
     "repeated-id": "the same id twice in a cell",
     "not-a-decimal": "something that is not a plain decimal number",
     "unknown-word": "a word or flag that is not among those allowed",
