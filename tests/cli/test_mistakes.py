@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,18 @@ def test_reference_traces_of_other_users_are_noticed(run, team: Path, commands) 
     done = run("sweep", team / "table.csv", *words[1:])
     assert (done.status, (team / "table.csv").exists()) == (2, False)
     assert "reference" in done.err
+
+
+def test_an_attack_in_the_current_folder_is_found_by_its_import_path(  # type: ignore[no-untyped-def]
+    run, team: Path, commands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (team / "own_guess.py").write_text(
+        "from tracearena.attacks import RandomIdentification\nclass Guess(RandomIdentification): pass\n"
+    )
+    monkeypatch.chdir(team)
+    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry])
+    done = run("attack", "own_guess:Guess", team / "e.csv", *commands["attack"][2:])
+    assert (done.status, (team / "e.csv").exists()) == (0, True), done.err
 
 
 @pytest.mark.parametrize("share", ["0", "1", "nan", "-0.5", "0.001"])

@@ -58,6 +58,8 @@ def build() -> typer.Typer:
 
 def main() -> None:
     """Run; a user's mistake becomes one message and exit status 2, never a traceback."""
+    # A user's own algorithm in the current folder is found by its import path; nothing is shadowed.
+    sys.path.append("")
     try:
         build()()
     except TracearenaError as error:
