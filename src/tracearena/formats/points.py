@@ -251,8 +251,10 @@ def _numbered(column: pl.Series) -> tuple[NDArray[np.int64], NDArray[Any]]:
     import polars as pl
 
     if column.dtype.is_integer():
-        ids, number = np.unique(column.fill_null(-1).to_numpy(), return_inverse=True)
-        return number.astype(np.int64), ids
+        values = column.fill_null(-1)
+        ids = values.unique().sort()
+        number = np.searchsorted(ids.to_numpy(), values.to_numpy())
+        return number.astype(np.int64), ids.to_numpy()
     text = column.cast(pl.String).fill_null("")
     known = text.unique().sort()
     if known.str.contains(r"^(0|-?[1-9]\d{0,17})$").all():

@@ -338,7 +338,7 @@ def _order(user: NDArray[Any], moments: NDArray[Any]) -> Any:
 
 
 def _numbered(users: NDArray[Any], user_ids: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    known, index = np.unique(users, return_inverse=True)
+    known, index = _distinct(users)
     if user_ids is None:
         return known, index
     listed = np.asarray(user_ids)
@@ -352,11 +352,25 @@ def _numbered(users: NDArray[Any], user_ids: Any) -> tuple[NDArray[Any], NDArray
 
 def _numbered_trajectories(user: NDArray[Any], names: NDArray[Any]) -> tuple[NDArray[np.int32], NDArray[Any]]:
     """Number the (user, name) pairs by user and first point."""
-    known, name = np.unique(names, return_inverse=True)
-    pairs, first, index = np.unique(
-        user.astype(np.int64) * max(len(known), 1) + name, return_index=True, return_inverse=True
-    )
+    known, name = _distinct(names)
+    pairs, index = _distinct(user.astype(np.int64) * max(len(known), 1) + name)
+    first = np.empty(len(pairs), np.int64)
+    first[index[::-1]] = np.arange(len(index))[::-1]  # the last to be written is the first point
     by_start = np.argsort(first, kind="stable")
     rank = np.empty(len(pairs), np.int32)
     rank[by_start] = np.arange(len(pairs), dtype=np.int32)
     return rank[index], known[pairs[by_start] % max(len(known), 1)]
+
+
+def _distinct(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return the sorted distinct values and the index of each; without sorting where they are dense."""
+    if values.dtype.kind in "iu" and len(values):
+        low, high = int(values.min()), int(values.max())
+        if high - low <= 4 * len(values) + 1000:
+            offset = values - values.dtype.type(low)
+            present = np.zeros(high - low + 1, bool)
+            present[offset] = True
+            known = np.flatnonzero(present).astype(values.dtype) + values.dtype.type(low)
+            return known, (np.cumsum(present) - 1)[offset]
+    known, index = np.unique(values, return_inverse=True)
+    return known, index
