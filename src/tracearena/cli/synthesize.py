@@ -138,7 +138,7 @@ def synthesize(
     fakes_per_user: Annotated[
         int | None,
         typer.Option(
-            "--fakes-per-user", min=1, help="sglt: fakes of each user; --traces-per-user if left out."
+            "--fakes-per-user", min=1, help="sglt: fakes of each user; 10 if left out."
         ),
     ] = None,
     no_privacy_tests: Annotated[
