@@ -52,7 +52,7 @@ def test_the_same_seed_gives_the_same_file(run, tokyo):
 
 
 def test_pass_rates_are_told_and_bad_fakes_stay_in(run, tokyo):
-    result = made(run, tokyo, "--traces-per-user", 2, "--periods", 2).json
+    result = made(run, tokyo, "--fakes-per-user", 2, "--periods", 2).json
     assert result["alternatives"] == 3
     assert result["fakes_tested"] >= 27 * 2
     rates = [result[f"pass_rate_{name}"] for name in ("geographic", "intersection", "deniability", "all")]

@@ -137,9 +137,7 @@ def synthesize(
     ] = None,
     fakes_per_user: Annotated[
         int | None,
-        typer.Option(
-            "--fakes-per-user", min=1, help="sglt: fakes of each user; --traces-per-user if left out."
-        ),
+        typer.Option("--fakes-per-user", min=1, help="sglt: fakes of each user; 10 if left out."),
     ] = None,
     no_privacy_tests: Annotated[
         bool, typer.Option("--no-privacy-tests", help="sglt: let fakes out that give their seed away.")

@@ -35,7 +35,7 @@ def make(
         axes.set_ylabel("semantic similarity of two fakes")
         axes.legend(frameon=False, fontsize=8)
         axes.set_title(
-            "Fakes are alike among themselves much as people are\n"
+            "Likeness among fakes rises with likeness among people\n"
             f"(correlation of the percentiles {correlation:.3f})",
             fontsize=10,
             loc="left",

@@ -71,7 +71,8 @@ def cluster(
     -----
     Rows are scaled to length 1 before k-means, which makes it cluster by cosine similarity (the
     default of the program that the paper used): raw rows would be sorted by popularity first, and
-    every popular place would be a class of its own.
+    every popular place would be a class of its own. Raw, L1 and logarithmic rows were tried too, on
+    people-flow data, and this scaling kept because its results come nearest to the published ones.
     """
     m = len(graph)
     if m == 0:

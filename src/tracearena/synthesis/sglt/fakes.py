@@ -61,8 +61,10 @@ class FakeMaker:
 
     Notes
     -----
-    The seed's own place is subject to par_l alone. Where nothing is left to choose from (a class
-    of one place, say), every place may be chosen, the seed's own again subject to par_l.
+    The seed's own place is subject to par_l alone, which the paper leaves open and which fits the
+    published re-identification at par_l = 0 better than dropping it by par_c as well. Where nothing
+    is left to choose from (a class of one place, say), every place may be chosen, the seed's own
+    again subject to par_l unless it is the only one.
     """
 
     classes: LocationClasses
