@@ -206,6 +206,8 @@ class FuzzyCountingT(MatchingInference):
     decay: float = DECAY
     frequent: float = FREQUENT
 
+    matcher_: FuzzyMatcher = field(init=False, repr=False, compare=False)
+
     def __post_init__(self) -> None:
         _check_matcher(self)
         require_number("frequent", self.frequent, at_least=0, at_most=1)
@@ -217,7 +219,6 @@ class FuzzyCountingT(MatchingInference):
     def infer_from(self, match: Match, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Traces:
         """Return the inferred traces for a match that is already there."""
         matcher = self.matcher_
-        assert isinstance(matcher, FuzzyMatcher)
         table = undo_obfuscation(anonymized, match.exclusive, len(matcher.user_ids_), seed=seed)
         place, share = habits(matcher.reference_)
         time = anonymized.clock.time_of_day(np.arange(*anonymized.span))

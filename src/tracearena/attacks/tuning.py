@@ -17,7 +17,7 @@ from tracearena.metrics import reidentification_score, trace_inference_score
 from tracearena.traces import IdTable, ObfuscatedTraces, Traces
 
 WEIGHTINGS: tuple[Weighting, ...] = get_args(Weighting)
-ETAS = (0.2, 0.33, 0.5)
+ETAS = (0.1, 0.2, 0.33)
 DECAYS = (0.5, 1.0, 2.0)
 SHARES = (0.3, 0.5, 0.7, 0.9, 1.0)
 
