@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tracearena.cli._console import JsonOption, SeedOption, chosen_seed, note, print_result, progress_bar
+
+if TYPE_CHECKING:
+    from tracearena.traces import Clock, Traces
 
 
 def register(app: typer.Typer) -> None:
@@ -44,17 +47,14 @@ def deniability(
     A trace passes if at least k users of the model, its own user included, could have made it with
     about the same probability: in the same bucket of width eta on the log scale.
     """
-    from tracearena.contest.team_clock import at_times
-    from tracearena.formats import read, recognise
+    from tracearena.formats import read
     from tracearena.synthesis import PPMTF
     from tracearena.synthesis.ppmtf import deniability as test
 
     trained = PPMTF.load(model)
-    known = format or recognise(synthetic)
-    ticks = f"{trained.clock_.interval_s}s" if known == "table" else None
-    traces, report = read(synthetic, known, places=trained.places_, interval=ticks)
-    if traces.clock.instants_per_day != trained.clock_.instants_per_day:
-        traces = at_times(traces, trained.clock_)
+    traces, report = read(synthetic, format, places=trained.places_)
+    if traces.timestamps is None:
+        traces = _counted_by(trained.clock_, traces)
     for line in report.lines():
         note(line)
     used = chosen_seed(seed)
@@ -72,3 +72,18 @@ def deniability(
     if k_prime is not None:
         found.write(k_prime)
     print_result(found.to_dict() | {"seed": used}, as_json)
+
+
+def _counted_by(clock: Clock, traces: Traces) -> Traces:
+    """Read the instants as the model's: a table of synthetic traces numbers them and has no clock."""
+    from tracearena.traces import Traces
+
+    return Traces(
+        traces.places,
+        clock,
+        user_ids=traces.user_ids,
+        offsets=traces.offsets,
+        instants=traces.instants,
+        place_index=traces.place_index,
+        span=traces.span,
+    )
