@@ -13,6 +13,7 @@ from tracearena.contest.casting import CAST, Player
 from tracearena.contest.commitment import Commitment, commit, verify
 from tracearena.contest.data import ContestPlan, team_traces, write_contest_data
 from tracearena.contest.ensemble import AttackScores, Ensemble, all_attacks, make_attacks, strongest
+from tracearena.contest.fairness import Fairness, fairness
 from tracearena.contest.phases import Gate, Phase, PhaseAnswer, Schedule, phase_at
 from tracearena.contest.pseudonyms import Release, pseudonymise
 from tracearena.contest.records import AttackKind, AttackRecord, Role, Roster, UtilityRecord
@@ -43,6 +44,7 @@ __all__ = [
     "ContestPlan",
     "Ensemble",
     "Entrant",
+    "Fairness",
     "Gate",
     "Phase",
     "PhaseAnswer",
@@ -61,6 +63,7 @@ __all__ = [
     "awards",
     "commit",
     "contest_training",
+    "fairness",
     "make_attacks",
     "make_board",
     "phase_at",

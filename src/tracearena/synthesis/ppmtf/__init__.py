@@ -1,5 +1,6 @@
 """PPMTF: two tensors factorised together, and traces drawn from the factors."""
 
+from tracearena.synthesis.ppmtf.budget import PrivacyBudget, fit_bounded, measured_kappa, privacy_budget
 from tracearena.synthesis.ppmtf.convergence import Convergence
 from tracearena.synthesis.ppmtf.deniability import Deniability, deniability
 from tracearena.synthesis.ppmtf.gibbs import Factors
@@ -14,10 +15,14 @@ __all__ = [
     "Convergence",
     "Deniability",
     "Factors",
+    "PrivacyBudget",
     "SeenCells",
     "TraceModel",
     "VirtualUsers",
     "deniability",
+    "fit_bounded",
+    "measured_kappa",
+    "privacy_budget",
     "transition_counts",
     "visit_counts",
 ]
