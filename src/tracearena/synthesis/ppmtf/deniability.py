@@ -199,9 +199,6 @@ class _Scan:
         m, table = self.model, self.table[traces]
         owner, bucket = self.owner[traces], self.bucket[traces]
         offsets, slot, target, steps = distinct_steps(table, m.slot_of, len(m.places), len(m.slots))
-        needed = np.zeros(len(m.places), np.bool_)
-        needed[target] = needed[np.unique(table[:, :-1])] = True
-        needed[:] |= (np.repeat(np.arange(len(m.places)), np.diff(offsets)) == target).any()
         transposed = [np.ascontiguousarray(x.T) for x in (m.places, m.next_places, m.visit_places)]
         first = np.ascontiguousarray(table[:, 0])
 
@@ -210,7 +207,7 @@ class _Scan:
             count_same_bucket(
                 m.users, m.places, transposed[0], m.next_places, transposed[1], m.visit_users, transposed[2],
                 m.slots, int(m.slot_of[0]), m.smallest, verifiers[begin:stop],
-                offsets, slot, target, needed, first, steps, owner, bucket, self.eta, counts,
+                offsets, slot, target, first, steps, owner, bucket, self.eta, counts,
             )  # fmt: skip
             if progress is not None:
                 progress(done + stop, of)

@@ -78,7 +78,7 @@ class PPMTF(Synthesizer):
     transition_zeros, visit_zeros
         What all zeros weigh in multiples of the ρ sampled ones, above 0; for ``zeros="all"`` only.
         By default 32 and 0.5 for regular traces, where most events are followed by a transition,
-        and 1 and 1 for sparse ones such as check-ins.
+        and 2 and 1 for sparse ones such as check-ins.
     mean0, beta0, nu0, scale0
         Hyperprior: μ0 of every component, β0, ν0 (None: the number of factors), W0 = scale0 · I.
     smallest

@@ -19,7 +19,7 @@ from tracearena.synthesis.ppmtf.cells import CellRules, Groups, Index, Matrix, a
 from tracearena.synthesis.ppmtf.tensors import trimmed, truncated
 
 REGULAR_SCALES = (32.0, 0.5)
-SPARSE_SCALES = (1.0, 1.0)
+SPARSE_SCALES = (2.0, 1.0)
 
 
 def usual_scales(transitions: SparseTensor, visits: SparseTensor) -> tuple[float, float]:
