@@ -15,7 +15,6 @@ import platform
 import sys
 
 from bench_ppmtf import CHECK_INS, timed, walks
-
 from tracearena.engine import thread_count
 from tracearena.synthesis import PPMTF
 from tracearena.synthesis.ppmtf import deniability

@@ -4,7 +4,7 @@
 `pseudonymise` makes the release and `commit` fixes its ID table. From `UtilityRecord` and
 `AttackRecord` comes the `Board` (`make_board`), and from the board come the `awards`. `run_sweep`
 tries many defences against an `Ensemble` of attacks; `rehearse` holds a whole contest with invented
-teams; `write_contest_data` makes every team's traces.
+teams; `write_contest_data` makes every team's traces, `fairness` tells how equal they are.
 """
 
 from tracearena.contest.awards import Award, Place, attack_sums, awards
