@@ -18,6 +18,7 @@ COMMANDS: tuple[str, ...] = (
     "convert",
     "describe",
     "synthesize",
+    "deniability",
     "obfuscate",
     "pseudonymise",
     "attack",

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from tracearena.traces import Traces
 
 METHODS = ("ppmtf", "ppmtf-plus", "sgd", "sglt", "uniform")
-_TRAINING = {"factors", "alpha", "iterations", "model", "export", "apart", "legacy-ppmtf"}
+_TRAINING = {"factors", "alpha", "iterations", "model", "export", "apart", "legacy-ppmtf", "zeros"}
 _OWN = {
-    "ppmtf": _TRAINING | {"log-likelihoods", "traces-per-user"},
+    "ppmtf": _TRAINING | {"log-likelihoods", "traces-per-user", "deniable"},
     "ppmtf-plus": _TRAINING | {"users", "days", "homes", "only-seen"},
     "sgd": {"copied", "traces-per-user"},
     "sglt": {"classes", "par-c", "par-m", "par-l", "par-v", "periods", "fakes-per-user", "no-privacy-tests"},
@@ -106,6 +106,18 @@ def synthesize(
         Path | None,
         typer.Option("--export", help="ppmtf: folder for the factors as the PPMTF tools' parameter files."),
     ] = None,
+    zeros: Annotated[
+        str | None,
+        typer.Option(
+            "--zeros", help="ppmtf: sampled (the paper's way) or all (faster); sampled if left out."
+        ),
+    ] = None,
+    deniable: Annotated[
+        str | None,
+        typer.Option(
+            "--deniable", help="ppmtf: k,eta; write only traces with (k, eta)-plausible deniability."
+        ),
+    ] = None,
     log_likelihoods: Annotated[
         bool,
         typer.Option("--log-likelihoods", help="ppmtf: weigh each trace (only in OUT of format ppmtf)."),
@@ -160,7 +172,7 @@ def synthesize(
     from tracearena.errors import ParameterError
     from tracearena.formats import Choices, read, recognise
 
-    given = {"factors": factors, "alpha": alpha, "iterations": iterations}
+    given = {"factors": factors, "alpha": alpha, "iterations": iterations, "zeros": zeros}
     fake = {
         "classes": classes,
         "par_c": par_c,
@@ -178,10 +190,15 @@ def synthesize(
         "users": users,
         "days": days,
     }
-    special |= {"traces_per_user": traces_per_user, "fakes_per_user": fakes_per_user}
+    special |= {
+        "traces_per_user": traces_per_user,
+        "fakes_per_user": fakes_per_user,
+        "deniable": deniable,
+    }
     flags = {"apart": apart, "legacy_ppmtf": legacy_ppmtf, "log_likelihoods": log_likelihoods}
     flags |= {"homes": homes, "only_seen": only_seen, "no_privacy_tests": no_privacy_tests}
     _check(method, [name for name in special if special[name] is not None] + [n for n in flags if flags[n]])
+    wanted = _k_and_eta(deniable)
     known = format or recognise(file)
     if log_likelihoods and known != "ppmtf":
         raise ParameterError("--log-likelihoods have a column only in files of format ppmtf")
@@ -212,6 +229,10 @@ def synthesize(
         synthetic = _virtual(synthesizer, users, days, homes, only_seen, child_seed(root, 1))
     else:
         synthetic = synthesizer.synthesize(traces_per_user or 10, seed=child_seed(root, 1))
+    made = synthetic.n_instants
+    tested: dict[str, Any] = {}
+    if wanted is not None:
+        synthetic, tested = _deniable(synthesizer, synthetic, *wanted, child_seed(root, 2))
     likelihood = _weighed(synthesizer, synthetic) if log_likelihoods else None
     slot_name = "time_period" if method == "sglt" else "time_slot"
     written = _write(out, synthetic, known, likelihood, slot_name)
@@ -219,13 +240,13 @@ def synthesize(
         "method": str(synthesizer),
         "file": str(written),
         "users": synthetic.n_users,
-        "traces_per_user": synthetic.n_instants // synthetic.clock.instants_per_day,
+        "traces_per_user": made // synthetic.clock.instants_per_day,
         "events": synthetic.n_events,
         "places": len(synthetic.places),
         "seed": used,
     }
     if method in ("ppmtf", "ppmtf-plus"):
-        result |= _about(synthesizer, export)
+        result |= _about(synthesizer, export) | tested
     if method == "sglt":
         result |= _about_fakes(synthesizer)
     print_result(result, as_json)
@@ -239,6 +260,32 @@ def _check(method: str, given: list[str]) -> None:
     for name in (name.replace("_", "-") for name in given):
         if name not in _OWN[method]:
             raise ParameterError(f"--{name} has no meaning for {method}")
+
+
+def _k_and_eta(text: str | None) -> tuple[int, float] | None:
+    from tracearena.errors import ParameterError
+
+    if text is None:
+        return None
+    k, _, eta = text.partition(",")
+    try:
+        return int(k), float(eta)
+    except ValueError:
+        raise ParameterError.of("--deniable", text, "k,eta such as 10,1") from None
+
+
+def _deniable(model: Any, synthetic: Traces, k: int, eta: float, seed: Any) -> tuple[Traces, dict[str, Any]]:
+    """Keep the traces that pass, and the users who have any."""
+    import numpy as np
+
+    from tracearena.synthesis.ppmtf import deniability
+
+    with progress_bar("testing") as progress:
+        found = deniability(model, synthetic, k=k, eta=eta, early_stop=True, seed=seed, progress=progress)
+    kept = synthetic.keep_events(np.repeat(found.passed, synthetic.clock.instants_per_day))
+    result = found.to_dict()
+    chosen = {name: result[name] for name in ("k", "eta", "pass_rate", "passed")}
+    return kept.take_users(np.diff(kept.offsets) > 0), chosen
 
 
 def _virtual(

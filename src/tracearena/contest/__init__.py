@@ -4,7 +4,7 @@
 `pseudonymise` makes the release and `commit` fixes its ID table. From `UtilityRecord` and
 `AttackRecord` comes the `Board` (`make_board`), and from the board come the `awards`. `run_sweep`
 tries many defences against an `Ensemble` of attacks; `rehearse` holds a whole contest with invented
-teams; `write_contest_data` makes every team's traces.
+teams; `write_contest_data` makes every team's traces, `fairness` tells how equal they are.
 """
 
 from tracearena.contest.awards import Award, Place, attack_sums, awards
@@ -13,6 +13,7 @@ from tracearena.contest.casting import CAST, Player
 from tracearena.contest.commitment import Commitment, commit, verify
 from tracearena.contest.data import ContestPlan, team_traces, write_contest_data
 from tracearena.contest.ensemble import AttackScores, Ensemble, all_attacks, make_attacks, strongest
+from tracearena.contest.fairness import Fairness, fairness
 from tracearena.contest.phases import Gate, Phase, PhaseAnswer, Schedule, phase_at
 from tracearena.contest.pseudonyms import Release, pseudonymise
 from tracearena.contest.records import AttackKind, AttackRecord, Role, Roster, UtilityRecord
@@ -43,6 +44,7 @@ __all__ = [
     "ContestPlan",
     "Ensemble",
     "Entrant",
+    "Fairness",
     "Gate",
     "Phase",
     "PhaseAnswer",
@@ -61,6 +63,7 @@ __all__ = [
     "awards",
     "commit",
     "contest_training",
+    "fairness",
     "make_attacks",
     "make_board",
     "phase_at",

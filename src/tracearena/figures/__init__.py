@@ -22,6 +22,10 @@ FIGURES: dict[str, tuple[str, str]] = {
     "ppmtf-7": ("synthesizer_privacy", "privacy and utility of PPMTF, SGD and SGLT"),
     "ppmtf-8": ("synthesizer_clusters", "clusters of users in training and synthetic traces"),
     "ppmtf-9": ("synthesizer_times", "running time over users and places"),
+    "ppmtf-10": ("deniability_utility", "utility of traces with (k, 1)-plausible deniability"),
+    "ppmtf-14": ("deniability_rates", "share of traces that pass the plausible-deniability test, over k"),
+    "ppmtf-15": ("parameter_budget", "privacy budget ε of the parameters against utility"),
+    "contest-4": ("contest_people", "where virtual users are at noon (makes contest-19 too)"),
     "contest-8": ("sample_algorithms", "re-identification alone is not enough: the cheating anonymization"),
     "contest-9": ("contest_teams", "who is safe from trace inference is safe from re-identification"),
     "contest-12": (
@@ -40,6 +44,11 @@ FIGURES: dict[str, tuple[str, str]] = {
     "sglt-qq": ("sglt_quantiles", "similarity among fakes against similarity among real people"),
     "sglt-lbs": ("sglt_service", "privacy and overhead of hiding among fakes from a service"),
     "sglt-classes": ("sglt_classes", "the semantic classes of places on a map"),
+    "contest-16": ("virtual_diversity", "diversity of PPMTF and PPMTF+: same people in two teams?"),
+    "contest-17": ("virtual_utility", "utility of PPMTF+, PPMTF and SGD"),
+    "contest-18": ("virtual_privacy", "privacy and utility of PPMTF+, PPMTF, SGD and SGLT"),
+    "contest-19": ("contest_people", "share of virtual users at home by time of day (makes contest-4 too)"),
+    "contest-table2": ("fairness_table", "fairness: spread of the scores over the teams' data"),
     "city-map": (
         "city_map",
         "the embedded city: land use, hospitals, and where people are at night and at noon",

@@ -8,6 +8,7 @@ from tracearena.metrics.distributions import (
     vf_tv,
     visit_fractions,
 )
+from tracearena.metrics.diversity import Diversity, diversity
 from tracearena.metrics.poi_accuracy import PoiAccuracy, poi_accuracy
 from tracearena.metrics.publishing import time_divergence, visit_divergence
 from tracearena.metrics.reidentification import ReidentificationScore, reidentification_score
@@ -24,11 +25,13 @@ from tracearena.metrics.utility import UtilityScore, utility_score
 
 __all__ = [
     "ClusterPopulations",
+    "Diversity",
     "PoiAccuracy",
     "ReidentificationScore",
     "TraceInferenceScore",
     "UtilityScore",
     "cluster_populations",
+    "diversity",
     "legacy_directions",
     "poi_accuracy",
     "population",

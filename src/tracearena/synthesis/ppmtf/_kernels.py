@@ -161,6 +161,38 @@ def clamped(coefficients, transposed, smallest, out):  # type: ignore[no-untyped
         out[j] = max(out[j], smallest)
 
 
+@njit(cache=True, nogil=True)
+def rows_at_once(z, n):  # type: ignore[no-untyped-def]
+    """Return how many rows of n values `clamped_rows` may make without BLAS starting threads."""
+    return max(1, 4 * GATHER // max(z * n, 1))
+
+
+@njit(cache=True, nogil=True)
+def clamped_rows(coefficients, rows, transposed, smallest, X, out):  # type: ignore[no-untyped-def]
+    """Set ``out[r]`` to what `clamped` makes of coefficients * rows[r], all rows in one product."""
+    count = len(rows)
+    for r in range(count):
+        for k in range(len(coefficients)):
+            X[r, k] = coefficients[k] * rows[r, k]
+    np.dot(X[:count], transposed, out[:count])
+    for r in range(count):
+        for j in range(out.shape[1]):
+            out[r, j] = max(out[r, j], smallest)
+
+
+@njit(cache=True, nogil=True)
+def row_sums(a, B, CT, smallest, sums):  # type: ignore[no-untyped-def]
+    """Set ``sums[i]`` to Σ_j max(Σ_k a_k b_ik c_jk, smallest)."""
+    n = CT.shape[1]
+    room = rows_at_once(len(a), n)
+    X, rows = np.empty((room, len(a))), np.empty((room, n))
+    for first in range(0, len(B), room):
+        stop = min(first + room, len(B))
+        clamped_rows(a, B[first:stop], CT, smallest, X, rows)
+        for i in range(first, stop):
+            sums[i] = _tile_sum(rows[i - first], 0, n)
+
+
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
 def _tile_sum(values, first, stop):  # type: ignore[no-untyped-def]
     total = 0.0
@@ -332,9 +364,7 @@ def log_likelihoods(  # type: ignore[no-untyped-def]
             weight = D[slot_of[t]]
             if i == j:
                 if not complete:
-                    for place in range(n):
-                        clamped(A[u] * B[place], CT, smallest, row)
-                        sums[place] = total_of(row, tiles)
+                    row_sums(A[u], B, CT, smallest, sums)
                     complete = True
                 clamped(A[u] * B[i], CT, smallest, row)
                 clamped(A[u] * C[i], BT, smallest, back)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from tracearena.formats.ppmtf import SparseTensor
 from tracearena.synthesis.ppmtf.tensors import trimmed, truncated
 
+Matrix = NDArray[np.float64]
 Index = NDArray[np.uint16] | NDArray[np.int32]
 
 
@@ -70,14 +71,36 @@ class BlockCells:
     value: NDArray[np.float64]
 
     @property
-    def n_cells(self) -> int:
+    def weight(self) -> float:
         """Number of seen cells, positive and zero."""
         return len(self.by_user.left)
+
+    def user_gram(self, places: Matrix, targets: Matrix) -> NDArray[np.float64]:
+        """Return Σ x xᵀ over the cells of each user, x = b_i * c_j or b_i * d_t."""
+        return gram_of(self.by_user, places, targets)
+
+    def place_gram(self, users: Matrix, targets: Matrix) -> NDArray[np.float64]:
+        """Return Σ x xᵀ over the block's cells of each place, x = a_n * c_j or a_n * d_t."""
+        return gram_of(self.by_place, users, targets)
+
+    def target_gram(self, users: Matrix, places: Matrix) -> NDArray[np.float64]:
+        """Return Σ x xᵀ over the block's cells of each target, x = a_n * b_i."""
+        return gram_of(self.by_target, users, places)
 
     @cached_property
     def squared_values(self) -> float:
         """Sum of the squared counts."""
         return float(np.square(self.value).sum())
+
+
+def gram_of(groups: Groups, left: Matrix, right: Matrix) -> NDArray[np.float64]:
+    """Return Σ x xᵀ over the cells of each group, x the product of the two rows."""
+    from tracearena.synthesis.ppmtf._kernels import gram
+
+    z = left.shape[1]
+    out = np.empty((len(groups.offsets) - 1, z, z))
+    gram(left, right, groups.offsets, groups.left, groups.right, out)
+    return out
 
 
 def arrange(
@@ -103,14 +126,14 @@ def arrange(
     ]
     small = max(n_users, n_places, n_targets) <= np.iinfo(np.uint16).max
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
-    user, place, target = (_index(column, small) for column in columns[:3])
+    user, place, target = (as_index(column, small) for column in columns[:3])
     value: NDArray[np.float64] = columns[3].astype(np.float64)
     positive = value > 0
     return BlockCells(
         n_users=n_users,
-        by_user=_grouped(user, n_users, place, target),
-        by_place=_grouped(place, n_places, user, target),
-        by_target=_grouped(target, n_targets, user, place),
+        by_user=grouped(user, n_users, place, target),
+        by_place=grouped(place, n_places, user, target),
+        by_target=grouped(target, n_targets, user, place),
         user=user[positive],
         place=place[positive],
         target=target[positive],
@@ -136,11 +159,11 @@ def _seen(
     return user, place, target + shift, value
 
 
-def _index(values: NDArray[np.generic], small: bool) -> Index:
+def as_index(values: NDArray[np.generic], small: bool) -> Index:
     return values.astype(np.uint16) if small else values.astype(np.int32)
 
 
-def _grouped(key: Index, groups: int, left: Index, right: Index) -> Groups:
+def grouped(key: Index, groups: int, left: Index, right: Index) -> Groups:
     order = np.argsort(key, kind="stable")
     offsets = np.concatenate([[0], np.cumsum(np.bincount(key, minlength=groups))]).astype(np.int64)
     return Groups(offsets, left[order], right[order])

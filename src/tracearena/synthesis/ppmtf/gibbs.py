@@ -7,18 +7,24 @@ are summed in order; a block needs nothing of the others but B, C, D and Ψ_A.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.engine import blocks, fold_blocks, stream
 from tracearena.formats.ppmtf import Parameters
-from tracearena.synthesis.ppmtf.cells import BlockCells, Groups
+from tracearena.synthesis.ppmtf.cells import BlockCells
 from tracearena.synthesis.ppmtf.hyperprior import Gaussian, Hyperprior, Moments
+from tracearena.synthesis.ppmtf.weighted_cells import WeightedCells
 
 Matrix = NDArray[np.float64]
+Cells: TypeAlias = BlockCells | WeightedCells
 USERS_PER_BLOCK = 256
+WEIGHTED_USERS_PER_BLOCK = 1024
+"""Blocks without sampled zeros have fewer cells, so that more users share the cost of a block."""
 _CELLS, _INITIAL, _ITERATION, _USERS = range(4)
 _MODES = ("users", "places", "next_places", "slots")
 
@@ -88,16 +94,6 @@ class UserStep:
         return UserStep(self.places + other.places, self.moments + other.moments, error)
 
 
-def row_statistics(groups: Groups, left: Matrix, right: Matrix) -> NDArray[np.float64]:
-    """Return Σ x xᵀ over the cells of each group, x the product of the two rows."""
-    from tracearena.synthesis.ppmtf._kernels import gram
-
-    z = left.shape[1]
-    out = np.empty((len(groups.offsets) - 1, z, z))
-    gram(left, right, groups.offsets, groups.left, groups.right, out)
-    return out
-
-
 def draw_rows(
     statistics: RowStatistics, alpha: float, prior: Gaussian, rng: np.random.Generator
 ) -> tuple[Matrix, float]:
@@ -112,7 +108,7 @@ def draw_rows(
 
 
 def step_users(
-    cells: BlockCells,
+    cells: Cells,
     places: Matrix,
     targets: Matrix,
     alpha: float,
@@ -125,20 +121,18 @@ def step_users(
     z = places.shape[1]
     mine = np.zeros((cells.n_users, z))
     weighted_sum(places, targets, cells.place, cells.target, cells.user, cells.value, mine)
-    users, error = draw_rows(
-        RowStatistics(row_statistics(cells.by_user, places, targets), mine), alpha, prior, rng
-    )
+    users, error = draw_rows(RowStatistics(cells.user_gram(places, targets), mine), alpha, prior, rng)
     weighted = np.zeros_like(places)
     weighted_sum(users, targets, cells.user, cells.target, cells.place, cells.value, weighted)
-    statistics = RowStatistics(row_statistics(cells.by_place, users, targets), weighted)
+    statistics = RowStatistics(cells.place_gram(users, targets), weighted)
     return users, UserStep(statistics, Moments.of(users), error + cells.squared_values)
 
 
-def target_statistics(cells: BlockCells, users: Matrix, places: Matrix) -> RowStatistics:
+def target_statistics(cells: Cells, users: Matrix, places: Matrix) -> RowStatistics:
     """Sum up what C and D need to know of a block, given its rows of A and the new B."""
     from tracearena.synthesis.ppmtf._kernels import weighted_sum
 
-    gram = row_statistics(cells.by_target, users, places)
+    gram = cells.target_gram(users, places)
     weighted = np.zeros((len(gram), users.shape[1]))
     weighted_sum(users, places, cells.user, cells.place, cells.target, cells.value, weighted)
     return RowStatistics(gram, weighted)
@@ -150,7 +144,7 @@ class Chain:
     Parameters
     ----------
     cells
-        The seen cells, a block of users each.
+        The cells, a block of users each.
     factors
         Where the chain starts.
     alpha
@@ -163,7 +157,7 @@ class Chain:
 
     def __init__(
         self,
-        cells: list[BlockCells],
+        cells: Sequence[Cells],
         factors: Factors,
         alpha: float,
         hyperprior: Hyperprior,
@@ -176,7 +170,7 @@ class Chain:
         self.root = root
         ends = np.cumsum([block.n_users for block in cells])
         self._ranges = [(int(end) - block.n_users, int(end)) for end, block in zip(ends, cells, strict=True)]
-        self.n_cells = sum(block.n_cells for block in cells)
+        self.weight = sum(block.weight for block in cells)
         self._user_moments = Moments.of(factors.users[slice(*self._ranges[0])])
         for first, stop in self._ranges[1:]:
             self._user_moments += Moments.of(factors.users[first:stop])
@@ -213,7 +207,7 @@ class Chain:
             users, places, next_places, slots, (priors[0], priors[1], priors[2], priors[3])
         )
         self._user_moments = handed.moments
-        return max(handed.squared_error, 0.0) / max(self.n_cells, 1)
+        return max(handed.squared_error, 0.0) / max(self.weight, 1)
 
 
 def initial_factors(rows: tuple[int, int, int, int], factors: int, root: np.random.SeedSequence) -> Factors:

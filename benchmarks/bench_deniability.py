@@ -1,0 +1,64 @@
+"""How fast PPMTF trains with all zeros, and how fast the plausible-deniability test is.
+
+The authors' C++ (single thread, as published) was timed on a quiet machine of this kind: training
+341 s for 2,000 users × 1,000 places × 100 iterations, the test of 2,000 traces against 2,000
+verifiers without early stop 138.8 s. Goals: training at least 150 times, the test at least 20 times
+as fast on 2 cores.
+
+Run: python benchmarks/bench_deniability.py [--small]
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+
+from bench_ppmtf import CHECK_INS, timed, walks
+from tracearena.engine import thread_count
+from tracearena.synthesis import PPMTF
+from tracearena.synthesis.ppmtf import deniability
+
+TRAINING_S, TEST_S = 341.0, 138.8
+USERS, PLACES = 2_000, 1_000
+
+
+def told(what: str, wall: float, cpu: float, authors_s: float, goal: int) -> None:
+    """Print one claim."""
+    idle = thread_count() * authors_s / cpu
+    print(
+        f"{what}: {wall:.2f} s wall, {cpu:.2f} s CPU; authors {authors_s:.1f} s: {authors_s / wall:.0f}× "
+        f"(goal {goal}×; {idle:.0f}× by CPU on {thread_count()} idle cores)"
+    )
+
+
+def main() -> None:
+    """Print the machine and both claims."""
+    small = "--small" in sys.argv[1:]
+    load = os.getloadavg()[0]
+    print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, load {load:.1f}")
+    first = PPMTF(iterations=1, zeros="all").fit(walks(300, 50, CHECK_INS), seed=1)
+    deniability(first, first.synthesize(1, seed=1), verifiers=8, seed=1)
+
+    data = walks(USERS, PLACES, CHECK_INS)
+    iterations = 10 if small else 100
+    model, wall, cpu = timed(lambda: PPMTF(iterations=iterations, zeros="all").fit(data, seed=1))
+    scale = 100 / iterations
+    told(
+        f"training, {USERS:,} × {PLACES:,}, all zeros, 100 iterations",
+        wall * scale,
+        cpu * scale,
+        TRAINING_S,
+        150,
+    )
+
+    synthetic = model.synthesize(1, seed=1)
+    verifiers = 100 if small else USERS
+    found, wall, cpu = timed(lambda: deniability(model, synthetic, verifiers=verifiers, seed=1))
+    part = verifiers / USERS
+    told(f"test of {USERS:,} traces against {USERS:,} verifiers", wall / part, cpu / part, TEST_S, 20)
+    print(f"pass rate at k = 10, η = 1 with {verifiers:,} verifiers: {found.pass_rate:.3f}")
+
+
+if __name__ == "__main__":
+    main()

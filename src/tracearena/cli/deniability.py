@@ -1,0 +1,89 @@
+"""``tracearena deniability``: could synthetic traces have come from other people as well?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tracearena.cli._console import JsonOption, SeedOption, chosen_seed, note, print_result, progress_bar
+
+if TYPE_CHECKING:
+    from tracearena.traces import Clock, Traces
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(deniability)
+
+
+def deniability(
+    model: Annotated[Path, typer.Option("--model", help="Model file that `synthesize --model` wrote.")],
+    synthetic: Annotated[
+        Path, typer.Option("--synthetic", help="Synthetic traces, whole days of the model's users.")
+    ],
+    k: Annotated[
+        int, typer.Option("--k", help="People a trace must be plausible for, its own included.")
+    ] = 10,
+    eta: Annotated[float, typer.Option("--eta", help="Width of a bucket of log-likelihoods.")] = 1.0,
+    verifiers: Annotated[
+        int | None, typer.Option("--verifiers", help="So many random users are asked; all if left out.")
+    ] = None,
+    early_stop: Annotated[
+        bool, typer.Option("--early-stop", help="Stop at k: faster, and k' is cut there.")
+    ] = False,
+    k_prime: Annotated[
+        Path | None, typer.Option("--k-prime", help="File for k' and pass of each trace.")
+    ] = None,
+    format: Annotated[
+        str | None, typer.Option("--format", help="Format of the traces; found out if left out.")
+    ] = None,
+    seed: SeedOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Test synthetic traces for (k, eta)-plausible deniability and print the share that passes.
+
+    A trace passes if at least k users of the model, its own user included, could have made it with
+    about the same probability: in the same bucket of width eta on the log scale.
+    """
+    from tracearena.formats import read
+    from tracearena.synthesis import PPMTF
+    from tracearena.synthesis.ppmtf import deniability as test
+
+    trained = PPMTF.load(model)
+    traces, report = read(synthetic, format, places=trained.places_)
+    if traces.timestamps is None:
+        traces = _counted_by(trained.clock_, traces)
+    for line in report.lines():
+        note(line)
+    used = chosen_seed(seed)
+    with progress_bar("verifiers") as progress:
+        found = test(
+            trained,
+            traces,
+            k=k,
+            eta=eta,
+            verifiers=verifiers,
+            early_stop=early_stop,
+            seed=used,
+            progress=progress,
+        )
+    if k_prime is not None:
+        found.write(k_prime)
+    print_result(found.to_dict() | {"seed": used}, as_json)
+
+
+def _counted_by(clock: Clock, traces: Traces) -> Traces:
+    """Read the instants as the model's: a table of synthetic traces numbers them and has no clock."""
+    from tracearena.traces import Traces
+
+    return Traces(
+        traces.places,
+        clock,
+        user_ids=traces.user_ids,
+        offsets=traces.offsets,
+        instants=traces.instants,
+        place_index=traces.place_index,
+        span=traces.span,
+    )

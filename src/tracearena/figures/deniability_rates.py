@@ -1,0 +1,48 @@
+"""[ppmtf] Figure 14: how many synthetic traces pass the plausible-deniability test."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tracearena.engine import Progress, child_seed, seed_sequence
+from tracearena.figures._check_ins import check_ins
+from tracearena.figures._rows import write_rows
+from tracearena.figures.style import MARKERS, OKABE_ITO, canvas, save
+from tracearena.synthesis import PPMTF
+from tracearena.synthesis.ppmtf import deniability
+
+KS = (1, 10, 20, 50, 100, 150, 200)
+SHARES = (0.25, 0.5, 1.0)
+
+
+def make(
+    out: Path, *, data: Path | None = None, seed: int = 1, progress: Progress | None = None
+) -> list[Path]:
+    """Write ppmtf-14.svg and ppmtf-14.csv: pass rate over k for growing numbers of users, η = 1."""
+    training, _ = check_ins(data, seed)
+    root = seed_sequence(seed)
+    rows = []
+    for done, share in enumerate(SHARES, 1):
+        users = max(round(share * training.n_users), 1)
+        part = training.take_users(range(users))
+        model = PPMTF(zeros="all").fit(part, seed=child_seed(root, 0))
+        synthetic = model.synthesize(1, seed=child_seed(root, 1))
+        found = deniability(model, synthetic, k=max(KS), seed=child_seed(root, 2))
+        rows += [{"users": users, "k": k, "eta": 1, "pass_rate": found.pass_rate_at(k)} for k in KS]
+        if progress is not None:
+            progress(done, len(SHARES))
+    return [_draw(out / "ppmtf-14.svg", rows), write_rows(out / "ppmtf-14.csv", rows)]
+
+
+def _draw(path: Path, rows: list[dict[str, float]]) -> Path:
+    with canvas(6.5, 4.2) as (figure, axes):
+        for number, users in enumerate(sorted({row["users"] for row in rows})):
+            line = [(row["k"], row["pass_rate"]) for row in rows if row["users"] == users]
+            style = {"color": OKABE_ITO[number], "marker": MARKERS[number]}
+            axes.plot(*zip(*line, strict=True), label=f"{users:,} users", **style)
+        axes.set(
+            xlabel="k: people a trace must be plausible for", ylabel="share of traces that pass", ylim=(0, 1)
+        )
+        axes.set_title("The more people, the more of them could have made a trace", fontsize=11)
+        axes.legend(frameon=False)
+        return save(figure, path)

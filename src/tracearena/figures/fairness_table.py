@@ -1,0 +1,54 @@
+"""[contest] Table 2: spread of the privacy scores over the teams' data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from tracearena.contest import ContestPlan, fairness, team_traces
+from tracearena.contest.fairness import Fairness
+from tracearena.engine import Progress, child_seed, seed_sequence
+from tracearena.figures._rows import write_rows
+from tracearena.figures.contest_people import training_traces
+from tracearena.figures.style import OKABE_ITO, canvas, save
+from tracearena.synthesis import PPMTF
+from tracearena.traces import Traces
+
+TEAMS = 17
+PLAN = ContestPlan()
+
+
+def make(
+    out: Path, *, data: Path | None = None, seed: int = 1, progress: Progress | None = None
+) -> list[Path]:
+    """Write contest-table2.csv and contest-table2.svg: 17 teams of 2,000 virtual users, 40 days."""
+    training = training_traces(data, seed)
+    root = seed_sequence(seed)
+    model = PPMTF(factors=32, zeros="all").fit(training, seed=child_seed(root, 0))
+
+    def teams() -> Iterator[tuple[Traces, Traces]]:
+        for team in range(TEAMS):
+            yield team_traces(model, PLAN, child_seed(root, 1, team))
+            if progress is not None:
+                progress(team + 1, TEAMS)
+
+    found = fairness(teams(), seed=child_seed(root, 2))
+    rows = [row.to_dict() for row in found]
+    return [_draw(out / "contest-table2.svg", found), write_rows(out / "contest-table2.csv", rows)]
+
+
+def _draw(path: Path, found: list[Fairness]) -> Path:
+    with canvas(6.5, 4) as (figure, axes):
+        for number, (name, side) in enumerate((("reidentification", -0.15), ("trace_inference", 0.15))):
+            values = [getattr(row, f"{name}_mean") for row in found]
+            spread = [getattr(row, f"{name}_sd") for row in found]
+            at = [place + side for place in range(len(found))]
+            label = ("s_R,min", "s_T,min")[number]
+            axes.errorbar(
+                at, values, yerr=spread, fmt="os"[number], capsize=4, color=OKABE_ITO[number], label=label
+            )
+        axes.set_xticks(range(len(found)), [row.defence for row in found])
+        axes.set(ylim=(0, 1.05), ylabel="privacy (1 is best), mean ± standard deviation over teams")
+        axes.set_title("Whose data a team gets hardly matters", fontsize=11)
+        axes.legend(frameon=False)
+        return save(figure, path)

@@ -1,0 +1,62 @@
+"""[contest] Figure 18: privacy and utility of PPMTF+ beside PPMTF, SGD and SGLT."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tracearena.attacks import MarkovIdentification, MembershipInference
+from tracearena.engine import Progress, child_seed, seed_sequence
+from tracearena.figures._people_flow import people_flow
+from tracearena.figures._rows import write_rows
+from tracearena.figures._utility_bars import draw_bars, utility
+from tracearena.formats.ppmtf import read_synthetic
+from tracearena.synthesis import PPMTF, SGD
+from tracearena.traces import Traces
+
+DAYS = 10
+UTILITIES = ("tp_tv_top50", "tm_emd_sliced")
+METRICS = ("reidentification_rate", "membership_advantage", *UTILITIES)
+
+
+def make(
+    out: Path, *, data: Path | None = None, seed: int = 1, progress: Progress | None = None
+) -> list[Path]:
+    """Write contest-18.svg and contest-18.csv.
+
+    Virtual user i is compared with training user i, so that 1 / users is a random guess. SGLT's
+    traces are the published ones, if `data` has them.
+    """
+    training, testing = people_flow(data, seed)
+    root = seed_sequence(seed)
+    model = PPMTF().fit(training, seed=child_seed(root, 0), progress=progress)
+    virtual = model.sample_users(training.n_users, DAYS, seed=child_seed(root, 1))
+    candidates = {
+        "PPMTF+": virtual.with_user_ids(training.user_ids),
+        "PPMTF": model.synthesize(DAYS, seed=child_seed(root, 2)),
+        "SGD": SGD().fit(training).synthesize(DAYS, seed=child_seed(root, 3)),
+    } | _sglt(data, training)
+    who = MarkovIdentification().fit(training)
+    members = MembershipInference().fit(training, testing)
+    rows: list[dict[str, Any]] = [
+        {
+            "method": name,
+            "reidentification_rate": who.rate(traces),
+            "membership_advantage": members.evaluate(traces).advantage,
+            **utility(training, traces, UTILITIES, by_day=True),
+        }
+        for name, traces in candidates.items()
+    ]
+    none = dict.fromkeys(METRICS)
+    for name, real in (("real", testing), ("uniform", None)):
+        rows.append({"method": name, **none, **utility(training, real, UTILITIES, by_day=False)})
+    rows.append({"method": "random guess", **none, "reidentification_rate": 1 / training.n_users})
+    title = "Nobody's trace is behind a virtual user: re-identification is a guess"
+    return [draw_bars(out / "contest-18.svg", rows, METRICS, title), write_rows(out / "contest-18.csv", rows)]
+
+
+def _sglt(data: Path | None, training: Traces) -> dict[str, Traces]:
+    found = [] if data is None else sorted(data.glob("syntraces_sglt_*.csv*"))
+    if not found:
+        return {}
+    return {"SGLT (published)": read_synthetic(found[0], training.places, training.clock).traces}

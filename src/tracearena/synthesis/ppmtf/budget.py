@@ -1,0 +1,170 @@
+"""Differential privacy of the model's parameters: how large ε is, and sampling until it is smaller."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.engine import SeedLike, blocks, child_seed, run_blocks, seed_sequence
+from tracearena.errors import DataError, ParameterError
+from tracearena.synthesis.ppmtf.model import PPMTF
+from tracearena.traces import Traces
+
+_VALUES_PER_PIECE = 2**21
+
+
+@dataclass(frozen=True)
+class PrivacyBudget:
+    """What the trained parameters may tell about a user, if they were published.
+
+    Both ε are very large for any useful α: they are no protection by themselves. The synthetic
+    traces are what is published, and the parameters are to be kept secret.
+
+    Attributes
+    ----------
+    epsilon_trace
+        ε between data that differ in one user's whole trace.
+    epsilon_location
+        ε between data that differ in one location. It holds for ρ = 0; with sampled zeros the true
+        one is larger.
+    kappa
+        How far reconstructed counts reach beyond 0 and r_max.
+    alpha
+        Precision of the counts.
+    """
+
+    epsilon_trace: float
+    epsilon_location: float
+    kappa: float
+    alpha: float
+
+    def to_dict(self) -> dict[str, float]:
+        """Return the numbers as plain values."""
+        return asdict(self)
+
+
+def privacy_budget(model: PPMTF, kappa: float | None = None) -> PrivacyBudget:
+    """Return ε of a model whose hyperparameters are drawn from their posterior.
+
+    Parameters
+    ----------
+    model
+        Trained, unless κ is given.
+    kappa
+        κ to assume, such as 0 for the smallest possible ε; by default it is measured.
+
+    References
+    ----------
+    [ppmtf] section 3.5, equation 9, and appendix F.
+
+    Examples
+    --------
+    >>> round(privacy_budget(PPMTF(alpha=0.4), kappa=0).epsilon_location, 1)
+    45.6
+    """
+    if model.zeros == "all":
+        raise ParameterError("ε is known for zeros='sampled' only: with all zeros no proof holds")
+    used = measured_kappa(model) if kappa is None else kappa
+    if not 0 <= used < np.inf:
+        raise ParameterError.of("kappa", used, "a finite number of at least 0")
+    return PrivacyBudget(_epsilon_trace(model, used), _epsilon_location(model, used), used, model.alpha)
+
+
+def _epsilon_trace(model: PPMTF, kappa: float) -> float:
+    total = 0.0
+    for kept, zeros, largest in _rules(model):
+        total += min(3 * kept, kept + zeros) * (largest + kappa) ** 2
+    return float(model.alpha * total)
+
+
+def _epsilon_location(model: PPMTF, kappa: float) -> float:
+    return float(model.alpha * (4 * model.largest_transition + 8 * model.largest_visit + 12 * kappa - 6))
+
+
+def _rules(model: PPMTF) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
+    return (
+        (model.kept_transitions, model.zero_transitions, model.largest_transition),
+        (model.kept_visits, model.zero_visits, model.largest_visit),
+    )
+
+
+def measured_kappa(model: PPMTF, *, threads: int | None = None) -> float:
+    """Return the smallest κ with every reconstructed count in [−κ, r_max + κ].
+
+    Every cell of both tensors is looked at: O(users · places² · factors).
+    """
+    moves, visits = model.transition_factors_, model.visit_factors_
+    parts = (
+        (moves.users, moves.places, moves.next_places, model.largest_transition),
+        (visits.users, visits.places, visits.slots, model.largest_visit),
+    )
+    return max(_beyond(*part, threads) for part in parts)
+
+
+def _beyond(
+    users: NDArray[np.float64],
+    places: NDArray[np.float64],
+    targets: NDArray[np.float64],
+    largest: int,
+    threads: int | None,
+) -> float:
+    """Return how far Σ_k a b c reaches beyond 0 and `largest`."""
+    size = max(_VALUES_PER_PIECE // max(len(places) * len(targets), 1), 1)
+
+    def work(block: int, first: int, stop: int) -> float:
+        values = (users[first:stop, None, :] * places[None]).reshape(-1, users.shape[1]) @ targets.T
+        return max(0.0, -float(values.min()), float(values.max()) - largest)
+
+    return max(run_blocks(work, blocks(len(users), size), threads=threads))
+
+
+def fit_bounded(
+    model: PPMTF,
+    traces: Traces,
+    *,
+    kappa: float,
+    attempts: int = 10,
+    seed: SeedLike = None,
+    threads: int | None = None,
+) -> tuple[PPMTF, int]:
+    """Train again and again until κ is at most a bound ("retry if fail").
+
+    Parameters
+    ----------
+    model
+        The parameters to train with; it is not changed.
+    traces
+        Training traces.
+    kappa
+        The bound, at least 0.
+    attempts
+        After so many trainings the search is given up.
+    seed
+        Attempt t has its own seed, which follows from this and t.
+
+    Returns
+    -------
+    model, attempts
+        The first model within the bound, and how many trainings it took.
+
+    References
+    ----------
+    [ppmtf] section 3.5: the accepted parameters are a draw from the posterior given the bound.
+    """
+    if not 0 <= kappa < np.inf:
+        raise ParameterError.of("kappa", kappa, "a finite number of at least 0")
+    if attempts < 1:
+        raise ParameterError.of("attempts", attempts, "at least 1")
+    root = seed_sequence(seed)
+    closest = np.inf
+    for attempt in range(attempts):
+        tried = replace(model).fit(traces, seed=child_seed(root, attempt), threads=threads)
+        found = measured_kappa(tried, threads=threads)
+        if found <= kappa:
+            return tried, attempt + 1
+        closest = min(closest, found)
+    raise DataError(
+        f"no model with κ of at most {kappa} in {attempts} trainings; the smallest was {closest:.3g}"
+    )

@@ -1,0 +1,241 @@
+"""Plausible deniability: could this synthetic trace have come from other people as well?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.engine import Progress, SeedLike, blocks, fold_blocks, generator
+from tracearena.errors import DataError, ParameterError
+from tracearena.formats._files import replacing
+from tracearena.synthesis.ppmtf.sampling import TraceModel
+from tracearena.traces import Traces
+
+if TYPE_CHECKING:
+    from tracearena.synthesis.ppmtf.model import PPMTF
+
+VERIFIERS_PER_BLOCK = 8
+_FIRST_ROUND = 256
+_FARTHEST = 2**53
+
+
+@dataclass(frozen=True, eq=False)
+class Deniability:
+    """How many people each synthetic trace could have come from.
+
+    Attributes
+    ----------
+    k_prime
+        For each trace, the users under whose model its likelihood is about that under the input
+        user's: herself, and those of U* (k′).
+    k, eta
+        What was asked for: a trace passes if k′ ≥ k; likelihoods are alike in the same bucket of
+        width η on the log scale.
+    verifiers
+        Number of users in U*.
+    early_stop
+        Whether scanning stopped at k, so that no k′ is larger.
+    """
+
+    k_prime: NDArray[np.int32]
+    k: int
+    eta: float
+    verifiers: int
+    early_stop: bool
+
+    @property
+    def passed(self) -> NDArray[np.bool_]:
+        """Whether each trace passes."""
+        return self.k_prime >= self.k
+
+    @property
+    def pass_rate(self) -> float:
+        """Share of the traces that pass."""
+        return float(self.passed.mean()) if len(self.k_prime) else 0.0
+
+    def pass_rate_at(self, k: int) -> float:
+        """Return the share that passes with another k, which an early stop does not tell beyond k."""
+        if self.early_stop and k > self.k:
+            raise ParameterError(f"scanning stopped at k = {self.k}: nothing is known of k = {k}")
+        return float((self.k_prime >= k).mean()) if len(self.k_prime) else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as plain values."""
+        return {
+            "pass_rate": self.pass_rate,
+            "passed": int(self.passed.sum()),
+            "traces": len(self.k_prime),
+            "k": self.k,
+            "eta": self.eta,
+            "verifiers": self.verifiers,
+            "early_stop": self.early_stop,
+        }
+
+    def write(self, path: str | PathLike[str]) -> None:
+        """Write k′ and pass (0 or 1) of each trace, and the totals, as the PPMTF tools do."""
+        lines = [f"{k},{int(k >= self.k)}" for k in self.k_prime.tolist()]
+        lines.append(f"-,-,{int(self.passed.sum())},{len(self.k_prime)},{self.pass_rate:.6f}")
+        with replacing(path) as out:
+            out.write(("\n".join(lines) + "\n").encode())
+
+
+def bucket_of(log_likelihood: Any, eta: float) -> NDArray[np.float64]:
+    """Return the bucket of each log-likelihood: i for −(i + 1) η < L ≤ −i η.
+
+    References
+    ----------
+    [ppmtf] equation 6.
+
+    Examples
+    --------
+    >>> bucket_of([0.0, -0.5, -1.0, -1.5], eta=1).tolist()
+    [0.0, 0.0, 1.0, 1.0]
+    """
+    return np.asarray(np.floor(-np.asarray(log_likelihood, float) / eta))
+
+
+def deniability(
+    model: PPMTF,
+    synthetic: Traces,
+    *,
+    k: int = 10,
+    eta: float = 1.0,
+    verifiers: int | None = None,
+    early_stop: bool = False,
+    seed: SeedLike = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Deniability:
+    """Test synthetic traces for (k, η)-plausible deniability.
+
+    Parameters
+    ----------
+    model
+        The model that made the traces.
+    synthetic
+        Whole days of training users; every day is a trace.
+    k
+        A trace passes if at least so many users could have made it, her own included.
+    eta
+        Width of a bucket of log-likelihoods, above 0.
+    verifiers
+        Size of U*, drawn at random among the training users; all of them by default, or if there
+        are no more.
+    early_stop
+        Stop a trace's scan when it passes; its k′ is then k.
+    seed
+        Seed of U*.
+    threads, progress
+        The result does not depend on the threads; progress counts verifiers.
+
+    References
+    ----------
+    [ppmtf] section 3.5; V. Bindschaedler, R. Shokri and C. Gunter, Plausible deniability for
+    privacy-preserving data synthesis, PVLDB 2017.
+
+    Notes
+    -----
+    The authors' program takes the first users as U*; here U* is random, as in the paper.
+    """
+    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
+        raise ParameterError.of("k", k, "a whole number of at least 1")
+    if not 0 < eta < np.inf:
+        raise ParameterError.of("eta", eta, "a finite number above 0")
+    if verifiers is not None and verifiers < 1:
+        raise ParameterError.of("verifiers", verifiers, "a whole number of at least 1")
+    n_users = len(model.user_ids_)
+    size = n_users if verifiers is None else min(verifiers, n_users)
+    chosen = generator(seed).permutation(n_users)[:size]
+    table, owner = model.days_of(synthetic)
+    own = model.trace_model_.log_likelihoods(table, owner, threads=threads)[:, -1]
+    if len(own) and not (-own / eta < _FARTHEST).all():
+        raise DataError(f"eta = {eta} is too small for log-likelihoods down to {own.min():.3g}")
+    scan = _Scan(model.trace_model_, table, owner, bucket_of(own, eta), float(eta), threads)
+    found = scan.until(int(k), chosen, progress) if early_stop else scan.all_of(chosen, progress)
+    return Deniability(found, int(k), float(eta), size, early_stop)
+
+
+@dataclass(frozen=True, eq=False)
+class _Scan:
+    """The traces of a test, and the counting of those who could have made them."""
+
+    model: TraceModel
+    table: NDArray[np.int32]
+    owner: NDArray[np.int64]
+    bucket: NDArray[np.float64]
+    eta: float
+    threads: int | None
+
+    def all_of(self, verifiers: NDArray[np.int64], progress: Progress | None) -> NDArray[np.int32]:
+        """Return k′ over all verifiers."""
+        return 1 + self._counted(np.arange(len(self.table)), verifiers, progress, 0, len(verifiers))
+
+    def until(self, k: int, verifiers: NDArray[np.int64], progress: Progress | None) -> NDArray[np.int32]:
+        """Return min(k′, k), scanning in growing rounds and leaving out who has passed."""
+        found = np.ones(len(self.table), np.int32)
+        start, size = 0, _FIRST_ROUND
+        while start < len(verifiers) and (open_ := np.flatnonzero(found < k)).size:
+            part = verifiers[start : start + size]
+            found[open_] += self._counted(open_, part, progress, start, len(verifiers))
+            start, size = start + len(part), 2 * size
+        if progress is not None:
+            progress(len(verifiers), len(verifiers))
+        return np.minimum(found, np.int32(k))
+
+    def _counted(
+        self,
+        traces: NDArray[np.int64],
+        verifiers: NDArray[np.int64],
+        progress: Progress | None,
+        done: int,
+        of: int,
+    ) -> NDArray[np.int32]:
+        from tracearena.synthesis.ppmtf._verify_kernels import count_same_bucket
+
+        m, table = self.model, self.table[traces]
+        owner, bucket = self.owner[traces], self.bucket[traces]
+        offsets, slot, target, steps = distinct_steps(table, m.slot_of, len(m.places), len(m.slots))
+        transposed = [np.ascontiguousarray(x.T) for x in (m.places, m.next_places, m.visit_places)]
+        first = np.ascontiguousarray(table[:, 0])
+
+        def work(block: int, begin: int, stop: int) -> NDArray[np.int32]:
+            counts = np.zeros(len(table), np.int32)
+            count_same_bucket(
+                m.users, m.places, transposed[0], m.next_places, transposed[1], m.visit_users, transposed[2],
+                m.slots, int(m.slot_of[0]), m.smallest, verifiers[begin:stop],
+                offsets, slot, target, first, steps, owner, bucket, self.eta, counts,
+            )  # fmt: skip
+            if progress is not None:
+                progress(done + stop, of)
+            return counts
+
+        return fold_blocks(work, blocks(len(verifiers), VERIFIERS_PER_BLOCK), threads=self.threads)
+
+
+def distinct_steps(
+    table: NDArray[np.int32], slot_of: NDArray[np.int64], n_places: int, n_slots: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    """Number the different (slot, place, next place) of some traces.
+
+    Returns
+    -------
+    offsets, slot, target, steps
+        The steps that leave place ``i`` are ``offsets[i]:offsets[i + 1]``, each with the slot of the
+        instant it leads to and its next place; and the steps of each trace by number.
+    """
+    key = table[:, :-1].astype(np.int64) * n_slots + slot_of[1:]
+    key = key * n_places + table[:, 1:]
+    known, steps = np.unique(key, return_inverse=True)
+    rest, target = np.divmod(known, n_places)
+    place, slot = np.divmod(rest, n_slots)
+    offsets = np.searchsorted(place, np.arange(n_places + 1)).astype(np.int64)
+    return (
+        offsets,
+        slot.astype(np.int32),
+        target.astype(np.int32),
+        np.ascontiguousarray(steps.reshape(key.shape).astype(np.int32)),
+    )

@@ -1,0 +1,84 @@
+"""Plausible deniability on the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tracearena.formats import pwscup, write
+from tracearena.synthesis import PPMTF
+
+QUICK = ("--factors", 2, "--iterations", 3, "--zeros", "all", "--seed", 1)
+
+
+@pytest.fixture
+def made(run, team: Path) -> Path:
+    """A model and two days of every user."""
+    done = run(
+        "synthesize", "ppmtf", team / "org.csv", team / "syn.csv", "--places", team / "places.csv",
+        "--traces-per-user", 2, "--model", team / "model.npz", *QUICK,
+    )  # fmt: skip
+    assert done.status == 0, done.err
+    return team
+
+
+def test_the_pass_rate_is_told_and_k_prime_written(run, made: Path) -> None:
+    done = run(
+        "deniability", "--model", made / "model.npz", "--synthetic", made / "syn.csv", "--k", 3,
+        "--k-prime", made / "k.csv", "--seed", 1, "--json",
+    )  # fmt: skip
+    assert done.status == 0, done.err
+    assert done.json["traces"] == 60
+    assert done.json["pass_rate"] == done.json["passed"] / 60
+    lines = (made / "k.csv").read_text().splitlines()
+    assert len(lines) == 61
+    assert sum(line.endswith(",1") for line in lines[:-1]) == done.json["passed"]
+    early = run(
+        "deniability", "--model", made / "model.npz", "--synthetic", made / "syn.csv", "--k", 3,
+        "--early-stop", "--verifiers", 32_000, "--seed", 1, "--json",
+    )  # fmt: skip
+    assert early.json["pass_rate"] == done.json["pass_rate"]
+
+
+def test_only_deniable_traces_are_released(run, made: Path) -> None:
+    found = run(
+        "deniability", "--model", made / "model.npz", "--synthetic", made / "syn.csv", "--k", 4,
+        "--eta", 2, "--json", "--seed", 1,
+    )  # fmt: skip
+    done = run(
+        "synthesize", "ppmtf", made / "org.csv", made / "safe.csv", "--places", made / "places.csv",
+        "--traces-per-user", 2, "--deniable", "4,2", *QUICK, "--json",
+    )  # fmt: skip
+    assert done.status == 0, done.err
+    assert done.json["pass_rate"] == found.json["pass_rate"]
+    assert done.json["events"] == found.json["passed"] * 20
+    places = pwscup.read_places(made / "places.csv")
+    released = pwscup.read_traces(made / "safe.csv", places)
+    assert set(np.bincount(released.user_index).tolist()) <= {20, 40}
+
+
+def test_a_table_will_do_as_well(run, made: Path) -> None:
+    model = PPMTF.load(made / "model.npz")
+    table = made / "syn-table.csv"
+    write(table, model.synthesize(1, seed=2), to="table")
+    done = run("deniability", "--model", made / "model.npz", "--synthetic", table, "--seed", 1, "--json")
+    assert done.status == 0, done.err
+    assert done.json["traces"] == 30
+
+
+@pytest.mark.parametrize("wrong", ["10", "ten,1", "10,", "0,1", "3,-1"])
+def test_a_wrong_k_and_eta_is_refused(run, made: Path, wrong: str) -> None:
+    done = run(
+        "synthesize", "ppmtf", made / "org.csv", made / "no.csv", "--places", made / "places.csv",
+        "--deniable", wrong, *QUICK,
+    )  # fmt: skip
+    assert done.status == 2
+    assert not (made / "no.csv").exists()
+
+
+def test_a_file_that_is_no_model_is_refused(run, made: Path) -> None:
+    done = run("deniability", "--model", made / "org.csv", "--synthetic", made / "syn.csv")
+    assert done.status == 2
+    assert "model file" in done.err
