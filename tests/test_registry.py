@@ -51,6 +51,17 @@ def test_units_become_metres_and_seconds() -> None:
     )
 
 
+def test_a_unit_is_turned_into_the_parameters_own() -> None:
+    assert registry.create("PL(4,500m)") == registry.create("PL(4,0.5)") == PlanarLaplace(l=4, r=0.5)
+    assert registry.create("GeoInd(expected_noise=0.1km, window=5min)").window == 300
+
+
+@pytest.mark.parametrize(("spec", "told"), [("PL(4m,1)", "l has no unit"), ("PL(4,5min)", "in km, not in s")])
+def test_a_unit_without_meaning_is_refused(spec: str, told: str) -> None:
+    with pytest.raises(ParameterError, match=told):
+        registry.create(spec)
+
+
 def test_a_users_own_class_joins_by_its_import_path() -> None:
     sys.modules["my_defences"] = sys.modules[__name__]
     try:

@@ -15,6 +15,7 @@ import difflib
 import importlib
 import inspect
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
@@ -37,6 +38,8 @@ class Algorithm:
 
     name: ClassVar[str]
     kind: ClassVar[Kind]
+    units: ClassVar[Mapping[str, str]] = {}
+    """Units that parameters are measured in: m, km, s, min or h."""
 
     def __str__(self) -> str:
         fields = _parameters(type(self))
@@ -193,7 +196,7 @@ def create(spec: str, kind: Kind | None = None, **options: Any) -> Any:
     ----------
     spec
         A name with its parameters in parentheses, in the papers' order or as ``key=value``.
-        Numbers may carry a unit (m, km, s, min, h), which is turned into metres or seconds.
+        Where a parameter has a unit, numbers may carry one (m, km, s, min, h).
     kind
         What is expected; another kind is an error.
     **options
@@ -232,9 +235,22 @@ def create(spec: str, kind: Kind | None = None, **options: Any) -> Any:
     if missing:
         raise ParameterError(f"{spec}: {name} needs {', '.join(missing)}; write {name}({','.join(written)})")
     try:
-        return algorithm(**values)
+        return algorithm(**{key: _in_unit(algorithm, key, value) for key, value in values.items()})
     except ParameterError as error:
         raise ParameterError(f"{spec}: {error}") from None
+
+
+def _in_unit(algorithm: type[Algorithm], parameter: str, value: Any) -> Any:
+    """Turn a quantity into the unit its parameter is measured in; other values pass as they are."""
+    if not isinstance(value, Quantity):
+        return value
+    unit = algorithm.units.get(parameter)
+    if unit is None:
+        raise ParameterError(f"{parameter} has no unit; write a bare number")
+    base, factor = _UNITS[unit]
+    if base != value.base:
+        raise ParameterError(f"{parameter} is measured in {unit}, not in {value.base}")
+    return float(value) / factor
 
 
 def kind_of(spec: str) -> Kind:
@@ -253,7 +269,25 @@ def _parameters(algorithm: type[Algorithm]) -> list[dataclasses.Field[Any]]:
 
 _SPEC = re.compile(r"\s*([A-Za-z_][\w.:+-]*)\s*(?:\((.*)\))?\s*", re.DOTALL)
 _NUMBER = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(km|min|m|s|h)?", re.ASCII)
-_UNITS = {"m": 1.0, "km": 1000.0, "s": 1.0, "min": 60.0, "h": 3600.0}
+_UNITS = {"m": ("m", 1.0), "km": ("m", 1000.0), "s": ("s", 1.0), "min": ("s", 60.0), "h": ("s", 3600.0)}
+
+
+class Quantity(float):
+    """A number that was written with a unit, in metres or seconds.
+
+    >>> Quantity.of("1.5", "km"), Quantity.of("1.5", "km").base
+    (1500.0, 'm')
+    """
+
+    base: str
+
+    @classmethod
+    def of(cls, number: str, unit: str) -> Quantity:
+        """Turn a number with a unit into metres or seconds."""
+        base, factor = _UNITS[unit]
+        quantity = cls(float(number) * factor)
+        quantity.base = base
+        return quantity
 
 
 def parse(spec: str) -> tuple[str, list[Any], dict[str, Any]]:
@@ -288,7 +322,7 @@ def _value(text: str, spec: str) -> Any:
         return {"true": True, "false": False, "none": None}.get(text.lower(), text)
     number, unit = match.groups()
     if unit:
-        return float(number) * _UNITS[unit]
+        return Quantity.of(number, unit)
     return int(number) if re.fullmatch(r"[+-]?\d{1,300}", number) else float(number)
 
 

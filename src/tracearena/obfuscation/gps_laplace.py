@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -59,6 +60,7 @@ class GeoInd(GpsObfuscator):
     """
 
     name: ClassVar[str] = "GeoInd"
+    units: ClassVar[Mapping[str, str]] = {"expected_noise": "m", "window": "s"}
 
     expected_noise: float | None = None
     window: float | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -28,6 +29,7 @@ class Snapping(GpsObfuscator):
     """
 
     name: ClassVar[str] = "Snap"
+    units: ClassVar[Mapping[str, str]] = {"side": "m"}
 
     side: float
 

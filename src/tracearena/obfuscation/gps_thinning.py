@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -26,6 +27,7 @@ class Thinning(GpsObfuscator):
     """
 
     name: ClassVar[str] = "Thin"
+    units: ClassVar[Mapping[str, str]] = {"interval": "s"}
 
     interval: float
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -37,6 +38,7 @@ class PlanarLaplace(Obfuscator):
     """
 
     name: ClassVar[str] = "PL"
+    units: ClassVar[Mapping[str, str]] = {"r": "km"}
 
     l: float  # noqa: E741  the papers write PL(l, r)
     r: float
