@@ -253,13 +253,14 @@ def _in_unit(algorithm: type[Algorithm], parameter: str, value: Any) -> Any:
     return float(value) / factor
 
 
-def kind_of(spec: str) -> Kind:
-    """Return the kind of the algorithm that a name means.
+def is_kind(spec: str, kind: Kind) -> bool:
+    """Whether a name means an algorithm of a kind; a name that means nothing does not.
 
-    >>> kind_of("GeoInd(expected_noise=100m)")
-    'gps-obfuscator'
+    >>> is_kind("GeoInd(expected_noise=100m)", "gps-obfuscator")
+    True
     """
-    return _find(parse(spec)[0], None).kind
+    name = parse(spec)[0]
+    return (":" in name or name in entries()) and _find(name, kind).kind == kind
 
 
 def _parameters(algorithm: type[Algorithm]) -> list[dataclasses.Field[Any]]:
@@ -339,7 +340,7 @@ def _find(name: str, kind: Kind | None) -> type[Algorithm]:
     entry = entries().get(name)
     if entry is None:
         wanted = names(kind) if kind else list(entries())
-        close = difflib.get_close_matches(name, wanted, n=1, cutoff=0.5)
+        close = difflib.get_close_matches(name, [*wanted, *entries()], n=1, cutoff=0.5)
         hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(wanted)}"
         raise ParameterError(f"there is no {kind or 'algorithm'} called {name!r}; {hint}")
     return entry.load()

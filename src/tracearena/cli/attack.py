@@ -58,7 +58,7 @@ def attack(
     from tracearena.errors import DataError, ParameterError
     from tracearena.formats import pwscup
 
-    if registry.kind_of(name) == "gps-attack":
+    if registry.is_kind(name, "gps-attack"):
         _gps.attack(name, out, anonymized, timezone, as_json)
         return
     if reference is None:

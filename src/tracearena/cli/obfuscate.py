@@ -58,7 +58,7 @@ def obfuscate(
     from tracearena.formats import pwscup
     from tracearena.obfuscation import Obfuscator
 
-    if registry.kind_of(defence) == "gps-obfuscator":
+    if registry.is_kind(defence, "gps-obfuscator"):
         _gps.obfuscate(defence, original, out, seed, timezone, as_json)
         return
     check_outputs(out, inputs=(original, places))
