@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -66,3 +67,15 @@ def points_of_interest(data: Path | None) -> Places | None:
         return pois()
     found = sorted(data.glob("POI_*.csv"))
     return peopleflow.read_pois(found[0]) if found else None
+
+
+def correlation_of(pairs: Sequence[tuple[float, float]]) -> float:
+    """Return the correlation coefficient, 0 where fewer than two pairs differ.
+
+    >>> correlation_of([(1, 2), (2, 4), (3, 6)])
+    1.0
+    """
+    values = np.array(pairs)
+    if len(values) < 2 or (values.std(axis=0) < 1e-12).any():
+        return 0.0
+    return float(np.corrcoef(values.T)[0, 1].round(12))

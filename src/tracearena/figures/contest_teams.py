@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
 from tracearena.contest import ATTACKS_2019, SweepRow, run_sweep, write_table
 from tracearena.engine import Progress
 from tracearena.figures import privacy_scatter
-from tracearena.figures._teams import DEFENCES, teams
+from tracearena.figures._teams import DEFENCES, correlation_of, teams
 from tracearena.figures.style import canvas, save
 
 CAPTION = "Who is safe from trace inference is safe from re-identification"
@@ -31,8 +29,5 @@ def make(
 
 
 def correlation(rows: Sequence[SweepRow]) -> float:
-    """Return the correlation of s_R,min and s_T,min over the valid releases; 0 if there are too few."""
-    scores = np.array([(row.scores.s_R_min, row.scores.s_T_min) for row in rows if row.valid])
-    if len(scores) < 2 or (scores.std(axis=0) == 0).any():
-        return 0.0
-    return float(np.corrcoef(scores.T)[0, 1])
+    """Return the correlation of s_R,min and s_T,min over the valid releases."""
+    return correlation_of([(row.scores.s_R_min, row.scores.s_T_min) for row in rows if row.valid])

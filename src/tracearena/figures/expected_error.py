@@ -7,19 +7,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-
 from tracearena import registry
-from tracearena.contest import ATTACKS_2019, Ensemble, make_attacks, pseudonymise
+from tracearena.contest import Ensemble, make_attacks, pseudonymise
 from tracearena.engine import Progress, blocks, child_seed, run_blocks, seed_sequence
 from tracearena.figures._csv import write_rows
-from tracearena.figures._teams import DEFENCES, Team, teams
+from tracearena.figures._teams import DEFENCES, Team, correlation_of, teams
 from tracearena.figures.style import MARKERS, OKABE_ITO, canvas, families, label_points, save
 from tracearena.metrics import trace_inference_score
 from tracearena.traces import Traces
 
 WEIGHTS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 CONTEST_WEIGHT = 10
+ATTACKS = ("VisitProb-T", "HomeProb-T", "FuzzyCount-T")
+"""The inferences of 2019 that look at the release; guesses and replay are the same for all releases."""
 
 
 class Inference(NamedTuple):
@@ -55,9 +55,8 @@ def make(
 
 
 def inferences(team: Team, seed: int, progress: Progress | None) -> list[Inference]:
-    """Attack the release of every defence with every trace inference of 2019."""
-    names = [name for name in ATTACKS_2019 if name.endswith("-T")]
-    ensemble = Ensemble(make_attacks(names)).fit(team.reference)
+    """Attack the release of every defence."""
+    ensemble = Ensemble(make_attacks(ATTACKS)).fit(team.reference)
     root = seed_sequence(seed)
     defences = ("No", *DEFENCES)
 
@@ -95,8 +94,8 @@ def minima(found: Sequence[Inference]) -> list[Minimum]:
 
 def correlation(least: Sequence[Minimum], weight: int) -> float:
     """Return the correlation of the expected error with s_T,min for one of the `WEIGHTS`."""
-    s_T = [one.s_T[WEIGHTS.index(weight)] for one in least]
-    return float(np.corrcoef([one.expected_error_km for one in least], s_T)[0, 1])
+    pairs = [(one.expected_error_km, one.s_T[WEIGHTS.index(weight)]) for one in least]
+    return correlation_of(pairs)
 
 
 def _draw(path: Path, least: Sequence[Minimum], correlations: Sequence[float]) -> Path:
