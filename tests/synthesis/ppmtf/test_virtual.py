@@ -60,15 +60,18 @@ def slow_matrices(model: TraceModel, user: int, habits: Habits) -> tuple[np.ndar
     return pi, q
 
 
-@pytest.mark.parametrize("with_homes", [True, False])
+@pytest.mark.parametrize("home_steps", [0, 1, 3])
 @pytest.mark.parametrize("with_seen", [True, False])
-def test_days_follow_the_chain_with_homes_and_without_unseen_cells(small, seen, with_homes, with_seen):
+def test_days_follow_the_chain_with_homes_and_without_unseen_cells(small, seen, home_steps, with_seen):
     homes = {"homes": np.array([3, 1], np.int32), "home_weight": np.array([20.0, 2.0, 0, 20.0])}
-    habits = Habits(**(homes if with_homes else {}), seen=seen if with_seen else None)
+    chosen = homes | {"home_steps": home_steps} if home_steps else {}
+    habits = Habits(**chosen, seen=seen if with_seen else None)
     days = 40_000
     traces = small.draw(days, np.random.SeedSequence(3), habits=habits)
     for user in range(2):
         pi, q = slow_matrices(small, user, habits)
+        for t in (1, 3):
+            q[t] = np.linalg.matrix_power(q[t], max(home_steps, 1))
         expected = pi[0]
         for t in range(4):
             expected = expected if t == 0 else expected @ q[t]
@@ -104,7 +107,7 @@ def test_virtual_users_do_not_depend_on_the_training_users_rows(trained):
     shuffled = replace(other, users=other.users[::-1].copy(), visit_users=other.visit_users[::-1].copy())
     prior = trained.transition_factors_.priors[0]
     pair = [
-        sample_virtual_users(model, (prior, prior), 20, np.random.SeedSequence(2)).draw(3)
+        sample_virtual_users(model, (prior, prior), 20, np.random.SeedSequence(2), interval_s=3600).draw(3)
         for model in (other, shuffled)
     ]
     assert np.array_equal(*pair)

@@ -268,16 +268,18 @@ def _visit_row(coefficients, B2T, smallest, visit_seen, slot, out):  # type: ign
 @njit(cache=True, nogil=True)
 def walk(  # type: ignore[no-untyped-def]
     A, B, C, CT, A2, B2, B2T, D, slot_of, smallest,
-    homes, home_weight, seen_offsets, seen_targets, visit_seen, uniforms, out,
+    homes, home_weight, seen_offsets, seen_targets, visit_seen, instant_of, uniforms, out,
 ):  # fmt: skip
     """Draw traces: users × days × instants of a day.
+
+    Step s of a day leads to instant ``instant_of[s]``; the last step to an instant says where it is.
 
     The first place of a day comes from π of its slot. For every later instant a place j is
     proposed from Q*(i, ·) and taken with the Metropolis-Hastings probability; that needs the sums
     of rows i and j of max(R̂, φ) only. Sums are kept for all days of the user. At home π is larger
     by ``home_weight[slot]`` times the sum over all places; unseen cells count φ.
     """
-    users, days, length = out.shape
+    users, days, _ = out.shape
     n = len(B)
     row, other, visits = np.empty(n), np.empty(n), np.empty(n)
     n_tiles = (n + TILE - 1) // TILE
@@ -299,32 +301,32 @@ def walk(  # type: ignore[no-untyped-def]
         for d in range(days):
             i = pick(visits, visit_tiles, uniforms[u, d, 0, 0] * visit_total)
             out[u, d, 0] = i
-            for t in range(1, length):
+            for s in range(1, len(instant_of)):
                 if holder != i:
                     clamped(A[u] * B[i], CT, smallest, row)
                     _hide_unseen(row, i, seen_offsets, seen_targets, smallest)
                     sums[i] = total_of(row, tiles)
                     holder = i
-                j = pick(row, tiles, uniforms[u, d, t, 0] * sums[i])
+                j = pick(row, tiles, uniforms[u, d, s, 0] * sums[i])
                 if j != i:
                     held = sums[j] < 0.0
                     if held:
                         clamped(A[u] * B[j], CT, smallest, other)
                         _hide_unseen(other, j, seen_offsets, seen_targets, smallest)
                         sums[j] = total_of(other, other_tiles)
-                    slot = slot_of[t]
+                    slot = slot_of[instant_of[s]]
                     back = smallest
                     if _is_seen(j, i, seen_offsets, seen_targets):
                         back = _pair(A[u], B[j], C[i], smallest)
                     pi_i = _visit(A2[u], B2[i], D, slot, i, smallest, visit_seen, home, at_home)
                     pi_j = _visit(A2[u], B2[j], D, slot, j, smallest, visit_seen, home, at_home)
-                    if uniforms[u, d, t, 1] * (pi_i * row[j] * sums[j]) < pi_j * back * sums[i]:
+                    if uniforms[u, d, s, 1] * (pi_i * row[j] * sums[j]) < pi_j * back * sums[i]:
                         i = j
                         if held:
                             row, other = other, row
                             tiles, other_tiles = other_tiles, tiles
                             holder = j
-                out[u, d, t] = i
+                out[u, d, instant_of[s]] = i
 
 
 @njit(cache=True, nogil=True)

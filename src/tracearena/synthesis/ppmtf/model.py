@@ -352,7 +352,8 @@ class PPMTF(Synthesizer):
         model = self.trace_model_
         priors = self.transition_factors_.priors[0], self.visit_factors_.priors[0]
         seen = self.seen_ if only_seen else None
-        return sample_virtual_users(model, priors, n, seed_sequence(seed), homes=homes, seen=seen)
+        root, interval_s = seed_sequence(seed), self.clock_.interval_s
+        return sample_virtual_users(model, priors, n, root, interval_s=interval_s, homes=homes, seen=seen)
 
     def sample_users(
         self,

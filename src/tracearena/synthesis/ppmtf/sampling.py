@@ -29,6 +29,8 @@ class Habits:
         Home of each user.
     home_weight
         Added to the home's visit probability in each slot, before all are normalised again.
+    home_steps
+        Steps of the walk to an instant of a slot with a home weight; one to any other instant.
     seen
         If given, transitions and visits that nobody made in training count as φ, whatever the
         factors say.
@@ -40,7 +42,16 @@ class Habits:
 
     homes: NDArray[np.int32] | None = None
     home_weight: Matrix | None = None
+    home_steps: int = 1
     seen: SeenCells | None = None
+
+    def instant_of(self, slot_of: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the instant that each step of a day leads to."""
+        steps = np.ones(len(slot_of), np.int64)
+        if self.home_weight is not None:
+            steps[self.home_weight[slot_of] > 0] = self.home_steps
+        steps[0] = 1
+        return np.repeat(np.arange(len(slot_of)), steps)
 
     def arrays(self, users: int, slots: int) -> tuple[NDArray[np.generic], ...]:
         """Return homes (-1: none), weights, and offsets, next places and visits seen (empty: all)."""
@@ -104,8 +115,10 @@ class TraceModel:
             len(self.users), len(self.slots)
         )
 
+        instant_of = (habits or Habits()).instant_of(self.slot_of)
+
         def work(block: int, first: int, stop: int) -> None:
-            uniforms = stream(root, block).random((stop - first, days, length, 2))
+            uniforms = stream(root, block).random((stop - first, days, len(instant_of), 2))
             walk(
                 self.users[first:stop],
                 self.places,
@@ -122,6 +135,7 @@ class TraceModel:
                 seen_offsets,
                 seen_targets,
                 visit_seen,
+                instant_of,
                 uniforms,
                 traces[first:stop],
             )

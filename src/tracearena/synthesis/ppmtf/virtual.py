@@ -18,6 +18,8 @@ HOME_WEIGHT = 20.0
 """Added to the home's visit probability at home time, which becomes at least 20/21."""
 HOME_SLOTS = 2
 """So many slots at each end of the day are home time."""
+STEP_S = 300
+"""Seconds of a step at home time, the interval of the contest's generator."""
 USERS_PER_BLOCK = 256
 _ROWS, _VISIT_ROWS, _HOMES, _DAYS = range(4)
 
@@ -65,6 +67,7 @@ def sample_virtual_users(
     n: int,
     root: np.random.SeedSequence,
     *,
+    interval_s: int,
     homes: bool = False,
     seen: SeenCells | None = None,
 ) -> VirtualUsers:
@@ -80,10 +83,18 @@ def sample_virtual_users(
         How many, at least 1.
     root
         Seed of everything about them, their days too.
+    interval_s
+        Seconds between two instants.
     homes
         Give everybody a home.
     seen
         What was seen in training, to rule out the rest.
+
+    Notes
+    -----
+    The contest's generator had an instant every five minutes. At home time the walk therefore makes
+    a step for every five minutes of a longer interval; a single step would take almost nobody home
+    in the evening.
     """
     n = checked_count(n, "users")
     moves, visits = priors
@@ -93,7 +104,8 @@ def sample_virtual_users(
     habits = Habits(seen=seen) if homes or seen is not None else None
     if habits is not None and homes:
         chosen = _homes(model, habits, child_seed(root, _HOMES))
-        habits = replace(habits, homes=chosen, home_weight=_home_weight(len(model.slots)))
+        weight, steps = _home_weight(len(model.slots)), max(interval_s // STEP_S, 1)
+        habits = replace(habits, homes=chosen, home_weight=weight, home_steps=steps)
     return VirtualUsers(model, habits, root)
 
 
