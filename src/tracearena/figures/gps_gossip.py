@@ -14,7 +14,7 @@ from tracearena.metrics.applications import gossip
 from tracearena.obfuscation import GeoInd
 
 WINDOWS_S = (None, 120.0, 300.0, 600.0)
-SEEDS = 2
+SEEDS = 3
 
 
 def make(
