@@ -109,6 +109,7 @@ def _draw(path: Path, least: Sequence[Minimum], correlations: Sequence[float]) -
             xlabel="expected error of the best inference (km)",
             ylabel="privacy against trace inference, s_T,min (1 = no place found)",
         )
+        figure.subplots_adjust(wspace=0.35)
         left.margins(0.1)
         left.set_title(f"weight {CONTEST_WEIGHT}: R = {correlations[at]:.3f}", fontsize=10, loc="left")
         left.legend(frameon=False, loc="lower right", fontsize=8)
