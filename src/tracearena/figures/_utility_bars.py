@@ -56,5 +56,6 @@ def draw_bars(path: Path, rows: Sequence[Mapping[str, Any]], names: Sequence[str
             panel.set_xticks(range(len(shown)), [row["method"] for row in shown], rotation=90, fontsize=7)
             panel.set_title(TITLES[name], fontsize=10)
         axes[0].set_ylabel("0 is best")
+        figure.subplots_adjust(wspace=0.4)
         figure.suptitle(title, fontsize=11, y=1.02)
         return save(figure, path)

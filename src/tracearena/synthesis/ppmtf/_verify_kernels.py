@@ -24,8 +24,11 @@ def _moved(row, share, visits, scaled, here):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _step_logs(a, B, BT, C, CT, V, sums, smallest, offsets, slot, target, out):  # type: ignore[no-untyped-def]
-    """Set ``out[s]`` to the log-probability of each step; steps are grouped by the place they leave."""
+def _step_logs(a, B, BT, C, CT, V, shares, smallest, offsets, slot, target, out):  # type: ignore[no-untyped-def]
+    """Set ``out[s]`` to the log-probability of each step; steps are grouped by the place they leave.
+
+    ``shares`` are one over the row sums.
+    """
     n = len(B)
     room = rows_at_once(len(a), n)
     X, rows, backs, scaled = np.empty((room, len(a))), np.empty((room, n)), np.empty((room, n)), np.empty(n)
@@ -37,16 +40,16 @@ def _step_logs(a, B, BT, C, CT, V, sums, smallest, offsets, slot, target, out): 
         clamped_rows(a, C[low:high], BT, smallest, X, backs)
         for i in range(low, high):
             row, back = rows[i - low], backs[i - low]
-            share, ready = 1.0 / sums[i], False
+            share, ready = shares[i], False
             for s in range(offsets[i], offsets[i + 1]):
                 t, j = slot[s], target[s]
                 here = 1.0 / V[t, i]
                 if i != j:
-                    step = min(row[j] * share, V[t, j] * back[j] / sums[j] * here)
+                    step = min(row[j] * share, V[t, j] * back[j] * shares[j] * here)
                 else:
                     if not ready:
                         for other in range(n):
-                            scaled[other] = back[other] / sums[other]
+                            scaled[other] = back[other] * shares[other]
                         ready = True
                     own = min(row[i] * share, V[t, i] * scaled[i] * here)
                     step = max(1.0 - (_moved(row, share, V[t], scaled, here) - own), 1e-300)
@@ -60,7 +63,7 @@ def count_same_bucket(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """Add to ``counts[r]`` the verifiers other than ``owner[r]`` for whom trace r is in ``bucket[r]``."""
     n, n_slots = len(B), len(D)
-    V, sums = np.empty((n_slots, n)), np.empty(n)
+    V, sums, shares = np.empty((n_slots, n)), np.empty(n), np.empty(n)
     tiles = np.empty((n + TILE - 1) // TILE)
     logs, first_logs = np.empty(len(slot)), np.empty(n)
     for u in verifiers:
@@ -70,7 +73,8 @@ def count_same_bucket(  # type: ignore[no-untyped-def]
         for i in range(n):
             first_logs[i] = math.log(V[first_slot, i] / visit_total)
         row_sums(A[u], B, CT, smallest, sums)
-        _step_logs(A[u], B, BT, C, CT, V, sums, smallest, offsets, slot, target, logs)
+        shares[:] = 1.0 / sums
+        _step_logs(A[u], B, BT, C, CT, V, shares, smallest, offsets, slot, target, logs)
         for r in range(len(first)):
             if owner[r] == u:
                 continue
