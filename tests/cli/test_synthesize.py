@@ -128,7 +128,7 @@ def test_raw_check_ins_become_places_and_slots(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["sglt"], "METHOD"),
+        (["magic"], "METHOD"),
         (["sgd", "--alpha", "3"], "--alpha has no meaning for sgd"),
         (["uniform", "--copied", "3"], "--copied has no meaning for uniform"),
         (["ppmtf", "--copied", "3"], "--copied has no meaning for ppmtf"),
