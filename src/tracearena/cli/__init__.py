@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import importlib
+import inspect
 import sys
 from typing import Annotated
 
@@ -54,6 +55,9 @@ def build() -> typer.Typer:
     app.callback()(_options)
     for command in COMMANDS:
         importlib.import_module(f"tracearena.cli.{command}").register(app)
+    for info in app.registered_commands:
+        # The whole first sentence, which would otherwise be cut to fit the line.
+        info.short_help = inspect.getdoc(info.callback or app).partition("\n")[0]  # type: ignore[union-attr]
     return app
 
 

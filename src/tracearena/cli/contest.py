@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    group = typer.Typer(help="Hold a contest.", no_args_is_help=True, rich_markup_mode=None)
+    group = typer.Typer(help="Make the data of a contest.", no_args_is_help=True, rich_markup_mode=None)
     group.callback()(lambda: None)
     group.command()(data)
     app.add_typer(group, name="contest")
