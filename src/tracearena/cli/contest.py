@@ -92,7 +92,7 @@ def data(
         training = Traces.joined([more, training])
     check_regions(training)
     root = seed_sequence(chosen_seed(seed))
-    parameters = {"factors": factors, "alpha": alpha, "iterations": iterations}
+    parameters = {"factors": factors, "alpha": alpha, "iterations": iterations, "zeros": "all"}
     trained = train_ppmtf(contest.contest_training(training), parameters, model, child_seed(root, 0))
     with progress_bar("teams") as progress:
         manifest = contest.write_contest_data(

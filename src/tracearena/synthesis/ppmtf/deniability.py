@@ -95,7 +95,7 @@ def bucket_of(log_likelihood: Any, eta: float) -> NDArray[np.float64]:
     >>> bucket_of([0.0, -0.5, -1.0, -1.5], eta=1).tolist()
     [0.0, 0.0, 1.0, 1.0]
     """
-    return np.asarray(np.floor(-np.asarray(log_likelihood, float) / eta))
+    return np.asarray(np.floor(-np.asarray(log_likelihood, float) / eta) + 0.0)
 
 
 def deniability(
