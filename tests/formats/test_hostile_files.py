@@ -76,3 +76,10 @@ def test_random_bytes_are_refused(folder: Path, data: bytes) -> None:
 def test_the_undamaged_files_are_read(folder: Path, format: str) -> None:
     (folder / "good_x.csv").write_text(SEEDS[format])
     assert read(folder / "good_x.csv", format)[0].n_events >= 1
+
+
+def test_people_flow_without_coordinates_is_refused_in_words(folder):
+    path = folder / "file_x.csv"
+    path.write_bytes(b",user_id,time_id,reg_id\n1,1,45,\n")
+    with pytest.raises(FileError, match="coordinates"):
+        read(path, "peopleflow")

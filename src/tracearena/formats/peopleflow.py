@@ -68,6 +68,11 @@ def read(
         checkins = _authors_points(path, rest, report)
     else:
         checkins = table.read_check_ins(path, report, Choices(timezone=(choices or Choices()).timezone))
+        if missing := {"lat", "lon", "local"} - set(checkins.frame.columns):
+            needed = "raw people flow needs a user, a time and coordinates"
+            raise FileError.whole(
+                path, f"{needed}; {', '.join(sorted(missing))} cannot be read", "columns", header
+            )
     return clean(checkins, report, choices), report
 
 
