@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tracearena.errors import TracearenaError
+from tracearena.errors import FileError, TracearenaError
 from tracearena.formats import FORMATS, peopleflow, read, write_places
 
 SEEDS = {
