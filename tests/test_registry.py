@@ -97,6 +97,20 @@ def test_a_users_own_class_joins_by_an_entry_point(monkeypatch: pytest.MonkeyPat
         registry.entries.cache_clear()
 
 
+def test_a_broken_plug_in_is_left_out_with_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Point:
+        name = "Broken"
+        value = "no_such_module:Thing"
+
+    monkeypatch.setattr(registry, "entry_points", lambda group: [Point])
+    registry.entries.cache_clear()
+    try:
+        with pytest.warns(UserWarning, match="Broken is left out"):
+            assert "Broken" not in registry.entries()
+    finally:
+        registry.entries.cache_clear()
+
+
 @pytest.mark.parametrize(
     ("spec", "kind", "told"),
     [

@@ -15,6 +15,7 @@ import difflib
 import importlib
 import inspect
 import re
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -178,7 +179,11 @@ def entries() -> dict[str, Entry]:
     """Return every known algorithm by name, the built-in ones first."""
     known = {entry.name: entry for entry in _BUILT_IN}
     for point in entry_points(group=ENTRY_POINT_GROUP):
-        algorithm = _load(point.value)
+        try:
+            algorithm = _load(point.value)
+        except ParameterError as error:
+            warnings.warn(f"the algorithm {point.name} is left out: {error}", stacklevel=2)
+            continue
         summary = (algorithm.__doc__ or "").strip().partition("\n")[0]
         known.setdefault(point.name, Entry(point.name, algorithm.kind, "", point.value, summary))
     return known
