@@ -1,4 +1,4 @@
-"""Sums over blocks are added in block order, whatever the threads do."""
+"""Sums over blocks are added in one tree, whatever the threads do."""
 
 from __future__ import annotations
 
@@ -7,24 +7,64 @@ import time
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tracearena.engine import blocks, fold_blocks
+from tracearena.engine import PairwiseSum, blocks, fold_blocks
+from tracearena.engine.cluster import shares
 from tracearena.errors import ParameterError
+
+NUMBERS = np.random.default_rng(1).normal(scale=10.0 ** np.arange(23))
+
+
+def in_pairs(numbers: list[float]) -> float:
+    """Halve at the largest power of two below the length, as a tree over all numbers would."""
+    if len(numbers) == 1:
+        return numbers[0]
+    half = 1
+    while 2 * half < len(numbers):
+        half *= 2
+    return in_pairs(numbers[:half]) + in_pairs(numbers[half:])
 
 
 @pytest.mark.parametrize("threads", [1, 2, 7])
-def test_the_sum_has_the_bits_of_a_loop(threads):
-    numbers = np.random.default_rng(1).normal(scale=10.0 ** np.arange(23), size=(5, 23))
-
+def test_the_sum_has_the_bits_of_the_tree(threads):
     def work(block: int, first: int, stop: int) -> float:
         time.sleep(0.002 * (block % 3))
-        return float(numbers[0, first:stop].sum())
+        return float(NUMBERS[first:stop].sum())
 
-    ranges = blocks(23, 2)
-    expected = work(0, *ranges[0])
-    for block, limits in enumerate(ranges[1:], start=1):
-        expected = expected + work(block, *limits)
-    assert fold_blocks(work, ranges, threads=threads) == expected
+    for size in (1, 2, 5, 23):
+        ranges = blocks(23, size)
+        expected = in_pairs([float(NUMBERS[first:stop].sum()) for first, stop in ranges])
+        assert fold_blocks(work, ranges, threads=threads) == expected
+
+
+@given(total=st.integers(1, 60), parts=st.integers(1, 12))
+def test_ranges_summed_apart_join_to_the_same_bits(total, parts):
+    numbers = np.random.default_rng(total).normal(scale=1e6, size=total).tolist()
+    nodes = []
+    for first, stop in shares(total, parts):
+        mine = PairwiseSum()
+        for number in range(first, stop):
+            mine.add(number, numbers[number])
+        nodes += mine.nodes
+    assert PairwiseSum(nodes).total() == in_pairs(numbers)
+
+
+@given(total=st.integers(1, 5_000), parts=st.integers(1, 50))
+def test_shares_cover_everything_and_are_even(total, parts):
+    ranges = shares(total, parts)
+    assert [number for limits in ranges for number in range(*limits)] == list(range(total))
+    sizes = [stop - first for first, stop in ranges]
+    assert len(sizes) == min(parts, total)
+    assert max(sizes) <= 1.25 * total / len(sizes) + 1
+
+
+def test_pieces_must_follow_each_other():
+    sums = PairwiseSum()
+    sums.add(4, 1.0)
+    with pytest.raises(ParameterError, match="piece 6 does not follow piece 4"):
+        sums.add(6, 1.0)
 
 
 def test_few_results_are_held_at_a_time():

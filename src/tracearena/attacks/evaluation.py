@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tracearena.attacks.markov import MarkovIdentification, MembershipInference
+from tracearena.engine import Cluster
 from tracearena.metrics.distributions import tp_tv, vf_tv
 from tracearena.metrics.transitions import has_transitions, tm_emd, tm_emd_sliced
 from tracearena.traces import Traces
@@ -79,6 +80,7 @@ def evaluate(
     *,
     bounds: tuple[float, float, float, float] | None = None,
     legacy_ppmtf: bool = False,
+    cluster: Cluster | None = None,
 ) -> Evaluation:
     """Judge synthetic traces by utility and by privacy ([ppmtf] section 4.3).
 
@@ -92,6 +94,8 @@ def evaluate(
         South, west, north, east of the city in degrees; the box of the places by default.
     legacy_ppmtf
         Attack membership as the authors' program does (`MembershipInference`).
+    cluster
+        Compare every trace with every user in its workers; the rest is quick here.
 
     Examples
     --------
@@ -103,10 +107,11 @@ def evaluate(
     >>> found.utility.tp_tv, found.reidentification_rate
     (0.0, 1.0)
     """
-    membership = MembershipInference(legacy_ppmtf=legacy_ppmtf).fit(training, testing).evaluate(synthetic)
+    attack = MembershipInference(legacy_ppmtf=legacy_ppmtf).fit(training, testing)
+    membership = attack.evaluate(synthetic, cluster=cluster)
     rate = None
     if _named_after(synthetic, training):
-        rate = MarkovIdentification().fit(training).rate(synthetic)
+        rate = MarkovIdentification().fit(training).rate(synthetic, cluster=cluster)
     return Evaluation(
         utility=_utility(synthetic, training, testing, bounds, by_day=True),
         reidentification_rate=rate,

@@ -8,11 +8,20 @@ from typing import TYPE_CHECKING, Any
 from tracearena.cli._console import note, progress_bar
 
 if TYPE_CHECKING:
+    from tracearena.engine import Cluster
     from tracearena.synthesis import PPMTF
     from tracearena.traces import Traces
 
 
-def train_ppmtf(training: Traces, parameters: dict[str, Any], path: Path | None, seed: Any) -> PPMTF:
+def train_ppmtf(
+    training: Traces,
+    parameters: dict[str, Any],
+    path: Path | None,
+    seed: Any,
+    *,
+    cluster: Cluster | None = None,
+    lean: bool = False,
+) -> PPMTF:
     """Train, go on, or take what is there."""
     from tracearena.synthesis import PPMTF
     from tracearena.synthesis.ppmtf.convergence import SETTLED_BELOW
@@ -23,7 +32,12 @@ def train_ppmtf(training: Traces, parameters: dict[str, Any], path: Path | None,
     with progress_bar("training") as progress:
         known = path is not None and path.exists()
         model = PPMTF(**parameters).fit(
-            training, seed=None if known else seed, progress=progress, checkpoint=path
+            training,
+            seed=None if known else seed,
+            cluster=cluster,
+            lean=lean,
+            progress=progress,
+            checkpoint=path,
         )
     report = model.convergence()
     if abs(report.drift) >= SETTLED_BELOW:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tracearena.cli._cluster import ClusterOption, joined
 from tracearena.cli._console import JsonOption, SeedOption, chosen_seed, note, print_result, progress_bar
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ def register(app: typer.Typer) -> None:
 
 
 def deniability(
+    context: typer.Context,
     model: Annotated[Path, typer.Option("--model", help="Model file that `synthesize --model` wrote.")],
     synthetic: Annotated[
         Path, typer.Option("--synthetic", help="Synthetic traces, whole days of the model's users.")
@@ -39,6 +41,7 @@ def deniability(
     format: Annotated[
         str | None, typer.Option("--format", help="Format of the traces; found out if left out.")
     ] = None,
+    cluster: ClusterOption = None,
     seed: SeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -51,6 +54,7 @@ def deniability(
     from tracearena.synthesis import PPMTF
     from tracearena.synthesis.ppmtf import deniability as test
 
+    workers = joined(context, cluster)
     trained = PPMTF.load(model)
     traces, report = read(synthetic, format, places=trained.places_)
     if traces.timestamps is None:
@@ -67,6 +71,7 @@ def deniability(
             verifiers=verifiers,
             early_stop=early_stop,
             seed=used,
+            cluster=workers,
             progress=progress,
         )
     if k_prime is not None:

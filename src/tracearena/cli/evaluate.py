@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tracearena.cli._cluster import ClusterOption, joined
 from tracearena.cli._console import JsonOption, PlacesOption, note
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ def register(app: typer.Typer) -> None:
 
 
 def evaluate(
+    context: typer.Context,
     places: PlacesOption,
     train: Annotated[Path, typer.Option("--train", help="Traces that the synthesizer learned from.")],
     test: Annotated[Path, typer.Option("--test", help="Traces of other people, to compare with.")],
@@ -54,6 +56,7 @@ def evaluate(
             help="Attack membership as the PPMTF authors' program: chained traces, strict >.",
         ),
     ] = False,
+    cluster: ClusterOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Measure utility and privacy of synthetic traces (0 is best for all, 0.5 for membership accuracy)."""
@@ -64,11 +67,12 @@ def evaluate(
     from tracearena.formats.choices import box
 
     city = None if bounds is None else box(bounds)
+    workers = joined(context, cluster)
     training, testing, made = _read(format, places, train, test, synthetic, interval, slot)
     base = {name: utility.to_dict() for name, utility in baselines(training, testing, bounds=city).items()}
     found = [
         {"file": str(path)}
-        | judge(traces, training, testing, bounds=city, legacy_ppmtf=legacy_ppmtf).to_dict()
+        | judge(traces, training, testing, bounds=city, legacy_ppmtf=legacy_ppmtf, cluster=workers).to_dict()
         for path, traces in zip(synthetic, made, strict=True)
     ]
     if as_json:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from tracearena.cli._cluster import ClusterOption, joined
 from tracearena.cli._console import (
     JsonOption,
     PlacesOption,
@@ -26,6 +27,7 @@ def register(app: typer.Typer) -> None:
 
 
 def sweep(
+    context: typer.Context,
     out: Annotated[Path, typer.Argument(help="Where the table goes (CSV).")],
     places: PlacesOption,
     reference: Annotated[Path, typer.Option("--reference", help="Reference traces (reftraces_*.csv).")],
@@ -47,6 +49,7 @@ def sweep(
     plot: Annotated[
         Path | None, typer.Option("--plot", help="Draw s_R,min against s_T,min (.svg, .png, .pdf or .html).")
     ] = None,
+    cluster: ClusterOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Try many defences against many attacks and write a table of scores."""
@@ -59,6 +62,7 @@ def sweep(
         privacy_scatter.check_suffix(plot)
     regions = pwscup.read_places(places)
     used = seed if legacy_2019 else chosen_seed(seed)
+    workers = joined(context, cluster)
     with progress_bar("defences") as progress:
         rows = contest.run_sweep(
             pwscup.read_traces(reference, regions),
@@ -68,6 +72,7 @@ def sweep(
             rule=rule.value,
             legacy_2019=legacy_2019,
             seed=used,
+            cluster=workers,
             progress=progress,
         )
     contest.write_table(rows, out)

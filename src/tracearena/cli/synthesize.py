@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tracearena.cli._cluster import ClusterOption, joined
 from tracearena.cli._console import (
     JsonOption,
     SeedOption,
@@ -28,11 +29,23 @@ from tracearena.cli._reading import (
 from tracearena.cli._training import train_ppmtf
 
 if TYPE_CHECKING:
+    from tracearena.engine import Cluster
     from tracearena.synthesis import Synthesizer
     from tracearena.traces import Traces
 
 METHODS = ("ppmtf", "ppmtf-plus", "sgd", "sglt", "uniform")
-_TRAINING = {"factors", "alpha", "iterations", "model", "export", "apart", "legacy-ppmtf", "zeros"}
+_TRAINING = {
+    "factors",
+    "alpha",
+    "iterations",
+    "model",
+    "export",
+    "apart",
+    "legacy-ppmtf",
+    "zeros",
+    "lean",
+    "cluster",
+}
 _OWN = {
     "ppmtf": _TRAINING | {"log-likelihoods", "traces-per-user", "deniable"},
     "ppmtf-plus": _TRAINING | {"users", "days", "homes", "only-seen"},
@@ -49,6 +62,7 @@ def register(app: typer.Typer) -> None:
 
 
 def synthesize(
+    context: typer.Context,
     method: Annotated[str, typer.Argument(metavar="METHOD", help="ppmtf, ppmtf-plus, sgd, sglt or uniform.")],
     file: Annotated[Path, typer.Argument(metavar="IN", help="Training traces, of any format.")],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="Where the synthetic traces go.")],
@@ -161,6 +175,11 @@ def synthesize(
     slot: SlotOption = None,
     timezone: TimezoneOption = None,
     utc_hours: UtcHoursOption = False,
+    lean: Annotated[
+        bool,
+        typer.Option("--lean", help="ppmtf: train with less memory, in more time; the result is the same."),
+    ] = False,
+    cluster: ClusterOption = None,
     seed: SeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -194,9 +213,10 @@ def synthesize(
         "traces_per_user": traces_per_user,
         "fakes_per_user": fakes_per_user,
         "deniable": deniable,
+        "cluster": cluster,
     }
     flags = {"apart": apart, "legacy_ppmtf": legacy_ppmtf, "log_likelihoods": log_likelihoods}
-    flags |= {"homes": homes, "only_seen": only_seen, "no_privacy_tests": no_privacy_tests}
+    flags |= {"homes": homes, "only_seen": only_seen, "no_privacy_tests": no_privacy_tests, "lean": lean}
     _check(method, [name for name in special if special[name] is not None] + [n for n in flags if flags[n]])
     wanted = _k_and_eta(deniable)
     known = format or recognise(file)
@@ -211,28 +231,32 @@ def synthesize(
         timezone=timezone,
         utc_hours=utc_hours,
     )
+    workers = joined(context, cluster)
     training, report = read(file, known, places=places, choices=choices)
     for line in report.lines():
         note(line)
     used = chosen_seed(seed)
     root = seed_sequence(used)
+    tested: dict[str, Any] = {}
     if method in ("ppmtf", "ppmtf-plus"):
         parameters: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         parameters |= {"share": not apart, "scatter": "uncentred" if legacy_ppmtf else "centred"}
-        synthesizer: Synthesizer = train_ppmtf(training, parameters, model, child_seed(root, 0))
+        synthesizer: Synthesizer = train_ppmtf(
+            training, parameters, model, child_seed(root, 0), cluster=workers, lean=lean
+        )
     elif method == "sglt":
         traces_per_user = fakes_per_user
         synthesizer = _sglt(training, fake, not no_privacy_tests, child_seed(root, 0))
     else:
         synthesizer = _simple(method, copied).fit(training)
+    where: dict[str, Any] = {} if workers is None else {"cluster": workers}
     if method == "ppmtf-plus":
-        synthetic = _virtual(synthesizer, users, days, homes, only_seen, child_seed(root, 1))
+        synthetic = _virtual(synthesizer, users, days, homes, only_seen, child_seed(root, 1), where)
     else:
-        synthetic = synthesizer.synthesize(traces_per_user or 10, seed=child_seed(root, 1))
+        synthetic = synthesizer.synthesize(traces_per_user or 10, seed=child_seed(root, 1), **where)
     made = synthetic.n_instants
-    tested: dict[str, Any] = {}
     if wanted is not None:
-        synthetic, tested = _deniable(synthesizer, synthetic, *wanted, child_seed(root, 2))
+        synthetic, tested = _deniable(synthesizer, synthetic, *wanted, child_seed(root, 2), workers)
     likelihood = _weighed(synthesizer, synthetic) if log_likelihoods else None
     slot_name = "time_period" if method == "sglt" else "time_slot"
     written = _write(out, synthetic, known, likelihood, slot_name)
@@ -274,14 +298,18 @@ def _k_and_eta(text: str | None) -> tuple[int, float] | None:
         raise ParameterError.of("--deniable", text, "k,eta such as 10,1") from None
 
 
-def _deniable(model: Any, synthetic: Traces, k: int, eta: float, seed: Any) -> tuple[Traces, dict[str, Any]]:
+def _deniable(
+    model: Any, synthetic: Traces, k: int, eta: float, seed: Any, cluster: Cluster | None
+) -> tuple[Traces, dict[str, Any]]:
     """Keep the traces that pass, and the users who have any."""
     import numpy as np
 
     from tracearena.synthesis.ppmtf import deniability
 
     with progress_bar("testing") as progress:
-        found = deniability(model, synthetic, k=k, eta=eta, early_stop=True, seed=seed, progress=progress)
+        found = deniability(
+            model, synthetic, k=k, eta=eta, early_stop=True, seed=seed, cluster=cluster, progress=progress
+        )
     kept = synthetic.keep_events(np.repeat(found.passed, synthetic.clock.instants_per_day))
     result = found.to_dict()
     chosen = {name: result[name] for name in ("k", "eta", "pass_rate", "passed")}
@@ -289,11 +317,23 @@ def _deniable(model: Any, synthetic: Traces, k: int, eta: float, seed: Any) -> t
 
 
 def _virtual(
-    model: Any, users: int | None, days: int | None, homes: bool, only_seen: bool, seed: Any
+    model: Any,
+    users: int | None,
+    days: int | None,
+    homes: bool,
+    only_seen: bool,
+    seed: Any,
+    where: dict[str, Any],
 ) -> Traces:
     with progress_bar("drawing") as progress:
         traces: Traces = model.sample_users(
-            users or 2_000, days or 40, homes=homes, only_seen=only_seen, seed=seed, progress=progress
+            users or 2_000,
+            days or 40,
+            homes=homes,
+            only_seen=only_seen,
+            seed=seed,
+            progress=progress,
+            **where,
         )
     return traces
 
@@ -340,5 +380,5 @@ def _write(out: Path, synthetic: Traces, format: str, likelihood: Any, slot_name
     if format == "ppmtf":
         ppmtf.write_synthetic(out, ppmtf.SyntheticTraces(synthetic, likelihood), slot_name=slot_name)
     else:
-        write(out, synthetic, to=format if format in ("pwscup", "peopleflow") else "table")
+        write(out, synthetic, to=format if format in ("pwscup", "peopleflow", "partitions") else "table")
     return out

@@ -16,7 +16,7 @@ from tracearena import registry
 from tracearena.contest.ensemble import AttackScores, Ensemble, all_attacks, make_attacks
 from tracearena.contest.pseudonyms import pseudonymise
 from tracearena.contest.rules import Rules
-from tracearena.engine import Progress, SeedLike, blocks, child_seed, run_blocks, seed_sequence
+from tracearena.engine import Cluster, Progress, SeedLike, blocks, child_seed, run_blocks, seed_sequence
 from tracearena.errors import DataError
 from tracearena.formats._files import replacing
 from tracearena.metrics import utility_score
@@ -72,6 +72,7 @@ def run_sweep(
     rules: Rules | None = None,
     legacy_2019: bool = False,
     seed: SeedLike = None,
+    cluster: Cluster | None = None,
     progress: Progress | None = None,
 ) -> list[SweepRow]:
     """Release the original traces under every defence and attack each release with every attack.
@@ -92,6 +93,8 @@ def run_sweep(
         number is given), a tenth of the events and ten places of a set for the attacks.
     seed
         What a defence or attack draws depends on the seed and its own name only.
+    cluster
+        Try the defences in its workers, with the same scores.
 
     Notes
     -----
@@ -123,7 +126,7 @@ def run_sweep(
         scores = ensemble.score(original, release, seed=child_seed(chance, 2))
         return SweepRow(str(obfuscator), utility, limits.is_valid(utility), scores)
 
-    return run_blocks(one, blocks(len(obfuscators), 1), progress=progress)
+    return run_blocks(one, blocks(len(obfuscators), 1), cluster=cluster, progress=progress)
 
 
 def _with_all(attacks: Sequence[str]) -> list[str]:

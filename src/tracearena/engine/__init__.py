@@ -1,10 +1,12 @@
-"""Where work runs: fixed blocks on threads, each block with its own random stream.
+"""Where work runs: fixed blocks on threads or in a cluster, each block with its own random stream.
 
-The size of a block never depends on the number of threads, and results are collected in block
-order, so the same seed gives the same bytes on any machine.
+The size of a block never depends on the number of threads or workers, results are collected in
+block order, and sums are added in a fixed tree, so the same seed gives the same bytes everywhere.
 """
 
-from tracearena.engine.blocks import Progress, blocks, fold_blocks, run_blocks, thread_count
+from tracearena.engine.blocks import Progress, blocks, fold_blocks, run_blocks, sum_blocks, thread_count
+from tracearena.engine.cluster import Cluster
+from tracearena.engine.one_thread import one_library_thread
 from tracearena.engine.seeding import (
     SeedLike,
     child_seed,
@@ -14,8 +16,11 @@ from tracearena.engine.seeding import (
     stream,
     uniforms,
 )
+from tracearena.engine.summing import PairwiseSum
 
 __all__ = [
+    "Cluster",
+    "PairwiseSum",
     "Progress",
     "SeedLike",
     "blocks",
@@ -23,9 +28,11 @@ __all__ = [
     "fold_blocks",
     "fresh_seed",
     "generator",
+    "one_library_thread",
     "run_blocks",
     "seed_sequence",
     "stream",
+    "sum_blocks",
     "thread_count",
     "uniforms",
 ]

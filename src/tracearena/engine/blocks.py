@@ -1,33 +1,35 @@
-"""Fixed blocks of work on threads."""
+"""Fixed blocks of work on threads, or in the workers of a cluster."""
 
 from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import islice
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+from numpy.typing import NDArray
+
+from tracearena.engine.summing import PairwiseSum, S
 from tracearena.errors import ParameterError
 
+if TYPE_CHECKING:
+    from tracearena.engine.cluster import Cluster
+
 T = TypeVar("T")
-
-
-class Summable(Protocol):
-    """Anything that can be added to its like."""
-
-    def __add__(self, other: Any, /) -> Any:
-        """Return the sum."""
-
-
-S = TypeVar("S", bound=Summable)
 Progress: TypeAlias = Callable[[int, int], None]
 """Called with the number of blocks done and the number of all."""
+
+_limit: ContextVar[int | None] = ContextVar("threads", default=None)
 
 
 def thread_count(threads: int | None = None) -> int:
     """Return how many threads to use: the argument, TRACEARENA_THREADS, or every core we may use."""
+    if threads is None:
+        threads = _limit.get()
     if threads is None:
         setting = os.environ.get("TRACEARENA_THREADS", "")
         if not setting:
@@ -39,6 +41,16 @@ def thread_count(threads: int | None = None) -> int:
     if threads < 1:
         raise ParameterError.of("threads", threads, "at least 1")
     return threads
+
+
+@contextmanager
+def at_most_threads(count: int) -> Iterator[None]:
+    """Let everything that is called inside, and names no number of threads, use so many."""
+    before = _limit.set(count)
+    try:
+        yield
+    finally:
+        _limit.reset(before)
 
 
 def blocks(total: int, size: int) -> list[tuple[int, int]]:
@@ -53,24 +65,37 @@ def blocks(total: int, size: int) -> list[tuple[int, int]]:
 
 
 def run_blocks(
-    work: Callable[[int, int, int], T],
+    work: Callable[..., T],
     ranges: Sequence[tuple[int, int]],
     *,
+    rows: Sequence[NDArray[Any]] = (),
     threads: int | None = None,
+    cluster: Cluster | None = None,
     progress: Progress | None = None,
 ) -> list[T]:
-    """Call ``work(block, first, stop)`` for every range and return the results in order.
+    """Call ``work(block, first, stop, *its_rows)`` for every range and return the results in order.
 
-    `work` should release the GIL (NumPy, or Numba with ``nogil=True``) and write only to its own
-    part of any shared array.
+    Parameters
+    ----------
+    work
+        Should release the GIL (NumPy, or Numba with ``nogil=True``) and write only to its own part
+        of any shared array. In a cluster it travels to the workers with all it refers to, and must
+        return what it makes: arrays that it writes to are copies there.
+    ranges
+        Ascending and apart from each other.
+    rows
+        Arrays of which a block needs rows ``first:stop`` alone; a cluster sends it no others.
+    cluster
+        Run in its workers instead of threads here, with the same results.
     """
+    if cluster is not None:
+        return cluster.run(work, ranges, rows=rows, progress=progress)
+    pieces = numbered(ranges, rows)
     count = thread_count(threads)
     if count == 1 or len(ranges) <= 1:
-        return _collected(
-            (work(block, *limits) for block, limits in enumerate(ranges)), len(ranges), progress
-        )
+        return _collected((work(*piece) for piece in pieces), len(ranges), progress)
     with ThreadPoolExecutor(min(count, len(ranges))) as pool:
-        futures = [pool.submit(work, block, *limits) for block, limits in enumerate(ranges)]
+        futures = [pool.submit(work, *piece) for piece in pieces]
         try:
             return _collected((future.result() for future in futures), len(ranges), progress)
         except BaseException:
@@ -80,45 +105,75 @@ def run_blocks(
 
 
 def fold_blocks(
-    work: Callable[[int, int, int], S], ranges: Sequence[tuple[int, int]], *, threads: int | None = None
+    work: Callable[..., S],
+    ranges: Sequence[tuple[int, int]],
+    *,
+    rows: Sequence[NDArray[Any]] = (),
+    threads: int | None = None,
+    cluster: Cluster | None = None,
+    progress: Progress | None = None,
 ) -> S:
-    """Call ``work(block, first, stop)`` for every range and return the sum, added in block order.
+    """Call ``work(block, first, stop, *its_rows)`` for every range and return the sum.
 
-    Only as many results as there are threads are held at a time, whatever the number of blocks.
+    The results are added in a fixed tree (`PairwiseSum`), and only few are held at a time, whatever
+    the number of blocks. Parameters are those of `run_blocks`.
     """
     if not ranges:
         raise ParameterError("there is no block to sum")
-    count = thread_count(threads)
-    numbered = [(block, *limits) for block, limits in enumerate(ranges)]
-    if count == 1 or len(ranges) == 1:
-        total = work(*numbered[0])
-        for piece in numbered[1:]:
-            total = total + work(*piece)
-        return total
-    with ThreadPoolExecutor(min(count, len(ranges))) as pool:
-        waiting = iter(numbered)
+    if cluster is not None:
+        return cluster.fold(work, ranges, rows=rows, progress=progress)
+    return sum_blocks(work, ranges, rows=rows, threads=threads, progress=progress).total()
+
+
+def sum_blocks(
+    work: Callable[..., S],
+    ranges: Sequence[tuple[int, int]],
+    *,
+    rows: Sequence[NDArray[Any]] = (),
+    number: int = 0,
+    origin: int = 0,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> PairwiseSum[S]:
+    """Do what `fold_blocks` does for the blocks from `number` on; return sums that can be joined.
+
+    Row 0 of `rows` is that of `origin`.
+    """
+    sums: PairwiseSum[S] = PairwiseSum()
+    results = _in_order(work, list(numbered(ranges, rows, number, origin)), thread_count(threads))
+    for done, result in enumerate(results):
+        sums.add(number + done, result)
+        if progress is not None:
+            progress(done + 1, len(ranges))
+    return sums
+
+
+def numbered(
+    ranges: Sequence[tuple[int, int]], rows: Sequence[NDArray[Any]], number: int = 0, origin: int = 0
+) -> Iterator[tuple[Any, ...]]:
+    """Yield the arguments of every block; row 0 of `rows` is that of `origin`."""
+    for block, (first, stop) in enumerate(ranges, start=number):
+        yield block, first, stop, *(array[first - origin : stop - origin] for array in rows)
+
+
+def _in_order(work: Callable[..., S], pieces: list[tuple[Any, ...]], count: int) -> Iterator[S]:
+    """Yield the results in order, working on a few blocks ahead."""
+    if count == 1 or len(pieces) == 1:
+        for piece in pieces:
+            yield work(*piece)
+        return
+    with ThreadPoolExecutor(min(count, len(pieces))) as pool:
+        waiting = iter(pieces)
         running: deque[Future[S]] = deque(pool.submit(work, *piece) for piece in islice(waiting, count + 1))
         try:
-            total = _next_result(running, waiting, pool, work)
             while running:
-                total = total + _next_result(running, waiting, pool, work)
-            return total
-        except BaseException:
+                result = running.popleft().result()
+                for piece in islice(waiting, 1):
+                    running.append(pool.submit(work, *piece))
+                yield result
+        finally:
             for future in running:
                 future.cancel()
-            raise
-
-
-def _next_result(
-    running: deque[Future[S]],
-    waiting: Iterable[tuple[int, int, int]],
-    pool: ThreadPoolExecutor,
-    work: Callable[[int, int, int], S],
-) -> S:
-    result = running.popleft().result()
-    for piece in islice(waiting, 1):
-        running.append(pool.submit(work, *piece))
-    return result
 
 
 def _collected(results: Iterable[T], total: int, progress: Progress | None) -> list[T]:

@@ -7,7 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from tracearena.errors import ParameterError
-from tracearena.formats import foursquare, gowalla, peopleflow, pwscup, recognition, table, tsmc
+from tracearena.formats import (
+    foursquare,
+    gowalla,
+    partitions,
+    peopleflow,
+    pwscup,
+    recognition,
+    table,
+    tsmc,
+)
 from tracearena.formats._files import require_lasting
 from tracearena.formats.choices import Choices
 from tracearena.formats.discretise import notice_oddities
@@ -16,10 +25,10 @@ from tracearena.formats.regrid import regrid
 from tracearena.formats.report import Report, report_of
 from tracearena.traces import Places, Traces
 
-FORMATS = ("pwscup", "ppmtf", "peopleflow", "foursquare", "tsmc", "gowalla", "table")
+FORMATS = ("pwscup", "ppmtf", "peopleflow", "foursquare", "tsmc", "gowalla", "table", "partitions")
 """Names of the formats that hold traces."""
 
-_CHECK_INS = {"table": table, "gowalla": gowalla, "tsmc": tsmc}
+_CHECK_INS = {"table": table, "partitions": partitions, "gowalla": gowalla, "tsmc": tsmc}
 _TABLE_NAMES = (".csv", ".csv.gz", ".parquet")
 
 

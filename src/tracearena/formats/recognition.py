@@ -13,7 +13,7 @@ from pathlib import Path
 import polars as pl
 
 from tracearena.errors import FileError
-from tracearena.formats import table
+from tracearena.formats import partitions, table
 
 _START = 2**16
 _ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
@@ -84,7 +84,10 @@ def is_synthetic(path: str | PathLike[str]) -> bool:
 
 
 def look_at(path: str | PathLike[str]) -> Look:
-    """Look at the first lines, or at the columns of a Parquet file."""
+    """Look at the first lines, at the columns of a Parquet file, or into a folder of them."""
+    if Path(path).is_dir() and (files := partitions.files_of(path)):
+        inside = look_at(files[0])
+        return Look(("partitions",), "a folder of Parquet tables") if inside.formats else inside
     if table.is_parquet(path):
         return _parquet_look(path)
     start = _start(path)

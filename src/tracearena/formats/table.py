@@ -53,8 +53,8 @@ def read(
 
 def read_check_ins(path: str | PathLike[str], report: Report, choices: Choices) -> CheckIns:
     """Read the events of a file as they are, without places and instants."""
-    raw = _parquet(path) if is_parquet(path) else _csv(path, report)
-    return _check_ins(raw, report, choices)
+    raw = parquet_rows(path) if is_parquet(path) else _csv(path, report)
+    return check_ins_of(raw, report, choices)
 
 
 def from_frame(
@@ -71,7 +71,7 @@ def from_frame(
     """
     report = Report(FRAME, "table")
     chosen = choices or Choices()
-    checkins = _check_ins(_polars(frame), report, chosen)
+    checkins = check_ins_of(_polars(frame), report, chosen)
     return traces_of(checkins, report, chosen, places=places), report
 
 
@@ -140,7 +140,8 @@ def header_fields(line: str) -> tuple[list[str], str]:
         return [line], separator
 
 
-def _check_ins(raw: pl.DataFrame, report: Report, choices: Choices) -> CheckIns:
+def check_ins_of(raw: pl.DataFrame, report: Report, choices: Choices) -> CheckIns:
+    """Turn rows under any of the known names into check-ins."""
     found = roles(raw.columns)
     if not are_enough(found):
         raise FileError(report.path, [_missing_columns(raw.columns, found)])
@@ -192,7 +193,8 @@ def _csv(path: str | PathLike[str], report: Report) -> pl.DataFrame:
     return kept.select("row", *wanted).rename({"row": _ROW, **wanted})
 
 
-def _parquet(path: str | PathLike[str]) -> pl.DataFrame:
+def parquet_rows(path: str | PathLike[str]) -> pl.DataFrame:
+    """Return the columns of a Parquet file that have a role."""
     try:
         lazy = pl.scan_parquet(Path(path))
         names = lazy.collect_schema().names()

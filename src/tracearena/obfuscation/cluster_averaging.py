@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from threading import Lock
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.engine import SeedLike, blocks, child_seed, run_blocks, seed_sequence, uniforms
+from tracearena.engine import (
+    SeedLike,
+    blocks,
+    child_seed,
+    one_library_thread,
+    run_blocks,
+    seed_sequence,
+    uniforms,
+)
 from tracearena.errors import require_number
 from tracearena.obfuscation.base import Obfuscator
 from tracearena.traces import ObfuscatedTraces, Places, Traces
@@ -18,7 +25,6 @@ FEWEST_MEMBERS = 5
 """Clusters have at least so many users on average, however few users there are."""
 
 _ROUNDING = 1e-9
-_ONE_LIMIT = Lock()
 
 
 class Moves(NamedTuple):
@@ -144,7 +150,6 @@ def clustered(
         return np.zeros(original.n_users, np.int64)
     from scipy.sparse import csr_matrix
     from sklearn.cluster import KMeans
-    from threadpoolctl import threadpool_limits
 
     offsets, visited, counts = original.visit_counts()
     shape = original.n_users, len(original.places)
@@ -155,9 +160,7 @@ def clustered(
     # Equal users have equal products: with fewer different users than clusters k-means would warn.
     different = len(np.unique(table @ np.random.default_rng(words[0]).random(shape[1])))
     method = KMeans(min(clusters, different), n_init=1, random_state=int(words[1]))
-    # In one thread the order of additions, and so every digit, is always the same. The limit holds
-    # for the whole process, so two of them must not overlap.
-    with _ONE_LIMIT, threadpool_limits(1):
+    with one_library_thread():
         return np.asarray(method.fit(table).labels_, np.int64)
 
 

@@ -125,7 +125,12 @@ class EventTable:
         return self.n_events == self.n_users * self.n_instants and self.has_one_event_an_instant
 
     def take_users(self, users: Any) -> Self:
-        """Return the traces of some users, by index or mask, in the order given."""
+        """Return the traces of some users, by index or mask, in the order given.
+
+        A slice without a step copies nothing.
+        """
+        if isinstance(users, slice):
+            return self._take_range(*users.indices(self.n_users))
         chosen = np.asarray(users)
         chosen = np.flatnonzero(chosen) if chosen.dtype == bool else chosen.astype(np.int64)
         lengths = np.diff(self.offsets)[chosen]
@@ -133,6 +138,15 @@ class EventTable:
         events = np.repeat(self.offsets[chosen] - offsets[:-1], lengths) + np.arange(offsets[-1])
         columns = {name: getattr(self, name)[events] for name in self._event_columns()}
         return self._with(user_ids=self.user_ids[chosen], offsets=offsets, **columns)
+
+    def _take_range(self, first: int, stop: int, step: int) -> Self:
+        if step != 1:
+            return self.take_users(np.arange(first, stop, step))
+        stop = max(first, stop)
+        begin, end = self.offsets[first], self.offsets[stop]
+        columns = {name: getattr(self, name)[begin:end] for name in self._event_columns()}
+        offsets = self.offsets[first : stop + 1] - begin
+        return self._with(user_ids=self.user_ids[first:stop], offsets=offsets, **columns)
 
     def take_instants(self, first: int, stop: int) -> Self:
         """Return the events from instant `first` up to but not including `stop`."""

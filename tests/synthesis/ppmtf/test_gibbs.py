@@ -8,14 +8,14 @@ import pytest
 from tracearena.engine import stream
 from tracearena.formats.ppmtf import SparseTensor
 from tracearena.synthesis.ppmtf.cells import BlockCells, CellRules, arrange
-from tracearena.synthesis.ppmtf.gibbs import (
-    Chain,
+from tracearena.synthesis.ppmtf.conditionals import (
     RowStatistics,
     draw_rows,
-    initial_factors,
     step_users,
     target_statistics,
 )
+from tracearena.synthesis.ppmtf.gibbs import Chain, initial_factors
+from tracearena.synthesis.ppmtf.holding import HeldUsers
 from tracearena.synthesis.ppmtf.hyperprior import Gaussian, Hyperprior, Moments, wishart
 
 ROOT = np.random.SeedSequence(5)
@@ -153,7 +153,7 @@ def test_a_chain_started_at_the_truth_stays_there_in_distribution():
     independent = np.array([features(*from_prior()) for _ in range(4000)])
     factors = initial_factors(shape, z, ROOT)
     factors.users, factors.places, factors.next_places, factors.slots = from_prior()
-    chain = Chain([cells], factors, alpha, hyper, ROOT)
+    chain = Chain(HeldUsers([cells], ROOT, threads=1), factors, alpha, hyper, ROOT)
     walked = []
     for iteration in range(6_000):
         f = chain.factors
@@ -161,7 +161,7 @@ def test_a_chain_started_at_the_truth_stays_there_in_distribution():
         expected = np.einsum("nk,ik,tk->nit", f.users, f.places, targets)
         noisy = expected + rng.normal(size=expected.shape) / np.sqrt(alpha)
         cells.value[:] = noisy[cells.user, cells.place, cells.target]
-        chain.step(iteration, threads=1)
+        chain.step(iteration)
         f = chain.factors
         walked.append(features(f.users, f.places, f.next_places, f.slots))
     chained = np.array(walked)

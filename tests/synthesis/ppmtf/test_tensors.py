@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tracearena.formats.ppmtf import read_transition_tensor, read_visit_tensor
-from tracearena.synthesis.ppmtf.tensors import transition_counts, trimmed, truncated, users_of, visit_counts
+from tracearena.synthesis.ppmtf.tensors import transition_counts, trimmed, truncated, visit_counts
 from tracearena.traces import Clock, Places, Traces
 
 FIVE = Places([0.0] * 5, range(5))
@@ -61,7 +61,7 @@ def test_truncation_cuts_counts_only():
 def test_users_without_events_have_no_cells():
     traces = Traces.from_events([1], [0], [0], FIVE, NINE, user_ids=[1, 2, 3])
     assert transition_counts(traces).offsets.tolist() == [0, 0, 0, 0]
-    assert users_of(visit_counts(traces), 1, 3).offsets.tolist() == [0, 0, 0]
+    assert visit_counts(traces.take_users(slice(1, 3))).offsets.tolist() == [0, 0, 0]
 
 
 def test_both_tensors_equal_the_published_files(tokyo_training, tokyo):

@@ -9,7 +9,7 @@ from tracearena.errors import ParameterError
 from tracearena.formats.ppmtf import SparseTensor
 from tracearena.synthesis import PPMTF
 from tracearena.synthesis.ppmtf.cells import CellRules
-from tracearena.synthesis.ppmtf.gibbs import step_users, target_statistics
+from tracearena.synthesis.ppmtf.conditionals import step_users, target_statistics
 from tracearena.synthesis.ppmtf.hyperprior import Gaussian
 from tracearena.synthesis.ppmtf.weighted_cells import WeightedCells, arrange_weighted
 

@@ -24,7 +24,7 @@ def most_likely_users(
     tolerance: float,
     best: Array,
 ) -> None:
-    """Write for chains first..stop the user under whom each is most likely.
+    """Write for chains first..stop, from ``best[0]`` on, the user under whom each is most likely.
 
     A user's log-likelihood is a constant plus the gains of the steps she made herself, none below
     0; within the tolerance the first user wins.
@@ -46,7 +46,7 @@ def most_likely_users(
                 winner = user
             scores[user] = 0.0
             is_touched[user] = False
-        best[chain] = winner
+        best[chain - first] = winner
 
 
 @njit(cache=True, nogil=True)

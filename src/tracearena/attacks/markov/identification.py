@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.attacks.markov.chains import UNSEEN, Chains, UserTransitions
-from tracearena.engine import blocks, run_blocks
+from tracearena.engine import Cluster, blocks, run_blocks
 from tracearena.errors import DataError, ParameterError
 from tracearena.traces import Traces
 
@@ -82,42 +82,35 @@ class MarkovIdentification:
         self.transitions_ = UserTransitions.of(training)
         return self
 
-    def identify(self, synthetic: Traces) -> TraceGuesses:
-        """Guess the training user of each synthetic trace."""
+    def identify(self, synthetic: Traces, *, cluster: Cluster | None = None) -> TraceGuesses:
+        """Guess the training user of each synthetic trace, here or in a cluster."""
         chains = Chains.of(synthetic)
-        return TraceGuesses(chains.users, chains.days, self._best(chains))
+        return TraceGuesses(chains.users, chains.days, self._best(chains, cluster))
 
-    def _best(self, chains: Chains) -> NDArray[np.int64]:
-        from tracearena.attacks.markov._kernels import most_likely_users
-
+    def _best(self, chains: Chains, cluster: Cluster | None) -> NDArray[np.int64]:
         known = self.transitions_
         gains = np.log(np.maximum(known.probabilities, self.unseen) / self.unseen)
         steps = known.find(chains.cells)
-        best = np.zeros(chains.n_chains, np.int64)
+        offsets = chains.offsets
 
-        def work(block: int, first: int, stop: int) -> None:
+        def work(block: int, first: int, stop: int) -> NDArray[np.int64]:
+            from tracearena.attacks.markov._kernels import most_likely_users
+
+            best = np.zeros(stop - first, np.int64)
             most_likely_users(
-                first,
-                stop,
-                chains.offsets,
-                steps,
-                known.offsets,
-                known.users,
-                gains,
-                known.n_users,
-                _TIE,
-                best,
+                first, stop, offsets, steps, known.offsets, known.users, gains, known.n_users, _TIE, best
             )
+            return best
 
-        run_blocks(work, blocks(chains.n_chains, _CHAINS_PER_BLOCK))
-        return best
+        found = run_blocks(work, blocks(chains.n_chains, _CHAINS_PER_BLOCK), cluster=cluster)
+        return np.concatenate([np.zeros(0, np.int64), *found])
 
-    def rate(self, synthetic: Traces) -> float:
+    def rate(self, synthetic: Traces, *, cluster: Cluster | None = None) -> float:
         """Return the share of synthetic traces whose training user was found.
 
         The ids of the synthetic users must be those of the training users they were made from.
         """
-        guesses = self.identify(synthetic)
+        guesses = self.identify(synthetic, cluster=cluster)
         if not len(guesses.users):
             raise DataError("there are no synthetic traces to identify")
         if synthetic.user_ids.dtype.kind != self.user_ids_.dtype.kind:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.attacks.markov.chains import UNSEEN, Chains, UserTransitions
-from tracearena.engine import blocks, run_blocks
+from tracearena.engine import Cluster, blocks, fold_blocks
 from tracearena.errors import DataError, ParameterError
 from tracearena.traces import Traces
 
@@ -39,6 +39,16 @@ class MembershipResult:
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain values."""
         return asdict(self)
+
+
+@dataclass(frozen=True)
+class _Largest:
+    """Values of which the larger ones are kept when two are put together."""
+
+    values: NDArray[np.float64]
+
+    def __add__(self, other: _Largest) -> _Largest:
+        return _Largest(np.maximum(self.values, other.values))
 
 
 @dataclass(kw_only=True)
@@ -97,7 +107,7 @@ class MembershipInference:
         self.transitions_ = UserTransitions.of(training, testing)
         return self
 
-    def statistics(self, synthetic: Traces) -> NDArray[np.float64]:
+    def statistics(self, synthetic: Traces, *, cluster: Cluster | None = None) -> NDArray[np.float64]:
         """Return the largest sum of each candidate over the synthetic users, days × candidates.
 
         Only days with a synthetic trace are listed; members come first.
@@ -106,31 +116,30 @@ class MembershipInference:
         if not chains.n_chains:
             raise DataError("there are no synthetic traces to attack")
         steps = self.transitions_.find(chains.cells)
-        days, starts = np.unique(chains.days, return_index=True)
+        starts = np.unique(chains.days, return_index=True)[1]
         limits = np.append(starts, chains.n_chains).tolist()
-        ranges = [
-            (int(day), first + start, first + stop)
-            for day, (first, end) in enumerate(pairwise(limits))
-            for start, stop in blocks(end - first, _CHAINS_PER_BLOCK)
-        ]
-        largest = np.full((len(days), self.transitions_.n_users), -np.inf)
-        parts = run_blocks(self._ratios(chains, steps), [(first, stop) for _, first, stop in ranges])
-        for (day, _, _), part in zip(ranges, parts, strict=True):
-            np.maximum(largest[day], part, out=largest[day])
-        return largest
+        work = self._ratios(chains, steps)
+        return np.array(
+            [
+                fold_blocks(
+                    work,
+                    [(first + start, first + stop) for start, stop in blocks(end - first, _CHAINS_PER_BLOCK)],
+                    cluster=cluster,
+                ).values
+                for first, end in pairwise(limits)
+            ]
+        )
 
     def _ratios(self, chains: Chains, steps: NDArray[np.int64]) -> Any:
-        from tracearena.attacks.markov._kernels import largest_ratios
-
-        known = self.transitions_
+        known, offsets = self.transitions_, chains.offsets
         bases, gains = self._bases_and_gains()
 
-        def work(block: int, first: int, stop: int) -> NDArray[np.float64]:
+        def work(block: int, first: int, stop: int) -> _Largest:
+            from tracearena.attacks.markov._kernels import largest_ratios
+
             largest = np.full(known.n_users, -np.inf)
-            largest_ratios(
-                first, stop, chains.offsets, steps, bases, known.offsets, known.users, gains, largest
-            )
-            return largest
+            largest_ratios(first, stop, offsets, steps, bases, known.offsets, known.users, gains, largest)
+            return _Largest(largest)
 
         return work
 
@@ -146,9 +155,9 @@ class MembershipInference:
         own = np.log(np.maximum(known.probabilities, self.unseen))
         return bases, own - np.log(np.maximum(rest, self.unseen)) - bases[cell]
 
-    def evaluate(self, synthetic: Traces) -> MembershipResult:
-        """Attack the synthetic traces and say how well it went."""
-        statistics = self.statistics(synthetic)
+    def evaluate(self, synthetic: Traces, *, cluster: Cluster | None = None) -> MembershipResult:
+        """Attack the synthetic traces, here or in a cluster, and say how well it went."""
+        statistics = self.statistics(synthetic, cluster=cluster)
         low, high = float(statistics.min(axis=1).max()), float(statistics.max())
         thresholds = low + (high - low) * np.arange(self.thresholds) / self.thresholds
         side: Literal["left", "right"] = "right" if self.legacy_ppmtf else "left"

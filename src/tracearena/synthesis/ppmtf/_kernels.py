@@ -345,8 +345,8 @@ def log_likelihoods(  # type: ignore[no-untyped-def]
 ):
     """Set ``out`` to the running log-likelihood of each trace (rows of places) as made for ``user``.
 
-    Rows must be grouped by user, so that the row sums of a user are computed once. Staying has
-    probability 1 − Σ of the other moves, which needs the sums of all rows.
+    ``A`` and ``A2`` have a row a trace. Traces must be grouped by user, so that the row sums of a user
+    are computed once. Staying has probability 1 − Σ of the other moves, which needs the sums of all rows.
     """
     n = len(B)
     n_tiles = (n + TILE - 1) // TILE
@@ -354,11 +354,11 @@ def log_likelihoods(  # type: ignore[no-untyped-def]
     row, back, visits, sums = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     complete = False
     for r in range(len(traces)):
-        u = user[r]
-        if r == 0 or u != user[r - 1]:
+        a, a2 = A[r], A2[r]
+        if r == 0 or user[r] != user[r - 1]:
             sums[:] = -1.0
             complete = False
-        clamped(A2[u] * D[slot_of[0]], B2T, smallest, visits)
+        clamped(a2 * D[slot_of[0]], B2T, smallest, visits)
         i = traces[r, 0]
         out[r, 0] = math.log(visits[i] / total_of(visits, tiles))
         for t in range(1, traces.shape[1]):
@@ -366,11 +366,11 @@ def log_likelihoods(  # type: ignore[no-untyped-def]
             weight = D[slot_of[t]]
             if i == j:
                 if not complete:
-                    row_sums(A[u], B, CT, smallest, sums)
+                    row_sums(a, B, CT, smallest, sums)
                     complete = True
-                clamped(A[u] * B[i], CT, smallest, row)
-                clamped(A[u] * C[i], BT, smallest, back)
-                clamped(A2[u] * weight, B2T, smallest, visits)
+                clamped(a * B[i], CT, smallest, row)
+                clamped(a * C[i], BT, smallest, back)
+                clamped(a2 * weight, B2T, smallest, visits)
                 moved = 0.0
                 for place in range(n):
                     if place != i:
@@ -380,10 +380,10 @@ def log_likelihoods(  # type: ignore[no-untyped-def]
             else:
                 for place in (i, j):
                     if sums[place] < 0.0:
-                        clamped(A[u] * B[place], CT, smallest, row)
+                        clamped(a * B[place], CT, smallest, row)
                         sums[place] = total_of(row, tiles)
-                step = _pair(A[u], B[i], C[j], smallest) / sums[i]
-                here = _pair(A2[u], B2[i], weight, smallest)
-                there = _pair(A2[u], B2[j], weight, smallest) * _pair(A[u], B[j], C[i], smallest)
+                step = _pair(a, B[i], C[j], smallest) / sums[i]
+                here = _pair(a2, B2[i], weight, smallest)
+                there = _pair(a2, B2[j], weight, smallest) * _pair(a, B[j], C[i], smallest)
                 step = min(step, there / (here * sums[j]))
             out[r, t] = out[r, t - 1] + math.log(step)

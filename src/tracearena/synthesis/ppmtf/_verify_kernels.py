@@ -61,20 +61,24 @@ def count_same_bucket(  # type: ignore[no-untyped-def]
     A, B, BT, C, CT, A2, B2T, D, first_slot, smallest, verifiers,
     offsets, slot, target, first, steps, owner, bucket, eta, counts,
 ):  # fmt: skip
-    """Add to ``counts[r]`` the verifiers other than ``owner[r]`` for whom trace r is in ``bucket[r]``."""
+    """Add to ``counts[r]`` the verifiers other than ``owner[r]`` for whom trace r is in ``bucket[r]``.
+
+    ``A`` and ``A2`` have a row a verifier.
+    """
     n, n_slots = len(B), len(D)
     V, sums, shares = np.empty((n_slots, n)), np.empty(n), np.empty(n)
     tiles = np.empty((n + TILE - 1) // TILE)
     logs, first_logs = np.empty(len(slot)), np.empty(n)
-    for u in verifiers:
+    for v in range(len(verifiers)):
+        a, a2, u = A[v], A2[v], verifiers[v]
         for t in range(n_slots):
-            clamped(A2[u] * D[t], B2T, smallest, V[t])
+            clamped(a2 * D[t], B2T, smallest, V[t])
         visit_total = total_of(V[first_slot], tiles)
         for i in range(n):
             first_logs[i] = math.log(V[first_slot, i] / visit_total)
-        row_sums(A[u], B, CT, smallest, sums)
+        row_sums(a, B, CT, smallest, sums)
         shares[:] = 1.0 / sums
-        _step_logs(A[u], B, BT, C, CT, V, shares, smallest, offsets, slot, target, logs)
+        _step_logs(a, B, BT, C, CT, V, shares, smallest, offsets, slot, target, logs)
         for r in range(len(first)):
             if owner[r] == u:
                 continue

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,7 +69,7 @@ class BlockCells:
     user: Index
     place: Index
     target: Index
-    value: NDArray[np.float64]
+    value: NDArray[np.float32]
 
     @property
     def weight(self) -> float:
@@ -90,7 +91,20 @@ class BlockCells:
     @cached_property
     def squared_values(self) -> float:
         """Sum of the squared counts."""
-        return float(np.square(self.value).sum())
+        return float(np.square(self.value, dtype=np.float64).sum())
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the arrays."""
+        return bytes_of(self)
+
+
+def bytes_of(cells: Any) -> int:
+    """Return the memory of the cells' arrays."""
+    groups = (cells.by_user, cells.by_place, cells.by_target)
+    columns = [cells.user, cells.place, cells.target, cells.value]
+    columns += [column for group in groups for column in (group.offsets, group.left, group.right)]
+    return sum(int(column.nbytes) for column in columns)
 
 
 def gram_of(groups: Groups, left: Matrix, right: Matrix) -> NDArray[np.float64]:
@@ -127,7 +141,7 @@ def arrange(
     small = max(n_users, n_places, n_targets) <= np.iinfo(np.uint16).max
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
     user, place, target = (as_index(column, small) for column in columns[:3])
-    value: NDArray[np.float64] = columns[3].astype(np.float64)
+    value = columns[3].astype(np.float32)  # exact: counts are whole numbers below 2^24
     positive = value > 0
     return BlockCells(
         n_users=n_users,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.engine import Progress, SeedLike, blocks, fold_blocks, generator
+from tracearena.engine import Cluster, Progress, SeedLike, blocks, fold_blocks, generator
 from tracearena.errors import DataError, ParameterError
 from tracearena.formats._files import replacing
 from tracearena.synthesis.ppmtf.sampling import TraceModel
@@ -108,6 +108,7 @@ def deniability(
     early_stop: bool = False,
     seed: SeedLike = None,
     threads: int | None = None,
+    cluster: Cluster | None = None,
     progress: Progress | None = None,
 ) -> Deniability:
     """Test synthetic traces for (k, η)-plausible deniability.
@@ -129,8 +130,8 @@ def deniability(
         Stop a trace's scan when it passes; its k′ is then k.
     seed
         Seed of U*.
-    threads, progress
-        The result does not depend on the threads; progress counts verifiers.
+    threads, cluster, progress
+        The result does not depend on where it is computed; progress counts verifiers.
 
     References
     ----------
@@ -151,10 +152,11 @@ def deniability(
     size = n_users if verifiers is None else min(verifiers, n_users)
     chosen = generator(seed).permutation(n_users)[:size]
     table, owner = model.days_of(synthetic)
-    own = model.trace_model_.log_likelihoods(table, owner, threads=threads)[:, -1]
+    weighed = model.trace_model_.log_likelihoods(table, owner, threads=threads, cluster=cluster)
+    own = weighed[:, -1]
     if len(own) and not (-own / eta < _FARTHEST).all():
         raise DataError(f"eta = {eta} is too small for log-likelihoods down to {own.min():.3g}")
-    scan = _Scan(model.trace_model_, table, owner, bucket_of(own, eta), float(eta), threads)
+    scan = _Scan(model.trace_model_, table, owner, bucket_of(own, eta), float(eta), threads, cluster)
     found = scan.until(int(k), chosen, progress) if early_stop else scan.all_of(chosen, progress)
     return Deniability(found, int(k), float(eta), size, early_stop)
 
@@ -169,6 +171,7 @@ class _Scan:
     bucket: NDArray[np.float64]
     eta: float
     threads: int | None
+    cluster: Cluster | None
 
     def all_of(self, verifiers: NDArray[np.int64], progress: Progress | None) -> NDArray[np.int32]:
         """Return k′ over all verifiers."""
@@ -194,26 +197,35 @@ class _Scan:
         done: int,
         of: int,
     ) -> NDArray[np.int32]:
-        from tracearena.synthesis.ppmtf._verify_kernels import count_same_bucket
-
-        m, table = self.model, self.table[traces]
+        m, table, eta = self.model, self.table[traces], self.eta
         owner, bucket = self.owner[traces], self.bucket[traces]
         offsets, slot, target, steps = distinct_steps(table, m.slot_of, len(m.places), len(m.slots))
-        transposed = [np.ascontiguousarray(x.T) for x in (m.places, m.next_places, m.visit_places)]
-        first = np.ascontiguousarray(table[:, 0])
+        b, c, d, first_slot, smallest = m.places, m.next_places, m.slots, int(m.slot_of[0]), m.smallest
+        bt, ct, b2t = (np.ascontiguousarray(matrix.T) for matrix in (b, c, m.visit_places))
+        starts = np.ascontiguousarray(table[:, 0])
 
-        def work(block: int, begin: int, stop: int) -> NDArray[np.int32]:
-            counts = np.zeros(len(table), np.int32)
+        def work(block: int, first: int, stop: int, mine: Any, a: Any, a2: Any) -> NDArray[np.int32]:
+            from tracearena.synthesis.ppmtf._verify_kernels import count_same_bucket
+
+            counts = np.zeros(len(starts), np.int32)
             count_same_bucket(
-                m.users, m.places, transposed[0], m.next_places, transposed[1], m.visit_users, transposed[2],
-                m.slots, int(m.slot_of[0]), m.smallest, verifiers[begin:stop],
-                offsets, slot, target, first, steps, owner, bucket, self.eta, counts,
+                a, b, bt, c, ct, a2, b2t, d, first_slot, smallest, mine,
+                offsets, slot, target, starts, steps, owner, bucket, eta, counts,
             )  # fmt: skip
-            if progress is not None:
-                progress(done + stop, of)
             return counts
 
-        return fold_blocks(work, blocks(len(verifiers), VERIFIERS_PER_BLOCK), threads=self.threads)
+        def report(blocks_done: int, _: int) -> None:
+            if progress is not None:
+                progress(done + min(blocks_done * VERIFIERS_PER_BLOCK, len(verifiers)), of)
+
+        return fold_blocks(
+            work,
+            blocks(len(verifiers), VERIFIERS_PER_BLOCK),
+            rows=(verifiers, m.users[verifiers], m.visit_users[verifiers]),
+            threads=self.threads,
+            cluster=self.cluster,
+            progress=report,
+        )
 
 
 def distinct_steps(

@@ -2,41 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from os import PathLike
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.engine import Progress, SeedLike, blocks, child_seed, run_blocks, seed_sequence
+from tracearena.engine import (
+    Cluster,
+    Progress,
+    SeedLike,
+    child_seed,
+    one_library_thread,
+    seed_sequence,
+)
 from tracearena.errors import DataError, ParameterError
-from tracearena.formats.ppmtf import SparseTensor, read_parameters, write_parameters
+from tracearena.formats.ppmtf import read_parameters, write_parameters
 from tracearena.synthesis.base import Synthesizer, checked_count, traces_of_days, trainable
 from tracearena.synthesis.ppmtf import files
-from tracearena.synthesis.ppmtf.cells import CellRules, arrange
+from tracearena.synthesis.ppmtf.cells import CellRules
 from tracearena.synthesis.ppmtf.convergence import Convergence
-from tracearena.synthesis.ppmtf.gibbs import (
-    USERS_PER_BLOCK,
-    WEIGHTED_USERS_PER_BLOCK,
-    Cells,
-    Chain,
-    Factors,
-    cell_stream,
-    initial_factors,
-)
+from tracearena.synthesis.ppmtf.gibbs import Chain, Factors, initial_factors
+from tracearena.synthesis.ppmtf.holding import Arrangement, HeldUsers, RemoteUsers, UserBlocks, Zeros
 from tracearena.synthesis.ppmtf.hyperprior import Hyperprior, Scatter
 from tracearena.synthesis.ppmtf.sampling import TraceModel
 from tracearena.synthesis.ppmtf.seen import SeenCells
-from tracearena.synthesis.ppmtf.tensors import transition_counts, users_of, visit_counts
 from tracearena.synthesis.ppmtf.virtual import VirtualUsers, sample_virtual_users
-from tracearena.synthesis.ppmtf.weighted_cells import arrange_weighted, usual_scales
+from tracearena.synthesis.ppmtf.weighted_cells import usual_scales
 from tracearena.traces import Clock, Places, Traces
 
 CHECKPOINT_EVERY = 10
-Zeros = Literal["sampled", "all"]
 _AT_LEAST_1 = (
     "factors",
     "iterations",
@@ -172,6 +169,8 @@ class PPMTF(Synthesizer):
         *,
         seed: SeedLike = None,
         threads: int | None = None,
+        cluster: Cluster | None = None,
+        lean: bool = False,
         progress: Progress | None = None,
         checkpoint: str | PathLike[str] | None = None,
     ) -> Self:
@@ -185,6 +184,11 @@ class PPMTF(Synthesizer):
             Seed of all draws. With a checkpoint to go on from, its own seed holds.
         threads
             The result does not depend on it.
+        cluster
+            Keep the users in its workers and draw their rows there, with the same result.
+        lean
+            Keep no cells, and arrange them anew from the traces whenever they are needed: the same
+            result with less memory, in more time.
         progress
             Called with iterations done and all.
         checkpoint
@@ -201,28 +205,38 @@ class PPMTF(Synthesizer):
             self.iteration_ = 0
             self._set_factors(self._starts())
         self._fingerprint = files.fingerprint(traces)
-        chains = self._chains(traces, threads) if self.iteration_ < self.iterations else []
+        chains: list[Chain] = []
+        if self.iteration_ < self.iterations:
+            chains = [
+                self._chain(traces, number, threads, cluster, lean)
+                for number in range(1 if self.share else 2)
+            ]
         try:
-            while self.iteration_ < self.iterations:
-                self._step(chains, threads)
-                if progress is not None:
-                    progress(self.iteration_, self.iterations)
-                if checkpoint is not None and self.iteration_ % CHECKPOINT_EVERY == 0:
-                    self.save(checkpoint)
+            with one_library_thread():
+                while self.iteration_ < self.iterations:
+                    self._step(chains)
+                    if progress is not None:
+                        progress(self.iteration_, self.iterations)
+                    if checkpoint is not None and self.iteration_ % CHECKPOINT_EVERY == 0:
+                        self._keep(chains, checkpoint)
         except KeyboardInterrupt:
             if checkpoint is not None:
-                self.save(checkpoint)
+                self._keep(chains, checkpoint)
             raise
-        if checkpoint is not None:
-            self.save(checkpoint)
+        self._keep(chains, checkpoint)
         return self
 
-    def _step(self, chains: list[Chain], threads: int | None) -> None:
-        errors = [chain.step(self.iteration_, threads=threads) for chain in chains]
-        cells = [chain.weight for chain in chains]
-        self._set_factors([chain.factors for chain in chains])
+    def _step(self, chains: list[Chain]) -> None:
+        errors = [chain.step(self.iteration_) for chain in chains]
+        cells = [chain.users.weight for chain in chains]
         self.error_.append(float(np.sqrt(np.dot(errors, cells) / sum(cells))))
         self.iteration_ += 1
+
+    def _keep(self, chains: list[Chain], checkpoint: str | PathLike[str] | None) -> None:
+        if chains:
+            self._set_factors([chain.factors for chain in chains])
+        if checkpoint is not None:
+            self.save(checkpoint)
 
     def _set_frame(self, traces: Traces) -> None:
         self.user_ids_ = traces.user_ids
@@ -244,43 +258,28 @@ class PPMTF(Synthesizer):
             for number, shape in enumerate(shapes)
         ]
 
-    def _chains(self, traces: Traces, threads: int | None) -> list[Chain]:
-        tensors = transition_counts(traces), visit_counts(traces)
-        usual = usual_scales(*tensors)
-        given = self.transition_zeros, self.visit_zeros
-        scales = given[0] or usual[0], given[1] or usual[1]
-        parts: list[tuple[SparseTensor | None, SparseTensor | None]] = [tensors]
-        if not self.share:
-            parts = [(tensors[0], None), (None, tensors[1])]
-        states = [self.transition_factors_, self.visit_factors_][: len(parts)]
-        chains = []
-        for number, (part, state) in enumerate(zip(parts, states, strict=True)):
-            root = child_seed(self._root, number)
-            chains.append(
-                Chain(self._cells(part, scales, root, threads), state, self.alpha, self._hyperprior(), root)
-            )
-        return chains
-
-    def _cells(
-        self,
-        part: tuple[SparseTensor | None, SparseTensor | None],
-        scales: tuple[float, float],
-        root: np.random.SeedSequence,
-        threads: int | None,
-    ) -> Sequence[Cells]:
-        rules = (
-            CellRules(self.kept_transitions, self.largest_transition, self.zero_transitions),
-            CellRules(self.kept_visits, self.largest_visit, self.zero_visits),
+    def _chain(
+        self, traces: Traces, number: int, threads: int | None, cluster: Cluster | None, lean: bool
+    ) -> Chain:
+        usual = usual_scales(traces)
+        root = child_seed(self._root, number)
+        arrangement = Arrangement(
+            root,
+            rules=(
+                CellRules(self.kept_transitions, self.largest_transition, self.zero_transitions),
+                CellRules(self.kept_visits, self.largest_visit, self.zero_visits),
+            ),
+            zeros=self.zeros,
+            scales=(self.transition_zeros or usual[0], self.visit_zeros or usual[1]),
+            tensors=(self.share or number == 0, self.share or number == 1),
         )
-
-        def work(block: int, first: int, stop: int) -> Cells:
-            own = [None if tensor is None else users_of(tensor, first, stop) for tensor in part]
-            if self.zeros == "all":
-                return arrange_weighted(own[0], own[1], rules, scales, cell_stream(root, block))
-            return arrange(own[0], own[1], rules, cell_stream(root, block))
-
-        size = WEIGHTED_USERS_PER_BLOCK if self.zeros == "all" else USERS_PER_BLOCK
-        return run_blocks(work, blocks(len(self.user_ids_), size), threads=threads)
+        users: UserBlocks
+        if cluster is None:
+            users = HeldUsers.of(traces, arrangement, lean=lean, threads=threads)
+        else:
+            users = RemoteUsers(cluster, traces, arrangement, lean=lean)
+        state = self.visit_factors_ if number else self.transition_factors_
+        return Chain(users, state, self.alpha, self._hyperprior(), root)
 
     def _hyperprior(self) -> Hyperprior:
         nu = self.factors if self.nu0 is None else self.nu0
@@ -309,6 +308,7 @@ class PPMTF(Synthesizer):
         *,
         seed: SeedLike = None,
         threads: int | None = None,
+        cluster: Cluster | None = None,
         progress: Progress | None = None,
     ) -> Traces:
         """Return synthetic traces of all training users; day ``r`` is a user's trace number ``r``.
@@ -317,7 +317,7 @@ class PPMTF(Synthesizer):
         """
         days = checked_count(traces_per_user)
         root = seed_sequence(seed)
-        table = self.trace_model_.draw(days, root, threads=threads, progress=progress)
+        table = self.trace_model_.draw(days, root, threads=threads, cluster=cluster, progress=progress)
         return traces_of_days(table, self.places_, self.clock_, self.user_ids_)
 
     def virtual_users(
@@ -364,12 +364,13 @@ class PPMTF(Synthesizer):
         only_seen: bool = False,
         seed: SeedLike = None,
         threads: int | None = None,
+        cluster: Cluster | None = None,
         progress: Progress | None = None,
     ) -> Traces:
         """Return whole days of n virtual users, numbered from 1 (see `virtual_users`)."""
         days = checked_count(days, "days")
         users = self.virtual_users(n, homes=homes, only_seen=only_seen, seed=seed)
-        table = users.draw(days, threads=threads, progress=progress)
+        table = users.draw(days, threads=threads, cluster=cluster, progress=progress)
         return traces_of_days(table, self.places_, self.clock_, np.arange(1, n + 1))
 
     def log_likelihoods(self, traces: Traces, *, threads: int | None = None) -> NDArray[np.float64]:

@@ -7,11 +7,12 @@ never built.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.engine import Progress, blocks, run_blocks, stream
+from tracearena.engine import Cluster, Progress, blocks, run_blocks, stream
 from tracearena.synthesis.ppmtf.seen import SeenCells
 
 Matrix = NDArray[np.float64]
@@ -95,6 +96,7 @@ class TraceModel:
         *,
         habits: Habits | None = None,
         threads: int | None = None,
+        cluster: Cluster | None = None,
         progress: Progress | None = None,
     ) -> NDArray[np.int32]:
         """Draw `days` traces of every user; users × days × instants of a day.
@@ -105,46 +107,36 @@ class TraceModel:
         a Metropolis-Hastings step with proposal Q* and target π of the slot of that instant. Days
         are independent.
         """
-        from tracearena.synthesis.ppmtf._kernels import walk
+        b, c, b2, d = self.places, self.next_places, self.visit_places, self.slots
+        c_transposed, b2_transposed = np.ascontiguousarray(c.T), np.ascontiguousarray(b2.T)
+        slot_of, smallest, length = self.slot_of, self.smallest, len(self.slot_of)
+        used = habits or Habits()
+        homes, weight, offsets, next_seen, visit_seen = used.arrays(len(self.users), len(self.slots))
+        instant_of = used.instant_of(slot_of)
 
-        length = len(self.slot_of)
-        traces = np.empty((len(self.users), days, length), np.int32)
-        next_transposed = np.ascontiguousarray(self.next_places.T)
-        visit_transposed = np.ascontiguousarray(self.visit_places.T)
-        homes, weight, seen_offsets, seen_targets, visit_seen = (habits or Habits()).arrays(
-            len(self.users), len(self.slots)
-        )
+        def work(block: int, first: int, stop: int, a: Matrix, a2: Matrix, home: Any) -> NDArray[np.int32]:
+            from tracearena.synthesis.ppmtf._kernels import walk
 
-        instant_of = (habits or Habits()).instant_of(self.slot_of)
-
-        def work(block: int, first: int, stop: int) -> None:
+            traces = np.empty((stop - first, days, length), np.int32)
             uniforms = stream(root, block).random((stop - first, days, len(instant_of), 2))
             walk(
-                self.users[first:stop],
-                self.places,
-                self.next_places,
-                next_transposed,
-                self.visit_users[first:stop],
-                self.visit_places,
-                visit_transposed,
-                self.slots,
-                self.slot_of,
-                self.smallest,
-                homes[first:stop],
-                weight,
-                seen_offsets,
-                seen_targets,
-                visit_seen,
-                instant_of,
-                uniforms,
-                traces[first:stop],
-            )
+                a, b, c, c_transposed, a2, b2, b2_transposed, d, slot_of, smallest,
+                home, weight, offsets, next_seen, visit_seen, instant_of, uniforms, traces,
+            )  # fmt: skip
+            return traces
 
-        run_blocks(work, blocks(len(self.users), USERS_PER_BLOCK), threads=threads, progress=progress)
-        return traces
+        ranges = blocks(len(self.users), USERS_PER_BLOCK)
+        own = (self.users, self.visit_users, homes)
+        found = run_blocks(work, ranges, rows=own, threads=threads, cluster=cluster, progress=progress)
+        return np.concatenate(found) if found else np.empty((0, days, length), np.int32)
 
     def log_likelihoods(
-        self, traces: NDArray[np.int32], users: NDArray[np.int64], *, threads: int | None = None
+        self,
+        traces: NDArray[np.int32],
+        users: NDArray[np.int64],
+        *,
+        threads: int | None = None,
+        cluster: Cluster | None = None,
     ) -> Matrix:
         """Return the running log-likelihood of each trace as a trace of the given user.
 
@@ -161,31 +153,21 @@ class TraceModel:
         Exact: a stay has the probability that no proposal is accepted, which takes all row sums of
         the user, O(places² · factors).
         """
-        from tracearena.synthesis.ppmtf._kernels import log_likelihoods
+        b, c, b2, d = self.places, self.next_places, self.visit_places, self.slots
+        bt, ct, b2t = (np.ascontiguousarray(matrix.T) for matrix in (b, c, b2))
+        slot_of, smallest = self.slot_of, self.smallest
 
-        out = np.empty(traces.shape)
-        transposed = [np.ascontiguousarray(m.T) for m in (self.places, self.next_places, self.visit_places)]
+        def work(block: int, first: int, stop: int, mine: Any, user: Any, a: Matrix, a2: Matrix) -> Matrix:
+            from tracearena.synthesis.ppmtf._kernels import log_likelihoods
 
-        def work(block: int, first: int, stop: int) -> None:
-            log_likelihoods(
-                self.users,
-                self.places,
-                transposed[0],
-                self.next_places,
-                transposed[1],
-                self.visit_users,
-                self.visit_places,
-                transposed[2],
-                self.slots,
-                self.slot_of,
-                self.smallest,
-                traces[first:stop],
-                users[first:stop],
-                out[first:stop],
-            )
+            out = np.empty(mine.shape)
+            log_likelihoods(a, b, bt, c, ct, a2, b2, b2t, d, slot_of, smallest, mine, user, out)
+            return out
 
-        run_blocks(work, blocks(len(traces), _TRACES_PER_PIECE), threads=threads)
-        return out
+        ranges = blocks(len(traces), _TRACES_PER_PIECE)
+        own = (traces, users, self.users[users], self.visit_users[users])
+        found = run_blocks(work, ranges, rows=own, threads=threads, cluster=cluster)
+        return np.concatenate(found) if found else np.empty(traces.shape)
 
     def visit_probabilities(self, user: int) -> Matrix:
         """Return π of a user, slots × places."""

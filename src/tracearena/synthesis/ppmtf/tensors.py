@@ -74,15 +74,6 @@ def truncated(tensor: SparseTensor, largest: int) -> SparseTensor:
     return SparseTensor(tensor.shape, tensor.users, tensor.i, tensor.j, counts)
 
 
-def users_of(tensor: SparseTensor, first: int, stop: int) -> SparseTensor:
-    """Return the cells of users `first` up to but not including `stop`, renumbered from 0."""
-    start, end = np.searchsorted(tensor.users, [first, stop])
-    cells = slice(int(start), int(end))
-    shape = (stop - first, tensor.shape[1], tensor.shape[2])
-    users = tensor.users[cells] - np.int32(first)
-    return SparseTensor(shape, users, tensor.i[cells], tensor.j[cells], tensor.counts[cells])
-
-
 def _kept(tensor: SparseTensor, mask: NDArray[np.bool_]) -> SparseTensor:
     columns = (column[mask] for column in (tensor.users, tensor.i, tensor.j, tensor.counts))
     return SparseTensor(tensor.shape, *columns)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.engine import Progress, blocks, child_seed, run_blocks, stream
+from tracearena.engine import Cluster, Progress, blocks, child_seed, run_blocks, stream
 from tracearena.errors import DataError
 from tracearena.synthesis.base import checked_count
 from tracearena.synthesis.ppmtf.hyperprior import Gaussian
@@ -54,11 +54,18 @@ class VirtualUsers:
         return None if self.habits is None else self.habits.homes
 
     def draw(
-        self, days: int, *, threads: int | None = None, progress: Progress | None = None
+        self,
+        days: int,
+        *,
+        threads: int | None = None,
+        cluster: Cluster | None = None,
+        progress: Progress | None = None,
     ) -> NDArray[np.int32]:
         """Draw `days` days of every user; users × days × instants of a day."""
         root = child_seed(self._root, _DAYS)
-        return self.model.draw(days, root, habits=self.habits, threads=threads, progress=progress)
+        return self.model.draw(
+            days, root, habits=self.habits, threads=threads, cluster=cluster, progress=progress
+        )
 
 
 def sample_virtual_users(

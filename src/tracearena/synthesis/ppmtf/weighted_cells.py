@@ -15,14 +15,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.formats.ppmtf import SparseTensor
-from tracearena.synthesis.ppmtf.cells import CellRules, Groups, Index, Matrix, as_index, gram_of, grouped
+from tracearena.synthesis.ppmtf.cells import (
+    CellRules,
+    Groups,
+    Index,
+    Matrix,
+    as_index,
+    bytes_of,
+    gram_of,
+    grouped,
+)
 from tracearena.synthesis.ppmtf.tensors import trimmed, truncated
+from tracearena.traces import Traces
+from tracearena.traces.adjacency import transitions
 
 REGULAR_SCALES = (32.0, 0.5)
 SPARSE_SCALES = (2.0, 1.0)
 
 
-def usual_scales(transitions: SparseTensor, visits: SparseTensor) -> tuple[float, float]:
+def usual_scales(traces: Traces) -> tuple[float, float]:
     """Return what all zeros should weigh, in multiples of the sampled ones: transitions, visits.
 
     Notes
@@ -33,7 +44,7 @@ def usual_scales(transitions: SparseTensor, visits: SparseTensor) -> tuple[float
     traces such as check-ins transitions are rare; heavy zeros among them only pull the users'
     factors, which both tensors share, away from what the visits say.
     """
-    regular = 2 * int(transitions.counts.sum()) > int(visits.counts.sum())
+    regular = 2 * len(transitions(traces)) > traces.n_events
     return REGULAR_SCALES if regular else SPARSE_SCALES
 
 
@@ -66,14 +77,19 @@ class WeightedCells:
     user: Index
     place: Index
     target: Index
-    value: NDArray[np.float64]
+    value: NDArray[np.float32]
     zero_weight: NDArray[np.float64]
     weight: float
 
     @cached_property
     def squared_values(self) -> float:
         """Sum of the squared counts."""
-        return float(np.square(self.value).sum())
+        return float(np.square(self.value, dtype=np.float64).sum())
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the arrays."""
+        return bytes_of(self)
 
     def user_gram(self, places: Matrix, targets: Matrix) -> NDArray[np.float64]:
         """Return the weighted Σ x xᵀ over the cells of each user, x = b_i * c_j or b_i * d_t."""
@@ -117,7 +133,7 @@ class WeightedCells:
 
 
 def arrange_weighted(
-    transitions: SparseTensor | None,
+    moves: SparseTensor | None,
     visits: SparseTensor | None,
     rules: tuple[CellRules, CellRules],
     scales: tuple[float, float],
@@ -128,17 +144,17 @@ def arrange_weighted(
     Either tensor may be left out; it has no targets then. The zeros of a user and tensor weigh
     together what `rules` would draw of them, times the tensor's scale; no zero weighs more than 1.
     """
-    given = transitions if transitions is not None else visits
+    given = moves if moves is not None else visits
     if given is None:
         raise ValueError("at least one tensor is needed")
     n_users, n_places, _ = given.shape
-    n_next = transitions.shape[2] if transitions is not None else 0
+    n_next = moves.shape[2] if moves is not None else 0
     n_targets = n_next + (visits.shape[2] if visits is not None else 0)
     kept: list[tuple[NDArray[np.int64], ...]] = []
     values: list[NDArray[np.float64]] = []
     weight = np.zeros((2, n_users))
     total = 0.0
-    for number, tensor in enumerate((transitions, visits)):
+    for number, tensor in enumerate((moves, visits)):
         if tensor is None:
             continue
         part = truncated(trimmed(tensor, rules[number].positive, seed=rng), rules[number].largest)
@@ -162,7 +178,7 @@ def arrange_weighted(
         user=own,
         place=here,
         target=there,
-        value=np.concatenate(values),
+        value=np.concatenate(values).astype(np.float32),  # exact: whole numbers below 2^24
         zero_weight=weight,
         weight=total,
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.engine import SeedLike, generator
+from tracearena.engine import SeedLike, generator, one_library_thread
 from tracearena.errors import DataError, require_number
 
 
@@ -118,12 +118,10 @@ def separation(graph: NDArray[np.float64], classes: LocationClasses) -> float:
 
 def _k_means(rows: NDArray[np.float64], count: int, rng: np.random.Generator) -> LocationClasses:
     from sklearn.cluster import KMeans
-    from threadpoolctl import threadpool_limits
 
     state = int(rng.integers(2**31))
     if count == 1:
         return LocationClasses.of(np.zeros(len(rows), np.int32))
-    # One thread: with several, sums are added in the order in which threads end.
-    with threadpool_limits(1):
+    with one_library_thread():
         labels = KMeans(count, n_init=1, random_state=state).fit(rows).labels_
     return LocationClasses.of(labels)

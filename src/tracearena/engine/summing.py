@@ -1,0 +1,91 @@
+"""Sums of numbered pieces that do not depend on who added what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+from tracearena.errors import ParameterError
+
+
+class Summable(Protocol):
+    """Anything that can be added to its like."""
+
+    def __add__(self, other: Any, /) -> Any:
+        """Return the sum."""
+
+
+S = TypeVar("S", bound=Summable)
+
+
+class Node(NamedTuple, Generic[S]):
+    """The sum of pieces ``first`` up to but not including ``first + size``."""
+
+    first: int
+    size: int
+    value: S
+
+
+class PairwiseSum(Generic[S]):
+    """Adds pieces pairwise, in a tree that the numbers of the pieces alone decide.
+
+    Floating-point sums depend on the order of the additions. Here pieces 2i and 2i + 1 make a pair,
+    two neighbouring pairs make four, and so on; so any range of pieces can be added anywhere, by a
+    thread or by another machine, and joined later with the same bits. At most about log₂ n sums are
+    held at a time. Values belong to the sum: arrays are added in place.
+
+    Parameters
+    ----------
+    nodes
+        Sums to start with, in ascending order.
+
+    Examples
+    --------
+    >>> here, there = PairwiseSum(), PairwiseSum()
+    >>> for number, value in enumerate([0.1, 0.2, 0.3, 0.4]):
+    ...     (here if number < 3 else there).add(number, value)
+    >>> [(node.first, node.size) for node in here.nodes]
+    [(0, 2), (2, 1)]
+    >>> PairwiseSum([*here.nodes, *there.nodes]).total() == (0.1 + 0.2) + (0.3 + 0.4)
+    True
+    """
+
+    def __init__(self, nodes: Iterable[Node[S]] = ()) -> None:
+        self._nodes: list[Node[S]] = []
+        for node in nodes:
+            self._push(node)
+
+    @property
+    def nodes(self) -> list[Node[S]]:
+        """The sums that wait for a neighbour."""
+        return list(self._nodes)
+
+    def add(self, number: int, value: S) -> None:
+        """Add a piece; pieces come in ascending order, without gaps."""
+        self._push(Node(number, 1, value))
+
+    def _push(self, node: Node[S]) -> None:
+        nodes = self._nodes
+        if nodes and nodes[-1].first + nodes[-1].size != node.first:
+            raise ParameterError(
+                f"piece {node.first} does not follow piece {nodes[-1].first + nodes[-1].size - 1}"
+            )
+        nodes.append(node)
+        while len(nodes) > 1 and nodes[-2].size == nodes[-1].size and _begins_pair(nodes[-2]):
+            right, left = nodes.pop(), nodes.pop()
+            both = left.value
+            both += right.value
+            nodes.append(Node(left.first, 2 * left.size, both))
+
+    def total(self) -> S:
+        """Return the sum of all; the ends that found no neighbour are added from the right."""
+        if not self._nodes:
+            raise ParameterError("there is no block to sum")
+        total = self._nodes[-1].value
+        for node in reversed(self._nodes[:-1]):
+            total = node.value + total
+        return total
+
+
+def _begins_pair(node: Node[Any]) -> bool:
+    return node.first % (2 * node.size) == 0

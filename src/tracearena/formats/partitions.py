@@ -1,0 +1,62 @@
+"""Events in a folder of Parquet files, with the users of one range each: what clusters read and write."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+
+import polars as pl
+
+from tracearena.errors import FileError
+from tracearena.formats import table
+from tracearena.formats._folders import replacing_folder
+from tracearena.formats.choices import Choices
+from tracearena.formats.discretise import traces_of
+from tracearena.formats.report import Report
+from tracearena.traces import Places, Traces
+
+USERS_PER_FILE = 16_384
+"""A multiple of every block of users, so that a worker can read the files of its own blocks."""
+
+
+def files_of(folder: str | PathLike[str]) -> list[Path]:
+    """Return the Parquet files of a folder by name, without those that begin with ``.`` or ``_``."""
+    return sorted(path for path in Path(folder).glob("*.parquet") if path.name[0] not in "._")
+
+
+def read(
+    path: str | PathLike[str], *, choices: Choices | None = None, places: Places | None = None
+) -> tuple[Traces, Report]:
+    """Read a folder of Parquet files with the same columns as one table; rows are counted through."""
+    report = Report(str(path), "partitions")
+    chosen = choices or Choices()
+    checkins = table.check_ins_of(_rows(Path(path)), report, chosen)
+    return traces_of(checkins, report, chosen, places=places), report
+
+
+def _rows(folder: Path) -> pl.DataFrame:
+    files = files_of(folder)
+    if not files:
+        raise FileError.whole(folder, "holds no .parquet files", "empty")
+    frames = [table.parquet_rows(file) for file in files]
+    for file, frame in zip(files, frames, strict=True):
+        if frame.schema != frames[0].schema:
+            differ = f"{_columns(frame)}, not {_columns(frames[0])}"
+            problem = f"has other columns or types than {files[0].name}: {differ}"
+            raise FileError.whole(file, problem, "columns")
+    return pl.concat(frames)
+
+
+def _columns(frame: pl.DataFrame) -> str:
+    return ", ".join(f"{name} {kind}" for name, kind in frame.schema.items())
+
+
+def write(path: str | PathLike[str], traces: Traces) -> None:
+    """Write a folder of files ``part-00000.parquet``, …, each with the next 16,384 users.
+
+    The folder appears when all of it is written; one that has something in it is never replaced.
+    """
+    with replacing_folder(path) as folder:
+        for number, first in enumerate(range(0, max(traces.n_users, 1), USERS_PER_FILE)):
+            part = traces.take_users(slice(first, first + USERS_PER_FILE))
+            table.write(folder / f"part-{number:05}.parquet", part)
