@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tracearena.engine import Cluster
 from tracearena.traces import Clock, Grid, Places, Traces
 
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -26,6 +27,14 @@ def shared_data() -> Path:
 def osaka(shared_data: Path) -> Path:
     """The organisers' files of PWS Cup 2019."""
     return shared_data / "pwscup2019-osaka"
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Cluster]:
+    """Two worker processes on this machine."""
+    pytest.importorskip("distributed")
+    with Cluster("local:2") as workers:
+        yield workers
 
 
 @pytest.fixture(scope="session")

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tracearena.engine import PairwiseSum, blocks, fold_blocks
 from tracearena.engine.cluster import shares
+from tracearena.engine.summing import Node
 from tracearena.errors import ParameterError
 
 NUMBERS = np.random.default_rng(1).normal(scale=10.0 ** np.arange(23))
@@ -58,6 +59,12 @@ def test_shares_cover_everything_and_are_even(total, parts):
     sizes = [stop - first for first, stop in ranges]
     assert len(sizes) == min(parts, total)
     assert max(sizes) <= 1.25 * total / len(sizes) + 1
+
+
+def test_sums_of_others_are_left_as_they_are():
+    given = [Node(number, 1, np.array([1.0])) for number in range(4)]
+    assert PairwiseSum(given).total().tolist() == [4.0]
+    assert [node.value.tolist() for node in given] == [[1.0]] * 4
 
 
 def test_pieces_must_follow_each_other():

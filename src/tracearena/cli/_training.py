@@ -10,11 +10,12 @@ from tracearena.cli._console import note, progress_bar
 if TYPE_CHECKING:
     from tracearena.engine import Cluster
     from tracearena.synthesis import PPMTF
+    from tracearena.synthesis.ppmtf import PartitionedTraces
     from tracearena.traces import Traces
 
 
 def train_ppmtf(
-    training: Traces,
+    training: Traces | PartitionedTraces,
     parameters: dict[str, Any],
     path: Path | None,
     seed: Any,

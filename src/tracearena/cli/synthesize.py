@@ -30,7 +30,9 @@ from tracearena.cli._training import train_ppmtf
 
 if TYPE_CHECKING:
     from tracearena.engine import Cluster
+    from tracearena.formats import Choices
     from tracearena.synthesis import Synthesizer
+    from tracearena.synthesis.ppmtf import PartitionedTraces
     from tracearena.traces import Traces
 
 METHODS = ("ppmtf", "ppmtf-plus", "sgd", "sglt", "uniform")
@@ -232,7 +234,12 @@ def synthesize(
         utc_hours=utc_hours,
     )
     workers = joined(context, cluster)
-    training, report = read(file, known, places=places, choices=choices)
+    training: Any
+    if workers is not None and known == "partitions" and places is not None:
+        training = _left_to_workers(file, places, choices, workers)
+        report = training.report
+    else:
+        training, report = read(file, known, places=places, choices=choices)
     for line in report.lines():
         note(line)
     used = chosen_seed(seed)
@@ -274,6 +281,15 @@ def synthesize(
     if method == "sglt":
         result |= _about_fakes(synthesizer)
     print_result(result, as_json)
+
+
+def _left_to_workers(folder: Path, places: Path, choices: Choices, cluster: Cluster) -> PartitionedTraces:
+    """Have the workers read the files; without a file of places nobody would know them all."""
+    from tracearena.formats import read_places
+    from tracearena.synthesis.ppmtf import PartitionedTraces
+
+    with progress_bar("reading") as progress:
+        return PartitionedTraces(folder, read_places(places), cluster, choices=choices, progress=progress)
 
 
 def _check(method: str, given: list[str]) -> None:

@@ -65,7 +65,7 @@ class Cluster:
         else:
             self._client = _joined(address)
         try:
-            self._check_workers()
+            self._check_workers(_version())
         except BaseException:
             self.close()
             raise
@@ -89,6 +89,11 @@ class Cluster:
         return str(self._client.dashboard_link)
 
     @property
+    def scheduler(self) -> str:
+        """Address of the scheduler, at which others may join."""
+        return str(self._client.scheduler.address)
+
+    @property
     def workers(self) -> list[str]:
         """Addresses of the workers there are now."""
         return sorted(self._client.scheduler_info(n_workers=-1)["workers"])
@@ -98,10 +103,9 @@ class Cluster:
         """Threads of all workers together."""
         return sum(self._client.nthreads().values())
 
-    def _check_workers(self) -> None:
+    def _check_workers(self, ours: str) -> None:
         if not self.workers:
             self._client.wait_for_workers(1, timeout=PATIENCE_S)
-        ours = _version()
         for worker, theirs in self._client.run(_version).items():
             if theirs != ours:
                 raise ParameterError(f"worker {worker} has tracearena {theirs}, and this is {ours}")
@@ -219,6 +223,8 @@ def shares(total: int, parts: int) -> list[tuple[int, int]]:
     >>> shares(20, 2), shares(5, 8)
     ([(0, 10), (10, 20)], [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)])
     """
+    if total == 0:
+        return []
     step = 1
     while 8 * parts * step <= total:
         step *= 2

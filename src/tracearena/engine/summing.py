@@ -32,12 +32,12 @@ class PairwiseSum(Generic[S]):
     Floating-point sums depend on the order of the additions. Here pieces 2i and 2i + 1 make a pair,
     two neighbouring pairs make four, and so on; so any range of pieces can be added anywhere, by a
     thread or by another machine, and joined later with the same bits. At most about log₂ n sums are
-    held at a time. Values belong to the sum: arrays are added in place.
+    held at a time.
 
     Parameters
     ----------
     nodes
-        Sums to start with, in ascending order.
+        Sums to start with, in ascending order; they are not changed.
 
     Examples
     --------
@@ -52,8 +52,9 @@ class PairwiseSum(Generic[S]):
 
     def __init__(self, nodes: Iterable[Node[S]] = ()) -> None:
         self._nodes: list[Node[S]] = []
+        self._are_ours: list[bool] = []
         for node in nodes:
-            self._push(node)
+            self._push(node, is_ours=False)
 
     @property
     def nodes(self) -> list[Node[S]]:
@@ -61,20 +62,26 @@ class PairwiseSum(Generic[S]):
         return list(self._nodes)
 
     def add(self, number: int, value: S) -> None:
-        """Add a piece; pieces come in ascending order, without gaps."""
-        self._push(Node(number, 1, value))
+        """Add a piece; pieces come in ascending order, without gaps. The value is the sum's to change."""
+        self._push(Node(number, 1, value), is_ours=True)
 
-    def _push(self, node: Node[S]) -> None:
-        nodes = self._nodes
+    def _push(self, node: Node[S], *, is_ours: bool) -> None:
+        nodes, ours = self._nodes, self._are_ours
         if nodes and nodes[-1].first + nodes[-1].size != node.first:
             raise ParameterError(
                 f"piece {node.first} does not follow piece {nodes[-1].first + nodes[-1].size - 1}"
             )
         nodes.append(node)
+        ours.append(is_ours)
         while len(nodes) > 1 and nodes[-2].size == nodes[-1].size and _begins_pair(nodes[-2]):
             right, left = nodes.pop(), nodes.pop()
-            both = left.value
-            both += right.value
+            ours.pop()
+            if ours[-1]:
+                both = left.value
+                both += right.value
+            else:
+                both = left.value + right.value
+            ours[-1] = True
             nodes.append(Node(left.first, 2 * left.size, both))
 
     def total(self) -> S:

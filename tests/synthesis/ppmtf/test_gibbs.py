@@ -153,7 +153,7 @@ def test_a_chain_started_at_the_truth_stays_there_in_distribution():
     independent = np.array([features(*from_prior()) for _ in range(4000)])
     factors = initial_factors(shape, z, ROOT)
     factors.users, factors.places, factors.next_places, factors.slots = from_prior()
-    chain = Chain(HeldUsers([cells], ROOT, threads=1), factors, alpha, hyper, ROOT)
+    chain = Chain(HeldUsers([cells], threads=1), factors, alpha, hyper, ROOT)
     walked = []
     for iteration in range(6_000):
         f = chain.factors

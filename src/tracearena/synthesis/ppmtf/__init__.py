@@ -5,6 +5,7 @@ from tracearena.synthesis.ppmtf.convergence import Convergence
 from tracearena.synthesis.ppmtf.deniability import Deniability, deniability
 from tracearena.synthesis.ppmtf.gibbs import Factors
 from tracearena.synthesis.ppmtf.model import PPMTF
+from tracearena.synthesis.ppmtf.partitioned import PartitionedTraces
 from tracearena.synthesis.ppmtf.sampling import TraceModel
 from tracearena.synthesis.ppmtf.seen import SeenCells
 from tracearena.synthesis.ppmtf.tensors import transition_counts, visit_counts
@@ -15,6 +16,7 @@ __all__ = [
     "Convergence",
     "Deniability",
     "Factors",
+    "PartitionedTraces",
     "PrivacyBudget",
     "SeenCells",
     "TraceModel",

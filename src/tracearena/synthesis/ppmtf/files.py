@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import zipfile
@@ -20,7 +19,7 @@ from tracearena.formats._files import read_bytes, replacing
 from tracearena.synthesis.ppmtf.gibbs import Factors
 from tracearena.synthesis.ppmtf.hyperprior import Gaussian
 from tracearena.synthesis.ppmtf.seen import SeenCells
-from tracearena.traces import Clock, Grid, Places, Traces
+from tracearena.traces import Clock, Grid, Places
 
 if TYPE_CHECKING:
     from tracearena.synthesis.ppmtf.model import PPMTF
@@ -87,7 +86,7 @@ def load(path: str | PathLike[str]) -> PPMTF:
     return model
 
 
-def resume(model: PPMTF, path: str | PathLike[str], traces: Traces, seed: SeedLike) -> None:
+def resume(model: PPMTF, path: str | PathLike[str], fingerprint: str, seed: SeedLike) -> None:
     """Put a half-trained state into `model`; refuse one of other data, parameters or seed."""
     saved = load(path)
     ours, theirs = model.parameters(), saved.parameters()
@@ -98,7 +97,7 @@ def resume(model: PPMTF, path: str | PathLike[str], traces: Traces, seed: SeedLi
         raise ParameterError(
             f"{path} has {saved.iteration_} iterations already, more than {model.iterations}"
         )
-    if saved._fingerprint != fingerprint(traces):
+    if saved._fingerprint != fingerprint:
         raise DataError(f"{path} was trained on other traces; remove it to start anew")
     if seed is not None and _seed_to_json(seed_sequence(seed)) != _seed_to_json(saved._root):
         raise ParameterError(f"{path} was begun with another seed; leave the seed out to go on")
@@ -106,15 +105,6 @@ def resume(model: PPMTF, path: str | PathLike[str], traces: Traces, seed: SeedLi
     model.error_ = saved.error_
     model.iteration_ = saved.iteration_
     model._set_factors(_chains_of(saved))
-
-
-def fingerprint(traces: Traces) -> str:
-    """Return a short hash of the events, to tell training data apart."""
-    digest = hashlib.sha256()
-    for values in (traces.offsets, traces.instants, traces.place_index):
-        digest.update(np.ascontiguousarray(values).tobytes())
-    digest.update(json.dumps([len(traces.places), _clock_to_json(traces.clock)]).encode())
-    return digest.hexdigest()[:32]
 
 
 def _chains_of(model: PPMTF) -> list[Factors]:

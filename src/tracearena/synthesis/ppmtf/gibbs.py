@@ -1,13 +1,8 @@
-"""Gibbs sampling of the factor matrices.
-
-The rows of A belong to users, so a block of users draws its own and hands on two small sums: the
-sufficient statistics for B, and, when B is drawn, those for C and D. Blocks have a fixed size and
-are summed in a fixed tree; a block needs nothing of the others but B, C, D and Ψ_A.
-"""
+"""Gibbs sampling of the factor matrices."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,13 +10,12 @@ from numpy.typing import NDArray
 
 from tracearena.engine import blocks, fold_blocks, stream
 from tracearena.formats.ppmtf import Parameters
-from tracearena.synthesis.ppmtf.conditionals import RowStatistics, draw_rows
-from tracearena.synthesis.ppmtf.holding import USERS_PER_BLOCK, Given, UserBlocks
+from tracearena.synthesis.ppmtf.holding import USERS_PER_BLOCK, UserBlocks
 from tracearena.synthesis.ppmtf.hyperprior import Gaussian, Hyperprior, Moments
+from tracearena.synthesis.ppmtf.iteration import Iteration, Priors
 
 Matrix = NDArray[np.float64]
-_INITIAL_STREAM, _ITERATION_STREAM = 1, 2
-_MODES = ("users", "places", "next_places", "slots")
+_INITIAL_STREAM = 1
 
 
 @dataclass(eq=False)
@@ -40,7 +34,7 @@ class Factors:
     places: Matrix
     next_places: Matrix
     slots: Matrix
-    priors: tuple[Gaussian, Gaussian, Gaussian, Gaussian]
+    priors: Priors
 
     @classmethod
     def from_parameters(cls, parameters: Parameters) -> Factors:
@@ -63,6 +57,22 @@ class Factors:
     def n_factors(self) -> int:
         """Number of columns (z)."""
         return int(self.users.shape[1])
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Where a chain is after a whole iteration.
+
+    Attributes
+    ----------
+    factors
+        All matrices but A, which is that of the start.
+    rows
+        Token of the rows of A, if any have been drawn.
+    """
+
+    factors: Factors
+    rows: Any
 
 
 class Chain:
@@ -94,39 +104,39 @@ class Chain:
         self.alpha = alpha
         self.hyperprior = hyperprior
         self.root = root
-        self._latest = factors
-        self._rows: Any = None
+        self.state = State(factors, None)
         self._user_moments = _moments(factors.users, users.users_per_block)
 
     @property
     def factors(self) -> Factors:
-        """The state after the last whole iteration; rows of A are fetched from who holds them."""
-        if self._rows is not None:
-            self._latest.users = self.users.collected(self._rows)
-            self._rows = None
-        return self._latest
+        """The matrices after the last whole iteration."""
+        return self.factors_of(self.state)
+
+    def factors_of(self, state: State) -> Factors:
+        """Return the matrices of a state, the rows of A from who holds them."""
+        if state.rows is None:
+            return state.factors
+        return replace(state.factors, users=self.users.collected(state.rows))
 
     def step(self, iteration: int) -> float:
         """Run one iteration in the order Ψ, A, B, C, D; return the mean squared error of the seen cells.
 
         The error is that of the new A with the B, C and D it was drawn with.
         """
-        old, alpha = self._latest, self.alpha
-        rng = stream(self.root, _ITERATION_STREAM, iteration)
-        moments = [self._user_moments, *(Moments.of(getattr(old, mode)) for mode in _MODES[1:])]
-        priors = [self.hyperprior.draw(rows, rng) for rows in moments]
-        targets = np.vstack([old.next_places, old.slots])
-        rows, handed = self.users.draw(iteration, Given(old.places, targets, alpha, priors[0]))
-        places, _ = draw_rows(handed.places, alpha, priors[1], rng)
-        both = self.users.target_statistics(rows, places)
-        n = len(old.next_places)
-        next_places, _ = draw_rows(RowStatistics(both.gram[:n], both.weighted[:n]), alpha, priors[2], rng)
-        slots, _ = draw_rows(RowStatistics(both.gram[n:], both.weighted[n:]), alpha, priors[3], rng)
-        drawn = priors[0], priors[1], priors[2], priors[3]
-        self._latest = Factors(old.users, places, next_places, slots, drawn)
-        self._rows = rows
-        self._user_moments = handed.moments
-        return max(handed.squared_error, 0.0) / max(self.users.weight, 1)
+        old = self.state.factors
+        begun = Iteration.begun(
+            iteration,
+            self.root,
+            self.alpha,
+            self.hyperprior,
+            self._user_moments,
+            (old.places, old.next_places, old.slots),
+        )
+        rows, drawn = self.users.run(begun)
+        self._user_moments = drawn.users
+        factors = Factors(old.users, drawn.places, drawn.next_places, drawn.slots, begun.priors)
+        self.state = State(factors, rows)
+        return max(drawn.squared_error, 0.0) / max(self.users.weight, 1)
 
 
 def _moments(users: Matrix, users_per_block: int) -> Moments:

@@ -1,7 +1,7 @@
-"""Who holds the cells of the users and draws their rows of A: this process, or the workers of a cluster.
+"""Who holds the cells of the users and draws their rows of A.
 
-Rows of A depend on the user's own cells, B, C, D and Ψ_A, not on the rows before. So a worker needs
-nothing of the others, and what a dead one held can be made anew from the traces of its users.
+Rows of A depend on the user's own cells, B, C, D and Ψ_A, not on the rows before, so blocks of users
+can be held anywhere: by this process (here), or by the workers of a cluster (`remote`).
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from typing import Any, Literal, Protocol, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.engine import Cluster, PairwiseSum, blocks, run_blocks, stream, sum_blocks
-from tracearena.engine.cluster import shares, task, worker_threads
+from tracearena.engine import PairwiseSum, blocks, run_blocks, stream, sum_blocks
 from tracearena.synthesis.ppmtf.cells import CellRules, arrange
 from tracearena.synthesis.ppmtf.conditionals import (
     Cells,
@@ -23,7 +22,7 @@ from tracearena.synthesis.ppmtf.conditionals import (
     step_users,
     target_statistics,
 )
-from tracearena.synthesis.ppmtf.hyperprior import Gaussian
+from tracearena.synthesis.ppmtf.iteration import Drawn, Iteration
 from tracearena.synthesis.ppmtf.tensors import transition_counts, visit_counts
 from tracearena.synthesis.ppmtf.weighted_cells import arrange_weighted
 from tracearena.traces import Traces
@@ -33,7 +32,7 @@ Zeros = Literal["sampled", "all"]
 USERS_PER_BLOCK = 256
 WEIGHTED_USERS_PER_BLOCK = 1024
 """Blocks without sampled zeros have fewer cells, so that more users share the cost of a block."""
-CELL_STREAM, USER_STREAM = 0, 3
+_CELL_STREAM = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,23 +68,34 @@ class Arrangement:
         """Return the cells of a block, given the traces of its users alone."""
         moves = transition_counts(traces) if self.tensors[0] else None
         visits = visit_counts(traces) if self.tensors[1] else None
-        rng = stream(self.root, CELL_STREAM, block)
+        rng = stream(self.root, _CELL_STREAM, block)
         if self.zeros == "all":
             return arrange_weighted(moves, visits, self.rules, self.scales, rng)
         return arrange(moves, visits, self.rules, rng)
 
 
 class LeanCells(Sequence[Cells]):
-    """Blocks that are arranged anew whenever they are looked at: the same cells, and no memory for them."""
+    """Blocks that are arranged anew whenever they are looked at: the same cells, and no memory for them.
 
-    def __init__(self, traces: Traces, arrangement: Arrangement, number: int = 0) -> None:
-        self.traces = traces
+    Parameters
+    ----------
+    parts
+        Traces of users that follow each other; all but the last have a whole number of blocks.
+    arrangement
+        How cells are made.
+    number
+        Number of the first block.
+    """
+
+    def __init__(self, parts: Sequence[Traces], arrangement: Arrangement, number: int = 0) -> None:
+        self.parts = parts
         self.arrangement = arrangement
         self.number = number
-        self._ranges = blocks(traces.n_users, arrangement.users_per_block)
+        size = arrangement.users_per_block
+        self._where = [(part, limits) for part in parts for limits in blocks(part.n_users, size)]
 
     def __len__(self) -> int:
-        return len(self._ranges)
+        return len(self._where)
 
     @overload
     def __getitem__(self, block: int) -> Cells: ...
@@ -94,18 +104,8 @@ class LeanCells(Sequence[Cells]):
     def __getitem__(self, block: int | slice) -> Cells | list[Cells]:
         if isinstance(block, slice):
             return [self[at] for at in range(*block.indices(len(self)))]
-        mine = self.traces.take_users(slice(*self._ranges[block]))
-        return self.arrangement.cells(mine, self.number + block)
-
-
-@dataclass(frozen=True, eq=False)
-class Given:
-    """What the rows of A are drawn from, apart from the users' own cells."""
-
-    places: Matrix
-    targets: Matrix
-    alpha: float
-    prior: Gaussian
+        part, limits = self._where[block]
+        return self.arrangement.cells(part.take_users(slice(*limits)), self.number + block)
 
 
 class UserBlocks(Protocol):
@@ -117,11 +117,8 @@ class UserBlocks(Protocol):
     weight: float
     users_per_block: int
 
-    def draw(self, iteration: int, given: Given) -> tuple[Any, UserStep]:
-        """Draw everybody's row; return a token of the rows, and what B and Ψ_A need to know."""
-
-    def target_statistics(self, rows: Any, places: Matrix) -> RowStatistics:
-        """Sum up what C and D need to know, given the new B."""
+    def run(self, iteration: Iteration) -> tuple[Any, Drawn]:
+        """Draw A, B, C and D; return a token of the rows of A, and the rest."""
 
     def collected(self, rows: Any) -> Matrix:
         """Return the matrix A of a token."""
@@ -134,8 +131,6 @@ class HeldUsers:
     ----------
     cells
         The cells, a block of users each.
-    root
-        Seed of the chain; draws of iteration t depend on nothing but root, t and the block.
     number
         Number of the first block.
     threads
@@ -145,13 +140,11 @@ class HeldUsers:
     def __init__(
         self,
         cells: Sequence[Cells],
-        root: np.random.SeedSequence,
         *,
         number: int = 0,
         threads: int | None = None,
     ) -> None:
         self.cells = cells
-        self.root = root
         self.number = number
         self.threads = threads
         each = run_blocks(_size_and_weight(cells), blocks(len(cells), 1), threads=threads)
@@ -164,7 +157,7 @@ class HeldUsers:
     @classmethod
     def of(
         cls,
-        traces: Traces,
+        parts: Sequence[Traces],
         arrangement: Arrangement,
         *,
         number: int = 0,
@@ -172,43 +165,40 @@ class HeldUsers:
         threads: int | None = None,
     ) -> HeldUsers:
         """Arrange the cells of some traces, whose first block has a number."""
-        anew = LeanCells(traces, arrangement, number)
+        anew = LeanCells(parts, arrangement, number)
         cells: Sequence[Cells] = anew
         if not lean:
             cells = run_blocks(lambda block, *_: anew[block], blocks(len(anew), 1), threads=threads)
-        return cls(cells, arrangement.root, number=number, threads=threads)
+        return cls(cells, number=number, threads=threads)
 
     def __sizeof__(self) -> int:
         """Tell a scheduler what moving this would cost."""
         if isinstance(self.cells, LeanCells):
-            return sum(getattr(self.cells.traces, name).nbytes for name in ("instants", "place_index"))
+            return sum(part.instants.nbytes + part.place_index.nbytes for part in self.cells.parts)
         return sum(block.nbytes for block in self.cells)
 
-    def draw(self, iteration: int, given: Given) -> tuple[Matrix, UserStep]:
-        """Draw everybody's row."""
-        rows, sums = self.draw_sums(iteration, given)
-        return rows, sums.total()
+    def run(self, iteration: Iteration) -> tuple[Matrix, Drawn]:
+        """Draw A, B, C and D."""
+        rows, sums = self.draw_users(iteration)
+        handed = sums.total()
+        places = iteration.draw_places(handed)
+        both = self.target_sums(rows, places).total()
+        return rows, Drawn(places, *iteration.draw_targets(both), handed.moments, handed.squared_error)
 
-    def draw_sums(self, iteration: int, given: Given) -> tuple[Matrix, PairwiseSum[UserStep]]:
+    def draw_users(self, iteration: Iteration) -> tuple[Matrix, PairwiseSum[UserStep]]:
         """Draw the rows of these blocks; the sums can be joined with those of others."""
-        rows = np.empty((self._ranges[-1][1], given.places.shape[1]))
+        rows = np.empty((self._ranges[-1][1], iteration.places.shape[1]))
+        given = (iteration.places, iteration.targets, iteration.alpha, iteration.priors[0])
 
         def work(block: int, first: int, stop: int) -> UserStep:
-            rng = stream(self.root, USER_STREAM, iteration, block)
             cells = self.cells[block - self.number]
-            rows[first:stop], handed = step_users(
-                cells, given.places, given.targets, given.alpha, given.prior, rng
-            )
+            rows[first:stop], handed = step_users(cells, *given, iteration.user_stream(block))
             return handed
 
         return rows, sum_blocks(work, self._ranges, number=self.number, threads=self.threads)
 
-    def target_statistics(self, rows: Matrix, places: Matrix) -> RowStatistics:
-        """Sum up what C and D need to know."""
-        return self.target_sums(rows, places).total()
-
     def target_sums(self, rows: Matrix, places: Matrix) -> PairwiseSum[RowStatistics]:
-        """Sum up what C and D need to know of these blocks."""
+        """Sum up what C and D need to know of these blocks, given the new B."""
 
         def work(block: int, first: int, stop: int) -> RowStatistics:
             return target_statistics(self.cells[block - self.number], rows[first:stop], places)
@@ -226,79 +216,3 @@ def _size_and_weight(cells: Sequence[Cells]) -> Any:
         return mine.n_users, mine.weight
 
     return work
-
-
-class RemoteUsers:
-    """Blocks of users in the workers of a cluster: one range of blocks for each worker.
-
-    What travels in an iteration: B, C, D and Ψ_A to every worker, and from each the sums of its
-    blocks. The rows of A stay where they were drawn.
-    """
-
-    def __init__(
-        self, cluster: Cluster, traces: Traces, arrangement: Arrangement, *, lean: bool = False
-    ) -> None:
-        self.cluster = cluster
-        self._homes = cluster.workers
-        self.users_per_block = size = arrangement.users_per_block
-        how = cluster.keep((arrangement, lean))
-        self._held = []
-        for at, (first, stop) in enumerate(shares(-(-traces.n_users // size), len(self._homes))):
-            mine = traces.take_users(slice(first * size, stop * size))
-            self._held.append(
-                cluster.submit(_arranged, cluster.keep(mine), how, first, worker=self._homes[at])
-            )
-        each = cluster.gather([cluster.submit(_weights, held) for held in self._held])
-        self.weight = sum(weight for weights in each for weight in weights)
-
-    def draw(self, iteration: int, given: Given) -> tuple[list[Any], UserStep]:
-        """Draw everybody's row."""
-        sent = self.cluster.keep(given)
-        drawn = self._each(_draw, [(sent, iteration)] * len(self._held))
-        sums = self.cluster.gather([self.cluster.submit(_second, both) for both in drawn])
-        return drawn, PairwiseSum(node for nodes in sums for node in nodes).total()
-
-    def target_statistics(self, rows: list[Any], places: Matrix) -> RowStatistics:
-        """Sum up what C and D need to know."""
-        sent = self.cluster.keep(places)
-        sums = self.cluster.gather(self._each(_target_sums, [(drawn, sent) for drawn in rows]))
-        total: RowStatistics = PairwiseSum(node for nodes in sums for node in nodes).total()
-        return total
-
-    def collected(self, rows: list[Any]) -> Matrix:
-        """Bring the rows of A here."""
-        return np.vstack(self.cluster.gather([self.cluster.submit(_first, both) for both in rows]))
-
-    def _each(self, work: Any, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-        return [
-            self.cluster.submit(work, held, *own, worker=home)
-            for held, own, home in zip(self._held, arguments, self._homes, strict=False)
-        ]
-
-
-def _arranged(traces: Traces, how: tuple[Arrangement, bool], number: int) -> HeldUsers:
-    with task(worker_threads()):
-        return HeldUsers.of(traces, how[0], number=number, lean=how[1])
-
-
-def _weights(held: HeldUsers) -> list[float]:
-    return held.weights
-
-
-def _draw(held: HeldUsers, given: Given, iteration: int) -> tuple[Matrix, list[Any]]:
-    with task(worker_threads()):
-        rows, sums = held.draw_sums(iteration, given)
-        return rows, sums.nodes
-
-
-def _target_sums(held: HeldUsers, drawn: tuple[Matrix, Any], places: Matrix) -> list[Any]:
-    with task(worker_threads()):
-        return held.target_sums(drawn[0], places).nodes
-
-
-def _first(both: tuple[Matrix, Any]) -> Matrix:
-    return both[0]
-
-
-def _second(both: tuple[Any, list[Any]]) -> list[Any]:
-    return both[1]

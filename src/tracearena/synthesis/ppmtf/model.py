@@ -24,11 +24,13 @@ from tracearena.synthesis.base import Synthesizer, checked_count, traces_of_days
 from tracearena.synthesis.ppmtf import files
 from tracearena.synthesis.ppmtf.cells import CellRules
 from tracearena.synthesis.ppmtf.convergence import Convergence
-from tracearena.synthesis.ppmtf.gibbs import Chain, Factors, initial_factors
-from tracearena.synthesis.ppmtf.holding import Arrangement, HeldUsers, RemoteUsers, UserBlocks, Zeros
+from tracearena.synthesis.ppmtf.gibbs import Chain, Factors, State, initial_factors
+from tracearena.synthesis.ppmtf.holding import Arrangement, HeldUsers, UserBlocks, Zeros
 from tracearena.synthesis.ppmtf.hyperprior import Hyperprior, Scatter
+from tracearena.synthesis.ppmtf.partitioned import PartitionedTraces
+from tracearena.synthesis.ppmtf.remote import RemoteUsers
 from tracearena.synthesis.ppmtf.sampling import TraceModel
-from tracearena.synthesis.ppmtf.seen import SeenCells
+from tracearena.synthesis.ppmtf.training import TrainingFrame
 from tracearena.synthesis.ppmtf.virtual import VirtualUsers, sample_virtual_users
 from tracearena.synthesis.ppmtf.weighted_cells import usual_scales
 from tracearena.traces import Clock, Places, Traces
@@ -165,7 +167,7 @@ class PPMTF(Synthesizer):
 
     def fit(
         self,
-        traces: Traces,
+        traces: Traces | PartitionedTraces,
         *,
         seed: SeedLike = None,
         threads: int | None = None,
@@ -179,7 +181,8 @@ class PPMTF(Synthesizer):
         Parameters
         ----------
         traces
-            Training traces; users without events are kept, and look like the average user.
+            Training traces; users without events are kept, and look like the average user. With a
+            cluster also a folder of files that its workers read (`PartitionedTraces`).
         seed
             Seed of all draws. With a checkpoint to go on from, its own seed holds.
         threads
@@ -195,54 +198,55 @@ class PPMTF(Synthesizer):
             A model file, written every 10 iterations, at the end, and when training is interrupted.
             If it is there already, training goes on from it, with the same result as in one run.
         """
-        trainable(traces)
-        self._set_frame(traces)
+        frame = self._set_frame(traces)
         if checkpoint is not None and Path(checkpoint).exists():
-            files.resume(self, checkpoint, traces, seed)
+            files.resume(self, checkpoint, self._fingerprint, seed)
         else:
             self._root = seed_sequence(seed)
             self.error_: list[float] = []
             self.iteration_ = 0
             self._set_factors(self._starts())
-        self._fingerprint = files.fingerprint(traces)
-        chains: list[Chain] = []
-        if self.iteration_ < self.iterations:
-            chains = [
-                self._chain(traces, number, threads, cluster, lean)
-                for number in range(1 if self.share else 2)
-            ]
+        scales = usual_scales(frame.mostly_moves)
+        numbers = range(1 if self.share else 2) if self.iteration_ < self.iterations else ()
+        chains = [self._chain(traces, scales, number, threads, cluster, lean) for number in numbers]
+        states = [chain.state for chain in chains]
         try:
             with one_library_thread():
                 while self.iteration_ < self.iterations:
-                    self._step(chains)
+                    states = self._step(chains)
                     if progress is not None:
                         progress(self.iteration_, self.iterations)
                     if checkpoint is not None and self.iteration_ % CHECKPOINT_EVERY == 0:
-                        self._keep(chains, checkpoint)
+                        self._keep(chains, states, checkpoint)
         except KeyboardInterrupt:
             if checkpoint is not None:
-                self._keep(chains, checkpoint)
+                self._keep(chains, states, checkpoint)
             raise
-        self._keep(chains, checkpoint)
+        self._keep(chains, states, checkpoint)
         return self
 
-    def _step(self, chains: list[Chain]) -> None:
+    def _step(self, chains: list[Chain]) -> list[State]:
         errors = [chain.step(self.iteration_) for chain in chains]
         cells = [chain.users.weight for chain in chains]
         self.error_.append(float(np.sqrt(np.dot(errors, cells) / sum(cells))))
         self.iteration_ += 1
+        return [chain.state for chain in chains]
 
-    def _keep(self, chains: list[Chain], checkpoint: str | PathLike[str] | None) -> None:
+    def _keep(self, chains: list[Chain], states: list[State], checkpoint: str | PathLike[str] | None) -> None:
+        """Take over the last whole iteration, which an interrupted chain may have left behind."""
         if chains:
-            self._set_factors([chain.factors for chain in chains])
+            self._set_factors([chain.factors_of(state) for chain, state in zip(chains, states, strict=True)])
         if checkpoint is not None:
             self.save(checkpoint)
 
-    def _set_frame(self, traces: Traces) -> None:
-        self.user_ids_ = traces.user_ids
-        self.places_: Places = traces.places
-        self.clock_: Clock = traces.clock
-        self.seen_ = SeenCells.of(traces)
+    def _set_frame(self, traces: Traces | PartitionedTraces) -> TrainingFrame:
+        frame = TrainingFrame.of(trainable(traces)) if isinstance(traces, Traces) else traces.frame
+        self.user_ids_ = frame.user_ids
+        self.places_: Places = frame.places
+        self.clock_: Clock = frame.clock
+        self.seen_ = frame.seen
+        self._fingerprint = frame.fingerprint()
+        return frame
 
     def _set_factors(self, factors: list[Factors]) -> None:
         self.transition_factors_ = factors[0]
@@ -259,9 +263,14 @@ class PPMTF(Synthesizer):
         ]
 
     def _chain(
-        self, traces: Traces, number: int, threads: int | None, cluster: Cluster | None, lean: bool
+        self,
+        traces: Traces | PartitionedTraces,
+        usual: tuple[float, float],
+        number: int,
+        threads: int | None,
+        cluster: Cluster | None,
+        lean: bool,
     ) -> Chain:
-        usual = usual_scales(traces)
         root = child_seed(self._root, number)
         arrangement = Arrangement(
             root,
@@ -274,10 +283,12 @@ class PPMTF(Synthesizer):
             tensors=(self.share or number == 0, self.share or number == 1),
         )
         users: UserBlocks
-        if cluster is None:
-            users = HeldUsers.of(traces, arrangement, lean=lean, threads=threads)
-        else:
+        if cluster is not None:
             users = RemoteUsers(cluster, traces, arrangement, lean=lean)
+        elif isinstance(traces, PartitionedTraces):
+            raise ParameterError("traces in files that workers read are trained in their cluster")
+        else:
+            users = HeldUsers.of([traces], arrangement, lean=lean, threads=threads)
         state = self.visit_factors_ if number else self.transition_factors_
         return Chain(users, state, self.alpha, self._hyperprior(), root)
 
@@ -435,7 +446,12 @@ class PPMTF(Synthesizer):
 
     @classmethod
     def import_parameters(
-        cls, folder: str | PathLike[str], training: Traces, *, iteration: int = 100, **parameters: Any
+        cls,
+        folder: str | PathLike[str],
+        training: Traces | PartitionedTraces,
+        *,
+        iteration: int = 100,
+        **parameters: Any,
     ) -> PPMTF:
         """Read the PPMTF tools' files into a model.
 
@@ -451,16 +467,16 @@ class PPMTF(Synthesizer):
             What the model was trained with, as far as it matters later (such as ``alpha``).
         """
         read = read_parameters(folder, iteration)
-        expected = (training.n_users, len(training.places), training.clock.slots_per_day)
+        model = cls(factors=read.n_factors, iterations=iteration, **parameters)
+        frame = model._set_frame(training)
+        expected = (frame.n_users, len(frame.places), frame.clock.slots_per_day)
         if read.shape != expected:
             raise DataError(
                 f"{folder}: parameters of {read.shape[0]} users, {read.shape[1]} places and {read.shape[2]} "
                 f"slots do not fit traces of {expected[0]}, {expected[1]} and {expected[2]}"
             )
-        model = cls(factors=read.n_factors, iterations=iteration, **parameters)
-        model._set_frame(training)
         model._set_factors([Factors.from_parameters(read)])
-        model._root, model._fingerprint = seed_sequence(0), files.fingerprint(training)
+        model._root = seed_sequence(0)
         model.iteration_, model.error_ = iteration, []
         return model
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,6 +46,15 @@ class SeenCells:
         start, place = transitions(traces), traces.place_index.astype(np.int64)
         slot = traces.clock.slot_of(traces.instants)
         return cls(n, slots, np.unique(place[start] * n + place[start + 1]), np.unique(place * slots + slot))
+
+    @classmethod
+    def joined(cls, parts: Sequence[SeenCells]) -> SeenCells:
+        """Collect what any of several groups of users showed."""
+        moves, visits = ([getattr(part, name) for part in parts] for name in ("moves", "visits"))
+        first = parts[0]
+        return cls(
+            first.n_places, first.n_slots, np.unique(np.concatenate(moves)), np.unique(np.concatenate(visits))
+        )
 
     @classmethod
     def checked(cls, n_places: int, n_slots: int, moves: NDArray[Any], visits: NDArray[Any]) -> SeenCells:

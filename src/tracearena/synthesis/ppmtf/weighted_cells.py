@@ -26,15 +26,18 @@ from tracearena.synthesis.ppmtf.cells import (
     grouped,
 )
 from tracearena.synthesis.ppmtf.tensors import trimmed, truncated
-from tracearena.traces import Traces
-from tracearena.traces.adjacency import transitions
 
 REGULAR_SCALES = (32.0, 0.5)
 SPARSE_SCALES = (2.0, 1.0)
 
 
-def usual_scales(traces: Traces) -> tuple[float, float]:
+def usual_scales(mostly_moves: bool) -> tuple[float, float]:
     """Return what all zeros should weigh, in multiples of the sampled ones: transitions, visits.
+
+    Parameters
+    ----------
+    mostly_moves
+        Whether most events are followed by a transition.
 
     Notes
     -----
@@ -44,8 +47,7 @@ def usual_scales(traces: Traces) -> tuple[float, float]:
     traces such as check-ins transitions are rare; heavy zeros among them only pull the users'
     factors, which both tensors share, away from what the visits say.
     """
-    regular = 2 * len(transitions(traces)) > traces.n_events
-    return REGULAR_SCALES if regular else SPARSE_SCALES
+    return REGULAR_SCALES if mostly_moves else SPARSE_SCALES
 
 
 @dataclass(frozen=True)
@@ -133,7 +135,7 @@ class WeightedCells:
 
 
 def arrange_weighted(
-    moves: SparseTensor | None,
+    transitions: SparseTensor | None,
     visits: SparseTensor | None,
     rules: tuple[CellRules, CellRules],
     scales: tuple[float, float],
@@ -144,17 +146,17 @@ def arrange_weighted(
     Either tensor may be left out; it has no targets then. The zeros of a user and tensor weigh
     together what `rules` would draw of them, times the tensor's scale; no zero weighs more than 1.
     """
-    given = moves if moves is not None else visits
+    given = transitions if transitions is not None else visits
     if given is None:
         raise ValueError("at least one tensor is needed")
     n_users, n_places, _ = given.shape
-    n_next = moves.shape[2] if moves is not None else 0
+    n_next = transitions.shape[2] if transitions is not None else 0
     n_targets = n_next + (visits.shape[2] if visits is not None else 0)
     kept: list[tuple[NDArray[np.int64], ...]] = []
     values: list[NDArray[np.float64]] = []
     weight = np.zeros((2, n_users))
     total = 0.0
-    for number, tensor in enumerate((moves, visits)):
+    for number, tensor in enumerate((transitions, visits)):
         if tensor is None:
             continue
         part = truncated(trimmed(tensor, rules[number].positive, seed=rng), rules[number].largest)

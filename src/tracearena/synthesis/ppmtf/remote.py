@@ -1,0 +1,134 @@
+"""Blocks of users in the workers of a cluster.
+
+What a dead worker held is made anew from the traces of its users, and the rows it had drawn from
+B, C, D and Ψ_A of the same iteration, which the scheduler still has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.engine import Cluster, PairwiseSum
+from tracearena.engine.cluster import shares, task, worker_threads
+from tracearena.engine.summing import Node, S
+from tracearena.synthesis.ppmtf.conditionals import RowStatistics, UserStep
+from tracearena.synthesis.ppmtf.holding import Arrangement, HeldUsers
+from tracearena.synthesis.ppmtf.iteration import Drawn, Iteration
+from tracearena.synthesis.ppmtf.partitioned import Files, PartitionedTraces
+from tracearena.traces import Traces
+
+Matrix = NDArray[np.float64]
+
+
+class RemoteUsers:
+    """Blocks of users in the workers of a cluster: one range of blocks for each worker.
+
+    What travels in an iteration: B, C, D and Ψ to every worker, and from each the sums of its blocks
+    to one of them. The rows of A stay where they were drawn.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        traces: Traces | PartitionedTraces,
+        arrangement: Arrangement,
+        *,
+        lean: bool = False,
+    ) -> None:
+        self.cluster = cluster
+        self._homes = cluster.workers
+        self.users_per_block = size = arrangement.users_per_block
+        how = cluster.keep((arrangement, lean))
+        if isinstance(traces, PartitionedTraces):
+            pieces: list[tuple[int, Any]] = traces.shared_out(len(self._homes))
+        else:
+            pieces = _shared_out(traces, size, len(self._homes))
+        self._held = [
+            cluster.submit(_arranged, cluster.keep(piece), how, first // size, worker=home)
+            for (first, piece), home in zip(pieces, self._homes, strict=False)
+        ]
+        each = cluster.gather([cluster.submit(_weights, held) for held in self._held])
+        self.weight = sum(weight for weights in each for weight in weights)
+
+    def run(self, iteration: Iteration) -> tuple[list[Any], Drawn]:
+        """Draw A, B, C and D.
+
+        Sums go from worker to worker, B, C and D through here; the next iteration therefore begins
+        from values that no worker has to remember.
+        """
+        submit = self.cluster.submit
+        begun = self.cluster.keep(iteration)
+        rows = self._each(_draw_users, [(begun,)] * len(self._held))
+        handed = submit(_draw_places, begun, *(submit(_second, both) for both in rows))
+        places = submit(_first, handed)
+        sums = self._each(_target_sums, [(mine, places) for mine in rows])
+        [drawn] = self.cluster.gather([submit(_draw_targets, begun, handed, *sums)])
+        return rows, drawn
+
+    def collected(self, rows: list[Any]) -> Matrix:
+        """Bring the rows of A here."""
+        return np.vstack(self.cluster.gather([self.cluster.submit(_first, both) for both in rows]))
+
+    def _each(self, work: Any, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+        return [
+            self.cluster.submit(work, held, *own, worker=home)
+            for held, own, home in zip(self._held, arguments, self._homes, strict=False)
+        ]
+
+
+def _shared_out(traces: Traces, size: int, workers: int) -> list[tuple[int, Traces]]:
+    """Return, for each worker, the number of its first user, and the traces of its users."""
+    ranges = shares(-(-traces.n_users // size), workers)
+    return [(first * size, traces.take_users(slice(first * size, stop * size))) for first, stop in ranges]
+
+
+def _arranged(piece: Traces | Files, how: tuple[Arrangement, bool], number: int) -> HeldUsers:
+    with task(worker_threads()):
+        parts = [piece] if isinstance(piece, Traces) else [traces for traces, _ in piece.read()]
+        return HeldUsers.of(parts, how[0], number=number, lean=how[1])
+
+
+def _weights(held: HeldUsers) -> list[float]:
+    return held.weights
+
+
+def _draw_users(held: HeldUsers, iteration: Iteration) -> tuple[Matrix, list[Node[UserStep]]]:
+    with task(worker_threads()):
+        rows, sums = held.draw_users(iteration)
+        return rows, sums.nodes
+
+
+def _draw_places(iteration: Iteration, *sums: list[Node[UserStep]]) -> tuple[Matrix, UserStep]:
+    with task():
+        handed = _joined(sums)
+        return iteration.draw_places(handed), handed
+
+
+def _target_sums(held: HeldUsers, drawn: tuple[Matrix, Any], places: Matrix) -> list[Node[RowStatistics]]:
+    with task(worker_threads()):
+        return held.target_sums(drawn[0], places).nodes
+
+
+def _draw_targets(
+    iteration: Iteration, before: tuple[Matrix, UserStep], *sums: list[Node[RowStatistics]]
+) -> Drawn:
+    places, handed = before
+    with task():
+        targets = iteration.draw_targets(_joined(sums))
+        return Drawn(places, *targets, handed.moments, handed.squared_error)
+
+
+def _joined(sums: Sequence[list[Node[S]]]) -> S:
+    return PairwiseSum(node for nodes in sums for node in nodes).total()
+
+
+def _first(both: tuple[Matrix, Any]) -> Matrix:
+    return both[0]
+
+
+def _second(both: tuple[Any, list[Any]]) -> list[Any]:
+    return both[1]

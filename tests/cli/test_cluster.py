@@ -1,0 +1,84 @@
+"""``--cluster``: the same files and results, and messages about clusters that are not there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tracearena import formats
+from tracearena.cities import simulate
+from tracearena.formats import partitions
+
+QUICK = ("--factors", 2, "--iterations", 3, "--zeros", "all", "--seed", 1)
+
+
+@pytest.fixture
+def address(cluster) -> str:
+    """A scheduler that runs, as an existing cluster has."""
+    return cluster.scheduler
+
+
+def test_every_command_gives_the_same_with_a_cluster(run, team: Path, address: str) -> None:
+    def both(*arguments: object, out: str = "") -> None:
+        here = run(*(str(part).replace("OUT", f"{team}/here{out}") for part in arguments))
+        there = run(
+            *(str(part).replace("OUT", f"{team}/there{out}") for part in arguments), "--cluster", address
+        )
+        assert (here.status, there.status) == (0, 0), there.err
+        assert "2 workers with 2 threads; dashboard http://" in there.err
+        assert there.out.replace("there", "here") == here.out
+        if out:
+            assert (team / f"there{out}").read_bytes() == (team / f"here{out}").read_bytes()
+
+    places = ("--places", team / "places.csv")
+    both("synthesize", "ppmtf", team / "org.csv", "OUT", *places, *QUICK, "--deniable", "2,3", out=".csv")
+    both("synthesize", "ppmtf-plus", team / "org.csv", "OUT", *places, *QUICK, "--users", 9, out="+.csv")
+    both(
+        "sweep", "OUT", *places, "--reference", team / "ref.csv", "--original", team / "org.csv",
+        "--defences", "PL(2,1)", "--defences", "No", "--seed", 4, "--json", out="sweep.csv",
+    )  # fmt: skip
+    both(
+        "evaluate", *places, "--train", team / "org.csv", "--test", team / "ref.csv",
+        "--synthetic", team / "here.csv", "--format", "pwscup", "--json",
+    )  # fmt: skip
+    run("synthesize", "ppmtf", team / "org.csv", team / "x.csv", *places, *QUICK, "--model", team / "m.npz")
+    both(
+        "deniability", "--model", team / "m.npz", "--synthetic", team / "x.csv", "--k", 3, "--seed", 1,
+        "--k-prime", "OUT", "--json", out="k.csv",
+    )  # fmt: skip
+
+
+def test_folders_of_files_go_in_and_out(run, tmp_path: Path, address: str, monkeypatch) -> None:
+    people = simulate(1_500, 5, mode="checkins", top=30, checkins_per_user=5.0, seed=1)
+    monkeypatch.setattr(partitions, "USERS_PER_FILE", 1_024)
+    formats.write(tmp_path / "in", people, to="partitions", places_out=tmp_path / "places.csv")
+    made = {}
+    for name, given in {"here": (), "there": ("--cluster", address)}.items():
+        done = run(
+            "synthesize", "ppmtf", tmp_path / "in", tmp_path / name, "--places", tmp_path / "places.csv",
+            "--traces-per-user", 1, *QUICK, *given,
+        )  # fmt: skip
+        assert done.status == 0, done.err
+        made[name] = [file.read_bytes() for file in partitions.files_of(tmp_path / name)]
+    assert len(made["here"]) == 2
+    assert made["there"] == made["here"]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (("ppmtf", "--cluster", "local:none"), "local:N for N worker processes"),
+        (("ppmtf", "--cluster", "somewhere"), "tcp://HOST:PORT of a Dask scheduler"),
+        (("sgd", "--cluster", "local:2"), "--cluster has no meaning for sgd"),
+        (("uniform", "--lean"), "--lean has no meaning for uniform"),
+    ],
+)
+def test_what_cannot_be_is_said(run, team: Path, given, message) -> None:
+    method, *options = given
+    done = run(
+        "synthesize", method, team / "org.csv", team / "out.csv", "--places", team / "places.csv", *options
+    )
+    assert done.status == 2
+    assert message in done.err
+    assert not (team / "out.csv").exists()

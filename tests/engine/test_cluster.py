@@ -1,0 +1,104 @@
+"""The same blocks in the workers of a cluster: the same results, and errors that say what is wrong."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import numpy as np
+import pytest
+
+from tracearena.engine import Cluster, blocks, fold_blocks, run_blocks, stream, thread_count
+from tracearena.engine.cluster import shares
+from tracearena.errors import DataError, ParameterError
+
+VALUES = np.random.default_rng(3).normal(scale=1e8, size=(1_000, 3))
+
+
+def test_results_and_rows_are_those_of_threads(cluster):
+    root = np.random.SeedSequence(1)
+
+    def work(block: int, first: int, stop: int, mine: np.ndarray) -> tuple[int, np.ndarray]:
+        return first, mine + stream(root, block).random(mine.shape)
+
+    ranges = blocks(1_000, 37)
+    here = run_blocks(work, ranges, rows=[VALUES])
+    seen: list[tuple[int, int]] = []
+    there = run_blocks(work, ranges, rows=[VALUES], cluster=cluster, progress=lambda *at: seen.append(at))
+    assert [first for first, _ in there] == [first for first, _ in ranges]
+    assert all(np.array_equal(a, b) for (_, a), (_, b) in zip(here, there, strict=True))
+    assert seen[-1] == (28, 28)
+    assert run_blocks(work, [], rows=[VALUES], cluster=cluster) == []
+
+
+def test_sums_have_the_bits_of_threads(cluster):
+    def work(block: int, first: int, stop: int, mine: np.ndarray) -> np.ndarray:
+        return mine.sum(axis=0)
+
+    ranges = blocks(1_000, 7)
+    here = fold_blocks(work, ranges, rows=[VALUES], threads=2)
+    assert np.array_equal(fold_blocks(work, ranges, rows=[VALUES], cluster=cluster), here)
+
+
+def test_rows_arrive_where_memory_is_aligned(cluster):
+    kept = cluster.keep([VALUES[:k] for k in range(1, 30)])
+
+    def aligned(arrays: list[np.ndarray]) -> bool:
+        return all(array.flags.aligned for array in arrays)
+
+    asked = [cluster.submit(aligned, kept, worker=worker) for worker in cluster.workers]
+    assert cluster.gather(asked) == [True, True]
+
+
+def test_a_task_leaves_the_other_cores_to_other_tasks(cluster):
+    assert run_blocks(lambda *_: thread_count(), blocks(3, 1), cluster=cluster) == [1, 1, 1]
+
+
+def test_an_error_in_a_worker_is_the_callers(cluster):
+    def work(block: int, first: int, stop: int) -> None:
+        raise DataError(f"block {block} is bad")
+
+    with pytest.raises(DataError, match="block 0 is bad"):
+        run_blocks(work, blocks(4, 1), cluster=cluster)
+
+
+def test_a_killed_worker_costs_no_result(tmp_path):
+    def work(block: int, first: int, stop: int) -> float:
+        if block == 5 and not (tmp_path / "killed").exists():
+            (tmp_path / "killed").touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return float(VALUES[first:stop].sum())
+
+    ranges = blocks(1_000, 100)
+    expected = [float(VALUES[first:stop].sum()) for first, stop in ranges]
+    with Cluster("local:2") as own:
+        assert run_blocks(work, ranges, cluster=own) == expected
+    assert (tmp_path / "killed").exists()
+
+
+@pytest.mark.parametrize(
+    "address", ["local:0", "local:two", "local:", "host:8786", "http://host:8786", "tcp://host"]
+)
+def test_what_is_no_address_is_refused(address):
+    with pytest.raises(ParameterError, match="Dask scheduler"):
+        Cluster(address)
+
+
+def test_a_scheduler_that_does_not_answer_is_named(monkeypatch):
+    monkeypatch.setattr("tracearena.engine.cluster.PATIENCE_S", 0.2)
+    with pytest.raises(ParameterError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9"):
+        Cluster("tcp://127.0.0.1:9")
+
+
+def test_workers_of_another_version_are_refused(cluster):
+    with pytest.raises(ParameterError, match=r"has tracearena .*, and this is 0\.0\.1"):
+        cluster._check_workers("0.0.1")
+
+
+def test_the_dashboard_has_an_address(cluster):
+    assert cluster.dashboard.startswith("http://")
+    assert cluster.dashboard.endswith("/status")
+
+
+def test_shares_of_nothing_are_none():
+    assert shares(0, 3) == []

@@ -1,0 +1,171 @@
+"""Training, synthesis, testing and judging in a cluster give the bytes of this process."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tracearena import formats
+from tracearena.attacks.evaluation import evaluate
+from tracearena.cities import simulate
+from tracearena.contest import run_sweep
+from tracearena.engine import Cluster
+from tracearena.errors import FileError, ParameterError
+from tracearena.formats import partitions
+from tracearena.synthesis import PPMTF
+from tracearena.synthesis.ppmtf import PartitionedTraces, deniability
+from tracearena.traces import Traces
+
+ALL_ZEROS = {"factors": 6, "iterations": 4, "zeros": "all"}
+
+
+@pytest.fixture(scope="module")
+def people() -> Traces:
+    """Three blocks of users and a bit, with exact times."""
+    return simulate(3_300, 10, mode="checkins", top=60, checkins_per_user=12.0, seed=1)
+
+
+def saved(model: PPMTF, folder: Path) -> bytes:
+    model.save(folder / "model.npz")
+    return (folder / "model.npz").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        ALL_ZEROS,
+        ALL_ZEROS | {"share": False},
+        {"factors": 5, "iterations": 3, "zero_transitions": 50, "zero_visits": 50},
+    ],
+    ids=["all zeros", "apart", "sampled zeros"],
+)
+def test_a_model_trained_in_a_cluster_has_the_same_bytes(people, cluster, tmp_path, parameters):
+    here = PPMTF(**parameters).fit(people, seed=7, threads=1)
+    there = PPMTF(**parameters).fit(people, seed=7, cluster=cluster)
+    assert saved(here, tmp_path) == saved(there, tmp_path)
+
+
+@pytest.mark.parametrize("zeros", ["all", "sampled"])
+def test_lean_training_has_the_same_bytes_and_keeps_no_cells(people, cluster, tmp_path, zeros):
+    parameters = {"factors": 5, "iterations": 3, "zeros": zeros, "zero_transitions": 60, "zero_visits": 60}
+    usual = PPMTF(**parameters).fit(people, seed=7)
+    lean = PPMTF(**parameters).fit(people, seed=7, lean=True)
+    there = PPMTF(**parameters).fit(people, seed=7, lean=True, cluster=cluster)
+    assert saved(usual, tmp_path) == saved(lean, tmp_path) == saved(there, tmp_path)
+
+
+def test_training_goes_on_in_a_cluster_where_it_stopped_here(people, cluster, tmp_path):
+    checkpoint = tmp_path / "half.npz"
+    PPMTF(**ALL_ZEROS | {"iterations": 2}).fit(people, seed=7, checkpoint=checkpoint)
+    gone_on = PPMTF(**ALL_ZEROS).fit(people, checkpoint=checkpoint, cluster=cluster)
+    assert saved(gone_on, tmp_path) == saved(PPMTF(**ALL_ZEROS).fit(people, seed=7), tmp_path)
+
+
+def test_a_worker_killed_in_the_middle_of_an_iteration_changes_nothing(people, tmp_path):
+    parameters = ALL_ZEROS | {"iterations": 8}
+    here = PPMTF(**parameters).fit(people, seed=7)
+    with Cluster("local:2") as own:
+        [victim] = own.gather([own.submit(os.getpid, worker=own.workers[0])])
+
+        def kill_soon(done: int, _: int) -> None:
+            if done == 3:
+                threading.Timer(0.005, os.kill, (victim, signal.SIGKILL)).start()
+
+        there = PPMTF(**parameters).fit(people, seed=7, cluster=own, progress=kill_soon)
+        after = own.gather([own.submit(os.getpid, worker=worker) for worker in own.workers])
+    assert victim not in after
+    assert saved(here, tmp_path) == saved(there, tmp_path)
+
+
+def test_synthesis_test_and_judgement_are_the_same(people, cluster):
+    model = PPMTF(**ALL_ZEROS).fit(people, seed=7)
+    synthetic = model.synthesize(2, seed=8)
+    assert model.synthesize(2, seed=8, cluster=cluster) == synthetic
+    virtual = model.sample_users(150, 2, homes=True, only_seen=True, seed=9)
+    assert model.sample_users(150, 2, homes=True, only_seen=True, seed=9, cluster=cluster) == virtual
+
+    some = synthetic.take_users(slice(0, 40))
+    for early_stop in (False, True):
+        asked = {"k": 3, "verifiers": 90, "early_stop": early_stop, "seed": 10}
+        here, there = deniability(model, some, **asked), deniability(model, some, **asked, cluster=cluster)
+        assert np.array_equal(here.k_prime, there.k_prime)
+
+    training, testing = people.take_users(slice(0, 1_000)), people.take_users(slice(1_000, 2_000))
+    few = synthetic.take_users(slice(0, 600))
+    assert evaluate(few, training, testing, cluster=cluster) == evaluate(few, training, testing)
+
+
+def test_a_sweep_is_the_same(make_walks, cluster):
+    reference, original = make_walks(30, 4, seed=2).split_days(2)
+    tried = {
+        "defences": ["No", "PL(1,1)", "RR(2)", "ClusterAveraging(0.7)"],
+        "attacks": ["VisitProb-R", "HomeProb-T"],
+    }
+    here = run_sweep(reference, original, **tried, seed=3)
+    seen: list[tuple[int, int]] = []
+    there = run_sweep(
+        reference, original, **tried, seed=3, cluster=cluster, progress=lambda *at: seen.append(at)
+    )
+    assert [row.to_dict() for row in there] == [row.to_dict() for row in here]
+    assert seen[-1] == (4, 4)
+
+
+@pytest.fixture(scope="module")
+def folder(people, tmp_path_factory) -> Path:
+    """The people in files of 1,024 users, with dates that begin on different days."""
+    where = tmp_path_factory.mktemp("parts")
+    for number, first in enumerate(range(0, people.n_users, 1_024)):
+        part = people.take_users(slice(first, first + 1_024))
+        formats.write(where / f"part-{number}.parquet", part)
+    return where
+
+
+@pytest.mark.parametrize("zeros", ["all", "sampled"])
+def test_files_that_workers_read_train_the_same_model(people, folder, cluster, tmp_path, zeros):
+    parameters = ALL_ZEROS | {"zeros": zeros, "zero_transitions": 50, "zero_visits": 50}
+    whole, _ = formats.read(folder, places=people.places)
+    parts = PartitionedTraces(folder, people.places, cluster)
+    assert parts.report.rows == people.n_events
+    here = PPMTF(**parameters).fit(whole, seed=7)
+    there = PPMTF(**parameters).fit(parts, seed=7, cluster=cluster)
+    assert saved(here, tmp_path) == saved(there, tmp_path)
+
+
+def test_files_without_their_cluster_are_refused(people, folder, cluster):
+    parts = PartitionedTraces(folder, people.places, cluster)
+    with pytest.raises(ParameterError, match="trained in their cluster"):
+        PPMTF(**ALL_ZEROS).fit(parts, seed=7)
+
+
+def test_files_that_do_not_follow_each_other_are_refused(people, cluster, tmp_path):
+    def refused(*ranges: tuple[int, int]) -> str:
+        where = tmp_path / f"{len(list(tmp_path.iterdir()))}"
+        where.mkdir()
+        for number, limits in enumerate(ranges):
+            formats.write(where / f"{number}.parquet", people.take_users(slice(*limits)))
+        with pytest.raises(FileError) as error:
+            PartitionedTraces(where, people.places, cluster)
+        return str(error.value)
+
+    assert "0.parquet: has 1,000 users, which is no multiple of 1,024" in refused((0, 1_000), (1_000, 1_100))
+    assert "1.parquet: begins with user 501, after user 1024" in refused((0, 1_024), (500, 900))
+    assert "holds no .parquet files" in refused()
+
+
+def test_a_broken_file_is_named_by_who_reads_it(people, cluster, tmp_path):
+    formats.write(tmp_path / "0.parquet", people.take_users(slice(0, 1_024)))
+    (tmp_path / "1.parquet").write_bytes(b"PAR1 and nothing more")
+    with pytest.raises(FileError, match=r"1\.parquet: .*broken Parquet file"):
+        PartitionedTraces(tmp_path, people.places, cluster)
+
+
+def test_files_with_numbers_for_times_are_refused(make_walks, cluster, tmp_path):
+    walks = make_walks(20, 2)
+    partitions.write(tmp_path / "walks", walks)
+    with pytest.raises(FileError, match=r"part-00000\.parquet: has numbers for times"):
+        PartitionedTraces(tmp_path / "walks", walks.places, cluster)
