@@ -144,6 +144,24 @@ def _visit_fractions(events: WeightedEvents) -> NDArray[np.int64]:
     return histogram.reshape(len(events.places), _BINS)
 
 
+def category_fractions(traces: Traces) -> dict[str, NDArray[np.int64]]:
+    """Count, for each category of places, the users whose share of visits to it falls into each bin.
+
+    As `visit_fractions`, with the visits of a user to all places of a category taken together.
+
+    >>> from tracearena.traces import Clock, Places
+    >>> places = Places([0, 1, 2], [0, 0, 0], categories=["Bar", "Park", "Bar"])
+    >>> traces = Traces.from_dense([[0, 2, 2, 1, 1, 1]], places, Clock(instants_per_day=6))
+    >>> {name: counts.nonzero()[0].tolist() for name, counts in category_fractions(traces).items()}
+    {'Bar': [11], 'Park': [11]}
+    """
+    if traces.places.categories is None:
+        raise DataError("the places have no categories")
+    names, first, category = np.unique(traces.places.categories, return_index=True, return_inverse=True)
+    merged = visit_fractions(traces.with_places(first[category[traces.place_index]]))
+    return {str(name): merged[place] for name, place in zip(names, first, strict=True)}
+
+
 def vf_tv(
     reference: Traces, traces: Traces | None, *, training: Traces | None = None, by_day: bool = False
 ) -> float | None:
