@@ -1,4 +1,4 @@
-"""[ppmtf] Figure 11: how much of their time people spend at four kinds of places."""
+"""[ppmtf] Figure 11: how much of their time people spend at a park, a bar, an office or a university."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ BINS_SHOWN = 12
 def make(
     out: Path, *, data: Path | None = None, seed: int = 1, progress: Progress | None = None
 ) -> list[Path]:
-    """Write ppmtf-11.svg and ppmtf-11.csv: visit fractions of testing, PPMTF and SGD traces.
+    """Write ppmtf-11.svg and ppmtf-11.csv: visit fractions of places of four categories.
 
-    Categories that the data lacks give way to those with the most visitors among the testing users.
+    Categories that the data lacks give way to those with the most visitors in the testing traces.
     """
     training, testing = check_ins(data, seed)
     if training.places.categories is None:
@@ -91,10 +91,13 @@ def _draw(path: Path, rows: list[dict[str, Any]]) -> Path:
         figure, axes = made
         for panel, category in zip(axes[0], categories, strict=True):
             _panel(panel, [row for row in rows if row["category"] == category], category)
-        axes[0, 0].set(ylim=(0, 1), ylabel="share of the visitors")
+        axes[0, 0].set(ylim=(0, 1), ylabel="share of a place's visitors")
+        figure.supxlabel(
+            "part of a visitor's events at the place (upper end of the bin)", fontsize=10, y=-0.03
+        )
         axes[0, 0].legend(frameon=False, fontsize=8)
         figure.suptitle(
-            "PPMTF's people differ in where they spend their time, as real people do; SGD's hardly do",
+            "Real people come back to their places, and so do PPMTF's; SGD's mostly come once",
             fontsize=11, y=1.0,
         )  # fmt: skip
         return save(figure, path)
@@ -107,5 +110,4 @@ def _panel(panel: Axes, rows: list[dict[str, Any]], category: str) -> None:
         label = method if mine[0]["visitors"] else f"{method} (nobody)"
         panel.plot(x, y, marker=MARKERS[number], ms=4, color=OKABE_ITO[number], label=label)
     panel.set_title(category.rpartition("/")[2], fontsize=10)
-    panel.set_xlabel("share of a visitor's events there, up to")
     panel.set_xticks([2 / 24, 6 / 24, 10 / 24], ["2/24", "6/24", "10/24"])

@@ -33,12 +33,16 @@ _OTHER = "#999999"
 
 @dataclass(frozen=True, eq=False)
 class Cluster:
-    """What the figure shows of one cluster: weights of places by series, and the column of D."""
+    """What the figure shows of one cluster: weights of places by series, and the column of D.
+
+    The total variation is that of its training users from its synthetic ones, and from everybody.
+    """
 
     number: int
     users: int
     traces: int
     total_variation: float
+    from_everybody: float
     weights: dict[str, NDArray[np.float64]]
     slots: NDArray[np.float64]
     training_slots: NDArray[np.float64]
@@ -83,7 +87,10 @@ def _clusters(model: PPMTF, training: Traces, synthetic: Traces) -> list[Cluster
         }
         share = np.bincount(slots, minlength=training.clock.slots_per_day) / max(len(slots), 1)
         variation = float(people.total_variation[number])
-        found.append(Cluster(number, len(members), days, variation, weights, features.slots[number], share))
+        apart = float(np.abs(people.training[number] - features.everybody).sum() / 2)
+        found.append(
+            Cluster(number, len(members), days, variation, apart, weights, features.slots[number], share)
+        )
     return found
 
 
@@ -109,6 +116,7 @@ def _place_rows(clusters: list[Cluster], places: Places) -> list[dict[str, Any]]
             "users": cluster.users,
             "traces": cluster.traces,
             "total_variation": cluster.total_variation,
+            "total_variation_from_everybody": cluster.from_everybody,
             "series": series,
             "rank": rank,
             "place": places.ids[place],
@@ -139,19 +147,19 @@ def _slot_rows(clusters: list[Cluster], clock: Clock) -> list[dict[str, Any]]:
 def _draw(path: Path, clusters: list[Cluster], places: Places, clock: Clock) -> Path:
     colours = _colours(clusters, places)
     with canvas(14, 4.6 * len(clusters), nrows=len(clusters), ncols=4, squeeze=False) as (figure, axes):
-        figure.subplots_adjust(hspace=0.55, wspace=0.12)
+        figure.subplots_adjust(hspace=0.4, wspace=0.12)
         for row, cluster in zip(axes, clusters, strict=True):
             titles = {
                 "B": f"cluster of {cluster.users} people: column of B",
                 "training": "training traces, 10:00 to 12:00",
-                "synthetic": f"{cluster.traces} deniable synthetic traces",
+                "synthetic": f"{cluster.traces:,} deniable synthetic traces",
             }
             for panel, (series, title) in zip((row[0], row[2], row[3]), titles.items(), strict=True):
                 _map(panel, places, cluster.weights[series], colours)
                 panel.set_title(title, fontsize=9)
             _hours(row[1], cluster, clock)
-        handles = _legend(colours)
-        figure.legend(handles=handles, loc="lower center", ncol=len(handles), frameon=False, fontsize=9)
+        handles = [] if places.categories is None else _legend(colours)
+        figure.legend(handles=handles, loc="lower center", ncol=len(OKABE_ITO), frameon=False, fontsize=9)
         figure.suptitle(
             "People of a cluster go to places of their own, and so do the synthetic ones", fontsize=12, y=0.95
         )
@@ -185,6 +193,7 @@ def _map(panel: Axes, places: Places, weights: NDArray[np.float64], colours: dic
     top, kinds = _top(weights), _kinds(places)
     panel.set_aspect(1 / float(np.cos(np.radians(places.latitude.mean()))))
     panel.grid(False)
+    panel.spines[:].set_visible(False)
     panel.scatter(places.longitude, places.latitude, s=1, color="#dddddd")
     sizes = 20 + 180 * weights[top] / max(weights[top].max(initial=0), 1e-300)
     colour = [colours.get(kind, _OTHER) for kind in kinds[top].tolist()]
@@ -196,8 +205,9 @@ def _map(panel: Axes, places: Places, weights: NDArray[np.float64], colours: dic
 
 
 def _label(places: Places, place: int) -> str:
-    name = "" if places.categories is None else str(places.categories[place]).rpartition("/")[2]
-    return f"{name} ({places.ids[place]})".strip()
+    if places.categories is None:
+        return f"place {places.ids[place]}"
+    return f"{str(places.categories[place]).rpartition('/')[2]} ({places.ids[place]})"
 
 
 def _scale_bar(panel: Axes, places: Places) -> None:

@@ -83,6 +83,9 @@ def _draw(path: Path, rows: list[dict[str, Any]]) -> Path:
         axes.set_xscale("log")
         axes.set_yscale("log")
         axes.set(xlabel="training users", ylabel="seconds")
-        axes.set_title("Twice the users, twice the time; SGD learns too little to need any", fontsize=11)
+        axes.set_title(
+            "Training and synthesis grow at most in step with the users, the test a little faster",
+            fontsize=11,
+        )
         axes.legend(frameon=False, fontsize=8)
         return save(figure, path)
