@@ -147,7 +147,7 @@ def _slot_rows(clusters: list[Cluster], clock: Clock) -> list[dict[str, Any]]:
 def _draw(path: Path, clusters: list[Cluster], places: Places, clock: Clock) -> Path:
     colours = _colours(clusters, places)
     with canvas(14, 4.6 * len(clusters), nrows=len(clusters), ncols=4, squeeze=False) as (figure, axes):
-        figure.subplots_adjust(hspace=0.4, wspace=0.12)
+        figure.subplots_adjust(hspace=0.4, wspace=0.22)
         for row, cluster in zip(axes, clusters, strict=True):
             titles = {
                 "B": f"cluster of {cluster.users} people: column of B",
