@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from tracearena import registry
 from tracearena.cli import build
+from tracearena.figures import FIGURES
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMANDS_PAGE = ROOT / "docs" / "commands.md"
@@ -47,6 +48,11 @@ def test_every_algorithm_is_documented() -> None:
     pages = "".join(path.read_text() for path in (ROOT / "docs").glob("*.md"))
     missing = [name for name in registry.entries() if not re.search(rf"`{re.escape(name)}[`(]", pages)]
     assert missing == []
+
+
+def test_every_figure_is_documented() -> None:
+    pages = "".join(path.read_text() for path in (ROOT / "docs").glob("*.md") if path != COMMANDS_PAGE)
+    assert [name for name in FIGURES if not re.search(rf"{re.escape(name)}(?![\w-])", pages)] == []
 
 
 def test_every_page_is_in_the_navigation() -> None:

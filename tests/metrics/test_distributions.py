@@ -14,7 +14,14 @@ from hypothesis import strategies as st
 
 from tracearena.errors import DataError, ParameterError
 from tracearena.formats import ppmtf
-from tracearena.metrics import cluster_populations, population, tp_tv, vf_tv, visit_fractions
+from tracearena.metrics import (
+    category_fractions,
+    cluster_populations,
+    population,
+    tp_tv,
+    vf_tv,
+    visit_fractions,
+)
 from tracearena.metrics._kernels import ascending_order
 from tracearena.traces import Clock, ObfuscatedTraces, Places, PlaceSets, Traces
 
@@ -143,6 +150,26 @@ def test_vf_tv_compares_histograms_place_by_place(
 def test_a_fraction_of_exactly_one_bin_border_belongs_below() -> None:
     rows = [(0, i, 0 if i < 3 else 1) for i in range(12)]
     assert np.argwhere(visit_fractions(traces_of(rows))).tolist() == [[0, 5], [1, 17]]
+
+
+@settings(max_examples=60, deadline=None)
+@given(events)
+def test_fractions_of_a_category_are_those_of_its_places(rows: list[tuple[int, int, int]]) -> None:
+    users, instants, places = np.array(rows).T
+    kinds = Places(np.zeros(5), np.arange(5), categories=["b", "a", "b", "c", "a"])
+    traces = Traces.from_events(users, instants, places, kinds, CLOCK, user_ids=range(4))
+    slow = slow_fractions(rows)
+    found = {name: counts.tolist() for name, counts in category_fractions(traces).items()}
+    pairs = {"a": (1, 4), "b": (0, 2)}
+    assert found == {"c": slow[3]} | {
+        name: [x + y for x, y in zip(slow[one], slow[other], strict=True)]
+        for name, (one, other) in pairs.items()
+    }
+
+
+def test_fractions_by_category_need_categories() -> None:
+    with pytest.raises(DataError, match="no categories"):
+        category_fractions(traces_of([(0, 0, 1)]))
 
 
 def test_visit_fractions_of_the_uniform_baseline_lie_in_the_lowest_bin() -> None:

@@ -16,15 +16,15 @@ DAYS = 60
 TEST_SHARE = 0.2
 
 
-def check_ins(data: Path | None, seed: int) -> tuple[Traces, Traces]:
+def check_ins(data: Path | None, seed: int, users: int | None = None) -> tuple[Traces, Traces]:
     """Return training and testing users with hourly check-ins in slots of two hours.
 
     `data` is a folder with ``POI_*.csv``, ``traintraces_*.csv`` and ``testtraces_*.csv``. Without it
-    a fifth of 2,500 people of the city are for testing, as in [ppmtf] section 4.1.
+    a fifth of `users` people of the city (2,500) are for testing, as in [ppmtf] section 4.1.
     """
     if data is not None:
         return people_flow(data, seed)
-    city = simulate(USERS, DAYS, mode="checkins", seed=seed)
+    city = simulate(users or USERS, DAYS, mode="checkins", seed=seed)
     order = generator(seed).permutation(city.n_users)
     cut = round(TEST_SHARE * city.n_users)
     return city.take_users(np.sort(order[cut:])), city.take_users(np.sort(order[:cut]))

@@ -9,6 +9,7 @@ import numpy as np
 
 from tracearena.engine import Progress, child_seed, seed_sequence
 from tracearena.figures._check_ins import check_ins
+from tracearena.figures._deniable import kept_days
 from tracearena.figures._rows import write_rows
 from tracearena.figures._utility_bars import draw_bars, utility
 from tracearena.synthesis import PPMTF, SGD
@@ -34,7 +35,7 @@ def make(
     k_prime = deniability(model, made, k=max(KS), seed=child_seed(root, 2)).k_prime
     candidates: dict[str, Traces | None] = {"PPMTF": made}
     for k in KS:
-        kept = made.keep_events(np.repeat(k_prime >= k, made.clock.instants_per_day))
+        kept = kept_days(made, k_prime >= k)
         some = np.diff(kept.offsets) > 0
         if some.sum() >= FEWEST:
             candidates[f"PPMTF, k = {k}"] = kept.take_users(some)

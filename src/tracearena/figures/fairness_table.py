@@ -48,7 +48,7 @@ def _draw(path: Path, found: list[Fairness]) -> Path:
                 at, values, yerr=spread, fmt="os"[number], capsize=4, color=OKABE_ITO[number], label=label
             )
         axes.set_xticks(range(len(found)), [row.defence for row in found])
-        axes.set(ylim=(0, 1.05), ylabel="privacy (1 is best), mean ± standard deviation over teams")
+        axes.set(ylim=(0, 1.05), ylabel="privacy (1 is best)\nmean ± standard deviation over teams")
         axes.set_title("Whose data a team gets hardly matters", fontsize=11)
         axes.legend(frameon=False)
         return save(figure, path)

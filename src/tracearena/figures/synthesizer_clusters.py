@@ -14,8 +14,8 @@ from tracearena.engine import Progress
 from tracearena.figures._people_flow import people_flow
 from tracearena.figures.style import canvas, save
 from tracearena.formats._files import replacing
-from tracearena.metrics.distributions import ClusterPopulations, cluster_populations
 from tracearena.synthesis import PPMTF
+from tracearena.synthesis.ppmtf import cluster_features
 from tracearena.traces import Traces
 
 if TYPE_CHECKING:
@@ -32,26 +32,12 @@ def make(
     training, _ = people_flow(data, seed)
     model = PPMTF().fit(training, seed=seed, progress=progress)
     synthetic = model.synthesize(10, seed=seed)
-    factors = model.transition_factors_
-    clusters = cluster_populations(factors.users, training, synthetic)
-    chosen = _most_different(clusters, training)
-    columns = [factors.places[:, chosen], factors.next_places[:, chosen]]
-    rows = [clusters.training[chosen], clusters.synthetic[chosen], *(_unit(matrix).T for matrix in columns)]
-    variation = clusters.total_variation[chosen]
+    clusters = cluster_features(model, training, synthetic)
+    chosen, people = clusters.most_distinct(SHOWN), clusters.populations
+    shown = people.training, people.synthetic, clusters.places, clusters.next_places
+    rows, variation = [values[chosen] for values in shown], people.total_variation[chosen]
     _write_csv(out / "ppmtf-8.csv", chosen, rows, variation)
     return [_draw(out / "ppmtf-8.svg", training, rows, variation), out / "ppmtf-8.csv"]
-
-
-def _most_different(clusters: ClusterPopulations, training: Traces) -> NDArray[np.int64]:
-    """Return the clusters whose people are farthest from where everybody is."""
-    everybody = np.bincount(training.place_index, minlength=len(training.places)) / len(training)
-    distance = np.abs(clusters.training - everybody).sum(axis=1)
-    return np.argsort(-distance, kind="stable")[:SHOWN]
-
-
-def _unit(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Scale each column to a square sum of 1, as the paper does."""
-    return np.asarray(matrix / np.sqrt((matrix**2).sum(axis=0, keepdims=True)))
 
 
 def _write_csv(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -13,6 +11,7 @@ import numpy as np
 
 from tracearena.engine import Progress
 from tracearena.figures._people_flow import people_flow
+from tracearena.figures._seconds import timed
 from tracearena.figures.style import MARKERS, OKABE_ITO, canvas, save
 from tracearena.formats._files import replacing
 from tracearena.synthesis import PPMTF, SGLT
@@ -81,20 +80,14 @@ def _sized(traces: Traces, users: int, places: int) -> Traces:
 
 def _timed(traces: Traces, seed: int, iterations: int = 100) -> tuple[float, float]:
     model = PPMTF(iterations=iterations)
-    training = _seconds(lambda: model.fit(traces, seed=seed))
-    return training, _seconds(lambda: model.synthesize(1, seed=seed))
+    _, training = timed(lambda: model.fit(traces, seed=seed))
+    return training, timed(lambda: model.synthesize(1, seed=seed))[1]
 
 
 def _timed_fakes(traces: Traces, seed: int) -> tuple[float, float]:
     model = SGLT(classes=len(traces.places) // 4, privacy_tests=False)
-    training = _seconds(lambda: model.fit(traces, seed=seed))
-    return training, _seconds(lambda: model.synthesize(1, seed=seed))
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    begin = time.perf_counter()
-    work()
-    return time.perf_counter() - begin
+    _, training = timed(lambda: model.fit(traces, seed=seed))
+    return training, timed(lambda: model.synthesize(1, seed=seed))[1]
 
 
 def _write_csv(path: Path, rows: list[Row]) -> None:

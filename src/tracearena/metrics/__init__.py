@@ -2,6 +2,7 @@
 
 from tracearena.metrics.distributions import (
     ClusterPopulations,
+    category_fractions,
     cluster_populations,
     population,
     tp_tv,
@@ -30,6 +31,7 @@ __all__ = [
     "ReidentificationScore",
     "TraceInferenceScore",
     "UtilityScore",
+    "category_fractions",
     "cluster_populations",
     "diversity",
     "legacy_directions",

@@ -144,6 +144,25 @@ def _visit_fractions(events: WeightedEvents) -> NDArray[np.int64]:
     return histogram.reshape(len(events.places), _BINS)
 
 
+def category_fractions(traces: Traces) -> dict[str, NDArray[np.int64]]:
+    """Add up the `visit_fractions` of the places of each category ([1] Figure 11).
+
+    So a visitor counts once for every place of the category that she visits.
+
+    >>> from tracearena.traces import Clock, Places
+    >>> places = Places([0, 1, 2], [0, 0, 0], categories=["Bar", "Park", "Bar"])
+    >>> traces = Traces.from_dense([[0, 2, 2, 1, 1, 1]], places, Clock(instants_per_day=6))
+    >>> {name: counts.nonzero()[0].tolist() for name, counts in category_fractions(traces).items()}
+    {'Bar': [3, 7], 'Park': [11]}
+    """
+    if traces.places.categories is None:
+        raise DataError("the places have no categories")
+    names, category = np.unique(traces.places.categories, return_inverse=True)
+    sums = np.zeros((len(names), _BINS), np.int64)
+    np.add.at(sums, category, visit_fractions(traces))
+    return dict(zip(names.tolist(), sums, strict=True))
+
+
 def vf_tv(
     reference: Traces, traces: Traces | None, *, training: Traces | None = None, by_day: bool = False
 ) -> float | None:

@@ -1,6 +1,7 @@
 """PPMTF: two tensors factorised together, and traces drawn from the factors."""
 
 from tracearena.synthesis.ppmtf.budget import PrivacyBudget, fit_bounded, measured_kappa, privacy_budget
+from tracearena.synthesis.ppmtf.clusters import ClusterFeatures, cluster_features
 from tracearena.synthesis.ppmtf.convergence import Convergence
 from tracearena.synthesis.ppmtf.deniability import Deniability, deniability
 from tracearena.synthesis.ppmtf.gibbs import Factors
@@ -13,6 +14,7 @@ from tracearena.synthesis.ppmtf.virtual import VirtualUsers
 
 __all__ = [
     "PPMTF",
+    "ClusterFeatures",
     "Convergence",
     "Deniability",
     "Factors",
@@ -21,6 +23,7 @@ __all__ = [
     "SeenCells",
     "TraceModel",
     "VirtualUsers",
+    "cluster_features",
     "deniability",
     "fit_bounded",
     "measured_kappa",

@@ -1,0 +1,120 @@
+"""Figures 11, 12 and 13 of [ppmtf], at a size that a test can afford."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tracearena.errors import DataError
+from tracearena.figures import _check_ins, category_visits, check_in_clusters, check_in_times, figure
+from tracearena.figures._deniable import kept_days
+from tracearena.synthesis import PPMTF
+from tracearena.traces import Places, Traces
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few people, few days, few iterations, and few others who could have made a trace."""
+    monkeypatch.setattr(_check_ins, "USERS", 250)
+    monkeypatch.setattr(_check_ins, "DAYS", 10)
+    monkeypatch.setattr(check_in_times, "USERS", 100)
+    for module in (category_visits, check_in_clusters, check_in_times):
+        monkeypatch.setattr(module, "K", 2)
+        monkeypatch.setattr(module, "PPMTF", partial(PPMTF, iterations=10))
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_time_at_four_categories(tmp_path: Path) -> None:
+    picture, numbers = figure("ppmtf-11")(tmp_path, seed=1)
+    assert "<svg" in picture.read_text()
+    rows = rows_of(numbers)
+    assert [*dict.fromkeys(row["category"] for row in rows)] == [
+        "parks_outdoors/Park", "nightlife/Bar", "building/Office", "education/University",
+    ]  # fmt: skip
+    methods = list(dict.fromkeys(row["method"] for row in rows))
+    assert methods == ["testing", "PPMTF", "PPMTF, k = 2", "SGD"]
+    assert len(rows) == 4 * 4 * 24
+    assert {row["total_variation"] for row in rows if row["method"] == "testing"} == {"0.0"}
+    for category in dict.fromkeys(row["category"] for row in rows):
+        shares = [
+            float(row["share"]) for row in rows if (row["category"], row["method"]) == (category, "PPMTF")
+        ]
+        assert sum(shares) == pytest.approx(1)
+
+
+def test_categories_that_are_missing_give_way_to_the_most_visited() -> None:
+    visitors = {"Food/Ramen": 5, "Outdoors/Park/4": 2, "Shop": 9, "Sake Bar": 1, "Office": 0}
+    assert category_visits._chosen(visitors) == ["Outdoors/Park/4", "Shop", "Food/Ramen", "Sake Bar"]
+
+
+def test_places_without_categories_are_refused(
+    tmp_path: Path, make_check_ins: Callable[..., Traces], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = make_check_ins()
+    bare = Traces(
+        Places(given.places.latitude, given.places.longitude),
+        given.clock,
+        user_ids=given.user_ids,
+        offsets=given.offsets,
+        instants=given.instants,
+        place_index=given.place_index,
+    )
+    monkeypatch.setattr(category_visits, "check_ins", lambda data, seed: (bare, bare))
+    with pytest.raises(DataError, match="no categories"):
+        figure("ppmtf-11")(tmp_path, seed=1)
+
+
+def test_two_clusters_on_a_map_and_by_the_hour(tmp_path: Path) -> None:
+    picture, numbers, hours = figure("ppmtf-12")(tmp_path, seed=1)
+    assert "column of B" in picture.read_text()
+    rows = rows_of(numbers)
+    clusters = list(dict.fromkeys(row["cluster"] for row in rows))
+    assert len(clusters) == 2
+    assert {row["users"] for row in rows} == {"20"}
+    for cluster in clusters:
+        for series in ("B", "training", "synthetic"):
+            mine = [row for row in rows if (row["cluster"], row["series"]) == (cluster, series)]
+            values = [float(row["value"]) for row in mine]
+            assert values == sorted(values, reverse=True)
+            assert [int(row["rank"]) for row in mine] == list(range(1, len(mine) + 1))
+            assert 1 <= len(mine) <= 20
+    slots = rows_of(hours)
+    assert [row["slot"] for row in slots[:3]] == ["00:00", "02:00", "04:00"]
+    assert sum(float(row["d"]) ** 2 for row in slots[:12]) == pytest.approx(1)
+    assert sum(float(row["training"]) for row in slots[:12]) == pytest.approx(1)
+
+
+def test_regions_without_categories_have_clusters_too(
+    tmp_path: Path, shared_data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(check_in_clusters, "TRACES_PER_USER", 1)
+    _, numbers, hours = figure("ppmtf-12")(tmp_path, data=shared_data / "ppmtf-tokyo", seed=1)
+    assert {row["category"] for row in rows_of(numbers)} == {""}
+    assert len(rows_of(hours)) == 2 * 30
+
+
+def test_running_times_over_users(tmp_path: Path) -> None:
+    _, numbers = figure("ppmtf-13")(tmp_path, seed=1)
+    rows = rows_of(numbers)
+    measured = [row for row in rows if row["source"] == "measured"]
+    assert [int(row["users"]) for row in measured if row["series"] == "PPMTF (P)"] == [10, 20, 40, 80]
+    series = list(dict.fromkeys(row["series"] for row in rows))
+    assert series == ["PPMTF (T)", "PPMTF (S)", "PPMTF (P)", "SGD (T)", "SGD (S)"]
+    assert all(float(row["seconds"]) > 0 for row in rows)
+    assert len(rows) == 4 * 5 + 3
+
+
+def test_users_without_a_deniable_trace_stay_without_events(make_walks: Callable[..., Traces]) -> None:
+    made = make_walks(users=2, days=2)
+    kept = kept_days(made, [False, False, True, False])
+    assert kept.user_ids.tolist() == made.user_ids.tolist()
+    assert (kept.offsets[1:] - kept.offsets[:-1]).tolist() == [0, 20]
+    assert kept.instants.max() < 20
