@@ -157,7 +157,7 @@ class Cluster:
         for begin, end in shares(len(ranges), CHUNKS_PER_THREAD * self.n_threads):
             mine = list(ranges[begin:end])
             first, stop = mine[0][0], mine[-1][1]
-            own = _packed([array[first:stop] for array in rows])
+            own = packed([array[first:stop] for array in rows])
             futures.append(self.submit(task, shared, begin, mine, own))
         for at, future in enumerate(futures):
             futures[at] = None
@@ -165,7 +165,7 @@ class Cluster:
 
     def keep(self, value: Any) -> Any:
         """Hand a value to the cluster, as something that tasks can take for an argument."""
-        return self.submit(_unpacked, _packed(value))
+        return self.submit(unpacked, packed(value))
 
     def submit(self, task: Callable[..., Any], *arguments: Any, worker: str | None = None) -> Any:
         """Have a task done, in a certain worker if it is alive; its result stays there until gathered."""
@@ -198,7 +198,7 @@ class Parcel:
         self.value = value
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _parcel, (_packed(self.value),)
+        return _parcel, (packed(self.value),)
 
     def __sizeof__(self) -> int:
         from dask.sizeof import sizeof
@@ -206,8 +206,8 @@ class Parcel:
         return int(sizeof(self.value))
 
 
-def _parcel(packed: bytes) -> Parcel:
-    return Parcel(_unpacked(packed))
+def _parcel(data: bytes) -> Parcel:
+    return Parcel(unpacked(data))
 
 
 def _done(task: Callable[..., Any], *arguments: Any) -> Parcel:
@@ -257,27 +257,28 @@ def _settle() -> None:
 
 def _run(work: Callable[..., T], number: int, ranges: list[tuple[int, int]], own: bytes) -> list[T]:
     with task():
-        return [work(*piece) for piece in numbered(ranges, _unpacked(own), number, ranges[0][0])]
+        return [work(*piece) for piece in numbered(ranges, unpacked(own), number, ranges[0][0])]
 
 
 def _fold(work: Callable[..., S], number: int, ranges: list[tuple[int, int]], own: bytes) -> list[Node[S]]:
     with task():
         return sum_blocks(
-            work, ranges, rows=_unpacked(own), number=number, origin=ranges[0][0], threads=1
+            work, ranges, rows=unpacked(own), number=number, origin=ranges[0][0], threads=1
         ).nodes
 
 
-def _packed(value: Any) -> bytes:
+def packed(value: Any) -> bytes:
     """Pickle, functions included, so that the scheduler has bytes to keep and nothing to understand."""
     import cloudpickle
 
     return bytes(cloudpickle.dumps(value))
 
 
-def _unpacked(packed: bytes) -> Any:
+def unpacked(data: bytes) -> Any:
+    """Undo `packed`; arrays get memory of their own."""
     import pickle
 
-    return pickle.loads(packed)
+    return pickle.loads(data)
 
 
 def _version() -> str:

@@ -72,6 +72,30 @@ def _shifted(positive, rank):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
+def split_cells(cells, counts, width, shift, user, place, target):  # type: ignore[no-untyped-def]
+    """Write user, place and shifted target of cells, of which each user has the next ``counts[user]``."""
+    c = 0
+    for u in range(len(counts)):
+        for _ in range(counts[u]):
+            i = cells[c] // width
+            user[c] = u
+            place[c] = i
+            target[c] = cells[c] - i * width + shift
+            c += 1
+
+
+@njit(cache=True, nogil=True)
+def sort_pairs(key, offsets, left, right, sorted_left, sorted_right):  # type: ignore[no-untyped-def]
+    """Put each pair behind the others of its key, whose place begins at ``offsets[key]``."""
+    free = offsets.copy()
+    for c in range(len(key)):
+        at = free[key[c]]
+        free[key[c]] = at + 1
+        sorted_left[at] = left[c]
+        sorted_right[at] = right[c]
+
+
+@njit(cache=True, nogil=True)
 def gram(left, right, offsets, left_index, right_index, out):  # type: ignore[no-untyped-def]
     """Set ``out[g]`` to the sum over the group's cells of x xᵀ with x = left[l] * right[r]."""
     z = left.shape[1]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,44 +133,53 @@ def arrange(
     n_users, n_places, _ = given.shape
     n_next = transitions.shape[2] if transitions is not None else 0
     n_targets = n_next + (visits.shape[2] if visits is not None else 0)
+    small = max(n_users, n_places, n_targets) <= np.iinfo(np.uint16).max
     parts = [
-        _seen(tensor, rule, shift, rng)
+        _seen(tensor, rule, shift, rng, small)
         for tensor, rule, shift in ((transitions, rules[0], 0), (visits, rules[1], n_next))
         if tensor is not None
     ]
-    small = max(n_users, n_places, n_targets) <= np.iinfo(np.uint16).max
-    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
-    user, place, target = (as_index(column, small) for column in columns[:3])
-    value = columns[3].astype(np.float32)  # exact: counts are whole numbers below 2^24
-    positive = value > 0
+    names = ("user", "place", "target")
+    user, place, target = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
+    own, here, there = (
+        np.concatenate([getattr(part, name)[: len(part.kept)] for part in parts]) for name in names
+    )
+    counts = np.concatenate([part.kept.counts for part in parts])
     return BlockCells(
         n_users=n_users,
         by_user=grouped(user, n_users, place, target),
         by_place=grouped(place, n_places, user, target),
         by_target=grouped(target, n_targets, user, place),
-        user=user[positive],
-        place=place[positive],
-        target=target[positive],
-        value=value[positive],
+        user=own,
+        place=here,
+        target=there,
+        value=counts.astype(np.float32),  # exact: whole numbers below 2^24
     )
 
 
-def _seen(
-    tensor: SparseTensor, rule: CellRules, shift: int, rng: np.random.Generator
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    from tracearena.synthesis.ppmtf._kernels import sample_zeros
+class _Seen(NamedTuple):
+    """Kept positive cells of a tensor; user, place and target of these and then of the zero cells."""
+
+    kept: SparseTensor
+    user: Index
+    place: Index
+    target: Index
+
+
+def _seen(tensor: SparseTensor, rule: CellRules, shift: int, rng: np.random.Generator, small: bool) -> _Seen:
+    from tracearena.synthesis.ppmtf._kernels import sample_zeros, split_cells
 
     kept = truncated(trimmed(tensor, rule.positive, seed=rng), rule.largest)
     n_users, n_places, width = tensor.shape
-    cells = kept.i.astype(np.int64) * width + kept.j
+    positive = kept.i.astype(np.int64) * width + kept.j
     uniforms = rng.random((n_users, rule.zeros))
     zeros = np.empty(n_users * rule.zeros, np.int64)
-    written = sample_zeros(cells, kept.offsets, n_places * width, rule.zeros, uniforms, zeros)
-    everything = np.concatenate([cells, zeros[: written.sum()]])
-    user = np.concatenate([kept.users, np.repeat(np.arange(n_users), written)])
-    value = np.concatenate([kept.counts, np.zeros(len(everything) - len(kept))]).astype(np.float64)
-    place, target = np.divmod(everything, max(width, 1))
-    return user, place, target + shift, value
+    written = sample_zeros(positive, kept.offsets, n_places * width, rule.zeros, uniforms, zeros)
+    total = len(kept) + int(written.sum())
+    user, place, target = (as_index(np.empty(total, np.uint16), small) for _ in range(3))
+    for cells, counts, first in ((positive, np.diff(kept.offsets), 0), (zeros, written, len(kept))):
+        split_cells(cells, counts, max(width, 1), shift, user[first:], place[first:], target[first:])
+    return _Seen(kept, user, place, target)
 
 
 def as_index(values: NDArray[np.generic], small: bool) -> Index:
@@ -178,6 +187,10 @@ def as_index(values: NDArray[np.generic], small: bool) -> Index:
 
 
 def grouped(key: Index, groups: int, left: Index, right: Index) -> Groups:
-    order = np.argsort(key, kind="stable")
+    """Sort pairs by a key below `groups`; pairs with the same key stay in order."""
+    from tracearena.synthesis.ppmtf._kernels import sort_pairs
+
     offsets = np.concatenate([[0], np.cumsum(np.bincount(key, minlength=groups))]).astype(np.int64)
-    return Groups(offsets, left[order], right[order])
+    sorted_left, sorted_right = np.empty_like(left), np.empty_like(right)
+    sort_pairs(key, offsets, left, right, sorted_left, sorted_right)
+    return Groups(offsets, sorted_left, sorted_right)

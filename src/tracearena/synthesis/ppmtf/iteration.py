@@ -67,6 +67,13 @@ class Iteration:
         """C and D as one matrix."""
         return np.vstack([self.next_places, self.slots])
 
+    def is_same(self, other: Iteration) -> bool:
+        """Whether both draw the same."""
+        return self.number == other.number and all(
+            np.array_equal(getattr(self, name), getattr(other, name))
+            for name in ("places", "next_places", "slots")
+        )
+
     def user_stream(self, block: int) -> np.random.Generator:
         """Return what a block draws its rows of A from."""
         return stream(self.root, _USER_STREAM, self.number, block)

@@ -1,22 +1,24 @@
 """Blocks of users in the workers of a cluster.
 
 What a dead worker held is made anew from the traces of its users, and the rows it had drawn from
-B, C, D and Ψ_A of the same iteration, which the scheduler still has.
+B, C, D and Ψ of the same iteration, which the scheduler still has.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.engine import Cluster, PairwiseSum
-from tracearena.engine.cluster import shares, task, worker_threads
+from tracearena.engine.cluster import packed, shares, task, unpacked, worker_threads
 from tracearena.engine.summing import Node, S
 from tracearena.synthesis.ppmtf.conditionals import RowStatistics, UserStep
 from tracearena.synthesis.ppmtf.holding import Arrangement, HeldUsers
+from tracearena.synthesis.ppmtf.hyperprior import Moments
 from tracearena.synthesis.ppmtf.iteration import Drawn, Iteration
 from tracearena.synthesis.ppmtf.partitioned import Files, PartitionedTraces
 from tracearena.traces import Traces
@@ -54,29 +56,27 @@ class RemoteUsers:
         each = cluster.gather([cluster.submit(_weights, held) for held in self._held])
         self.weight = sum(weight for weights in each for weight in weights)
 
-    def run(self, iteration: Iteration) -> tuple[list[Any], Drawn]:
+    def run(self, iteration: Iteration) -> tuple[Iteration, Drawn]:
         """Draw A, B, C and D.
 
         Sums go from worker to worker, B, C and D through here; the next iteration therefore begins
-        from values that no worker has to remember.
+        from values that no worker has to remember. The token of the rows of A is the iteration,
+        from which they can be drawn again.
         """
-        submit = self.cluster.submit
         begun = self.cluster.keep(iteration)
-        rows = self._each(_draw_users, [(begun,)] * len(self._held))
-        handed = submit(_draw_places, begun, *(submit(_second, both) for both in rows))
-        places = submit(_first, handed)
-        sums = self._each(_target_sums, [(mine, places) for mine in rows])
-        [drawn] = self.cluster.gather([submit(_draw_targets, begun, handed, *sums)])
-        return rows, drawn
+        handed = self.cluster.submit(_draw_places, begun, *self._each(_draw_users, packed(iteration)))
+        sums = self._each(_target_sums, begun, handed)
+        [drawn] = self.cluster.gather([self.cluster.submit(_draw_targets, begun, handed, *sums)])
+        return iteration, drawn
 
-    def collected(self, rows: list[Any]) -> Matrix:
+    def collected(self, rows: Iteration) -> Matrix:
         """Bring the rows of A here."""
-        return np.vstack(self.cluster.gather([self.cluster.submit(_first, both) for both in rows]))
+        return np.vstack(self.cluster.gather(self._each(_rows, self.cluster.keep(rows))))
 
-    def _each(self, work: Any, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+    def _each(self, work: Any, *arguments: Any) -> list[Any]:
         return [
-            self.cluster.submit(work, held, *own, worker=home)
-            for held, own, home in zip(self._held, arguments, self._homes, strict=False)
+            self.cluster.submit(work, held, *arguments, worker=home)
+            for held, home in zip(self._held, self._homes, strict=False)
         ]
 
 
@@ -96,39 +96,41 @@ def _weights(held: HeldUsers) -> list[float]:
     return held.weights
 
 
-def _draw_users(held: HeldUsers, iteration: Iteration) -> tuple[Matrix, list[Node[UserStep]]]:
+@dataclass(frozen=True, eq=False)
+class _Handed:
+    """What B's drawing leaves for the rest of the iteration."""
+
+    places: Matrix
+    users: Moments
+    squared_error: float
+
+
+def _draw_users(held: HeldUsers, iteration: bytes) -> list[Node[UserStep]]:
     with task(worker_threads()):
-        rows, sums = held.draw_users(iteration)
-        return rows, sums.nodes
+        return held.draw_users(unpacked(iteration))[1].nodes
 
 
-def _draw_places(iteration: Iteration, *sums: list[Node[UserStep]]) -> tuple[Matrix, UserStep]:
+def _draw_places(iteration: Iteration, *sums: list[Node[UserStep]]) -> _Handed:
     with task():
         handed = _joined(sums)
-        return iteration.draw_places(handed), handed
+        return _Handed(iteration.draw_places(handed), handed.moments, handed.squared_error)
 
 
-def _target_sums(held: HeldUsers, drawn: tuple[Matrix, Any], places: Matrix) -> list[Node[RowStatistics]]:
+def _target_sums(held: HeldUsers, iteration: Iteration, handed: _Handed) -> list[Node[RowStatistics]]:
     with task(worker_threads()):
-        return held.target_sums(drawn[0], places).nodes
+        return held.target_sums(held.rows(iteration), handed.places).nodes
 
 
-def _draw_targets(
-    iteration: Iteration, before: tuple[Matrix, UserStep], *sums: list[Node[RowStatistics]]
-) -> Drawn:
-    places, handed = before
+def _draw_targets(iteration: Iteration, handed: _Handed, *sums: list[Node[RowStatistics]]) -> Drawn:
     with task():
         targets = iteration.draw_targets(_joined(sums))
-        return Drawn(places, *targets, handed.moments, handed.squared_error)
+        return Drawn(handed.places, *targets, handed.users, handed.squared_error)
+
+
+def _rows(held: HeldUsers, iteration: Iteration) -> Matrix:
+    with task(worker_threads()):
+        return held.rows(iteration)
 
 
 def _joined(sums: Sequence[list[Node[S]]]) -> S:
     return PairwiseSum(node for nodes in sums for node in nodes).total()
-
-
-def _first(both: tuple[Matrix, Any]) -> Matrix:
-    return both[0]
-
-
-def _second(both: tuple[Any, list[Any]]) -> list[Any]:
-    return both[1]
