@@ -6,6 +6,7 @@ scheduler can have it made again: a worker that dies costs time, not the result.
 
 from __future__ import annotations
 
+import pickle
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from itertools import pairwise
 from typing import Any, Self, TypeVar
 from uuid import uuid4
 
+import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.engine.blocks import Progress, at_most_threads, numbered, sum_blocks
@@ -188,17 +190,23 @@ class Cluster:
 
 
 class Parcel:
-    """A value on its way between processes, as one string of bytes.
+    """A value on its way between processes, whose arrays arrive in memory of their own.
 
-    Left to itself Dask would send arrays beside the value and put them wherever the bytes arrive:
-    often at odd addresses, where sums come out differently and compiled loops are compiled again.
+    Left to itself Dask would leave them wherever their bytes arrive: often at odd addresses, where
+    sums come out differently and compiled loops are compiled again.
     """
 
     def __init__(self, value: Any) -> None:
         self.value = value
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _parcel, (packed(self.value),)
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        import cloudpickle
+
+        if protocol < 5:
+            return _parcel, (packed(self.value),)
+        buffers: list[Any] = []
+        data = cloudpickle.dumps(self.value, protocol=5, buffer_callback=buffers.append)
+        return _parcel, (bytes(data), *buffers)
 
     def __sizeof__(self) -> int:
         from dask.sizeof import sizeof
@@ -206,8 +214,8 @@ class Parcel:
         return int(sizeof(self.value))
 
 
-def _parcel(data: bytes) -> Parcel:
-    return Parcel(unpacked(data))
+def _parcel(data: bytes, *buffers: Any) -> Parcel:
+    return Parcel(pickle.loads(data, buffers=[np.array(np.frombuffer(one, np.uint8)) for one in buffers]))
 
 
 def _done(task: Callable[..., Any], *arguments: Any) -> Parcel:
@@ -276,8 +284,6 @@ def packed(value: Any) -> bytes:
 
 def unpacked(data: bytes) -> Any:
     """Undo `packed`; arrays get memory of their own."""
-    import pickle
-
     return pickle.loads(data)
 
 

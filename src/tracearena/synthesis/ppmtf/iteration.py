@@ -33,6 +33,8 @@ class Iteration:
         Draws depend on the number of the iteration and the seed of the chain.
     alpha
         Precision of the counts (α).
+    hyperprior
+        Prior of Ψ.
     places, next_places, slots
         B, C and D before it.
     priors
@@ -42,6 +44,7 @@ class Iteration:
     number: int
     root: np.random.SeedSequence
     alpha: float
+    hyperprior: Hyperprior
     places: Matrix
     next_places: Matrix
     slots: Matrix
@@ -60,7 +63,12 @@ class Iteration:
         """Draw Ψ, given the moments of A, and B, C and D."""
         rng = stream(root, _ITERATION_STREAM, number, _PRIORS)
         a, b, c, d = (hyperprior.draw(rows, rng) for rows in (users, *map(Moments.of, matrices)))
-        return cls(number, root, alpha, *matrices, (a, b, c, d))
+        return cls(number, root, alpha, hyperprior, *matrices, (a, b, c, d))
+
+    def following(self, drawn: Drawn) -> Iteration:
+        """Begin the next iteration, given what this one has drawn."""
+        matrices = drawn.places, drawn.next_places, drawn.slots
+        return self.begun(self.number + 1, self.root, self.alpha, self.hyperprior, drawn.users, matrices)
 
     @cached_property
     def targets(self) -> Matrix:

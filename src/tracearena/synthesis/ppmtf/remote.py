@@ -24,6 +24,9 @@ from tracearena.synthesis.ppmtf.partitioned import Files, PartitionedTraces
 from tracearena.traces import Traces
 
 Matrix = NDArray[np.float64]
+FRESH_EVERY = 10
+"""Workers begin the next iteration by themselves, but every tenth begins from here, so that what a dead
+worker knew is made again from ten iterations at most."""
 
 
 class RemoteUsers:
@@ -53,20 +56,27 @@ class RemoteUsers:
             cluster.submit(_arranged, cluster.keep(piece), how, first // size, worker=home)
             for (first, piece), home in zip(pieces, self._homes, strict=False)
         ]
+        self._ahead: tuple[int, list[Any]] = (-1, [])
         each = cluster.gather([cluster.submit(_weights, held) for held in self._held])
         self.weight = sum(weight for weights in each for weight in weights)
 
     def run(self, iteration: Iteration) -> tuple[Iteration, Drawn]:
         """Draw A, B, C and D.
 
-        Sums go from worker to worker, B, C and D through here; the next iteration therefore begins
-        from values that no worker has to remember. The token of the rows of A is the iteration,
-        from which they can be drawn again.
+        Sums go from worker to worker, B, C and D also through here. The token of the rows of A is
+        the iteration, from which they can be drawn again.
         """
-        begun = self.cluster.keep(iteration)
-        handed = self.cluster.submit(_draw_places, begun, *self._each(_draw_users, packed(iteration)))
-        sums = self._each(_target_sums, begun, handed)
-        [drawn] = self.cluster.gather([self.cluster.submit(_draw_targets, begun, handed, *sums)])
+        submit, data = self.cluster.submit, packed(iteration)
+        begun = submit(unpacked, data)
+        number, ahead = self._ahead
+        if number != iteration.number:
+            ahead = self._each(_draw_users, data)
+        handed = submit(_draw_places, data, *ahead)
+        result = submit(_draw_targets, begun, handed, *self._each(_target_sums, begun, handed))
+        self._ahead = -1, []
+        if (iteration.number + 1) % FRESH_EVERY:
+            self._ahead = iteration.number + 1, self._each(_draw_following, begun, result)
+        [drawn] = self.cluster.gather([result])
         return iteration, drawn
 
     def collected(self, rows: Iteration) -> Matrix:
@@ -110,10 +120,16 @@ def _draw_users(held: HeldUsers, iteration: bytes) -> list[Node[UserStep]]:
         return held.draw_users(unpacked(iteration))[1].nodes
 
 
-def _draw_places(iteration: Iteration, *sums: list[Node[UserStep]]) -> _Handed:
+def _draw_following(held: HeldUsers, iteration: Iteration, drawn: Drawn) -> list[Node[UserStep]]:
+    with task(worker_threads()):
+        return held.draw_users(iteration.following(drawn))[1].nodes
+
+
+def _draw_places(iteration: bytes, *sums: list[Node[UserStep]]) -> _Handed:
     with task():
         handed = _joined(sums)
-        return _Handed(iteration.draw_places(handed), handed.moments, handed.squared_error)
+        places = unpacked(iteration).draw_places(handed)
+        return _Handed(places, handed.moments, handed.squared_error)
 
 
 def _target_sums(held: HeldUsers, iteration: Iteration, handed: _Handed) -> list[Node[RowStatistics]]:
