@@ -4,6 +4,7 @@
 
     TracearenaError
     ├── ParameterError       a value or a name that makes no sense
+    ├── ClusterError         a cluster that is not there, or not as it should be
     └── DataError            traces, places or tables that contradict themselves
         └── FileError        a file that breaks its format; lists the faults with their rows
 
@@ -35,6 +36,10 @@ class ParameterError(TracearenaError, ValueError):
     def of(cls, name: str, value: Any, allowed: str) -> ParameterError:
         """State the parameter, the value got and what is allowed."""
         return cls(f"{name} = {value!r} is not allowed; it must be {allowed}")
+
+
+class ClusterError(TracearenaError, RuntimeError):
+    """A cluster cannot be reached, or cannot do the work."""
 
 
 def require_number(

@@ -65,6 +65,17 @@ def test_folders_of_files_go_in_and_out(run, tmp_path: Path, address: str, monke
     assert made["there"] == made["here"]
 
 
+def test_a_folder_that_is_there_is_refused_before_the_work(run, tmp_path: Path) -> None:
+    people = simulate(50, 5, mode="checkins", top=30, seed=1)
+    formats.write(tmp_path / "in", people, to="partitions")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "notes.txt").touch()
+    done = run("synthesize", "ppmtf", tmp_path / "in", tmp_path / "out", "--model", tmp_path / "m.npz")
+    assert done.status == 2
+    assert "out: exists and is not an empty folder" in done.err
+    assert not (tmp_path / "m.npz").exists()
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [

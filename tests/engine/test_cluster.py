@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 
 import numpy as np
 import pytest
 
 from tracearena.engine import Cluster, blocks, fold_blocks, run_blocks, stream, thread_count
 from tracearena.engine.cluster import shares
-from tracearena.errors import DataError, ParameterError
+from tracearena.errors import ClusterError, DataError, ParameterError
 
 VALUES = np.random.default_rng(3).normal(scale=1e8, size=(1_000, 3))
 
@@ -86,13 +87,62 @@ def test_what_is_no_address_is_refused(address):
 
 def test_a_scheduler_that_does_not_answer_is_named(monkeypatch):
     monkeypatch.setattr("tracearena.engine.cluster.PATIENCE_S", 0.2)
-    with pytest.raises(ParameterError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9"):
+    with pytest.raises(ClusterError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9"):
         Cluster("tcp://127.0.0.1:9")
 
 
-def test_workers_of_another_version_are_refused(cluster):
-    with pytest.raises(ParameterError, match=r"has tracearena .*, and this is 0\.0\.1"):
-        cluster._check_workers("0.0.1")
+def test_a_cluster_of_another_version_is_refused(cluster):
+    with pytest.raises(
+        ClusterError, match=r"the scheduler has tracearena .*, and this is tracearena 0\.0\.1"
+    ):
+        cluster._check_versions("0.0.1")
+
+
+def test_a_scheduler_without_workers_is_named(monkeypatch):
+    from distributed import LocalCluster
+
+    monkeypatch.setattr("tracearena.engine.cluster.PATIENCE_S", 0.2)
+    told = pytest.raises(ClusterError, match="has no workers; start some with: dask worker tcp://")
+    with LocalCluster(n_workers=0, dashboard_address=None) as empty, told:
+        Cluster(empty.scheduler_address)
+
+
+def test_a_scheduler_may_have_no_dashboard():
+    from distributed import LocalCluster
+
+    started = LocalCluster(n_workers=1, processes=False, protocol="tcp", dashboard_address=None)
+    with started as plain, Cluster(plain.scheduler_address) as joined:
+        assert joined.dashboard is None
+        assert run_blocks(lambda *_: 7, blocks(3, 1), cluster=joined) == [7, 7, 7]
+
+
+def test_without_dask_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(ParameterError, match=r"tracearena\[cluster\]"):
+        Cluster("local:2")
+
+
+def test_libraries_in_a_worker_use_one_thread(cluster):
+    def most_threads(*_: int) -> int:
+        import numpy as np
+        from threadpoolctl import threadpool_info, threadpool_limits
+
+        threadpool_limits(2)  # as a worker without Dask's own settings would have it
+        np.ones((2, 2)) @ np.ones((2, 2))
+        from tracearena.engine import cluster as module
+
+        module._settle.cache_clear()
+        module._settle()
+        return max(library["num_threads"] for library in threadpool_info())
+
+    assert run_blocks(most_threads, blocks(2, 1), cluster=cluster) == [1, 1]
+
+
+def test_an_interrupt_is_not_for_the_workers(cluster):
+    [before] = cluster.gather([cluster.submit(os.getpid, worker=cluster.workers[0])])
+    os.kill(before, signal.SIGINT)
+    [after] = cluster.gather([cluster.submit(os.getpid, worker=cluster.workers[0])])
+    assert after == before
 
 
 def test_the_dashboard_has_an_address(cluster):
@@ -100,5 +150,7 @@ def test_the_dashboard_has_an_address(cluster):
     assert cluster.dashboard.endswith("/status")
 
 
-def test_shares_of_nothing_are_none():
+def test_shares_of_nothing_are_none_and_nobody_gets_none():
     assert shares(0, 3) == []
+    with pytest.raises(ParameterError, match="parts"):
+        shares(5, 0)

@@ -28,5 +28,7 @@ def joined(context: typer.Context, address: str | None) -> Cluster | None:
     from tracearena.engine import Cluster
 
     cluster = context.with_resource(Cluster(address))
-    note(f"{len(cluster.workers)} workers with {cluster.n_threads} threads; dashboard {cluster.dashboard}")
+    workers, threads = len(cluster.workers), cluster.n_threads
+    shown = f"dashboard {cluster.dashboard}" if cluster.dashboard else "no dashboard"
+    note(f"{workers} worker{'s' * (workers > 1)} with {threads} thread{'s' * (threads > 1)}; {shown}")
     return cluster

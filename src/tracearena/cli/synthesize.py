@@ -11,6 +11,7 @@ from tracearena.cli._cluster import ClusterOption, joined
 from tracearena.cli._console import (
     JsonOption,
     SeedOption,
+    check_outputs,
     chosen_seed,
     note,
     print_result,
@@ -233,6 +234,7 @@ def synthesize(
         timezone=timezone,
         utc_hours=utc_hours,
     )
+    _check_out(out, known, (file, places))
     workers = joined(context, cluster)
     training: Any
     if workers is not None and known == "partitions" and places is not None:
@@ -264,7 +266,7 @@ def synthesize(
     made = synthetic.n_instants
     if wanted is not None:
         synthetic, tested = _deniable(synthesizer, synthetic, *wanted, child_seed(root, 2), workers)
-    likelihood = _weighed(synthesizer, synthetic) if log_likelihoods else None
+    likelihood = _weighed(synthesizer, synthetic, workers) if log_likelihoods else None
     slot_name = "time_period" if method == "sglt" else "time_slot"
     written = _write(out, synthetic, known, likelihood, slot_name)
     result: dict[str, Any] = {
@@ -281,6 +283,18 @@ def synthesize(
     if method == "sglt":
         result |= _about_fakes(synthesizer)
     print_result(result, as_json)
+
+
+def _check_out(out: Path, format: str, inputs: tuple[Path | None, ...]) -> None:
+    """Refuse an OUT that cannot be written before the hours of training, not after them."""
+    from tracearena.errors import ParameterError
+
+    if format != "partitions":
+        check_outputs(out, inputs=inputs)
+    elif out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise ParameterError(f"{out}: exists and is not an empty folder; choose another name")
+    elif not out.parent.is_dir():
+        raise ParameterError(f"{out}: there is no folder {out.parent}")
 
 
 def _left_to_workers(folder: Path, places: Path, choices: Choices, cluster: Cluster) -> PartitionedTraces:
@@ -376,8 +390,8 @@ def _about_fakes(model: Any) -> dict[str, Any]:
     return about
 
 
-def _weighed(synthesizer: Any, synthetic: Traces) -> Any:
-    return synthesizer.log_likelihoods(synthetic)
+def _weighed(synthesizer: Any, synthetic: Traces, cluster: Cluster | None) -> Any:
+    return synthesizer.log_likelihoods(synthetic, cluster=cluster)
 
 
 def _about(model: Any, export: Path | None) -> dict[str, Any]:

@@ -16,7 +16,16 @@ from tracearena import registry
 from tracearena.contest.ensemble import AttackScores, Ensemble, all_attacks, make_attacks
 from tracearena.contest.pseudonyms import pseudonymise
 from tracearena.contest.rules import Rules
-from tracearena.engine import Cluster, Progress, SeedLike, blocks, child_seed, run_blocks, seed_sequence
+from tracearena.engine import (
+    Cluster,
+    Progress,
+    SeedLike,
+    blocks,
+    child_seed,
+    one_library_thread,
+    run_blocks,
+    seed_sequence,
+)
 from tracearena.errors import DataError
 from tracearena.formats._files import replacing
 from tracearena.metrics import utility_score
@@ -126,7 +135,8 @@ def run_sweep(
         scores = ensemble.score(original, release, seed=child_seed(chance, 2))
         return SweepRow(str(obfuscator), utility, limits.is_valid(utility), scores)
 
-    return run_blocks(one, blocks(len(obfuscators), 1), cluster=cluster, progress=progress)
+    with one_library_thread():
+        return run_blocks(one, blocks(len(obfuscators), 1), cluster=cluster, progress=progress)
 
 
 def _with_all(attacks: Sequence[str]) -> list[str]:

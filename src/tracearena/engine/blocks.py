@@ -118,8 +118,6 @@ def fold_blocks(
     The results are added in a fixed tree (`PairwiseSum`), and only few are held at a time, whatever
     the number of blocks. Parameters are those of `run_blocks`.
     """
-    if not ranges:
-        raise ParameterError("there is no block to sum")
     if cluster is not None:
         return cluster.fold(work, ranges, rows=rows, progress=progress)
     return sum_blocks(work, ranges, rows=rows, threads=threads, progress=progress).total()
@@ -158,7 +156,7 @@ def numbered(
 
 def _in_order(work: Callable[..., S], pieces: list[tuple[Any, ...]], count: int) -> Iterator[S]:
     """Yield the results in order, working on a few blocks ahead."""
-    if count == 1 or len(pieces) == 1:
+    if count == 1 or len(pieces) <= 1:
         for piece in pieces:
             yield work(*piece)
         return

@@ -6,23 +6,22 @@ scheduler can have it made again: a worker that dies costs time, not the result.
 
 from __future__ import annotations
 
-import pickle
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from importlib.metadata import version
 from itertools import pairwise
 from typing import Any, Self, TypeVar
 from uuid import uuid4
 
-import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.engine.blocks import Progress, at_most_threads, numbered, sum_blocks
 from tracearena.engine.one_thread import one_library_thread
+from tracearena.engine.parcels import Parcel, packed, unpacked
 from tracearena.engine.summing import Node, PairwiseSum, S
-from tracearena.errors import ParameterError
+from tracearena.errors import ClusterError, ParameterError
 
 T = TypeVar("T")
 CHUNKS_PER_THREAD = 4
@@ -31,6 +30,7 @@ PATIENCE_S = 10
 MEMORY_SETTINGS = {"MALLOC_TRIM_THRESHOLD_": str(2**28), "MALLOC_MMAP_THRESHOLD_": str(2**25)}
 """Dask has workers give memory back at once, and so fetch it anew for every array: nearly twice the time."""
 _ALLOWED = "tcp://HOST:PORT of a Dask scheduler, or local:N for N worker processes on this machine"
+_for_good = ExitStack()
 
 
 class Cluster:
@@ -52,25 +52,11 @@ class Cluster:
     """
 
     def __init__(self, address: str) -> None:
-        try:
-            import distributed
-        except ImportError:
-            raise ParameterError(
-                "a cluster needs Dask: install it with pip install 'tracearena[cluster]'"
-            ) from None
         self.address = address
-        self._local: Any = None
-        self._client: Any = None
-        if address.startswith("local:"):
-            self._local = _started(_count(address))
-            self._client = distributed.Client(self._local)
-        else:
-            self._client = _joined(address)
-        try:
-            self._check_workers(_version())
-        except BaseException:
-            self.close()
-            raise
+        with ExitStack() as opened:
+            self._client: Any = opened.enter_context(_joined(address, opened))
+            self._check_versions(_version())
+            self._opened = opened.pop_all()
 
     def __enter__(self) -> Self:
         return self
@@ -80,15 +66,15 @@ class Cluster:
 
     def close(self) -> None:
         """Leave the cluster; workers that were started for us end."""
-        for part in (self._client, self._local):
-            if part is not None:
-                part.close()
-        self._client = self._local = None
+        self._opened.close()
 
     @property
-    def dashboard(self) -> str:
-        """Address of the page that shows what the workers do."""
-        return str(self._client.dashboard_link)
+    def dashboard(self) -> str | None:
+        """Address of the page that shows what the workers do, if the scheduler has one."""
+        try:
+            return str(self._client.dashboard_link)
+        except KeyError:
+            return None
 
     @property
     def scheduler(self) -> str:
@@ -97,20 +83,40 @@ class Cluster:
 
     @property
     def workers(self) -> list[str]:
-        """Addresses of the workers there are now."""
-        return sorted(self._client.scheduler_info(n_workers=-1)["workers"])
+        """Addresses of the workers there are now; there is always one, or we wait for it."""
+        return sorted(self._threads())
 
     @property
     def n_threads(self) -> int:
         """Threads of all workers together."""
-        return sum(self._client.nthreads().values())
+        return sum(self._threads().values())
 
-    def _check_workers(self, ours: str) -> None:
-        if not self.workers:
-            self._client.wait_for_workers(1, timeout=PATIENCE_S)
-        for worker, theirs in self._client.run(_version).items():
+    def _threads(self) -> dict[str, int]:
+        if not self._client.nthreads():
+            try:
+                self._client.wait_for_workers(1, timeout=PATIENCE_S)
+            except TimeoutError:
+                advice = f"start some with: dask worker {self.scheduler}"
+                raise ClusterError(
+                    f"the Dask scheduler at {self.scheduler} has no workers; {advice}"
+                ) from None
+        return dict(self._client.nthreads())
+
+    def _check_versions(self, ours: str) -> None:
+        def installed() -> str | None:  # travels as it is, since it may not be there to import
+            from importlib.metadata import PackageNotFoundError, version
+
+            try:
+                return version("tracearena")
+            except PackageNotFoundError:
+                return None
+
+        self._threads()
+        found = {"the scheduler": self._client.run_on_scheduler(installed)} | self._client.run(installed)
+        for where, theirs in found.items():
             if theirs != ours:
-                raise ParameterError(f"worker {worker} has tracearena {theirs}, and this is {ours}")
+                has = "no tracearena" if theirs is None else f"tracearena {theirs}"
+                raise ClusterError(f"{where} has {has}, and this is tracearena {ours}: install the same")
 
     def run(
         self,
@@ -137,12 +143,12 @@ class Cluster:
         progress: Progress | None = None,
     ) -> S:
         """Do what `fold_blocks` does: every task adds its own blocks, and their sums are added here."""
-        nodes: list[Node[S]] = []
+        sums: PairwiseSum[S] = PairwiseSum()
         for part in self._chunks(_fold, work, ranges, rows):
-            nodes.extend(part)
+            sums.join(part)
             if progress is not None:
-                progress(nodes[-1].first + nodes[-1].size, len(ranges))
-        return PairwiseSum(nodes).total()
+                progress(part[-1].first + part[-1].size, len(ranges))
+        return sums.total()
 
     def _chunks(
         self,
@@ -186,40 +192,17 @@ class Cluster:
 
     def gather(self, futures: Sequence[Any]) -> list[Any]:
         """Return the results of tasks."""
-        return [parcel.value for parcel in self._client.gather(list(futures))]
+        from distributed import CancelledError, KilledWorker
+        from distributed.comm import CommClosedError
 
-
-class Parcel:
-    """A value on its way between processes, whose arrays arrive in memory of their own.
-
-    Left to itself Dask would leave them wherever their bytes arrive: often at odd addresses, where
-    sums come out differently and compiled loops are compiled again.
-    """
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        import cloudpickle
-
-        if protocol < 5:
-            return _parcel, (packed(self.value),)
-        buffers: list[Any] = []
-        data = cloudpickle.dumps(self.value, protocol=5, buffer_callback=buffers.append)
-        return _parcel, (bytes(data), *buffers)
-
-    def __sizeof__(self) -> int:
-        from dask.sizeof import sizeof
-
-        return int(sizeof(self.value))
-
-
-def _parcel(data: bytes, *buffers: Any) -> Parcel:
-    return Parcel(pickle.loads(data, buffers=[np.array(np.frombuffer(one, np.uint8)) for one in buffers]))
-
-
-def _done(task: Callable[..., Any], *arguments: Any) -> Parcel:
-    return Parcel(task(*(one.value if isinstance(one, Parcel) else one for one in arguments)))
+        try:
+            return [parcel.value for parcel in self._client.gather(list(futures))]
+        except KilledWorker as error:
+            raise ClusterError(
+                f"one task after another ended its worker, for want of memory? {error}"
+            ) from None
+        except (CancelledError, CommClosedError) as error:
+            raise ClusterError(f"the Dask scheduler at {self.address} has gone: {error}") from None
 
 
 def shares(total: int, parts: int) -> list[tuple[int, int]]:
@@ -231,6 +214,8 @@ def shares(total: int, parts: int) -> list[tuple[int, int]]:
     >>> shares(20, 2), shares(5, 8)
     ([(0, 10), (10, 20)], [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)])
     """
+    if parts < 1:
+        raise ParameterError.of("parts", parts, "at least 1")
     if total == 0:
         return []
     step = 1
@@ -259,8 +244,12 @@ def task(threads: int = 1) -> Iterator[None]:
 
 @cache
 def _settle() -> None:
-    """Keep this worker's numerical libraries to one thread, once and for all."""
-    one_library_thread().__enter__()
+    """Keep this worker's numerical libraries to one thread, as long as it lives."""
+    _for_good.enter_context(one_library_thread())
+
+
+def _done(task: Callable[..., Any], *arguments: Any) -> Parcel:
+    return Parcel(task(*(one.value if isinstance(one, Parcel) else one for one in arguments)))
 
 
 def _run(work: Callable[..., T], number: int, ranges: list[tuple[int, int]], own: bytes) -> list[T]:
@@ -275,27 +264,29 @@ def _fold(work: Callable[..., S], number: int, ranges: list[tuple[int, int]], ow
         ).nodes
 
 
-def packed(value: Any) -> bytes:
-    """Pickle, functions included, so that the scheduler has bytes to keep and nothing to understand."""
-    import cloudpickle
-
-    return bytes(cloudpickle.dumps(value))
-
-
-def unpacked(data: bytes) -> Any:
-    """Undo `packed`; arrays get memory of their own."""
-    return pickle.loads(data)
-
-
 def _version() -> str:
     return version("tracearena")
 
 
-def _count(address: str) -> int:
-    found = re.fullmatch(r"local:([1-9]\d{0,3})", address)
-    if found is None:
+def _joined(address: str, opened: ExitStack) -> Any:
+    """Return a client of the scheduler, or of workers that are started here and end with `opened`."""
+    local = re.fullmatch(r"local:([1-9]\d{0,3})", address)
+    if local is None and not re.fullmatch(r"(tcp|tls|ucx)://[^/\s]+:\d+", address):
         raise ParameterError.of("cluster", address, _ALLOWED)
-    return int(found[1])
+    try:
+        from distributed import Client
+    except ImportError:
+        raise ParameterError(
+            "a cluster needs Dask: install it with pip install 'tracearena[cluster]'"
+        ) from None
+    if local is not None:
+        client = Client(opened.enter_context(_started(int(local[1]))))
+        client.register_plugin(_deaf_to_interrupts())
+        return client
+    try:
+        return Client(address, timeout=PATIENCE_S)
+    except (OSError, TimeoutError) as error:
+        raise ClusterError(f"no Dask scheduler answers at {address}: {error}") from None
 
 
 def _started(workers: int) -> Any:
@@ -303,15 +294,19 @@ def _started(workers: int) -> Any:
     from distributed import LocalCluster
 
     with dask.config.set({f"distributed.nanny.pre-spawn-environ.{k}": v for k, v in MEMORY_SETTINGS.items()}):
-        return LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=":0")
+        return LocalCluster(
+            n_workers=workers, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0"
+        )
 
 
-def _joined(address: str) -> Any:
-    from distributed import Client
+def _deaf_to_interrupts() -> Any:
+    """Return a plug-in for workers beside us: Ctrl-C is for us, who may have to ask them for their rows."""
+    import signal
 
-    if not re.fullmatch(r"(tcp|tls|ucx)://[^/\s]+:\d+", address):
-        raise ParameterError.of("cluster", address, _ALLOWED)
-    try:
-        return Client(address, timeout=PATIENCE_S)
-    except (OSError, TimeoutError) as error:
-        raise ParameterError(f"no Dask scheduler answers at {address}: {error}") from None
+    from distributed import WorkerPlugin
+
+    class DeafToInterrupts(WorkerPlugin):  # type: ignore[misc]
+        def setup(self, worker: Any) -> None:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    return DeafToInterrupts()

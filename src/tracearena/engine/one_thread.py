@@ -9,7 +9,7 @@ from typing import Any
 
 _lock = Lock()
 _inside = 0
-_limits: Any = None
+_limits: list[Any] = []
 
 
 @contextmanager
@@ -17,19 +17,20 @@ def one_library_thread() -> Iterator[None]:
     """Keep BLAS and OpenMP to one thread while anybody is inside.
 
     With several threads sums are added in the order in which threads end. The limit is the whole
-    process's, so it is set by who comes first and lifted by who leaves last.
+    process's: everybody who comes in sets it for the libraries that have been loaded since, and who
+    leaves last lifts it.
     """
-    global _inside, _limits
-    from threadpoolctl import threadpool_limits
+    global _inside
+    from threadpoolctl import threadpool_info, threadpool_limits
 
     with _lock:
-        if _inside == 0:
-            _limits = threadpool_limits(1)
+        if any(library["num_threads"] > 1 for library in threadpool_info()):
+            _limits.append(threadpool_limits(1))
         _inside += 1
     try:
         yield
     finally:
         with _lock:
             _inside -= 1
-            if _inside == 0:
-                _limits.restore_original_limits()
+            while _inside == 0 and _limits:
+                _limits.pop().restore_original_limits()

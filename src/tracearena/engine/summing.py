@@ -53,8 +53,7 @@ class PairwiseSum(Generic[S]):
     def __init__(self, nodes: Iterable[Node[S]] = ()) -> None:
         self._nodes: list[Node[S]] = []
         self._are_ours: list[bool] = []
-        for node in nodes:
-            self._push(node, is_ours=False)
+        self.join(nodes)
 
     @property
     def nodes(self) -> list[Node[S]]:
@@ -64,6 +63,11 @@ class PairwiseSum(Generic[S]):
     def add(self, number: int, value: S) -> None:
         """Add a piece; pieces come in ascending order, without gaps. The value is the sum's to change."""
         self._push(Node(number, 1, value), is_ours=True)
+
+    def join(self, nodes: Iterable[Node[S]]) -> None:
+        """Add the sums of others, which are not changed."""
+        for node in nodes:
+            self._push(node, is_ours=False)
 
     def _push(self, node: Node[S], *, is_ours: bool) -> None:
         nodes, ours = self._nodes, self._are_ours

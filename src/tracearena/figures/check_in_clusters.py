@@ -161,7 +161,9 @@ def _draw(path: Path, clusters: list[Cluster], places: Places, clock: Clock) -> 
         handles = [] if places.categories is None else _legend(colours)
         figure.legend(handles=handles, loc="lower center", ncol=len(OKABE_ITO), frameon=False, fontsize=9)
         figure.suptitle(
-            "People of a cluster go to places of their own, and so do the synthetic ones", fontsize=12, y=0.95
+            "Two clusters: where the model puts their people, and where real and synthetic ones are",
+            fontsize=12,
+            y=0.95,
         )
         return save(figure, path)
 

@@ -21,7 +21,8 @@ USERS_PER_FILE = 16_384
 
 def files_of(folder: str | PathLike[str]) -> list[Path]:
     """Return the Parquet files of a folder by name, without those that begin with ``.`` or ``_``."""
-    return sorted(path for path in Path(folder).glob("*.parquet") if path.name[0] not in "._")
+    found = Path(folder).glob("*.parquet")
+    return sorted(path for path in found if path.name[0] not in "._" and path.is_file())
 
 
 def read(

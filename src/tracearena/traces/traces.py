@@ -174,6 +174,10 @@ class Traces(EventTable):
         self._check_place_indices(index, "place_index")
         return self._with(place_index=index)
 
+    def without_timestamps(self) -> Traces:
+        """Return the same events by their instants alone."""
+        return self._with(timestamps=None)
+
     def dense(self) -> NDArray[np.int32]:
         """Return the users × instants table of place indices, -1 where there is no event."""
         return self._dense(self.place_index, MISSING)

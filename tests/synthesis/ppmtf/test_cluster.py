@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
 from pathlib import Path
 
 import numpy as np
@@ -66,20 +65,55 @@ def test_training_goes_on_in_a_cluster_where_it_stopped_here(people, cluster, tm
     assert saved(gone_on, tmp_path) == saved(PPMTF(**ALL_ZEROS).fit(people, seed=7), tmp_path)
 
 
-def test_a_worker_killed_in_the_middle_of_an_iteration_changes_nothing(people, tmp_path):
+@pytest.mark.parametrize("done_before", [1, 2, 3])
+def test_a_worker_killed_in_the_middle_of_an_iteration_changes_nothing(
+    people, tmp_path, monkeypatch, done_before
+):
+    """Workers are in the next iteration already when its predecessor is reported."""
+    monkeypatch.setattr("tracearena.synthesis.ppmtf.remote.FRESH_EVERY", 3)
     parameters = ALL_ZEROS | {"iterations": 8}
     here = PPMTF(**parameters).fit(people, seed=7)
     with Cluster("local:2") as own:
-        [victim] = own.gather([own.submit(os.getpid, worker=own.workers[0])])
+        [victim] = own.gather([own.submit(os.getpid, worker=own.workers[done_before % 2])])
 
-        def kill_soon(done: int, _: int) -> None:
-            if done == 3:
-                threading.Timer(0.005, os.kill, (victim, signal.SIGKILL)).start()
+        def kill(done: int, _: int) -> None:
+            if done == done_before:
+                os.kill(victim, signal.SIGKILL)
 
-        there = PPMTF(**parameters).fit(people, seed=7, cluster=own, progress=kill_soon)
+        there = PPMTF(**parameters).fit(people, seed=7, cluster=own, progress=kill)
         after = own.gather([own.submit(os.getpid, worker=worker) for worker in own.workers])
     assert victim not in after
     assert saved(here, tmp_path) == saved(there, tmp_path)
+
+
+def test_workers_begin_anew_from_here_now_and_then(people, cluster, tmp_path, monkeypatch):
+    here = PPMTF(**ALL_ZEROS | {"iterations": 7}).fit(people, seed=7)
+    for every in (1, 2, 3):
+        monkeypatch.setattr("tracearena.synthesis.ppmtf.remote.FRESH_EVERY", every)
+        there = PPMTF(**ALL_ZEROS | {"iterations": 7}).fit(people, seed=7, cluster=cluster)
+        assert saved(there, tmp_path) == saved(here, tmp_path)
+
+
+@pytest.mark.parametrize("where", ["here", "there"])
+def test_an_interrupted_model_is_that_of_the_last_whole_iteration(people, cluster, tmp_path, where):
+    def interrupt(done: int, _: int) -> None:
+        if done == 3:
+            raise KeyboardInterrupt
+
+    used = {"cluster": cluster} if where == "there" else {}
+    checkpoint = tmp_path / "half.npz"
+    for given in ({}, {"checkpoint": checkpoint}):
+        model = PPMTF(**ALL_ZEROS | {"iterations": 9})
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(people, seed=7, progress=interrupt, **used, **given)
+        whole = PPMTF(**ALL_ZEROS | {"iterations": 3}).fit(people, seed=7)
+        assert model.iteration_ == len(model.error_) == 3
+        assert np.array_equal(model.transition_factors_.users, whole.transition_factors_.users)
+        assert model.synthesize(seed=1) == whole.synthesize(seed=1)
+    finished = PPMTF(**ALL_ZEROS | {"iterations": 9}).fit(people, checkpoint=checkpoint, **used)
+    assert saved(finished, tmp_path) == saved(
+        PPMTF(**ALL_ZEROS | {"iterations": 9}).fit(people, seed=7), tmp_path
+    )
 
 
 def test_synthesis_test_and_judgement_are_the_same(people, cluster):
@@ -101,10 +135,10 @@ def test_synthesis_test_and_judgement_are_the_same(people, cluster):
 
 
 def test_a_sweep_is_the_same(make_walks, cluster):
-    reference, original = make_walks(30, 4, seed=2).split_days(2)
+    reference, original = make_walks(1_200, 4, seed=2).split_days(2)
     tried = {
         "defences": ["No", "PL(1,1)", "RR(2)", "ClusterAveraging(0.7)"],
-        "attacks": ["VisitProb-R", "HomeProb-T"],
+        "attacks": ["FuzzyCount-R", "HomeProb-T"],
     }
     here = run_sweep(reference, original, **tried, seed=3)
     seen: list[tuple[int, int]] = []
@@ -132,8 +166,9 @@ def test_files_that_workers_read_train_the_same_model(people, folder, cluster, t
     parts = PartitionedTraces(folder, people.places, cluster)
     assert parts.report.rows == people.n_events
     here = PPMTF(**parameters).fit(whole, seed=7)
-    there = PPMTF(**parameters).fit(parts, seed=7, cluster=cluster)
-    assert saved(here, tmp_path) == saved(there, tmp_path)
+    for lean in (False, True):
+        there = PPMTF(**parameters).fit(parts, seed=7, cluster=cluster, lean=lean)
+        assert saved(here, tmp_path) == saved(there, tmp_path)
 
 
 def test_files_without_their_cluster_are_refused(people, folder, cluster):

@@ -43,12 +43,15 @@ class MembershipResult:
 
 @dataclass(frozen=True)
 class _Largest:
-    """Values of which the larger ones are kept when two are put together."""
+    """Values of each candidate by day, of which the larger ones are kept when two are put together."""
 
-    values: NDArray[np.float64]
+    values: dict[int, NDArray[np.float64]]
 
     def __add__(self, other: _Largest) -> _Largest:
-        return _Largest(np.maximum(self.values, other.values))
+        both = dict(self.values)
+        for day, values in other.values.items():
+            both[day] = np.maximum(both[day], values) if day in both else values
+        return _Largest(both)
 
 
 @dataclass(kw_only=True)
@@ -118,19 +121,15 @@ class MembershipInference:
         steps = self.transitions_.find(chains.cells)
         starts = np.unique(chains.days, return_index=True)[1]
         limits = np.append(starts, chains.n_chains).tolist()
-        work = self._ratios(chains, steps)
-        return np.array(
-            [
-                fold_blocks(
-                    work,
-                    [(first + start, first + stop) for start, stop in blocks(end - first, _CHAINS_PER_BLOCK)],
-                    cluster=cluster,
-                ).values
-                for first, end in pairwise(limits)
-            ]
-        )
+        ranges = [
+            (first + start, first + stop)
+            for first, end in pairwise(limits)
+            for start, stop in blocks(end - first, _CHAINS_PER_BLOCK)
+        ]
+        found = fold_blocks(self._ratios(chains, steps, starts), ranges, cluster=cluster)
+        return np.array([found.values[day] for day in range(len(starts))])
 
-    def _ratios(self, chains: Chains, steps: NDArray[np.int64]) -> Any:
+    def _ratios(self, chains: Chains, steps: NDArray[np.int64], starts: NDArray[np.int64]) -> Any:
         known, offsets = self.transitions_, chains.offsets
         bases, gains = self._bases_and_gains()
 
@@ -139,7 +138,7 @@ class MembershipInference:
 
             largest = np.full(known.n_users, -np.inf)
             largest_ratios(first, stop, offsets, steps, bases, known.offsets, known.users, gains, largest)
-            return _Largest(largest)
+            return _Largest({int(np.searchsorted(starts, first, side="right")) - 1: largest})
 
         return work
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tracearena.synthesis.ppmtf.model import PPMTF
 
 FORMAT = "tracearena-ppmtf"
-VERSION = 1
+VERSION = 2
 _MATRICES = ("users", "places", "next_places", "slots")
 _PLACE_COLUMNS = ("latitude", "longitude", "ids", "sensitive", "categories")
 

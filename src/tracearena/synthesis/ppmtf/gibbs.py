@@ -66,7 +66,7 @@ class State:
     Attributes
     ----------
     factors
-        All matrices but A, which is that of the start.
+        All matrices, but A only at the start.
     rows
         Token of the rows of A, if any have been drawn.
     """
@@ -134,7 +134,8 @@ class Chain:
         )
         rows, drawn = self.users.run(begun)
         self._user_moments = drawn.users
-        factors = Factors(old.users, drawn.places, drawn.next_places, drawn.slots, begun.priors)
+        nobody = old.users[:0].copy()
+        factors = Factors(nobody, drawn.places, drawn.next_places, drawn.slots, begun.priors)
         self.state = State(factors, rows)
         return max(drawn.squared_error, 0.0) / max(self.users.weight, 1)
 
@@ -148,11 +149,10 @@ def _moments(users: Matrix, users_per_block: int) -> Moments:
 
 def initial_factors(rows: tuple[int, int, int, int], factors: int, root: np.random.SeedSequence) -> Factors:
     """Start A, B, C, D of so many rows from independent uniform numbers in [0, 1]."""
-    users = [
-        stream(root, _INITIAL_STREAM, block + 1).random((stop - first, factors))
-        for block, (first, stop) in enumerate(blocks(rows[0], USERS_PER_BLOCK))
-    ]
+    users = np.empty((rows[0], factors))
+    for block, (first, stop) in enumerate(blocks(rows[0], USERS_PER_BLOCK), start=1):
+        stream(root, _INITIAL_STREAM, block).random(out=users[first:stop])
     rng = stream(root, _INITIAL_STREAM, 0)
     blank = Gaussian(np.zeros(factors), np.eye(factors))
     places, next_places, slots = (rng.random((count, factors)) for count in rows[1:])
-    return Factors(np.vstack(users), places, next_places, slots, (blank, blank, blank, blank))
+    return Factors(users, places, next_places, slots, (blank, blank, blank, blank))

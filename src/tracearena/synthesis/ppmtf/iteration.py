@@ -19,6 +19,7 @@ from tracearena.synthesis.ppmtf.hyperprior import Gaussian, Hyperprior, Moments
 
 Matrix = NDArray[np.float64]
 Priors = tuple[Gaussian, Gaussian, Gaussian, Gaussian]
+CHECKPOINT_EVERY = 10
 _ITERATION_STREAM, _USER_STREAM = 2, 3
 _PRIORS, _PLACES, _TARGETS = range(3)
 

@@ -27,6 +27,7 @@ from tracearena.synthesis.ppmtf.convergence import Convergence
 from tracearena.synthesis.ppmtf.gibbs import Chain, Factors, State, initial_factors
 from tracearena.synthesis.ppmtf.holding import Arrangement, HeldUsers, UserBlocks, Zeros
 from tracearena.synthesis.ppmtf.hyperprior import Hyperprior, Scatter
+from tracearena.synthesis.ppmtf.iteration import CHECKPOINT_EVERY
 from tracearena.synthesis.ppmtf.partitioned import PartitionedTraces
 from tracearena.synthesis.ppmtf.remote import RemoteUsers
 from tracearena.synthesis.ppmtf.sampling import TraceModel
@@ -35,7 +36,6 @@ from tracearena.synthesis.ppmtf.virtual import VirtualUsers, sample_virtual_user
 from tracearena.synthesis.ppmtf.weighted_cells import usual_scales
 from tracearena.traces import Clock, Places, Traces
 
-CHECKPOINT_EVERY = 10
 _AT_LEAST_1 = (
     "factors",
     "iterations",
@@ -206,38 +206,48 @@ class PPMTF(Synthesizer):
             self.error_: list[float] = []
             self.iteration_ = 0
             self._set_factors(self._starts())
-        scales = usual_scales(frame.mostly_moves)
-        numbers = range(1 if self.share else 2) if self.iteration_ < self.iterations else ()
-        chains = [self._chain(traces, scales, number, threads, cluster, lean) for number in numbers]
-        states = [chain.state for chain in chains]
-        try:
+        if self.iteration_ < self.iterations:
             with one_library_thread():
-                while self.iteration_ < self.iterations:
-                    states = self._step(chains)
-                    if progress is not None:
-                        progress(self.iteration_, self.iterations)
-                    if checkpoint is not None and self.iteration_ % CHECKPOINT_EVERY == 0:
-                        self._keep(chains, states, checkpoint)
-        except KeyboardInterrupt:
-            if checkpoint is not None:
-                self._keep(chains, states, checkpoint)
-            raise
-        self._keep(chains, states, checkpoint)
-        return self
-
-    def _step(self, chains: list[Chain]) -> list[State]:
-        errors = [chain.step(self.iteration_) for chain in chains]
-        cells = [chain.users.weight for chain in chains]
-        self.error_.append(float(np.sqrt(np.dot(errors, cells) / sum(cells))))
-        self.iteration_ += 1
-        return [chain.state for chain in chains]
-
-    def _keep(self, chains: list[Chain], states: list[State], checkpoint: str | PathLike[str] | None) -> None:
-        """Take over the last whole iteration, which an interrupted chain may have left behind."""
-        if chains:
-            self._set_factors([chain.factors_of(state) for chain, state in zip(chains, states, strict=True)])
+                self._train(
+                    traces, usual_scales(frame.mostly_moves), threads, cluster, lean, progress, checkpoint
+                )
         if checkpoint is not None:
             self.save(checkpoint)
+        return self
+
+    def _train(
+        self,
+        traces: Traces | PartitionedTraces,
+        scales: tuple[float, float],
+        threads: int | None,
+        cluster: Cluster | None,
+        lean: bool,
+        progress: Progress | None,
+        checkpoint: str | PathLike[str] | None,
+    ) -> None:
+        numbers = range(1 if self.share else 2)
+        chains = [self._chain(traces, scales, number, threads, cluster, lean) for number in numbers]
+        done = _Done(self.iteration_, tuple(self.error_), [chain.state for chain in chains])
+        try:
+            while done.iterations < self.iterations:
+                done = done.next(chains)
+                if progress is not None:
+                    progress(done.iterations, self.iterations)
+                if checkpoint is not None and done.iterations % CHECKPOINT_EVERY == 0:
+                    self._take_over(chains, done)
+                    self.save(checkpoint)
+        except KeyboardInterrupt:
+            self._take_over(chains, done)
+            if checkpoint is not None:
+                self.save(checkpoint)
+            raise
+        self._take_over(chains, done)
+
+    def _take_over(self, chains: list[Chain], done: _Done) -> None:
+        """Become the model after the last whole iteration; a chain may be in the middle of the next."""
+        states = zip(chains, done.states, strict=True)
+        self._set_factors([chain.factors_of(state) for chain, state in states])
+        self.iteration_, self.error_ = done.iterations, list(done.errors)
 
     def _set_frame(self, traces: Traces | PartitionedTraces) -> TrainingFrame:
         frame = TrainingFrame.of(trainable(traces)) if isinstance(traces, Traces) else traces.frame
@@ -384,7 +394,9 @@ class PPMTF(Synthesizer):
         table = users.draw(days, threads=threads, cluster=cluster, progress=progress)
         return traces_of_days(table, self.places_, self.clock_, np.arange(1, n + 1))
 
-    def log_likelihoods(self, traces: Traces, *, threads: int | None = None) -> NDArray[np.float64]:
+    def log_likelihoods(
+        self, traces: Traces, *, threads: int | None = None, cluster: Cluster | None = None
+    ) -> NDArray[np.float64]:
         """Return the running log-likelihood of each event, from the start of its day.
 
         Parameters
@@ -399,7 +411,8 @@ class PPMTF(Synthesizer):
             One value an event; the last of a day is the log-likelihood of the trace.
         """
         table, users = self.days_of(traces)
-        return self.trace_model_.log_likelihoods(table, users, threads=threads).ravel()
+        model = self.trace_model_
+        return model.log_likelihoods(table, users, threads=threads, cluster=cluster).ravel()
 
     def days_of(self, traces: Traces) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Return the places of each day of training users (days × instants), and whose day it is."""
@@ -483,6 +496,22 @@ class PPMTF(Synthesizer):
     def parameters(self) -> dict[str, object]:
         """Return the constructor's parameters by name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+@dataclass(frozen=True, eq=False)
+class _Done:
+    """How far training is: iterations, their errors, and where the chains are."""
+
+    iterations: int
+    errors: tuple[float, ...]
+    states: list[State]
+
+    def next(self, chains: list[Chain]) -> _Done:
+        """Run an iteration of every chain."""
+        errors = [chain.step(self.iterations) for chain in chains]
+        weights = [chain.users.weight for chain in chains]
+        error = float(np.sqrt(np.dot(errors, weights) / sum(weights)))
+        return _Done(self.iterations + 1, (*self.errors, error), [chain.state for chain in chains])
 
 
 def _check_whole(name: str, value: object, least: int) -> None:

@@ -30,7 +30,13 @@ class Files:
 
     def read(self) -> list[tuple[Traces, Report]]:
         """Read one after the other."""
-        return [read_traces(path, "table", places=self.places, choices=self.choices) for path in self.paths]
+        return [self._read(path) for path in self.paths]
+
+    def _read(self, path: str) -> tuple[Traces, Report]:
+        try:
+            return read_traces(path, "table", places=self.places, choices=self.choices)
+        except FileNotFoundError:
+            raise FileError.whole(path, "is not where a worker looks for it", "missing") from None
 
 
 class PartitionedTraces:
@@ -48,10 +54,12 @@ class PartitionedTraces:
         last that blocks of users do not cross files.
     places
         The places; no file knows them all.
-    choices
-        Which instants to make of the times.
     cluster
         Whose workers read.
+    choices
+        Which instants to make of the times.
+    progress
+        Called with files looked at and all.
 
     Attributes
     ----------

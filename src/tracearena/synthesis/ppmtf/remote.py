@@ -14,17 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.engine import Cluster, PairwiseSum
-from tracearena.engine.cluster import packed, shares, task, unpacked, worker_threads
+from tracearena.engine.cluster import shares, task, worker_threads
+from tracearena.engine.parcels import packed, unpacked
 from tracearena.engine.summing import Node, S
 from tracearena.synthesis.ppmtf.conditionals import RowStatistics, UserStep
 from tracearena.synthesis.ppmtf.holding import Arrangement, HeldUsers
 from tracearena.synthesis.ppmtf.hyperprior import Moments
-from tracearena.synthesis.ppmtf.iteration import Drawn, Iteration
+from tracearena.synthesis.ppmtf.iteration import CHECKPOINT_EVERY, Drawn, Iteration
 from tracearena.synthesis.ppmtf.partitioned import Files, PartitionedTraces
 from tracearena.traces import Traces
 
 Matrix = NDArray[np.float64]
-FRESH_EVERY = 10
+FRESH_EVERY = CHECKPOINT_EVERY
 """Workers begin the next iteration by themselves, but every tenth begins from here, so that what a dead
 worker knew is made again from ten iterations at most."""
 
@@ -50,8 +51,10 @@ class RemoteUsers:
         how = cluster.keep((arrangement, lean))
         if isinstance(traces, PartitionedTraces):
             pieces: list[tuple[int, Any]] = traces.shared_out(len(self._homes))
+            self.n_users = traces.frame.n_users
         else:
             pieces = _shared_out(traces, size, len(self._homes))
+            self.n_users = traces.n_users
         self._held = [
             cluster.submit(_arranged, cluster.keep(piece), how, first // size, worker=home)
             for (first, piece), home in zip(pieces, self._homes, strict=False)
@@ -70,6 +73,7 @@ class RemoteUsers:
         begun = submit(unpacked, data)
         number, ahead = self._ahead
         if number != iteration.number:
+            self._homes = _replaced(self._homes, self.cluster.workers)
             ahead = self._each(_draw_users, data)
         handed = submit(_draw_places, data, *ahead)
         result = submit(_draw_targets, begun, handed, *self._each(_target_sums, begun, handed))
@@ -80,8 +84,14 @@ class RemoteUsers:
         return iteration, drawn
 
     def collected(self, rows: Iteration) -> Matrix:
-        """Bring the rows of A here."""
-        return np.vstack(self.cluster.gather(self._each(_rows, self.cluster.keep(rows))))
+        """Bring the rows of A here, those of one worker after the other."""
+        matrix = np.empty((self.n_users, rows.places.shape[1]))
+        first = 0
+        for future in self._each(_rows, self.cluster.keep(rows)):
+            [part] = self.cluster.gather([future])
+            matrix[first : first + len(part)] = part
+            first += len(part)
+        return matrix
 
     def _each(self, work: Any, *arguments: Any) -> list[Any]:
         return [
@@ -90,15 +100,27 @@ class RemoteUsers:
         ]
 
 
+def _replaced(homes: list[str], alive: list[str]) -> list[str]:
+    """Give what a dead worker held to one that holds nothing, if there is any.
+
+    >>> _replaced(["a", "b", "c"], ["a", "c", "d"])
+    ['a', 'd', 'c']
+    """
+    free = [worker for worker in alive if worker not in homes]
+    return [home if home in alive or not free else free.pop() for home in homes]
+
+
 def _shared_out(traces: Traces, size: int, workers: int) -> list[tuple[int, Traces]]:
     """Return, for each worker, the number of its first user, and the traces of its users."""
     ranges = shares(-(-traces.n_users // size), workers)
-    return [(first * size, traces.take_users(slice(first * size, stop * size))) for first, stop in ranges]
+    bare = traces.without_timestamps()
+    return [(first * size, bare.take_users(slice(first * size, stop * size))) for first, stop in ranges]
 
 
 def _arranged(piece: Traces | Files, how: tuple[Arrangement, bool], number: int) -> HeldUsers:
     with task(worker_threads()):
-        parts = [piece] if isinstance(piece, Traces) else [traces for traces, _ in piece.read()]
+        read = [(piece, None)] if isinstance(piece, Traces) else piece.read()
+        parts = [traces.without_timestamps() for traces, _ in read]
         return HeldUsers.of(parts, how[0], number=number, lean=how[1])
 
 

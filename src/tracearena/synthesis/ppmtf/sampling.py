@@ -89,6 +89,11 @@ class TraceModel:
     slot_of: NDArray[np.int64]
     smallest: float = 1e-8
 
+    @property
+    def _user_matrices(self) -> tuple[Matrix, ...]:
+        """A for transitions, and that for visits if it is another."""
+        return (self.users,) if self.visit_users is self.users else (self.users, self.visit_users)
+
     def draw(
         self,
         days: int,
@@ -114,19 +119,21 @@ class TraceModel:
         homes, weight, offsets, next_seen, visit_seen = used.arrays(len(self.users), len(self.slots))
         instant_of = used.instant_of(slot_of)
 
-        def work(block: int, first: int, stop: int, a: Matrix, a2: Matrix, home: Any) -> NDArray[np.int32]:
+        def work(
+            block: int, first: int, stop: int, home: Any, a: Matrix, a2: Matrix | None = None
+        ) -> NDArray[np.int32]:
             from tracearena.synthesis.ppmtf._kernels import walk
 
             traces = np.empty((stop - first, days, length), np.int32)
             uniforms = stream(root, block).random((stop - first, days, len(instant_of), 2))
             walk(
-                a, b, c, c_transposed, a2, b2, b2_transposed, d, slot_of, smallest,
+                a, b, c, c_transposed, a if a2 is None else a2, b2, b2_transposed, d, slot_of, smallest,
                 home, weight, offsets, next_seen, visit_seen, instant_of, uniforms, traces,
             )  # fmt: skip
             return traces
 
         ranges = blocks(len(self.users), USERS_PER_BLOCK)
-        own = (self.users, self.visit_users, homes)
+        own = (homes, *self._user_matrices)
         found = run_blocks(work, ranges, rows=own, threads=threads, cluster=cluster, progress=progress)
         return np.concatenate(found) if found else np.empty((0, days, length), np.int32)
 
@@ -157,15 +164,18 @@ class TraceModel:
         bt, ct, b2t = (np.ascontiguousarray(matrix.T) for matrix in (b, c, b2))
         slot_of, smallest = self.slot_of, self.smallest
 
-        def work(block: int, first: int, stop: int, mine: Any, user: Any, a: Matrix, a2: Matrix) -> Matrix:
+        def work(
+            block: int, first: int, stop: int, mine: Any, user: Any, a: Matrix, a2: Matrix | None = None
+        ) -> Matrix:
             from tracearena.synthesis.ppmtf._kernels import log_likelihoods
 
             out = np.empty(mine.shape)
-            log_likelihoods(a, b, bt, c, ct, a2, b2, b2t, d, slot_of, smallest, mine, user, out)
+            other = a if a2 is None else a2
+            log_likelihoods(a, b, bt, c, ct, other, b2, b2t, d, slot_of, smallest, mine, user, out)
             return out
 
         ranges = blocks(len(traces), _TRACES_PER_PIECE)
-        own = (traces, users, self.users[users], self.visit_users[users])
+        own: list[NDArray[Any]] = [traces, users, *(matrix[users] for matrix in self._user_matrices)]
         found = run_blocks(work, ranges, rows=own, threads=threads, cluster=cluster)
         return np.concatenate(found) if found else np.empty(traces.shape)
 
