@@ -72,9 +72,10 @@ class Cluster:
     def dashboard(self) -> str | None:
         """Address of the page that shows what the workers do, if the scheduler has one."""
         try:
-            return str(self._client.dashboard_link)
+            link = self._client.dashboard_link
         except KeyError:
             return None
+        return None if link is None else str(link)
 
     @property
     def scheduler(self) -> str:
