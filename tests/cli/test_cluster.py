@@ -19,6 +19,7 @@ def address(cluster) -> str:
     return cluster.scheduler
 
 
+@pytest.mark.slow
 def test_every_command_gives_the_same_with_a_cluster(run, team: Path, address: str) -> None:
     def both(*arguments: object, out: str = "") -> None:
         here = run(*(str(part).replace("OUT", f"{team}/here{out}") for part in arguments))
@@ -49,6 +50,7 @@ def test_every_command_gives_the_same_with_a_cluster(run, team: Path, address: s
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_folders_of_files_go_in_and_out(run, tmp_path: Path, address: str, monkeypatch) -> None:
     people = simulate(1_500, 5, mode="checkins", top=30, checkins_per_user=5.0, seed=1)
     monkeypatch.setattr(partitions, "USERS_PER_FILE", 1_024)

@@ -20,6 +20,7 @@ from tracearena.synthesis import PPMTF
 from tracearena.synthesis.ppmtf import PartitionedTraces, deniability
 from tracearena.traces import Traces
 
+pytestmark = pytest.mark.slow
 ALL_ZEROS = {"factors": 6, "iterations": 4, "zeros": "all"}
 
 
