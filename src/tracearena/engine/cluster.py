@@ -28,7 +28,7 @@ CHUNKS_PER_THREAD = 4
 """So many tasks for each thread of the workers: enough to even out, few enough to cost nothing."""
 PATIENCE_S = 10
 MEMORY_SETTINGS = {"MALLOC_TRIM_THRESHOLD_": str(2**28), "MALLOC_MMAP_THRESHOLD_": str(2**25)}
-"""Dask has workers give memory back at once, and so fetch it anew for every array: nearly twice the time."""
+"""Dask has workers give memory back at once, and so fetch it anew for every array: 1.6 times the time."""
 _ALLOWED = "tcp://HOST:PORT of a Dask scheduler, or local:N for N worker processes on this machine"
 _for_good = ExitStack()
 

@@ -49,8 +49,33 @@ class Groups:
     right: Index
 
 
+class SortedCells:
+    """What all blocks of cells have: cells sorted three ways, and the positive ones with their counts."""
+
+    by_user: Groups
+    by_place: Groups
+    by_target: Groups
+    user: Index
+    place: Index
+    target: Index
+    value: NDArray[np.float32]
+
+    @cached_property
+    def squared_values(self) -> float:
+        """Sum of the squared counts."""
+        return float(np.square(self.value, dtype=np.float64).sum())
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the arrays."""
+        groups = (self.by_user, self.by_place, self.by_target)
+        columns: list[NDArray[Any]] = [self.user, self.place, self.target, self.value]
+        columns += [column for group in groups for column in (group.offsets, group.left, group.right)]
+        return sum(int(column.nbytes) for column in columns)
+
+
 @dataclass(frozen=True)
-class BlockCells:
+class BlockCells(SortedCells):
     """The seen cells of a block of users, once for each of the three ways to sum over them.
 
     Attributes
@@ -87,24 +112,6 @@ class BlockCells:
     def target_gram(self, users: Matrix, places: Matrix) -> NDArray[np.float64]:
         """Return Σ x xᵀ over the block's cells of each target, x = a_n * b_i."""
         return gram_of(self.by_target, users, places)
-
-    @cached_property
-    def squared_values(self) -> float:
-        """Sum of the squared counts."""
-        return float(np.square(self.value, dtype=np.float64).sum())
-
-    @property
-    def nbytes(self) -> int:
-        """Memory of the arrays."""
-        return bytes_of(self)
-
-
-def bytes_of(cells: Any) -> int:
-    """Return the memory of the cells' arrays."""
-    groups = (cells.by_user, cells.by_place, cells.by_target)
-    columns = [cells.user, cells.place, cells.target, cells.value]
-    columns += [column for group in groups for column in (group.offsets, group.left, group.right)]
-    return sum(int(column.nbytes) for column in columns)
 
 
 def gram_of(groups: Groups, left: Matrix, right: Matrix) -> NDArray[np.float64]:

@@ -140,6 +140,22 @@ class Chain:
         return max(drawn.squared_error, 0.0) / max(self.users.weight, 1)
 
 
+@dataclass(frozen=True, eq=False)
+class Done:
+    """How far training is: iterations, their errors, and where the chains are."""
+
+    iterations: int
+    errors: tuple[float, ...]
+    states: list[State]
+
+    def next(self, chains: list[Chain]) -> Done:
+        """Run an iteration of every chain."""
+        errors = [chain.step(self.iterations) for chain in chains]
+        weights = [chain.users.weight for chain in chains]
+        error = float(np.sqrt(np.dot(errors, weights) / sum(weights)))
+        return Done(self.iterations + 1, (*self.errors, error), [chain.state for chain in chains])
+
+
 def _moments(users: Matrix, users_per_block: int) -> Moments:
     def work(block: int, first: int, stop: int) -> Moments:
         return Moments.of(users[first:stop])

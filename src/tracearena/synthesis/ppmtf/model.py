@@ -24,7 +24,7 @@ from tracearena.synthesis.base import Synthesizer, checked_count, traces_of_days
 from tracearena.synthesis.ppmtf import files
 from tracearena.synthesis.ppmtf.cells import CellRules
 from tracearena.synthesis.ppmtf.convergence import Convergence
-from tracearena.synthesis.ppmtf.gibbs import Chain, Factors, State, initial_factors
+from tracearena.synthesis.ppmtf.gibbs import Chain, Done, Factors, initial_factors
 from tracearena.synthesis.ppmtf.holding import Arrangement, HeldUsers, UserBlocks, Zeros
 from tracearena.synthesis.ppmtf.hyperprior import Hyperprior, Scatter
 from tracearena.synthesis.ppmtf.iteration import CHECKPOINT_EVERY
@@ -227,7 +227,7 @@ class PPMTF(Synthesizer):
     ) -> None:
         numbers = range(1 if self.share else 2)
         chains = [self._chain(traces, scales, number, threads, cluster, lean) for number in numbers]
-        done = _Done(self.iteration_, tuple(self.error_), [chain.state for chain in chains])
+        done = Done(self.iteration_, tuple(self.error_), [chain.state for chain in chains])
         try:
             while done.iterations < self.iterations:
                 done = done.next(chains)
@@ -243,7 +243,7 @@ class PPMTF(Synthesizer):
             raise
         self._take_over(chains, done)
 
-    def _take_over(self, chains: list[Chain], done: _Done) -> None:
+    def _take_over(self, chains: list[Chain], done: Done) -> None:
         """Become the model after the last whole iteration; a chain may be in the middle of the next."""
         states = zip(chains, done.states, strict=True)
         self._set_factors([chain.factors_of(state) for chain, state in states])
@@ -496,22 +496,6 @@ class PPMTF(Synthesizer):
     def parameters(self) -> dict[str, object]:
         """Return the constructor's parameters by name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
-
-
-@dataclass(frozen=True, eq=False)
-class _Done:
-    """How far training is: iterations, their errors, and where the chains are."""
-
-    iterations: int
-    errors: tuple[float, ...]
-    states: list[State]
-
-    def next(self, chains: list[Chain]) -> _Done:
-        """Run an iteration of every chain."""
-        errors = [chain.step(self.iterations) for chain in chains]
-        weights = [chain.users.weight for chain in chains]
-        error = float(np.sqrt(np.dot(errors, weights) / sum(weights)))
-        return _Done(self.iterations + 1, (*self.errors, error), [chain.state for chain in chains])
 
 
 def _check_whole(name: str, value: object, least: int) -> None:

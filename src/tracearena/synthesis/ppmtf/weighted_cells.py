@@ -9,7 +9,6 @@ over *all* cells, which is a Hadamard product of Gram matrices, less the positiv
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +19,8 @@ from tracearena.synthesis.ppmtf.cells import (
     Groups,
     Index,
     Matrix,
+    SortedCells,
     as_index,
-    bytes_of,
     gram_of,
     grouped,
 )
@@ -51,7 +50,7 @@ def usual_scales(mostly_moves: bool) -> tuple[float, float]:
 
 
 @dataclass(frozen=True)
-class WeightedCells:
+class WeightedCells(SortedCells):
     """The positive cells of a block of users, and what every other cell of a user weighs.
 
     Attributes
@@ -82,16 +81,6 @@ class WeightedCells:
     value: NDArray[np.float32]
     zero_weight: NDArray[np.float64]
     weight: float
-
-    @cached_property
-    def squared_values(self) -> float:
-        """Sum of the squared counts."""
-        return float(np.square(self.value, dtype=np.float64).sum())
-
-    @property
-    def nbytes(self) -> int:
-        """Memory of the arrays."""
-        return bytes_of(self)
 
     def user_gram(self, places: Matrix, targets: Matrix) -> NDArray[np.float64]:
         """Return the weighted Σ x xᵀ over the cells of each user, x = b_i * c_j or b_i * d_t."""
