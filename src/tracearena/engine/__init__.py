@@ -7,11 +7,13 @@ block order, and sums are added in a fixed tree, so the same seed gives the same
 from tracearena.engine.blocks import Progress, blocks, fold_blocks, run_blocks, sum_blocks, thread_count
 from tracearena.engine.cluster import Cluster
 from tracearena.engine.one_thread import one_library_thread
+from tracearena.engine.secret import SecretRoot
 from tracearena.engine.seeding import (
     SeedLike,
     child_seed,
     fresh_seed,
     generator,
+    is_secret,
     seed_sequence,
     stream,
     uniforms,
@@ -22,12 +24,14 @@ __all__ = [
     "Cluster",
     "PairwiseSum",
     "Progress",
+    "SecretRoot",
     "SeedLike",
     "blocks",
     "child_seed",
     "fold_blocks",
     "fresh_seed",
     "generator",
+    "is_secret",
     "one_library_thread",
     "run_blocks",
     "seed_sequence",

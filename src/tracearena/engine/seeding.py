@@ -9,22 +9,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.engine.blocks import blocks, run_blocks
+from tracearena.engine.secret import KEY_BYTES, SecretRoot
+from tracearena.engine.secret_streams import SecretBits
 from tracearena.errors import ParameterError
 
 SeedLike: TypeAlias = int | np.random.SeedSequence | np.random.Generator | None
 
 
 def seed_sequence(seed: SeedLike) -> np.random.SeedSequence:
-    """Return the root of all streams of one run; fresh entropy for None.
+    """Return the root of all streams of one run; for None one that nobody knows (`SecretRoot`).
 
-    A `Generator` is advanced: two runs from the same one differ, as its user would expect.
+    A `Generator` is advanced: two runs from the same one differ, as its user would expect. What comes
+    from one that is secret is secret.
     """
     if isinstance(seed, np.random.SeedSequence):
         return seed
     if isinstance(seed, np.random.Generator):
+        if is_secret(seed):
+            return SecretRoot.of(seed.bytes(KEY_BYTES))
         return np.random.SeedSequence([int(word) for word in seed.integers(0, 2**32, size=4)])
     if seed is None:
-        return np.random.SeedSequence()
+        return SecretRoot()
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
         raise ParameterError.of("seed", seed, "a whole number of at least 0")
     return np.random.SeedSequence(int(seed))
@@ -32,17 +37,31 @@ def seed_sequence(seed: SeedLike) -> np.random.SeedSequence:
 
 def child_seed(root: np.random.SeedSequence, *key: int) -> np.random.SeedSequence:
     """Return the root of one part of a run, named by numbers, without changing the run's root."""
+    if isinstance(root, SecretRoot):
+        return root.child(*key)
     return np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, *key))
 
 
 def stream(root: np.random.SeedSequence, *key: int) -> np.random.Generator:
     """Return the stream of one piece of work, named by numbers (such as its block).
 
+    PCG64 under a seed; under a secret root a cipher's keystream (`SecretBits`).
+
     >>> root = seed_sequence(7)
     >>> int(stream(root, 0).integers(100)) == int(stream(root, 0).integers(100))
     True
     """
-    return np.random.Generator(np.random.PCG64(child_seed(root, *key)))
+    part = child_seed(root, *key)
+    if isinstance(part, SecretRoot):
+        return np.random.Generator(SecretBits(part.stream_key()))
+    return np.random.Generator(np.random.PCG64(part))
+
+
+def is_secret(source: SeedLike) -> bool:
+    """Whether what comes from this can be told by nobody, so that there is no seed to write down."""
+    if isinstance(source, np.random.Generator):
+        return isinstance(source.bit_generator, SecretBits)
+    return source is None or isinstance(source, SecretRoot)
 
 
 def generator(seed: SeedLike) -> np.random.Generator:

@@ -1,0 +1,109 @@
+"""The root of everything drawn without a seed: drawn from the system, told to nobody."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+KEY_BYTES = 32
+_STREAM, _WORDS = b"stream", b"words"
+
+
+class SecretRoot(np.random.SeedSequence):
+    """A root of 256 bits from the operating system's source, which cannot be repeated or printed.
+
+    It stands wherever a `SeedSequence` does. What is derived from it comes by keyed BLAKE2b from all
+    256 bits and the numbers that name the part; NumPy's own mixing, which keeps 128, is never used.
+
+    Pickling takes the key along, so that the workers of a cluster draw what this process would.
+
+    Examples
+    --------
+    >>> SecretRoot()
+    SecretRoot(…)
+    """
+
+    __slots__ = ("_key", "_path", "_spawned")
+
+    def __init__(self) -> None:
+        # NumPy's initialisation is left out: it would fill a pool that nothing here may use.
+        self._key = secrets.token_bytes(KEY_BYTES)
+        self._path: tuple[int, ...] = ()
+        self._spawned = 0
+
+    @classmethod
+    def of(cls, key: bytes, path: Sequence[int] = (), spawned: int = 0) -> SecretRoot:
+        """Return the root of a key that was secret already."""
+        if len(key) != KEY_BYTES:
+            raise ValueError(f"a secret root has {KEY_BYTES} bytes")
+        root = cls.__new__(cls)
+        root._key, root._path, root._spawned = bytes(key), tuple(int(word) for word in path), spawned
+        return root
+
+    def child(self, *key: int) -> SecretRoot:
+        """Return the root of one part, named by numbers."""
+        return SecretRoot.of(self._key, (*self._path, *key))
+
+    def stream_key(self) -> bytes:
+        """Return the cipher's key for the stream of this part."""
+        return self._derived(_STREAM, KEY_BYTES)
+
+    def generate_state(self, n_words: int, dtype: Any = np.uint32) -> NDArray[Any]:
+        """Return words for a generator that wants a state; each takes part in all 256 bits."""
+        wanted = np.dtype(dtype)
+        if wanted not in (np.dtype(np.uint32), np.dtype(np.uint64)):
+            raise ValueError("only support uint32 or uint64")
+        size, most = int(n_words) * wanted.itemsize, hashlib.blake2b.MAX_DIGEST_SIZE
+        parts = [self._derived(_WORDS, most, number) for number in range(-(-size // most))]
+        return np.frombuffer(b"".join(parts)[:size], wanted).copy()
+
+    def spawn(self, n_children: int) -> list[np.random.SeedSequence]:
+        """Return roots of parts that no earlier call returned."""
+        first, self._spawned = self._spawned, self._spawned + int(n_children)
+        return [self.child(number) for number in range(first, self._spawned)]
+
+    def _derived(self, purpose: bytes, size: int, *more: int) -> bytes:
+        mixed = hashlib.blake2b(key=self._key, digest_size=size, person=purpose)
+        for word in (*self._path, -1, *more):
+            # Every number with its length, so that no two ways of naming parts run together.
+            written = word.to_bytes(word.bit_length() // 8 + 1, "little", signed=True)
+            mixed.update(len(written).to_bytes(4, "little") + written)
+        return mixed.digest()
+
+    @property
+    def entropy(self) -> NoReturn:  # type: ignore[override]
+        """Nobody's: code that wants to store or print a seed must ask whether there is one."""
+        raise AttributeError("a secret root has no entropy to tell")
+
+    @property
+    def pool(self) -> NoReturn:  # type: ignore[override]
+        """Nobody's: NumPy's 128 bits are not filled."""
+        raise AttributeError("a secret root has no pool")
+
+    @property
+    def state(self) -> NoReturn:
+        """Nobody's."""
+        raise AttributeError("a secret root has no state to tell")
+
+    @property
+    def spawn_key(self) -> tuple[int, ...]:  # type: ignore[override]
+        """The numbers that name this part."""
+        return self._path
+
+    @property
+    def n_children_spawned(self) -> int:  # type: ignore[override]
+        """How many roots `spawn` has returned."""
+        return self._spawned
+
+    def __repr__(self) -> str:
+        return "SecretRoot(…)"
+
+    __str__ = __repr__
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SecretRoot.of, (self._key, self._path, self._spawned)
