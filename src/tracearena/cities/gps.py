@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tracearena.cities.land_use import GRID, regions
 from tracearena.cities.simulation import FIRST_DAY, UTC_OFFSET_S, simulate
-from tracearena.engine import Progress, SeedLike, run_blocks, seed_sequence, stream
+from tracearena.engine import Progress, SeedLike, child_seed, run_blocks, seed_sequence, stream
 from tracearena.errors import ParameterError
 from tracearena.traces import Clock, GpsTraces
 from tracearena.traces._arrays import trusted
@@ -86,7 +86,7 @@ def simulate_gps(
     if not 0.1 <= interval_s <= _STEP_S:
         raise ParameterError.of("interval_s", interval_s, f"from 0.1 to {_STEP_S} seconds")
     root = seed_sequence(seed)
-    lives = np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, _LIVES))
+    lives = child_seed(root, _LIVES)
     clock = Clock(instants_per_day=86_400 // _STEP_S, interval_s=_STEP_S, first_day=FIRST_DAY)
     stays = simulate(users, days, clock=clock, seed=lives, threads=threads)
     table = stays.place_index.reshape(users, -1)

@@ -18,7 +18,7 @@ import numpy as np
 
 from tracearena.contest.pseudonyms import pseudonymise
 from tracearena.contest.team_clock import contest_days
-from tracearena.engine import Progress, SeedLike, child_seed, seed_sequence
+from tracearena.engine import Progress, SeedLike, child_seed, is_secret, seed_sequence
 from tracearena.errors import DataError, ParameterError
 from tracearena.formats import pwscup
 from tracearena.traces import ObfuscatedTraces, Traces
@@ -130,7 +130,8 @@ def write_contest_data(
     plan
         How many of what.
     seed
-        Seed of the users; each team's own seed follows from it and is in the manifest.
+        Seed of the users; each team's own seed follows from it and is in the manifest. None, for a
+        real contest, draws from the system's source and leaves no seed anywhere.
     shuffle_seed
         Seed of the pseudonymised team's ID table, for experiments. None, for a real contest,
         shuffles with the operating system's cryptographic source: a short seed could be guessed.
@@ -260,6 +261,9 @@ def _manifest(
     }
 
 
-def _seed(root: np.random.SeedSequence) -> dict[str, Any]:
+def _seed(root: np.random.SeedSequence) -> dict[str, Any] | None:
+    """Return what repeats the run; nothing does if nobody chose a seed."""
+    if is_secret(root):
+        return None
     words = np.atleast_1d(np.asarray(root.entropy, object)).tolist()
     return {"entropy": [int(word) for word in words], "spawn_key": [int(word) for word in root.spawn_key]}

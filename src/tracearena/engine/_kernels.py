@@ -10,15 +10,14 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import carray, cfunc, njit, types
+from numba import carray, cfunc, njit, types  # type: ignore[attr-defined]
 from numba.extending import intrinsic
 
 POSITION, REFILL, ABORT, FIRST_WORD = range(4)
 WORDS = 1024
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def _call(typing_context: Any, address: Any) -> Any:
+def _calling(typing_context: Any, address: Any) -> Any:
     """Call the C function without arguments at an address."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -27,6 +26,9 @@ def _call(typing_context: Any, address: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(types.uint64), generate
+
+
+_call: Any = intrinsic(_calling)
 
 
 @njit(cache=True, nogil=True)

@@ -62,7 +62,7 @@ class SecretRoot(np.random.SeedSequence):
         parts = [self._derived(_WORDS, most, number) for number in range(-(-size // most))]
         return np.frombuffer(b"".join(parts)[:size], wanted).copy()
 
-    def spawn(self, n_children: int) -> list[np.random.SeedSequence]:
+    def spawn(self, n_children: int) -> list[SecretRoot]:
         """Return roots of parts that no earlier call returned."""
         first, self._spawned = self._spawned, self._spawned + int(n_children)
         return [self.child(number) for number in range(first, self._spawned)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, NoReturn
 
@@ -40,14 +41,13 @@ class SecretBits(np.random.BitGenerator):
         super().__init__(_NoSeed())  # type: ignore[arg-type]
         words = np.zeros(_kernels.FIRST_WORD + _kernels.WORDS + _SPARE_WORDS, np.uint64)
         keystream = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
+        buffer = words[_kernels.FIRST_WORD :].view(np.uint8)
         # Nothing here is interpreted code, in which a pending Ctrl-C would end the refill half-way.
-        fill = partial(
-            keystream.update_into, bytes(8 * _kernels.WORDS), memoryview(words[_kernels.FIRST_WORD :]).cast("B")
-        )
+        fill = partial(keystream.update_into, bytes(8 * _kernels.WORDS), buffer.data)
         callbacks = [ctypes.CFUNCTYPE(None)(what) for what in (fill, os.abort)]
         words[_kernels.POSITION] = _kernels.WORDS
         for place, callback in zip((_kernels.REFILL, _kernels.ABORT), callbacks, strict=True):
-            words[place] = ctypes.cast(callback, ctypes.c_void_p).value
+            words[place] = ctypes.cast(callback, ctypes.c_void_p).value or 0
         # C points to these for as long as this object lives, and a Generator keeps its bit generator.
         self._kept: Any = (words, callbacks)
         functions = (
@@ -60,12 +60,12 @@ class SecretBits(np.random.BitGenerator):
         bitgen[:] = [words.ctypes.data, *(function.address for function in functions)]
 
     @property
-    def state(self) -> NoReturn:
+    def state(self) -> Mapping[str, Any]:
         """Nobody's: it would tell all numbers to come."""
         raise TypeError("a secret stream has no state to tell")
 
     @state.setter
-    def state(self, value: Any) -> NoReturn:
+    def state(self, value: Mapping[str, Any]) -> None:
         raise TypeError("a secret stream has no state to set")
 
     def __reduce__(self) -> NoReturn:

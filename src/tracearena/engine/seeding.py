@@ -69,8 +69,17 @@ def generator(seed: SeedLike) -> np.random.Generator:
     return stream(seed_sequence(seed))
 
 
+def library_state(rng: np.random.Generator) -> int | np.random.RandomState:
+    """Return what a library wants as its ``random_state``: a number under a seed.
+
+    Under a secret root that number would be all there is to guess, so the library draws from the
+    stream itself.
+    """
+    return np.random.RandomState(rng.bit_generator) if is_secret(rng) else int(rng.integers(2**31))
+
+
 def fresh_seed() -> int:
-    """Draw a seed that a person can write down."""
+    """Draw a seed that a person can write down, for measurements: it is short enough to be guessed."""
     return secrets.randbelow(2**32)
 
 

@@ -12,9 +12,12 @@ from tracearena.engine import (
     SeedLike,
     blocks,
     child_seed,
+    is_secret,
+    library_state,
     one_library_thread,
     run_blocks,
     seed_sequence,
+    stream,
     uniforms,
 )
 from tracearena.errors import require_number
@@ -156,10 +159,14 @@ def clustered(
     table = csr_matrix((counts.astype(np.float64), visited, offsets), shape=shape)
     if blur_km > 0:
         table = csr_matrix(table @ _blur(original.places, blur_km))
-    words = seed.generate_state(2)
+    if is_secret(seed):
+        weights, state = stream(seed, 0), library_state(stream(seed, 1))
+    else:
+        words = seed.generate_state(2)
+        weights, state = np.random.default_rng(words[0]), int(words[1])
     # Equal users have equal products: with fewer different users than clusters k-means would warn.
-    different = len(np.unique(table @ np.random.default_rng(words[0]).random(shape[1])))
-    method = KMeans(min(clusters, different), n_init=1, random_state=int(words[1]))
+    different = len(np.unique(table @ weights.random(shape[1])))
+    method = KMeans(min(clusters, different), n_init=1, random_state=state)
     with one_library_thread():
         return np.asarray(method.fit(table).labels_, np.int64)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.engine import SeedLike, seed_sequence
+from tracearena.engine import SeedLike, is_secret, seed_sequence
 from tracearena.errors import DataError, FileError, ParameterError, TracearenaError
 from tracearena.formats._files import read_bytes, replacing
 from tracearena.synthesis.ppmtf.gibbs import Factors
@@ -180,11 +180,16 @@ def _clock_from_json(values: dict[str, Any]) -> Clock:
     return Clock(**(values | {"first_day": date.fromisoformat(first_day) if first_day else None}))
 
 
-def _seed_to_json(root: np.random.SeedSequence) -> dict[str, Any]:
+def _seed_to_json(root: np.random.SeedSequence) -> dict[str, Any] | None:
+    """Return the seed; a secret root is not written down, and training goes on from another."""
+    if is_secret(root):
+        return None
     entropy = root.entropy
     words = int(entropy) if isinstance(entropy, (int, np.integer)) else [int(w) for w in entropy or ()]
     return {"entropy": words, "spawn_key": [int(word) for word in root.spawn_key]}
 
 
-def _seed_from_json(values: dict[str, Any]) -> np.random.SeedSequence:
+def _seed_from_json(values: dict[str, Any] | None) -> np.random.SeedSequence:
+    if values is None:
+        return seed_sequence(None)
     return np.random.SeedSequence(values["entropy"], spawn_key=tuple(values["spawn_key"]))

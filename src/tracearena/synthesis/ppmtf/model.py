@@ -184,7 +184,8 @@ class PPMTF(Synthesizer):
             Training traces; users without events are kept, and look like the average user. With a
             cluster also a folder of files that its workers read (`PartitionedTraces`).
         seed
-            Seed of all draws. With a checkpoint to go on from, its own seed holds.
+            Seed of all draws. With a checkpoint to go on from, its own seed holds. None draws from
+            the system's source; no file has that, so training that goes on draws from it anew.
         threads
             The result does not depend on it.
         cluster
@@ -196,7 +197,8 @@ class PPMTF(Synthesizer):
             Called with iterations done and all.
         checkpoint
             A model file, written every 10 iterations, at the end, and when training is interrupted.
-            If it is there already, training goes on from it, with the same result as in one run.
+            If it is there already, training goes on from it, under a seed with the same result as
+            in one run.
         """
         frame = self._set_frame(traces)
         if checkpoint is not None and Path(checkpoint).exists():

@@ -50,8 +50,10 @@ def add_pairs(
 
 
 @njit(cache=True, nogil=True)
-def _uniform(state: NDArray[np.uint64]) -> float:
-    """Advance a SplitMix64 state and return a number from [0, 1)."""
+def _uniform(state: NDArray[np.uint64], rng: np.random.Generator, secret: bool) -> float:
+    """Return a number from [0, 1): of the generator if it is secret, else of a SplitMix64 state."""
+    if secret:
+        return float(rng.random())
     state[0] += np.uint64(0x9E3779B97F4A7C15)
     z = state[0]
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -71,6 +73,8 @@ def _candidates(
     par_m: float,
     par_l: float,
     state: NDArray[np.uint64],
+    rng: np.random.Generator,
+    secret: bool,
     chosen: NDArray[np.bool_],
     out: Places,
 ) -> int:
@@ -78,7 +82,7 @@ def _candidates(
     own, length, count = class_of[seed[t]], len(seed), 0
     for m in range(class_offsets[own], class_offsets[own + 1]):
         place = members[m]
-        if _uniform(state) < (par_l if place == seed[t] else par_c):
+        if _uniform(state, rng, secret) < (par_l if place == seed[t] else par_c):
             continue
         out[count] = place
         count += 1
@@ -91,7 +95,7 @@ def _candidates(
         chance, other = par_m ** abs(at - t), class_of[seed[at]]
         for m in range(class_offsets[other], class_offsets[other + 1]):
             place = members[m]
-            if not chosen[place] and _uniform(state) < chance:
+            if not chosen[place] and _uniform(state, rng, secret) < chance:
                 chosen[place] = True
                 out[count] = place
                 count += 1
@@ -99,7 +103,7 @@ def _candidates(
         chosen[out[k]] = False
     if count == 0:
         for place in range(len(class_of)):
-            if place != seed[t] or len(class_of) == 1 or _uniform(state) >= par_l:
+            if place != seed[t] or len(class_of) == 1 or _uniform(state, rng, secret) >= par_l:
                 out[count] = place
                 count += 1
     return count
@@ -115,6 +119,8 @@ def _step(
     large: Places,
     par_v: float,
     state: NDArray[np.uint64],
+    rng: np.random.Generator,
+    secret: bool,
     score: Floats,
     fresh: Floats,
     back: Places,
@@ -136,7 +142,7 @@ def _step(
             r = large[e]
             value = score[r] * arrivals[q, r]
             if value * par_v > best:
-                value *= 1.0 + (par_v - 1.0) * _uniform(state)
+                value *= 1.0 + (par_v - 1.0) * _uniform(state, rng, secret)
                 if value > best:
                     best, at = value, r
         for i in order:
@@ -146,7 +152,7 @@ def _step(
             if arrivals[q, r] < cut[r]:
                 value = score[r] * arrivals[q, r]
                 if value * par_v > best:
-                    value *= 1.0 + (par_v - 1.0) * _uniform(state)
+                    value *= 1.0 + (par_v - 1.0) * _uniform(state, rng, secret)
                     if value > best:
                         best, at = value, r
         fresh[j] = best
@@ -158,6 +164,8 @@ def make_fakes(
     seeds: Places,
     seed_rows: Ints,
     random_seeds: NDArray[np.uint64],
+    rng: np.random.Generator,
+    secret: bool,
     class_of: Places,
     class_offsets: Ints,
     members: Places,
@@ -185,10 +193,22 @@ def make_fakes(
         state[0] = random_seeds[f]
         for t in range(length):
             counts[t] = _candidates(
-                seed, t, class_of, class_offsets, members, par_c, par_m, par_l, state, chosen, sets[t]
+                seed,
+                t,
+                class_of,
+                class_offsets,
+                members,
+                par_c,
+                par_m,
+                par_l,
+                state,
+                rng,
+                secret,
+                chosen,
+                sets[t],
             )
         for place in sets[0, : counts[0]]:
-            score[place] = start[place] * (1.0 + (par_v - 1.0) * _uniform(state))
+            score[place] = start[place] * (1.0 + (par_v - 1.0) * _uniform(state, rng, secret))
         for t in range(1, length):
             before, after, k = sets[t - 1, : counts[t - 1]], sets[t, : counts[t]], step_of[t - 1]
             _step(
@@ -200,6 +220,8 @@ def make_fakes(
                 large,
                 par_v,
                 state,
+                rng,
+                secret,
                 score,
                 fresh,
                 back[t],

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.engine import SeedLike, generator, one_library_thread
+from tracearena.engine import SeedLike, generator, library_state, one_library_thread
 from tracearena.errors import DataError, require_number
 
 
@@ -119,7 +119,7 @@ def separation(graph: NDArray[np.float64], classes: LocationClasses) -> float:
 def _k_means(rows: NDArray[np.float64], count: int, rng: np.random.Generator) -> LocationClasses:
     from sklearn.cluster import KMeans
 
-    state = int(rng.integers(2**31))
+    state = library_state(rng)
     if count == 1:
         return LocationClasses.of(np.zeros(len(rows), np.int32))
     with one_library_thread():

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.engine import Progress, blocks, run_blocks, stream
+from tracearena.engine import Progress, blocks, is_secret, run_blocks, stream
 from tracearena.errors import require_number
 from tracearena.metrics.similarity import AggregateMobility
 from tracearena.synthesis.sglt.classes import LocationClasses
@@ -108,11 +108,16 @@ class FakeMaker:
         probable = _probable_moves(mobility.moves)
 
         def work(block: int, first: int, stop: int) -> None:
-            draws = stream(root, block).integers(0, 2**64, stop - first, dtype=np.uint64)
+            rng = stream(root, block)
+            # Under a seed each fake has a small generator of its own; its 64 bits would be the weakest
+            # link of a secret root, whose stream is drawn from throughout.
+            draws = rng.integers(0, 2**64, stop - first, dtype=np.uint64)
             make_fakes(
                 seeds,
                 rows[first:stop],
                 draws,
+                rng,
+                is_secret(root),
                 classes.class_of,
                 classes.offsets,
                 classes.members,
