@@ -22,7 +22,20 @@ OptionalPlacesOption = Annotated[
 ]
 SeedOption = Annotated[
     int | None,
-    typer.Option("--seed", min=0, help="Seed of all randomness; fresh, and printed on stderr, if left out."),
+    typer.Option(
+        "--seed",
+        min=0,
+        help="Seed of all randomness, to repeat the result; fresh, and printed on stderr, if left out.",
+    ),
+]
+ReleaseSeedOption = Annotated[
+    int | None,
+    typer.Option(
+        "--seed",
+        min=0,
+        help="For experiments only: whoever guesses the seed can undo the release. Left out, all randomness "
+        "is drawn from the system's cryptographic source and nobody is told.",
+    ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
@@ -40,12 +53,22 @@ def needed_places(places: Path | None, what: str) -> Path:
 
 
 def chosen_seed(seed: int | None) -> int:
-    """Return the seed, or draw one and say which."""
+    """Return the seed of a measurement, or draw one and say which."""
     if seed is None:
         from tracearena.engine import fresh_seed
 
         seed = fresh_seed()
         note(f"seed {seed}")
+    return seed
+
+
+def release_seed(seed: int | None) -> int | None:
+    """Return the seed of what may be published, or None for a secret root; say what a seed gives away."""
+    if seed is not None:
+        note(
+            "warning: whoever guesses --seed can draw the same random numbers and undo this release; "
+            "leave --seed out for what you publish"
+        )
     return seed
 
 

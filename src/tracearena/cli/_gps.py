@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tracearena.cli._console import chosen_seed, note, print_result
+from tracearena.cli._console import note, print_result, release_seed
 
 if TYPE_CHECKING:
     from tracearena.formats import Choices
@@ -119,15 +119,28 @@ def _events(traces: GpsTraces, choices: Choices, resample: str | None) -> Traces
 
 
 def obfuscate(
-    defence: str, original: Path, out: Path, seed: int | None, timezone: str, as_json: bool
+    defence: str,
+    original: Path,
+    out: Path,
+    seed: int | None,
+    timezone: str,
+    digits: int | None,
+    as_json: bool,
 ) -> None:
     """Run a defence of GPS traces from file to file."""
     from tracearena import registry
+    from tracearena.errors import ParameterError
     from tracearena.obfuscation import GpsObfuscator
+    from tracearena.obfuscation.gps_base import DIGITS, rounded
 
-    obfuscator: GpsObfuscator = registry.create(defence, "gps-obfuscator")
+    options = {} if digits is None else {"digits": digits}
+    obfuscator: GpsObfuscator = registry.create(defence, "gps-obfuscator", **options)
+    kept = getattr(obfuscator, "digits", DIGITS if digits is None else digits)
+    if digits not in (None, kept):
+        raise ParameterError(f"--digits {digits}: {defence} says {kept}; leave one of them out")
     traces = read_traces(original, timezone)
-    released = obfuscator.transform(traces, seed=chosen_seed(seed))
+    # Our own defences round already; a class from elsewhere need not know that it should.
+    released = rounded(obfuscator.transform(traces, seed=release_seed(seed)), kept)
     write_traces(released, out)
     result = {"defence": str(obfuscator), "file": str(out), "users": released.n_users}
     print_result(result | {"points": released.n_points, "left_out": len(traces) - len(released)}, as_json)

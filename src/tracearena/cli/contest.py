@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracearena.cli._console import JsonOption, SeedOption, chosen_seed, note, print_result, progress_bar
+from tracearena.cli._console import (
+    JsonOption,
+    ReleaseSeedOption,
+    note,
+    print_result,
+    progress_bar,
+    release_seed,
+)
 from tracearena.cli._reading import (
     BoundsOption,
     FromOption,
@@ -63,15 +70,16 @@ def data(
     interval: IntervalOption = None,
     slot: SlotOption = None,
     timezone: TimezoneOption = None,
-    seed: SeedOption = None,
+    seed: ReleaseSeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Make the data of a contest: virtual users of every team's own, as the official files.
 
     Teams are numbered from 001; 000 is the pseudonymised team, the two numbers after the last are
-    sample teams whose data everybody may have. manifest.json has all seeds and hashes: keep it, the
-    original traces and ptable_* to yourself. Without --seed the pseudonymised team is shuffled with
-    the system's cryptographic source.
+    sample teams whose data everybody may have. manifest.json has all hashes, and under --seed all
+    seeds: keep it, the original traces and ptable_* to yourself. Without --seed nothing can be made
+    again: all people, and the shuffle of the pseudonymised team, come from the system's
+    cryptographic source.
     """
     from tracearena import contest
     from tracearena.contest.data import check_new, check_regions
@@ -91,7 +99,7 @@ def data(
         more, _ = read(reference, format, places=places, choices=choices)
         training = Traces.joined([more, training])
     check_regions(training)
-    root = seed_sequence(chosen_seed(seed))
+    root = seed_sequence(release_seed(seed))
     parameters = {"factors": factors, "alpha": alpha, "iterations": iterations, "zeros": "all"}
     trained = train_ppmtf(contest.contest_training(training), parameters, model, child_seed(root, 0))
     with progress_bar("teams") as progress:
@@ -101,15 +109,15 @@ def data(
             plan,
             seed=child_seed(root, 1),
             shuffle_seed=None if seed is None else child_seed(root, 2),
-            about={"method": str(trained), "parameters": trained.parameters(), "seed": root.entropy},
+            about={"method": str(trained), "parameters": trained.parameters(), "seed": seed},
             progress=progress,
         )
     print_result(_summary(folder, manifest, training), as_json)
 
 
 def _summary(folder: Path, manifest: dict[str, Any], training: Traces) -> dict[str, Any]:
-    plan = manifest["plan"]
-    return {
+    plan, seed = manifest["plan"], manifest["model"]["seed"]
+    summary = {
         "folder": str(folder),
         "teams": plan["teams"],
         "users": plan["users"],
@@ -117,5 +125,5 @@ def _summary(folder: Path, manifest: dict[str, Any], training: Traces) -> dict[s
         "data_sets": plan["data_sets"],
         "files": len(manifest["sha256"]) + 1,
         "training_users": training.n_users,
-        "seed": manifest["model"]["seed"],
     }
+    return summary if seed is None else summary | {"seed": seed}

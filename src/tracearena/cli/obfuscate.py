@@ -10,17 +10,29 @@ import typer
 from tracearena.cli._console import (
     JsonOption,
     OptionalPlacesOption,
-    SeedOption,
+    ReleaseSeedOption,
     check_outputs,
-    chosen_seed,
+    note,
     print_result,
+    release_seed,
 )
 from tracearena.cli._gps import TimezoneOption
 
 LegacyOption = Annotated[
     bool,
     typer.Option(
-        "--legacy-2019", help="Reproduce the organisers' programs of 2019 (draws, seed 1 by default)."
+        "--legacy-2019",
+        help="Reproduce the organisers' programs of 2019 (draws, seed 1 by default); not for publishing.",
+    ),
+]
+
+DigitsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--digits",
+        min=0,
+        max=9,
+        help="GPS: decimals of the degrees that are released; 6 (0.1 m) if left out.",
     ),
 ]
 
@@ -46,8 +58,9 @@ def obfuscate(
         ),
     ],
     places: OptionalPlacesOption = None,
-    seed: SeedOption = None,
+    seed: ReleaseSeedOption = None,
     legacy_2019: LegacyOption = False,
+    digits: DigitsOption = None,
     timezone: TimezoneOption = "UTC",
     as_json: JsonOption = False,
 ) -> None:
@@ -55,17 +68,24 @@ def obfuscate(
     from tracearena import registry
     from tracearena.cli import _gps
     from tracearena.cli._console import needed_places
+    from tracearena.errors import ParameterError
     from tracearena.formats import pwscup
     from tracearena.obfuscation import Obfuscator
 
     if registry.is_kind(defence, "gps-obfuscator"):
-        _gps.obfuscate(defence, original, out, seed, timezone, as_json)
+        _gps.obfuscate(defence, original, out, seed, timezone, digits, as_json)
         return
+    if digits is not None:
+        raise ParameterError(f"--digits rounds coordinates of GPS traces; {defence} releases places")
     check_outputs(out, inputs=(original, places))
     obfuscator: Obfuscator = registry.create(defence, "obfuscator", legacy_2019=legacy_2019)
     traces = pwscup.read_traces(original, pwscup.read_places(needed_places(places, defence)))
-    used = seed if legacy_2019 else chosen_seed(seed)
-    obfuscated = obfuscator.transform(traces, seed=used)
+    if legacy_2019:
+        note(
+            "warning: --legacy-2019 draws what the programs of 2019 drew, from seed 1 unless --seed names "
+            "another: whoever guesses it can undo this release; leave it out for what you publish"
+        )
+    obfuscated = obfuscator.transform(traces, seed=seed if legacy_2019 else release_seed(seed))
     pwscup.write_obfuscated(out, obfuscated)
     print_result(
         {

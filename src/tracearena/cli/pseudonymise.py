@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tracearena.cli._console import JsonOption, check_outputs, print_result
+from tracearena.cli._console import JsonOption, ReleaseSeedOption, check_outputs, print_result, release_seed
 
 
 def register(app: typer.Typer) -> None:
@@ -25,10 +25,7 @@ def pseudonymise(
     places: Annotated[
         Path | None, typer.Option("--places", help="The regions, if they are not the contest's 1,024.")
     ] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option("--seed", min=0, help="For experiments only; without it the shuffle is cryptographic."),
-    ] = None,
+    seed: ReleaseSeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Give every trace a pseudonym at random and write the secret table of who is who.
@@ -42,7 +39,7 @@ def pseudonymise(
     check_outputs(out, id_table, inputs=(obfuscated, original, places))
     regions = pwscup.contest_regions() if places is None else pwscup.read_places(places)
     traces = pwscup.read_obfuscated(obfuscated, pwscup.read_traces(original, regions))
-    release = contest.pseudonymise(traces, seed=seed)
+    release = contest.pseudonymise(traces, seed=release_seed(seed))
     pwscup.write_id_table(id_table, release.id_table)
     pwscup.write_anonymized(out, release.anonymized)
     commitment = contest.commit(release.id_table)

@@ -10,12 +10,12 @@ import typer
 from tracearena.cli._cluster import ClusterOption, joined
 from tracearena.cli._console import (
     JsonOption,
-    SeedOption,
+    ReleaseSeedOption,
     check_outputs,
-    chosen_seed,
     note,
     print_result,
     progress_bar,
+    release_seed,
 )
 from tracearena.cli._reading import (
     BoundsOption,
@@ -183,7 +183,7 @@ def synthesize(
         typer.Option("--lean", help="ppmtf: train with less memory, in more time; the result is the same."),
     ] = False,
     cluster: ClusterOption = None,
-    seed: SeedOption = None,
+    seed: ReleaseSeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Train a synthesizer on traces and write synthetic traces.
@@ -244,8 +244,7 @@ def synthesize(
         training, report = read(file, known, places=places, choices=choices)
     for line in report.lines():
         note(line)
-    used = chosen_seed(seed)
-    root = seed_sequence(used)
+    root = seed_sequence(release_seed(seed))
     tested: dict[str, Any] = {}
     if method in ("ppmtf", "ppmtf-plus"):
         parameters: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
@@ -276,8 +275,9 @@ def synthesize(
         "traces_per_user": made // synthetic.clock.instants_per_day,
         "events": synthetic.n_events,
         "places": len(synthetic.places),
-        "seed": used,
     }
+    if seed is not None:
+        result["seed"] = seed
     if method in ("ppmtf", "ppmtf-plus"):
         result |= _about(synthesizer, export) | tested
     if method == "sglt":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tracearena.engine import SeedLike, blocks, run_blocks, seed_sequence, stream
 from tracearena.errors import ParameterError
-from tracearena.obfuscation.gps_base import GpsObfuscator
+from tracearena.obfuscation.gps_base import DIGITS, GpsObfuscator, check_digits, rounded
 from tracearena.traces import GpsTraces
 from tracearena.traces.geodesy import forward
 from tracearena.traces.pieces import piece_starts
@@ -40,6 +40,8 @@ class GeoInd(GpsObfuscator):
         take that value. Without it every point is perturbed on its own.
     epsilon
         ε per metre, instead of `expected_noise`.
+    digits
+        Decimals of the released degrees, 0 to 9; 6 are 0.1 m.
 
     Notes
     -----
@@ -65,14 +67,16 @@ class GeoInd(GpsObfuscator):
     expected_noise: float | None = None
     window: float | None = None
     epsilon: float | None = None
+    digits: int = field(default=DIGITS, repr=False)
 
     def __post_init__(self) -> None:
+        check_digits(self.digits)
         if (self.expected_noise is None) == (self.epsilon is None):
             raise ParameterError("give either expected_noise (metres) or epsilon (per metre)")
-        for field in ("expected_noise", "window", "epsilon"):
-            value = getattr(self, field)
+        for name in ("expected_noise", "window", "epsilon"):
+            value = getattr(self, name)
             if value is not None and not _is_positive(value):
-                raise ParameterError.of(field, value, "a number above 0")
+                raise ParameterError.of(name, value, "a number above 0")
         if self.expected_noise_m > _LARGEST_NOISE_M:
             raise ParameterError.of("expected noise", self.expected_noise_m, "at most 1,000 km")
 
@@ -94,11 +98,12 @@ class GeoInd(GpsObfuscator):
     def transform(self, original: GpsTraces, *, seed: SeedLike = None) -> GpsTraces:
         """Return the same points, moved."""
         if self.window is None:
-            return original.moved(*self._perturbed(original.latitude, original.longitude, seed))
+            moved = self._perturbed(original.latitude, original.longitude, seed)
+            return rounded(original.moved(*moved), self.digits)
         starts = piece_starts(original, self.window)
         chosen, piece = np.unique(starts, return_inverse=True)
         latitude, longitude = self._perturbed(original.latitude[chosen], original.longitude[chosen], seed)
-        return original.moved(latitude[piece], longitude[piece])
+        return rounded(original.moved(latitude[piece], longitude[piece]), self.digits)
 
     def _perturbed(self, latitude: Floats, longitude: Floats, seed: SeedLike) -> tuple[Floats, Floats]:
         root = seed_sequence(seed)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
 from tracearena.engine import SeedLike
 from tracearena.errors import ParameterError
-from tracearena.obfuscation.gps_base import GpsObfuscator
+from tracearena.obfuscation.gps_base import DIGITS, GpsObfuscator, check_digits, rounded
 from tracearena.traces import GpsTraces
 from tracearena.traces.geodesy import metres_per_degree
 
@@ -26,14 +26,18 @@ class Snapping(GpsObfuscator):
     ----------
     side
         Side of a cell in metres, above 0, at most 1,000 km.
+    digits
+        Decimals of the released degrees, 0 to 9; 6 are 0.1 m.
     """
 
     name: ClassVar[str] = "Snap"
     units: ClassVar[Mapping[str, str]] = {"side": "m"}
 
     side: float
+    digits: int = field(default=DIGITS, repr=False)
 
     def __post_init__(self) -> None:
+        check_digits(self.digits)
         if not 0 < self.side <= 1e6:
             raise ParameterError.of("side", self.side, "above 0 and at most 1,000 km")
 
@@ -47,4 +51,4 @@ class Snapping(GpsObfuscator):
         columns = np.maximum(np.rint(around / self.side), 1)
         width = 360 / columns
         column = np.minimum((original.longitude + 180) // width, columns - 1)
-        return original.moved(latitude, (column + 0.5) * width - 180)
+        return rounded(original.moved(latitude, (column + 0.5) * width - 180), self.digits)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
 from tracearena.engine import SeedLike
 from tracearena.errors import ParameterError
-from tracearena.obfuscation.gps_base import GpsObfuscator
+from tracearena.obfuscation.gps_base import DIGITS, GpsObfuscator, check_digits, rounded
 from tracearena.traces import GpsTraces
 from tracearena.traces.pieces import piece_starts
 
@@ -20,7 +20,8 @@ class Thinning(GpsObfuscator):
     """Keep only the first point of each piece of `interval` seconds of a trajectory.
 
     Consecutive points of a trajectory are then at least `interval` apart ([geo-ind] section 2:
-    the removal of intermediate points).
+    the removal of intermediate points). Degrees are released with `digits` decimals, 0 to 9; 6 are
+    0.1 m.
 
     >>> str(Thinning(interval=60))
     'Thin(60)'
@@ -30,11 +31,14 @@ class Thinning(GpsObfuscator):
     units: ClassVar[Mapping[str, str]] = {"interval": "s"}
 
     interval: float
+    digits: int = field(default=DIGITS, repr=False)
 
     def __post_init__(self) -> None:
+        check_digits(self.digits)
         if not self.interval > 0:
             raise ParameterError.of("interval", self.interval, "more than 0 seconds")
 
     def transform(self, original: GpsTraces, *, seed: SeedLike = None) -> GpsTraces:
         """Return the points that are kept; nothing is drawn."""
-        return original.keep(piece_starts(original, self.interval) == np.arange(len(original)))
+        kept = original.keep(piece_starts(original, self.interval) == np.arange(len(original)))
+        return rounded(kept, self.digits)
