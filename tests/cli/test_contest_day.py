@@ -74,11 +74,13 @@ def test_the_same_seed_writes_the_same_bytes(run, team: Path) -> None:  # type: 
     assert (team / "a.csv").read_bytes() == (team / "b.csv").read_bytes()
 
 
-def test_a_seed_that_was_not_given_is_told_and_works_again(run, team: Path) -> None:  # type: ignore[no-untyped-def]
-    common = ("PL(4,1)", team / "org.csv")
-    first = run("obfuscate", *common, team / "a.csv", "--places", team / "places.csv")
-    seed = first.err.split()[-1]
-    run("obfuscate", *common, team / "b.csv", "--places", team / "places.csv", "--seed", seed)
+def test_the_seed_of_a_measurement_that_was_not_given_is_told_and_works_again(run, team: Path) -> None:  # type: ignore[no-untyped-def]
+    files = ("--places", team / "places.csv", "--reference", team / "ref.csv", "--original", team / "org.csv")
+    what = ("--defences", "RR(1)", "--attacks", "Random-R")
+    first = run("sweep", team / "a.csv", *files, *what)
+    again = run("sweep", team / "b.csv", *files, *what, "--seed", first.err.split()[1])
+    assert first.status == again.status == 0
+    assert first.err.startswith("seed ")
     assert (team / "a.csv").read_bytes() == (team / "b.csv").read_bytes()
 
 
