@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tracearena.cli._console import chosen_seed, note, print_result
+from tracearena.cli._contest_files import say_keys, say_lost_dates, user_numbers
 
 if TYPE_CHECKING:
     from tracearena.formats import Choices
@@ -75,6 +76,7 @@ def convert(
     choices: Choices,
     resample: str | None,
     places_out: Path | None,
+    user_key: Path | None,
     as_json: bool,
 ) -> None:
     """Convert GPS traces to other GPS traces, or with a grid to events at its cells."""
@@ -84,19 +86,25 @@ def convert(
     if choices.bounds is not None:
         traces = traces.take_box(*choices.bounds)
     result = {"format": "gps", "users": traces.n_users, "points": traces.n_points}
+    key = user_numbers(user_key, to)
     if choices.grid is None:
         write_traces(traces, out, to)
         print_result(result | {"to": to or gps.format_of(out), "written": [str(out)]}, as_json)
         return
     from tracearena.formats import fitted, write
     from tracearena.formats.report import report_of
+    from tracearena.formats.user_key import LOWEST, keeping
 
     events = _events(traces, choices, resample)
     report = report_of(file, "gps", traces.n_points)
-    events = fitted(events, to or "table", report)
+    events = fitted(events, to or "table", report, key)
+    events = key.numbered(events, to) if to == "ppmtf" else events
     for line in report.lines():
         note(line)
-    written = [str(path) for path in write(out, events, to=to, places_out=places_out)]
+    with keeping(key, {out: events.user_ids.tolist()} if to in LOWEST else {}, user_key) as keys:
+        written = [str(path) for path in (*write(out, events, to=to, places_out=places_out), *keys)]
+    say_keys(keys)
+    say_lost_dates(to, events)
     result |= {"to": to or "table", "events": events.n_events, "places": len(events.places)}
     print_result(result | {"written": written}, as_json)
 

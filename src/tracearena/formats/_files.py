@@ -50,11 +50,12 @@ def require_lasting(path: str | PathLike[str]) -> None:
 
 
 @contextmanager
-def replacing(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
+def replacing(path: str | PathLike[str], *, private: bool = False) -> Iterator[IO[bytes]]:
     """Open a file beside `path` that takes its place only when the block ends well.
 
     The data is on disk before the name changes, so a reader sees the old file or the new one. A
-    path that ends in ``.gz`` is packed. Devices and pipes are written to and never replaced.
+    path that ends in ``.gz`` is packed. Devices and pipes are written to and never replaced. A
+    private file is its owner's alone to read.
     """
     target = Path(path)
     with naming(path):
@@ -71,7 +72,7 @@ def replacing(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
                     yield file
                 raw.flush()
                 os.fsync(raw.fileno())
-            os.chmod(temporary, 0o666 & ~_umask())
+            os.chmod(temporary, 0o600 if private else 0o666 & ~_umask())
             os.replace(temporary, target)
         except BaseException:
             Path(temporary).unlink(missing_ok=True)
