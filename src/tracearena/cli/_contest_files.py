@@ -57,7 +57,7 @@ def refuse_two_clocks(first: tuple[Path, EventTable], second: tuple[Path, EventT
     if one.clock != other.clock:
         raise DataError(
             f"{path} has {one.clock.instants_per_day} instants a day from {one.clock.label(0)} but "
-            f"{other_path} {other.clock.instants_per_day} from {other.clock.label(0)}; compare files of one clock"
+            f"{other_path} {other.clock.instants_per_day} from {other.clock.label(0)}; they need one clock"
         )
 
 

@@ -47,6 +47,15 @@ def write_traces(traces: GpsTraces, out: Path, to: str | None = None) -> None:
         note(f"{out}: {silent:,} users without points have no row in a table")
 
 
+def say_unread_columns(path: Path) -> None:
+    """Say which columns of a table of points are left out."""
+    from tracearena.formats import points
+
+    others = points.unread_columns(path) if points.looks_like_points(path) else []
+    if others:
+        note(f"{path}: columns left out: {', '.join(others)}")
+
+
 def is_gps(path: Path, format: str | None) -> bool:
     """Whether a path holds GPS traces: by the format named, or a GeoLife or GPX folder or file."""
     from tracearena.formats import geolife, gpx
@@ -135,8 +144,10 @@ def obfuscate(
 
     obfuscator: GpsObfuscator = registry.create(defence, "gps-obfuscator")
     traces = read_traces(original, timezone)
+    say_unread_columns(original)
     released = obfuscator.transform(traces, seed=chosen_seed(seed))
     write_traces(released, out)
+    note(f"{out}: user ids are as in {original}; tracearena pseudonymise replaces them")
     result = {"defence": str(obfuscator), "file": str(out), "users": released.n_users}
     print_result(result | {"points": released.n_points, "left_out": len(traces) - len(released)}, as_json)
 

@@ -13,8 +13,10 @@ from tracearena.cli._console import (
     SeedOption,
     check_outputs,
     chosen_seed,
+    note,
     print_result,
 )
+from tracearena.cli._contest_files import TimesOption, given_times, refuse_times
 from tracearena.cli._gps import TimezoneOption
 
 LegacyOption = Annotated[
@@ -48,6 +50,7 @@ def obfuscate(
     places: OptionalPlacesOption = None,
     seed: SeedOption = None,
     legacy_2019: LegacyOption = False,
+    times: TimesOption = None,
     timezone: TimezoneOption = "UTC",
     as_json: JsonOption = False,
 ) -> None:
@@ -59,14 +62,17 @@ def obfuscate(
     from tracearena.obfuscation import Obfuscator
 
     if registry.is_kind(defence, "gps-obfuscator"):
+        refuse_times(times, defence)
         _gps.obfuscate(defence, original, out, seed, timezone, as_json)
         return
-    check_outputs(out, inputs=(original, places))
+    check_outputs(out, inputs=(original, places, times))
     obfuscator: Obfuscator = registry.create(defence, "obfuscator", legacy_2019=legacy_2019)
-    traces = pwscup.read_traces(original, pwscup.read_places(needed_places(places, defence)))
+    regions = pwscup.read_places(needed_places(places, defence))
+    traces = pwscup.read_traces(original, regions, given_times(times))
     used = seed if legacy_2019 else chosen_seed(seed)
     obfuscated = obfuscator.transform(traces, seed=used)
     pwscup.write_obfuscated(out, obfuscated)
+    note(f"{out}: users are in the order of {original}; tracearena pseudonymise shuffles them")
     print_result(
         {
             "defence": str(obfuscator),

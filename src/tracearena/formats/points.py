@@ -134,6 +134,20 @@ def _frame(path: Path) -> pl.DataFrame:
         raise FileError.whole(path, f"is not a readable table: {error}", "bad-table") from None
 
 
+def unread_columns(path: str | PathLike[str]) -> list[str]:
+    """Return the columns of a table that are no part of GPS traces, such as a speed or a name."""
+    import polars as pl
+
+    place = Path(path)
+    if place.suffix == ".parquet":
+        names = list(pl.read_parquet_schema(place))
+    else:
+        names = read_bytes(place).partition(b"\n")[0].decode("utf-8-sig", "replace").rstrip("\r").split(",")
+        names = [name.strip('"') for name in names]
+    taken = set(_columns(pl.DataFrame(schema=dict.fromkeys(names, pl.String)), str(path)).values())
+    return [name for name in names if name not in taken]
+
+
 def _polars(frame: Any) -> pl.DataFrame:
     import polars as pl
 

@@ -109,6 +109,11 @@ def look_at(path: str | PathLike[str]) -> Look:
     return Look((), f"no format known here; its first line is {lines[0][:60]!a}")
 
 
+def first_line(path: str | PathLike[str]) -> str:
+    """Return the first line of a text file, packed or not."""
+    return _start(path).partition(b"\n")[0].decode("utf-8-sig", "replace").rstrip("\r")
+
+
 def _start(path: str | PathLike[str]) -> bytes:
     with open(path, "rb") as raw:
         packed = raw.read(2) == b"\x1f\x8b"
