@@ -92,7 +92,7 @@ def trace_inference(
     from tracearena.formats.user_key import refuse_numbered_apart
     from tracearena.metrics import trace_inference_score
 
-    refuse_numbered_apart(original, inferred)
+    refuse_numbered_apart(original, inferred, same_users=True)
     traces = pwscup.read_traces(original, pwscup.read_places(places), given_times(times))
     guess = pwscup.read_inferred_traces(inferred, traces)
     print_result(trace_inference_score(traces, guess, sensitive_weight=sensitive_weight).to_dict(), as_json)

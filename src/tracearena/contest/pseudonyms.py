@@ -86,11 +86,10 @@ def pseudonymise_users(traces: _Users, *, seed: SeedLike = None) -> tuple[_Users
     order = _permutation(traces.n_users, seed)
     pseudonyms = _pseudonyms(traces.user_ids)
     shuffled = traces.take_users(order)
+    secret = IdTable(pseudonyms, traces.user_ids[order])
     if isinstance(shuffled, GpsTraces):
-        released = shuffled.renamed(pseudonyms, lambda names: np.arange(len(names)))
-    else:
-        released = shuffled.with_user_ids(pseudonyms)
-    return released, IdTable(pseudonyms, traces.user_ids[order])
+        return shuffled.renamed(pseudonyms, lambda names: np.arange(len(names))), secret
+    return shuffled.with_user_ids(pseudonyms), secret
 
 
 def _permutation(n: int, seed: SeedLike) -> NDArray[np.int64]:

@@ -193,7 +193,11 @@ def carrying(source: Path, target: Path) -> Iterator[None]:
 
 
 def refuse_numbered_apart(
-    first: Path, second: Path, *, users: tuple[Iterable[int], Iterable[int]] | None = None
+    first: Path,
+    second: Path,
+    *,
+    users: tuple[Iterable[int], Iterable[int]] | None = None,
+    same_users: bool = False,
 ) -> None:
     """Refuse two files whose keys give a user two numbers, or two users one.
 
@@ -202,6 +206,8 @@ def refuse_numbered_apart(
     users
         The users of both files. Then a file without a key counts as one whose users kept their
         ids; without them, it is left alone.
+    same_users
+        Refuse keys of different users too, because rows are compared in the order of users.
     """
     paths = (first, second)
     keys = [UserKey.read(key_beside(path)) if key_beside(path).is_file() else None for path in paths]
@@ -211,6 +217,9 @@ def refuse_numbered_apart(
         UserKey({str(number): int(number) for number in (users or ((), ()))[at]}) if key is None else key
         for at, key in enumerate(keys)
     ]
+    alone = sorted(set(known[0].numbers) ^ set(known[1].numbers)) if same_users else []
+    if alone:
+        raise DataError(f"{first} and {second} are not of the same users: only one has user {alone[0]!r}")
     problem = known[0].contradiction(known[1])
     if problem:
         raise DataError(
