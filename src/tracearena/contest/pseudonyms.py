@@ -86,10 +86,12 @@ def pseudonymise_users(traces: _Users, *, seed: SeedLike = None) -> tuple[_Users
     order = _permutation(traces.n_users, seed)
     pseudonyms = _pseudonyms(traces.user_ids)
     shuffled = traces.take_users(order)
-    secret = IdTable(pseudonyms, traces.user_ids[order])
+    released: Any
     if isinstance(shuffled, GpsTraces):
-        return shuffled.renamed(pseudonyms, lambda names: np.arange(len(names))), secret
-    return shuffled.with_user_ids(pseudonyms), secret
+        released = shuffled.renamed(pseudonyms, lambda names: np.arange(len(names)))
+    else:
+        released = shuffled.with_user_ids(pseudonyms)
+    return released, IdTable(pseudonyms, traces.user_ids[order])
 
 
 def _permutation(n: int, seed: SeedLike) -> NDArray[np.int64]:
