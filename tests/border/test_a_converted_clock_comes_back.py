@@ -93,7 +93,8 @@ def team(tmp_path: Path, make_walks: Callable[..., Traces]) -> Path:
 
 
 COMMANDS = {
-    "attack": "attack VisitProb-R out.csv --anonymized pub.csv --reference ref.csv --places places.csv --seed 1",
+    "attack": "attack VisitProb-R out.csv --anonymized pub.csv --reference ref.csv --places places.csv "
+    "--seed 1",
     "sweep": "sweep out.csv --reference ref.csv --original org.csv --places places.csv --seed 1 "
     "--defences PL(4,1) --attacks VisitProb-R",
     "utility": "score utility --original org.csv --obfuscated obf.csv --places places.csv",
@@ -103,7 +104,8 @@ COMMANDS = {
     "inferred-traces": "check inferred-traces answerT.csv --original org.csv --places places.csv",
     "describe": "describe org.csv --places places.csv",
     "obfuscate": "obfuscate PL(4,1) org.csv out.csv --places places.csv --seed 1",
-    "pseudonymise": "pseudonymise obf.csv out.csv --original org.csv --id-table table.csv --places places.csv",
+    "pseudonymise": "pseudonymise obf.csv out.csv --original org.csv --id-table table.csv "
+    "--places places.csv",
     "synthesize": "synthesize uniform org.csv out.csv --places places.csv --seed 1",
     "evaluate": "evaluate --train org.csv --test ref.csv --synthetic org.csv --places places.csv",
     "convert": "convert org.csv out.csv --places places.csv",
@@ -177,8 +179,8 @@ def test_the_organisers_files_need_no_times(osaka: Path, tmp_path: Path) -> None
     for name in (f"orgtraces_{team}.csv", f"anotraces_{team}.csv.gz", "info_region.csv"):
         shutil.copy(osaka / name, tmp_path / name)
     out = done(
-        "check", "obfuscated", tmp_path / f"anotraces_{team}.csv.gz", "--places", tmp_path / "info_region.csv",
-        "--original", tmp_path / f"orgtraces_{team}.csv",
+        "check", "obfuscated", tmp_path / f"anotraces_{team}.csv.gz",
+        "--places", tmp_path / "info_region.csv", "--original", tmp_path / f"orgtraces_{team}.csv",
     )  # fmt: skip
     assert out.startswith("OK")
 

@@ -37,9 +37,9 @@ def write_check_ins(path: Path, names: Iterable[object], half: int) -> Path:
     """Each user goes to three places of her own, on the days of one half; the name decides which."""
     rows = ["user_id,datetime,lat,lon,place"]
     for name in names:
-        rng = np.random.default_rng([sum(map(ord, str(name))) * 31 + len(str(name)), 7])
+        rng = np.random.default_rng(list(str(name).encode()))
         spots = rng.integers(0, 64, 3)
-        visits = np.random.default_rng([int(spots.sum()), half])
+        visits = np.random.default_rng([*str(name).encode(), 1000 + half])
         for day in range(20):
             for hour in sorted(visits.choice(24, 3, replace=False).tolist()):
                 spot = int(visits.choice(spots))
