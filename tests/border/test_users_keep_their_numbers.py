@@ -213,6 +213,15 @@ def test_the_numbers_of_the_ppmtf_tools_lead_back(tmp_path: Path) -> None:
         assert users_of(tmp_path / f"{side}traces_X.csv") == [int(number) for number, _ in key]
 
 
+def test_a_second_conversion_leads_back_to_the_first_ids(tmp_path: Path) -> None:
+    first = converted(write_check_ins(tmp_path / "in.txt", ["bob", "7", "eve"], 0), tmp_path / "a.csv")
+    (tmp_path / "b").mkdir()
+    second = converted(first, tmp_path / "b" / "b.csv")
+    assert users_of(second) == users_of(first) == [7, 8, 9]
+    key = tmp_path / "b" / "b.csv.users.csv"
+    assert key.read_bytes() == (tmp_path / "a.csv.users.csv").read_bytes()
+
+
 def test_a_format_that_keeps_all_ids_takes_no_key(tmp_path: Path) -> None:
     source = write_check_ins(tmp_path / "in.csv", ["bob", "eve"], 0)
     status, _, err = run("convert", source, tmp_path / "out.parquet", "--user-key", tmp_path / "k.csv")

@@ -59,7 +59,7 @@ def attack(
     from tracearena.contest import make_attacks
     from tracearena.errors import DataError, ParameterError
     from tracearena.formats import pwscup
-    from tracearena.formats.user_key import carrying
+    from tracearena.formats.user_key import carrying, refuse_stale_key
 
     if registry.is_kind(name, "gps-attack"):
         refuse_times(times, name)
@@ -68,6 +68,7 @@ def attack(
     if reference is None:
         raise ParameterError(f"{name} learns from reference traces: name them with --reference")
     check_outputs(out, inputs=(places, reference, anonymized, times))
+    refuse_stale_key(reference, out)
     (attacker,) = make_attacks([name], legacy_2019=legacy_2019)
     regions = pwscup.read_places(needed_places(places, name))
     clock = given_times(times)

@@ -102,7 +102,7 @@ def convert(
         return
     key = user_numbers(user_key, to)
     traces, report = read(file, format, places=places, choices=choices, times=times)
-    traces = fitted(traces, to or "table", report, key)
+    traces = fitted(key.restored(traces, file, to or "table"), to or "table", report, key)
     result: dict[str, Any] = report.to_dict()
     outputs = {out: traces}
     if test is not None and test_share is not None:

@@ -122,11 +122,12 @@ def _obfuscated(
     from tracearena import contest
     from tracearena.errors import ParameterError
     from tracearena.formats import pwscup
-    from tracearena.formats.user_key import carrying
+    from tracearena.formats.user_key import carrying, refuse_stale_key
     from tracearena.metrics import utility_score
 
     if original is None:
         raise ParameterError(f"{file}: holds no users: name the traces it was made from with --original")
+    refuse_stale_key(original, id_table)
     regions = pwscup.contest_regions() if places is None else pwscup.read_places(places)
     truth = pwscup.read_traces(original, regions, given_times(times))
     traces = pwscup.read_obfuscated(file, truth)
@@ -170,13 +171,13 @@ def _events(
 ) -> dict[str, Any]:
     from tracearena import contest
     from tracearena.errors import ParameterError
-    from tracearena.formats import foursquare, pwscup, read, table, write
+    from tracearena.formats import foursquare, pwscup, read, recognition, write
     from tracearena.traces import ObfuscatedTraces
 
     traces, report = read(file, format, places=places, times=times)
     for line in report.lines():
         note(line)
-    others = table.unread_columns(file) if report.format == "table" else []
+    others = recognition.unread_columns(file) if report.format == "table" else []
     if others:
         note(f"{file}: columns left out: {', '.join(others)}")
     venues = out.parent / foursquare.POI_NAME

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -138,12 +139,13 @@ def unread_columns(path: str | PathLike[str]) -> list[str]:
     """Return the columns of a table that are no part of GPS traces, such as a speed or a name."""
     import polars as pl
 
+    from tracearena.formats.recognition import first_line
+
     place = Path(path)
     if place.suffix == ".parquet":
         names = list(pl.read_parquet_schema(place))
     else:
-        names = read_bytes(place).partition(b"\n")[0].decode("utf-8-sig", "replace").rstrip("\r").split(",")
-        names = [name.strip('"') for name in names]
+        names = next(csv.reader([first_line(place)]), [])
     taken = set(_columns(pl.DataFrame(schema=dict.fromkeys(names, pl.String)), str(path)).values())
     return [name for name in names if name not in taken]
 

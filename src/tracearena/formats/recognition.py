@@ -114,6 +114,14 @@ def first_line(path: str | PathLike[str]) -> str:
     return _start(path).partition(b"\n")[0].decode("utf-8-sig", "replace").rstrip("\r")
 
 
+def unread_columns(path: str | PathLike[str]) -> list[str]:
+    """Return the columns of a table of events that have no role and are left out."""
+    packed = table.is_parquet(path)
+    names = table.parquet_columns(path) if packed else table.header_fields(first_line(path))[0]
+    taken = set(table.roles(names).values())
+    return [name for name in names if name not in taken]
+
+
 def _start(path: str | PathLike[str]) -> bytes:
     with open(path, "rb") as raw:
         packed = raw.read(2) == b"\x1f\x8b"

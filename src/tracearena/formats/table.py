@@ -205,14 +205,6 @@ def parquet_rows(path: str | PathLike[str]) -> pl.DataFrame:
         raise FileError.whole(path, problem, "bad-parquet") from None
 
 
-def unread_columns(path: str | PathLike[str]) -> list[str]:
-    """Return the columns of a file that have no role and are left out."""
-    packed = is_parquet(path)
-    names = parquet_columns(path) if packed else header_fields(split_header(text_bytes(path))[0])[0]
-    taken = set(roles(names).values())
-    return [name for name in names if name not in taken]
-
-
 def parquet_columns(path: str | PathLike[str]) -> list[str]:
     """Return the names of all columns of a Parquet file."""
     try:

@@ -104,6 +104,22 @@ class UserKey:
             return traces.with_user_ids(numbers)
         return traces.take_users(order).with_user_ids(numbers[order])
 
+    def restored(self, traces: _Table, source: str | PathLike[str], to: str) -> _Table:
+        """Return traces that a key beside their file has numbered under the users' own ids.
+
+        The numbers they had stay theirs here, if they are nobody else's.
+        """
+        if to not in LOWEST or not key_beside(source).is_file():
+            return traces
+        known = UserKey.read(key_beside(source)).numbers
+        owners = {number: own for own, number in known.items()}
+        taken = set(self.numbers.values())
+        if to != "ppmtf":
+            for own, number in known.items():
+                if own not in self.numbers and number not in taken and number >= LOWEST[to]:
+                    self.numbers[own] = number
+        return traces.with_user_ids([owners.get(int(n), str(n)) for n in traces.user_ids.tolist()])
+
     def only(self, numbers: Iterable[int]) -> UserKey:
         """Return the part of the key that concerns some numbers."""
         wanted = set(numbers)
@@ -179,6 +195,13 @@ def keeping(
         for path, part in parts.items():
             stack.enter_context(replacing(path, private=True)).write(part.text())
         yield list(parts)
+
+
+def refuse_stale_key(source: Path, target: Path) -> None:
+    """Refuse an output beside which the key of another file stands, where its source has none."""
+    stale = key_beside(target)
+    if stale.is_file() and not key_beside(source).is_file():
+        raise FileError.whole(stale, f"is the key of another file than this output; remove it", "other-key")
 
 
 @contextmanager
