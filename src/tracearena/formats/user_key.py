@@ -201,7 +201,7 @@ def refuse_stale_key(source: Path, target: Path) -> None:
     """Refuse an output beside which the key of another file stands, where its source has none."""
     stale = key_beside(target)
     if stale.is_file() and not key_beside(source).is_file():
-        raise FileError.whole(stale, f"is the key of another file than this output; remove it", "other-key")
+        raise FileError.whole(stale, "is the key of another file than this output; remove it", "other-key")
 
 
 @contextmanager
@@ -237,7 +237,7 @@ def refuse_numbered_apart(
     if (users is None and None in keys) or keys == [None, None]:
         return
     known = [
-        UserKey({str(number): int(number) for number in (users or ((), ()))[at]}) if key is None else key
+        UserKey({str(number): number for number in (users or ((), ()))[at]}) if key is None else key
         for at, key in enumerate(keys)
     ]
     alone = sorted(set(known[0].numbers) ^ set(known[1].numbers)) if same_users else []
