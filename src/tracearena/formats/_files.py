@@ -49,6 +49,20 @@ def require_lasting(path: str | PathLike[str]) -> None:
         raise FileError.whole(path, "is a pipe or a device; save its content to a file first", "not-a-file")
 
 
+def is_stream(path: str | PathLike[str]) -> bool:
+    """Whether a path is a pipe, a device or a process's open file: written to, with nothing beside it.
+
+    ``/dev/stdout`` looks like a plain file where the shell sends it to one; to replace it would take
+    the name away from everybody on the machine.
+    """
+    target = Path(path)
+    if not target.exists():
+        return False
+    link = os.readlink(target) if target.is_symlink() else ""
+    inside = str(target.parent.resolve())
+    return not target.is_file() or link.startswith("/proc/") or inside.startswith("/proc/")
+
+
 @contextmanager
 def replacing(path: str | PathLike[str], *, private: bool = False) -> Iterator[IO[bytes]]:
     """Open a file beside `path` that takes its place only when the block ends well.
@@ -61,7 +75,7 @@ def replacing(path: str | PathLike[str], *, private: bool = False) -> Iterator[I
     with naming(path):
         if target.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-        if target.exists() and not target.is_file():
+        if is_stream(target):
             with open(target, "wb") as raw, _packing(raw, target) as file:
                 yield file
             return

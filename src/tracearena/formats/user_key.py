@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.errors import DataError, Fault, FileError
+from tracearena.errors import DataError, Fault, FileError, ParameterError
 from tracearena.formats._files import read_bytes, replacing
 from tracearena.traces._events import EventTable
 
@@ -175,7 +175,11 @@ def keeping(
     list
         The keys that will be written.
     """
-    parts = {key_beside(out): key.only(numbers) for out, numbers in outputs.items()}
+    parts = {key_beside(out): key.only(numbers) for out, numbers in outputs.items() if _has_folder(out)}
+    if file is None and key.changes_ids and len(parts) < len(outputs):
+        raise ParameterError(
+            "a key cannot stand beside a pipe or a device; name a file for it with --user-key"
+        )
     for path, part in parts.items():
         if path.is_file() and (file is None or path.resolve() != file.resolve()):
             problem = part.contradiction(UserKey.read(path))
@@ -248,6 +252,10 @@ def refuse_numbered_apart(
         raise DataError(
             f"{first} and {second} were numbered apart: {problem}; convert both with the same --user-key"
         )
+
+
+def _has_folder(out: Path) -> bool:
+    return out.is_file() or not out.exists()
 
 
 def _rows(path: str | PathLike[str]) -> list[list[str]]:
