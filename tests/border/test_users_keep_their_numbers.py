@@ -222,6 +222,19 @@ def test_a_second_conversion_leads_back_to_the_first_ids(tmp_path: Path) -> None
     assert key.read_bytes() == (tmp_path / "a.csv.users.csv").read_bytes()
 
 
+def test_an_open_file_of_a_process_is_written_to_and_never_replaced(tmp_path: Path) -> None:
+    source = write_check_ins(tmp_path / "in.csv", ["bob", "eve"], 0)
+    link, key = tmp_path / "stdout", tmp_path / "key.csv"
+    with open(tmp_path / "redirected", "wb") as target:
+        link.symlink_to(f"/proc/self/fd/{target.fileno()}")
+        status, _, err = run("convert", source, link, "--to", "pwscup", *BOX)
+        assert (status, "--user-key" in err) == (2, True)
+        done("convert", source, link, "--to", "pwscup", *BOX, "--user-key", key)
+        assert link.is_symlink()
+    assert users_of(tmp_path / "redirected") == [1, 2]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.csv", "key.csv", "redirected", "stdout"]
+
+
 def test_a_format_that_keeps_all_ids_takes_no_key(tmp_path: Path) -> None:
     source = write_check_ins(tmp_path / "in.csv", ["bob", "eve"], 0)
     status, _, err = run("convert", source, tmp_path / "out.parquet", "--user-key", tmp_path / "k.csv")

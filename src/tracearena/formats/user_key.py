@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.errors import DataError, Fault, FileError, ParameterError
-from tracearena.formats._files import read_bytes, replacing
+from tracearena.formats._files import is_stream, read_bytes, replacing
 from tracearena.traces._events import EventTable
 
 HEADER = ("user_id", "original_id")
@@ -175,7 +175,7 @@ def keeping(
     list
         The keys that will be written.
     """
-    parts = {key_beside(out): key.only(numbers) for out, numbers in outputs.items() if _has_folder(out)}
+    parts = {key_beside(out): key.only(numbers) for out, numbers in outputs.items() if not is_stream(out)}
     if file is None and key.changes_ids and len(parts) < len(outputs):
         raise ParameterError(
             "a key cannot stand beside a pipe or a device; name a file for it with --user-key"
@@ -252,10 +252,6 @@ def refuse_numbered_apart(
         raise DataError(
             f"{first} and {second} were numbered apart: {problem}; convert both with the same --user-key"
         )
-
-
-def _has_folder(out: Path) -> bool:
-    return out.is_file() or not out.exists()
 
 
 def _rows(path: str | PathLike[str]) -> list[list[str]]:

@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 
 from tracearena.errors import DataError, Fault, FileError, ParameterError
-from tracearena.formats._files import replacing
+from tracearena.formats._files import is_stream, replacing
 from tracearena.formats.pwscup._layout import TIMES
 from tracearena.formats.pwscup._sheet import Sheet, open_sheet
 from tracearena.traces import Clock
@@ -142,7 +142,7 @@ def keeping_times(path: str | PathLike[str], traces: EventTable) -> Iterator[Non
     with others is refused, because other files are read by it.
     """
     target = Path(path)
-    if not len(traces) or (target.exists() and not target.is_file()):
+    if not len(traces) or is_stream(target):
         yield
         return
     first, stop = int(traces.instants.min()), int(traces.instants.max()) + 1
