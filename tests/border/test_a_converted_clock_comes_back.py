@@ -42,10 +42,11 @@ def test_hours_of_many_days_come_back_as_they_were(
     write(tmp_path / "in.csv", make_check_ins(events=3000))
     box = ("--grid", "8x8", "--bounds", "40.5,-74.3,41.0,-73.7", "--timezone", "America/New_York")
     before = json.loads(done("describe", tmp_path / "in.csv", *box, "--json"))
-    done(
+    said = done(
         "convert", tmp_path / "in.csv", tmp_path / "out.csv", "--to", "pwscup", *box,
-        "--places-out", tmp_path / "info_region.csv",
+        "--places-out", tmp_path / "info_region.csv", "--json",
     )  # fmt: skip
+    assert str(tmp_path / "info_time.csv") in json.loads(said)["written"]
     after = json.loads(done("describe", tmp_path / "out.csv", "--json"))
     assert before["days"] == after["days"] == 20
     there, _ = read(tmp_path / "in.csv", grid="8x8", bounds=box[3], timezone=box[5])

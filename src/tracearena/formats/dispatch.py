@@ -96,8 +96,10 @@ def write(
         raise ParameterError.of("to", target, f"one of {', '.join(FORMATS)}")
     if target == "foursquare":
         return [Path(path), foursquare.write(path, traces, pois=places_out)]
+    beside: list[Path] = []
     if target == "pwscup":
-        pwscup.write_traces(path, traces)
+        times = pwscup.write_traces(path, traces)
+        beside = [] if times is None else [times]
     elif target == "peopleflow":
         peopleflow.write(path, traces)
     elif target == "ppmtf":
@@ -107,9 +109,9 @@ def write(
     else:
         _CHECK_INS[target].write(path, traces)
     if places_out is None:
-        return [Path(path)]
+        return [Path(path), *beside]
     write_places(places_out, traces.places, to=target)
-    return [Path(path), Path(places_out)]
+    return [Path(path), *beside, Path(places_out)]
 
 
 def _settled(path: str | PathLike[str], format: str | None) -> str:

@@ -135,21 +135,26 @@ def settled_clock(path: str | PathLike[str], clock: Clock | Times | None, first:
 
 
 @contextmanager
-def keeping_times(path: str | PathLike[str], traces: EventTable) -> Iterator[None]:
+def keeping_times(path: str | PathLike[str], traces: EventTable) -> Iterator[Path | None]:
     """Put ``info_time.csv`` beside a file that cannot be read without, if the block ends well.
 
     One that is there with the same instants a day stays, with more days where they are needed; one
     with others is refused, because other files are read by it.
+
+    Yields
+    ------
+    Path or None
+        The file that will be written.
     """
     target = Path(path)
     if not len(traces) or is_stream(target):
-        yield
+        yield None
         return
     first, stop = int(traces.instants.min()), int(traces.instants.max()) + 1
     clock, known = traces.clock, times_beside(target)
     days = int(clock.day_of(stop - 1)) + 1
     if known is None and _same(clock, PWS_CLOCK) and _is_of_contest(first, stop):
-        yield
+        yield None
         return
     if known is not None and not _same(clock, known.clock):
         raise FileError.whole(
@@ -159,11 +164,11 @@ def keeping_times(path: str | PathLike[str], traces: EventTable) -> Iterator[Non
         )
     old = (0, 0) if known is None else (known.reference_days, known.original_days)
     if sum(old) >= days:
-        yield
+        yield None
         return
     with replacing(target.with_name(NAME)) as out:
         out.write(_text(Times(clock, old[0], days - old[0])))
-        yield
+        yield target.with_name(NAME)
 
 
 def _is_of_contest(first: int, stop: int) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -44,13 +45,16 @@ def read_traces(path: str | PathLike[str], places: Places, clock: Clock | Times 
     return Traces(places, _clock(path, clock, rows), place_index=rows.codes, **_frame(rows))
 
 
-def write_traces(path: str | PathLike[str], traces: Traces, *, with_times: bool = True) -> None:
+def write_traces(path: str | PathLike[str], traces: Traces, *, with_times: bool = True) -> Path | None:
     """Write reference or original traces.
 
-    With times, ``info_time.csv`` is written beside them where the contest's clock would not do.
+    With times, ``info_time.csv`` is written beside them where the contest's clock would not do;
+    where it went is returned.
     """
-    with keeping_times(path, traces) if with_times else nullcontext():
-        write_rows(path, TRACES, _keys(traces), traces.place_index, places=traces.places)
+    keys = _keys(traces)
+    with keeping_times(path, traces) if with_times else nullcontext() as times:
+        write_rows(path, TRACES, keys, traces.place_index, places=traces.places)
+    return times
 
 
 def read_obfuscated(
@@ -114,8 +118,9 @@ def read_anonymized(
 
 def write_anonymized(path: str | PathLike[str], anonymized: ObfuscatedTraces) -> None:
     """Write public traces, with times as in `write_traces`; the user ids must be pseudonyms."""
+    keys = _keys(anonymized)
     with keeping_times(path, anonymized):
-        write_rows(path, ANONYMIZED, _keys(anonymized), anonymized.codes, anonymized.sets, anonymized.places)
+        write_rows(path, ANONYMIZED, keys, anonymized.codes, anonymized.sets, anonymized.places)
 
 
 def read_inferred_traces(
