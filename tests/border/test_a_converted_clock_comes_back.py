@@ -68,29 +68,35 @@ def test_the_first_day_is_told_because_the_files_hold_no_dates(
     assert "day 1 is 2012-04-03" in err
 
 
-@pytest.fixture
-def team(tmp_path: Path, make_walks: Callable[..., Traces]) -> Path:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory, make_walks: Callable[..., Traces]) -> Path:
     """A small team with 24 instants a day, and the times kept in another folder."""
+    folder = tmp_path_factory.mktemp("team")
     walks = make_walks(users=12, days=6)
     hourly = Traces.from_dense(walks.dense()[:, :96], walks.places, HOURS)
     reference, original = hourly.split_days(2)
-    (tmp_path / "times").mkdir()
-    pwscup.write_places(tmp_path / "places.csv", walks.places)
-    pwscup.write_traces(tmp_path / "ref.csv", reference)
-    pwscup.write_traces(tmp_path / "org.csv", original)
-    common = ("--places", tmp_path / "places.csv")
-    done("obfuscate", "PL(4,1)", tmp_path / "org.csv", tmp_path / "obf.csv", *common, "--seed", 1)
+    (folder / "times").mkdir()
+    pwscup.write_places(folder / "places.csv", walks.places)
+    pwscup.write_traces(folder / "ref.csv", reference)
+    pwscup.write_traces(folder / "org.csv", original)
+    common = ("--places", folder / "places.csv")
+    done("obfuscate", "PL(4,1)", folder / "org.csv", folder / "obf.csv", *common, "--seed", 1)
     done(
-        "pseudonymise", tmp_path / "obf.csv", tmp_path / "pub.csv", "--original", tmp_path / "org.csv",
-        "--id-table", tmp_path / "ptable.csv", *common,
+        "pseudonymise", folder / "obf.csv", folder / "pub.csv", "--original", folder / "org.csv",
+        "--id-table", folder / "ptable.csv", *common,
     )  # fmt: skip
     for kind in ("R", "T"):
         done(
-            "attack", f"VisitProb-{kind}", tmp_path / f"answer{kind}.csv", "--anonymized",
-            tmp_path / "pub.csv", "--reference", tmp_path / "ref.csv", *common, "--seed", 1,
+            "attack", f"VisitProb-{kind}", folder / f"answer{kind}.csv", "--anonymized",
+            folder / "pub.csv", "--reference", folder / "ref.csv", *common, "--seed", 1,
         )  # fmt: skip
-    shutil.move(tmp_path / "info_time.csv", tmp_path / "times" / "info_time.csv")
-    return tmp_path
+    shutil.move(folder / "info_time.csv", folder / "times" / "info_time.csv")
+    return folder
+
+
+@pytest.fixture
+def team(made: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(made, tmp_path / "team"))
 
 
 COMMANDS = {
