@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tracearena.errors import FileError, TracearenaError
 from tracearena.formats import FORMATS as ALL_FORMATS
-from tracearena.formats import peopleflow, read, write_places
+from tracearena.formats import peopleflow, pwscup, read, write_places
 
 FORMATS = [format for format in ALL_FORMATS if format != "partitions"]
 """Files of text; a folder of Parquet files has its own tests."""
@@ -58,6 +58,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "raw_POIs.txt").write_text("v\t40.7\t-74.0\tBar\tUS\n")
     (folder / "POI_x.csv").write_text("poi_id,y,x,category,count\na,40,-74,-,1\nb,41,-74,-,1\n")
     write_places(folder / "info_region.csv", peopleflow.tokyo_regions(), to="pwscup")
+    pwscup.write_times(folder / "info_time.csv", pwscup.Times(pwscup.PWS_CLOCK, 0, 1))
     return folder
 
 

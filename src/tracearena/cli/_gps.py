@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tracearena.cli._console import note, print_result, release_seed
+from tracearena.cli._contest_files import say_keys, say_lost_dates, user_numbers
 
 if TYPE_CHECKING:
     from tracearena.formats import Choices
@@ -46,6 +47,15 @@ def write_traces(traces: GpsTraces, out: Path, to: str | None = None) -> None:
         note(f"{out}: {silent:,} users without points have no row in a table")
 
 
+def say_unread_columns(path: Path) -> None:
+    """Say which columns of a table of points are left out."""
+    from tracearena.formats import points
+
+    others = points.unread_columns(path) if points.looks_like_points(path) else []
+    if others:
+        note(f"{path}: columns left out: {', '.join(others)}")
+
+
 def is_gps(path: Path, format: str | None) -> bool:
     """Whether a path holds GPS traces: by the format named, or a GeoLife or GPX folder or file."""
     from tracearena.formats import geolife, gpx
@@ -75,6 +85,7 @@ def convert(
     choices: Choices,
     resample: str | None,
     places_out: Path | None,
+    user_key: Path | None,
     as_json: bool,
 ) -> None:
     """Convert GPS traces to other GPS traces, or with a grid to events at its cells."""
@@ -84,19 +95,25 @@ def convert(
     if choices.bounds is not None:
         traces = traces.take_box(*choices.bounds)
     result = {"format": "gps", "users": traces.n_users, "points": traces.n_points}
+    key = user_numbers(user_key, to)
     if choices.grid is None:
         write_traces(traces, out, to)
         print_result(result | {"to": to or gps.format_of(out), "written": [str(out)]}, as_json)
         return
     from tracearena.formats import fitted, write
     from tracearena.formats.report import report_of
+    from tracearena.formats.user_key import LOWEST, keeping
 
     events = _events(traces, choices, resample)
     report = report_of(file, "gps", traces.n_points)
-    events = fitted(events, to or "table", report)
+    events = fitted(events, to or "table", report, key)
+    events = key.numbered(events, to) if to == "ppmtf" else events
     for line in report.lines():
         note(line)
-    written = [str(path) for path in write(out, events, to=to, places_out=places_out)]
+    with keeping(key, {out: events.user_ids.tolist()} if to in LOWEST else {}, user_key) as keys:
+        written = [str(path) for path in (*write(out, events, to=to, places_out=places_out), *keys)]
+    say_keys(keys)
+    say_lost_dates(to, events)
     result |= {"to": to or "table", "events": events.n_events, "places": len(events.places)}
     print_result(result | {"written": written}, as_json)
 
@@ -139,9 +156,11 @@ def obfuscate(
     if digits not in (None, kept):
         raise ParameterError(f"--digits {digits}: {defence} says {kept}; leave one of them out")
     traces = read_traces(original, timezone)
+    say_unread_columns(original)
     # Our own defences round already; a class from elsewhere need not know that it should.
     released = rounded(obfuscator.transform(traces, seed=release_seed(seed)), kept)
     write_traces(released, out)
+    note(f"{out}: user ids are as in {original}; tracearena pseudonymise replaces them")
     result = {"defence": str(obfuscator), "file": str(out), "users": released.n_users}
     print_result(result | {"points": released.n_points, "left_out": len(traces) - len(released)}, as_json)
 

@@ -15,6 +15,7 @@ from tracearena.cli._console import (
     chosen_seed,
     print_result,
 )
+from tracearena.cli._contest_files import TimesOption, given_times, refuse_times, refuse_two_clocks
 from tracearena.cli._gps import TimezoneOption
 
 
@@ -46,6 +47,7 @@ def attack(
         bool,
         typer.Option("--legacy-2019", help="A tenth of the events and ten regions of a set, as in 2019."),
     ] = False,
+    times: TimesOption = None,
     timezone: TimezoneOption = "UTC",
     as_json: JsonOption = False,
 ) -> None:
@@ -57,17 +59,22 @@ def attack(
     from tracearena.contest import make_attacks
     from tracearena.errors import DataError, ParameterError
     from tracearena.formats import pwscup
+    from tracearena.formats.user_key import carrying, refuse_stale_key
 
     if registry.is_kind(name, "gps-attack"):
+        refuse_times(times, name)
         _gps.attack(name, out, anonymized, timezone, as_json)
         return
     if reference is None:
         raise ParameterError(f"{name} learns from reference traces: name them with --reference")
-    check_outputs(out, inputs=(places, reference, anonymized))
+    check_outputs(out, inputs=(places, reference, anonymized, times))
+    refuse_stale_key(reference, out)
     (attacker,) = make_attacks([name], legacy_2019=legacy_2019)
     regions = pwscup.read_places(needed_places(places, name))
-    known = pwscup.read_traces(reference, regions)
-    target = pwscup.read_anonymized(anonymized, regions)
+    clock = given_times(times)
+    known = pwscup.read_traces(reference, regions, clock)
+    target = pwscup.read_anonymized(anonymized, regions, clock)
+    refuse_two_clocks((reference, known), (anonymized, target))
     if known.n_users != target.n_users:
         raise DataError(
             f"{reference} has {known.n_users:,} users but {anonymized} {target.n_users:,} pseudonyms: "
@@ -78,11 +85,13 @@ def attack(
     result: dict[str, Any] = {"attack": str(attacker), "file": str(out), "pseudonyms": target.n_users}
     if isinstance(attacker, ReidentificationAttack):
         table = attacker.identify(target, seed=used)
-        pwscup.write_inferred_table(out, table)
+        with carrying(reference, out):
+            pwscup.write_inferred_table(out, table)
         result["kind"] = "inferred ID table"
     else:
         traces = attacker.infer(target, seed=used)
-        pwscup.write_inferred_traces(out, traces)
+        with carrying(reference, out):
+            pwscup.write_inferred_traces(out, traces)
         result["kind"] = "inferred traces"
         result["cells"] = traces.n_events
     print_result(result, as_json)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tracearena.cli._console import JsonOption, PlacesOption
+from tracearena.cli._contest_files import TimesOption, given_times
 from tracearena.errors import FileError
 
 if TYPE_CHECKING:
@@ -29,7 +30,11 @@ def register(app: typer.Typer) -> None:
 
 
 def obfuscated(
-    file: FileArgument, places: PlacesOption, original: OriginalOption, as_json: JsonOption = False
+    file: FileArgument,
+    places: PlacesOption,
+    original: OriginalOption,
+    times: TimesOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Check obfuscated traces: one cell for each row of the original."""
 
@@ -46,11 +51,15 @@ def obfuscated(
             "deleted": int(released.is_deleted.sum()),
         }
 
-    _run(check, file, places, original, as_json)
+    _run(check, file, places, original, times, as_json)
 
 
 def inferred_table(
-    file: FileArgument, places: PlacesOption, original: OriginalOption, as_json: JsonOption = False
+    file: FileArgument,
+    places: PlacesOption,
+    original: OriginalOption,
+    times: TimesOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Check an inferred ID table: one user of the original for each pseudonym."""
 
@@ -63,11 +72,15 @@ def inferred_table(
         table = read_inferred_table(file, pseudonyms, users=traces.user_ids)
         return {"rows": len(table), "different_users": len(np.unique(table.user_ids))}
 
-    _run(check, file, places, original, as_json)
+    _run(check, file, places, original, times, as_json)
 
 
 def inferred_traces(
-    file: FileArgument, places: PlacesOption, original: OriginalOption, as_json: JsonOption = False
+    file: FileArgument,
+    places: PlacesOption,
+    original: OriginalOption,
+    times: TimesOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Check inferred traces: exactly one region for each row of the original."""
 
@@ -79,15 +92,20 @@ def inferred_traces(
         inferred = read_inferred_traces(file, traces)
         return {"rows": inferred.n_events, "different_regions": len(np.unique(inferred.place_index))}
 
-    _run(check, file, places, original, as_json)
+    _run(check, file, places, original, times, as_json)
 
 
 def _run(
-    check: Callable[[Traces], dict[str, int]], file: Path, places: Path, original: Path, as_json: bool
+    check: Callable[[Traces], dict[str, int]],
+    file: Path,
+    places: Path,
+    original: Path,
+    times: Path | None,
+    as_json: bool,
 ) -> None:
     from tracearena.formats.pwscup import read_places, read_traces
 
-    traces = read_traces(original, read_places(places))
+    traces = read_traces(original, read_places(places), given_times(times))
     try:
         counts = check(traces)
     except FileError as error:

@@ -15,6 +15,7 @@ from tracearena.cli._console import (
     progress_bar,
     release_seed,
 )
+from tracearena.cli._contest_files import TimesOption
 from tracearena.cli._reading import (
     BoundsOption,
     FromOption,
@@ -70,6 +71,7 @@ def data(
     interval: IntervalOption = None,
     slot: SlotOption = None,
     timezone: TimezoneOption = None,
+    times: TimesOption = None,
     seed: ReleaseSeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -85,6 +87,7 @@ def data(
     from tracearena.contest.data import check_new, check_regions
     from tracearena.engine import child_seed, seed_sequence
     from tracearena.formats import Choices, read
+    from tracearena.formats.user_key import refuse_numbered_apart
     from tracearena.traces import Traces
 
     plan = contest.ContestPlan(
@@ -92,11 +95,12 @@ def data(
     )
     check_new(folder)
     choices = Choices.parse(grid=grid, bounds=bounds, interval=interval, slot=slot, timezone=timezone)
-    training, report = read(file, format, places=places, choices=choices)
+    training, report = read(file, format, places=places, choices=choices, times=times)
     for line in report.lines():
         note(line)
     if reference is not None:
-        more, _ = read(reference, format, places=places, choices=choices)
+        more, _ = read(reference, format, places=places, choices=choices, times=times)
+        refuse_numbered_apart(reference, file, users=(more.user_ids.tolist(), training.user_ids.tolist()))
         training = Traces.joined([more, training])
     check_regions(training)
     root = seed_sequence(release_seed(seed))

@@ -8,6 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tracearena.cli._console import JsonOption, SeedOption, check_outputs, chosen_seed, note, print_result
+from tracearena.cli._contest_files import (
+    TimesOption,
+    refuse_times,
+    say_keys,
+    say_lost_dates,
+    user_numbers,
+)
 from tracearena.cli._reading import (
     BoundsOption,
     FromOption,
@@ -59,6 +66,15 @@ def convert(
         ),
     ] = None,
     test: Annotated[Path | None, typer.Option("--test", help="Where the testing users go.")] = None,
+    times: TimesOption = None,
+    user_key: Annotated[
+        Path | None,
+        typer.Option(
+            "--user-key",
+            help="pwscup, peopleflow, ppmtf: table of users and their numbers, to number several files "
+            "alike; made if it does not exist, and new users are added.",
+        ),
+    ] = None,
     seed: SeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -66,8 +82,9 @@ def convert(
     from tracearena.cli import _gps
     from tracearena.errors import ParameterError
     from tracearena.formats import Choices, fitted, read, write
+    from tracearena.formats.user_key import LOWEST, keeping
 
-    check_outputs(out, test, places_out, inputs=(file, places))
+    check_outputs(out, test, places_out, user_key, inputs=(file, places, times))
     if (test is None) != (test_share is None):
         raise ParameterError("--test-share and --test belong together: how many users, and where they go")
     choices = Choices.parse(
@@ -80,31 +97,39 @@ def convert(
         utc_hours=utc_hours,
     )
     if _gps.is_gps(file, format):
-        _gps.convert(file, out, to, choices, resample, places_out, as_json)
+        refuse_times(times, "GPS traces")
+        _gps.convert(file, out, to, choices, resample, places_out, user_key, as_json)
         return
-    traces, report = read(file, format, places=places, choices=choices)
-    traces = fitted(traces, to or "table", report)
+    key = user_numbers(user_key, to)
+    traces, report = read(file, format, places=places, choices=choices, times=times)
+    traces = fitted(key.restored(traces, file, to or "table"), to or "table", report, key)
     result: dict[str, Any] = report.to_dict()
+    outputs = {out: traces}
     if test is not None and test_share is not None:
         used = chosen_seed(seed)
         traces, aside = set_aside(traces, test_share, used)
-        if to == "ppmtf":
-            aside = _numbered(aside, traces.n_users)
-        write(test, aside, to=to)
+        outputs = {out: traces, test: aside}
         result |= {"test_users": aside.n_users, "test_events": aside.n_events, "seed": used}
     if to == "ppmtf":
-        traces = _numbered(traces, 0)
-    written = write(out, traces, to=to, places_out=places_out)
+        # Training users first, testing users after them, as the PPMTF tools number them.
+        outputs = {path: key.numbered(side, to) for path, side in outputs.items()}
+    numbers = {path: side.user_ids.tolist() for path, side in outputs.items()} if to in LOWEST else {}
+    with keeping(key, numbers, user_key) as keys:
+        if test is not None:
+            write(test, outputs[test], to=to)
+        written = write(out, outputs[out], to=to, places_out=places_out)
     result |= {
         "to": to or "table",
         "users": traces.n_users,
         "events": traces.n_events,
         "places": len(traces.places),
-        "written": [str(path) for path in (*written, *([test] if test is not None else []))],
+        "written": [str(path) for path in (*written, *([test] if test is not None else []), *keys)],
     }
     print_result(result if as_json else _for_people(result), as_json)
     for line in [] if as_json else report.lines():
         note(line)
+    say_keys(keys)
+    say_lost_dates(to, traces)
 
 
 def set_aside(traces: Traces, share: float, seed: int) -> tuple[Traces, Traces]:
@@ -122,11 +147,6 @@ def set_aside(traces: Traces, share: float, seed: int) -> tuple[Traces, Traces]:
     chosen = np.zeros(traces.n_users, bool)
     chosen[generator(seed).choice(traces.n_users, count, replace=False)] = True
     return traces.take_users(~chosen), traces.take_users(chosen)
-
-
-def _numbered(traces: Traces, first: int) -> Traces:
-    """Number users as the PPMTF tools do: training users from 0, testing users after them."""
-    return traces.with_user_ids(range(first, first + traces.n_users))
 
 
 def _for_people(result: dict[str, Any]) -> dict[str, Any]:

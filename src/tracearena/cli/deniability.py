@@ -9,6 +9,7 @@ import typer
 
 from tracearena.cli._cluster import ClusterOption, joined
 from tracearena.cli._console import JsonOption, SeedOption, chosen_seed, note, print_result, progress_bar
+from tracearena.cli._contest_files import TimesOption
 
 if TYPE_CHECKING:
     from tracearena.traces import Clock, Traces
@@ -41,6 +42,7 @@ def deniability(
     format: Annotated[
         str | None, typer.Option("--format", help="Format of the traces; found out if left out.")
     ] = None,
+    times: TimesOption = None,
     cluster: ClusterOption = None,
     seed: SeedOption = None,
     as_json: JsonOption = False,
@@ -56,7 +58,7 @@ def deniability(
 
     workers = joined(context, cluster)
     trained = PPMTF.load(model)
-    traces, report = read(synthetic, format, places=trained.places_)
+    traces, report = read(synthetic, format, places=trained.places_, times=times)
     if traces.timestamps is None:
         traces = _counted_by(trained.clock_, traces)
     for line in report.lines():

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from tracearena.cli._console import JsonOption, check_outputs, note, print_result
+from tracearena.cli._contest_files import TimesOption, refuse_times
 from tracearena.cli._reading import (
     BoundsOption,
     FromOption,
@@ -37,6 +38,7 @@ def describe(
     slot: SlotOption = None,
     timezone: TimezoneOption = None,
     utc_hours: UtcHoursOption = False,
+    times: TimesOption = None,
     html: Annotated[Path | None, typer.Option("--html", help="Write a page with a map and plots.")] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -46,9 +48,10 @@ def describe(
     from tracearena.pages.summary import summarise
 
     if _gps.is_gps(file, format):
+        refuse_times(times, "GPS traces")
         _gps.describe(file, timezone or "UTC", html, as_json)
         return
-    check_outputs(html, inputs=(file, places))
+    check_outputs(html, inputs=(file, places, times))
     choices = Choices.parse(
         grid=grid,
         bounds=bounds,
@@ -58,7 +61,7 @@ def describe(
         timezone=timezone,
         utc_hours=utc_hours,
     )
-    traces, report = read(file, format, places=places, choices=choices)
+    traces, report = read(file, format, places=places, choices=choices, times=times)
     if html is not None:
         from tracearena.pages.description import description
 

@@ -9,6 +9,7 @@ import typer
 
 from tracearena.cli._cluster import ClusterOption, joined
 from tracearena.cli._console import JsonOption, PlacesOption, note
+from tracearena.cli._contest_files import TimesOption, refuse_times
 
 if TYPE_CHECKING:
     from tracearena.traces import Traces
@@ -56,6 +57,7 @@ def evaluate(
             help="Attack membership as the PPMTF authors' program: chained traces, strict >.",
         ),
     ] = False,
+    times: TimesOption = None,
     cluster: ClusterOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -68,7 +70,7 @@ def evaluate(
 
     city = None if bounds is None else box(bounds)
     workers = joined(context, cluster)
-    training, testing, made = _read(format, places, train, test, synthetic, interval, slot)
+    training, testing, made = _read(format, places, train, test, synthetic, interval, slot, times)
     base = {name: utility.to_dict() for name, utility in baselines(training, testing, bounds=city).items()}
     found = [
         {"file": str(path)}
@@ -90,10 +92,12 @@ def _read(
     synthetic: list[Path],
     interval: str | None,
     slot: str | None,
+    times: Path | None,
 ) -> tuple[Traces, Traces, list[Traces]]:
     from tracearena.formats import recognise
 
     if (format or recognise(train)) == "ppmtf":
+        refuse_times(times, "files of format ppmtf")
         return _read_ppmtf(places, train, test, synthetic, interval, slot)
     from tracearena.formats import Choices, read, read_places
 
@@ -101,7 +105,7 @@ def _read(
     choices = Choices.parse(interval=interval, slot=slot)
     traces = []
     for path in (train, test, *synthetic):
-        one, report = read(path, format, places=known, choices=choices)
+        one, report = read(path, format, places=known, choices=choices, times=times)
         if report.dropped_rows:
             note(f"{path}: {report.dropped_rows:,} of {report.rows:,} rows were dropped")
         traces.append(one)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tracearena.cli._console import JsonOption, PlacesOption, SeedOption, chosen_seed, note, print_result
+from tracearena.cli._contest_files import TimesOption
 
 if TYPE_CHECKING:
     from tracearena.traces import Traces
@@ -50,6 +51,7 @@ def lbs(
     format: Annotated[
         str | None, typer.Option("--format", help="Format of IN: ppmtf, pwscup, …; found out if left out.")
     ] = None,
+    times: TimesOption = None,
     seed: SeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -65,7 +67,7 @@ def lbs(
     from tracearena.obfuscation.fakes import FakeTraces
 
     defence = FakeTraces(method=method.value, fakes=fakes, exposure=exposure, classes=classes)
-    traces, report = read(file, format, places=read_places(places))
+    traces, report = read(file, format, places=read_places(places), times=times)
     for line in report.lines():
         note(line)
     root = seed_sequence(chosen_seed(seed))

@@ -16,6 +16,7 @@ from tracearena.cli._console import (
     print_result,
     release_seed,
 )
+from tracearena.cli._contest_files import TimesOption, given_times, refuse_times
 from tracearena.cli._gps import TimezoneOption
 
 LegacyOption = Annotated[
@@ -61,6 +62,7 @@ def obfuscate(
     seed: ReleaseSeedOption = None,
     legacy_2019: LegacyOption = False,
     digits: DigitsOption = None,
+    times: TimesOption = None,
     timezone: TimezoneOption = "UTC",
     as_json: JsonOption = False,
 ) -> None:
@@ -73,13 +75,15 @@ def obfuscate(
     from tracearena.obfuscation import Obfuscator
 
     if registry.is_kind(defence, "gps-obfuscator"):
+        refuse_times(times, defence)
         _gps.obfuscate(defence, original, out, seed, timezone, digits, as_json)
         return
     if digits is not None:
         raise ParameterError(f"--digits rounds coordinates of GPS traces; {defence} releases places")
-    check_outputs(out, inputs=(original, places))
+    check_outputs(out, inputs=(original, places, times))
     obfuscator: Obfuscator = registry.create(defence, "obfuscator", legacy_2019=legacy_2019)
-    traces = pwscup.read_traces(original, pwscup.read_places(needed_places(places, defence)))
+    regions = pwscup.read_places(needed_places(places, defence))
+    traces = pwscup.read_traces(original, regions, given_times(times))
     if legacy_2019:
         note(
             "warning: --legacy-2019 draws what the programs of 2019 drew, from seed 1 unless --seed names "
@@ -87,6 +91,7 @@ def obfuscate(
         )
     obfuscated = obfuscator.transform(traces, seed=seed if legacy_2019 else release_seed(seed))
     pwscup.write_obfuscated(out, obfuscated)
+    note(f"{out}: users are in the order of {original}; tracearena pseudonymise shuffles them")
     print_result(
         {
             "defence": str(obfuscator),

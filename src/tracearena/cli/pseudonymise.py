@@ -1,13 +1,20 @@
-"""``tracearena pseudonymise``: the judge's shuffle."""
+"""``tracearena pseudonymise``: the judge's shuffle, for files of every format."""
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracearena.cli._console import JsonOption, ReleaseSeedOption, check_outputs, print_result, release_seed
+from tracearena.cli._console import JsonOption, ReleaseSeedOption, check_outputs, note, print_result, release_seed
+from tracearena.cli._contest_files import TimesOption, given_times
+
+if TYPE_CHECKING:
+    from tracearena.traces import IdTable
+
+_OBFUSCATED = "reg_id"
 
 
 def register(app: typer.Typer) -> None:
@@ -16,14 +23,35 @@ def register(app: typer.Typer) -> None:
 
 
 def pseudonymise(
-    obfuscated: Annotated[Path, typer.Argument(help="Obfuscated traces (anotraces_*.csv).")],
-    out: Annotated[Path, typer.Argument(help="Where the anonymized traces go (pubtraces_*.csv).")],
-    original: Annotated[Path, typer.Option("--original", help="The original traces they were made from.")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="IN", help="Obfuscated traces (anotraces_*.csv), GPS traces, or events of any format."
+        ),
+    ],
+    out: Annotated[
+        Path,
+        typer.Argument(
+            help="Where the anonymized traces go (pubtraces_*.csv; GPS by OUT's name; events as in IN)."
+        ),
+    ],
     id_table: Annotated[
         Path, typer.Option("--id-table", help="Where the secret ID table goes (ptable_*.csv).")
     ],
+    original: Annotated[
+        Path | None,
+        typer.Option("--original", help="Obfuscated traces only: the original traces they were made from."),
+    ] = None,
+    format: Annotated[
+        str | None, typer.Option("--from", help="Format of IN, as for convert; found out if left out.")
+    ] = None,
     places: Annotated[
-        Path | None, typer.Option("--places", help="The regions, if they are not the contest's 1,024.")
+        Path | None,
+        typer.Option("--places", help="The places; of obfuscated traces the contest's 1,024 if left out."),
+    ] = None,
+    times: TimesOption = None,
+    timezone: Annotated[
+        str | None, typer.Option("--timezone", help="GPS: zone of times in a table that name none.")
     ] = None,
     seed: ReleaseSeedOption = None,
     as_json: JsonOption = False,
@@ -33,23 +61,169 @@ def pseudonymise(
     Publish the printed commitment before the attacks; keep its salt as secret as the ID table, and
     publish both afterwards, so that nobody can doubt the judge.
     """
-    from tracearena import contest
-    from tracearena.formats import pwscup
+    from tracearena.errors import ParameterError
 
-    check_outputs(out, id_table, inputs=(obfuscated, original, places))
+    kind = _kind(file, format)
+    options = {"original": original, "places": places, "times": times, "timezone": timezone}
+    allowed = {
+        "obfuscated traces": {"original", "places", "times"},
+        "GPS traces": {"timezone"},
+        "events": {"places", "times"},
+    }[kind]
+    for name, value in options.items():
+        if value is not None and name not in allowed:
+            raise ParameterError(f"{file}: --{name} has no meaning for {kind}")
+    _check_outputs(out, id_table, kind, (file, original, places, times))
+    if kind == "obfuscated traces":
+        result = _obfuscated(file, out, original, id_table, places, times, seed)
+    elif kind == "GPS traces":
+        result = _gps(file, out, id_table, timezone or "UTC", seed)
+    else:
+        result = _events(file, out, id_table, format, places, times, seed)
+    print_result(result, as_json)
+
+
+def _kind(file: Path, format: str | None) -> str:
+    """Tell obfuscated traces, whose users are in another file, from GPS traces and from events."""
+    from tracearena.cli import _gps
+    from tracearena.formats import recognition, table
+
+    if _gps.is_gps(file, format):
+        return "GPS traces"
+    if format is not None or file.is_dir():
+        return "events"
+    if table.is_parquet(file):
+        return "GPS traces" if _is_of_points(table.parquet_columns(file)) else "events"
+    first = recognition.first_line(file)
+    if first == _OBFUSCATED:
+        return "obfuscated traces"
+    return "GPS traces" if _is_of_points(table.header_fields(first)[0]) else "events"
+
+
+def _is_of_points(columns: list[str]) -> bool:
+    from tracearena.formats import table
+
+    found = table.roles(columns)
+    return table.are_enough(found) and "venue" not in found
+
+
+def _obfuscated(
+    file: Path,
+    out: Path,
+    original: Path | None,
+    id_table: Path,
+    places: Path | None,
+    times: Path | None,
+    seed: int | None,
+) -> dict[str, Any]:
+    from tracearena import contest
+    from tracearena.errors import ParameterError
+    from tracearena.formats import pwscup
+    from tracearena.formats.user_key import carrying, refuse_stale_key
+    from tracearena.metrics import utility_score
+
+    if original is None:
+        raise ParameterError(f"{file}: holds no users: name the traces it was made from with --original")
+    refuse_stale_key(original, id_table)
     regions = pwscup.contest_regions() if places is None else pwscup.read_places(places)
-    traces = pwscup.read_obfuscated(obfuscated, pwscup.read_traces(original, regions))
+    truth = pwscup.read_traces(original, regions, given_times(times))
+    traces = pwscup.read_obfuscated(file, truth)
+    rules = contest.Rules()
+    utility = utility_score(truth, traces, limit_km=rules.utility_limit_km).utility
+    valid = rules.is_valid(utility)
     release = contest.pseudonymise(traces, seed=release_seed(seed))
-    pwscup.write_id_table(id_table, release.id_table)
-    pwscup.write_anonymized(out, release.anonymized)
-    commitment = contest.commit(release.id_table)
-    print_result(
-        {
-            "file": str(out),
-            "id_table": str(id_table),
-            "pseudonyms": len(release.id_table),
-            "commitment": commitment.digest,
-            "commitment_salt": commitment.salt,
-        },
-        as_json,
-    )
+    with ExitStack() as stack:
+        _keep(stack, release.id_table, id_table)
+        stack.enter_context(carrying(original, id_table))
+        pwscup.write_anonymized(out, release.anonymized)
+    if not valid:
+        note(
+            f"warning: utility {utility:.6g} is below the contest's threshold {rules.utility_threshold:g}: "
+            "a contest would not accept this release"
+        )
+    return _told(out, id_table, release.id_table) | {"utility": utility, "valid": valid}
+
+
+def _gps(file: Path, out: Path, id_table: Path, timezone: str, seed: int | None) -> dict[str, Any]:
+    from tracearena import contest
+    from tracearena.cli import _gps
+
+    traces = _gps.read_traces(file, timezone)
+    _gps.say_unread_columns(file)
+    released, table = contest.pseudonymise_users(traces, seed=release_seed(seed))
+    with ExitStack() as stack:
+        _keep(stack, table, id_table)
+        _gps.write_traces(released, out)
+    return _told(out, id_table, table)
+
+
+def _events(
+    file: Path,
+    out: Path,
+    id_table: Path,
+    format: str | None,
+    places: Path | None,
+    times: Path | None,
+    seed: int | None,
+) -> dict[str, Any]:
+    from tracearena import contest
+    from tracearena.errors import ParameterError
+    from tracearena.formats import foursquare, pwscup, read, recognition, write
+    from tracearena.traces import ObfuscatedTraces
+
+    traces, report = read(file, format, places=places, times=times)
+    for line in report.lines():
+        note(line)
+    others = recognition.unread_columns(file) if report.format == "table" else []
+    if others:
+        note(f"{file}: columns left out: {', '.join(others)}")
+    venues = out.parent / foursquare.POI_NAME
+    if report.format == "foursquare" and venues.exists():
+        raise ParameterError(f"{venues}: exists, and the venues would go there; write to another folder")
+    released, secret = contest.pseudonymise_users(traces, seed=release_seed(seed))
+    with ExitStack() as stack:
+        _keep(stack, secret, id_table)
+        if report.format == "pwscup":
+            pwscup.write_anonymized(out, ObfuscatedTraces.unchanged(released))
+        else:
+            write(out, released, to=report.format)
+    return _told(out, id_table, secret)
+
+
+def _check_outputs(out: Path, id_table: Path, kind: str, inputs: tuple[Path | None, ...]) -> None:
+    """Refuse outputs that cannot both be written; OUT may be a new folder where the format is one."""
+    from tracearena.errors import ParameterError
+    from tracearena.formats import gps
+
+    is_folder = inputs[0] is not None and inputs[0].is_dir()
+    if kind == "GPS traces":
+        is_folder = gps.format_of(out) == "geolife"
+    if not is_folder:
+        check_outputs(out, id_table, inputs=inputs)
+        return
+    check_outputs(id_table, inputs=inputs)
+    if out.resolve() == id_table.resolve():
+        raise ParameterError(f"{out}: two outputs cannot go to one file")
+    if not out.parent.is_dir():
+        raise ParameterError(f"{out}: there is no folder {out.parent}")
+
+
+def _keep(stack: ExitStack, table: IdTable, path: Path) -> None:
+    """Write the ID table for its owner alone, if all else is written too."""
+    from tracearena.contest import id_table_text
+    from tracearena.formats._files import replacing
+
+    stack.enter_context(replacing(path, private=True)).write(id_table_text(table).encode())
+
+
+def _told(out: Path, path: Path, table: IdTable) -> dict[str, Any]:
+    from tracearena.contest import commit
+
+    commitment = commit(table)
+    return {
+        "file": str(out),
+        "id_table": str(path),
+        "pseudonyms": len(table),
+        "commitment": commitment.digest,
+        "commitment_salt": commitment.salt,
+    }

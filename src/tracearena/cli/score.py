@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from tracearena.cli._console import JsonOption, PlacesOption, print_result
+from tracearena.cli._contest_files import TimesOption, given_times
 
 OriginalOption = Annotated[Path, typer.Option("--original", help="Original traces (orgtraces_*.csv).")]
 
@@ -43,13 +44,14 @@ def utility(
     threshold: Annotated[
         float, typer.Option("--threshold", min=0, max=1, help="Utility from which a release is valid.")
     ] = 0.7,
+    times: TimesOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Score how near the released places are to the original ones (s_U, 1 is untouched)."""
     from tracearena.formats import pwscup
     from tracearena.metrics import utility_score
 
-    traces = pwscup.read_traces(original, pwscup.read_places(places))
+    traces = pwscup.read_traces(original, pwscup.read_places(places), given_times(times))
     released = pwscup.read_obfuscated(obfuscated, traces, allow_repetition=rule is Rule.official_2019)
     score = utility_score(traces, released, rule=rule.value)
     result = score.to_dict()
@@ -66,8 +68,10 @@ def reidentification(
 ) -> None:
     """Score privacy against re-identification (s_R, 1 is nobody identified)."""
     from tracearena.formats import pwscup
+    from tracearena.formats.user_key import refuse_numbered_apart
     from tracearena.metrics import reidentification_score
 
+    refuse_numbered_apart(id_table, inferred)
     truth = pwscup.read_id_table(id_table)
     guess = pwscup.read_inferred_table(inferred, truth.pseudonyms)
     print_result(reidentification_score(truth, guess).to_dict(), as_json)
@@ -80,12 +84,15 @@ def trace_inference(
     sensitive_weight: Annotated[
         float, typer.Option("--sensitive-weight", help="Weight of a cell whose original place is sensitive.")
     ] = 10.0,
+    times: TimesOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Score privacy against trace inference (s_T, 1 is no place found)."""
     from tracearena.formats import pwscup
+    from tracearena.formats.user_key import refuse_numbered_apart
     from tracearena.metrics import trace_inference_score
 
-    traces = pwscup.read_traces(original, pwscup.read_places(places))
+    refuse_numbered_apart(original, inferred, same_users=True)
+    traces = pwscup.read_traces(original, pwscup.read_places(places), given_times(times))
     guess = pwscup.read_inferred_traces(inferred, traces)
     print_result(trace_inference_score(traces, guess, sensitive_weight=sensitive_weight).to_dict(), as_json)

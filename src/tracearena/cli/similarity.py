@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tracearena.cli._console import JsonOption, PlacesOption, SeedOption, chosen_seed, print_result
+from tracearena.cli._contest_files import TimesOption
 
 if TYPE_CHECKING:
     from tracearena.traces import Places, Traces
@@ -46,17 +47,20 @@ def similarity(
     out: Annotated[
         Path | None, typer.Option("--out", help="CSV with the similarities of each pair of users.")
     ] = None,
+    times: TimesOption = None,
     seed: SeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Compare each user of A with the user of B who has the same id: from 0 to 1, 1 is alike."""
     from tracearena.formats import read_places, recognise
+    from tracearena.formats.user_key import refuse_numbered_apart
     from tracearena.metrics import similarity as metrics
 
+    refuse_numbered_apart(first, second)
     known = read_places(places)
     kind = format or recognise(first)
-    a = _read(first, kind, known, None)
-    b = _read(second, format or recognise(second), known, a)
+    a = _read(first, kind, known, None, times)
+    b = _read(second, format or recognise(second), known, a, times)
     a, b = _common(a, b)
     profiles = [metrics.MobilityProfiles.of(traces, periods) for traces in (a, b)]
     table = None
@@ -73,14 +77,14 @@ def similarity(
     print_result(result | ({} if out is None else {"file": str(out)}), as_json)
 
 
-def _read(path: Path, kind: str, places: Places, like: Traces | None) -> Traces:
+def _read(path: Path, kind: str, places: Places, like: Traces | None, times: Path | None) -> Traces:
     """Read a file; synthetic traces of the PPMTF tools go by the clock of the other file."""
     from tracearena.formats import ppmtf, read
     from tracearena.formats._files import read_bytes
 
     if kind == "ppmtf" and b"trace_no" in read_bytes(path)[:200].partition(b"\n")[0]:
         return ppmtf.read_synthetic(path, places, None if like is None else like.clock).traces
-    return read(path, kind, places=places)[0]
+    return read(path, kind, places=places, times=times)[0]
 
 
 def _common(a: Traces, b: Traces) -> tuple[Traces, Traces]:

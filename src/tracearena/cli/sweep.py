@@ -18,6 +18,7 @@ from tracearena.cli._console import (
     print_result,
     progress_bar,
 )
+from tracearena.cli._contest_files import TimesOption, read_halves
 from tracearena.cli.score import OriginalOption, Rule, RuleOption
 
 
@@ -49,6 +50,7 @@ def sweep(
     plot: Annotated[
         Path | None, typer.Option("--plot", help="Draw s_R,min against s_T,min (.svg, .png, .pdf or .html).")
     ] = None,
+    times: TimesOption = None,
     cluster: ClusterOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -57,16 +59,16 @@ def sweep(
     from tracearena.figures import privacy_scatter
     from tracearena.formats import pwscup
 
-    check_outputs(out, plot, inputs=(places, reference, original))
+    check_outputs(out, plot, inputs=(places, reference, original, times))
     if plot is not None:
         privacy_scatter.check_suffix(plot)
     regions = pwscup.read_places(places)
+    halves = read_halves(reference, original, regions, times)
     used = seed if legacy_2019 else chosen_seed(seed)
     workers = joined(context, cluster)
     with progress_bar("defences") as progress:
         rows = contest.run_sweep(
-            pwscup.read_traces(reference, regions),
-            pwscup.read_traces(original, regions),
+            *halves,
             defences=defences or contest.SAMPLE_DEFENCES,
             attacks=attacks or contest.SAMPLE_ATTACKS,
             rule=rule.value,

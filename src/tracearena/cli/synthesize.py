@@ -17,6 +17,7 @@ from tracearena.cli._console import (
     progress_bar,
     release_seed,
 )
+from tracearena.cli._contest_files import TimesOption
 from tracearena.cli._reading import (
     BoundsOption,
     GridOption,
@@ -178,6 +179,7 @@ def synthesize(
     slot: SlotOption = None,
     timezone: TimezoneOption = None,
     utc_hours: UtcHoursOption = False,
+    times: TimesOption = None,
     lean: Annotated[
         bool,
         typer.Option("--lean", help="ppmtf: train with less memory, in more time; the result is the same."),
@@ -234,14 +236,14 @@ def synthesize(
         timezone=timezone,
         utc_hours=utc_hours,
     )
-    _check_out(out, known, (file, places))
+    _check_out(out, known, (file, places, times))
     workers = joined(context, cluster)
     training: Any
     if workers is not None and known == "partitions" and places is not None:
         training = _left_to_workers(file, places, choices, workers)
         report = training.report
     else:
-        training, report = read(file, known, places=places, choices=choices)
+        training, report = read(file, known, places=places, choices=choices, times=times)
     for line in report.lines():
         note(line)
     root = seed_sequence(release_seed(seed))

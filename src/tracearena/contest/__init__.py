@@ -10,12 +10,12 @@ teams; `write_contest_data` makes every team's traces, `fairness` tells how equa
 from tracearena.contest.awards import Award, Place, attack_sums, awards
 from tracearena.contest.board import Board, BoardRow, make_board
 from tracearena.contest.casting import CAST, Player
-from tracearena.contest.commitment import Commitment, commit, verify
+from tracearena.contest.commitment import Commitment, commit, id_table_text, verify
 from tracearena.contest.data import ContestPlan, team_traces, write_contest_data
 from tracearena.contest.ensemble import AttackScores, Ensemble, all_attacks, make_attacks, strongest
 from tracearena.contest.fairness import Fairness, fairness
 from tracearena.contest.phases import Gate, Phase, PhaseAnswer, Schedule, phase_at
-from tracearena.contest.pseudonyms import Release, pseudonymise
+from tracearena.contest.pseudonyms import Release, pseudonymise, pseudonymise_users
 from tracearena.contest.records import AttackKind, AttackRecord, Role, Roster, UtilityRecord
 from tracearena.contest.rehearsal import Entrant, Rehearsal, rehearse
 from tracearena.contest.rules import Rules
@@ -64,10 +64,12 @@ __all__ = [
     "commit",
     "contest_training",
     "fairness",
+    "id_table_text",
     "make_attacks",
     "make_board",
     "phase_at",
     "pseudonymise",
+    "pseudonymise_users",
     "rehearse",
     "run_sweep",
     "strongest",

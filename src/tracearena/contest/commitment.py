@@ -72,10 +72,18 @@ def verify(digest: str, id_table: IdTable, salt: str) -> bool:
     return hmac.compare_digest(digest, _digest(id_table, salt))
 
 
-def _digest(id_table: IdTable, salt: str) -> str:
+def id_table_text(id_table: IdTable) -> str:
+    """Return an ID table as its CSV file, whatever its ids; this is what `commit` fixes.
+
+    >>> id_table_text(IdTable(["P3", "P4"], ["bob", "a,b"]))
+    'pse_id,user_id\\nP3,bob\\nP4,"a,b"\\n'
+    """
     rows = zip(_written(id_table.pseudonyms), _written(id_table.user_ids), strict=True)
-    text = "".join([f"{salt}\npse_id,user_id\n", *(f"{pseudonym},{user}\n" for pseudonym, user in rows)])
-    return hashlib.sha256(text.encode()).hexdigest()
+    return "".join(["pse_id,user_id\n", *(f"{pseudonym},{user}\n" for pseudonym, user in rows)])
+
+
+def _digest(id_table: IdTable, salt: str) -> str:
+    return hashlib.sha256(f"{salt}\n{id_table_text(id_table)}".encode()).hexdigest()
 
 
 def _written(identifiers: NDArray[Any]) -> list[str]:

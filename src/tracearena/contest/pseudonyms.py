@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.engine import SeedLike, generator
 from tracearena.errors import DataError
-from tracearena.traces import IdTable, ObfuscatedTraces, PlaceSets
+from tracearena.traces import GpsTraces, IdTable, ObfuscatedTraces, PlaceSets, Traces
+
+_Users = TypeVar("_Users", Traces, GpsTraces)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +70,28 @@ def pseudonymise(obfuscated: ObfuscatedTraces, *, seed: SeedLike = None) -> Rele
     pseudonyms = _pseudonyms(obfuscated.user_ids)
     shuffled = obfuscated.take_users(order).with_user_ids(pseudonyms)
     return Release(_with_sets_renumbered(shuffled), IdTable(pseudonyms, obfuscated.user_ids[order]))
+
+
+def pseudonymise_users(traces: _Users, *, seed: SeedLike = None) -> tuple[_Users, IdTable]:
+    """Shuffle the users of any traces and give them pseudonyms, as `pseudonymise` does.
+
+    Users stand in the order of their pseudonyms, so that the order of rows tells nothing, and the
+    trajectories of GPS traces are numbered anew, because their names may tell whose they are.
+
+    Returns
+    -------
+    traces, id_table
+        What may be released, and the secret table of who is who.
+    """
+    order = _permutation(traces.n_users, seed)
+    pseudonyms = _pseudonyms(traces.user_ids)
+    shuffled = traces.take_users(order)
+    released: Any
+    if isinstance(shuffled, GpsTraces):
+        released = shuffled.renamed(pseudonyms, lambda names: np.arange(len(names)))
+    else:
+        released = shuffled.with_user_ids(pseudonyms)
+    return released, IdTable(pseudonyms, traces.user_ids[order])
 
 
 def _permutation(n: int, seed: SeedLike) -> NDArray[np.int64]:

@@ -111,9 +111,12 @@ def run_sweep(
     """
     if legacy_2019 and seed is None:
         seed = LEGACY_SEED
-    strangers = int((~np.isin(original.user_ids, reference.user_ids)).sum())
-    if strangers:
-        raise DataError(f"{strangers:,} users of the original traces are not in the reference traces")
+    strangers = original.user_ids[~np.isin(original.user_ids, reference.user_ids)]
+    if len(strangers):
+        raise DataError(
+            f"{len(strangers):,} users of the original traces are not in the reference traces, such as user "
+            f"{strangers[0]}; leave out users that only one of the two has"
+        )
     limits = rules or Rules()
     root = seed_sequence(seed)
     ensemble = Ensemble(

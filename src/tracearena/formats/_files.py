@@ -49,18 +49,33 @@ def require_lasting(path: str | PathLike[str]) -> None:
         raise FileError.whole(path, "is a pipe or a device; save its content to a file first", "not-a-file")
 
 
+def is_stream(path: str | PathLike[str]) -> bool:
+    """Whether a path is a pipe, a device or a process's open file: written to, with nothing beside it.
+
+    ``/dev/stdout`` looks like a plain file where the shell sends it to one; to replace it would take
+    the name away from everybody on the machine.
+    """
+    target = Path(path)
+    if not target.exists():
+        return False
+    link = os.readlink(target) if target.is_symlink() else ""
+    inside = str(target.parent.resolve())
+    return not target.is_file() or link.startswith("/proc/") or inside.startswith("/proc/")
+
+
 @contextmanager
-def replacing(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
+def replacing(path: str | PathLike[str], *, private: bool = False) -> Iterator[IO[bytes]]:
     """Open a file beside `path` that takes its place only when the block ends well.
 
     The data is on disk before the name changes, so a reader sees the old file or the new one. A
-    path that ends in ``.gz`` is packed. Devices and pipes are written to and never replaced.
+    path that ends in ``.gz`` is packed. Devices and pipes are written to and never replaced. A
+    private file is its owner's alone to read.
     """
     target = Path(path)
     with naming(path):
         if target.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-        if target.exists() and not target.is_file():
+        if is_stream(target):
             with open(target, "wb") as raw, _packing(raw, target) as file:
                 yield file
             return
@@ -71,7 +86,7 @@ def replacing(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
                     yield file
                 raw.flush()
                 os.fsync(raw.fileno())
-            os.chmod(temporary, 0o666 & ~_umask())
+            os.chmod(temporary, 0o600 if private else 0o666 & ~_umask())
             os.replace(temporary, target)
         except BaseException:
             Path(temporary).unlink(missing_ok=True)

@@ -38,6 +38,7 @@ def read(
     *,
     places: str | PathLike[str] | Places | None = None,
     choices: Choices | None = None,
+    times: str | PathLike[str] | None = None,
     **options: Any,
 ) -> tuple[Traces, Report]:
     """Read the traces of a file and report what it got wrong.
@@ -51,6 +52,8 @@ def read(
         `path`: ``info_region.csv``, ``regions_*.csv``, ``POI_*.csv``, ``raw_POIs.txt``.
     choices
         Which places and instants to make of raw events (`Choices`).
+    times
+        Of a pwscup file, what its time ids mean; by default the ``info_time.csv`` beside it.
     **options
         The same as the command line writes them: ``grid="32x32"``, ``top=1000``, ``slot="2h"``, …
     """
@@ -59,8 +62,10 @@ def read(
     chosen = Choices.parse(**options) if choices is None else choices
     require_lasting(path)
     name = _settled(path, format)
+    if times is not None and name != "pwscup":
+        raise ParameterError(f"{path}: is read as {name}; only files of format pwscup have a table of times")
     if name in ("pwscup", "ppmtf") or (name == "peopleflow" and recognition.is_prepared(path)):
-        return _prepared(Path(path), name, places, chosen)
+        return _prepared(Path(path), name, places, chosen, times)
     if name == "peopleflow":
         return peopleflow.read(path, choices=chosen)
     if name == "foursquare":
@@ -91,8 +96,12 @@ def write(
         raise ParameterError.of("to", target, f"one of {', '.join(FORMATS)}")
     if target == "foursquare":
         return [Path(path), foursquare.write(path, traces, pois=places_out)]
-    if target in ("pwscup", "peopleflow"):
-        pwscup.write_traces(path, traces)
+    beside: list[Path] = []
+    if target == "pwscup":
+        times = pwscup.write_traces(path, traces)
+        beside = [] if times is None else [times]
+    elif target == "peopleflow":
+        peopleflow.write(path, traces)
     elif target == "ppmtf":
         from tracearena.formats import ppmtf
 
@@ -100,9 +109,9 @@ def write(
     else:
         _CHECK_INS[target].write(path, traces)
     if places_out is None:
-        return [Path(path)]
+        return [Path(path), *beside]
     write_places(places_out, traces.places, to=target)
-    return [Path(path), Path(places_out)]
+    return [Path(path), *beside, Path(places_out)]
 
 
 def _settled(path: str | PathLike[str], format: str | None) -> str:
@@ -124,7 +133,11 @@ def _format_of_name(path: str | PathLike[str]) -> str:
 
 
 def _prepared(
-    path: Path, format: str, places: str | PathLike[str] | Places | None, choices: Choices
+    path: Path,
+    format: str,
+    places: str | PathLike[str] | Places | None,
+    choices: Choices,
+    times: str | PathLike[str] | None,
 ) -> tuple[Traces, Report]:
     """Read a format whose files already have places and instants."""
     if places is None:
@@ -138,9 +151,7 @@ def _prepared(
     elif format == "peopleflow":
         traces = peopleflow.read(path, places=known)[0]
     else:
-        times = path.with_name("info_time.csv")
-        clock = pwscup.read_times(times).clock if times.is_file() else pwscup.PWS_CLOCK
-        traces = pwscup.read_traces(path, known, clock)
+        traces = pwscup.read_traces(path, known, None if times is None else pwscup.read_times(times))
     report = report_of(path, format, traces.n_events)
     notice_oddities(traces, report)
     return (traces if choices.places_are_as_in_file else regrid(traces, choices, report)), report

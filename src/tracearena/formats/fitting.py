@@ -7,15 +7,17 @@ import re
 import numpy as np
 
 from tracearena.formats.report import Dropped, Report
+from tracearena.formats.user_key import UserKey
 from tracearena.traces import Places, Traces
 
 
-def fitted(traces: Traces, to: str, report: Report) -> Traces:
+def fitted(traces: Traces, to: str, report: Report, key: UserKey | None = None) -> Traces:
     """Return what of the traces a format can hold, and report what it cannot.
 
-    The files of pwscup and peopleflow hold one event an instant, of users numbered from 1: of
-    several events the first is kept, and users with other ids are numbered in their order. Those
-    of ppmtf hold no commas in categories: they become blanks.
+    The files of pwscup and peopleflow hold one event an instant, of users with numbers from 1: of
+    several events the first is kept. Users whose ids are such numbers keep them; the others get
+    new ones, which `key` knows afterwards. Those of ppmtf hold no commas in categories: they
+    become blanks.
     """
     if to == "ppmtf":
         return _without_commas(traces, report)
@@ -26,11 +28,10 @@ def fitted(traces: Traces, to: str, report: Report) -> Traces:
     if again.any():
         report.dropped.append(Dropped("second event at an instant", int(again.sum())))
         traces = traces.keep_events(~again)
-    ids = traces.user_ids
-    if ids.dtype.kind == "i" and (ids > 0).all() and (ids < 2**31).all():
-        return traces
-    report.notice("users numbered anew from 1", traces.n_users)
-    return traces.with_user_ids(np.arange(1, traces.n_users + 1))
+    numbered = (UserKey() if key is None else key).numbered(traces, to)
+    own, number = set(map(str, traces.user_ids.tolist())), set(map(str, numbered.user_ids.tolist()))
+    report.notice("users with a new number", len(own - number))
+    return numbered
 
 
 def _without_commas(traces: Traces, report: Report) -> Traces:

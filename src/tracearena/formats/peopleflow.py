@@ -13,7 +13,7 @@ from os import PathLike
 import numpy as np
 import polars as pl
 
-from tracearena.errors import FileError
+from tracearena.errors import DataError, FileError
 from tracearena.formats import pwscup, table
 from tracearena.formats._text import read_rows, split_header, text_bytes
 from tracearena.formats.checkins import CheckIns, identifiers
@@ -155,8 +155,13 @@ def clean(checkins: CheckIns, report: Report, choices: Choices | None = None) ->
 
 
 def write(path: str | PathLike[str], traces: Traces) -> None:
-    """Write a prepared file."""
-    pwscup.write_traces(path, traces)
+    """Write a prepared file: 35 instants at most, whose hours the format does not tell."""
+    if len(traces) and int(traces.instants.max()) >= CLOCK.instants_per_day:
+        raise DataError(
+            f"files of format peopleflow hold {CLOCK.instants_per_day} instants and no days, and these "
+            f"reach instant {int(traces.instants.max()) + 1}; format pwscup holds them with their times"
+        )
+    pwscup.write_traces(path, traces, with_times=False)
 
 
 def _whole_days(frame: pl.DataFrame, report: Report) -> pl.DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -132,6 +133,21 @@ def _frame(path: Path) -> pl.DataFrame:
         if isinstance(error, FileError):
             raise
         raise FileError.whole(path, f"is not a readable table: {error}", "bad-table") from None
+
+
+def unread_columns(path: str | PathLike[str]) -> list[str]:
+    """Return the columns of a table that are no part of GPS traces, such as a speed or a name."""
+    import polars as pl
+
+    from tracearena.formats.recognition import first_line
+
+    place = Path(path)
+    if place.suffix == ".parquet":
+        names = list(pl.read_parquet_schema(place))
+    else:
+        names = next(csv.reader([first_line(place)]), [])
+    taken = set(_columns(pl.DataFrame(schema=dict.fromkeys(names, pl.String)), str(path)).values())
+    return [name for name in names if name not in taken]
 
 
 def _polars(frame: Any) -> pl.DataFrame:

@@ -38,6 +38,7 @@ _PPMTF_HEADERS = (
     "user,trace_no,time_slot,time_instant,poi_index,category",
     "user,trace_no,time_period,time_instant,poi_index,category",
 )
+_INSTANTS = "user_id,time_id,reg_id"
 _RAW_PEOPLE_FLOW = "user_id,y,x,y_id,x_id,2D_id,unixtime,"
 
 
@@ -55,6 +56,9 @@ class Look:
 
     formats: tuple[str, ...]
     words: str
+
+
+_CONTEST = Look(("pwscup", "peopleflow", "table"), "reference or original traces of PWS Cup 2019")
 
 
 def recognise(path: str | PathLike[str]) -> str:
@@ -96,11 +100,26 @@ def look_at(path: str | PathLike[str]) -> Look:
     if b"\0" in start:
         return Look((), "a binary file or UTF-16 text")
     lines = [line.rstrip("\r") for line in start.decode("utf-8-sig", "replace").split("\n")]
+    if lines[0] == _INSTANTS and Path(path).with_name("info_time.csv").is_file():
+        return _CONTEST
     for glance in (_known_layout, _tabs, _columns):
         look = glance(lines)
         if look is not None:
             return look
     return Look((), f"no format known here; its first line is {lines[0][:60]!a}")
+
+
+def first_line(path: str | PathLike[str]) -> str:
+    """Return the first line of a text file, packed or not."""
+    return _start(path).partition(b"\n")[0].decode("utf-8-sig", "replace").rstrip("\r")
+
+
+def unread_columns(path: str | PathLike[str]) -> list[str]:
+    """Return the columns of a table of events that have no role and are left out."""
+    packed = table.is_parquet(path)
+    names = table.parquet_columns(path) if packed else table.header_fields(first_line(path))[0]
+    taken = set(table.roles(names).values())
+    return [name for name in names if name not in taken]
 
 
 def _start(path: str | PathLike[str]) -> bytes:
@@ -127,7 +146,7 @@ def _parquet_look(path: str | PathLike[str]) -> Look:
 
 def _known_layout(lines: list[str]) -> Look | None:
     first = lines[0]
-    if first == "user_id,time_id,reg_id":
+    if first == _INSTANTS:
         return _by_instants(lines)
     if first.startswith(_PPMTF_HEADERS):
         return Look(("ppmtf",), "traces of the PPMTF tools")
@@ -144,11 +163,11 @@ def _known_layout(lines: list[str]) -> Look | None:
 
 def _by_instants(lines: list[str]) -> Look:
     """PWS Cup has 20 instants a day, people flow 35 in all."""
-    users = [line.partition(",")[0] for line in lines[1:-1]]
-    count = next((i for i, user in enumerate(users) if user != users[0]), len(users))
-    if count == 35:
+    rows = [line.split(",") for line in lines[1:-1]]
+    times = [row[1:2] for row in rows if row[0] == rows[0][0]]
+    if times == [[str(time)] for time in range(1, 36)]:
         return Look(("peopleflow", "pwscup", "table"), "people flow (35 instants a user)")
-    return Look(("pwscup", "peopleflow", "table"), "reference or original traces of PWS Cup 2019")
+    return _CONTEST
 
 
 _TAB_LAYOUTS: tuple[tuple[int, Callable[[list[str]], bool], Look], ...] = (

@@ -205,6 +205,15 @@ def parquet_rows(path: str | PathLike[str]) -> pl.DataFrame:
         raise FileError.whole(path, problem, "bad-parquet") from None
 
 
+def parquet_columns(path: str | PathLike[str]) -> list[str]:
+    """Return the names of all columns of a Parquet file."""
+    try:
+        return list(pl.read_parquet_schema(Path(path)))
+    except pl.exceptions.PolarsError as error:
+        problem = f"is not a whole Parquet file: {str(error).splitlines()[0]}"
+        raise FileError.whole(path, problem, "bad-parquet") from None
+
+
 def _polars(frame: Any) -> pl.DataFrame:
     if isinstance(frame, pl.LazyFrame):
         return frame.collect()

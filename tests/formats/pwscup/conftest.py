@@ -29,9 +29,9 @@ def original(places: Places) -> Traces:
 @pytest.fixture(scope="session")
 def readers(places: Places, original: Traces) -> dict[str, Reader]:
     return {
-        "traces": lambda path: pwscup.read_traces(path, places),
+        "traces": lambda path: pwscup.read_traces(path, places, pwscup.PWS_CLOCK),
         "obfuscated": lambda path: pwscup.read_obfuscated(path, original),
-        "anonymized": lambda path: pwscup.read_anonymized(path, places),
+        "anonymized": lambda path: pwscup.read_anonymized(path, places, pwscup.PWS_CLOCK),
         "id_table": pwscup.read_id_table,
         "inferred_table": lambda path: pwscup.read_inferred_table(path, PSEUDONYMS, users=[1, 2]),
         "inferred_traces": lambda path: pwscup.read_inferred_traces(path, original),

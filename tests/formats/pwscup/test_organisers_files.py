@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tracearena.formats import pwscup
-from tracearena.traces import Places, Traces
+from tracearena.traces import Clock, Places, Traces
 
 TEAM = "team001_data01_IDP"
 
@@ -98,7 +98,9 @@ def test_regions_without_hospitals_have_no_sensitive_place(shared_data: Path) ->
     tokyo = shared_data / "peopleflow-tokyo"
     places = pwscup.read_places(tokyo / "regions_TK.csv")
     assert not places.sensitive.any()
-    traces = pwscup.read_traces(tokyo / "testtraces_TK.csv", places)
+    traces = pwscup.read_traces(
+        tokyo / "testtraces_TK.csv", places, Clock(instants_per_day=35, interval_s=1200)
+    )
     assert (traces.n_users, traces.span) == (1000, (0, 35))
 
 

@@ -20,7 +20,7 @@ from tracearena.formats.pwscup.places import (
     write_distances,
     write_places,
 )
-from tracearena.formats.pwscup.times import PWS_CLOCK, Times, read_times, write_times
+from tracearena.formats.pwscup.times import PWS_CLOCK, Times, read_times, times_beside, write_times
 from tracearena.formats.pwscup.traces import (
     MAX_LISTED_IDS,
     MAX_SUBMISSION_BYTES,
@@ -51,6 +51,7 @@ __all__ = [
     "read_places",
     "read_times",
     "read_traces",
+    "times_beside",
     "write_anonymized",
     "write_distances",
     "write_id_table",

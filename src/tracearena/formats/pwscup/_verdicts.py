@@ -50,6 +50,8 @@ VERDICTS = {
     "unknown-user": "a user who is not in the original traces",
     "not-a-grid": "regions that are not the cells of a grid, row by row from the south-west",
     "not-a-clock": "times that are not the same instants every day, reference days first",
+    "no-clock": "times that are not the contest's, without a table of times",
+    "beyond-clock": "a time after the last of the table of times",
 }
 
 _DECIMAL = re.compile(rb"-?(0|[1-9][0-9]{0,3})(\.[0-9]{1,30})?")

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
+from pathlib import Path
 
-from tracearena.errors import DataError, Fault, ParameterError
+from tracearena.errors import DataError, Fault, FileError, ParameterError
+from tracearena.formats._files import is_stream, replacing
 from tracearena.formats.pwscup._layout import TIMES
-from tracearena.formats.pwscup._rows import write_lines
 from tracearena.formats.pwscup._sheet import Sheet, open_sheet
 from tracearena.traces import Clock
+from tracearena.traces._events import EventTable
 
+NAME = "info_time.csv"
 PWS_CLOCK = Clock(instants_per_day=20, start_s=8 * 3600, interval_s=1800)
 """The contest's day: 20 instants, every half hour from 8:00."""
+
+CONTEST_INSTANTS = 800
+"""Instants of the longest data of the contest: 20 days for reference and 20 for original traces."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +92,98 @@ def _lines(times: Times) -> list[str]:
 
 def write_times(path: str | PathLike[str], times: Times) -> None:
     """Write the table of times; the clock must tick in whole minutes."""
+    with replacing(path) as out:
+        out.write(_text(times))
+
+
+def _text(times: Times) -> bytes:
     if times.clock.start_s % 60 or times.clock.interval_s % 60:
         raise DataError("info_time.csv holds hours and minutes, and this clock has seconds")
-    write_lines(path, TIMES, _lines(times))
+    return "\n".join([TIMES.header, *_lines(times), ""]).encode("ascii")
+
+
+def times_beside(path: str | PathLike[str]) -> Times | None:
+    """Read the table of times in the folder of a file; None if there is none."""
+    beside = Path(path).with_name(NAME)
+    return read_times(beside) if beside.is_file() else None
+
+
+def settled_clock(path: str | PathLike[str], clock: Clock | Times | None, first: int, stop: int) -> Clock:
+    """Return the clock of a file with events from instant `first` up to `stop`.
+
+    Without a clock or times it is that of the ``info_time.csv`` beside the file, and without one
+    the contest's, if the events can have been made by it.
+    """
+    if isinstance(clock, Clock):
+        return clock
+    times = times_beside(path) if clock is None else clock
+    if times is None:
+        if not _is_of_contest(first, stop):
+            raise FileError.whole(
+                path,
+                f"times {first + 1} to {stop} are not the contest's (whole days of "
+                f"{PWS_CLOCK.instants_per_day} times, {CONTEST_INSTANTS} in all at most): say what they mean "
+                f"with --times, or put {NAME} beside the file",
+                "no-clock",
+            )
+        return PWS_CLOCK
+    known = times.original_span[1]
+    if stop > known:
+        problem = f"the table of times ({NAME}) ends with time {known}; it must be one of this file's"
+        raise FileError.whole(path, problem, "beyond-clock", str(stop))
+    return times.clock
+
+
+@contextmanager
+def keeping_times(path: str | PathLike[str], traces: EventTable) -> Iterator[Path | None]:
+    """Put ``info_time.csv`` beside a file that cannot be read without, if the block ends well.
+
+    One that is there with the same instants a day stays, with more days where they are needed; one
+    with others is refused, because other files are read by it.
+
+    Yields
+    ------
+    Path or None
+        The file that will be written.
+    """
+    target = Path(path)
+    if not len(traces) or is_stream(target):
+        yield None
+        return
+    first, stop = int(traces.instants.min()), int(traces.instants.max()) + 1
+    clock, known = traces.clock, times_beside(target)
+    days = int(clock.day_of(stop - 1)) + 1
+    if known is None and _same(clock, PWS_CLOCK) and _is_of_contest(first, stop):
+        yield None
+        return
+    if known is not None and not _same(clock, known.clock):
+        raise FileError.whole(
+            target.with_name(NAME),
+            f"has {_words(known.clock)}, but {target.name} {_words(clock)}; write to another folder",
+            "other-clock",
+        )
+    old = (0, 0) if known is None else (known.reference_days, known.original_days)
+    if sum(old) >= days:
+        yield None
+        return
+    with replacing(target.with_name(NAME)) as out:
+        out.write(_text(Times(clock, old[0], days - old[0])))
+        yield target.with_name(NAME)
+
+
+def _is_of_contest(first: int, stop: int) -> bool:
+    per_day = PWS_CLOCK.instants_per_day
+    return first % per_day == 0 and stop % per_day == 0 and stop <= CONTEST_INSTANTS
+
+
+def _same(one: Clock, other: Clock) -> bool:
+    """Whether two clocks have the same times of day, which is all that the table holds."""
+    # One instant a day has no interval.
+    alone = one.instants_per_day == 1
+    return (one.instants_per_day, one.start_s) == (other.instants_per_day, other.start_s) and (
+        alone or one.interval_s == other.interval_s
+    )
+
+
+def _words(clock: Clock) -> str:
+    return f"{clock.instants_per_day} times a day every {clock.interval_s / 60:g} min from {clock.label(0)}"

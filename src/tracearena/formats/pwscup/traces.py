@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,7 @@ from tracearena.formats.pwscup._layout import ANONYMIZED, INFERRED_TRACES, MAX_T
 from tracearena.formats.pwscup._rows import write_rows
 from tracearena.formats.pwscup._scan import Rows, scan
 from tracearena.formats.pwscup._sheet import open_sheet
-from tracearena.formats.pwscup.times import PWS_CLOCK
+from tracearena.formats.pwscup.times import Times, keeping_times, settled_clock
 from tracearena.traces import Clock, ObfuscatedTraces, Places, Traces
 from tracearena.traces._events import EventTable
 
@@ -23,21 +25,36 @@ MAX_LISTED_IDS = 16_000_000
 _CELLS_OF_FINAL_ROUND = 800_000
 
 
-def read_traces(path: str | PathLike[str], places: Places, clock: Clock = PWS_CLOCK) -> Traces:
+def read_traces(path: str | PathLike[str], places: Places, clock: Clock | Times | None = None) -> Traces:
     """Read reference or original traces (``user_id,time_id,reg_id``).
 
     Rows must ascend strictly by user and time. Users need not have an event at every time. Time
     ids count from 1, instants from 0; the span reaches from the first time in the file to the last.
+
+    Parameters
+    ----------
+    places
+        The regions.
+    clock
+        What the time ids mean; by default what ``info_time.csv`` beside the file says, and without
+        one the contest's clock, which must fit.
     """
     sheet = open_sheet(path, TRACES.with_last(place_column(places, "id")))
     rows = scan(sheet, places, n_keys=2)
     sheet.refuse_faulty()
-    return Traces(places, clock, place_index=rows.codes, **_frame(rows))
+    return Traces(places, _clock(path, clock, rows), place_index=rows.codes, **_frame(rows))
 
 
-def write_traces(path: str | PathLike[str], traces: Traces) -> None:
-    """Write reference or original traces."""
-    write_rows(path, TRACES, _keys(traces), traces.place_index, places=traces.places)
+def write_traces(path: str | PathLike[str], traces: Traces, *, with_times: bool = True) -> Path | None:
+    """Write reference or original traces.
+
+    With times, ``info_time.csv`` is written beside them where the contest's clock would not do;
+    where it went is returned.
+    """
+    keys = _keys(traces)
+    with keeping_times(path, traces) if with_times else nullcontext() as times:
+        write_rows(path, TRACES, keys, traces.place_index, places=traces.places)
+    return times
 
 
 def read_obfuscated(
@@ -84,20 +101,26 @@ def write_obfuscated(path: str | PathLike[str], obfuscated: ObfuscatedTraces) ->
 def read_anonymized(
     path: str | PathLike[str],
     places: Places,
-    clock: Clock = PWS_CLOCK,
+    clock: Clock | Times | None = None,
     *,
     allow_repetition: bool = False,
 ) -> ObfuscatedTraces:
-    """Read public traces (``pse_id,time_id,reg_id``); the user ids of the result are pseudonyms."""
+    """Read public traces (``pse_id,time_id,reg_id``); the user ids of the result are pseudonyms.
+
+    The clock is found as in `read_traces`.
+    """
     sheet = open_sheet(path, ANONYMIZED.with_last(place_column(places, "list")))
     rows = scan(sheet, places, n_keys=2, allow_repetition=allow_repetition)
     sheet.refuse_faulty()
+    clock = _clock(path, clock, rows)
     return ObfuscatedTraces(places, clock, codes=rows.codes, sets=rows.sets, **_frame(rows))
 
 
 def write_anonymized(path: str | PathLike[str], anonymized: ObfuscatedTraces) -> None:
-    """Write public traces; the user ids must be pseudonyms."""
-    write_rows(path, ANONYMIZED, _keys(anonymized), anonymized.codes, anonymized.sets, anonymized.places)
+    """Write public traces, with times as in `write_traces`; the user ids must be pseudonyms."""
+    keys = _keys(anonymized)
+    with keeping_times(path, anonymized):
+        write_rows(path, ANONYMIZED, keys, anonymized.codes, anonymized.sets, anonymized.places)
 
 
 def read_inferred_traces(
@@ -140,6 +163,11 @@ def _limit(given: int | None, default: int, cells: int) -> int:
     if given is not None:
         return given
     return max(default, default * cells // _CELLS_OF_FINAL_ROUND)
+
+
+def _clock(path: str | PathLike[str], clock: Clock | Times | None, rows: Rows) -> Clock:
+    times = rows.ids[1]
+    return settled_clock(path, clock, int(times.min()) - 1, int(times.max()))
 
 
 def _frame(rows: Rows) -> dict[str, Any]:

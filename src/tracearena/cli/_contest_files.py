@@ -1,0 +1,87 @@
+"""How commands read files whose users are numbers and whose times are numbers: what stands beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tracearena.cli._console import note
+from tracearena.errors import DataError, ParameterError
+
+if TYPE_CHECKING:
+    from tracearena.formats.pwscup import Times
+    from tracearena.formats.user_key import UserKey
+    from tracearena.traces import Places, Traces
+    from tracearena.traces._events import EventTable
+
+TimesOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--times", help="pwscup: what the time ids mean (info_time.csv); found beside the traces if left out."
+    ),
+]
+
+
+def given_times(times: Path | None) -> Times | None:
+    """Read the times that are named; without a name the readers look beside the traces."""
+    from tracearena.formats import pwscup
+
+    return None if times is None else pwscup.read_times(times)
+
+
+def refuse_times(times: Path | None, what: str) -> None:
+    """Refuse ``--times`` where it has no meaning."""
+    if times is not None:
+        raise ParameterError(f"--times has no meaning for {what}: it goes with files of format pwscup")
+
+
+def read_halves(reference: Path, original: Path, places: Places, times: Path | None) -> tuple[Traces, Traces]:
+    """Read reference and original traces; refuse those of two clocks, or numbered apart."""
+    from tracearena.formats import pwscup
+    from tracearena.formats.user_key import refuse_numbered_apart
+
+    known = given_times(times)
+    halves = (pwscup.read_traces(reference, places, known), pwscup.read_traces(original, places, known))
+    refuse_two_clocks((reference, halves[0]), (original, halves[1]))
+    users = (halves[0].user_ids.tolist(), halves[1].user_ids.tolist())
+    refuse_numbered_apart(reference, original, users=users)
+    return halves
+
+
+def refuse_two_clocks(first: tuple[Path, EventTable], second: tuple[Path, EventTable]) -> None:
+    """Refuse to compare files whose time ids mean different times of day."""
+    (path, one), (other_path, other) = first, second
+    if one.clock != other.clock:
+        raise DataError(
+            f"{path} has {one.clock.instants_per_day} instants a day from {one.clock.label(0)} but "
+            f"{other_path} {other.clock.instants_per_day} from {other.clock.label(0)}; they need one clock"
+        )
+
+
+def user_numbers(file: Path | None, to: str | None) -> UserKey:
+    """Read the key of users if one is named and there; refuse it for formats that keep all ids."""
+    from tracearena.formats.user_key import LOWEST, UserKey
+
+    if file is None:
+        return UserKey()
+    if to not in LOWEST:
+        raise ParameterError(
+            f"--user-key has no meaning for {to or 'this output'}, which keeps all ids; "
+            f"only {', '.join(LOWEST)} number users"
+        )
+    return UserKey.read(file, lowest=LOWEST[to]) if file.exists() else UserKey()
+
+
+def say_keys(keys: Sequence[Path]) -> None:
+    """Say where the way back lies."""
+    if keys:
+        note(f"users have numbers; who is who is in {', '.join(map(str, keys))}: keep it secret")
+
+
+def say_lost_dates(to: str | None, traces: Traces) -> None:
+    """Say which day the first is, where a format numbers days and has no dates."""
+    if to == "pwscup" and traces.clock.first_day is not None:
+        note(f"the files number days and hold no dates: day 1 is {traces.clock.first_day}")

@@ -1,0 +1,217 @@
+"""Files of every format get pseudonyms, in an order that tells nothing, and a secret way back."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from tracearena.cli import build
+from tracearena.errors import TracearenaError
+from tracearena.formats import gps, pwscup, read, write
+from tracearena.traces import GpsTraces, Traces
+
+
+def run(*arguments: object) -> tuple[int, str, str]:
+    result = CliRunner().invoke(build(), list(map(str, arguments)))
+    if isinstance(result.exception, TracearenaError):
+        return 2, result.stdout, str(result.exception)
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.exit_code, result.stdout, result.stderr
+
+
+def done(*arguments: object) -> tuple[str, str]:
+    status, out, err = run(*arguments)
+    assert status == 0, err
+    return out, err
+
+
+def id_table(path: Path) -> dict[str, str]:
+    with open(path, newline="") as file:
+        rows = list(csv.reader(file))
+    assert rows[0] == ["pse_id", "user_id"]
+    return dict(rows[1:])
+
+
+def walkers(users: int = 25) -> GpsTraces:
+    rng = np.random.default_rng(5)
+    who = np.repeat([f"u{user:02d}" for user in range(users)], 8)
+    count = len(who)
+    return GpsTraces.from_points(
+        who,
+        1_333_411_200_000 + np.arange(count) * 60_000,
+        rng.uniform(40, 41, count).round(6),
+        rng.uniform(-74, -73, count).round(6),
+    )
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.parquet", "out"])
+@pytest.mark.parametrize("source", ["in.csv", "in.parquet", "geolife", "gpx"])
+def test_gps_traces_get_pseudonyms(tmp_path: Path, source: str, name: str) -> None:
+    traces = walkers()
+    gps.write(traces, tmp_path / source, "gpx" if source == "gpx" else None)
+    table = tmp_path / "table.csv"
+    out, _ = done("pseudonymise", tmp_path / source, tmp_path / name, "--id-table", table, "--json")
+    secret = id_table(table)
+    assert sorted(secret.values()) == traces.user_ids.tolist()
+    assert list(secret.values()) != traces.user_ids.tolist()
+    back = gps.read(tmp_path / name).traces
+    assert list(map(str, back.user_ids.tolist())) == sorted(secret)
+    for pseudonym in back.user_ids.tolist():
+        mine = np.flatnonzero(traces.user_ids == secret[pseudonym])
+        theirs = np.flatnonzero(back.user_ids == pseudonym)
+        np.testing.assert_array_equal(back.take_users(theirs).latitude, traces.take_users(mine).latitude)
+    assert table.stat().st_mode & 0o777 == 0o600
+    said = json.loads(out)
+    opened = hashlib.sha256(said["commitment_salt"].encode() + b"\n" + table.read_bytes()).hexdigest()
+    assert opened == said["commitment"]
+
+
+@pytest.mark.parametrize("format", ["table", "parquet", "partitions", "gowalla", "tsmc", "foursquare"])
+def test_events_get_pseudonyms(make_check_ins: Callable[..., Traces], tmp_path: Path, format: str) -> None:
+    traces = make_check_ins(users=30)
+    name = {"table": "in.csv", "parquet": "in.parquet", "partitions": "in"}.get(format, "in.txt")
+    (tmp_path / "out").mkdir()
+    write(tmp_path / name, traces, to=None if format in ("table", "parquet") else format)
+    out, table = tmp_path / "out" / name, tmp_path / "table.csv"
+    done("pseudonymise", tmp_path / name, out, "--id-table", table)
+    secret = id_table(table)
+    assert sorted(map(int, secret.values())) == traces.user_ids.tolist()
+    back, report = read(out)
+    assert report.format == {"parquet": "table"}.get(format, format)
+    assert back.user_ids.tolist() == sorted(map(int, secret)) != traces.user_ids.tolist()
+    before, _ = read(tmp_path / name)
+    for pseudonym, user in secret.items():
+        theirs = back.take_users(back.user_ids == int(pseudonym))
+        mine = before.take_users(before.user_ids == int(user))
+        np.testing.assert_array_equal(theirs.timestamps, mine.timestamps)
+        np.testing.assert_array_equal(
+            theirs.places.ids[theirs.place_index], mine.places.ids[mine.place_index]
+        )
+    assert table.stat().st_mode & 0o777 == 0o600
+
+
+def test_contest_traces_become_public_ones(tmp_path: Path, make_walks: Callable[..., Traces]) -> None:
+    walks = make_walks(users=9)
+    pwscup.write_places(tmp_path / "info_region.csv", walks.places)
+    pwscup.write_traces(tmp_path / "org.csv", walks)
+    done("pseudonymise", tmp_path / "org.csv", tmp_path / "pub.csv", "--id-table", tmp_path / "t.csv")
+    public = pwscup.read_anonymized(tmp_path / "pub.csv", walks.places)
+    assert public.user_ids.tolist() == list(range(10, 19))
+    assert sorted(map(int, id_table(tmp_path / "t.csv").values())) == list(range(1, 10))
+
+
+@pytest.fixture
+def team(tmp_path: Path, make_walks: Callable[..., Traces]) -> Path:
+    walks = make_walks(users=10)
+    pwscup.write_places(tmp_path / "places.csv", walks.places)
+    pwscup.write_traces(tmp_path / "org.csv", walks)
+    for defence, name in (("MRLH(0,0,1)", "gone.csv"), ("MRLH(0,0,0)", "kept.csv")):
+        done(
+            "obfuscate", defence, tmp_path / "org.csv", tmp_path / name,
+            "--places", tmp_path / "places.csv", "--seed", 1,
+        )  # fmt: skip
+    return tmp_path
+
+
+def test_a_release_below_the_threshold_is_warned_of(team: Path) -> None:
+    common = ("--original", team / "org.csv", "--places", team / "places.csv", "--id-table", team / "t.csv")
+    out, err = done("pseudonymise", team / "gone.csv", team / "pub.csv", *common, "--json")
+    said = json.loads(out)
+    assert not said["valid"]
+    assert f"utility {said['utility']:.6g} is below the contest's threshold 0.7" in err
+    assert (team / "pub.csv").is_file()
+    out, err = done("pseudonymise", team / "kept.csv", team / "pub.csv", *common, "--json")
+    assert (json.loads(out)["utility"], json.loads(out)["valid"]) == (1.0, True)
+    assert "threshold" not in err
+
+
+def test_obfuscated_traces_need_their_original(team: Path) -> None:
+    status, _, err = run("pseudonymise", team / "kept.csv", team / "pub.csv", "--id-table", team / "t.csv")
+    assert status == 2
+    assert "--original" in err
+    assert not (team / "t.csv").exists()
+
+
+@pytest.mark.parametrize("option", ["original", "places", "times"])
+def test_an_option_that_does_not_apply_to_gps_is_refused(tmp_path: Path, option: str) -> None:
+    gps.write(walkers(), tmp_path / "in.csv")
+    status, _, err = run(
+        "pseudonymise", tmp_path / "in.csv", tmp_path / "out.csv", "--id-table", tmp_path / "t.csv",
+        f"--{option}", tmp_path / "in.csv",
+    )  # fmt: skip
+    assert status == 2
+    assert f"--{option} has no meaning for GPS traces" in err
+
+
+@pytest.mark.parametrize("option", ["original", "timezone"])
+def test_an_option_that_does_not_apply_to_events_is_refused(
+    tmp_path: Path, make_check_ins: Callable[..., Traces], option: str
+) -> None:
+    write(tmp_path / "in.csv", make_check_ins())
+    status, _, err = run(
+        "pseudonymise", tmp_path / "in.csv", tmp_path / "out.csv", "--id-table", tmp_path / "t.csv",
+        f"--{option}", "UTC",
+    )  # fmt: skip
+    assert status == 2
+    assert f"--{option} has no meaning for events" in err
+
+
+def test_no_id_table_stays_where_the_traces_cannot_be_written(tmp_path: Path) -> None:
+    gps.write(walkers(), tmp_path / "in.csv")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "something").touch()
+    status, _, _ = run(
+        "pseudonymise", tmp_path / "in.csv", tmp_path / "out", "--id-table", tmp_path / "t.csv"
+    )
+    assert status == 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.csv", "out"]
+
+
+def with_more_columns(path: Path) -> Path:
+    frame = pl.DataFrame(
+        {
+            "user": ["ann", "bob"],
+            "time": ["2012-04-03T10:00:00Z", "2012-04-03T11:00:00Z"],
+            "lat": [40.5, 40.6],
+            "lon": [-74.0, -73.9],
+            "speed": [1.0, 2.0],
+            "phone": ["555", "556"],
+        }
+    )
+    frame.write_parquet(path) if path.suffix == ".parquet" else frame.write_csv(path)
+    return path
+
+
+@pytest.mark.parametrize("name", ["in.csv", "in.parquet"])
+def test_obfuscate_says_that_ids_stay_and_which_columns_go(tmp_path: Path, name: str) -> None:
+    source = with_more_columns(tmp_path / name)
+    _, err = done("obfuscate", "GeoInd(expected_noise=100m)", source, tmp_path / "out.csv", "--seed", 1)
+    assert "columns left out: speed, phone" in err
+    assert "user ids are as in" in err
+    assert "tracearena pseudonymise" in err
+    assert "555" not in (tmp_path / "out.csv").read_text()
+
+
+def test_pseudonymise_says_which_columns_go(tmp_path: Path) -> None:
+    source = with_more_columns(tmp_path / "in.csv")
+    _, err = done("pseudonymise", source, tmp_path / "out.csv", "--id-table", tmp_path / "t.csv")
+    assert "columns left out: speed, phone" in err
+    released = (tmp_path / "out.csv").read_text()
+    assert not [word for word in ("ann", "bob", "555", "556") if word in released]
+
+
+def test_obfuscated_contest_traces_are_said_to_be_in_the_order_of_the_original(team: Path) -> None:
+    _, err = done(
+        "obfuscate", "MRLH(0,0,0)", team / "org.csv", team / "x.csv", "--places", team / "places.csv",
+        "--seed", 1,
+    )  # fmt: skip
+    assert "tracearena pseudonymise" in err
