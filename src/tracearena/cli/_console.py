@@ -49,17 +49,24 @@ def chosen_seed(seed: int | None) -> int:
     return seed
 
 
-def check_outputs(*paths: Path | None, inputs: Sequence[Path | None] = ()) -> None:
+def check_outputs(*paths: Path | None, inputs: Sequence[Path | None] = (), folders: bool = False) -> None:
     """Refuse outputs that cannot all be written, before any work is done or any of them exists.
 
-    An input is no output: the original traces would be gone, and with them the way back.
+    An input is no output: the original traces would be gone, and with them the way back. With
+    `folders` the outputs may become folders, and take the place of empty ones. What a killed run left
+    unfinished does not count.
     """
     from tracearena.errors import ParameterError
+    from tracearena.formats._staging import clear_leftovers
 
     given = [path for path in paths if path is not None]
     read = {path.resolve() for path in inputs if path is not None}
     for at, path in enumerate(given):
-        if path.is_dir():
+        clear_leftovers(path)
+        if folders and path.is_dir():
+            if any(path.iterdir()):
+                raise ParameterError(f"{path}: exists and is not an empty folder; choose another name")
+        elif path.is_dir():
             raise ParameterError(f"{path}: is a folder; name a file in it")
         if not path.parent.is_dir():
             raise ParameterError(f"{path}: there is no folder {path.parent}")

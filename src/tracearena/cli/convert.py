@@ -66,8 +66,10 @@ def convert(
     from tracearena.cli import _gps
     from tracearena.errors import ParameterError
     from tracearena.formats import Choices, fitted, read, write
+    from tracearena.formats._files import replacing_all
 
-    check_outputs(out, test, places_out, inputs=(file, places))
+    is_folder = to in ("partitions", "geolife", "gpx")
+    check_outputs(out, test, places_out, inputs=(file, places), folders=is_folder)
     if (test is None) != (test_share is None):
         raise ParameterError("--test-share and --test belong together: how many users, and where they go")
     choices = Choices.parse(
@@ -85,16 +87,17 @@ def convert(
     traces, report = read(file, format, places=places, choices=choices)
     traces = fitted(traces, to or "table", report)
     result: dict[str, Any] = report.to_dict()
-    if test is not None and test_share is not None:
-        used = chosen_seed(seed)
-        traces, aside = set_aside(traces, test_share, used)
+    with replacing_all():
+        if test is not None and test_share is not None:
+            used = chosen_seed(seed)
+            traces, aside = set_aside(traces, test_share, used)
+            if to == "ppmtf":
+                aside = _numbered(aside, traces.n_users)
+            write(test, aside, to=to)
+            result |= {"test_users": aside.n_users, "test_events": aside.n_events, "seed": used}
         if to == "ppmtf":
-            aside = _numbered(aside, traces.n_users)
-        write(test, aside, to=to)
-        result |= {"test_users": aside.n_users, "test_events": aside.n_events, "seed": used}
-    if to == "ppmtf":
-        traces = _numbered(traces, 0)
-    written = write(out, traces, to=to, places_out=places_out)
+            traces = _numbered(traces, 0)
+        written = write(out, traces, to=to, places_out=places_out)
     result |= {
         "to": to or "table",
         "users": traces.n_users,

@@ -38,13 +38,15 @@ def pseudonymise(
     """
     from tracearena import contest
     from tracearena.formats import pwscup
+    from tracearena.formats._files import replacing_all
 
     check_outputs(out, id_table, inputs=(obfuscated, original, places))
     regions = pwscup.contest_regions() if places is None else pwscup.read_places(places)
     traces = pwscup.read_obfuscated(obfuscated, pwscup.read_traces(original, regions))
     release = contest.pseudonymise(traces, seed=seed)
-    pwscup.write_id_table(id_table, release.id_table)
-    pwscup.write_anonymized(out, release.anonymized)
+    with replacing_all():
+        pwscup.write_id_table(id_table, release.id_table)
+        pwscup.write_anonymized(out, release.anonymized)
     commitment = contest.commit(release.id_table)
     print_result(
         {
