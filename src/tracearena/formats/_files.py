@@ -14,7 +14,14 @@ from pathlib import Path
 from typing import IO
 
 from tracearena.errors import FileError
-from tracearena.formats._staging import make_folder, naming, replacing_all, staged_file, staged_stream
+from tracearena.formats._staging import (
+    clear_leftovers,
+    make_folder,
+    naming,
+    replacing_all,
+    staged_file,
+    staged_stream,
+)
 
 __all__ = [
     "MAX_BYTES",
@@ -73,6 +80,7 @@ def replacing(path: str | PathLike[str], *, private: bool = False) -> Iterator[I
         files keep the permissions of what they replace, or get those of the umask.
     """
     target = Path(path)
+    clear_leftovers(target)
     with naming(path):
         if target.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))

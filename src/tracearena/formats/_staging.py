@@ -188,7 +188,6 @@ def replacing_all() -> Iterator[None]:
 @contextmanager
 def staged_file(target: Path, *, private: bool = False) -> Iterator[IO[bytes]]:
     """Open a file that takes the place of `target` when the block, and the batch around it, end well."""
-    clear_leftovers(target)
     handle, one = _new_file(target)
     try:
         with os.fdopen(handle, "wb") as raw:
@@ -205,7 +204,6 @@ def staged_file(target: Path, *, private: bool = False) -> Iterator[IO[bytes]]:
 @contextmanager
 def staged_folder(target: Path, *, private: bool = False) -> Iterator[Path]:
     """Give a new folder that takes the place of `target`, which is not there or empty."""
-    clear_leftovers(target)
     one = _new_folder(target)
     try:
         yield one.temporary
