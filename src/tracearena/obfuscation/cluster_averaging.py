@@ -25,6 +25,7 @@ FEWEST_MEMBERS = 5
 """Clusters have at least so many users on average, however few users there are."""
 
 _ROUNDING = 1e-9
+_ALIKE = 1e-7
 
 
 class Moves(NamedTuple):
@@ -157,8 +158,9 @@ def clustered(
     if blur_km > 0:
         table = csr_matrix(table @ _blur(original.places, blur_km))
     words = seed.generate_state(2)
-    # Equal users have equal products: with fewer different users than clusters k-means would warn.
-    different = len(np.unique(table @ np.random.default_rng(words[0]).random(shape[1])))
+    # Users alike to the rounding of squared distances have equal products: k-means could not part them.
+    product = table @ np.random.default_rng(words[0]).random(shape[1])
+    different = len(np.unique(np.round(product / (_ALIKE * (product.max() or 1.0)))))
     method = KMeans(min(clusters, different), n_init=1, random_state=int(words[1]))
     with one_library_thread():
         return np.asarray(method.fit(table).labels_, np.int64)
