@@ -20,7 +20,8 @@ from tracearena.traces import Traces
 KILLED = """
 import os, pathlib, signal, sys
 owner, name, last = {"replace": (os, "replace"), "fsync": (os, "fsync"), "chmod": (pathlib.Path, "chmod"),
-                     "write": (pathlib.Path, "write_bytes"), "unlink": (os, "unlink")}[MOMENT[0]] + (MOMENT[1],)
+                     "write": (pathlib.Path, "write_bytes"),
+                     "unlink": (os, "unlink")}[MOMENT[0]] + (MOMENT[1],)
 true, count = getattr(owner, name), 0
 def deadly(*arguments, **options):
     global count
@@ -53,9 +54,7 @@ def check(tmp_path: Path, moments: list[tuple[str, int]], *arguments: object) ->
 
     def into(folder: str) -> list[object]:
         (tmp_path / folder).mkdir(exist_ok=True)
-        return [
-            tmp_path / folder / str(one)[4:] if str(one).startswith("OUT/") else one for one in arguments
-        ]
+        return [tmp_path / folder / str(one)[4:] if str(one).startswith("OUT/") else one for one in arguments]
 
     assert command(*into("whole")) == 0
     wanted = contents(tmp_path / "whole")
@@ -140,7 +139,8 @@ def test_renames_that_were_not_finished_are_undone_by_the_next_run(tmp_path, mom
         with pytest.raises(RuntimeError), replacing(tmp_path / name):
             raise RuntimeError("looked, and wrote nothing")
     assert contents(tmp_path) == ({"a": b"new", "b/inside": b"new", "other/c": b"new"} if done else before)
-    again = subprocess.run([sys.executable, "-c", "import sys\n" + TWO_FILES_AND_A_FOLDER, tmp_path], check=False)
+    script = "import sys\n" + TWO_FILES_AND_A_FOLDER
+    again = subprocess.run([sys.executable, "-c", script, tmp_path], check=False, capture_output=True)
     if not done:  # a whole folder is somebody's result
         assert again.returncode == 0
         assert contents(tmp_path) == {"a": b"new", "b/inside": b"new", "other/c": b"new"}

@@ -23,7 +23,9 @@ QUICK = ("--factors", 2, "--iterations", 2)
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str]]:
+def run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, str]]:
     """Run a command; return its status and what it said on stderr."""
 
     def command(*arguments: object) -> tuple[int, str]:
@@ -151,6 +153,17 @@ def test_a_figure_leaves_no_picture_without_its_numbers(run, team, monkeypatch):
     assert not (team / "out" / "other").exists()
 
 
+def write_all(place: Path, *, folders: str = "", files: str = "") -> None:
+    """Write some folders and files together."""
+    with replacing_all():
+        for name in folders:
+            with replacing_folder(place / name) as folder:
+                (folder / "part").write_text("new")
+        for name in files:
+            with replacing(place / name) as file:
+                file.write(b"new")
+
+
 @pytest.fixture
 def third_rename_fails(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let the third rename to one of the names a, b, c fail."""
@@ -181,10 +194,8 @@ def test_a_rename_that_fails_undoes_those_before_it(tmp_path, before, links, mon
     for name, text in before.items():
         (tmp_path / name).write_text(text)
         (tmp_path / name).chmod(0o640)
-    with pytest.raises(OSError) as caught, replacing_all():
-        for name in "abc":
-            with replacing(tmp_path / name) as file:
-                file.write(b"new")
+    with pytest.raises(OSError) as caught:
+        write_all(tmp_path, files="abc")
     assert caught.value.filename == str(tmp_path / "c")
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == before
     assert all(stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o640 for name in before)
@@ -193,12 +204,8 @@ def test_a_rename_that_fails_undoes_those_before_it(tmp_path, before, links, mon
 @pytest.mark.usefixtures("third_rename_fails")
 def test_a_rename_that_fails_takes_new_folders_back(tmp_path):
     (tmp_path / "b").mkdir()
-    with pytest.raises(OSError), replacing_all():
-        for name in "ab":
-            with replacing_folder(tmp_path / name) as folder:
-                (folder / "part").write_text("new")
-        with replacing(tmp_path / "c") as file:
-            file.write(b"new")
+    with pytest.raises(OSError):
+        write_all(tmp_path, folders="ab", files="c")
     assert left(tmp_path) == ["b"]
 
 

@@ -82,10 +82,7 @@ IN_THREADS = (
     "from tracearena.engine import run_blocks; import tracearena.cli._stopping as s; s.GRACE_S = 0.5; "
     "run_blocks(lambda *_: time.sleep(600), [(0, 1), (1, 2), (2, 3)], threads=2)"
 )
-COMPILED = (
-    "import numba, tracearena.cli._stopping as s; s.GRACE_S = 0.5; "
-    "numba.njit(nogil=True)(FOREVER)(1)"
-)
+COMPILED = "import numba, tracearena.cli._stopping as s; s.GRACE_S = 0.5; numba.njit(nogil=True)(FOREVER)(1)"
 FOREVER = """
 def FOREVER(n):
     while n > 0:

@@ -99,4 +99,3 @@ def _packing(raw: IO[bytes], target: Path) -> Iterator[IO[bytes]]:
         return
     with gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) as packed:
         yield packed  # type: ignore[misc]
-

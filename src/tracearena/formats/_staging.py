@@ -222,7 +222,7 @@ def staged_stream(target: Path) -> Iterator[IO[bytes]]:
         with open(target, "wb") as stream:
             yield stream
         return
-    content = tempfile.TemporaryFile()
+    content = tempfile.TemporaryFile()  # noqa: SIM115 - the batch closes it
     batch.streams.append((target, content))
     yield content
     content.seek(0)
@@ -438,4 +438,3 @@ def _remove(path: Path) -> None:
     else:
         with suppress(OSError):
             path.unlink()
-
