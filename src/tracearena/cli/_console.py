@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -77,13 +78,44 @@ def check_outputs(*paths: Path | None, inputs: Sequence[Path | None] = (), folde
 
 
 def print_result(result: Mapping[str, Any], as_json: bool) -> None:
-    """Print a flat result, as one JSON object or as lines for people."""
+    """Print a flat result, as one JSON object or as lines for people.
+
+    What cannot be computed, for want of anything to count, is null in JSON and "none" for people.
+    """
+    result = defined(result)
     if as_json:
         typer.echo(json.dumps(result, allow_nan=False))
         return
     width = max((len(key) for key in result), default=0)
     for key, value in result.items():
-        typer.echo(f"{key.replace('_', ' '):<{width}}  {value}")
+        typer.echo(f"{key.replace('_', ' '):<{width}}  {_shown(value)}")
+    if _has_none(result):
+        note("none: there is nothing to compute it from")
+
+
+def defined(value: Any) -> Any:
+    """Return a result with None in the place of every number that is not one.
+
+    >>> defined({"rate": float("nan"), "by": {"1": float("inf"), "2": 0.5}})
+    {'rate': None, 'by': {'1': None, '2': 0.5}}
+    """
+    if isinstance(value, Mapping):
+        return {key: defined(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [defined(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _has_none(value: Any) -> bool:
+    return value is None or (isinstance(value, dict) and any(_has_none(one) for one in value.values()))
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, dict) and value:
+        return ", ".join(f"{key}: {_shown(one)}" for key, one in value.items())
+    return str(value)
 
 
 @contextmanager
