@@ -8,6 +8,8 @@
     └── DataError            traces, places or tables that contradict themselves
         └── FileError        a file that breaks its format; lists the faults with their rows
 
+    TracearenaWarning        something that the user should know, though the work goes on
+
 The command line turns each of them into one message and exit status 2. Anything else that
 reaches the user is our own fault: exit status 1.
 """
@@ -27,6 +29,10 @@ _SHOWN_CHARACTERS = 60
 
 class TracearenaError(Exception):
     """Base of every error that is the caller's to mend."""
+
+
+class TracearenaWarning(UserWarning):
+    """Something the user should know; the command line prints it as a sentence."""
 
 
 class ParameterError(TracearenaError, ValueError):

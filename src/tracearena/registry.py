@@ -22,7 +22,7 @@ from functools import cache
 from importlib.metadata import entry_points
 from typing import Any, ClassVar, Literal
 
-from tracearena.errors import ParameterError
+from tracearena.errors import ParameterError, TracearenaWarning
 
 Kind = Literal[
     "obfuscator", "reidentification", "trace-inference", "synthesizer", "gps-obfuscator", "gps-attack"
@@ -182,7 +182,8 @@ def entries() -> dict[str, Entry]:
         try:
             algorithm = _load(point.value)
         except ParameterError as error:
-            warnings.warn(f"the algorithm {point.name} is left out: {error}", stacklevel=2)
+            message = f"the algorithm {point.name} is left out: {error}"
+            warnings.warn(message, TracearenaWarning, stacklevel=2)
             continue
         summary = (algorithm.__doc__ or "").strip().partition("\n")[0]
         known.setdefault(point.name, Entry(point.name, algorithm.kind, "", point.value, summary))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Literal, Self, get_args
@@ -32,6 +33,7 @@ Weighting = Literal["log", "count", "log-idf", "count-idf"]
 ETA = 0.33
 DECAY = 1.0
 FREQUENT = 0.5
+_SAFE_POWER, _LARGEST_POWER = 400, 900
 
 
 def spreading(places: Places, eta: float, decay: float) -> csr_array:
@@ -118,9 +120,12 @@ class FuzzyMatcher(Matcher):
         counts = counts_of(reference)
         visitors = np.bincount(counts.indices, minlength=len(reference.places))
         self._idf = np.log(reference.n_users / np.maximum(visitors, 1))
-        spread = spreading(reference.places, self.eta, self.decay)
+        # Squares of an enormous η0 would overflow: a power of two is taken out of all scores alike.
+        eta, power = math.frexp(self.eta)
+        eta, scale = (eta, 2.0 ** min(power, _LARGEST_POWER)) if power > _SAFE_POWER else (self.eta, 1.0)
+        spread = spreading(reference.places, eta, self.decay)
         self.vectors_ = np.ascontiguousarray((self._weighed(counts) @ spread).toarray())
-        self._lengths = (self.vectors_**2).sum(axis=1)
+        self._lengths = scale * (self.vectors_**2).sum(axis=1)
         return self
 
     def match(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Match:

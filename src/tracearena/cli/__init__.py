@@ -11,6 +11,8 @@ from typing import Annotated
 import typer
 
 from tracearena import __version__
+from tracearena.cli._stopping import Stopping
+from tracearena.cli._warnings import foreign_warnings_hidden
 from tracearena.errors import TracearenaError
 
 COMMANDS: tuple[str, ...] = (
@@ -65,12 +67,21 @@ def main() -> None:
     """Run; a user's mistake becomes one message and exit status 2, never a traceback."""
     # A user's own algorithm in the current folder is found by its import path; nothing is shadowed.
     sys.path.append("")
+    with Stopping() as stopping, foreign_warnings_hidden():
+        try:
+            _run()
+        except (KeyboardInterrupt, SystemExit):
+            # Typer makes an exit of a Ctrl-C, whose status differs between its versions.
+            if stopping.received is None:
+                raise
+            _fail(stopping.message(stopping.received), 128 + stopping.received)
+
+
+def _run() -> None:
     try:
         build()()
     except TracearenaError as error:
         _fail(str(error), 2)
-    except KeyboardInterrupt:
-        sys.exit(130)
     except MemoryError as error:
         _fail(f"this needs more memory than there is: {error}", 2)
     except BrokenPipeError:

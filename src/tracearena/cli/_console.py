@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -72,17 +73,24 @@ def release_seed(seed: int | None) -> int | None:
     return seed
 
 
-def check_outputs(*paths: Path | None, inputs: Sequence[Path | None] = ()) -> None:
+def check_outputs(*paths: Path | None, inputs: Sequence[Path | None] = (), folders: bool = False) -> None:
     """Refuse outputs that cannot all be written, before any work is done or any of them exists.
 
-    An input is no output: the original traces would be gone, and with them the way back.
+    An input is no output: the original traces would be gone, and with them the way back. With
+    `folders` the outputs may become folders, and take the place of empty ones. What a killed run left
+    unfinished does not count.
     """
     from tracearena.errors import ParameterError
+    from tracearena.formats._staging import clear_leftovers
 
     given = [path for path in paths if path is not None]
     read = {path.resolve() for path in inputs if path is not None}
     for at, path in enumerate(given):
-        if path.is_dir():
+        clear_leftovers(path)
+        if folders and path.is_dir():
+            if any(path.iterdir()):
+                raise ParameterError(f"{path}: exists and is not an empty folder; choose another name")
+        elif path.is_dir():
             raise ParameterError(f"{path}: is a folder; name a file in it")
         if not path.parent.is_dir():
             raise ParameterError(f"{path}: there is no folder {path.parent}")
@@ -93,13 +101,44 @@ def check_outputs(*paths: Path | None, inputs: Sequence[Path | None] = ()) -> No
 
 
 def print_result(result: Mapping[str, Any], as_json: bool) -> None:
-    """Print a flat result, as one JSON object or as lines for people."""
+    """Print a flat result, as one JSON object or as lines for people.
+
+    What cannot be computed, for want of anything to count, is null in JSON and "none" for people.
+    """
+    result = defined(result)
     if as_json:
         typer.echo(json.dumps(result, allow_nan=False))
         return
     width = max((len(key) for key in result), default=0)
     for key, value in result.items():
-        typer.echo(f"{key.replace('_', ' '):<{width}}  {value}")
+        typer.echo(f"{key.replace('_', ' '):<{width}}  {_shown(value)}")
+    if _has_none(result):
+        note("none: there is nothing to compute it from")
+
+
+def defined(value: Any) -> Any:
+    """Return a result with None in the place of every number that is not one.
+
+    >>> defined({"rate": float("nan"), "by": {"1": float("inf"), "2": 0.5}})
+    {'rate': None, 'by': {'1': None, '2': 0.5}}
+    """
+    if isinstance(value, Mapping):
+        return {key: defined(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [defined(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _has_none(value: Any) -> bool:
+    return value is None or (isinstance(value, dict) and any(_has_none(one) for one in value.values()))
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, dict) and value:
+        return ", ".join(f"{key}: {_shown(one)}" for key, one in value.items())
+    return str(value)
 
 
 @contextmanager

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tracearena.cli._console import note, progress_bar
+from tracearena.cli._stopping import unhurried
 
 if TYPE_CHECKING:
     from tracearena.engine import Cluster
@@ -30,7 +33,7 @@ def train_ppmtf(
     if path is not None and path.is_dir():
         iteration = parameters.pop("iterations", 100)
         return PPMTF.import_parameters(path, training, iteration=iteration, **parameters)
-    with progress_bar("training") as progress:
+    with _going_on_from(path), progress_bar("training") as progress:
         known = path is not None and path.exists()
         model = PPMTF(**parameters).fit(
             training,
@@ -47,3 +50,18 @@ def train_ppmtf(
             "more --iterations would settle it"
         )
     return model
+
+
+@contextmanager
+def _going_on_from(path: Path | None) -> Iterator[None]:
+    """Let training that is stopped save its state, and say how to go on."""
+    if path is None:
+        yield
+        return
+    with unhurried():
+        try:
+            yield
+        except KeyboardInterrupt:
+            if path.exists():
+                note(f"{path}: holds the training so far; the same command goes on from it")
+            raise

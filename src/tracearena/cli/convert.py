@@ -82,9 +82,11 @@ def convert(
     from tracearena.cli import _gps
     from tracearena.errors import ParameterError
     from tracearena.formats import Choices, fitted, read, write
+    from tracearena.formats._files import replacing_all
     from tracearena.formats.user_key import LOWEST, keeping
 
-    check_outputs(out, test, places_out, user_key, inputs=(file, places, times))
+    is_folder = to in ("partitions", "geolife", "gpx")
+    check_outputs(out, test, places_out, user_key, inputs=(file, places, times), folders=is_folder)
     if (test is None) != (test_share is None):
         raise ParameterError("--test-share and --test belong together: how many users, and where they go")
     choices = Choices.parse(
@@ -114,7 +116,7 @@ def convert(
         # Training users first, testing users after them, as the PPMTF tools number them.
         outputs = {path: key.numbered(side, to) for path, side in outputs.items()}
     numbers = {path: side.user_ids.tolist() for path, side in outputs.items()} if to in LOWEST else {}
-    with keeping(key, numbers, user_key) as keys:
+    with replacing_all(), keeping(key, numbers, user_key) as keys:
         if test is not None:
             write(test, outputs[test], to=to)
         written = write(out, outputs[out], to=to, places_out=places_out)

@@ -38,10 +38,11 @@ def demo(
 
     from tracearena.contest import rehearse
     from tracearena.contest.report import contest_report
+    from tracearena.formats._files import make_folder, replacing_all
 
     used = chosen_seed(seed)
-    out.mkdir(parents=True, exist_ok=True)
-    with _stages() as tell:
+    with replacing_all(), _stages() as tell:
+        make_folder(out)
         held = rehearse(teams=teams, seed=used, tell=tell)
         tell("the page is written", 0, 1)
         report = out / "report.html"
@@ -72,9 +73,10 @@ def _print_awards(held: Rehearsal) -> None:
 def _write_team(held: Rehearsal, folder: Path) -> None:
     """Write what the first team got and what it handed in, under the names of 2019."""
     from tracearena.formats import pwscup
+    from tracearena.formats._files import make_folder
 
     team = held.teams[0]
-    folder.mkdir(exist_ok=True)
+    make_folder(folder)
     pwscup.write_places(folder / "info_region.csv", team.original.places)
     pwscup.write_traces(folder / "reftraces_team001.csv", team.reference)
     pwscup.write_traces(folder / "orgtraces_team001.csv", team.original)

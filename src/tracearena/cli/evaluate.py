@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tracearena.cli._cluster import ClusterOption, joined
-from tracearena.cli._console import JsonOption, PlacesOption, note
+from tracearena.cli._console import JsonOption, PlacesOption, defined, note
 from tracearena.cli._contest_files import TimesOption, refuse_times
 
 if TYPE_CHECKING:
@@ -77,6 +77,7 @@ def evaluate(
         | judge(traces, training, testing, bounds=city, legacy_ppmtf=legacy_ppmtf, cluster=workers).to_dict()
         for path, traces in zip(synthetic, made, strict=True)
     ]
+    found, base = defined(found), defined(base)
     if as_json:
         result = found[0] | base if len(found) == 1 else {"synthetic": found} | base
         typer.echo(json.dumps(result, allow_nan=False))

@@ -34,9 +34,10 @@ def figure(
 ) -> None:
     """Make a figure of the papers again: a picture and the numbers behind it."""
     from tracearena import figures
+    from tracearena.formats._files import make_folder, replacing_all
 
     make = figures.figure(name)
-    out.mkdir(parents=True, exist_ok=True)
-    with progress_bar(name) as progress:
+    with replacing_all(), progress_bar(name) as progress:
+        make_folder(out)
         written = make(out, data=data, seed=seed, progress=progress)
     print_result({"figure": name, "files": [str(path) for path in written]}, as_json)

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracearena.cli._console import JsonOption, ReleaseSeedOption, check_outputs, note, print_result, release_seed
+from tracearena.cli._console import (
+    JsonOption,
+    ReleaseSeedOption,
+    check_outputs,
+    note,
+    print_result,
+    release_seed,
+)
 from tracearena.cli._contest_files import TimesOption, given_times
 
 if TYPE_CHECKING:
@@ -119,6 +126,7 @@ def _obfuscated(
     from tracearena import contest
     from tracearena.errors import ParameterError
     from tracearena.formats import pwscup
+    from tracearena.formats._files import replacing_all
     from tracearena.formats.user_key import carrying, refuse_stale_key
     from tracearena.metrics import utility_score
 
@@ -132,7 +140,7 @@ def _obfuscated(
     utility = utility_score(truth, traces, limit_km=rules.utility_limit_km).utility
     valid = rules.is_valid(utility)
     release = contest.pseudonymise(traces, seed=release_seed(seed))
-    with ExitStack() as stack:
+    with replacing_all(), ExitStack() as stack:
         _keep(stack, release.id_table, id_table)
         stack.enter_context(carrying(original, id_table))
         pwscup.write_anonymized(out, release.anonymized)
@@ -147,11 +155,12 @@ def _obfuscated(
 def _gps(file: Path, out: Path, id_table: Path, timezone: str, seed: int | None) -> dict[str, Any]:
     from tracearena import contest
     from tracearena.cli import _gps
+    from tracearena.formats._files import replacing_all
 
     traces = _gps.read_traces(file, timezone)
     _gps.say_unread_columns(file)
     released, table = contest.pseudonymise_users(traces, seed=release_seed(seed))
-    with ExitStack() as stack:
+    with replacing_all(), ExitStack() as stack:
         _keep(stack, table, id_table)
         _gps.write_traces(released, out)
     return _told(out, id_table, table)
@@ -169,6 +178,7 @@ def _events(
     from tracearena import contest
     from tracearena.errors import ParameterError
     from tracearena.formats import foursquare, pwscup, read, recognition, write
+    from tracearena.formats._files import replacing_all
     from tracearena.traces import ObfuscatedTraces
 
     traces, report = read(file, format, places=places, times=times)
@@ -181,7 +191,7 @@ def _events(
     if report.format == "foursquare" and venues.exists():
         raise ParameterError(f"{venues}: exists, and the venues would go there; write to another folder")
     released, secret = contest.pseudonymise_users(traces, seed=release_seed(seed))
-    with ExitStack() as stack:
+    with replacing_all(), ExitStack() as stack:
         _keep(stack, secret, id_table)
         if report.format == "pwscup":
             pwscup.write_anonymized(out, ObfuscatedTraces.unchanged(released))

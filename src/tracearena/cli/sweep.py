@@ -58,6 +58,7 @@ def sweep(
     from tracearena import contest
     from tracearena.figures import privacy_scatter
     from tracearena.formats import pwscup
+    from tracearena.formats._files import replacing_all
 
     check_outputs(out, plot, inputs=(places, reference, original, times))
     if plot is not None:
@@ -77,9 +78,11 @@ def sweep(
             cluster=workers,
             progress=progress,
         )
-    contest.write_table(rows, out)
+    with replacing_all():
+        contest.write_table(rows, out)
+        if plot is not None:
+            privacy_scatter.draw(rows, plot)
     if plot is not None:
-        privacy_scatter.draw(rows, plot)
         note(f"picture in {plot}")
     valid = sum(row.valid for row in rows)
     best = max((row for row in rows if row.valid), key=lambda row: row.scores.s_T_min, default=None)

@@ -195,6 +195,7 @@ def synthesize(
     from tracearena.engine import child_seed, seed_sequence
     from tracearena.errors import ParameterError
     from tracearena.formats import Choices, read, recognise
+    from tracearena.formats._files import replacing_all
 
     given = {"factors": factors, "alpha": alpha, "iterations": iterations, "zeros": zeros}
     fake = {
@@ -269,7 +270,10 @@ def synthesize(
         synthetic, tested = _deniable(synthesizer, synthetic, *wanted, child_seed(root, 2), workers)
     likelihood = _weighed(synthesizer, synthetic, workers) if log_likelihoods else None
     slot_name = "time_period" if method == "sglt" else "time_slot"
-    written = _write(out, synthetic, known, likelihood, slot_name)
+    with replacing_all():
+        written = _write(out, synthetic, known, likelihood, slot_name)
+        if export is not None:
+            synthesizer.export_parameters(export)  # type: ignore[attr-defined]
     result: dict[str, Any] = {
         "method": str(synthesizer),
         "file": str(written),
@@ -281,7 +285,7 @@ def synthesize(
     if seed is not None:
         result["seed"] = seed
     if method in ("ppmtf", "ppmtf-plus"):
-        result |= _about(synthesizer, export) | tested
+        result |= _about(synthesizer) | tested
     if method == "sglt":
         result |= _about_fakes(synthesizer)
     print_result(result, as_json)
@@ -396,9 +400,7 @@ def _weighed(synthesizer: Any, synthetic: Traces, cluster: Cluster | None) -> An
     return synthesizer.log_likelihoods(synthetic, cluster=cluster)
 
 
-def _about(model: Any, export: Path | None) -> dict[str, Any]:
-    if export is not None:
-        model.export_parameters(export)
+def _about(model: Any) -> dict[str, Any]:
     report = model.convergence().to_dict()
     return (
         {f"training_{name}": report[name] for name in ("error", "drift", "settled")} if model.error_ else {}

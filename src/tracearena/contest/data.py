@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -19,13 +16,17 @@ import numpy as np
 from tracearena.contest.pseudonyms import pseudonymise
 from tracearena.contest.team_clock import contest_days
 from tracearena.engine import Progress, SeedLike, child_seed, is_secret, seed_sequence
-from tracearena.errors import DataError, ParameterError
+from tracearena.errors import DataError, FileError, ParameterError
 from tracearena.formats import pwscup
+from tracearena.formats._files import replacing
+from tracearena.formats._folders import replacing_folder, require_new
 from tracearena.traces import ObfuscatedTraces, Traces
 
 MANIFEST = "manifest.json"
 PURPOSES = ("IDP", "TRP")
 SAMPLE_TEAMS = 2
+SECRET = frozenset({"original", "obfuscated", "id_table"})
+"""Files that are for the organiser alone, as the manifest is; so is their folder, from the beginning."""
 _MOST_TEAMS = 999 - SAMPLE_TEAMS
 
 
@@ -153,29 +154,23 @@ def write_contest_data(
             if plan.roles()[team] == "pseudonymised":
                 shuffle = None if shuffle_seed is None else child_seed(seed_sequence(shuffle_seed), number)
                 files |= _write_pseudonymised(place, team, PURPOSES[number], original, shuffle)
+            for secret in files.keys() & SECRET:
+                (place / files[secret]).chmod(0o600)
             entries.append(_entry(team, number, plan, own, files))
             if progress is not None:
                 progress(done, len(sets))
         manifest = _manifest(place, plan, root, entries, about or {})
-        (place / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+        with replacing(place / MANIFEST, private=True) as file:
+            file.write((json.dumps(manifest, indent=1) + "\n").encode())
     return manifest
 
 
 @contextmanager
 def new_folder(folder: str | PathLike[str]) -> Iterator[Path]:
-    """Give a folder beside `folder` that gets its name only when the block ends well."""
-    target = Path(folder)
-    check_new(target)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent))
-    try:
-        yield temporary
-        mask = os.umask(0)
-        os.umask(mask)
-        temporary.chmod(0o777 & ~mask)
-        temporary.replace(target)
-    except BaseException:
-        shutil.rmtree(temporary, ignore_errors=True)
-        raise
+    """Give a folder beside `folder`, for the organiser alone, that gets its name when the block ends well."""
+    check_new(folder)
+    with replacing_folder(folder, private=True) as place:
+        yield place
 
 
 def check_new(folder: str | PathLike[str]) -> None:
@@ -183,8 +178,10 @@ def check_new(folder: str | PathLike[str]) -> None:
     target = Path(folder)
     if not target.parent.is_dir():
         raise ParameterError.of("folder", str(folder), f"inside a folder that exists, not {target.parent}")
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise ParameterError.of("folder", str(folder), "new or empty: it would be written over")
+    try:
+        require_new(target)
+    except FileError:
+        raise ParameterError.of("folder", str(folder), "new or empty: it would be written over") from None
 
 
 def check_regions(traces: Traces) -> None:

@@ -92,5 +92,6 @@ def _draw_html(rows: Sequence[SweepRow], path: Path, threshold: float) -> Path:
         template="plotly_white",
     )
     with replacing(path) as file:
-        file.write(figure.to_html(include_plotlyjs=True).encode())
+        # A name of our own: Plotly's would be drawn at random, and no two pages alike.
+        file.write(figure.to_html(include_plotlyjs=True, div_id="privacy").encode())
     return path

@@ -6,7 +6,6 @@ import errno
 import gzip
 import io
 import os
-import tempfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,10 +14,27 @@ from pathlib import Path
 from typing import IO
 
 from tracearena.errors import FileError
+from tracearena.formats._staging import (
+    clear_leftovers,
+    make_folder,
+    naming,
+    replacing_all,
+    staged_file,
+    staged_stream,
+)
+
+__all__ = [
+    "MAX_BYTES",
+    "make_folder",
+    "naming",
+    "read_bytes",
+    "replacing",
+    "replacing_all",
+    "require_lasting",
+]
 
 MAX_BYTES = 4 * 2**30
 _PIECE = 2**20
-_PART = ".part"
 
 
 def read_bytes(path: str | PathLike[str], *, max_bytes: int = MAX_BYTES) -> bytes:
@@ -68,40 +84,26 @@ def replacing(path: str | PathLike[str], *, private: bool = False) -> Iterator[I
     """Open a file beside `path` that takes its place only when the block ends well.
 
     The data is on disk before the name changes, so a reader sees the old file or the new one. A
-    path that ends in ``.gz`` is packed. Devices and pipes are written to and never replaced. A
-    private file is its owner's alone to read.
+    path that ends in ``.gz`` is packed. Devices and pipes are written to and never replaced. Inside
+    `replacing_all` the file waits until all others are complete.
+
+    Parameters
+    ----------
+    private
+        For secrets: nobody but the owner may read or write the file, from its first byte on. Other
+        files keep the permissions of what they replace, or get those of the umask.
     """
     target = Path(path)
+    clear_leftovers(target)
     with naming(path):
         if target.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
         if is_stream(target):
-            with open(target, "wb") as raw, _packing(raw, target) as file:
+            with staged_stream(target) as raw, _packing(raw, target) as file:
                 yield file
             return
-        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=_PART, dir=target.parent)
-        try:
-            with os.fdopen(handle, "wb") as raw:
-                with _packing(raw, target) as file:
-                    yield file
-                raw.flush()
-                os.fsync(raw.fileno())
-            os.chmod(temporary, 0o600 if private else 0o666 & ~_umask())
-            os.replace(temporary, target)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
-
-
-@contextmanager
-def naming(path: str | PathLike[str]) -> Iterator[None]:
-    """Let an error of the operating system name the user's file, not ours beside it, nor none."""
-    try:
-        yield
-    except OSError as error:
-        if error.filename is None or str(error.filename).endswith(_PART):
-            error.filename, error.filename2 = str(path), None
-        raise
+        with staged_file(target, private=private) as raw, _packing(raw, target) as file:
+            yield file
 
 
 @contextmanager
@@ -111,9 +113,3 @@ def _packing(raw: IO[bytes], target: Path) -> Iterator[IO[bytes]]:
         return
     with gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) as packed:
         yield packed  # type: ignore[misc]
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

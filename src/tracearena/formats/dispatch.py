@@ -17,7 +17,7 @@ from tracearena.formats import (
     table,
     tsmc,
 )
-from tracearena.formats._files import require_lasting
+from tracearena.formats._files import replacing_all, require_lasting
 from tracearena.formats.choices import Choices
 from tracearena.formats.discretise import notice_oddities
 from tracearena.formats.place_files import places_beside, read_places, write_places
@@ -86,6 +86,8 @@ def write(
 ) -> list[Path]:
     """Write traces, and their places if `places_out` is given; return the files written.
 
+    Both appear together, or neither.
+
     Parameters
     ----------
     to
@@ -97,21 +99,22 @@ def write(
     if target == "foursquare":
         return [Path(path), foursquare.write(path, traces, pois=places_out)]
     beside: list[Path] = []
-    if target == "pwscup":
-        times = pwscup.write_traces(path, traces)
-        beside = [] if times is None else [times]
-    elif target == "peopleflow":
-        peopleflow.write(path, traces)
-    elif target == "ppmtf":
-        from tracearena.formats import ppmtf
+    with replacing_all():
+        if target == "pwscup":
+            times = pwscup.write_traces(path, traces)
+            beside = [] if times is None else [times]
+        elif target == "peopleflow":
+            peopleflow.write(path, traces)
+        elif target == "ppmtf":
+            from tracearena.formats import ppmtf
 
-        ppmtf.write_traces(path, traces)
-    else:
-        _CHECK_INS[target].write(path, traces)
-    if places_out is None:
-        return [Path(path), *beside]
-    write_places(places_out, traces.places, to=target)
-    return [Path(path), *beside, Path(places_out)]
+            ppmtf.write_traces(path, traces)
+        else:
+            _CHECK_INS[target].write(path, traces)
+        if places_out is not None:
+            write_places(places_out, traces.places, to=target)
+            beside.append(Path(places_out))
+    return [Path(path), *beside]
 
 
 def _settled(path: str | PathLike[str], format: str | None) -> str:

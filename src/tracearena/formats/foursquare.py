@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from tracearena.errors import FileError
+from tracearena.formats._files import replacing_all
 from tracearena.formats._text import read_headless
 from tracearena.formats._written import offset_minutes, utc_text, write_tabs
 from tracearena.formats.checkins import check_ins
@@ -67,14 +68,15 @@ def write(path: str | PathLike[str], traces: Traces, *, pois: str | PathLike[str
         "category": category,
         "country": np.full(len(places), "-"),
     }
-    write_tabs(target, pl.DataFrame(about))
     events = {
         "user": traces.user_ids[traces.user_index],
         "venue": places.ids[at],
         "time": utc_text(traces, TIME),
         "offset_min": offset_minutes(traces),
     }
-    write_tabs(path, pl.DataFrame(events))
+    with replacing_all():
+        write_tabs(target, pl.DataFrame(about))
+        write_tabs(path, pl.DataFrame(events))
     return target
 
 

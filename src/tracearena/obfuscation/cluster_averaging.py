@@ -28,6 +28,7 @@ FEWEST_MEMBERS = 5
 """Clusters have at least so many users on average, however few users there are."""
 
 _ROUNDING = 1e-9
+_ALIKE = 1e-7
 
 
 class Moves(NamedTuple):
@@ -164,8 +165,9 @@ def clustered(
     else:
         words = seed.generate_state(2)
         weights, state = np.random.default_rng(words[0]), int(words[1])
-    # Equal users have equal products: with fewer different users than clusters k-means would warn.
-    different = len(np.unique(table @ weights.random(shape[1])))
+    # Users alike to the rounding of squared distances have equal products: k-means could not part them.
+    product = table @ weights.random(shape[1])
+    different = len(np.unique(np.round(product / (_ALIKE * (product.max() or 1.0)))))
     method = KMeans(min(clusters, different), n_init=1, random_state=state)
     with one_library_thread():
         return np.asarray(method.fit(table).labels_, np.int64)

@@ -40,13 +40,15 @@ class RandomizedResponse(Obfuscator):
     def transform(self, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
         """Return the traces with most places replaced at random."""
         # With u uniform: u < keep answers the truth; beyond it every other place owns a stretch of
-        # equal length. Written with exp(-ε) so that a large ε does not overflow.
+        # equal length. Written with exp(-ε) so that a large ε does not overflow; the stretches are
+        # looked at only where they are longer than the rounding of `keep`.
         others = len(original.places) - 1
         weight = math.exp(-self.epsilon)
         keep = 1 / (others * weight + 1)
         each = weight / (others * weight + 1)
         u = cell_draws(seed, original.n_events, legacy_2019=self.legacy_2019)
-        kept = (u < keep) | (each == 0)
-        shift = np.minimum(np.floor((u - keep) / (each or 1.0)), others - 1).astype(np.int64)
-        shift += shift >= original.place_index
-        return ObfuscatedTraces.like(original, np.where(kept, original.place_index, shift))
+        codes = original.place_index.astype(np.int64)
+        changed = np.flatnonzero(u >= keep) if keep < 1 else np.zeros(0, np.int64)
+        shift = np.minimum(np.floor((u[changed] - keep) / each), others - 1).astype(np.int64)
+        codes[changed] = shift + (shift >= codes[changed])
+        return ObfuscatedTraces.like(original, codes)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.errors import DataError, FileError
-from tracearena.formats._files import replacing
+from tracearena.formats._files import make_folder, replacing, replacing_all
 from tracearena.formats.ppmtf._columns import read_bare_table, write_table
 
 FACTORS = ("A", "B", "C", "D")
@@ -81,14 +81,15 @@ def read_parameters(folder: str | PathLike[str], iteration: int = 100) -> Parame
 
 def write_parameters(folder: str | PathLike[str], parameters: Parameters, iteration: int = 100) -> None:
     """Write ``modelparameter_Itr<t>_*.csv`` with 6 decimals, making the folder if need be."""
-    Path(folder).mkdir(parents=True, exist_ok=True)
     stem = Path(folder) / f"modelparameter_Itr{iteration}"
-    for name in FACTORS:
-        _write_matrix(f"{stem}_{name}.csv", getattr(parameters, name))
-    for name, vector in parameters.mu.items():
-        _write_matrix(f"{stem}_mu_{name}.csv", vector[:, None])
-    for name, matrix in parameters.Lambda.items():
-        _write_matrix(f"{stem}_Lam_{name}.csv", matrix)
+    with replacing_all():
+        make_folder(folder)
+        for name in FACTORS:
+            _write_matrix(f"{stem}_{name}.csv", getattr(parameters, name))
+        for name, vector in parameters.mu.items():
+            _write_matrix(f"{stem}_mu_{name}.csv", vector[:, None])
+        for name, matrix in parameters.Lambda.items():
+            _write_matrix(f"{stem}_Lam_{name}.csv", matrix)
 
 
 def read_matrix(path: str | PathLike[str]) -> NDArray[np.float64]:

@@ -23,6 +23,8 @@ def write_rows(
     codes: NDArray[np.int32] = _NO_CODES,
     sets: PlaceSets = _NO_SETS,
     places: Places | None = None,
+    *,
+    private: bool = False,
 ) -> None:
     """Write the header and a row for each id, followed by the cell of places if there are codes."""
     from tracearena.formats.pwscup._kernels import fill_text, text_size
@@ -36,7 +38,7 @@ def write_rows(
     cells = (codes.copy(), sets.offsets.copy(), sets.members.copy(), ids)
     out = np.empty(text_size(table, *cells), np.uint8)
     fill_text(table, *cells, n_rows, out)
-    with replacing(path) as file:
+    with replacing(path, private=private) as file:
         file.write(layout.header.encode() + b"\n")
         file.write(out.data)
 

@@ -32,10 +32,9 @@ def read_id_table(path: str | PathLike[str]) -> IdTable:
 
 
 def write_id_table(path: str | PathLike[str], table: IdTable) -> None:
-    """Write an ID table."""
-    write_rows(
-        path, ID_TABLE, [id_column(table.pseudonyms, "pseudonyms"), id_column(table.user_ids, "user ids")]
-    )
+    """Write an ID table, for its owner's eyes alone."""
+    columns = [id_column(table.pseudonyms, "pseudonyms"), id_column(table.user_ids, "user ids")]
+    write_rows(path, ID_TABLE, columns, private=True)
 
 
 def read_inferred_table(

@@ -35,19 +35,19 @@ class Gossip:
         return np.asarray((self.arrival_s >= 0).mean(axis=1))
 
     @property
-    def infection_rate(self) -> float:
-        """Mean share over all sources."""
-        return float(self.rates.mean())
+    def infection_rate(self) -> float | None:
+        """Mean share over all sources; None without any."""
+        return float(self.rates.mean()) if len(self.arrival_s) else None
 
     @property
-    def others_reached(self) -> float:
-        """Mean share of the users other than the source; 0 for a single user.
+    def others_reached(self) -> float | None:
+        """Mean share of the users other than the source; None where there are no others.
 
         In a small population this tells more than `infection_rate`, to which every source
         contributes itself.
         """
-        n = len(self.arrival_s)
-        return (self.infection_rate * n - 1) / (n - 1) if n > 1 else 0.0
+        n, rate = len(self.arrival_s), self.infection_rate
+        return None if rate is None or n < 2 else (rate * n - 1) / (n - 1)
 
     def latency_s(self) -> dict[str, float | None]:
         """Quantiles of the seconds until a user other than the source is reached."""

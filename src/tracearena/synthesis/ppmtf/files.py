@@ -31,7 +31,10 @@ _PLACE_COLUMNS = ("latitude", "longitude", "ids", "sensitive", "categories")
 
 
 def save(model: PPMTF, path: str | PathLike[str]) -> None:
-    """Write a model to one ``.npz`` file: a JSON header and the arrays, no pickles."""
+    """Write a model to one ``.npz`` file: a JSON header and the arrays, no pickles.
+
+    It is for its owner alone: the seed of all draws is in it.
+    """
     header = {
         "format": FORMAT,
         "version": VERSION,
@@ -58,7 +61,7 @@ def save(model: PPMTF, path: str | PathLike[str]) -> None:
             arrays[f"{number}_{matrix}"] = getattr(factors, matrix)
             arrays[f"{number}_{matrix}_mean"] = prior.mean
             arrays[f"{number}_{matrix}_precision"] = prior.precision
-    with replacing(path) as out:
+    with replacing(path, private=True) as out:
         np.savez(out, header=np.array(json.dumps(header)), **arrays)  # type: ignore[arg-type]
 
 

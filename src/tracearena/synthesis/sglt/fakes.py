@@ -15,6 +15,8 @@ from tracearena.synthesis.sglt.classes import LocationClasses
 FAKES_PER_BLOCK = 256
 PROBABLE_MOVES = 24
 """Most probable moves from a place, which decoding looks at first."""
+LARGEST_FACTOR = 1e9
+"""Beyond it chance alone decides, and probabilities would leave the range of numbers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +59,7 @@ class FakeMaker:
     par_l
         Probability that the seed's own place is dropped at an instant.
     par_v
-        Transition probabilities are multiplied by random numbers from 1 to this.
+        Transition probabilities are multiplied by random numbers from 1 to this, at most 10⁹.
 
     Notes
     -----
@@ -77,7 +79,7 @@ class FakeMaker:
     def __post_init__(self) -> None:
         for name in ("par_c", "par_m", "par_l"):
             require_number(name, getattr(self, name), at_least=0, at_most=1)
-        require_number("par_v", self.par_v, at_least=1)
+        require_number("par_v", self.par_v, at_least=1, at_most=LARGEST_FACTOR)
 
     def make(
         self,

@@ -13,7 +13,7 @@ from tracearena.errors import DataError, ParameterError, require_number
 from tracearena.metrics.similarity import AggregateMobility, MobilityProfiles
 from tracearena.synthesis.base import Synthesizer, checked_count, traces_of_days, trainable
 from tracearena.synthesis.sglt.classes import LocationClasses, cluster
-from tracearena.synthesis.sglt.fakes import FakeMaker, Fakes
+from tracearena.synthesis.sglt.fakes import LARGEST_FACTOR, FakeMaker, Fakes
 from tracearena.synthesis.sglt.graph import semantic_graph
 from tracearena.synthesis.sglt.preparation import DaySeeds
 from tracearena.synthesis.sglt.privacy import PassRates, PrivacyTests, Verdicts
@@ -95,7 +95,7 @@ class SGLT(Synthesizer):
             require_number("classes", self.classes, at_least=1, whole=True)
         for name in ("par_c", "par_m", "par_l"):
             require_number(name, getattr(self, name), at_least=0, at_most=1)
-        require_number("par_v", self.par_v, at_least=1)
+        require_number("par_v", self.par_v, at_least=1, at_most=LARGEST_FACTOR)
         require_number("periods", self.periods, at_least=1, whole=True)
         if not isinstance(self.privacy_tests, bool):
             raise ParameterError.of("privacy_tests", self.privacy_tests, "true or false")

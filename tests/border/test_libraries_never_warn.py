@@ -1,0 +1,199 @@
+"""Extreme but allowed parameters: no library has a reason to warn, and no user sees it if one does."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tracearena import registry
+from tracearena.cities.gps import simulate_gps
+from tracearena.contest import make_attacks, pseudonymise
+from tracearena.errors import TracearenaError
+from tracearena.formats import pwscup
+from tracearena.metrics import utility_score
+from tracearena.traces import GpsTraces, Traces
+
+NUMBERS = ("0", "1e-300", "1e-12", "0.5", "1", "36.7", "700", "709", "745", "746", "1e9", "1e300")
+LENGTHS = ("1e-9m", "1m", "1e6m", "1e18m", "1e300m")
+SPANS = ("0.001s", "1s", "1e9s", "1e300s")
+SPECS = {
+    "No": [""],
+    "MRLH": [f"({x},{y},{d})" for x, y, d in product(("0", "1", "1000"), ("0", "1000"), ("0", "0.5", "1"))],
+    "RR": [f"({e})" for e in NUMBERS],
+    "PL": [f"({level},{r})" for level, r in product(NUMBERS, ("1e-300", "1", "1e300"))],
+    "Cheat": ["(0)", "(1e-300)", "(1)"],
+    "ClusterAveraging": [
+        f"({t},{k},{b},{limit})"
+        for t, k, b, limit in product(
+            ("0", "0.7"),
+            ("2", "100"),
+            ("0", "1e-300", "1", "10", "1e3", "1e4", "1e5", "1e6", "1e9", "1e300"),
+            ("1e-300", "2"),
+        )
+    ],
+    "Fakes": [f"({m},{n},{e})" for m, n, e in product(("uniform", "walk"), ("1", "10"), ("1e-300", "1"))],
+    "GeoInd": [f"({d})" for d in LENGTHS] + [f"(epsilon={e})" for e in ("1e-300", "1", "700", "1e300")],
+    "Thin": [f"({t})" for t in SPANS],
+    "Snap": [f"({d})" for d in LENGTHS],
+    "Random-R": [""],
+    "VisitProb-R": [""],
+    "HomeProb-R": [""],
+    "FuzzyCount-R": [
+        f"({w},{e},{d})" for w, e, d in product(("log", "count-idf"), NUMBERS, ("0", "1", "1e300"))
+    ],
+    "Random-T": [""],
+    "VisitProb-T": [""],
+    "HomeProb-T": [""],
+    "FuzzyCount-T": [f"({w},{e},1)" for w, e in product(("count", "log-idf"), NUMBERS)],
+    "Replay-T": [""],
+    "PPMTF": [f"(factors=2,alpha={a},iterations=2)" for a in NUMBERS],
+    "SGD": ["(0)", "(1)", "(1000000)"],
+    "SGLT": [f"({c},{p},{p},{p},{v})" for c, p, v in product(("1", "3"), ("0", "1"), ("1", "1e9", "1e300"))],
+    "Uniform": [""],
+    "Training": [""],
+    "Interpolate": [""],
+    "Smooth": [f"({k},{f})" for k, f in product(("1", "9", "1000001"), ("0", "1e-300", "1"))],
+    "Interpolate+Smooth": [f"({k},{f})" for k, f in product(("1", "1000001"), ("0", "1"))],
+}
+
+
+@pytest.fixture(scope="module")
+def events(make_walks: Callable[..., Traces]) -> list[Traces]:
+    return [
+        make_walks(users=40),
+        make_walks(users=1, days=1, side=2),
+        make_walks(users=6, missing=0.6),
+        make_walks(users=3, side=3, missing=1.0),
+    ]
+
+
+@pytest.fixture(scope="module")
+def points() -> list[GpsTraces]:
+    some = simulate_gps(2, 1, seed=1)
+    return [some, some.take_box(0, 0, 1, 1)]
+
+
+def attack(name: str, original: Traces) -> None:
+    reference = original
+    for defence in ("No", "MRLH(0,0,1)"):
+        release = pseudonymise(registry.create(defence).transform(original, seed=1), seed=1)
+        (attacker,) = make_attacks([name])
+        attacker.fit(reference)
+        answer = attacker.identify if name.partition("(")[0].endswith("-R") else attacker.infer
+        answer(release.anonymized, seed=1)
+
+
+def synthesize(name: str, training: Traces) -> None:
+    registry.create(name).fit(training, seed=1).synthesize(2, seed=1)
+
+
+def obfuscate(name: str, original: Traces) -> None:
+    utility_score(original, registry.create(name).transform(original, seed=1))
+
+
+def used(
+    entry: str, spec: str, events: list[Traces], points: list[GpsTraces]
+) -> Iterator[Callable[[], object]]:
+    kind, name = registry.entries()[entry].kind, entry + spec
+    if kind.startswith("gps"):
+        for some in points:
+            if kind == "gps-obfuscator":
+                yield lambda some=some: registry.create(name).transform(some, seed=1)
+            else:
+                yield lambda some=some: registry.create(name).recover(some)
+        return
+    act = {"obfuscator": obfuscate, "synthesizer": synthesize}.get(kind, attack)
+    for some in events:
+        yield lambda some=some: act(name, some)
+
+
+def test_every_algorithm_of_the_registry_is_tried():
+    built_in = {name for name, entry in registry.entries().items() if entry.path.startswith("tracearena.")}
+    assert built_in == set(SPECS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("entry", SPECS)
+def test_no_allowed_parameter_makes_a_library_warn(entry, events, points):
+    worked = 0
+    with warnings.catch_warnings(), np.errstate(over="raise", invalid="raise", divide="raise"):
+        warnings.simplefilter("error")
+        for spec in SPECS[entry]:
+            for work in used(entry, spec, events, points):
+                try:
+                    work()
+                    worked += 1
+                except TracearenaError:
+                    continue
+                except (Warning, ArithmeticError) as error:
+                    pytest.fail(f"{entry}{spec}: {type(error).__name__}: {error}")
+    assert worked
+
+
+@pytest.mark.parametrize("defence", ["RR(700)", "RR(745)", "ClusterAveraging(0.7,2,1e9)"])
+def test_stderr_has_the_seed_and_nothing_else(tmp_path, make_walks, defence):
+    walks = make_walks(users=40)
+    pwscup.write_places(tmp_path / "places.csv", walks.places)
+    pwscup.write_traces(tmp_path / "org.csv", walks)
+    command = [
+        sys.executable,
+        "-W",
+        "default",
+        "-m",
+        "tracearena",
+        "obfuscate",
+        defence,
+        "org.csv",
+        "ano.csv",
+    ]
+    done = subprocess.run(
+        [*command, "--places", "places.csv", "--seed", "1"],
+        cwd=tmp_path, check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    assert "Warning" not in done.stderr
+
+
+PLUG_IN = '''
+import warnings
+import numpy as np
+from tracearena.errors import TracearenaWarning
+from tracearena.obfuscation import NoObfuscation
+
+
+class Careless(NoObfuscation):
+    """Warns in four ways."""
+
+    name = "Careless"
+
+    def transform(self, original, *, seed=None):
+        np.float64(1) / np.float64(0)
+        warnings.warn("a library grows old", DeprecationWarning)
+        warnings.warn("the user wrote this")
+        warnings.warn("two users look alike", TracearenaWarning)
+        return super().transform(original, seed=seed)
+'''
+
+
+def test_a_warning_of_ones_own_is_a_sentence_without_a_path(tmp_path, make_walks):
+    walks = make_walks(users=4)
+    pwscup.write_places(tmp_path / "places.csv", walks.places)
+    pwscup.write_traces(tmp_path / "org.csv", walks)
+    (tmp_path / "careless.py").write_text(PLUG_IN)
+    command = [sys.executable, "-m", "tracearena", "obfuscate", "careless:Careless", "org.csv", "ano.csv"]
+    done = subprocess.run(
+        [*command, "--places", "places.csv", "--seed", "1"], cwd=tmp_path, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert [line for line in done.stderr.splitlines() if "warn" in line.lower() or "old" in line] == [
+        "warning: the user wrote this",
+        "warning: two users look alike",
+    ]
+    assert str(Path(tmp_path)) not in done.stderr

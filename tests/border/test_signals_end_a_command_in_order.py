@@ -1,0 +1,141 @@
+"""Ctrl-C and SIGTERM: a message, a status that tells which, and nothing left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tracearena.formats import pwscup
+from tracearena.traces import Traces
+
+STATUS = {signal.SIGINT: 130, signal.SIGTERM: 143}
+SAYS = {signal.SIGINT: "stopped by Ctrl-C", signal.SIGTERM: "stopped by SIGTERM"}
+PATIENCE_S = 120
+
+
+@pytest.fixture
+def team(tmp_path: Path, make_walks: Callable[..., Traces]) -> Path:
+    walks = make_walks(users=200, days=8)
+    reference, original = walks.split_days(4)
+    pwscup.write_places(tmp_path / "places.csv", walks.places)
+    pwscup.write_traces(tmp_path / "ref.csv", reference)
+    pwscup.write_traces(tmp_path / "org.csv", original)
+    return tmp_path
+
+
+def stopped(
+    arguments: list[object], number: signal.Signals, ready: Callable[[], bool], script: str = ""
+) -> tuple[int, str, int]:
+    """Start a command, send it a signal when it is ready; return status, stderr and its process group."""
+    start = f"{script}\nimport sys\nfrom tracearena.cli import main\nsys.argv[0] = 'tracearena'\nmain()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", start, *map(str, arguments)],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
+    )
+    give_up = time.monotonic() + PATIENCE_S
+    while not ready() and process.poll() is None and time.monotonic() < give_up:
+        time.sleep(0.02)
+    assert process.poll() is None, process.communicate()[1]
+    process.send_signal(number)
+    return process.wait(PATIENCE_S), process.communicate(timeout=PATIENCE_S)[1], process.pid
+
+
+def nobody_left(group: int) -> bool:
+    """Whether every process of a group has ended, within a moment."""
+    for _ in range(200):
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def leftovers(folder: Path) -> list[str]:
+    return [path.name for path in folder.rglob("*") if path.name.endswith(".part")]
+
+
+WRITING = """
+import threading, time
+from pathlib import Path
+import tracearena.cities as cities
+from tracearena.formats._files import replacing
+def work(users, days, **options):
+    with replacing(Path(FOLDER) / "half.csv") as file:
+        file.write(b"half")
+        (Path(FOLDER) / "ready").touch()
+        WORK
+cities.simulate = work
+"""
+SLEEPING = "time.sleep(600)"
+IN_THREADS = (
+    "from tracearena.engine import run_blocks; import tracearena.cli._stopping as s; s.GRACE_S = 0.5; "
+    "run_blocks(lambda *_: time.sleep(600), [(0, 1), (1, 2), (2, 3)], threads=2)"
+)
+COMPILED = "import numba, tracearena.cli._stopping as s; s.GRACE_S = 0.5; numba.njit(nogil=True)(FOREVER)(1)"
+FOREVER = """
+def FOREVER(n):
+    while n > 0:
+        n = n % 1000 + 1
+    return n
+"""
+
+
+@pytest.mark.parametrize("number", STATUS)
+@pytest.mark.parametrize("work", [SLEEPING, IN_THREADS, COMPILED], ids=["waiting", "threads", "compiled"])
+def test_wherever_the_work_is_files_under_temporary_names_go_and_the_status_tells(tmp_path, number, work):
+    script = (FOREVER + WRITING).replace("WORK", work).replace("FOLDER", repr(str(tmp_path)))
+    status, said, group = stopped(
+        ["city", tmp_path / "city.csv", "--seed", 1], number, (tmp_path / "ready").exists, script
+    )
+    assert status == STATUS[number], said
+    assert SAYS[number] in said
+    assert "Traceback" not in said
+    assert [path.name for path in tmp_path.iterdir()] == ["ready"]
+    assert nobody_left(group)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", STATUS)
+def test_training_that_is_stopped_says_how_to_go_on(team, number):
+    model = team / "model.npz"
+    arguments = [
+        "synthesize", "ppmtf", team / "org.csv", team / "made.csv", "--places", team / "places.csv",
+        "--seed", 1, "--factors", 2, "--iterations", 100_000, "--model", model,
+    ]  # fmt: skip
+    status, said, _ = stopped(arguments, number, model.exists)
+    assert status == STATUS[number], said
+    assert f"{model}: holds the training so far; the same command goes on from it" in said
+    assert not (team / "made.csv").exists()
+    assert not leftovers(team)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", STATUS)
+def test_workers_of_a_cluster_end_too(team, number):
+    pytest.importorskip("distributed")
+    began = team / "began"
+    script = (
+        "from pathlib import Path\nimport tracearena.cli._cluster as c\ntrue = c.note\n"
+        f"c.note = lambda text: (true(text), Path({str(began)!r}).touch())\n"
+    )
+    arguments = [
+        "synthesize", "ppmtf", team / "org.csv", team / "made.csv", "--places", team / "places.csv",
+        "--seed", 1, "--factors", 2, "--iterations", 100_000, "--cluster", "local:2",
+    ]  # fmt: skip
+    status, said, group = stopped(arguments, number, began.exists, script)
+    assert status == STATUS[number], said
+    assert SAYS[number] in said
+    assert "Traceback" not in said
+    assert nobody_left(group)
+    assert not leftovers(team)
