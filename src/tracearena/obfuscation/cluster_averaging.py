@@ -17,7 +17,7 @@ from tracearena.engine import (
     seed_sequence,
     uniforms,
 )
-from tracearena.errors import require_number
+from tracearena.errors import LARGEST_COUNT, require_number
 from tracearena.obfuscation.base import Obfuscator
 from tracearena.traces import ObfuscatedTraces, Places, Traces
 
@@ -25,6 +25,7 @@ FEWEST_MEMBERS = 5
 """Clusters have at least so many users on average, however few users there are."""
 
 _ROUNDING = 1e-9
+_FARTHEST_KM = 1e9
 
 
 class Moves(NamedTuple):
@@ -89,9 +90,9 @@ class ClusterAveraging(Obfuscator):
 
     def __post_init__(self) -> None:
         require_number("threshold", self.threshold, at_least=0, at_most=1)
-        require_number("clusters", self.clusters, at_least=1, whole=True)
-        require_number("blur_km", self.blur_km, at_least=0)
-        require_number("limit_km", self.limit_km, above=0)
+        require_number("clusters", self.clusters, at_least=1, at_most=LARGEST_COUNT, whole=True)
+        require_number("blur_km", self.blur_km, at_least=0, at_most=_FARTHEST_KM)
+        require_number("limit_km", self.limit_km, above=0, at_most=_FARTHEST_KM)
 
     def transform(self, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
         """Return the traces with as many visits moved as the threshold allows."""

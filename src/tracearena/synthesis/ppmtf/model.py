@@ -18,7 +18,7 @@ from tracearena.engine import (
     one_library_thread,
     seed_sequence,
 )
-from tracearena.errors import DataError, ParameterError
+from tracearena.errors import LARGEST_COUNT, DataError, ParameterError, require_number
 from tracearena.formats.ppmtf import read_parameters, write_parameters
 from tracearena.synthesis.base import Synthesizer, checked_count, traces_of_days, trainable
 from tracearena.synthesis.ppmtf import files
@@ -44,6 +44,8 @@ _AT_LEAST_1 = (
     "largest_transition",
     "largest_visit",
 )
+_MOST = {"factors": 4_096, "iterations": 1_000_000}
+_LARGEST_PRIOR = 1e12
 
 
 @dataclass(kw_only=True, eq=False)
@@ -58,12 +60,12 @@ class PPMTF(Synthesizer):
     Parameters
     ----------
     factors
-        Number of factors z, at least 1.
+        Number of factors z, from 1 to 4,096.
     alpha
         Precision of the counts, above 0. Lower is more private and less like the data; 200 is
         good on people-flow data.
     iterations
-        Gibbs iterations; the last state is the model.
+        Gibbs iterations, at most 1,000,000; the last state is the model.
     kept_transitions, kept_visits
         At most so many positive cells of a user, chosen at random (λ).
     largest_transition, largest_visit
@@ -145,19 +147,19 @@ class PPMTF(Synthesizer):
 
     def __post_init__(self) -> None:
         for name in _AT_LEAST_1:
-            _check_whole(name, getattr(self, name), 1)
+            most = _MOST.get(name, LARGEST_COUNT)
+            require_number(name, getattr(self, name), at_least=1, at_most=most, whole=True)
         for name in ("zero_transitions", "zero_visits"):
-            _check_whole(name, getattr(self, name), 0)
+            require_number(name, getattr(self, name), at_least=0, at_most=LARGEST_COUNT, whole=True)
         for name in ("alpha", "beta0", "scale0", "smallest", "transition_zeros", "visit_zeros"):
             value = getattr(self, name)
-            if value is None and name in ("transition_zeros", "visit_zeros"):
-                continue
-            if not 0 < value < np.inf:
-                raise ParameterError.of(name, getattr(self, name), "a finite number above 0")
-        if self.nu0 is not None and not self.factors <= self.nu0 < np.inf:
-            raise ParameterError.of("nu0", self.nu0, f"at least the number of factors, {self.factors}")
-        if not np.isfinite(self.mean0):
-            raise ParameterError.of("mean0", self.mean0, "a finite number")
+            if value is not None or name not in ("transition_zeros", "visit_zeros"):
+                require_number(name, value, above=0, at_most=_LARGEST_PRIOR)
+        if self.nu0 is not None:
+            require_number("nu0", self.nu0, at_least=self.factors, at_most=_LARGEST_PRIOR)
+        require_number("mean0", self.mean0, at_least=-_LARGEST_PRIOR, at_most=_LARGEST_PRIOR)
+        if not isinstance(self.share, bool):
+            raise ParameterError.of("share", self.share, "true or false")
         if self.scatter not in ("centred", "uncentred"):
             raise ParameterError.of("scatter", self.scatter, "'centred' or 'uncentred'")
         if self.zeros not in ("sampled", "all"):
@@ -496,8 +498,3 @@ class PPMTF(Synthesizer):
     def parameters(self) -> dict[str, object]:
         """Return the constructor's parameters by name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
-
-
-def _check_whole(name: str, value: object, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise ParameterError.of(name, value, f"a whole number of at least {least}")
