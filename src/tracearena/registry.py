@@ -402,6 +402,13 @@ def _load(path: str) -> type[Algorithm]:
         raise ParameterError(f"cannot import {path}: {said}") from error
     if not (isinstance(found, type) and issubclass(found, Algorithm)):
         raise ParameterError(f"{path} is not an algorithm: derive it from Obfuscator or one of the attacks")
+    check_class(found, path)
+    return found
+
+
+def check_class(found: type[Algorithm], path: str | None = None) -> None:
+    """Refuse a class that lacks what every algorithm has: its methods, a kind, a name, parameters."""
+    path = path or f"{found.__module__}:{found.__qualname__}"
     if inspect.isabstract(found):
         missing = ", ".join(sorted(getattr(found, "__abstractmethods__", ())))
         raise ParameterError(f"{path} lacks {missing}")
@@ -409,7 +416,6 @@ def _load(path: str) -> type[Algorithm]:
         raise ParameterError(f"{path} is not a dataclass: write @dataclass(kw_only=True) above it")
     _check_kind(found, path)
     _check_name(found, path)
-    return found
 
 
 def _check_name(algorithm: type[Algorithm], path: str) -> None:

@@ -122,12 +122,12 @@ def obfuscate(
     defence: str, original: Path, out: Path, seed: int | None, timezone: str, as_json: bool
 ) -> None:
     """Run a defence of GPS traces from file to file."""
-    from tracearena import registry
+    from tracearena import answers, registry
     from tracearena.obfuscation import GpsObfuscator
 
     obfuscator: GpsObfuscator = registry.create(defence, "gps-obfuscator")
     traces = read_traces(original, timezone)
-    released = obfuscator.transform(traces, seed=chosen_seed(seed))
+    released = answers.gps_transformed(obfuscator, traces, seed=chosen_seed(seed))
     write_traces(released, out)
     result = {"defence": str(obfuscator), "file": str(out), "users": released.n_users}
     print_result(result | {"points": released.n_points, "left_out": len(traces) - len(released)}, as_json)
@@ -135,11 +135,11 @@ def obfuscate(
 
 def attack(name: str, out: Path, anonymized: Path, timezone: str, as_json: bool) -> None:
     """Run an attack on GPS traces from file to file."""
-    from tracearena import registry
+    from tracearena import answers, registry
     from tracearena.attacks import GpsAttack
 
     attacker: GpsAttack = registry.create(name, "gps-attack")
-    recovered = attacker.recover(read_traces(anonymized, timezone))
+    recovered = answers.recovered(attacker, read_traces(anonymized, timezone))
     write_traces(recovered, out)
     result = {"attack": str(attacker), "file": str(out), "kind": "GPS traces"}
     print_result(result | {"users": recovered.n_users, "points": recovered.n_points}, as_json)

@@ -52,7 +52,7 @@ def obfuscate(
     as_json: JsonOption = False,
 ) -> None:
     """Obfuscate traces with a defence."""
-    from tracearena import registry
+    from tracearena import answers, registry
     from tracearena.cli import _gps
     from tracearena.cli._console import needed_places
     from tracearena.formats import pwscup
@@ -65,7 +65,7 @@ def obfuscate(
     obfuscator: Obfuscator = registry.create(defence, "obfuscator", legacy_2019=legacy_2019)
     traces = pwscup.read_traces(original, pwscup.read_places(needed_places(places, defence)))
     used = seed if legacy_2019 else chosen_seed(seed)
-    obfuscated = obfuscator.transform(traces, seed=used)
+    obfuscated = answers.transformed(obfuscator, traces, seed=used)
     pwscup.write_obfuscated(out, obfuscated)
     print_result(
         {

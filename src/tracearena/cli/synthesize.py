@@ -66,7 +66,9 @@ def register(app: typer.Typer) -> None:
 
 def synthesize(
     context: typer.Context,
-    method: Annotated[str, typer.Argument(metavar="METHOD", help="ppmtf, ppmtf-plus, sgd, sglt or uniform.")],
+    method: Annotated[
+        str, typer.Argument(metavar="METHOD", help="ppmtf, ppmtf-plus, sgd, sglt, uniform, or your own.")
+    ],
     file: Annotated[Path, typer.Argument(metavar="IN", help="Training traces, of any format.")],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="Where the synthetic traces go.")],
     format: Annotated[
@@ -190,6 +192,7 @@ def synthesize(
 
     They are traces of the training users, or with ppmtf-plus of virtual users who never lived.
     """
+    from tracearena import answers
     from tracearena.engine import child_seed, seed_sequence
     from tracearena.errors import ParameterError
     from tracearena.formats import Choices, read, recognise
@@ -257,12 +260,18 @@ def synthesize(
         traces_per_user = fakes_per_user
         synthesizer = _sglt(training, fake, not no_privacy_tests, child_seed(root, 0))
     else:
-        synthesizer = _simple(method, copied).fit(training)
+        synthesizer = _simple(method, copied)
+        answers.try_synthesizer(synthesizer, training)
+        answers.fitted(synthesizer, training, seed=child_seed(root, 0))
     where: dict[str, Any] = {} if workers is None else {"cluster": workers}
     if method == "ppmtf-plus":
         synthetic = _virtual(synthesizer, users, days, homes, only_seen, child_seed(root, 1), where)
     else:
-        synthetic = synthesizer.synthesize(traces_per_user or 10, seed=child_seed(root, 1), **where)
+        each = traces_per_user or 10
+        if where:
+            synthetic = synthesizer.synthesize(each, seed=child_seed(root, 1), **where)
+        else:
+            synthetic = answers.synthesized(synthesizer, training, each, seed=child_seed(root, 1))
     made = synthetic.n_instants
     if wanted is not None:
         synthetic, tested = _deniable(synthesizer, synthetic, *wanted, child_seed(root, 2), workers)
@@ -307,12 +316,14 @@ def _left_to_workers(folder: Path, places: Path, choices: Choices, cluster: Clus
 
 
 def _check(method: str, given: list[str]) -> None:
+    from tracearena import registry
     from tracearena.errors import ParameterError
 
-    if method not in METHODS:
-        raise ParameterError.of("METHOD", method, f"one of {', '.join(METHODS)}")
+    if method not in METHODS and not registry.is_kind(method, "synthesizer"):
+        known = f"one of {', '.join(METHODS)}, or a synthesizer of your own such as my_module:MyClass"
+        raise ParameterError.of("METHOD", method, known)
     for name in (name.replace("_", "-") for name in given):
-        if name not in _OWN[method]:
+        if name not in _OWN.get(method, {"traces-per-user"}):
             raise ParameterError(f"--{name} has no meaning for {method}")
 
 
@@ -369,9 +380,13 @@ def _virtual(
 
 
 def _simple(method: str, copied: int | None) -> Synthesizer:
+    from tracearena import registry
     from tracearena.synthesis import SGD, Uniform
 
-    return SGD(copied=copied or 0) if method == "sgd" else Uniform()
+    if method in METHODS:
+        return SGD(copied=copied or 0) if method == "sgd" else Uniform()
+    made: Synthesizer = registry.create(method, "synthesizer")
+    return made
 
 
 def _sglt(training: Traces, given: dict[str, Any], privacy_tests: bool, seed: Any) -> Synthesizer:

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tracearena import registry
+from tracearena import answers, registry
 from tracearena.cities import simulate
 from tracearena.contest.awards import Award, awards
 from tracearena.contest.board import Board, make_board
@@ -228,7 +228,7 @@ def _enter(
     seed: np.random.SeedSequence,
 ) -> Entrant:
     obfuscator = registry.create("No" if player is None else player.defence, "obfuscator")
-    obfuscated = obfuscator.transform(original, seed=child_seed(seed, _DEFENCE))
+    obfuscated = answers.transformed(obfuscator, original, seed=child_seed(seed, _DEFENCE))
     utility = utility_score(original, obfuscated, rule=rules.utility_rule, limit_km=rules.utility_limit_km)
     valid = rules.is_valid(utility.utility)
     release = pseudonymise(obfuscated, seed=child_seed(seed, _SHUFFLE)) if valid else None
