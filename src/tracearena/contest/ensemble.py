@@ -20,7 +20,7 @@ from tracearena.attacks import (
 )
 from tracearena.contest.pseudonyms import Release
 from tracearena.engine import SeedLike, child_seed, seed_sequence
-from tracearena.errors import ParameterError
+from tracearena.errors import DataError, ParameterError
 from tracearena.metrics import reidentification_score, trace_inference_score
 from tracearena.traces import IdTable, ObfuscatedTraces, Traces
 
@@ -42,14 +42,21 @@ class AttackScores:
     trace_inference: dict[str, float]
 
     @property
-    def s_R_min(self) -> float:
-        """Privacy against the strongest re-identification; 1 if there was none."""
-        return min(self.reidentification.values(), default=1.0)
+    def s_R_min(self) -> float | None:
+        """Privacy against the strongest re-identification; None if there was none."""
+        return min(self.reidentification.values(), default=None)
 
     @property
-    def s_T_min(self) -> float:
-        """Privacy against the strongest trace inference; 1 if there was none."""
-        return min(self.trace_inference.values(), default=1.0)
+    def s_T_min(self) -> float | None:
+        """Privacy against the strongest trace inference; None if there was none."""
+        return min(self.trace_inference.values(), default=None)
+
+    @property
+    def minima(self) -> tuple[float, float]:
+        """Both, where both kinds of attack were made; an error otherwise."""
+        if self.s_R_min is None or self.s_T_min is None:
+            raise DataError("attacks of both kinds (-R and -T) are needed here")
+        return self.s_R_min, self.s_T_min
 
     @property
     def strongest(self) -> tuple[str | None, str | None]:

@@ -23,7 +23,7 @@ from tracearena.contest.ensemble import AttackScores, Ensemble, make_attacks
 from tracearena.contest.pseudonyms import Release, pseudonymise
 from tracearena.contest.records import AttackKind, AttackRecord, Roster, UtilityRecord
 from tracearena.contest.rules import Rules
-from tracearena.contest.sweep import SweepRow, run_sweep
+from tracearena.contest.sweep import SweepRow, run_sweep, succeeded
 from tracearena.contest.team_clock import contest_training
 from tracearena.engine import child_seed, seed_sequence
 from tracearena.metrics import UtilityScore, utility_score
@@ -296,4 +296,5 @@ def _on_sample_team(
         seed=seed,
         progress=lambda done, total: say("the judge tries sample defences", done, total),
     )
+    succeeded(rows)
     return tuple(rows[: len(SAMPLES)]), tuple(rows[len(SAMPLES) :])
