@@ -110,7 +110,7 @@ def _events(traces: GpsTraces, choices: Choices, resample: str | None) -> Traces
     rows, columns = choices.grid or (1, 1)
     places = Places.of_grid(Grid(rows=rows, columns=columns, south=south, west=west, north=north, east=east))
     interval = choices.interval_s or 3600
-    slots = (choices.slot_s or interval) // interval
+    slots = choices.instants_per_slot(interval)
     clock = Clock(instants_per_day=86_400 // interval, interval_s=interval, instants_per_slot=slots)
     zone = choices.timezone or "UTC"
     if resample is None:

@@ -328,15 +328,18 @@ def _check(method: str, given: list[str]) -> None:
 
 
 def _k_and_eta(text: str | None) -> tuple[int, float] | None:
-    from tracearena.errors import ParameterError
+    from tracearena.errors import LARGEST_COUNT, ParameterError, require_number
 
     if text is None:
         return None
     k, _, eta = text.partition(",")
     try:
-        return int(k), float(eta)
+        wanted = int(k), float(eta)
+        require_number("k", wanted[0], at_least=1, at_most=LARGEST_COUNT, whole=True)
+        require_number("eta", wanted[1], above=0, at_most=1e6)
     except ValueError:
         raise ParameterError.of("--deniable", text, "k,eta such as 10,1") from None
+    return wanted
 
 
 def _deniable(

@@ -314,8 +314,22 @@ def _joined(address: str, opened: ExitStack) -> Any:
         return client
     try:
         return Client(address, timeout=PATIENCE_S)
+    except (TypeError, ValueError, RuntimeError) as error:
+        # Dask wants certificates for tls:// and another library for ucx://, and says so.
+        raise ClusterError(
+            f"cannot join {address}: {' '.join(str(error).split())}{_advice(address)}"
+        ) from None
     except (OSError, TimeoutError) as error:
         raise ClusterError(f"no Dask scheduler answers at {address}: {error}") from None
+
+
+def _advice(address: str) -> str:
+    if not address.startswith("tls://"):
+        return ""
+    return (
+        "; name the TLS files in Dask's settings: DASK_DISTRIBUTED__COMM__TLS__CA_FILE, "
+        "…__CLIENT__CERT and …__CLIENT__KEY"
+    )
 
 
 def _started(workers: int) -> Any:
