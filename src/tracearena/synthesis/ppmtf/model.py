@@ -479,10 +479,19 @@ class PPMTF(Synthesizer):
         iteration
             Which iteration's files.
         **parameters
-            What the model was trained with, as far as it matters later (such as ``alpha``).
+            What the model was trained with, as far as it matters later (such as ``alpha``). The files
+            say how many factors there are; another number is refused.
         """
+        require_number("iteration", iteration, at_least=1, at_most=_MOST["iterations"], whole=True)
         read = read_parameters(folder, iteration)
-        model = cls(factors=read.n_factors, iterations=iteration, **parameters)
+        asked = parameters.pop("factors", read.n_factors)
+        if asked != read.n_factors:
+            raise ParameterError(
+                f"{folder}: the model there has {read.n_factors} factors, not {asked}: ask for as many"
+            )
+        if not parameters.get("share", True):
+            raise ParameterError(f"{folder}: the model there shares its factors; it cannot be one of --apart")
+        model = cls(**(parameters | {"factors": read.n_factors, "iterations": iteration}))
         frame = model._set_frame(training)
         expected = (frame.n_users, len(frame.places), frame.clock.slots_per_day)
         if read.shape != expected:
@@ -490,7 +499,13 @@ class PPMTF(Synthesizer):
                 f"{folder}: parameters of {read.shape[0]} users, {read.shape[1]} places and {read.shape[2]} "
                 f"slots do not fit traces of {expected[0]}, {expected[1]} and {expected[2]}"
             )
-        model._set_factors([Factors.from_parameters(read)])
+        factors = Factors.from_parameters(read)
+        for name, prior in zip("ABCD", factors.priors, strict=True):
+            try:
+                files.check_prior(name, prior)
+            except DataError as error:
+                raise DataError(f"{folder}: {error}") from None
+        model._set_factors([factors])
         model._root = seed_sequence(0)
         model.iteration_, model.error_ = iteration, []
         return model
