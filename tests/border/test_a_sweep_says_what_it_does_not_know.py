@@ -86,6 +86,7 @@ def table(path: Path) -> list[dict[str, str]]:
     ("attack", "missing", "there"),
     [("VisitProb-R", "s_T_min", "s_R_min"), ("VisitProb-T", "s_R_min", "s_T_min")],
 )
+@pytest.mark.slow
 @pytest.mark.parametrize("picture", ["p.svg", "p.html"])
 def test_without_an_attack_of_a_kind_there_is_no_score_of_it(
     team: Path, attack: str, missing: str, there: str, picture: str
