@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import secrets
 import zlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -163,7 +164,10 @@ def run_sweep(
     journal = None
     if unfinished is not None:
         number = int(seed) if isinstance(seed, (int, np.integer)) else None
-        drawn = number if number is not None else (root.entropy, root.spawn_key)
+        # A root that does not tell where it comes from is like no other: nothing is taken over.
+        entropy = getattr(root, "entropy", None)
+        origin = secrets.token_hex(16) if entropy is None else (entropy, root.spawn_key)
+        drawn = origin if number is None else number
         settings = (ensemble, code_of(ensemble.attacks), rule, limits, legacy_2019, drawn)
         journal = Journal(Path(unfinished), digest((reference, original), *settings), number)
     keys = [f"{obfuscator!r} {code_of([obfuscator])}" for obfuscator in obfuscators]

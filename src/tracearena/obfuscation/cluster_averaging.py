@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -82,6 +83,7 @@ class ClusterAveraging(Obfuscator):
     """
 
     name: ClassVar[str] = "ClusterAveraging"
+    units: ClassVar[Mapping[str, str]] = {"blur_km": "km", "limit_km": "km"}
 
     threshold: float
     clusters: int = 100
