@@ -4,6 +4,7 @@
 
     TracearenaError
     ├── ParameterError       a value or a name that makes no sense
+    ├── AlgorithmError       a user's own algorithm that fails or returns something else
     ├── ClusterError         a cluster that is not there, or not as it should be
     └── DataError            traces, places or tables that contradict themselves
         └── FileError        a file that breaks its format; lists the faults with their rows
@@ -24,6 +25,10 @@ from os import PathLike
 from typing import Any
 
 SHOWN_FAULTS = 10
+LARGEST_COUNT = 2**31 - 1
+"""No count of users, places, days or rounds is larger; what is counts in 32 bits somewhere."""
+LARGEST_KM = 40_030.0
+"""Once around the earth."""
 _SHOWN_CHARACTERS = 60
 
 
@@ -42,6 +47,10 @@ class ParameterError(TracearenaError, ValueError):
     def of(cls, name: str, value: Any, allowed: str) -> ParameterError:
         """State the parameter, the value got and what is allowed."""
         return cls(f"{name} = {value!r} is not allowed; it must be {allowed}")
+
+
+class AlgorithmError(TracearenaError, RuntimeError):
+    """A user's own algorithm failed, or returned what is not asked of its kind."""
 
 
 class ClusterError(TracearenaError, RuntimeError):
@@ -66,19 +75,26 @@ def require_number(
     right_type = isinstance(value, Integral if whole else Real) and not isinstance(value, bool)
     if (
         right_type
-        and math.isfinite(value)
+        and (isinstance(value, Integral) or math.isfinite(value))
         and (at_least is None or value >= at_least)
         and (above is None or value > above)
         and (at_most is None or value <= at_most)
     ):
         return
     limits = [
-        f"{words} {limit:g}"
+        f"{words} {_plain(limit)}"
         for words, limit in (("of at least", at_least), ("greater than", above), ("at most", at_most))
         if limit is not None
     ]
     kind = "a whole number" if whole else "a number"
+    if isinstance(value, int) and abs(value) >= 10**_SHOWN_CHARACTERS:
+        value = float("inf") if value > 0 else -float("inf")
     raise ParameterError.of(name, value, f"{kind} {' and '.join(limits)}".strip())
+
+
+def _plain(limit: float) -> str:
+    """Write a limit as people do: 1,000,000 rather than 1e+06."""
+    return f"{int(limit):,}" if limit == int(limit) and abs(limit) < 1e15 else f"{limit:g}"
 
 
 class DataError(TracearenaError, ValueError):

@@ -28,6 +28,21 @@ Kind = Literal[
     "obfuscator", "reidentification", "trace-inference", "synthesizer", "gps-obfuscator", "gps-attack"
 ]
 ENTRY_POINT_GROUP = "tracearena.algorithms"
+SMALLEST_BARE = 1.0
+"""Metres and seconds below which a number in a name needs its unit: a bare 0.02 is more likely an
+epsilon, or kilometres, than two centimetres."""
+_BASES: dict[str, tuple[str, dict[str, tuple[int, bool]]]] = {
+    "obfuscator": ("tracearena.obfuscation.Obfuscator", {"transform": (1, True)}),
+    "reidentification": (
+        "tracearena.attacks.ReidentificationAttack",
+        {"fit": (1, False), "identify": (1, True)},
+    ),
+    "trace-inference": ("tracearena.attacks.TraceInferenceAttack", {"fit": (1, False), "infer": (1, True)}),
+    "synthesizer": ("tracearena.synthesis.Synthesizer", {"fit": (1, True), "synthesize": (1, True)}),
+    "gps-obfuscator": ("tracearena.obfuscation.GpsObfuscator", {"transform": (1, True)}),
+    "gps-attack": ("tracearena.attacks.GpsAttack", {"recover": (1, False)}),
+}
+"""What a class of each kind derives from, and its methods: how many arguments, and whether a seed."""
 
 
 class Algorithm:
@@ -41,12 +56,14 @@ class Algorithm:
     kind: ClassVar[Kind]
     units: ClassVar[Mapping[str, str]] = {}
     """Units that parameters are measured in: m, km, s, min or h."""
+    instead_of_units: ClassVar[tuple[str, ...]] = ()
+    """Parameters without a unit that a bare number may have been meant for."""
 
     def __str__(self) -> str:
         fields = _parameters(type(self))
         while fields and getattr(self, fields[-1].name) == fields[-1].default:
             fields.pop()
-        values = ",".join(_written(getattr(self, field.name)) for field in fields)
+        values = ",".join(_with_unit(self, field.name) for field in fields)
         return f"{self.name}({values})" if fields else self.name
 
 
@@ -202,7 +219,8 @@ def create(spec: str, kind: Kind | None = None, **options: Any) -> Any:
     ----------
     spec
         A name with its parameters in parentheses, in the papers' order or as ``key=value``.
-        Where a parameter has a unit, numbers may carry one (m, km, s, min, h).
+        Where a parameter has a unit, numbers may carry one (m, km, s, min, h), and must if they mean
+        less than a metre or a second.
     kind
         What is expected; another kind is an error.
     **options
@@ -244,19 +262,42 @@ def create(spec: str, kind: Kind | None = None, **options: Any) -> Any:
         return algorithm(**{key: _in_unit(algorithm, key, value) for key, value in values.items()})
     except ParameterError as error:
         raise ParameterError(f"{spec}: {error}") from None
+    except Exception as error:
+        raise ParameterError(f"{spec}: {name} cannot be made: {_raised(error)}") from error
 
 
 def _in_unit(algorithm: type[Algorithm], parameter: str, value: Any) -> Any:
-    """Turn a quantity into the unit its parameter is measured in; other values pass as they are."""
-    if not isinstance(value, Quantity):
-        return value
+    """Turn a quantity into the unit its parameter is measured in; other values pass as they are.
+
+    A bare number that would mean less than a metre or a second is refused.
+    """
     unit = algorithm.units.get(parameter)
+    if not isinstance(value, Quantity):
+        if unit is not None and _is_small(value, unit):
+            said = _written(value)
+            others = [other for other in algorithm.instead_of_units if other != parameter]
+            spellings = [f"{said}{unit}", *(f"{other}={said}" for other in others)]
+            raise ParameterError(
+                f"{parameter} = {said} would mean {said} {unit}: write {', or '.join(spellings)}"
+            )
+        return value
     if unit is None:
         raise ParameterError(f"{parameter} has no unit; write a bare number")
     base, factor = _UNITS[unit]
     if base != value.base:
         raise ParameterError(f"{parameter} is measured in {unit}, not in {value.base}")
     return float(value) / factor
+
+
+def _is_small(value: Any, unit: str) -> bool:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return number and 0 < value * _UNITS[unit][1] < SMALLEST_BARE
+
+
+def _with_unit(algorithm: Algorithm, parameter: str) -> str:
+    """Write a parameter so that `create` reads it back: with its unit where a bare number is refused."""
+    value, unit = getattr(algorithm, parameter), algorithm.units.get(parameter)
+    return _written(value) + (unit if unit is not None and _is_small(value, unit) else "")
 
 
 def is_kind(spec: str, kind: Kind) -> bool:
@@ -353,16 +394,56 @@ def _find(name: str, kind: Kind | None) -> type[Algorithm]:
 
 
 def _load(path: str) -> type[Algorithm]:
+    """Import a class, and refuse one that cannot be what it says before anything is asked of it."""
     module, _, attribute = path.partition(":")
     try:
         found = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise ParameterError(f"cannot import {path}: {error}") from error
+    except Exception as error:
+        said = str(error) if isinstance(error, (ImportError, AttributeError)) else _raised(error)
+        raise ParameterError(f"cannot import {path}: {said}") from error
     if not (isinstance(found, type) and issubclass(found, Algorithm)):
         raise ParameterError(f"{path} is not an algorithm: derive it from Obfuscator or one of the attacks")
+    check_class(found, path)
+    return found
+
+
+def check_class(found: type[Algorithm], path: str | None = None) -> None:
+    """Refuse a class that lacks what every algorithm has: its methods, a kind, a name, parameters."""
+    path = path or f"{found.__module__}:{found.__qualname__}"
     if inspect.isabstract(found):
         missing = ", ".join(sorted(getattr(found, "__abstractmethods__", ())))
         raise ParameterError(f"{path} lacks {missing}")
     if not dataclasses.is_dataclass(found):
         raise ParameterError(f"{path} is not a dataclass: write @dataclass(kw_only=True) above it")
-    return found
+    _check_kind(found, path)
+    _check_name(found, path)
+
+
+def _check_name(algorithm: type[Algorithm], path: str) -> None:
+    name = getattr(algorithm, "name", None)
+    if not (isinstance(name, str) and _SPEC.fullmatch(name) and "(" not in name):
+        got = "lacks a name" if name is None else f"has the name {name!r}"
+        raise ParameterError(f'{path} {got}: write name: ClassVar[str] = "{algorithm.__name__}" in it')
+
+
+def _check_kind(algorithm: type[Algorithm], path: str) -> None:
+    kind = getattr(algorithm, "kind", None)
+    if kind not in _BASES:
+        bases = ", ".join(base.rpartition(".")[2] for base, _ in _BASES.values())
+        got = "is of no kind" if kind is None else f"has the kind {kind!r}, which is not one of ours"
+        raise ParameterError(f"{path} {got}: derive it from one of {bases}")
+    where, methods = _BASES[kind]
+    module, _, base = where.rpartition(".")
+    if not issubclass(algorithm, getattr(importlib.import_module(module), base)):
+        raise ParameterError(f"{path} has the kind {kind} but is not derived from {base}")
+    for method, (count, seeded) in methods.items():
+        takes = {"seed": None} if seeded else {}
+        try:
+            inspect.signature(getattr(algorithm, method)).bind(None, *[None] * count, **takes)
+        except (TypeError, ValueError) as error:
+            wanted = "(self, traces, *, seed=None)" if seeded else "(self, traces)"
+            raise ParameterError(f"{path}: {method} cannot be called as {method}{wanted}: {error}") from None
+
+
+def _raised(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"

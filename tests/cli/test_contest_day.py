@@ -112,7 +112,8 @@ def test_a_sweep_writes_its_table_and_picture(run, team: Path) -> None:  # type:
     assert done.status == 0, done.err
     with (team / "table.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
-    assert list(rows[0]) == ["defence", "utility", "valid", "VisitProb-R", "Replay-T", "s_R_min", "s_T_min"]
+    scores = ["VisitProb-R", "Replay-T", "s_R_min", "s_T_min"]
+    assert list(rows[0]) == ["defence", "utility", "valid", *scores, "error"]
     assert [row["defence"] for row in rows] == ["No", "PL(4,1)"]
     assert rows[0]["valid"] == "true"
     assert "<svg" in (team / "figure.svg").read_text()

@@ -63,7 +63,7 @@ def test_pass_rates_are_told_and_bad_fakes_stay_in(run, tokyo):
 @pytest.mark.parametrize(
     ("options", "word"),
     [
-        (("--par-c", 2), "par_c"),
+        (("--par-c", 2), "--par-c"),
         (("--alpha", 3), "--alpha"),
         (("--periods", 31), "periods"),
         (("--classes", 0), "classes"),

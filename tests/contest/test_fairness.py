@@ -29,5 +29,12 @@ def test_spread_is_the_standard_deviation_over_the_teams(make_walks):
 
 
 def test_one_team_is_not_enough(make_walks):
+    team = make_walks(users=5, days=4).split_days(2)
     with pytest.raises(DataError, match="two teams"):
-        fairness([make_walks(users=5, days=4).split_days(2)], defences=["No"], attacks=["Replay-T"])
+        fairness([team], defences=["No"], attacks=["VisitProb-R", "Replay-T"])
+
+
+def test_one_kind_of_attack_is_not_enough(make_walks):
+    teams = [make_walks(users=5, days=4, seed=seed).split_days(2) for seed in (1, 2)]
+    with pytest.raises(DataError, match="both kinds"):
+        fairness(teams, defences=["No"], attacks=["Replay-T"])

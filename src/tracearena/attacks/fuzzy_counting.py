@@ -272,5 +272,5 @@ def _check_matcher(attack: FuzzyCounting | FuzzyCountingT) -> None:
     if attack.weighting not in get_args(Weighting):
         allowed = ", ".join(get_args(Weighting))
         raise ParameterError.of("weighting", attack.weighting, f"one of {allowed}")
-    require_number("eta", attack.eta, above=0)
-    require_number("decay", attack.decay, at_least=0)
+    require_number("eta", attack.eta, above=0, at_most=1e6)
+    require_number("decay", attack.decay, at_least=0, at_most=1e6)

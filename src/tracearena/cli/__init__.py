@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from tracearena import __version__
+from tracearena.cli._numbers import guard_all
 from tracearena.cli._stopping import Stopping
 from tracearena.cli._warnings import foreign_warnings_hidden
 from tracearena.errors import TracearenaError
@@ -60,6 +61,7 @@ def build() -> typer.Typer:
     for info in app.registered_commands:
         # The whole first sentence, which would otherwise be cut to fit the line.
         info.short_help = inspect.getdoc(info.callback or app).partition("\n")[0]  # type: ignore[union-attr]
+    guard_all(app)
     return app
 
 

@@ -127,7 +127,7 @@ def _events(traces: GpsTraces, choices: Choices, resample: str | None) -> Traces
     rows, columns = choices.grid or (1, 1)
     places = Places.of_grid(Grid(rows=rows, columns=columns, south=south, west=west, north=north, east=east))
     interval = choices.interval_s or 3600
-    slots = (choices.slot_s or interval) // interval
+    slots = choices.instants_per_slot(interval)
     clock = Clock(instants_per_day=86_400 // interval, interval_s=interval, instants_per_slot=slots)
     zone = choices.timezone or "UTC"
     if resample is None:
@@ -145,7 +145,7 @@ def obfuscate(
     as_json: bool,
 ) -> None:
     """Run a defence of GPS traces from file to file."""
-    from tracearena import registry
+    from tracearena import answers, registry
     from tracearena.errors import ParameterError
     from tracearena.obfuscation import GpsObfuscator
     from tracearena.obfuscation.gps_base import DIGITS, rounded
@@ -158,7 +158,7 @@ def obfuscate(
     traces = read_traces(original, timezone)
     say_unread_columns(original)
     # Our own defences round already; a class from elsewhere need not know that it should.
-    released = rounded(obfuscator.transform(traces, seed=release_seed(seed)), kept)
+    released = rounded(answers.gps_transformed(obfuscator, traces, seed=release_seed(seed)), kept)
     write_traces(released, out)
     note(f"{out}: user ids are as in {original}; tracearena pseudonymise replaces them")
     result = {"defence": str(obfuscator), "file": str(out), "users": released.n_users}
@@ -167,11 +167,11 @@ def obfuscate(
 
 def attack(name: str, out: Path, anonymized: Path, timezone: str, as_json: bool) -> None:
     """Run an attack on GPS traces from file to file."""
-    from tracearena import registry
+    from tracearena import answers, registry
     from tracearena.attacks import GpsAttack
 
     attacker: GpsAttack = registry.create(name, "gps-attack")
-    recovered = attacker.recover(read_traces(anonymized, timezone))
+    recovered = answers.recovered(attacker, read_traces(anonymized, timezone))
     write_traces(recovered, out)
     result = {"attack": str(attacker), "file": str(out), "kind": "GPS traces"}
     print_result(result | {"users": recovered.n_users, "points": recovered.n_points}, as_json)

@@ -31,8 +31,9 @@ def train_ppmtf(
     from tracearena.synthesis.ppmtf.convergence import SETTLED_BELOW
 
     if path is not None and path.is_dir():
-        iteration = parameters.pop("iterations", 100)
-        return PPMTF.import_parameters(path, training, iteration=iteration, **parameters)
+        iteration = parameters.get("iterations", 100)
+        others = {name: value for name, value in parameters.items() if name != "iterations"}
+        return PPMTF.import_parameters(path, training, iteration=iteration, **others)
     with _going_on_from(path), progress_bar("training") as progress:
         known = path is not None and path.exists()
         model = PPMTF(**parameters).fit(

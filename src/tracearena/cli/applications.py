@@ -159,7 +159,14 @@ def _metres(text: str) -> float:
     from tracearena import registry
     from tracearena.errors import ParameterError
 
-    _, (value,), _ = registry.parse(f"noise({text})") if "," not in text else ("", (None,), {})
-    if not isinstance(value, (int, float)) or isinstance(value, bool) or not value > 0:
-        raise ParameterError.of("--expected-noise", text, "a distance above 0 such as 100m or 0.5km")
+    value: object = None
+    if text.strip() and not set(",=") & set(text):
+        _, (value,), _ = registry.parse(f"noise({text})")
+    in_metres = not isinstance(value, registry.Quantity) or value.base == "m"
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not (in_metres and 0 < value <= 1e6):
+        raise ParameterError.of(
+            "--expected-noise", text, "a distance such as 100m or 0.5km, at most 1,000 km"
+        )
+    if not isinstance(value, registry.Quantity) and value < registry.SMALLEST_BARE:
+        raise ParameterError(f"--expected-noise {text} would mean {text} m: write {text}m, or {text}km")
     return float(value)

@@ -52,7 +52,7 @@ def attack(
     as_json: JsonOption = False,
 ) -> None:
     """Attack anonymized traces: who is who (…-R), or who was where (…-T, and those on GPS traces)."""
-    from tracearena import registry
+    from tracearena import answers, registry
     from tracearena.attacks import ReidentificationAttack
     from tracearena.cli import _gps
     from tracearena.cli._console import needed_places
@@ -81,15 +81,16 @@ def attack(
             "they are not of one team"
         )
     used = chosen_seed(seed)
-    attacker.fit(known)
+    answers.try_attack(attacker, known)
+    answers.fitted(attacker, known)
     result: dict[str, Any] = {"attack": str(attacker), "file": str(out), "pseudonyms": target.n_users}
     if isinstance(attacker, ReidentificationAttack):
-        table = attacker.identify(target, seed=used)
+        table = answers.identified(attacker, target, known, seed=used)
         with carrying(reference, out):
             pwscup.write_inferred_table(out, table)
         result["kind"] = "inferred ID table"
     else:
-        traces = attacker.infer(target, seed=used)
+        traces = answers.inferred(attacker, target, known, seed=used)
         with carrying(reference, out):
             pwscup.write_inferred_traces(out, traces)
         result["kind"] = "inferred traces"

@@ -67,7 +67,7 @@ def obfuscate(
     as_json: JsonOption = False,
 ) -> None:
     """Obfuscate traces with a defence."""
-    from tracearena import registry
+    from tracearena import answers, registry
     from tracearena.cli import _gps
     from tracearena.cli._console import needed_places
     from tracearena.errors import ParameterError
@@ -89,7 +89,8 @@ def obfuscate(
             "warning: --legacy-2019 draws what the programs of 2019 drew, from seed 1 unless --seed names "
             "another: whoever guesses it can undo this release; leave it out for what you publish"
         )
-    obfuscated = obfuscator.transform(traces, seed=seed if legacy_2019 else release_seed(seed))
+    used = seed if legacy_2019 else release_seed(seed)
+    obfuscated = answers.transformed(obfuscator, traces, seed=used)
     pwscup.write_obfuscated(out, obfuscated)
     note(f"{out}: users are in the order of {original}; tracearena pseudonymise shuffles them")
     print_result(

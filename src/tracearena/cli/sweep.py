@@ -54,7 +54,12 @@ def sweep(
     cluster: ClusterOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Try many defences against many attacks and write a table of scores."""
+    """Try many defences against many attacks and write a table of scores.
+
+    Finished rows are kept in OUT.unfinished until the table is whole: the same command goes on where
+    a killed one stopped. A defence that fails has a row that says why; the exit status is 1 only if
+    all of them fail.
+    """
     from tracearena import contest
     from tracearena.figures import privacy_scatter
     from tracearena.formats import pwscup
@@ -65,7 +70,8 @@ def sweep(
         privacy_scatter.check_suffix(plot)
     regions = pwscup.read_places(places)
     halves = read_halves(reference, original, regions, times)
-    used = seed if legacy_2019 else chosen_seed(seed)
+    kept = contest.unfinished(out)
+    used = seed if legacy_2019 else chosen_seed(contest.begun_with(kept) if seed is None else seed)
     workers = joined(context, cluster)
     with progress_bar("defences") as progress:
         rows = contest.run_sweep(
@@ -77,6 +83,7 @@ def sweep(
             seed=used,
             cluster=workers,
             progress=progress,
+            unfinished=kept,
         )
     with replacing_all():
         contest.write_table(rows, out)
@@ -84,15 +91,32 @@ def sweep(
             privacy_scatter.draw(rows, plot)
     if plot is not None:
         note(f"picture in {plot}")
-    valid = sum(row.valid for row in rows)
-    best = max((row for row in rows if row.valid), key=lambda row: row.scores.s_T_min, default=None)
-    print_result(
-        {
-            "file": str(out),
-            "defences": len(rows),
-            "valid": valid,
-            "best": None if best is None else best.defence,
-            "best_s_T_min": None if best is None else best.scores.s_T_min,
-        },
-        as_json,
-    )
+    kept.unlink(missing_ok=True)
+    failed = [row for row in rows if row.error is not None]
+    for row in failed:
+        note(f"{row.defence} failed: {row.error}")
+    if failed:
+        note(f"{len(failed)} of {len(rows)} defences failed; the column error of {out} says why")
+    by, best = contest.best_defences(rows)
+    names = [row.defence for row in best]
+    result = {
+        "file": str(out),
+        "defences": len(rows),
+        "valid": sum(row.valid for row in rows),
+        "failed": len(failed),
+        "best": names if as_json else _told(names),
+        "tie": len(best) > 1,
+        "best_s_R_min": best[0].scores.s_R_min if by == "s_R_min" else None,
+        "best_s_T_min": best[0].scores.s_T_min if by == "s_T_min" else None,
+    }
+    if not as_json:
+        result = {name: value for name, value in result.items() if value is not None}
+    print_result(result, as_json)
+    if rows and len(failed) == len(rows):
+        raise typer.Exit(1)
+
+
+def _told(names: list[str]) -> str:
+    if len(names) < 2:
+        return names[0] if names else "none is valid"
+    return f"{', '.join(names[:-1])} and {names[-1]} tie"

@@ -67,7 +67,9 @@ def register(app: typer.Typer) -> None:
 
 def synthesize(
     context: typer.Context,
-    method: Annotated[str, typer.Argument(metavar="METHOD", help="ppmtf, ppmtf-plus, sgd, sglt or uniform.")],
+    method: Annotated[
+        str, typer.Argument(metavar="METHOD", help="ppmtf, ppmtf-plus, sgd, sglt, uniform, or your own.")
+    ],
     file: Annotated[Path, typer.Argument(metavar="IN", help="Training traces, of any format.")],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="Where the synthetic traces go.")],
     format: Annotated[
@@ -192,6 +194,7 @@ def synthesize(
 
     They are traces of the training users, or with ppmtf-plus of virtual users who never lived.
     """
+    from tracearena import answers
     from tracearena.engine import child_seed, seed_sequence
     from tracearena.errors import ParameterError
     from tracearena.formats import Choices, read, recognise
@@ -259,12 +262,18 @@ def synthesize(
         traces_per_user = fakes_per_user
         synthesizer = _sglt(training, fake, not no_privacy_tests, child_seed(root, 0))
     else:
-        synthesizer = _simple(method, copied).fit(training)
+        synthesizer = _simple(method, copied)
+        answers.try_synthesizer(synthesizer, training)
+        answers.fitted(synthesizer, training, seed=child_seed(root, 0))
     where: dict[str, Any] = {} if workers is None else {"cluster": workers}
     if method == "ppmtf-plus":
         synthetic = _virtual(synthesizer, users, days, homes, only_seen, child_seed(root, 1), where)
     else:
-        synthetic = synthesizer.synthesize(traces_per_user or 10, seed=child_seed(root, 1), **where)
+        each = traces_per_user or 10
+        if where:
+            synthetic = synthesizer.synthesize(each, seed=child_seed(root, 1), **where)
+        else:
+            synthetic = answers.synthesized(synthesizer, training, each, seed=child_seed(root, 1))
     made = synthetic.n_instants
     if wanted is not None:
         synthetic, tested = _deniable(synthesizer, synthetic, *wanted, child_seed(root, 2), workers)
@@ -313,25 +322,30 @@ def _left_to_workers(folder: Path, places: Path, choices: Choices, cluster: Clus
 
 
 def _check(method: str, given: list[str]) -> None:
+    from tracearena import registry
     from tracearena.errors import ParameterError
 
-    if method not in METHODS:
-        raise ParameterError.of("METHOD", method, f"one of {', '.join(METHODS)}")
+    if method not in METHODS and not registry.is_kind(method, "synthesizer"):
+        known = f"one of {', '.join(METHODS)}, or a synthesizer of your own such as my_module:MyClass"
+        raise ParameterError.of("METHOD", method, known)
     for name in (name.replace("_", "-") for name in given):
-        if name not in _OWN[method]:
+        if name not in _OWN.get(method, {"traces-per-user"}):
             raise ParameterError(f"--{name} has no meaning for {method}")
 
 
 def _k_and_eta(text: str | None) -> tuple[int, float] | None:
-    from tracearena.errors import ParameterError
+    from tracearena.errors import LARGEST_COUNT, ParameterError, require_number
 
     if text is None:
         return None
     k, _, eta = text.partition(",")
     try:
-        return int(k), float(eta)
+        wanted = int(k), float(eta)
+        require_number("k", wanted[0], at_least=1, at_most=LARGEST_COUNT, whole=True)
+        require_number("eta", wanted[1], above=0, at_most=1e6)
     except ValueError:
         raise ParameterError.of("--deniable", text, "k,eta such as 10,1") from None
+    return wanted
 
 
 def _deniable(
@@ -375,9 +389,13 @@ def _virtual(
 
 
 def _simple(method: str, copied: int | None) -> Synthesizer:
+    from tracearena import registry
     from tracearena.synthesis import SGD, Uniform
 
-    return SGD(copied=copied or 0) if method == "sgd" else Uniform()
+    if method in METHODS:
+        return SGD(copied=copied or 0) if method == "sgd" else Uniform()
+    made: Synthesizer = registry.create(method, "synthesizer")
+    return made
 
 
 def _sglt(training: Traces, given: dict[str, Any], privacy_tests: bool, seed: Any) -> Synthesizer:

@@ -14,6 +14,7 @@ from tracearena.contest.commitment import Commitment, commit, id_table_text, ver
 from tracearena.contest.data import ContestPlan, team_traces, write_contest_data
 from tracearena.contest.ensemble import AttackScores, Ensemble, all_attacks, make_attacks, strongest
 from tracearena.contest.fairness import Fairness, fairness
+from tracearena.contest.journal import begun_with, unfinished
 from tracearena.contest.phases import Gate, Phase, PhaseAnswer, Schedule, phase_at
 from tracearena.contest.pseudonyms import Release, pseudonymise, pseudonymise_users
 from tracearena.contest.records import AttackKind, AttackRecord, Role, Roster, UtilityRecord
@@ -24,7 +25,9 @@ from tracearena.contest.sweep import (
     SAMPLE_ATTACKS,
     SAMPLE_DEFENCES,
     SweepRow,
+    best_defences,
     run_sweep,
+    succeeded,
     write_table,
 )
 from tracearena.contest.team_clock import contest_training
@@ -61,6 +64,8 @@ __all__ = [
     "all_attacks",
     "attack_sums",
     "awards",
+    "begun_with",
+    "best_defences",
     "commit",
     "contest_training",
     "fairness",
@@ -73,7 +78,9 @@ __all__ = [
     "rehearse",
     "run_sweep",
     "strongest",
+    "succeeded",
     "team_traces",
+    "unfinished",
     "verify",
     "write_contest_data",
     "write_table",

@@ -9,8 +9,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from tracearena import registry
+from tracearena import answers, registry
 from tracearena.attacks import (
+    Match,
     Matcher,
     MatchingIdentification,
     MatchingInference,
@@ -19,7 +20,7 @@ from tracearena.attacks import (
 )
 from tracearena.contest.pseudonyms import Release
 from tracearena.engine import SeedLike, child_seed, seed_sequence
-from tracearena.errors import ParameterError
+from tracearena.errors import DataError, ParameterError
 from tracearena.metrics import reidentification_score, trace_inference_score
 from tracearena.traces import IdTable, ObfuscatedTraces, Traces
 
@@ -41,14 +42,21 @@ class AttackScores:
     trace_inference: dict[str, float]
 
     @property
-    def s_R_min(self) -> float:
-        """Privacy against the strongest re-identification; 1 if there was none."""
-        return min(self.reidentification.values(), default=1.0)
+    def s_R_min(self) -> float | None:
+        """Privacy against the strongest re-identification; None if there was none."""
+        return min(self.reidentification.values(), default=None)
 
     @property
-    def s_T_min(self) -> float:
-        """Privacy against the strongest trace inference; 1 if there was none."""
-        return min(self.trace_inference.values(), default=1.0)
+    def s_T_min(self) -> float | None:
+        """Privacy against the strongest trace inference; None if there was none."""
+        return min(self.trace_inference.values(), default=None)
+
+    @property
+    def minima(self) -> tuple[float, float]:
+        """Both, where both kinds of attack were made; an error otherwise."""
+        if self.s_R_min is None or self.s_T_min is None:
+            raise DataError("attacks of both kinds (-R and -T) are needed here")
+        return self.s_R_min, self.s_T_min
 
     @property
     def strongest(self) -> tuple[str | None, str | None]:
@@ -82,6 +90,8 @@ class Ensemble:
         self.attacks = list(attacks)
         self.sensitive_weight = sensitive_weight
         self.limit_km = limit_km
+        for attack in self.attacks:
+            _check_attack(attack)
         names = [str(attack) for attack in self.attacks]
         if len(set(names)) != len(names):
             raise ParameterError(f"an attack is named twice: {', '.join(names)}")
@@ -92,11 +102,15 @@ class Ensemble:
     def fit(self, reference: Traces) -> Self:
         """Let every attack learn from the reference traces."""
         self.matchers_: list[Matcher] = []
+        self.reference_ = reference
+        for attack in self.attacks:
+            answers.try_attack(attack, reference)
         for attack in self.attacks:
             if isinstance(attack, (MatchingIdentification, MatchingInference)):
-                attack.use(self._fitted(attack.matcher(), reference))
+                with answers.blaming(attack, "fit"):
+                    attack.use(self._fitted(attack.matcher(), reference))
             else:
-                attack.fit(reference)
+                answers.fitted(attack, reference)
         return self
 
     def _fitted(self, wanted: Matcher, reference: Traces) -> Matcher:
@@ -114,20 +128,25 @@ class Ensemble:
         What an attack draws depends on the seed and on its own name only, not on its company.
         """
         root = seed_sequence(seed)
-        matches = {
-            id(matcher): matcher.match(anonymized, seed=_own_seed(root, matcher))
-            for matcher in self.matchers_
-        }
+        known = self.reference_
+        matches: dict[int, Match] = {}
+        for matcher in self.matchers_:
+            with answers.blaming(matcher, "match"):
+                matches[id(matcher)] = matcher.match(anonymized, seed=_own_seed(root, matcher))
         for attack in self.attacks:
             chance = _own_seed(root, attack)
             if isinstance(attack, MatchingIdentification):
-                yield attack, attack.identify_from(matches[id(attack.matcher_)], anonymized)
+                with answers.blaming(attack, "identify_from"):
+                    table = attack.identify_from(matches[id(attack.matcher_)], anonymized)
+                yield attack, answers.id_table(attack, table, anonymized, known)
             elif isinstance(attack, MatchingInference):
-                yield attack, attack.infer_from(matches[id(attack.matcher_)], anonymized, seed=chance)
+                with answers.blaming(attack, "infer_from"):
+                    traces = attack.infer_from(matches[id(attack.matcher_)], anonymized, seed=chance)
+                yield attack, answers.whole_traces(attack, traces, anonymized, known)
             elif isinstance(attack, ReidentificationAttack):
-                yield attack, attack.identify(anonymized, seed=chance)
+                yield attack, answers.identified(attack, anonymized, known, seed=chance)
             else:
-                yield attack, attack.infer(anonymized, seed=chance)
+                yield attack, answers.inferred(attack, anonymized, known, seed=chance)
 
     def score(self, original: Traces, release: Release, *, seed: SeedLike = None) -> AttackScores:
         """Attack a release and compare with the truth."""
@@ -188,6 +207,18 @@ def make_attacks(names: Sequence[str], **options: Any) -> list[Any]:
                 f"{name} is of the kind {attack.kind}; {' or '.join(ATTACK_KINDS)} is wanted here"
             )
     return attacks
+
+
+def _check_attack(attack: Attack) -> None:
+    if not isinstance(attack, registry.Algorithm):
+        raise ParameterError(
+            f"{attack!r} is no attack: derive its class from ReidentificationAttack or TraceInferenceAttack"
+        )
+    registry.check_class(type(attack))
+    if attack.kind not in ATTACK_KINDS:
+        raise ParameterError(
+            f"{attack} is of the kind {attack.kind}; {' or '.join(ATTACK_KINDS)} is wanted here"
+        )
 
 
 def all_attacks() -> list[str]:

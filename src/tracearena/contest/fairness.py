@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tracearena.contest.sweep import SAMPLE_ATTACKS, run_sweep
+from tracearena.contest.sweep import SAMPLE_ATTACKS, run_sweep, succeeded
 from tracearena.engine import SeedLike, child_seed, seed_sequence
 from tracearena.errors import DataError
 from tracearena.traces import Traces
@@ -72,7 +72,7 @@ def fairness(
             reference, original, defences=defences, attacks=attacks, seed=child_seed(root, number)
         )
         names = [row.defence for row in rows]
-        scores.append([(row.scores.s_R_min, row.scores.s_T_min) for row in rows])
+        scores.append([row.scores.minima for row in succeeded(rows)])
     if len(scores) < 2:
         raise DataError("fairness compares at least two teams")
     table = np.array(scores, float)

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tracearena import registry
+from tracearena import answers, registry
 from tracearena.cities import simulate
 from tracearena.contest.awards import Award, awards
 from tracearena.contest.board import Board, make_board
@@ -23,7 +23,7 @@ from tracearena.contest.ensemble import AttackScores, Ensemble, make_attacks
 from tracearena.contest.pseudonyms import Release, pseudonymise
 from tracearena.contest.records import AttackKind, AttackRecord, Roster, UtilityRecord
 from tracearena.contest.rules import Rules
-from tracearena.contest.sweep import SweepRow, run_sweep
+from tracearena.contest.sweep import SweepRow, run_sweep, succeeded
 from tracearena.contest.team_clock import contest_training
 from tracearena.engine import child_seed, seed_sequence
 from tracearena.metrics import UtilityScore, utility_score
@@ -228,7 +228,7 @@ def _enter(
     seed: np.random.SeedSequence,
 ) -> Entrant:
     obfuscator = registry.create("No" if player is None else player.defence, "obfuscator")
-    obfuscated = obfuscator.transform(original, seed=child_seed(seed, _DEFENCE))
+    obfuscated = answers.transformed(obfuscator, original, seed=child_seed(seed, _DEFENCE))
     utility = utility_score(original, obfuscated, rule=rules.utility_rule, limit_km=rules.utility_limit_km)
     valid = rules.is_valid(utility.utility)
     release = pseudonymise(obfuscated, seed=child_seed(seed, _SHUFFLE)) if valid else None
@@ -296,4 +296,5 @@ def _on_sample_team(
         seed=seed,
         progress=lambda done, total: say("the judge tries sample defences", done, total),
     )
+    succeeded(rows)
     return tuple(rows[: len(SAMPLES)]), tuple(rows[len(SAMPLES) :])

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import csv
 import io
+import secrets
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tracearena import registry
+from tracearena import answers, registry
 from tracearena.contest.ensemble import AttackScores, Ensemble, all_attacks, make_attacks
+from tracearena.contest.journal import Journal, code_of, digest
 from tracearena.contest.pseudonyms import pseudonymise
 from tracearena.contest.rules import Rules
 from tracearena.engine import (
@@ -26,7 +29,7 @@ from tracearena.engine import (
     run_blocks,
     seed_sequence,
 )
-from tracearena.errors import DataError
+from tracearena.errors import DataError, TracearenaError
 from tracearena.formats._files import replacing
 from tracearena.metrics import utility_score
 from tracearena.metrics.utility import UtilityRule
@@ -50,16 +53,25 @@ ATTACKS_2019 = (*SAMPLE_ATTACKS, "FuzzyCount-R", "FuzzyCount-T", "Replay-T")
 """What a team of 2019 had to withstand: the sample attacks, the winner's, and replay."""
 
 LEGACY_SEED = 1
+TIE = 1e-9
+"""Scores that differ by no more are equal."""
 
 
 @dataclass(frozen=True)
 class SweepRow:
-    """One defence: its utility, whether that is enough, and its privacy against each attack."""
+    """One defence: its utility, whether that is enough, and its privacy against each attack.
+
+    Attributes
+    ----------
+    error
+        Why the defence, or an attack on it, failed; then there is no utility and no score.
+    """
 
     defence: str
-    utility: float
+    utility: float | None
     valid: bool
     scores: AttackScores
+    error: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return one flat row of a table."""
@@ -68,6 +80,7 @@ class SweepRow:
             "utility": self.utility,
             "valid": self.valid,
             **self.scores.to_dict(),
+            "error": self.error,
         }
 
 
@@ -83,6 +96,7 @@ def run_sweep(
     seed: SeedLike = None,
     cluster: Cluster | None = None,
     progress: Progress | None = None,
+    unfinished: PathLike[str] | None = None,
 ) -> list[SweepRow]:
     """Release the original traces under every defence and attack each release with every attack.
 
@@ -104,10 +118,16 @@ def run_sweep(
         What a defence or attack draws depends on the seed and its own name only.
     cluster
         Try the defences in its workers, with the same scores.
+    unfinished
+        A file that keeps the finished rows while the sweep runs. If it is there already, and was
+        begun with the same traces, attacks, rules and seed, its rows are taken over. The caller
+        removes it when the rows are safe.
 
     Notes
     -----
-    Scores are given for invalid releases too; a contest would count them as 0.
+    Scores are given for invalid releases too; a contest would count them as 0. A defence that raises
+    has a row that says why, and the others go on; a name or a class that cannot be made ends the
+    sweep before it begins.
     """
     if legacy_2019 and seed is None:
         seed = LEGACY_SEED
@@ -129,17 +149,82 @@ def run_sweep(
     ]
 
     def one(block: int, first: int, stop: int) -> SweepRow:
-        obfuscator = obfuscators[first]
+        obfuscator = missing[first]
+        try:
+            return scored(obfuscator)
+        except Exception as error:
+            return SweepRow(str(obfuscator), None, False, AttackScores({}, {}), _reason(error))
+
+    def scored(obfuscator: Obfuscator) -> SweepRow:
         chance = child_seed(root, zlib.crc32(str(obfuscator).encode()))
         drawn_from = seed if legacy_2019 and isinstance(seed, int) else child_seed(chance, 0)
-        obfuscated = obfuscator.transform(original, seed=drawn_from)
+        obfuscated = answers.transformed(obfuscator, original, seed=drawn_from)
         utility = utility_score(original, obfuscated, rule=rule, limit_km=limits.utility_limit_km).utility
         release = pseudonymise(obfuscated, seed=child_seed(chance, 1))
         scores = ensemble.score(original, release, seed=child_seed(chance, 2))
         return SweepRow(str(obfuscator), utility, limits.is_valid(utility), scores)
 
+    journal = None
+    if unfinished is not None:
+        number = int(seed) if isinstance(seed, (int, np.integer)) else None
+        # A root that does not tell where it comes from is like no other: nothing is taken over.
+        entropy = getattr(root, "entropy", None)
+        origin = secrets.token_hex(16) if entropy is None else (entropy, root.spawn_key)
+        drawn = origin if number is None else number
+        settings = (ensemble, code_of(ensemble.attacks), rule, limits, legacy_2019, drawn)
+        journal = Journal(Path(unfinished), digest((reference, original), *settings), number)
+    keys = [f"{obfuscator!r} {code_of([obfuscator])}" for obfuscator in obfuscators]
+    known = {} if journal is None else {key: _row(kept) for key, kept in journal.rows.items()}
+    missing = [one for key, one in zip(keys, obfuscators, strict=True) if key not in known]
+    wanted = [key for key in keys if key not in known]
+
+    def keep(block: int, row: SweepRow) -> None:
+        # A row that failed is tried again when the sweep goes on.
+        if journal is not None and row.error is None:
+            journal.add(wanted[block], asdict(row))
+
     with one_library_thread():
-        return run_blocks(one, blocks(len(obfuscators), 1), cluster=cluster, progress=progress)
+        rows = run_blocks(
+            one,
+            blocks(len(missing), 1),
+            cluster=cluster,
+            progress=progress,
+            finished=None if journal is None else keep,
+        )
+    made = known | dict(zip(wanted, rows, strict=True))
+    return [made[key] for key in keys]
+
+
+def succeeded(rows: Sequence[SweepRow]) -> Sequence[SweepRow]:
+    """Return the rows, or raise what the first that failed says."""
+    for row in rows:
+        if row.error is not None:
+            raise DataError(f"{row.defence}: {row.error}")
+    return rows
+
+
+def best_defences(rows: Sequence[SweepRow]) -> tuple[str | None, list[SweepRow]]:
+    """Return the valid rows with the highest privacy, all of them if they tie, and what it is called.
+
+    Trace inference counts (``"s_T_min"``); re-identification where there was no trace inference.
+    Scores that differ by at most 1e-9 are a tie.
+    """
+    for name in ("s_T_min", "s_R_min"):
+        scored = [(getattr(row.scores, name), row) for row in rows if row.valid]
+        scored = [(score, row) for score, row in scored if score is not None]
+        if scored:
+            best = max(score for score, _ in scored)
+            return name, [row for score, row in scored if score >= best - TIE]
+    return None, []
+
+
+def _row(kept: dict[str, Any]) -> SweepRow:
+    return SweepRow(**(kept | {"scores": AttackScores(**kept["scores"])}))
+
+
+def _reason(error: Exception) -> str:
+    said = str(error) if isinstance(error, TracearenaError) else f"{type(error).__name__}: {error}"
+    return " ".join(said.split())
 
 
 def _with_all(attacks: Sequence[str]) -> list[str]:
@@ -148,10 +233,15 @@ def _with_all(attacks: Sequence[str]) -> list[str]:
 
 
 def write_table(rows: Sequence[SweepRow], path: str | PathLike[str]) -> None:
-    """Write one line a defence: utility, valid, one column for each attack, and both minima."""
+    """Write one line a defence: utility, valid, a column for each attack, both minima, the error.
+
+    What there is no value of is empty: the minimum of attacks of a kind that nobody made, and every
+    score of a defence that failed.
+    """
     table = [row.to_dict() for row in rows]
     text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, fieldnames=list(table[0]) if table else ["defence", "utility", "valid"])
+    columns = max((list(row) for row in table), key=len, default=["defence", "utility", "valid"])
+    writer = csv.DictWriter(text, fieldnames=columns)
     writer.writeheader()
     writer.writerows(
         {key: str(value).lower() if key == "valid" else value for key, value in row.items()} for row in table

@@ -9,6 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import islice
+from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from numpy.typing import NDArray
@@ -72,6 +73,7 @@ def run_blocks(
     threads: int | None = None,
     cluster: Cluster | None = None,
     progress: Progress | None = None,
+    finished: Callable[[int, T], None] | None = None,
 ) -> list[T]:
     """Call ``work(block, first, stop, *its_rows)`` for every range and return the results in order.
 
@@ -87,9 +89,14 @@ def run_blocks(
         Arrays of which a block needs rows ``first:stop`` alone; a cluster sends it no others.
     cluster
         Run in its workers instead of threads here, with the same results.
+    finished
+        Called with the number of a block and its result as soon as there is one, in any order, never
+        twice at a time.
     """
     if cluster is not None:
-        return cluster.run(work, ranges, rows=rows, progress=progress)
+        return cluster.run(work, ranges, rows=rows, progress=progress, finished=finished)
+    if finished is not None:
+        work = _telling(work, finished)
     pieces = numbered(ranges, rows)
     count = thread_count(threads)
     if count == 1 or len(ranges) <= 1:
@@ -172,6 +179,18 @@ def _in_order(work: Callable[..., S], pieces: list[tuple[Any, ...]], count: int)
         finally:
             for future in running:
                 future.cancel()
+
+
+def _telling(work: Callable[..., T], finished: Callable[[int, T], None]) -> Callable[..., T]:
+    one_at_a_time = Lock()
+
+    def told(block: int, *piece: Any) -> T:
+        result = work(block, *piece)
+        with one_at_a_time:
+            finished(block, result)
+        return result
+
+    return told
 
 
 def _collected(results: Iterable[T], total: int, progress: Progress | None) -> list[T]:

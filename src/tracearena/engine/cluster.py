@@ -126,14 +126,42 @@ class Cluster:
         *,
         rows: Sequence[NDArray[Any]] = (),
         progress: Progress | None = None,
+        finished: Callable[[int, T], None] | None = None,
     ) -> list[T]:
         """Do what `run_blocks` does."""
+        if finished is not None:
+            return self._run_one_by_one(work, ranges, rows, progress, finished)
         found: list[T] = []
         for part in self._chunks(_run, work, ranges, rows):
             found.extend(part)
             if progress is not None:
                 progress(len(found), len(ranges))
         return found
+
+    def _run_one_by_one(
+        self,
+        work: Callable[..., T],
+        ranges: Sequence[tuple[int, int]],
+        rows: Sequence[NDArray[Any]],
+        progress: Progress | None,
+        finished: Callable[[int, T], None],
+    ) -> list[T]:
+        """Make every block a task of its own, and tell of each as soon as it is there."""
+        from distributed import as_completed
+
+        shared = self.keep(work)
+        number = {}
+        for block, (first, stop) in enumerate(ranges):
+            own = packed([array[first:stop] for array in rows])
+            number[self.submit(_run, shared, block, [(first, stop)], own)] = block
+        found: dict[int, T] = {}
+        for future in as_completed(list(number)):
+            ((result,),) = self.gather([future])
+            found[number[future]] = result
+            finished(number[future], result)
+            if progress is not None:
+                progress(len(found), len(ranges))
+        return [found[block] for block in range(len(ranges))]
 
     def fold(
         self,
@@ -286,8 +314,22 @@ def _joined(address: str, opened: ExitStack) -> Any:
         return client
     try:
         return Client(address, timeout=PATIENCE_S)
+    except (TypeError, ValueError, RuntimeError) as error:
+        # Dask wants certificates for tls:// and another library for ucx://, and says so.
+        raise ClusterError(
+            f"cannot join {address}: {' '.join(str(error).split())}{_advice(address)}"
+        ) from None
     except (OSError, TimeoutError) as error:
         raise ClusterError(f"no Dask scheduler answers at {address}: {error}") from None
+
+
+def _advice(address: str) -> str:
+    if not address.startswith("tls://"):
+        return ""
+    return (
+        "; name the TLS files in Dask's settings: DASK_DISTRIBUTED__COMM__TLS__CA_FILE, "
+        "…__CLIENT__CERT and …__CLIENT__KEY"
+    )
 
 
 def _started(workers: int) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tracearena.contest import SweepRow, run_sweep
+from tracearena.contest import SweepRow, run_sweep, succeeded
 from tracearena.engine import Progress
 from tracearena.figures._teams import teams
 
@@ -12,4 +12,4 @@ from tracearena.figures._teams import teams
 def sample_sweep(data: Path | None, seed: int, progress: Progress | None) -> list[SweepRow]:
     """Run every sample defence against every sample attack, on one team."""
     (team,) = teams(data, 1, seed)
-    return run_sweep(team.reference, team.original, seed=seed, progress=progress)
+    return [*succeeded(run_sweep(team.reference, team.original, seed=seed, progress=progress))]

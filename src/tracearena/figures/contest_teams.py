@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from tracearena.contest import ATTACKS_2019, SweepRow, run_sweep, write_table
+from tracearena.contest import ATTACKS_2019, SweepRow, run_sweep, succeeded, write_table
 from tracearena.engine import Progress
 from tracearena.figures import privacy_scatter
 from tracearena.figures._teams import DEFENCES, correlation_of, teams
@@ -20,6 +20,7 @@ def make(
     """Write contest-9.svg and contest-9.csv."""
     (team,) = teams(data, 1, seed)
     rows = run_sweep(*team, defences=("No", *DEFENCES), attacks=ATTACKS_2019, seed=seed, progress=progress)
+    succeeded(rows)
     write_table(rows, out / "contest-9.csv")
     with canvas(8, 6) as (figure, axes):
         privacy_scatter.scatter(axes, rows)
@@ -30,4 +31,4 @@ def make(
 
 def correlation(rows: Sequence[SweepRow]) -> float:
     """Return the correlation of s_R,min and s_T,min over the valid releases."""
-    return correlation_of([(row.scores.s_R_min, row.scores.s_T_min) for row in rows if row.valid])
+    return correlation_of([row.scores.minima for row in rows if row.valid])

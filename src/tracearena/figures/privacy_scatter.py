@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 X_TITLE = "privacy against re-identification, s_R,min (1 = nobody identified)"
 Y_TITLE = "privacy against trace inference, s_T,min (1 = no place found)"
+_NOTHING = "no defence was attacked by both kinds of attack (-R and -T)"
 
 
 def draw(rows: Sequence[SweepRow], path: Path, *, threshold: float = 0.7) -> Path:
@@ -28,7 +29,10 @@ def draw(rows: Sequence[SweepRow], path: Path, *, threshold: float = 0.7) -> Pat
     with canvas(8, 6) as (figure, axes):
         scatter(axes, rows)
         axes.set_title(
-            f"{len(rows)} defences; hollow: utility below {threshold:g}", fontsize=9, loc="left", pad=24
+            f"{len(_shown(rows))} defences; hollow: utility below {threshold:g}{_left_out(rows)}",
+            fontsize=9,
+            loc="left",
+            pad=24,
         )
         return save(figure, path)
 
@@ -40,27 +44,41 @@ def check_suffix(path: Path) -> None:
 
 
 def scatter(axes: Axes, rows: Sequence[SweepRow]) -> None:
-    """Draw the points, their labels and the legend of families."""
+    """Draw the points, their labels and the legend of families; nothing for what has no score."""
+    rows = _shown(rows)
+    axes.set(xlabel=X_TITLE, ylabel=Y_TITLE)
+    if not rows:
+        axes.text(0.5, 0.5, _NOTHING, transform=axes.transAxes, ha="center", va="center", wrap=True)
+        return
     number = families(row.defence for row in rows)
     for family, k in number.items():
         own = [row for row in rows if row.defence.partition("(")[0] == family]
         colour, marker = OKABE_ITO[k % len(OKABE_ITO)], MARKERS[k % len(MARKERS)]
         axes.scatter(
-            [row.scores.s_R_min for row in own],
-            [row.scores.s_T_min for row in own],
+            [row.scores.minima[0] for row in own],
+            [row.scores.minima[1] for row in own],
             marker=marker,
             edgecolors=colour,
             facecolors=[colour if row.valid else "none" for row in own],
             label=family,
             zorder=3,
         )
-    axes.set(xlabel=X_TITLE, ylabel=Y_TITLE)
     axes.margins(0.08)
     axes.legend(
         frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=8, fontsize=8, borderaxespad=0.2
     )
-    points = [(row.scores.s_R_min, row.scores.s_T_min) for row in rows]
+    points = [row.scores.minima for row in rows]
     label_points(axes, points, [row.defence for row in rows], size=6.5)
+
+
+def _shown(rows: Sequence[SweepRow]) -> list[SweepRow]:
+    """Return the rows that have both scores: no attack of a kind is no score of 1."""
+    return [row for row in rows if row.scores.s_R_min is not None and row.scores.s_T_min is not None]
+
+
+def _left_out(rows: Sequence[SweepRow]) -> str:
+    missing = len(rows) - len(_shown(rows))
+    return f"; {missing} without both scores are left out" if missing else ""
 
 
 def _draw_html(rows: Sequence[SweepRow], path: Path, threshold: float) -> Path:
@@ -69,6 +87,9 @@ def _draw_html(rows: Sequence[SweepRow], path: Path, threshold: float) -> Path:
     from tracearena.formats._files import replacing
 
     figure = go.Figure()
+    left_out, rows = _left_out(rows), _shown(rows)
+    if not rows:
+        figure.add_annotation(text=_NOTHING, x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False)
     for family, k in families(row.defence for row in rows).items():
         own = [row for row in rows if row.defence.partition("(")[0] == family]
         symbol = PLOTLY_MARKERS[k % len(PLOTLY_MARKERS)]
@@ -86,7 +107,7 @@ def _draw_html(rows: Sequence[SweepRow], path: Path, threshold: float) -> Path:
             },
         )
     figure.update_layout(
-        title=f"Privacy of {len(rows)} defences (hollow: utility below {threshold:g})",
+        title=f"Privacy of {len(rows)} defences (hollow: utility below {threshold:g}{left_out})",
         xaxis_title=X_TITLE,
         yaxis_title=Y_TITLE,
         template="plotly_white",

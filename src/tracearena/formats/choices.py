@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from tracearena.errors import ParameterError
+from tracearena.errors import LARGEST_COUNT, ParameterError, require_number
 
 _MOST_CELLS = 2**24
 _DAY_S = 86_400
@@ -53,10 +53,12 @@ class Choices:
     def __post_init__(self) -> None:
         if self.interval_s is not None and (self.interval_s < 1 or _DAY_S % self.interval_s):
             raise ParameterError.of("interval", f"{self.interval_s} s", "a whole fraction of a day")
+        if self.slot_s is not None and not 1 <= self.slot_s <= _DAY_S:
+            raise ParameterError.of("slot", f"{self.slot_s} s", "from a second to a day")
         if self.interval_s is not None:
             self.instants_per_slot(self.interval_s)
-        if self.top is not None and self.top < 1:
-            raise ParameterError.of("top", self.top, "at least 1")
+        if self.top is not None:
+            require_number("top", self.top, at_least=1, at_most=LARGEST_COUNT, whole=True)
         if self.top is not None and self.grid is not None:
             raise ParameterError("grid and top exclude each other: the cells of a grid are all kept")
         if self.timezone is not None and self.utc_hours:

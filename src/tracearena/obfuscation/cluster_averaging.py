@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -20,7 +21,7 @@ from tracearena.engine import (
     stream,
     uniforms,
 )
-from tracearena.errors import require_number
+from tracearena.errors import LARGEST_COUNT, require_number
 from tracearena.obfuscation.base import Obfuscator
 from tracearena.traces import ObfuscatedTraces, Places, Traces
 
@@ -29,6 +30,7 @@ FEWEST_MEMBERS = 5
 
 _ROUNDING = 1e-9
 _ALIKE = 1e-7
+_FARTHEST_KM = 1e9
 
 
 class Moves(NamedTuple):
@@ -85,6 +87,7 @@ class ClusterAveraging(Obfuscator):
     """
 
     name: ClassVar[str] = "ClusterAveraging"
+    units: ClassVar[Mapping[str, str]] = {"blur_km": "km", "limit_km": "km"}
 
     threshold: float
     clusters: int = 100
@@ -93,9 +96,9 @@ class ClusterAveraging(Obfuscator):
 
     def __post_init__(self) -> None:
         require_number("threshold", self.threshold, at_least=0, at_most=1)
-        require_number("clusters", self.clusters, at_least=1, whole=True)
-        require_number("blur_km", self.blur_km, at_least=0)
-        require_number("limit_km", self.limit_km, above=0)
+        require_number("clusters", self.clusters, at_least=1, at_most=LARGEST_COUNT, whole=True)
+        require_number("blur_km", self.blur_km, at_least=0, at_most=_FARTHEST_KM)
+        require_number("limit_km", self.limit_km, above=0, at_most=_FARTHEST_KM)
 
     def transform(self, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
         """Return the traces with as many visits moved as the threshold allows."""

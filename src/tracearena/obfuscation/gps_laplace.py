@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -11,16 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.engine import SeedLike, blocks, run_blocks, seed_sequence, stream
-from tracearena.errors import ParameterError
+from tracearena.errors import ParameterError, require_number
 from tracearena.obfuscation.gps_base import DIGITS, GpsObfuscator, check_digits, rounded
 from tracearena.traces import GpsTraces
 from tracearena.traces.geodesy import forward
-from tracearena.traces.pieces import piece_starts
+from tracearena.traces.pieces import LONGEST_S, piece_starts
 
 Floats = NDArray[np.float64]
 
 _POINTS_PER_BLOCK = 1 << 16
 _LARGEST_NOISE_M = 1e6
+_LARGEST = {"expected_noise": _LARGEST_NOISE_M, "window": LONGEST_S, "epsilon": 1e6}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +33,8 @@ class GeoInd(GpsObfuscator):
     Parameters
     ----------
     expected_noise
-        E[r] = 2/ε in metres, above 0.
+        E[r] = 2/ε in metres, above 0. In Python the number is taken at its word; in a name
+        (``GeoInd(0.02)``) one below 1 needs its unit, since ε may have been meant.
     window
         T in seconds for time-dependent noise: each trajectory is cut into pieces of consecutive
         points that last less than T; the first point of a piece is perturbed and all its points
@@ -63,6 +64,7 @@ class GeoInd(GpsObfuscator):
 
     name: ClassVar[str] = "GeoInd"
     units: ClassVar[Mapping[str, str]] = {"expected_noise": "m", "window": "s"}
+    instead_of_units: ClassVar[tuple[str, ...]] = ("epsilon",)
 
     expected_noise: float | None = None
     window: float | None = None
@@ -75,10 +77,9 @@ class GeoInd(GpsObfuscator):
             raise ParameterError("give either expected_noise (metres) or epsilon (per metre)")
         for name in ("expected_noise", "window", "epsilon"):
             value = getattr(self, name)
-            if value is not None and not _is_positive(value):
-                raise ParameterError.of(name, value, "a number above 0")
-        if self.expected_noise_m > _LARGEST_NOISE_M:
-            raise ParameterError.of("expected noise", self.expected_noise_m, "at most 1,000 km")
+            if value is not None:
+                require_number(name, value, above=0, at_most=_LARGEST[name])
+        require_number("expected noise in metres", self.expected_noise_m, at_most=_LARGEST_NOISE_M)
 
     @property
     def expected_noise_m(self) -> float:
@@ -122,7 +123,3 @@ class GeoInd(GpsObfuscator):
 def polar_noise(rng: np.random.Generator, count: int, expected_noise_m: float) -> tuple[Floats, Floats]:
     """Draw distances in metres and azimuths in degrees of planar Laplace noise."""
     return rng.gamma(2.0, expected_noise_m / 2, count), rng.uniform(0.0, 360.0, count)
-
-
-def _is_positive(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < math.inf

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from tracearena.engine import SeedLike
-from tracearena.errors import ParameterError
+from tracearena.errors import require_number
 from tracearena.obfuscation.gps_base import DIGITS, GpsObfuscator, check_digits, rounded
 from tracearena.traces import GpsTraces
 from tracearena.traces.geodesy import metres_per_degree
@@ -38,8 +38,7 @@ class Snapping(GpsObfuscator):
 
     def __post_init__(self) -> None:
         check_digits(self.digits)
-        if not 0 < self.side <= 1e6:
-            raise ParameterError.of("side", self.side, "above 0 and at most 1,000 km")
+        require_number("side", self.side, above=0, at_most=1e6)
 
     def transform(self, original: GpsTraces, *, seed: SeedLike = None) -> GpsTraces:
         """Return the same points at the centres; nothing is drawn."""

@@ -9,10 +9,10 @@ from typing import ClassVar
 import numpy as np
 
 from tracearena.engine import SeedLike
-from tracearena.errors import ParameterError
+from tracearena.errors import require_number
 from tracearena.obfuscation.gps_base import DIGITS, GpsObfuscator, check_digits, rounded
 from tracearena.traces import GpsTraces
-from tracearena.traces.pieces import piece_starts
+from tracearena.traces.pieces import LONGEST_S, piece_starts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,8 +35,7 @@ class Thinning(GpsObfuscator):
 
     def __post_init__(self) -> None:
         check_digits(self.digits)
-        if not self.interval > 0:
-            raise ParameterError.of("interval", self.interval, "more than 0 seconds")
+        require_number("interval", self.interval, above=0, at_most=LONGEST_S)
 
     def transform(self, original: GpsTraces, *, seed: SeedLike = None) -> GpsTraces:
         """Return the points that are kept; nothing is drawn."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.engine import SeedLike, blocks, run_blocks, seed_sequence, stream
-from tracearena.errors import require_number
+from tracearena.errors import LARGEST_KM, require_number
 from tracearena.obfuscation._draws import cell_draws
 from tracearena.obfuscation.base import Obfuscator
 from tracearena.traces import Grid, ObfuscatedTraces, Places, Traces
@@ -30,9 +30,9 @@ class PlanarLaplace(Obfuscator):
     Parameters
     ----------
     l
-        Privacy level within the radius, greater than 0.
+        Privacy level within the radius, greater than 0, at most 1,000,000.
     r
-        Radius in km, greater than 0.
+        Radius in km, greater than 0, at most around the earth.
     legacy_2019
         Use the draws of the organisers' program.
     """
@@ -45,8 +45,8 @@ class PlanarLaplace(Obfuscator):
     legacy_2019: bool = field(default=False, repr=False)
 
     def __post_init__(self) -> None:
-        for name in ("l", "r"):
-            require_number(name, getattr(self, name), above=0)
+        require_number("l", self.l, above=0, at_most=1e6)
+        require_number("r", self.r, above=0, at_most=LARGEST_KM)
         require_number("l / r", self.epsilon, above=0)
 
     @property

@@ -24,7 +24,7 @@ class RandomizedResponse(Obfuscator):
     Parameters
     ----------
     epsilon
-        Privacy budget of an event, 0 or more.
+        Privacy budget of an event, from 0 to 1,000,000.
     legacy_2019
         Use the draws of the organisers' program.
     """
@@ -35,7 +35,7 @@ class RandomizedResponse(Obfuscator):
     legacy_2019: bool = field(default=False, repr=False)
 
     def __post_init__(self) -> None:
-        require_number("epsilon", self.epsilon, at_least=0)
+        require_number("epsilon", self.epsilon, at_least=0, at_most=1e6)
 
     def transform(self, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
         """Return the traces with most places replaced at random."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.engine import SeedLike, blocks, run_blocks, seed_sequence, stream
-from tracearena.errors import DataError, ParameterError
+from tracearena.errors import LARGEST_COUNT, DataError, ParameterError, require_number
 from tracearena.synthesis.base import Synthesizer, checked_count, traces_of_days, trainable
 from tracearena.traces import Traces
 from tracearena.traces.adjacency import transitions
@@ -53,8 +53,7 @@ class SGD(Synthesizer):
     copied: int = 0
 
     def __post_init__(self) -> None:
-        if isinstance(self.copied, bool) or not isinstance(self.copied, int) or self.copied < 0:
-            raise ParameterError.of("copied", self.copied, "a whole number of at least 0")
+        require_number("copied", self.copied, at_least=0, at_most=LARGEST_COUNT, whole=True)
 
     def fit(self, traces: Traces, *, seed: SeedLike = None) -> Self:
         """Count; nothing is random here."""

@@ -51,8 +51,8 @@ class Clock:
     def __post_init__(self) -> None:
         for name in ("instants_per_day", "interval_s", "instants_per_slot"):
             value = getattr(self, name)
-            if not isinstance(value, int) or value < 1:
-                raise ParameterError.of(name, value, "a whole number of at least 1")
+            if not isinstance(value, int) or not 1 <= value <= _DAY_S:
+                raise ParameterError.of(name, value, "a whole number of at least 1, and at most 86400")
         if not isinstance(self.start_s, int) or not 0 <= self.start_s < _DAY_S:
             raise ParameterError.of("start_s", self.start_s, "a whole number of seconds from 0 to 86399")
         if self.start_s + (self.instants_per_day - 1) * self.interval_s >= _DAY_S:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.errors import ParameterError
+from tracearena.errors import require_number
 from tracearena.traces.gps import GpsTraces
+
+LONGEST_S = 3.2e9
+"""A hundred years: no recording is longer."""
 
 
 def piece_starts(traces: GpsTraces, window_s: float) -> NDArray[np.int64]:
@@ -19,8 +22,7 @@ def piece_starts(traces: GpsTraces, window_s: float) -> NDArray[np.int64]:
     >>> piece_starts(traces, 60).tolist()
     [0, 0, 2, 3, 3]
     """
-    if not window_s > 0:
-        raise ParameterError.of("window", window_s, "more than 0 seconds")
+    require_number("window", window_s, above=0, at_most=LONGEST_S)
     from tracearena.traces._kernels import piece_starts as kernel
 
     order = traces.trajectory_order

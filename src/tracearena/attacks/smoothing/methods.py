@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tracearena.attacks.gps_base import GpsAttack
 from tracearena.engine import blocks, run_blocks
-from tracearena.errors import ParameterError
+from tracearena.errors import LARGEST_COUNT, ParameterError, require_number
 from tracearena.traces import GpsTraces
 from tracearena.traces.geodesy import SEMI_MAJOR_M, between
 
@@ -83,8 +83,9 @@ class Smoothing(GpsAttack):
     feedback: bool = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.k, int) or isinstance(self.k, bool) or self.k < 1:
-            raise ParameterError.of("k", self.k, "a whole number of at least 1")
+        require_number("k", self.k, at_least=1, at_most=LARGEST_COUNT, whole=True)
+        if not isinstance(self.feedback, bool):
+            raise ParameterError.of("feedback", self.feedback, "true or false")
 
     def recover(self, released: GpsTraces) -> GpsTraces:
         """Return the points at their averaged positions."""

@@ -48,7 +48,7 @@ def show_privacy(page: Page, held: Rehearsal, look: dict[str, Look]) -> None:
 
 def _correlation(held: Rehearsal) -> str:
     teams = [(row.s_r_min, row.s_t_min) for row in held.board.rows if row.valid and row.role is Role.TEAM]
-    samples = [(row.scores.s_R_min, row.scores.s_T_min) for row in held.samples]
+    samples = [row.scores.minima for row in held.samples]
     told = f"The correlation of the two is {_pearson(samples)} over the sample defences (grey)"
     told += f" and {_pearson(teams)} over the {len(teams)} valid teams." if len(teams) > 2 else "."
     told += " In the contest of 2019 it was 0.895 over 18 data sets."

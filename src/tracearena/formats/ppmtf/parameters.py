@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os import PathLike
@@ -67,6 +68,11 @@ class Parameters:
 def read_parameters(folder: str | PathLike[str], iteration: int = 100) -> Parameters:
     """Read ``modelparameter_Itr<t>_*.csv``; the hyperparameters may be missing, as a whole."""
     stem = Path(folder) / f"modelparameter_Itr{iteration}"
+    if not Path(f"{stem}_A.csv").exists():
+        others = [re.fullmatch(r"modelparameter_Itr(\d+)_A\.csv", one.name) for one in Path(folder).iterdir()]
+        there = sorted(int(found[1]) for found in others if found)
+        said = f"; there are those of iteration {', '.join(map(str, there))}" if there else ""
+        raise FileError.whole(f"{stem}_A.csv", f"there is no such file{said}", "missing")
     matrices = {name: read_matrix(f"{stem}_{name}.csv") for name in FACTORS}
     mu: dict[str, Any] = {}
     precision: dict[str, Any] = {}

@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.engine import SeedLike, child_seed, seed_sequence, uniforms
-from tracearena.errors import DataError, ParameterError, require_number
+from tracearena.errors import LARGEST_COUNT, DataError, ParameterError, require_number
 from tracearena.obfuscation.base import Obfuscator
 from tracearena.obfuscation.fakes.generators import METHODS, Method, fake_days
 from tracearena.traces import DELETED, ObfuscatedTraces, PlaceSets, Traces
 
 _EXPOSED, _FAKES = range(2)
+_MOST_FAKES = 100_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +31,7 @@ class FakeTraces(Obfuscator):
         Where the fakes come from: ``sglt``, ``uniform``, ``aggregate``, ``walk`` or ``own-walk``
         (see `fake_days`).
     fakes
-        Fake traces beside the real one, at least 1.
+        Fake traces beside the real one, from 1 to 100,000.
     exposure
         Probability that an event is sent at all, above 0 and at most 1.
     classes
@@ -59,10 +60,10 @@ class FakeTraces(Obfuscator):
     def __post_init__(self) -> None:
         if self.method not in METHODS:
             raise ParameterError.of("method", self.method, f"one of {', '.join(METHODS)}")
-        require_number("fakes", self.fakes, at_least=1, whole=True)
+        require_number("fakes", self.fakes, at_least=1, at_most=_MOST_FAKES, whole=True)
         require_number("exposure", self.exposure, above=0, at_most=1)
         if self.classes is not None:
-            require_number("classes", self.classes, at_least=1, whole=True)
+            require_number("classes", self.classes, at_least=1, at_most=LARGEST_COUNT, whole=True)
 
     def transform(self, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
         """Return the sets that are sent; events at which nothing is sent are deleted."""

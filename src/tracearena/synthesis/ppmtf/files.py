@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, fields
 from datetime import date
 from os import PathLike
@@ -14,12 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.engine import SeedLike, is_secret, seed_sequence
-from tracearena.errors import DataError, FileError, ParameterError, TracearenaError
+from tracearena.errors import DataError, FileError, ParameterError, TracearenaError, require_number
 from tracearena.formats._files import read_bytes, replacing
 from tracearena.synthesis.ppmtf.gibbs import Factors
 from tracearena.synthesis.ppmtf.hyperprior import Gaussian
 from tracearena.synthesis.ppmtf.seen import SeenCells
 from tracearena.traces import Clock, Grid, Places
+from tracearena.traces._arrays import identifiers
 
 if TYPE_CHECKING:
     from tracearena.synthesis.ppmtf.model import PPMTF
@@ -70,23 +75,57 @@ def load(path: str | PathLike[str]) -> PPMTF:
     from tracearena.synthesis.ppmtf.model import PPMTF
 
     header, arrays = _read(path)
-    try:
+    with _field(path, "parameters"):
         model = PPMTF(**header["parameters"])
-        model.iteration_ = int(header["iteration"])
-        model.error_ = [float(error) for error in header["error"]]
+    with _field(path, "iteration"):
+        model.iteration_ = header["iteration"]
+        require_number("iterations done", model.iteration_, at_least=0, at_most=model.iterations, whole=True)
+    with _field(path, "error"):
+        model.error_ = _errors(header["error"])
+    with _field(path, "seed"):
         model._root = _seed_from_json(header["seed"])
+    with _field(path, "training_data"):
         model._fingerprint = header["training_data"]
+        if not isinstance(model._fingerprint, str):
+            raise DataError("it must be a text")
+    with _field(path, "clock"):
         model.clock_ = _clock_from_json(header["clock"])
+    with _field(path, "grid, km_per_degree or an array of the places"):
         model.places_ = _places(header, arrays)
-        model.user_ids_ = arrays["user_ids"]
+    with _field(path, "user_ids"):
+        model.user_ids_ = identifiers(arrays["user_ids"], "user_ids")
+        if arrays["user_ids"].dtype.kind not in "iuU":
+            raise DataError("ids are whole numbers or texts")
+        if len(np.unique(model.user_ids_)) != len(model.user_ids_):
+            raise DataError("two users have the same id")
+    with _field(path, "seen_moves or seen_visits"):
         frame = len(model.places_), model.clock_.slots_per_day
         model.seen_ = SeenCells.checked(*frame, arrays["seen_moves"], arrays["seen_visits"])
+    with _field(path, "factors"):
         factors = [_factors(arrays, number) for number in range(1 if model.share else 2)]
         _check(model, factors)
-    except (KeyError, TypeError, ValueError, TracearenaError) as error:
-        raise FileError.whole(path, f"is not a whole model file: {error}", "bad-model") from None
     model._set_factors(factors)
     return model
+
+
+@contextmanager
+def _field(path: str | PathLike[str], name: str) -> Iterator[None]:
+    """Say which part of the file cannot be read; whatever goes wrong there is the file's fault."""
+    try:
+        yield
+    except KeyError as error:
+        raise FileError.whole(path, f"is not a whole model file: it lacks {error}", "bad-model") from None
+    except (TracearenaError, TypeError, ValueError, LookupError, ArithmeticError, AttributeError) as error:
+        said = " ".join(str(error).split())
+        raise FileError.whole(path, f"is not a whole model file: {name}: {said}", "bad-model") from None
+
+
+def _errors(values: Any) -> list[float]:
+    if not isinstance(values, list):
+        raise DataError("it must be a list of numbers")
+    for value in values:
+        require_number("one of them", value, at_least=0)
+    return [float(value) for value in values]
 
 
 def resume(model: PPMTF, path: str | PathLike[str], fingerprint: str, seed: SeedLike) -> None:
@@ -119,19 +158,51 @@ def _read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[
     try:
         # The sizes are checked before anything is unpacked; np.savez does not compress.
         with zipfile.ZipFile(content) as packed:
-            if sum(entry.file_size for entry in packed.infolist()) > 2 * len(content.getbuffer()):
+            entries = packed.infolist()
+            if sum(entry.file_size for entry in entries) > 2 * len(content.getbuffer()):
                 raise FileError.whole(path, "unpacks to more than a model file does", "too-large")
-        with np.load(content, allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
+            arrays = {
+                entry.filename.removesuffix(".npy"): _array(packed.read(entry), entry.filename)
+                for entry in entries
+            }
         header = json.loads(str(arrays.pop("header")))
-    except (zipfile.BadZipFile, ValueError, KeyError, EOFError, OSError) as error:
-        raise FileError.whole(path, f"is not a model file: {error}", "bad-model") from None
+    except FileError:
+        raise
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        ValueError,
+        LookupError,
+        EOFError,
+        OSError,
+        NotImplementedError,
+        RuntimeError,
+    ) as error:
+        said = "its header is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise FileError.whole(path, f"is not a model file: {said}", "bad-model") from None
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise FileError.whole(path, f"is not a {FORMAT} file", "bad-model")
     if header.get("version") != VERSION:
         problem = f"has format version {header.get('version')}; this program reads version {VERSION}"
         raise FileError.whole(path, problem, "bad-version")
     return header, arrays
+
+
+def _array(content: bytes, name: str) -> NDArray[Any]:
+    """Read one array of a model: numbers or texts, never objects, of the size that its bytes have."""
+    file = io.BytesIO(content)
+    version = np.lib.format.read_magic(file)
+    if version not in ((1, 0), (2, 0)):
+        raise DataError(f"{name} has the array format {version}")
+    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, fortran, dtype = read(file)
+    if dtype.hasobject or dtype.kind not in "biufU":
+        raise DataError(f"{name} holds {dtype}, which is neither numbers nor texts")
+    values = content[file.tell() :]
+    if math.prod(shape) * dtype.itemsize != len(values):
+        raise DataError(f"{name} has the shape {shape} but {len(values):,} bytes")
+    array: NDArray[Any] = np.frombuffer(values, dtype) if dtype.itemsize else np.zeros(shape, dtype)
+    return array.reshape(shape, order="F" if fortran else "C").copy()
 
 
 def _check(model: PPMTF, factors: list[Factors]) -> None:
@@ -146,13 +217,27 @@ def _check(model: PPMTF, factors: list[Factors]) -> None:
         for name, prior in zip(_MATRICES, chain.priors, strict=True):
             if prior.mean.shape != (model.factors,) or prior.precision.shape != (model.factors,) * 2:
                 raise DataError(f"mean and precision of {name} do not fit {model.factors} factors")
+            check_prior(name, prior)
     if len(model.error_) > model.iteration_:
         raise DataError(f"{model.iteration_} iterations but {len(model.error_)} errors")
 
 
+def check_prior(name: str, prior: Gaussian) -> None:
+    """Refuse a prior from which nothing can be drawn."""
+    if not (np.isfinite(prior.mean).all() and np.isfinite(prior.precision).all()):
+        raise DataError(f"mean or precision of {name} has values that are not numbers")
+    try:
+        np.linalg.cholesky(prior.precision)
+    except np.linalg.LinAlgError:
+        raise DataError(f"the precision of {name} is not positive definite") from None
+
+
 def _factors(arrays: dict[str, NDArray[Any]], number: int) -> Factors:
     def matrix(name: str) -> NDArray[np.float64]:
-        return np.ascontiguousarray(arrays[f"{number}_{name}"], np.float64)
+        values = arrays[f"{number}_{name}"]
+        if values.dtype.kind != "f":
+            raise DataError(f"{number}_{name} holds {values.dtype}; it must hold fractions")
+        return np.ascontiguousarray(values, np.float64)
 
     a, b, c, d = (matrix(name) for name in _MATRICES)
     priors = [Gaussian(matrix(f"{name}_mean"), matrix(f"{name}_precision")) for name in _MATRICES]
@@ -169,8 +254,18 @@ def _places(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Places:
         sensitive=columns["sensitive"],
         categories=columns["categories"],
         grid=grid,
-        km_per_degree=header["km_per_degree"],
+        km_per_degree=_km_per_degree(header["km_per_degree"]),
     )
+
+
+def _km_per_degree(value: Any) -> tuple[float, float] | None:
+    if value is None:
+        return None
+    if not isinstance(value, list) or len(value) != 2:
+        raise DataError(f"km_per_degree = {value!r} must be two numbers, or none")
+    for one in value:
+        require_number("km_per_degree", one, above=0, at_most=1_000)
+    return float(value[0]), float(value[1])
 
 
 def _clock_to_json(clock: Clock) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from tracearena.engine import (
     one_library_thread,
     seed_sequence,
 )
-from tracearena.errors import DataError, ParameterError
+from tracearena.errors import LARGEST_COUNT, DataError, ParameterError, require_number
 from tracearena.formats.ppmtf import read_parameters, write_parameters
 from tracearena.synthesis.base import Synthesizer, checked_count, traces_of_days, trainable
 from tracearena.synthesis.ppmtf import files
@@ -44,6 +44,8 @@ _AT_LEAST_1 = (
     "largest_transition",
     "largest_visit",
 )
+_MOST = {"factors": 4_096, "iterations": 1_000_000}
+_LARGEST_PRIOR = 1e12
 
 
 @dataclass(kw_only=True, eq=False)
@@ -58,12 +60,12 @@ class PPMTF(Synthesizer):
     Parameters
     ----------
     factors
-        Number of factors z, at least 1.
+        Number of factors z, from 1 to 4,096.
     alpha
         Precision of the counts, above 0. Lower is more private and less like the data; 200 is
         good on people-flow data.
     iterations
-        Gibbs iterations; the last state is the model.
+        Gibbs iterations, at most 1,000,000; the last state is the model.
     kept_transitions, kept_visits
         At most so many positive cells of a user, chosen at random (λ).
     largest_transition, largest_visit
@@ -145,19 +147,19 @@ class PPMTF(Synthesizer):
 
     def __post_init__(self) -> None:
         for name in _AT_LEAST_1:
-            _check_whole(name, getattr(self, name), 1)
+            most = _MOST.get(name, LARGEST_COUNT)
+            require_number(name, getattr(self, name), at_least=1, at_most=most, whole=True)
         for name in ("zero_transitions", "zero_visits"):
-            _check_whole(name, getattr(self, name), 0)
+            require_number(name, getattr(self, name), at_least=0, at_most=LARGEST_COUNT, whole=True)
         for name in ("alpha", "beta0", "scale0", "smallest", "transition_zeros", "visit_zeros"):
             value = getattr(self, name)
-            if value is None and name in ("transition_zeros", "visit_zeros"):
-                continue
-            if not 0 < value < np.inf:
-                raise ParameterError.of(name, getattr(self, name), "a finite number above 0")
-        if self.nu0 is not None and not self.factors <= self.nu0 < np.inf:
-            raise ParameterError.of("nu0", self.nu0, f"at least the number of factors, {self.factors}")
-        if not np.isfinite(self.mean0):
-            raise ParameterError.of("mean0", self.mean0, "a finite number")
+            if value is not None or name not in ("transition_zeros", "visit_zeros"):
+                require_number(name, value, above=0, at_most=_LARGEST_PRIOR)
+        if self.nu0 is not None:
+            require_number("nu0", self.nu0, at_least=self.factors, at_most=_LARGEST_PRIOR)
+        require_number("mean0", self.mean0, at_least=-_LARGEST_PRIOR, at_most=_LARGEST_PRIOR)
+        if not isinstance(self.share, bool):
+            raise ParameterError.of("share", self.share, "true or false")
         if self.scatter not in ("centred", "uncentred"):
             raise ParameterError.of("scatter", self.scatter, "'centred' or 'uncentred'")
         if self.zeros not in ("sampled", "all"):
@@ -479,10 +481,19 @@ class PPMTF(Synthesizer):
         iteration
             Which iteration's files.
         **parameters
-            What the model was trained with, as far as it matters later (such as ``alpha``).
+            What the model was trained with, as far as it matters later (such as ``alpha``). The files
+            say how many factors there are; another number is refused.
         """
+        require_number("iteration", iteration, at_least=1, at_most=_MOST["iterations"], whole=True)
         read = read_parameters(folder, iteration)
-        model = cls(factors=read.n_factors, iterations=iteration, **parameters)
+        asked = parameters.pop("factors", read.n_factors)
+        if asked != read.n_factors:
+            raise ParameterError(
+                f"{folder}: the model there has {read.n_factors} factors, not {asked}: ask for as many"
+            )
+        if not parameters.get("share", True):
+            raise ParameterError(f"{folder}: the model there shares its factors; it cannot be one of --apart")
+        model = cls(**(parameters | {"factors": read.n_factors, "iterations": iteration}))
         frame = model._set_frame(training)
         expected = (frame.n_users, len(frame.places), frame.clock.slots_per_day)
         if read.shape != expected:
@@ -490,7 +501,13 @@ class PPMTF(Synthesizer):
                 f"{folder}: parameters of {read.shape[0]} users, {read.shape[1]} places and {read.shape[2]} "
                 f"slots do not fit traces of {expected[0]}, {expected[1]} and {expected[2]}"
             )
-        model._set_factors([Factors.from_parameters(read)])
+        factors = Factors.from_parameters(read)
+        for name, prior in zip("ABCD", factors.priors, strict=True):
+            try:
+                files.check_prior(name, prior)
+            except DataError as error:
+                raise DataError(f"{folder}: {error}") from None
+        model._set_factors([factors])
         model._root = seed_sequence(0)
         model.iteration_, model.error_ = iteration, []
         return model
@@ -498,8 +515,3 @@ class PPMTF(Synthesizer):
     def parameters(self) -> dict[str, object]:
         """Return the constructor's parameters by name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
-
-
-def _check_whole(name: str, value: object, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise ParameterError.of(name, value, f"a whole number of at least {least}")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.engine import Progress, SeedLike, child_seed, seed_sequence, stream
-from tracearena.errors import DataError, ParameterError, require_number
+from tracearena.errors import LARGEST_COUNT, DataError, ParameterError, require_number
 from tracearena.metrics.similarity import AggregateMobility, MobilityProfiles
 from tracearena.synthesis.base import Synthesizer, checked_count, traces_of_days, trainable
 from tracearena.synthesis.sglt.classes import LocationClasses, cluster
@@ -92,11 +92,11 @@ class SGLT(Synthesizer):
 
     def __post_init__(self) -> None:
         if self.classes is not None:
-            require_number("classes", self.classes, at_least=1, whole=True)
+            require_number("classes", self.classes, at_least=1, at_most=LARGEST_COUNT, whole=True)
         for name in ("par_c", "par_m", "par_l"):
             require_number(name, getattr(self, name), at_least=0, at_most=1)
         require_number("par_v", self.par_v, at_least=1, at_most=LARGEST_FACTOR)
-        require_number("periods", self.periods, at_least=1, whole=True)
+        require_number("periods", self.periods, at_least=1, at_most=86_400, whole=True)
         if not isinstance(self.privacy_tests, bool):
             raise ParameterError.of("privacy_tests", self.privacy_tests, "true or false")
 

@@ -1,0 +1,242 @@
+"""Asking an algorithm, and seeing that its answer is what was asked for.
+
+Anybody may write an algorithm. One that raises, or returns something else, is named in a sentence
+with what is wanted, before its answer reaches a score or a file. Algorithms from elsewhere are
+tried out on a few users first, so that a wrong answer costs no long work.
+"""
+
+from __future__ import annotations
+
+import copy
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, TypeVar
+
+import numpy as np
+
+from tracearena.engine import SeedLike
+from tracearena.errors import AlgorithmError, TracearenaError
+from tracearena.traces import GpsTraces, IdTable, ObfuscatedTraces, Traces
+
+T = TypeVar("T")
+_FEW = 3
+_SEED = 1
+
+
+def transformed(defence: Any, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
+    """Obfuscate: the same events of the same users, in the same order."""
+    if _is_foreign(defence):
+        few = original.take_users(np.arange(min(_FEW, original.n_users)))
+        _tried(
+            defence, lambda one: one.transform(few, seed=_SEED), lambda made: _released(defence, made, few)
+        )
+    return _released(defence, _asked(defence, "transform", original, seed=seed), original)
+
+
+def gps_transformed(defence: Any, original: GpsTraces, *, seed: SeedLike = None) -> GpsTraces:
+    """Obfuscate GPS traces: users keep their ids and their order."""
+    if _is_foreign(defence):
+        few = original.take_users(np.arange(min(_FEW, original.n_users)))
+        _tried(
+            defence,
+            lambda one: one.transform(few, seed=_SEED),
+            lambda made: _same_users(defence, "transform", made, few),
+        )
+    return _same_users(defence, "transform", _asked(defence, "transform", original, seed=seed), original)
+
+
+def recovered(attack: Any, released: GpsTraces) -> GpsTraces:
+    """Attack GPS traces: the same points at other positions."""
+    if _is_foreign(attack):
+        few = released.take_users(np.arange(min(_FEW, released.n_users)))
+        _tried(attack, lambda one: one.recover(few), lambda made: _same_points(attack, made, few))
+    return _same_points(attack, _asked(attack, "recover", released), released)
+
+
+def fitted(algorithm: T, traces: Traces, **options: Any) -> T:
+    """Let an attack or a synthesizer learn; it returns itself."""
+    got = _asked(algorithm, "fit", traces, **options)
+    if got is not algorithm:
+        raise _wrong(algorithm, "fit", "itself (end it with `return self`)", _kind_of(got))
+    return algorithm
+
+
+def identified(attack: Any, anonymized: ObfuscatedTraces, known: Traces, *, seed: SeedLike = None) -> IdTable:
+    """Re-identify: one user of the reference traces for each pseudonym."""
+    return id_table(attack, _asked(attack, "identify", anonymized, seed=seed), anonymized, known)
+
+
+def inferred(attack: Any, anonymized: ObfuscatedTraces, known: Traces, *, seed: SeedLike = None) -> Traces:
+    """Infer traces: one place for every reference user and instant."""
+    return whole_traces(attack, _asked(attack, "infer", anonymized, seed=seed), anonymized, known)
+
+
+def try_attack(attack: Any, reference: Traces) -> None:
+    """Refuse an attack from elsewhere whose answer on a few users is not what its kind gives."""
+    if not _is_foreign(attack) or not reference.n_users:
+        return
+    few = reference.take_users(np.arange(min(_FEW, reference.n_users)))
+    pseudonyms = np.arange(1, few.n_users + 1) + 10**9
+    published = ObfuscatedTraces.unchanged(few).with_user_ids(pseudonyms)
+
+    def attacked(one: Any) -> Any:
+        one.fit(few)
+        return getattr(one, "identify" if one.kind == "reidentification" else "infer")(published, seed=_SEED)
+
+    check = id_table if attack.kind == "reidentification" else whole_traces
+    _tried(attack, attacked, lambda made: check(attack, made, published, few))
+
+
+def synthesized(synthesizer: Any, training: Traces, days: int, *, seed: SeedLike = None) -> Traces:
+    """Synthesize whole days of the training users, at the training places."""
+    return _days(synthesizer, _asked(synthesizer, "synthesize", days, seed=seed), training, days)
+
+
+def try_synthesizer(synthesizer: Any, training: Traces) -> None:
+    """Refuse a synthesizer from elsewhere whose traces of a few users are not what is asked for."""
+    if not _is_foreign(synthesizer) or not training.n_users:
+        return
+    few = training.take_users(np.arange(min(_FEW, training.n_users)))
+    _tried(
+        synthesizer,
+        lambda one: (one.fit(few, seed=_SEED), one.synthesize(1, seed=_SEED))[1],
+        lambda made: _days(synthesizer, made, few, 1),
+    )
+
+
+def _days(synthesizer: Any, made: Any, training: Traces, days: int) -> Traces:
+    wanted = (
+        f"Traces of {days:,} days of each of the {training.n_users:,} training users, at the training places"
+    )
+    if not isinstance(made, Traces):
+        raise _wrong(synthesizer, "synthesize", wanted, _kind_of(made))
+    if not np.array_equal(made.user_ids, training.user_ids):
+        raise _wrong(synthesizer, "synthesize", wanted, f"traces of {_users(made)}")
+    if made.places != training.places:
+        raise _wrong(synthesizer, "synthesize", wanted, "traces at other places")
+    length = training.clock.instants_per_day
+    # Our baseline `Training` gives the training days back, however many there are.
+    wrong_days = _is_foreign(synthesizer) and made.n_instants != days * length
+    if made.clock.instants_per_day != length or wrong_days:
+        raise _wrong(synthesizer, "synthesize", wanted, f"{made.n_instants:,} instants")
+    return made
+
+
+def id_table(attack: Any, got: Any, anonymized: ObfuscatedTraces, known: Traces) -> IdTable:
+    """Check the answer of a re-identification."""
+    wanted = f"an IdTable with a user of the reference traces for each of {anonymized.n_users:,} pseudonyms"
+    if not isinstance(got, IdTable):
+        raise _wrong(attack, "identify", wanted, _kind_of(got))
+    if not np.array_equal(got.pseudonyms, anonymized.user_ids):
+        raise _wrong(attack, "identify", wanted, f"a table of {len(got):,} pseudonyms that are not those")
+    strange = ~np.isin(got.user_ids, known.user_ids)
+    if strange.any():
+        raise _wrong(attack, "identify", wanted, f"{int(strange.sum()):,} users who are not among them")
+    return got
+
+
+def whole_traces(attack: Any, got: Any, anonymized: ObfuscatedTraces, known: Traces) -> Traces:
+    """Check the answer of a trace inference."""
+    wanted = (
+        f"Traces with one place for each of the {known.n_users:,} reference users "
+        f"and {anonymized.n_instants:,} instants"
+    )
+    if not isinstance(got, Traces):
+        raise _wrong(attack, "infer", wanted, _kind_of(got))
+    if not np.array_equal(got.user_ids, known.user_ids):
+        raise _wrong(attack, "infer", wanted, f"traces of {_users(got)}")
+    if got.places != anonymized.places:
+        raise _wrong(attack, "infer", wanted, "traces at other places")
+    if got.span != anonymized.span or not got.is_complete:
+        raise _wrong(attack, "infer", wanted, f"{got.n_events:,} events at instants {_span(got)}")
+    return got
+
+
+def _released(defence: Any, got: Any, original: Traces) -> ObfuscatedTraces:
+    wanted = (
+        "ObfuscatedTraces with the same events in the same order (ObfuscatedTraces.like(original, codes)), "
+        f"{original.n_events:,} of {original.n_users:,} users"
+    )
+    if not isinstance(got, ObfuscatedTraces):
+        raise _wrong(defence, "transform", wanted, _kind_of(got))
+    if not np.array_equal(got.user_ids, original.user_ids):
+        raise _wrong(defence, "transform", wanted, f"traces of {_users(got)}")
+    if got.places != original.places:
+        raise _wrong(defence, "transform", wanted, "traces at other places")
+    if got.span != original.span or got.clock != original.clock or not got.has_events_of(original):
+        raise _wrong(defence, "transform", wanted, f"{got.n_events:,} events at instants {_span(got)}")
+    return got
+
+
+def _same_users(algorithm: Any, method: str, got: Any, given: GpsTraces) -> GpsTraces:
+    wanted = f"GpsTraces of the same {given.n_users:,} users in their order"
+    if not isinstance(got, GpsTraces):
+        raise _wrong(algorithm, method, wanted, _kind_of(got))
+    if not np.array_equal(got.user_ids, given.user_ids):
+        raise _wrong(algorithm, method, wanted, f"traces of {_users(got)}")
+    return got
+
+
+def _same_points(attack: Any, got: Any, released: GpsTraces) -> GpsTraces:
+    made = _same_users(attack, "recover", got, released)
+    if not made.same_points(released):
+        wanted = f"the same {released.n_points:,} points at other positions"
+        raise _wrong(attack, "recover", wanted, f"{made.n_points:,} points, or other times")
+    return made
+
+
+def _users(traces: Traces | ObfuscatedTraces | GpsTraces) -> str:
+    return f"{traces.n_users:,} users, or others, or in another order"
+
+
+def _span(traces: Traces | ObfuscatedTraces) -> str:
+    return f"{traces.span[0]} to {traces.span[1] - 1}"
+
+
+def _wrong(algorithm: Any, method: str, wanted: str, got: str) -> AlgorithmError:
+    return AlgorithmError(f"{_class_of(algorithm)}.{method} must return {wanted}; it returned {got}")
+
+
+def _kind_of(got: Any) -> str:
+    return type(got).__name__
+
+
+def _class_of(algorithm: Any) -> str:
+    kind = type(algorithm)
+    return f"{kind.__module__}:{kind.__qualname__}"
+
+
+def _is_foreign(algorithm: Any) -> bool:
+    return type(algorithm).__module__.partition(".")[0] != "tracearena"
+
+
+def _tried(algorithm: T, ask: Callable[[T], Any], check: Callable[[Any], object]) -> None:
+    """Check the answer on a few users; one that refuses so few may still take them all."""
+    answers = []
+    with suppress(Exception):
+        answers.append(ask(copy.deepcopy(algorithm)))
+    for answer in answers:
+        check(answer)
+
+
+def _asked(algorithm: Any, method: str, *arguments: Any, **options: Any) -> Any:
+    with blaming(algorithm, method):
+        return getattr(algorithm, method)(*arguments, **options)
+
+
+@contextmanager
+def blaming(algorithm: Any, method: str) -> Iterator[None]:
+    """Turn what a class from elsewhere raises into a sentence; what ours raise is our own fault."""
+    try:
+        yield
+    except (TracearenaError, MemoryError):
+        raise
+    except Exception as error:
+        if not _is_foreign(algorithm):
+            raise
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        raise AlgorithmError(
+            f"{_class_of(algorithm)}.{method} raised {type(error).__name__}: {error} "
+            f"({where.filename}, line {where.lineno})"
+        ) from error

@@ -1,0 +1,105 @@
+"""What the numbers on the command line may be: checked in one place, before anything is read.
+
+Click lets ``nan``, ``inf`` and numbers of any length pass. Every whole number and every other number of
+every command is checked here, with the limits of `LIMITS` or, where an option has none of its own, as
+finite and countable.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, get_args, get_type_hints
+
+import typer
+
+from tracearena.errors import LARGEST_COUNT, require_number
+
+
+class Limit(NamedTuple):
+    """What a number may be; None is no limit."""
+
+    at_least: float | None = None
+    above: float | None = None
+    at_most: float | None = None
+
+
+_COUNT = Limit(at_least=1, at_most=LARGEST_COUNT)
+_METRES = Limit(above=0, at_most=1e6)
+_SHARE = Limit(at_least=0, at_most=1)
+LIMITS: Mapping[str, Limit] = {
+    "--top": _COUNT,
+    "--teams": Limit(at_least=1, at_most=999),
+    "--users": _COUNT,
+    "--days": Limit(at_least=1, at_most=100_000),
+    "--data-sets": Limit(at_least=1, at_most=2),
+    "--traces-per-user": Limit(at_least=1, at_most=1_000_000),
+    "--fakes-per-user": Limit(at_least=1, at_most=1_000_000),
+    "--factors": Limit(at_least=1, at_most=4_096),
+    "--iterations": Limit(at_least=1, at_most=1_000_000),
+    "--alpha": Limit(above=0, at_most=1e12),
+    "--k": _COUNT,
+    "--eta": Limit(above=0, at_most=1e6),
+    "--verifiers": _COUNT,
+    "--copied": Limit(at_least=0, at_most=86_400),
+    "--classes": _COUNT,
+    "--periods": Limit(at_least=1, at_most=86_400),
+    "--par-c": _SHARE,
+    "--par-m": _SHARE,
+    "--par-l": _SHARE,
+    "--par-v": Limit(at_least=1, at_most=1e6),
+    "--fakes": Limit(at_least=1, at_most=100_000),
+    "--exposure": Limit(above=0, at_most=1),
+    "--sensitive-weight": Limit(above=0, at_most=1e9),
+    "--test-share": Limit(above=0, at_most=1),
+    "--rounds": Limit(at_least=0, at_most=1_000_000),
+    "--threshold": Limit(at_least=0, at_most=2),
+    "--slot": Limit(above=0, at_most=86_400 * 366),
+    "--window": Limit(above=0, at_most=86_400 * 366),
+    "--range": _METRES,
+    "--side": _METRES,
+    "--within": _METRES,
+    "--draws": Limit(at_least=1, at_most=1_000_000),
+    "--seed": Limit(at_least=0),
+}
+"""Limits by option; `--slot` is in seconds where it is a number."""
+
+
+def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the command with a check of all its numbers in front."""
+
+    @functools.wraps(command)
+    def checked(*arguments: Any, **options: Any) -> Any:
+        # The hints are read here, when the command runs: `--help` need not wait for it.
+        for name, hint in get_type_hints(command, include_extras=True).items():
+            value = options.get(name)
+            if isinstance(value, (int, float)) and not isinstance(value, bool):
+                _check(_option(name, hint), value)
+        return command(*arguments, **options)
+
+    return checked
+
+
+def guard_all(app: typer.Typer) -> None:
+    """Guard every command of an application and of its groups."""
+    for info in app.registered_commands:
+        if info.callback is not None:
+            info.callback = guarded(info.callback)
+    for group in app.registered_groups:
+        if group.typer_instance is not None:
+            guard_all(group.typer_instance)
+
+
+def _check(option: str, value: float) -> None:
+    whole = isinstance(value, int)
+    limit = LIMITS.get(option) or Limit(at_most=LARGEST_COUNT if whole else 1e15)
+    require_number(option, value, whole=whole, **limit._asdict())
+
+
+def _option(name: str, hint: Any) -> str:
+    """Return what an option is called; inside `Annotated` Typer takes its first name for the default."""
+    for part in get_args(hint):
+        for declared in (getattr(part, "default", None), *(getattr(part, "param_decls", None) or ())):
+            if isinstance(declared, str) and declared.startswith("--"):
+                return declared
+    return f"--{name.replace('_', '-')}"

@@ -1,0 +1,178 @@
+"""Every number and duration of every command: infinity, nan, nothing and the absurd are exit status 2."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+import pytest
+import typer
+
+from tracearena.cli import build, main
+from tracearena.formats import pwscup
+from tracearena.synthesis import PPMTF
+from tracearena.traces import Traces
+
+VALUES = ["inf", "-inf", "1e400", "nan", "", "100000000000000000000", "-1", "1" + 60 * "0", "0x10", "٣e99"]
+TEXTS = {"--interval", "--slot", "--grid", "--bounds", "--box", "--expected-noise", "--deniable"}
+POINTS = "user,time,latitude,longitude\n" + "".join(
+    f"{user},2020-01-01T{8 + hour:02d}:{minute:02d}:00Z,35.{minute:03d},139.{user}\n"
+    for user in (1, 2)
+    for hour in range(3)
+    for minute in range(0, 60, 10)
+)
+BOTH = ["--original", "points.csv", "--released", "points.csv"]
+PLACES = ["--places", "places.csv"]
+COMMANDS = {
+    "demo": [],
+    "city": ["out.csv"],
+    "convert": ["org.csv", "out.csv", *PLACES],
+    "describe": ["org.csv", *PLACES],
+    "deniability": ["--model", "model.npz", "--synthetic", "org.csv"],
+    "obfuscate": ["RR(1)", "org.csv", "out.csv", *PLACES],
+    "pseudonymise": ["org.csv", "out.csv", "--original", "org.csv", "--id-table", "t.csv", *PLACES],
+    "attack": ["VisitProb-R", "out.csv", *PLACES, "--reference", "org.csv", "--anonymized", "org.csv"],
+    "sweep": ["out.csv", *PLACES, "--reference", "org.csv", "--original", "org.csv"],
+    "figure": ["contest-8"],
+    "evaluate": [*PLACES, "--train", "org.csv", "--test", "org.csv", "--synthetic", "org.csv"],
+    "similarity": ["org.csv", "org.csv", *PLACES],
+    "lbs": ["org.csv", *PLACES],
+    "score utility": [*PLACES, "--original", "org.csv", "--obfuscated", "org.csv"],
+    "score trace-inference": [*PLACES, "--original", "org.csv", "--inferred", "org.csv"],
+    "contest data": ["org.csv", "folder", *PLACES],
+    "applications hotspots": BOTH,
+    "applications gossip": BOTH,
+    "applications uniqueness": BOTH,
+    "applications homes": BOTH,
+}
+METHODS = {
+    "users": "ppmtf-plus",
+    "days": "ppmtf-plus",
+    "copied": "sgd",
+    "fakes-per-user": "sglt",
+    "classes": "sglt",
+}
+METHODS |= {"periods": "sglt", "par-c": "sglt", "par-m": "sglt", "par-l": "sglt", "par-v": "sglt"}
+
+
+def commands(app: typer.Typer, before: str = "") -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Every command of the application with its function."""
+    for info in app.registered_commands:
+        assert info.callback is not None
+        name = info.name or info.callback.__name__.replace("_", "-")
+        yield f"{before}{name}", info.callback
+    for group in app.registered_groups:
+        assert group.typer_instance is not None
+        yield from commands(group.typer_instance, f"{group.name} ")
+
+
+def options() -> list[tuple[str, str]]:
+    """Every command with each of its options that is a number, or a text made of numbers."""
+    found = []
+    for name, callback in commands(build()):
+        for hint in get_type_hints(callback, include_extras=True).values():
+            parts = get_args(hint)
+            # Inside Annotated, Typer takes the first name for the default.
+            given = [(getattr(p, "default", None), *(getattr(p, "param_decls", None) or ())) for p in parts]
+            declared = [d for names in given for d in names if isinstance(d, str)]
+            number = parts and {int, float} & {parts[0], *get_args(parts[0])}
+            found += [(name, d) for d in declared if d.startswith("--") and (number or d in TEXTS)]
+    return found
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, make_walks: Callable[..., Traces]) -> Path:
+    folder = tmp_path_factory.mktemp("numbers")
+    walks = make_walks(users=4, days=2)
+    pwscup.write_places(folder / "places.csv", walks.places)
+    pwscup.write_traces(folder / "org.csv", walks)
+    (folder / "points.csv").write_text(POINTS)
+    PPMTF(factors=2, iterations=2).fit(walks, seed=1).save(folder / "model.npz")
+    return folder
+
+
+def test_all_commands_with_numbers_are_tried() -> None:
+    tried = {name for name, _ in options()}
+    assert tried == {*COMMANDS, "synthesize"}
+    assert {("convert", "--top"), ("applications gossip", "--slot"), ("convert", "--slot")} <= set(options())
+    assert len(options()) > 60
+
+
+@pytest.mark.parametrize(("command", "option"), options())
+def test_it_is_refused_by_a_sentence(
+    command: str,
+    option: str,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    method = METHODS.get(option.strip("-"), "ppmtf")
+    words = COMMANDS.get(command) if command != "synthesize" else [method, "org.csv", "out.csv", *PLACES]
+    assert words is not None
+    extra = ["--test", "test.csv"] if option == "--test-share" else []
+    if option in ("--bounds", "--box"):
+        values = [f"{value},1,2,3" for value in VALUES if value != "-1"] + [
+            f"1,1,2,{value}" for value in VALUES[:5]
+        ]
+    elif option == "--grid":
+        values = [f"{value}x4" for value in VALUES] + VALUES + ["0x0", "4x", "70000x70000", "4x-4"]
+    elif option == "--deniable":
+        values = [f"10,{value}" for value in VALUES if value != VALUES[5]] + [f"{v},1" for v in VALUES]
+    else:
+        values = VALUES
+    monkeypatch.chdir(folder)
+    before = sorted(folder.iterdir())
+    for value in values:
+        if option == "--seed" and set(value) <= set("0123456789") and value:
+            continue  # a seed may have any number of digits
+        monkeypatch.setattr(sys, "argv", ["tracearena", *command.split(), *words, *extra, option, value])
+        with pytest.raises(SystemExit) as left:
+            main()
+        said = capsys.readouterr()
+        assert (left.value.code, said.out) == (2, ""), (value, said.err)
+        sentence = said.err.strip().splitlines()[-1]
+        assert option.strip("-") in sentence, (value, sentence)
+        assert "Traceback" not in said.err
+    assert sorted(folder.iterdir()) == before
+
+
+def test_ordinary_numbers_are_taken(folder: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tracearena", "applications", "gossip", *BOTH, "--slot", "60", "--range", "50",
+         "--json"],
+        cwd=folder, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "infection_rate" in json.loads(done.stdout)
+
+
+def test_a_bare_noise_below_a_metre_is_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(
+        sys, "argv", ["tracearena", "applications", "hotspots", *BOTH, "--expected-noise", "0.02"]
+    )
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code == 2
+    assert "0.02m" in capsys.readouterr().err
+
+
+def test_a_tls_cluster_without_certificates_is_a_sentence(folder: Path) -> None:
+    pytest.importorskip("distributed")
+    words = ["sweep", "out.csv", *PLACES, "--reference", "org.csv", "--original", "org.csv"]
+    done = subprocess.run(
+        [sys.executable, "-m", "tracearena", *words, "--cluster", "tls://127.0.0.1:8786", "--seed", "1"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("cannot join tls://127.0.0.1:8786")
+    assert done.stderr.count("\n") == 1

@@ -1,0 +1,67 @@
+"""Every number in every name of the registry: nan, infinity, nothing and the absurd are refused."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from tracearena import registry
+from tracearena.errors import ParameterError
+
+ORDINARY = {
+    "MRLH": {"mu_x": "1", "mu_y": "1", "deletion": "0.5"},
+    "RR": {"epsilon": "1"},
+    "PL": {"l": "4", "r": "1"},
+    "Cheat": {"share": "0.5"},
+    "ClusterAveraging": {"threshold": "0.7"},
+    "GeoInd": {"expected_noise": "100"},
+    "Thin": {"interval": "60"},
+    "Snap": {"side": "100"},
+    "Smooth": {"k": "3"},
+    "Interpolate+Smooth": {"k": "3"},
+}
+MAY_BE_NEGATIVE = {("PPMTF", "mean0")}
+VALUES = ["inf", "-inf", "1e400", "nan", "", "100000000000000000000", "1" + 400 * "0", "-1", "1e20", "3j"]
+
+
+def numbers() -> list[tuple[str, str]]:
+    """Every algorithm with each of its parameters that is a number."""
+    return [
+        (name, field.name)
+        for name, entry in registry.entries().items()
+        for field in dataclasses.fields(entry.load())  # type: ignore[arg-type]
+        if field.init and {"int", "float"} & set(str(field.type).replace("|", " ").split())
+    ]
+
+
+def test_the_registry_has_numbers_to_try() -> None:
+    assert {"Thin", "GeoInd", "Snap", "PL", "Smooth", "PPMTF", "SGLT", "Fakes"} <= {
+        name for name, _ in numbers()
+    }
+
+
+@pytest.mark.parametrize("value", VALUES, ids=lambda value: value[:24] or "nothing")
+@pytest.mark.parametrize(("name", "parameter"), numbers())
+def test_it_is_refused_by_a_sentence(name: str, parameter: str, value: str) -> None:
+    if value == "-1" and (name, parameter) in MAY_BE_NEGATIVE:
+        return
+    given = ORDINARY.get(name, {}) | {parameter: value}
+    if (name, parameter) == ("GeoInd", "epsilon"):
+        del given["expected_noise"]
+    if parameter in ("transition_zeros", "visit_zeros"):
+        given["zeros"] = "all"
+    spec = f"{name}({','.join(f'{key}={text}' for key, text in given.items())})"
+    with pytest.raises(ParameterError) as refused:
+        registry.create(spec)
+    told = str(refused.value)
+    assert "is empty" in told if value == "" else parameter in told
+    assert "cannot be made" not in told
+    assert "\n" not in told
+
+
+@pytest.mark.parametrize("value", ["inf", "nan", "1e400"])
+def test_a_name_written_as_the_papers_do_is_refused_too(value: str) -> None:
+    for spec in (f"Thin({value})", f"PL({value},1)", f"PL(1,{value})", f"Snap({value})", f"Smooth({value})"):
+        with pytest.raises(ParameterError, match="is not allowed"):
+            registry.create(spec)
