@@ -31,7 +31,7 @@ def read(
     """Read a folder of Parquet files with the same columns as one table; rows are counted through."""
     report = Report(str(path), "partitions")
     chosen = choices or Choices()
-    checkins = table.check_ins_of(_rows(Path(path)), report, chosen)
+    checkins = table.check_ins_of(_rows(Path(path)), report, chosen, places)
     return traces_of(checkins, report, chosen, places=places), report
 
 
