@@ -39,7 +39,7 @@ def read_bytes(
     with naming(path), open(path, "rb") as raw:
         # Peeking leaves the bytes where they are, so a pipe can be read as well as a file.
         packed = raw.peek(2)[:2] == b"\x1f\x8b"
-        source = Unpacked(path, gzip.GzipFile(fileobj=raw), raw) if packed else raw  # type: ignore[arg-type]
+        source = Unpacked(path, raw, lambda file: gzip.GzipFile(fileobj=file)) if packed else raw
         try:
             while piece := source.read(_PIECE):
                 content.write(piece)

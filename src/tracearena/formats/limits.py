@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
-from typing import IO
+from typing import IO, Any, Protocol
 
 from tracearena.errors import FileError
 
@@ -58,24 +59,46 @@ def require_short_lines(path: str | PathLike[str], data: bytes, end: bytes = b"\
         at = found + 1
 
 
+class SupportsRead(Protocol):
+    """Whatever gives bytes."""
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Return the next bytes."""
+
+
+class _Counted:
+    """A file, and how much of it was taken."""
+
+    def __init__(self, raw: IO[bytes]) -> None:
+        self._raw, self.taken = raw, 0
+
+    def read(self, size: int = -1, /) -> bytes:
+        piece = self._raw.read(size)
+        self.taken += len(piece)
+        return piece
+
+
 class Unpacked:
-    """The unpacked content of a stream, which is cut off when it grows beyond all proportion.
+    """The unpacked content of a file, which is cut off when it grows beyond all proportion.
 
     Parameters
     ----------
-    source
-        Gives the unpacked bytes.
     raw
-        The packed file that `source` reads from.
+        The packed file, or a pipe.
+    unpack
+        Makes of it what gives the unpacked bytes.
     """
 
-    def __init__(self, path: str | PathLike[str], source: IO[bytes], raw: IO[bytes]) -> None:
-        self._path, self._source, self._raw = Path(path), source, raw
+    def __init__(
+        self, path: str | PathLike[str], raw: IO[bytes], unpack: Callable[[Any], SupportsRead]
+    ) -> None:
+        self._path, self._raw = Path(path), _Counted(raw)
+        self._source = unpack(self._raw)
         self._given = 0
 
-    def read(self, size: int = -1) -> bytes:
+    def read(self, size: int = -1, /) -> bytes:
         """Return the next bytes."""
         piece = self._source.read(size)
         self._given += len(piece)
-        require_expansion(self._path, self._raw.tell(), self._given)
+        require_expansion(self._path, self._raw.taken, self._given)
         return piece

@@ -80,10 +80,11 @@ def _parquet(path: str | PathLike[str]) -> pl.DataFrame:
     if not {"venue", "lat", "lon"} <= set(kinds.values()):
         return raw
     # A table of places may have columns of its own under names that events have, such as a time.
-    wanted = [
-        name for name in raw.columns if kinds.get(name, name) in ("venue", "lat", "lon", "category", *_OWN)
-    ]
-    return pl.DataFrame({name: expected(raw[name], kinds.get(name, name), path) for name in wanted})
+    roles_here = {name: kinds.get(name, name) for name in raw.columns}
+    known = ("venue", "lat", "lon", "category", *_OWN)
+    return pl.DataFrame(
+        {name: expected(raw[name], role, path) for name, role in roles_here.items() if role in known}
+    )
 
 
 def _categories(column: pl.Series) -> list[str]:

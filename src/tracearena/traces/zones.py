@@ -38,14 +38,14 @@ def require_zone(name: str, parameter: str = "timezone") -> str:
     >>> require_zone("Asia/Tokio")
     Traceback (most recent call last):
     tracearena.errors.ParameterError: timezone = 'Asia/Tokio' is not allowed; it must be a name such as
-    America/New_York or UTC (perhaps Asia/Tokyo)
+    America/New_York, Asia/Shanghai or UTC (perhaps Asia/Tokyo)
     """
     if isinstance(name, str) and name in zone_names():
         return name
     near = _nearest(name) if isinstance(name, str) and len(name) <= _MOST_LETTERS else None
     advice = f" (perhaps {near})" if near else ""
     shown = shorten(name) if isinstance(name, str) else repr(name)
-    allowed = f"it must be a name such as America/New_York or UTC{advice}"
+    allowed = f"it must be a name such as America/New_York, Asia/Shanghai or UTC{advice}"
     raise ParameterError(f"{parameter} = {shown} is not allowed; {allowed}")
 
 

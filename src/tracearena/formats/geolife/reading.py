@@ -8,7 +8,7 @@ import lzma
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path, PurePosixPath
@@ -137,7 +137,7 @@ def _tar_members(place: Path) -> Iterator[tuple[str, bytes]]:
     total = 0
     try:
         with naming(place), open(place, "rb") as raw:
-            stream: Any = Unpacked(place, _unpacking(raw), raw)
+            stream: Any = Unpacked(place, raw, _unpacker(raw))
             archive = tarfile.open(fileobj=stream, mode="r|")  # noqa: SIM115 (it holds nothing but `raw`)
             for member in archive:
                 total += member.size
@@ -153,15 +153,15 @@ def _tar_members(place: Path) -> Iterator[tuple[str, bytes]]:
         raise FileError.whole(place, f"is not a whole tar archive: {error}", "bad-archive") from None
 
 
-def _unpacking(raw: IO[bytes]) -> IO[bytes]:
-    """Return the tar archive inside a file, by the first bytes of what it was packed with."""
+def _unpacker(raw: IO[bytes]) -> Callable[[Any], Any]:
+    """Return what unpacks the tar archive in a file, by the first bytes of the file."""
     start = raw.read(6)
     raw.seek(0)
     if start.startswith(b"\x1f\x8b"):
-        return gzip.GzipFile(fileobj=raw)  # type: ignore[return-value]
+        return lambda file: gzip.GzipFile(fileobj=file)
     if start.startswith(b"BZh"):
-        return bz2.BZ2File(raw)
-    return lzma.LZMAFile(raw) if start.startswith(b"\xfd7zXZ\0") else raw
+        return bz2.BZ2File
+    return lzma.LZMAFile if start.startswith(b"\xfd7zXZ\0") else lambda file: file
 
 
 def _zip_members(place: Path) -> Iterator[tuple[str, bytes]]:
