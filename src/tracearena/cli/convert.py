@@ -18,6 +18,7 @@ from tracearena.cli._reading import (
     TimezoneOption,
     TopOption,
     UtcHoursOption,
+    refuse,
 )
 
 if TYPE_CHECKING:
@@ -79,9 +80,21 @@ def convert(
         timezone=timezone,
         utc_hours=utc_hours,
     )
+    if test is None:
+        refuse("a conversion that sets no users aside (--test)", seed=seed)
     if _gps.is_gps(file, format):
-        _gps.convert(file, out, to, choices, resample, places_out, as_json)
+        refuse("GPS points", places=places, top=top, utc_hours=utc_hours, test_share=test_share, test=test)
+        if grid is None:
+            refuse(
+                "GPS points without --grid",
+                interval=interval,
+                slot=slot,
+                resample=resample,
+                places_out=places_out,
+            )
+        _gps.convert(file, format, out, to, choices, resample, places_out, as_json)
         return
+    refuse("events, which GPS points are not", resample=resample)
     traces, report = read(file, format, places=places, choices=choices)
     traces = fitted(traces, to or "table", report)
     result: dict[str, Any] = report.to_dict()

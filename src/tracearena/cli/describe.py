@@ -18,6 +18,7 @@ from tracearena.cli._reading import (
     TimezoneOption,
     TopOption,
     UtcHoursOption,
+    refuse,
 )
 
 
@@ -45,9 +46,6 @@ def describe(
     from tracearena.formats import Choices, read
     from tracearena.pages.summary import summarise
 
-    if _gps.is_gps(file, format):
-        _gps.describe(file, timezone or "UTC", html, as_json)
-        return
     check_outputs(html, inputs=(file, places))
     choices = Choices.parse(
         grid=grid,
@@ -58,7 +56,15 @@ def describe(
         timezone=timezone,
         utc_hours=utc_hours,
     )
-    traces, report = read(file, format, places=places, choices=choices)
+    if _gps.is_gps(file, format):
+        refuse("GPS points", places=places, top=top, utc_hours=utc_hours)
+        if grid is None:
+            refuse("GPS points without --grid", interval=interval, slot=slot)
+            _gps.describe(file, format, choices, html, as_json)
+            return
+        traces, report = _gps.events(file, format, choices)
+    else:
+        traces, report = read(file, format, places=places, choices=choices)
     if html is not None:
         from tracearena.pages.description import description
 

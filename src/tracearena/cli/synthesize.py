@@ -242,6 +242,7 @@ def synthesize(
         report = training.report
     else:
         training, report = read(file, known, places=places, choices=choices)
+    known = "table" if known == "points" else known
     for line in report.lines():
         note(line)
     used = chosen_seed(seed)

@@ -21,13 +21,17 @@ _EXPECTED = {
 _WIDE = ("UInt64", "Int128", "UInt128")
 
 
-def read_parquet(path: str | PathLike[str], wanted: Callable[[list[str]], list[str]]) -> pl.DataFrame:
-    """Read some columns of a Parquet file, which are chosen by their names."""
+def read_parquet(
+    path: str | PathLike[str], wanted: Callable[[list[str]], list[str]], most: int | None = None
+) -> pl.DataFrame:
+    """Read some columns of a Parquet file, which are chosen by their names, or their first `most` rows."""
     try:
         lazy = pl.scan_parquet(Path(path), glob=False)
         names = lazy.collect_schema().names()
         require_columns(path, len(names))
         chosen = wanted(names)
+        if most is not None:
+            return lazy.select(chosen).head(most).collect()
         rows = int(lazy.select(pl.len()).collect().item())
         unpacked = rows * len(chosen) * _BYTES_A_VALUE
         require_expansion(path, Path(path).stat().st_size, unpacked, MAX_TABLE_EXPANSION)

@@ -38,6 +38,9 @@ class LocalTime:
 
 
 AS_WRITTEN = LocalTime(None, "times name no zone; they are taken as local, as they are written")
+BARE_AS_UTC = LocalTime(
+    "UTC", "times name no zone; they are taken as UTC, as they are written; --timezone says otherwise"
+)
 BY_OFFSETS = LocalTime(None, "times are local by the file's own offsets from UTC")
 IN_UTC = LocalTime("UTC", "times are UTC, as asked for", was_asked_for=True)
 UNKNOWN = LocalTime("UTC", "times are UTC: no zone can be told from the coordinates; --timezone names one")

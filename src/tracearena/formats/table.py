@@ -57,7 +57,7 @@ def read_check_ins(
     path: str | PathLike[str], report: Report, choices: Choices, places: Places | None = None
 ) -> CheckIns:
     """Read the events of a file as they are, without places and instants."""
-    raw = parquet_rows(path) if is_parquet(path) else _csv(path, report)
+    raw = read_parquet(path, wanted) if is_parquet(path) else _csv(path, report)
     return check_ins_of(raw, report, choices, places)
 
 
@@ -204,13 +204,13 @@ def _csv(path: str | PathLike[str], report: Report) -> pl.DataFrame:
     needed = [kinds[role] for role in ("user", "time", "lat", "lon") if role in kinds]
     kept = report.sift(frame, length_rules(needed))
     report.refuse_if_nothing_is_left(kept)
-    wanted = {kinds[role]: column for role, column in found.items()}
-    return kept.select("row", *wanted).rename({"row": _ROW, **wanted})
+    named = {kinds[role]: column for role, column in found.items()}
+    return kept.select("row", *named).rename({"row": _ROW, **named})
 
 
-def parquet_rows(path: str | PathLike[str]) -> pl.DataFrame:
-    """Return the columns of a Parquet file that have a role."""
-    return read_parquet(path, lambda names: list(roles(names).values()) or names[:1])
+def wanted(columns: list[str]) -> list[str]:
+    """Return the columns that have a role, or the first if none has."""
+    return list(roles(columns).values()) or columns[:1]
 
 
 def _polars(frame: Any) -> pl.DataFrame:

@@ -124,7 +124,7 @@ def unclear(second: pl.Series, zone: str) -> tuple[int, int]:
     """Return how many local seconds the clocks of a zone skip, and how many they show twice."""
     local = _moments(second)
     early, late = (
-        local.dt.replace_time_zone(zone, ambiguous=which, non_existent="null")  # type: ignore[arg-type]
+        local.dt.replace_time_zone(zone, ambiguous=which, non_existent="null")
         for which in ("earliest", "latest")
     )
     return early.null_count() - second.null_count(), int((early != late).sum())
