@@ -9,7 +9,6 @@ import polars as pl
 
 from tracearena.errors import FileError, ParameterError
 from tracearena.formats import times
-from tracearena.formats._columns import expected
 from tracearena.formats.choices import Choices
 from tracearena.formats.local_time import (
     AS_WRITTEN,
@@ -68,8 +67,6 @@ def check_ins(raw: pl.DataFrame, report: Report, choices: Choices, places: Place
         Where events can be, if that is known. All files of a data set have the same, so that the
         zone is guessed from them and not from the events of one file.
     """
-    columns = {name: expected(raw[name], name, report.path) for name in raw.columns}
-    raw = pl.DataFrame(columns)
     read = times.parse(raw["time"])
     local, utc, is_local = _local_and_utc(raw, read, choices, report, places)
     frame = raw.with_columns(user=identifiers(raw["user"]), _utc=utc, _local=local)

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from tracearena.errors import Fault, FileError, ParameterError
-from tracearena.formats._columns import read_parquet
+from tracearena.formats._columns import expected, read_parquet
 from tracearena.formats._files import replacing
 from tracearena.formats._text import length_rules, read_rows, split_header, text_bytes
 from tracearena.formats._written import local_seconds, offset_minutes, utc_seconds
@@ -163,9 +163,13 @@ def check_ins_of(
         found = {role: column for role, column in found.items() if role not in ("lat", "lon")}
     row = raw[_ROW] if _ROW in raw.columns else pl.Series(np.arange(1, raw.height + 1))
     report.rows = report.rows or raw.height
-    frame = pl.DataFrame({"row": row, **{role: raw[column] for role, column in found.items()}})
+    frame = pl.DataFrame({"row": row, **_expected(raw, found, report)})
     report.refuse_if_nothing_is_left(frame)
     return check_ins(frame, report, choices, places)
+
+
+def _expected(raw: pl.DataFrame, found: Mapping[str, str], report: Report) -> dict[str, pl.Series]:
+    return {role: expected(raw[column], role, report.path) for role, column in found.items()}
 
 
 def _missing_columns(columns: list[str], found: Mapping[str, str]) -> Fault:
