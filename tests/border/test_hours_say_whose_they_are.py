@@ -56,7 +56,7 @@ def test_convert_goes_by_the_same_clock_and_says_so(tmp_path: Path) -> None:
     assert (done.status, GUESSED in done.err.splitlines()) == (0, True)
     assert (tmp_path / "out.csv").read_text().splitlines()[1].startswith("1,2012-04-03T17:00:00Z,-240,")
     asked = tracearena("convert", path, tmp_path / "utc.csv", "--timezone", "UTC")
-    assert asked.err == ""
+    assert "times" not in asked.err
     assert (tmp_path / "utc.csv").read_text().splitlines()[1].startswith("1,2012-04-03T17:00:00Z,0,")
 
 

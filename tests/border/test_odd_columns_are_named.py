@@ -72,7 +72,13 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "column", "name"), CASES)
+QUICK = CASES[::7]
+
+
+@pytest.mark.parametrize(
+    ("kind", "column", "name"),
+    [case if case in QUICK else pytest.param(*case, marks=pytest.mark.slow) for case in CASES],
+)
 def test_a_column_of_a_type_that_means_nothing_is_refused_by_name(
     tmp_path: Path, kind: str, column: str, name: str
 ) -> None:

@@ -21,27 +21,29 @@ WRONG = ["Mars/Phobos", "UTC+9", "Asia/Tokyo ", "../../etc/passwd", "", "Asia/To
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "points.csv").write_text(POINTS)
     (tmp_path / "events.csv").write_text(EVENTS)
-    (tmp_path / "t.gpx").write_text(
-        '<gpx><trk><trkseg><trkpt lat="40" lon="1"><time>2012-01-01T00:00:00Z</time></trkpt></trkseg></trk></gpx>'
-    )
+    point = '<trkpt lat="40" lon="1"><time>2012-01-01T00:00:00Z</time></trkpt>'
+    (tmp_path / "t.gpx").write_text(f"<gpx><trk><trkseg>{point}</trkseg></trk></gpx>")
     return tmp_path
 
 
-@pytest.mark.parametrize("zone", WRONG)
+COMMANDS = [
+    ["describe", "points.csv"],
+    ["describe", "events.csv"],
+    ["describe", "t.gpx"],
+    ["describe", "points.csv", "--grid", "2x2"],
+    ["convert", "points.csv", "OUT"],
+    ["convert", "events.csv", "OUT"],
+    ["convert", "t.gpx", "OUT", "--grid", "2x2"],
+    ["obfuscate", "GeoInd(100m)", "points.csv", "OUT"],
+    ["attack", "Smooth(3)", "OUT", "--anonymized", "t.gpx"],
+    ["applications", "error", "--original", "points.csv", "--released", "points.csv"],
+]
+
+
 @pytest.mark.parametrize(
-    "command",
-    [
-        ["describe", "points.csv"],
-        ["describe", "events.csv"],
-        ["describe", "t.gpx"],
-        ["describe", "points.csv", "--grid", "2x2"],
-        ["convert", "points.csv", "OUT"],
-        ["convert", "events.csv", "OUT"],
-        ["convert", "t.gpx", "OUT", "--grid", "2x2"],
-        ["obfuscate", "GeoInd(100m)", "points.csv", "OUT"],
-        ["attack", "Smooth(3)", "OUT", "--anonymized", "t.gpx"],
-        ["applications", "error", "--original", "points.csv", "--released", "points.csv"],
-    ],
+    ("command", "zone"),
+    [(command, WRONG[number % len(WRONG)]) for number, command in enumerate(COMMANDS)]
+    + [(COMMANDS[0], zone) for zone in WRONG[1:]],
 )
 def test_a_zone_that_does_not_exist_is_refused(folder: Path, command: list[str], zone: str) -> None:
     before = sorted(folder.iterdir())
@@ -96,9 +98,18 @@ def test_events_follow_the_same_rule(folder: Path) -> None:
 FAR = ["-99999999999999", "99999999999999999", "-1e30", "253402300800000", "-62135596801", "9e18", "1e309"]
 
 
-@pytest.mark.parametrize("far", FAR)
-@pytest.mark.parametrize("kind", ["points", "table", "tsmc", "foursquare", "gowalla"])
-@pytest.mark.parametrize("zone", [None, "America/New_York"])
+KINDS = ["points", "table", "tsmc", "foursquare", "gowalla"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "far", "zone"),
+    [
+        pytest.param(kind, far, zone, marks=[] if (i + j) % 3 == 0 else [pytest.mark.slow])
+        for i, kind in enumerate(KINDS)
+        for j, far in enumerate(FAR)
+        for zone in (None, "America/New_York")
+    ],
+)
 def test_a_date_beyond_every_calendar_is_left_out_and_reported(
     folder: Path, kind: str, far: str, zone: str | None
 ) -> None:
