@@ -35,19 +35,18 @@ def test_a_header_of_a_million_columns_is_refused(tmp_path: Path, names: str, co
     rest = ",".join(f"c{i}" for i in range(columns - names.count(",") - 1))
     path.write_text(f"{names},{rest}\n" + "1," * columns + "\n")
     long = path.stat().st_size > 2 * LONGEST_LINE
-    told = (
-        f"has a line of more than {LONGEST_LINE:,} bytes" if long else f"has {columns:,} columns; 20,000 are"
-    )
+    told = f"a line of more than {LONGEST_LINE:,} bytes" if long else f"has {columns:,} columns; 20,000 are"
     if names == "a,b":
         told = "a table without columns"
     refused(path, told)
     if names != "a,b":
-        with pytest.raises(FileError, match="columns|line of more"):
+        with pytest.raises(FileError, match=r"columns|line of more"):
             gps.read(path)
-    with pytest.raises(FileError, match="columns|line of more"):
+    with pytest.raises(FileError, match=r"columns|line of more"):
         read_places(path)
 
 
+@pytest.mark.slow
 def test_a_parquet_file_that_is_too_wide_is_refused(tmp_path: Path) -> None:
     columns = {name: [1.0] for name in ("user", "time", "lat", "lng")}
     columns |= {f"c{i}": [1.0] for i in range(MOST_COLUMNS)}
@@ -62,7 +61,9 @@ def test_an_endless_line_is_refused_wherever_it_is(tmp_path: Path, format: str) 
         "gowalla": b"7\t2010-10-19T23:55:27Z\t40.7\t-73.9\t22847\n",
         "pwscup": b"user_id,time_id,reg_id\n1,1,45\n",
     }[format]
-    (tmp_path / "info_region.csv").write_text("reg_id,y_id,x_id,y(center),x(center)\n1,1,1,35,139\n")
+    cells = [(y, x) for y in (0, 1) for x in (0, 1)]
+    regions = "".join(f"{1 + 2 * y + x},{y + 1},{x + 1},{35 + y},{139 + x}\n" for y, x in cells)
+    (tmp_path / "info_region.csv").write_text("reg_id,y_id,x_id,y(center),x(center)\n" + regions)
     path = tmp_path / "t.csv"
     path.write_bytes(start + b"x" * (LONGEST_LINE + 1))
     refused(path, "has a line of more than 1,048,576 bytes, in line ", "--from", format)
@@ -83,18 +84,22 @@ def test_a_gpx_file_may_be_one_long_line_of_many_points(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "content"),
+    ("name", "start", "row"),
     [
-        ("t.csv.gz", HEAD + b"1,2012-04-03 10:00,40,-74,a\n" * 8_000_000),
-        ("p.csv.gz", b"user,time,lat,lng\n" + b"1,2012-04-03 10:00,40,-74\n" * 8_000_000),
-        ("t.txt.gz", b"7\t2010-10-19T23:55:27Z\t40.7\t-73.9\t22847\n" * 5_000_000),
-        ("t.gpx.gz", b"<gpx><trk><trkseg>" + POINT * 3_000_000),
+        ("t.csv.gz", HEAD, b"1,2012-04-03 10:00,40,-74,a\n"),
+        ("p.csv.gz", b"user,time,lat,lng\n", b"1,2012-04-03 10:00,40,-74\n"),
+        ("t.txt.gz", b"", b"7\t2010-10-19T23:55:27Z\t40.7\t-73.9\t22847\n"),
+        ("t.gpx.gz", b"<gpx><trk><trkseg>", POINT),
     ],
 )
-def test_a_gzip_bomb_is_refused_after_64_megabytes(tmp_path: Path, name: str, content: bytes) -> None:
+def test_a_gzip_bomb_is_refused_after_64_megabytes(
+    tmp_path: Path, name: str, start: bytes, row: bytes
+) -> None:
+    """Of four gigabytes, which would be too much as they are."""
     path = tmp_path / name
-    path.write_bytes(gzip.compress(content, 9))
-    assert len(content) > 2 * FREE_BYTES
+    block = row * (2**22 // len(row))
+    path.write_bytes(gzip.compress(start) + gzip.compress(block, 9) * 1024)
+    assert path.stat().st_size < 2**25
     refused(path, "unpacks to more than 200 times its size")
 
 
@@ -107,7 +112,14 @@ def _tar(content: bytes, name: str = "Data/000/Trajectory/1.plt") -> bytes:
     return out.getvalue()
 
 
-@pytest.mark.parametrize("name", ["a.zip", "a.tar.gz", "a.tar.bz2", "a.tar.xz", "name.tar.gz"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a.zip",
+        "a.tar.gz",
+        *(pytest.param(n, marks=pytest.mark.slow) for n in ("a.tar.bz2", "a.tar.xz", "name.tar.gz")),
+    ],
+)
 def test_an_archive_that_unpacks_beyond_all_proportion_is_refused(tmp_path: Path, name: str) -> None:
     content = bytes(FREE_BYTES + 2**20)
     path = tmp_path / name

@@ -12,19 +12,21 @@ import pytest
 from tests.border.command_line import tracearena
 
 FILES = {
-    "points.csv": b"user,time,lat,lng\n1,1333476006,40.7,-74\n1,1333476066,40.71,-74\n2,1333476006,40.7,-74.1\n",
-    "naive.csv": b"uid;datetime;latitude;longitude\n1;2010-03-14 02:30:00;40.7;-74\n2;2010-03-14 03:30:00;40;-74\n",
+    "points.csv": b"user,time,lat,lng\n1,1333476006,40.7,-74\n1,1333476066,40.7,-74\n2,1333476006,40,-74.1\n",
+    "naive.csv": b"uid;datetime;lat;lon\n1;2010-03-14 02:30:00;40.7;-74\n2;2010-03-14 03:30:00;40;-74\n",
     "table.csv": b"user,time,lat,lng,place\n7,2010-10-19 23:55,40.7,-73.9,a\n8,1287532527,40.7,-73.9,b\n",
     "gowalla.txt": b"7\t2010-10-19T23:55:27Z\t40.7\t-73.9\t22847\n8\t2010-10-20T03:00:00Z\t40.8\t-73.8\t1\n",
     "tsmc.txt": b"7\tv\tc\tBar\t40.7\t-74.0\t-240\tTue Apr 03 18:00:09 +0000 2012\n" * 2,
     "checkins.txt": b"7\tv\tTue Apr 03 18:00:09 +0000 2012\t-240\n" * 2,
-    "t.gpx": b'<gpx><trk><trkseg><trkpt lat="40" lon="1"><time>2012-01-01T00:00:00Z</time></trkpt></trkseg></trk></gpx>',
+    "t.gpx": b'<gpx><trk><trkseg><trkpt lat="40" lon="1"><time>2012-01-01T00:00:00Z</time></trkpt>'
+    b"</trkseg></trk></gpx>",
     "t.plt": b"x\r\n" * 6 + b"39.9,116.3,0,100,39744.1,2008-10-23,02:53:04\r\n" * 2,
 }  # fmt: skip
 SPLICES = (
     b"", b"\0", b"\n", b"\r", b",", b";", b"\t", b'"', b"-", b"9" * 25, b"1e309", b"nan", b"inf", b"\xff\xfe",
-    b"\xef\xbb\xbf", b"<", b">", b"&a;", b"2010-02-30", b"0000-00-00 00:00:00", b"-99999999999999", b" " * 300,
-    b"time", b"place,", b"user", b"\x1f\x8b", b"PAR1", b"1970-01-01T00:00:00+99:99", b"9999-12-31T23:59:59Z",
+    b"\xef\xbb\xbf", b"<", b">", b"&a;", b"2010-02-30", b"0000-00-00 00:00:00", b"-99999999999999",
+    b" " * 300, b"time", b"place,", b"user", b"\x1f\x8b", b"PAR1", b"1970-01-01T00:00:00+99:99",
+    b"9999-12-31T23:59:59Z",
 )  # fmt: skip
 OPTIONS = {
     "--grid": ("0x0", "2x", "2x2", "99999x99999", "-1x4"),
@@ -71,8 +73,9 @@ def written(chance: random.Random, folder: Path) -> Path:
     if chance.random() < 0.2:
         path = folder / "in.parquet"
         values = chance.choice(([1, 2], ["a", None], [b"x", b"y"], [[1], [2]], [None, None], [True, False]))
-        columns = {role: chance.choice((values, [1.5, 2.5], [1333476006, 10**17], ["40", "x"]))
-                   for role in chance.sample(("user", "time", "lat", "lng", "place", "category"), 4)}  # fmt: skip
+        roles = chance.sample(("user", "time", "lat", "lng", "place", "category"), 4)
+        kinds = (values, [1.5, 2.5], [1333476006, 10**17], ["40", "x"])
+        columns = {role: chance.choice(kinds) for role in roles}
         pl.DataFrame(columns, strict=False).write_parquet(path)
         data = path.read_bytes()
         if chance.random() < 0.5:
