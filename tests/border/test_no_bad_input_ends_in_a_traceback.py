@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
 import gzip
 import random
+import re
 import shutil
 from pathlib import Path
 
@@ -41,17 +43,44 @@ COMMANDS = (
     ("describe", "IN"),
     ("describe", "IN", "--json"),
     ("convert", "IN", "OUT.csv"),
+    ("convert", "IN", "OUT.csv", "--from", "points"),
     ("convert", "IN", "OUT.parquet", "--grid", "2x2", "--places-out", "NEW.csv"),
     ("convert", "IN", "OUT", "--to", "pwscup"),
     ("obfuscate", "GeoInd(100m)", "IN", "OUT.csv", "--seed", "1"),
     ("applications", "error", "--original", "IN", "--released", "IN"),
     ("applications", "homes", "--original", "IN", "--released", "IN"),
 )
-QUICK, ALL = 160, 1600
+QUICK, ALL = 200, 1600
+
+
+ODD_COLUMNS = (
+    pl.Series([[1], [2], [3]]),
+    pl.Series([{"a": 1}, {"a": 2}, {"a": 3}]),
+    pl.Series([b"1", b"2", b"3"]),
+    pl.Series([datetime.timedelta(1), datetime.timedelta(2), None]),
+    pl.Series([datetime.time(1), datetime.time(2), None]),
+    pl.Series([datetime.date(2012, 1, 1), datetime.date(1, 1, 1), datetime.date(9999, 12, 31)]),
+    pl.Series([datetime.datetime(2010, 3, 14, 2, 30)] * 3),
+    pl.Series([True, False, None]),
+    pl.Series([None, None, None]),
+    pl.Series(["a", "b", None], dtype=pl.Categorical),
+    pl.Series(["40", "41", "40"], dtype=pl.Enum(["40", "41"])),
+    pl.Series([1, 2, 2**64 - 1], dtype=pl.UInt64),
+    pl.Series([1, 2, 2**100], dtype=pl.Int128),
+    pl.Series([1, 2, 3]).cast(pl.Decimal(20, 2)),
+    pl.Series([float("nan"), float("inf"), -1e300]),
+    pl.Series([-(10**18), 10**18, 0]),
+    pl.Series(["", "x" * 1000, "\0"]),
+)
 
 
 def damaged(chance: random.Random, content: bytes) -> bytes:
-    for _ in range(chance.choice((0, 1, 1, 2, 4))):
+    """Replace a field, or bytes anywhere, by something unfitting; pack it, and cut it off."""
+    for _ in range(chance.choice((0, 1, 1, 2))):
+        fields = [match.span() for match in re.finditer(rb"[^,;\t\n\r<>\"=]+", content)]
+        start, stop = chance.choice(fields) if fields else (0, 0)
+        content = content[:start] + chance.choice(SPLICES) + content[stop:]
+    for _ in range(chance.choice((0, 0, 1, 2))):
         at = chance.randrange(len(content) + 1)
         content = content[:at] + chance.choice(SPLICES) + content[at + chance.choice((0, 0, 1, 3, 12)) :]
     if chance.random() < 0.1:
@@ -59,27 +88,33 @@ def damaged(chance: random.Random, content: bytes) -> bytes:
     return content
 
 
+def parquet(chance: random.Random, path: Path) -> None:
+    """Write good events, points or a folder of them, with one column of an odd kind; damage some."""
+    moments = [datetime.datetime(2012, 4, 3, hour, tzinfo=datetime.UTC) for hour in (10, 11, 12)]
+    columns: dict[str, object] = {"user": [1, 2, 1], "time": moments, "lat": [40.7, 40.8, 40.7]}
+    columns["lng"] = [-74.0, -74.1, -74.0]
+    if chance.random() < 0.5:
+        columns["place"] = ["a", "b", "a"]
+    columns[chance.choice(("user", "time", "lat", "lng", "place", "traj", "category"))] = chance.choice(
+        ODD_COLUMNS
+    )
+    pl.DataFrame(columns).write_parquet(path)
+    if chance.random() < 0.25:
+        path.write_bytes(damaged(chance, path.read_bytes()))
+
+
 def written(chance: random.Random, folder: Path) -> Path:
     """Write one of the files, damaged, under its own name or that of another kind."""
+    kind = chance.random()
+    if kind < 0.35:
+        path = folder / "parts" / "a.parquet" if kind < 0.05 else folder / "in.parquet"
+        path.parent.mkdir(exist_ok=True)
+        parquet(chance, path)
+        return path.parent if kind < 0.05 else path
     name = chance.choice(sorted(FILES))
-    content = damaged(chance, FILES[name])
-    if chance.random() < 0.15:
-        path = folder / chance.choice(
-            ("in.csv", "in.parquet", "in.gpx", "in.txt.gz", "in.zip", "in.tar.gz", "in.plt")
-        )
-    else:
-        path = folder / name
-    path.write_bytes(content)
-    if chance.random() < 0.2:
-        path = folder / "in.parquet"
-        values = chance.choice(([1, 2], ["a", None], [b"x", b"y"], [[1], [2]], [None, None], [True, False]))
-        roles = chance.sample(("user", "time", "lat", "lng", "place", "category"), 4)
-        kinds = (values, [1.5, 2.5], [1333476006, 10**17], ["40", "x"])
-        columns = {role: chance.choice(kinds) for role in roles}
-        pl.DataFrame(columns, strict=False).write_parquet(path)
-        data = path.read_bytes()
-        if chance.random() < 0.5:
-            path.write_bytes(damaged(chance, data))
+    others = ("in.csv", "in.parquet", "in.gpx", "in.txt.gz", "in.zip", "in.tar.gz", "in.plt")
+    path = folder / (chance.choice(others) if chance.random() < 0.1 else name)
+    path.write_bytes(damaged(chance, FILES[name]))
     return path
 
 
@@ -96,6 +131,8 @@ def attempt(number: int, folder: Path) -> None:
     if template[0] in ("describe", "convert"):
         for option in chance.sample(sorted(OPTIONS), chance.choice((0, 0, 1, 2))):
             words += [option, chance.choice(OPTIONS[option])]
+    elif chance.random() < 0.3:
+        words += ["--timezone", chance.choice(OPTIONS["--timezone"])]
     before = sorted(folder.rglob("*"))
     done = tracearena(*words)
     told = f"try {number}: {' '.join(words)}\n{done.out}{done.err}"
