@@ -73,7 +73,7 @@ def test_the_page_stands_alone_and_says_what_was_dropped(
 
 def test_a_page_of_one_event_can_be_made(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("user,time,lat,lng\n1,2012-04-03 10:00,40,-74\n")
-    html = description(*read(tmp_path / "t.csv")).html()
+    html = description(*read(tmp_path / "t.csv", "table")).html()
     assert "Every user has as many events as any other: 1." in html
 
 
@@ -81,7 +81,7 @@ def test_a_page_of_one_event_can_be_made(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["nowhere.csv"], "nowhere.csv: No such file or directory"),
-        (["t.csv", "--from", "gowalla"], "is not a gowalla file: it looks like a table of events"),
+        (["t.csv", "--from", "gowalla"], "is not a gowalla file: it looks like a table of GPS points"),
         (["t.csv", "--from", "excel"], "format = 'excel' is not allowed; it must be one of pwscup, ppmtf"),
         (["t.csv", "--grid", "many"], "grid = 'many'"),
     ],

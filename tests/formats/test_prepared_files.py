@@ -62,6 +62,7 @@ def test_people_flow_is_read_whole(tokyo: Path) -> None:
         "dropped_rows": 0,
         "examples": {},
         "noticed": {},
+        "times": None,
     }
     assert (traces.n_users, traces.n_instants, len(traces.places)) == (1000, 35, 1024)
     assert traces.is_complete

@@ -107,11 +107,11 @@ def test_half_hours_are_found_out_and_come_back_equal(
     assert read(tmp_path / "t.csv", interval="2h")[0].clock.instants_per_day == 12
 
 
-def test_points_without_places_are_gridded_at_once(tmp_path: Path) -> None:
+def test_points_read_as_a_table_are_gridded_at_once(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     points = rng.uniform([40.5, -74.2], [40.9, -73.7], (500, 2)).round(5)
     rows = [f"{i % 9},2012-04-03T{i % 24:02d}:00:00Z,{a},{b}" for i, (a, b) in enumerate(points)]
-    traces, report = read(file_of(tmp_path, "\n".join(["uid,ts,lat,lon", *rows])))
+    traces, report = read(file_of(tmp_path, "\n".join(["uid,ts,lat,lon", *rows])), "table")
     assert traces.places.grid is not None
     assert (traces.places.grid.rows, traces.places.grid.columns) == (32, 32)
     assert traces.n_events + report.dropped_rows == 500
@@ -120,7 +120,7 @@ def test_points_without_places_are_gridded_at_once(tmp_path: Path) -> None:
 def test_one_outlier_does_not_stretch_the_default_grid(tmp_path: Path) -> None:
     rows = [f"1,2012-04-03T10:00:00Z,{40 + i / 1000},{-74 + i / 1000}" for i in range(300)]
     rows.append("1,2012-04-03T10:00:00Z,-33.9,151.2")
-    traces, report = read(file_of(tmp_path, "\n".join(["uid,ts,lat,lon", *rows])))
+    traces, report = read(file_of(tmp_path, "\n".join(["uid,ts,lat,lon", *rows])), "table")
     assert traces.places.grid is not None
     assert traces.places.grid.north - traces.places.grid.south < 0.4
     assert report.to_dict()["dropped"] == {"outside the bounds": 1}
@@ -128,7 +128,7 @@ def test_one_outlier_does_not_stretch_the_default_grid(tmp_path: Path) -> None:
 
 
 def test_a_single_point_has_a_grid(tmp_path: Path) -> None:
-    traces, _ = read(file_of(tmp_path, "uid,ts,lat,lon\n1,2012-04-03T10:00:00Z,40,-74\n"))
+    traces, _ = read(file_of(tmp_path, "uid,ts,lat,lon\n1,2012-04-03T10:00:00Z,40,-74\n"), "table")
     assert traces.n_events == 1
 
 
@@ -156,19 +156,19 @@ def test_missing_columns_are_named(tmp_path: Path) -> None:
 
 def test_a_header_alone_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="header and no rows"):
-        read(file_of(tmp_path, "user,time,lat,lng\n"))
+        read(file_of(tmp_path, "user,time,lat,lng\n"), "table")
 
 
 def test_times_nobody_can_read_are_refused_with_what_is_accepted(tmp_path: Path) -> None:
     path = file_of(tmp_path, "user,time,lat,lng\n1,03.04.2012,40,-74\n2,04.04.2012,40,-74\n")
     with pytest.raises(FileError, match=r"got '03.04.2012': no time can be read; accepted are ISO 8601"):
-        read(path)
+        read(path, "table")
 
 
 def test_when_every_row_is_bad_the_file_is_refused(tmp_path: Path) -> None:
     path = file_of(tmp_path, "user,time,lat,lng\n1,2012-04-03 10:00,400.17,-74\n")
     with pytest.raises(FileError, match=r"column lat: got '400.17': bad latitude"):
-        read(path)
+        read(path, "table")
 
 
 def test_quotes_and_commas_inside_fields_are_read(tmp_path: Path) -> None:
@@ -180,7 +180,7 @@ def test_quotes_and_commas_inside_fields_are_read(tmp_path: Path) -> None:
 
 def test_a_quote_that_never_closes_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="cannot be read as a table"):
-        read(file_of(tmp_path, 'user,time,lat,lng\n1,"2012-04-03,40,-74\n1,2012-04-03,40,-74\n'))
+        read(file_of(tmp_path, 'user,time,lat,lng\n1,"2012-04-03,40,-74\n1,2012-04-03,40,-74\n'), "table")
 
 
 def test_byte_order_mark_and_carriage_returns_are_read(tmp_path: Path) -> None:
@@ -192,7 +192,7 @@ def test_byte_order_mark_and_carriage_returns_are_read(tmp_path: Path) -> None:
 
 
 def test_a_column_named_row_does_no_harm(tmp_path: Path) -> None:
-    traces, _ = read(file_of(tmp_path, "row,user,time,lat,lng\nx,1,2012-04-03 10:00,40,-74\n"))
+    traces, _ = read(file_of(tmp_path, "row,user,time,lat,lng\nx,1,2012-04-03 10:00,40,-74\n"), "table")
     assert traces.n_events == 1
 
 

@@ -9,13 +9,12 @@ import typer
 
 from tracearena.cli._console import note, print_result, release_seed
 from tracearena.cli._contest_files import say_keys, say_lost_dates, user_numbers
+from tracearena.errors import ParameterError
 
 if TYPE_CHECKING:
-    from tracearena.formats import Choices
+    from tracearena.formats import Choices, Report
     from tracearena.formats.gps_reading import GpsReading
     from tracearena.traces import GpsTraces, Traces
-
-FORMATS = ("geolife", "gpx", "points")
 
 TimezoneOption = Annotated[
     str, typer.Option("--timezone", help="Zone of times in a table that name none, such as Asia/Shanghai.")
@@ -27,11 +26,11 @@ def read_traces(path: Path, timezone: str = "UTC") -> GpsTraces:
     return read(path, timezone).traces
 
 
-def read(path: Path, timezone: str = "UTC") -> GpsReading:
+def read(path: Path, timezone: str | None = None, format: str | None = None) -> GpsReading:
     """Read GPS traces with their report, and say on stderr what was wrong with them."""
     from tracearena.formats import gps
 
-    reading = gps.read(path, timezone=timezone)
+    reading = gps.read(path, format, timezone=timezone)
     for line in reading.lines():
         note(line)
     return reading
@@ -57,19 +56,17 @@ def say_unread_columns(path: Path) -> None:
 
 
 def is_gps(path: Path, format: str | None) -> bool:
-    """Whether a path holds GPS traces: by the format named, or a GeoLife or GPX folder or file."""
-    from tracearena.formats import geolife, gpx
+    """Whether a path holds GPS traces: by the format named, or else by its content."""
+    from tracearena.formats import gps
 
-    if format is not None:
-        return format in FORMATS
-    return geolife.looks_like_geolife(path) or gpx.looks_like_gpx(path)
+    return gps.is_gps(path, format)
 
 
-def describe(file: Path, timezone: str, html: Path | None, as_json: bool) -> None:
+def describe(file: Path, format: str | None, choices: Choices, html: Path | None, as_json: bool) -> None:
     """Say what is in GPS traces, and draw them."""
     from tracearena.pages.gps_summary import summarise_gps
 
-    reading = read(file, timezone)
+    reading = _boxed(read(file, choices.timezone, format), choices)
     if html is not None:
         from tracearena.pages.gps_description import gps_description
 
@@ -78,8 +75,19 @@ def describe(file: Path, timezone: str, html: Path | None, as_json: bool) -> Non
     print_result(summarise_gps(reading).to_dict(), as_json)
 
 
+def events(
+    file: Path, format: str | None, choices: Choices, resample: str | None = None
+) -> tuple[Traces, Report]:
+    """Read GPS traces as events at the cells of a grid."""
+    from tracearena.formats import gps
+    from tracearena.formats.gps_events import events_of
+
+    return events_of(gps.read(file, format, timezone=choices.timezone), file, choices, resample=resample)
+
+
 def convert(
     file: Path,
+    format: str | None,
     out: Path,
     to: str | None,
     choices: Choices,
@@ -90,49 +98,47 @@ def convert(
 ) -> None:
     """Convert GPS traces to other GPS traces, or with a grid to events at its cells."""
     from tracearena.formats import gps
+    from tracearena.formats._files import replacing_all
 
-    traces = read_traces(file, choices.timezone or "UTC")
-    if choices.bounds is not None:
-        traces = traces.take_box(*choices.bounds)
-    result = {"format": "gps", "users": traces.n_users, "points": traces.n_points}
     key = user_numbers(user_key, to)
     if choices.grid is None:
+        reading = read(file, choices.timezone, format)
+        if choices.timezone is not None and reading.unzoned == 0:
+            why = "without --grid there are no local hours, and all times of the file name their zone"
+            raise ParameterError(f"--timezone does not apply: {why}")
+        traces = _boxed(reading, choices).traces
         write_traces(traces, out, to)
+        result = {"format": "gps", "users": traces.n_users, "points": traces.n_points}
         print_result(result | {"to": to or gps.format_of(out), "written": [str(out)]}, as_json)
         return
     from tracearena.formats import fitted, write
-    from tracearena.formats.report import report_of
     from tracearena.formats.user_key import LOWEST, keeping
 
-    events = _events(traces, choices, resample)
-    report = report_of(file, "gps", traces.n_points)
-    events = fitted(events, to or "table", report, key)
-    events = key.numbered(events, to) if to == "ppmtf" else events
+    made, report = events(file, format, choices, resample)
+    made = fitted(made, to or "table", report, key)
+    made = key.numbered(made, to) if to == "ppmtf" else made
     for line in report.lines():
         note(line)
-    with keeping(key, {out: events.user_ids.tolist()} if to in LOWEST else {}, user_key) as keys:
-        written = [str(path) for path in (*write(out, events, to=to, places_out=places_out), *keys)]
+    numbers = {out: made.user_ids.tolist()} if to in LOWEST else {}
+    with replacing_all(), keeping(key, numbers, user_key) as keys:
+        written = [str(path) for path in (*write(out, made, to=to, places_out=places_out), *keys)]
     say_keys(keys)
-    say_lost_dates(to, events)
-    result |= {"to": to or "table", "events": events.n_events, "places": len(events.places)}
-    print_result(result | {"written": written}, as_json)
+    say_lost_dates(to, made)
+    result = report.to_dict() | {"format": "gps", "users": made.n_users, "points": report.rows}
+    result |= {"to": to or "table", "events": made.n_events, "places": len(made.places), "written": written}
+    shown = ("format", "users", "points", "to", "events", "places", "written")
+    print_result(result if as_json else {name: result[name] for name in shown}, as_json)
 
 
-def _events(traces: GpsTraces, choices: Choices, resample: str | None) -> Traces:
-    from tracearena.traces import Clock, Grid, Places
-    from tracearena.traces.area import default_area
-    from tracearena.traces.gridding import gridded, resampled
+def _boxed(reading: GpsReading, choices: Choices) -> GpsReading:
+    import dataclasses
 
-    south, west, north, east = choices.bounds or default_area(traces, 88.6)
-    rows, columns = choices.grid or (1, 1)
-    places = Places.of_grid(Grid(rows=rows, columns=columns, south=south, west=west, north=north, east=east))
-    interval = choices.interval_s or 3600
-    slots = choices.instants_per_slot(interval)
-    clock = Clock(instants_per_day=86_400 // interval, interval_s=interval, instants_per_slot=slots)
-    zone = choices.timezone or "UTC"
-    if resample is None:
-        return gridded(traces, places, clock, timezone=zone)
-    return resampled(traces, places, clock, method=resample, timezone=zone)  # type: ignore[arg-type]
+    if choices.bounds is None:
+        return reading
+    traces = reading.traces.take_box(*choices.bounds)
+    if not len(traces):
+        raise ParameterError(f"no point lies within the bounds {choices.bounds}")
+    return dataclasses.replace(reading, traces=traces)
 
 
 def obfuscate(

@@ -10,7 +10,6 @@ import typer
 from tracearena.cli._console import JsonOption, SeedOption, check_outputs, chosen_seed, note, print_result
 from tracearena.cli._contest_files import (
     TimesOption,
-    refuse_times,
     say_keys,
     say_lost_dates,
     user_numbers,
@@ -25,6 +24,7 @@ from tracearena.cli._reading import (
     TimezoneOption,
     TopOption,
     UtcHoursOption,
+    refuse,
 )
 
 if TYPE_CHECKING:
@@ -98,10 +98,21 @@ def convert(
         timezone=timezone,
         utc_hours=utc_hours,
     )
+    if test is None:
+        refuse("a conversion that sets no users aside (--test)", seed=seed)
     if _gps.is_gps(file, format):
-        refuse_times(times, "GPS traces")
-        _gps.convert(file, out, to, choices, resample, places_out, user_key, as_json)
+        refuse("GPS points", places=places, times=times, top=top, utc_hours=utc_hours, test=test)
+        if grid is None:
+            refuse(
+                "GPS points without --grid",
+                interval=interval,
+                slot=slot,
+                resample=resample,
+                places_out=places_out,
+            )
+        _gps.convert(file, format, out, to, choices, resample, places_out, user_key, as_json)
         return
+    refuse("events, which GPS points are not", resample=resample)
     key = user_numbers(user_key, to)
     traces, report = read(file, format, places=places, choices=choices, times=times)
     traces = fitted(key.restored(traces, file, to or "table"), to or "table", report, key)

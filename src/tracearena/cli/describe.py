@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from tracearena.cli._console import JsonOption, check_outputs, note, print_result
-from tracearena.cli._contest_files import TimesOption, refuse_times
+from tracearena.cli._contest_files import TimesOption
 from tracearena.cli._reading import (
     BoundsOption,
     FromOption,
@@ -19,6 +19,7 @@ from tracearena.cli._reading import (
     TimezoneOption,
     TopOption,
     UtcHoursOption,
+    refuse,
 )
 
 
@@ -47,10 +48,6 @@ def describe(
     from tracearena.formats import Choices, read
     from tracearena.pages.summary import summarise
 
-    if _gps.is_gps(file, format):
-        refuse_times(times, "GPS traces")
-        _gps.describe(file, timezone or "UTC", html, as_json)
-        return
     check_outputs(html, inputs=(file, places, times))
     choices = Choices.parse(
         grid=grid,
@@ -61,7 +58,15 @@ def describe(
         timezone=timezone,
         utc_hours=utc_hours,
     )
-    traces, report = read(file, format, places=places, choices=choices, times=times)
+    if _gps.is_gps(file, format):
+        refuse("GPS points", places=places, times=times, top=top, utc_hours=utc_hours)
+        if grid is None:
+            refuse("GPS points without --grid", interval=interval, slot=slot)
+            _gps.describe(file, format, choices, html, as_json)
+            return
+        traces, report = _gps.events(file, format, choices)
+    else:
+        traces, report = read(file, format, places=places, choices=choices, times=times)
     if html is not None:
         from tracearena.pages.description import description
 

@@ -248,6 +248,7 @@ def synthesize(
         report = training.report
     else:
         training, report = read(file, known, places=places, choices=choices, times=times)
+    known = "table" if known == "points" else known
     for line in report.lines():
         note(line)
     root = seed_sequence(release_seed(seed))

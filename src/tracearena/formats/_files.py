@@ -32,21 +32,30 @@ __all__ = [
     "replacing_all",
     "require_lasting",
 ]
+from tracearena.formats.limits import MAX_BYTES, Unpacked, require_short_lines
 
-MAX_BYTES = 4 * 2**30
 _PIECE = 2**20
 
 
-def read_bytes(path: str | PathLike[str], *, max_bytes: int = MAX_BYTES) -> bytes:
-    """Return the content of a file, unpacked if it is gzip, refusing more than `max_bytes`.
+def read_bytes(
+    path: str | PathLike[str], *, max_bytes: int = MAX_BYTES, line_end: bytes | None = b"\n"
+) -> bytes:
+    """Return the content of a file, unpacked if it is gzip, refusing what is beyond the limits.
 
-    Unpacking stops at the limit, so a small file that unpacks to gigabytes costs nothing.
+    Unpacking stops at the limits, so a small file that unpacks to gigabytes costs nothing.
+
+    Parameters
+    ----------
+    max_bytes
+        The most it may hold, unpacked.
+    line_end
+        What ends a line, none of which may be endless; None for files without lines.
     """
     content = io.BytesIO()
     with naming(path), open(path, "rb") as raw:
         # Peeking leaves the bytes where they are, so a pipe can be read as well as a file.
         packed = raw.peek(2)[:2] == b"\x1f\x8b"
-        source: IO[bytes] = gzip.GzipFile(fileobj=raw) if packed else raw  # type: ignore[assignment]
+        source = Unpacked(path, raw, lambda file: gzip.GzipFile(fileobj=file)) if packed else raw
         try:
             while piece := source.read(_PIECE):
                 content.write(piece)
@@ -56,7 +65,10 @@ def read_bytes(path: str | PathLike[str], *, max_bytes: int = MAX_BYTES) -> byte
                     )
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise FileError.whole(path, f"is not a whole gzip file: {error}", "bad-gzip") from None
-    return content.getvalue()
+    data = content.getvalue()
+    if line_end is not None:
+        require_short_lines(path, data, line_end)
+    return data
 
 
 def require_lasting(path: str | PathLike[str]) -> None:

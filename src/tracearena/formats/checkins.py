@@ -7,10 +7,20 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from tracearena.errors import FileError
+from tracearena.errors import FileError, ParameterError
 from tracearena.formats import times
 from tracearena.formats.choices import Choices
+from tracearena.formats.local_time import (
+    AS_WRITTEN,
+    BY_OFFSETS,
+    IN_UTC,
+    UNKNOWN,
+    LocalTime,
+    asked_for,
+    guessed,
+)
 from tracearena.formats.report import Report, Rule
+from tracearena.traces import Places
 
 FIRST_PLAUSIBLE_S = 1_041_379_200
 """2003-01-01: no check-in or phone trace is older; what is, has a clock that was never set."""
@@ -19,6 +29,7 @@ LONGEST_ID = 256
 """Letters of an id or a category: arrays of text are as wide as their longest entry."""
 
 _DAY_S = 86_400
+_FARTHEST_OFFSET_MIN = 18 * 60
 
 
 @dataclass(frozen=True)
@@ -44,7 +55,7 @@ class CheckIns:
         return "instant" in self.frame.columns
 
 
-def check_ins(raw: pl.DataFrame, report: Report, choices: Choices) -> CheckIns:
+def check_ins(raw: pl.DataFrame, report: Report, choices: Choices, places: Places | None = None) -> CheckIns:
     """Turn columns as they stand in a file into check-ins, dropping and counting what is wrong.
 
     Parameters
@@ -52,13 +63,18 @@ def check_ins(raw: pl.DataFrame, report: Report, choices: Choices) -> CheckIns:
     raw
         Columns ``row``, ``user``, ``time``, and of ``lat``, ``lon``, ``venue``, ``category``,
         ``offset_min`` those that the file has, of any type.
+    places
+        Where events can be, if that is known. All files of a data set have the same, so that the
+        zone is guessed from them and not from the events of one file.
     """
     read = times.parse(raw["time"])
-    local, utc, is_local = _local_and_utc(raw, read, choices)
+    local, utc, is_local = _local_and_utc(raw, read, choices, report, places)
     frame = raw.with_columns(user=identifiers(raw["user"]), _utc=utc, _local=local)
     rules = [Rule(reason="missing fields", bad=pl.col("user").is_null(), column="user")]
     rules += [_length_rule(name) for name in ("user", "venue") if frame.schema.get(name) == pl.String]
     rules += _time_rules(read.are_instants)
+    if report.clock is BY_OFFSETS and "offset_min" in raw.columns:
+        rules.append(_offset_rule())
     if "lat" in raw.columns:
         frame = frame.with_columns(
             _lat=raw["lat"].cast(pl.Float64, strict=False), _lon=raw["lon"].cast(pl.Float64, strict=False)
@@ -89,24 +105,69 @@ def identifiers(column: pl.Series) -> pl.Series:
 
 
 def _local_and_utc(
-    raw: pl.DataFrame, read: times.Times, choices: Choices
+    raw: pl.DataFrame, read: times.Times, choices: Choices, report: Report, places: Places | None
 ) -> tuple[pl.Series, pl.Series, bool]:
     utc, offset = read.second, read.offset_s
+    known = offset.filter(utc.is_not_null())
+    is_local = not read.are_instants and known.null_count() == len(known)
+    if (read.are_instants or is_local) and choices.utc_hours:
+        raise ParameterError(f"{report.path}: its times name no zone, so that hours of UTC are not known")
     if read.are_instants:
+        if choices.timezone is not None:
+            raise ParameterError(f"{report.path}: has numbers for times, which have no time zone")
         return utc, utc, True
-    is_local = offset.null_count() == len(offset)
     if choices.utc_hours:
-        return utc, utc, is_local
-    if choices.timezone is not None:
-        zoned = times.in_zone(utc, choices.timezone)
-        if offset.null_count() == 0:
-            return zoned, utc, False
-        local = pl.select(pl.when(offset.is_null()).then(utc).otherwise(zoned)).to_series()
-        known = times.from_zone(utc, choices.timezone)
-        return local, pl.select(pl.when(offset.is_null()).then(known).otherwise(utc)).to_series(), False
-    if "offset_min" in raw.columns:
-        offset = (raw["offset_min"].cast(pl.Float64, strict=False) * 60).cast(pl.Int64, strict=False)
-    return utc + offset.fill_null(0), utc, is_local
+        report.clock = IN_UTC
+        return utc, utc, False
+    if choices.timezone is None and "offset_min" in raw.columns:
+        report.clock = BY_OFFSETS
+        report.notice("times without an offset, taken as UTC", raw["offset_min"].null_count())
+        minutes = raw["offset_min"].cast(pl.Float64, strict=False).clip(-_DAY_S, _DAY_S)
+        offset = (minutes * 60).cast(pl.Int64, strict=False)
+        return utc + offset.fill_null(0), utc, is_local
+    if choices.timezone is None and is_local:
+        report.clock = AS_WRITTEN
+        return utc, utc, True
+    if choices.timezone is None:
+        report.notice("times without a zone, taken as local", known.null_count())
+        report.clock = BY_OFFSETS if bool((known != 0).any()) else _guessed(raw, places)
+        if report.clock is BY_OFFSETS:
+            return utc + offset.fill_null(0), utc, False
+    else:
+        report.clock = asked_for(choices.timezone)
+    return *_zoned(utc, offset, report.clock.zone or "UTC", report), False
+
+
+def _zoned(utc: pl.Series, offset: pl.Series, zone: str, report: Report) -> tuple[pl.Series, pl.Series]:
+    """Local and UTC seconds where all times are of one zone, those that name none among them."""
+    zoned = times.in_zone(utc, zone)
+    if offset.null_count() == 0:
+        return zoned, utc
+    skipped, repeated = times.unclear(utc.filter(offset.is_null()), zone)
+    report.notice("local times that the clocks skip, read as if they had not been set yet", skipped)
+    report.notice("local times that the clocks show twice, read as the first", repeated)
+    parts = pl.DataFrame(
+        {"bare": offset.is_null(), "as_is": utc, "zoned": zoned, "placed": times.from_zone(utc, zone)}
+    )
+    return (
+        parts.select(pl.when("bare").then("as_is").otherwise("zoned")).to_series(),
+        parts.select(pl.when("bare").then("placed").otherwise("as_is")).to_series(),
+    )
+
+
+def _guessed(raw: pl.DataFrame, places: Places | None) -> LocalTime:
+    if places is not None:
+        return guessed(places.latitude, places.longitude, "places")
+    if "lat" not in raw.columns:
+        return UNKNOWN
+    degrees = raw.select(pl.col("lat", "lon").cast(pl.Float64, strict=False)).drop_nulls()
+    return guessed(degrees["lat"].to_numpy(), degrees["lon"].to_numpy(), "events")
+
+
+def _offset_rule() -> Rule:
+    minutes = pl.col("offset_min").cast(pl.Float64, strict=False)
+    bad = pl.col("offset_min").is_not_null() & ~(minutes.abs() <= _FARTHEST_OFFSET_MIN).fill_null(False)
+    return Rule(reason="implausible offset from UTC", bad=bad, column="offset_min")
 
 
 def _length_rule(name: str) -> Rule:
@@ -116,7 +177,9 @@ def _length_rule(name: str) -> Rule:
 def _time_rules(are_instants: bool) -> list[Rule]:
     rules = [Rule(reason="unparsable time", bad=pl.col("_utc").is_null(), column="time")]
     if are_instants:
-        return [*rules, Rule(reason="negative time number", bad=pl.col("_utc") < 0, column="time")]
+        large = pl.col("_utc") > times.LARGEST_INSTANT
+        rules.append(Rule(reason="negative time number", bad=pl.col("_utc") < 0, column="time"))
+        return [*rules, Rule(reason="implausible time number", bad=large, column="time")]
     latest = int(time.time()) + _DAY_S
     implausible = ~pl.col("_utc").is_between(FIRST_PLAUSIBLE_S, latest)
     return [*rules, Rule(reason="implausible date", bad=implausible, column="time")]

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from tracearena.errors import LARGEST_COUNT, ParameterError, require_number
+from tracearena.traces.zones import require_zone
 
 _MOST_CELLS = 2**24
 _DAY_S = 86_400
@@ -32,7 +33,8 @@ class Choices:
         Seconds of a slot, a multiple of `interval_s`; by default one instant.
     timezone
         Name such as ``America/New_York``: the local time of all events. Without it the time is
-        local where the file gives an offset, and otherwise as it stands in the file.
+        local where the file gives an offset or names no zone, and times of UTC are put into the
+        zone where most of the points lie; the report says so.
     utc_hours
         Ignore the file's offsets and use hours of UTC, as the program of the PPMTF authors does.
 
@@ -61,6 +63,8 @@ class Choices:
             require_number("top", self.top, at_least=1, at_most=LARGEST_COUNT, whole=True)
         if self.top is not None and self.grid is not None:
             raise ParameterError("grid and top exclude each other: the cells of a grid are all kept")
+        if self.timezone is not None:
+            require_zone(self.timezone)
         if self.timezone is not None and self.utc_hours:
             raise ParameterError("timezone and utc_hours exclude each other")
 

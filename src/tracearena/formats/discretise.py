@@ -34,6 +34,8 @@ def traces_of(
     if choices.bounds is not None:
         frame = _inside(frame, choices.bounds, report)
     if places is not None:
+        if choices.grid is not None or choices.top is not None:
+            raise ParameterError("the places are given: neither a grid nor the most visited are chosen")
         frame = _at_known_places(frame, places, report)
     elif choices.grid is not None or "venue" not in frame.columns:
         places, frame = _on_grid(frame, choices, report)

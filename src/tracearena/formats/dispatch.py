@@ -10,6 +10,7 @@ from tracearena.errors import ParameterError
 from tracearena.formats import (
     foursquare,
     gowalla,
+    gps_events,
     partitions,
     peopleflow,
     pwscup,
@@ -46,7 +47,8 @@ def read(
     Parameters
     ----------
     format
-        One of `FORMATS`; recognised from the file if left out.
+        One of `FORMATS`, or ``points``: GPS points, which need a grid (`formats.gps.read` reads
+        them as they are). Recognised from the file if left out.
     places
         The places, or their file. Formats that have a file of their own for them find it beside
         `path`: ``info_region.csv``, ``regions_*.csv``, ``POI_*.csv``, ``raw_POIs.txt``.
@@ -73,6 +75,8 @@ def read(
             raise ParameterError("the places of a foursquare file are read from its file of venues")
         return foursquare.read(path, choices=chosen, pois=places)
     known = places if places is None or isinstance(places, Places) else read_places(places)
+    if name == "points":
+        return gps_events.read(path, choices=chosen, places=known)
     traces, report = _CHECK_INS[name].read(path, choices=chosen, places=known)
     return traces, report
 
@@ -120,7 +124,7 @@ def write(
 def _settled(path: str | PathLike[str], format: str | None) -> str:
     if format is None:
         return recognition.recognise(path)
-    if format not in FORMATS:
+    if format not in (*FORMATS, "points"):
         raise ParameterError.of("format", format, f"one of {', '.join(FORMATS)}")
     recognition.require(path, format)
     return format

@@ -29,7 +29,7 @@ def read(
     chosen = choices or Choices()
     report = Report(str(path), "gowalla", header_lines=0)
     raw = read_headless(path, COLUMNS, COLUMNS[:4], report)
-    return traces_of(check_ins(raw, report, chosen), report, chosen, places=places), report
+    return traces_of(check_ins(raw, report, chosen, places), report, chosen, places=places), report
 
 
 def write(path: str | PathLike[str], traces: Traces) -> None:

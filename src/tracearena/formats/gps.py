@@ -2,38 +2,83 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Callable, Mapping
 from os import PathLike
 from pathlib import Path
 
 from tracearena.errors import FileError, ParameterError
-from tracearena.formats import geolife, gpx, points
+from tracearena.formats import geolife, gpx, partitions, points, recognition
+from tracearena.formats._files import require_lasting
 from tracearena.formats.gps_reading import GpsReading
 from tracearena.traces import GpsTraces
+from tracearena.traces.zones import require_zone
+
+FORMATS = ("geolife", "gpx", "points")
+"""Names of the formats that hold GPS traces."""
+
+_READERS: Mapping[str, Callable[..., GpsReading]] = {"geolife": geolife.read, "gpx": gpx.read}
 
 
-def read(path: str | PathLike[str], *, timezone: str = "UTC", strict: bool = False) -> GpsReading:
-    """Read a GeoLife folder or archive, a GPX file or folder, or a CSV or Parquet table of points.
+def is_gps(path: str | PathLike[str], format: str | None = None) -> bool:
+    """Whether a path holds GPS traces: as the format says, or else by its content.
+
+    Coordinates without places are GPS points, whatever the file is called; events at places are not.
+    """
+    if format is not None:
+        return format in FORMATS
+    require_lasting(path)
+    if geolife.looks_like_geolife(path) or gpx.looks_like_gpx(path):
+        return True
+    return recognition.look_at(path).formats[:1] == ("points",)
+
+
+def read(
+    path: str | PathLike[str],
+    format: str | None = None,
+    *,
+    timezone: str | None = None,
+    strict: bool = False,
+) -> GpsReading:
+    """Read a GeoLife folder or archive, a GPX file or folder, or CSV or Parquet tables of points.
 
     Parameters
     ----------
+    format
+        One of `FORMATS`; found out if left out.
     timezone
-        Zone of the times in a table that name none.
+        Zone of the times in a table that name none (UTC if left out), and of the hours of the day
+        (guessed from the coordinates if left out, see `GpsReading.local_time`).
     strict
         Refuse input with a point that cannot be used, instead of leaving it out and reporting it.
     """
     place = Path(path)
+    if timezone is not None:
+        require_zone(timezone)
+    if format is not None and format not in FORMATS:
+        raise ParameterError.of("format", format, f"one of {', '.join(FORMATS)}")
     if not place.exists():
         raise FileError.whole(place, "does not exist", "missing-file")
-    if points.looks_like_points(place):
+    known = format or _format_of_content(place)
+    if known == "points":
         return points.read(place, timezone=timezone, strict=strict)
+    return dataclasses.replace(_READERS[known](place, strict=strict), timezone=timezone)
+
+
+def _format_of_content(place: Path) -> str:
+    if points.looks_like_points(place) and place.is_file():
+        return "points"
     if geolife.looks_like_geolife(place):
-        return geolife.read(place, strict=strict)
+        return "geolife"
     if gpx.looks_like_gpx(place):
-        return gpx.read(place, strict=strict)
+        return "gpx"
+    look = None if place.is_dir() and not partitions.files_of(place) else recognition.look_at(place)
+    if look is not None and "points" in look.formats:
+        return "points"
     raise FileError.whole(
         place,
         "is not known as GPS traces: a folder with PLT or GPX files, .plt, .tar.gz, .zip, .gpx, .csv "
-        "or .parquet",
+        "or .parquet" + ("" if look is None else f"; it looks like {look.words}"),
         "unknown-format",
     )
 

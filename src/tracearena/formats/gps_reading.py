@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.errors import SHOWN_FAULTS, Fault, FileError
+from tracearena.formats.local_time import BARE_AS_UTC, LocalTime, asked_for, guessed
 from tracearena.traces import GpsTraces
 
 OLDEST_MS = int(np.datetime64("2005-01-01", "ms").astype(np.int64))
@@ -35,6 +37,7 @@ class Findings:
     dropped: Counter[str] = field(default_factory=Counter)
     noticed: Counter[str] = field(default_factory=Counter)
     shown: list[Finding] = field(default_factory=list)
+    unzoned: int = 0
 
     def drop(self, path: str, fault: Fault, times: int = 1) -> None:
         """Note points that are left out; show the first fault of each kind and ten in all."""
@@ -73,17 +76,39 @@ class GpsReading:
         Number of points left out, and of oddities that were kept, by kind of fault.
     findings
         The first of them, with file, row and value.
+    unzoned
+        Number of points whose times name no zone.
+    timezone
+        The zone that the caller named, for these and for the hours of the day.
     """
 
     traces: GpsTraces
     dropped: dict[str, int]
     noticed: dict[str, int]
     findings: tuple[Finding, ...]
+    unzoned: int = 0
+    timezone: str | None = None
 
     @classmethod
-    def of(cls, traces: GpsTraces, findings: Findings) -> GpsReading:
+    def of(cls, traces: GpsTraces, findings: Findings, timezone: str | None = None) -> GpsReading:
         """Join the traces with what was found."""
-        return cls(traces, dict(findings.dropped), dict(findings.noticed), tuple(findings.shown))
+        return cls(
+            traces,
+            dict(findings.dropped),
+            dict(findings.noticed),
+            tuple(findings.shown),
+            findings.unzoned,
+            timezone,
+        )
+
+    @cached_property
+    def local_time(self) -> LocalTime:
+        """Whose clocks the hours of the day go by."""
+        if self.timezone is not None:
+            return asked_for(self.timezone)
+        if self.unzoned == self.traces.n_points:
+            return BARE_AS_UTC
+        return guessed(self.traces.latitude, self.traces.longitude)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain values for JSON."""

@@ -103,7 +103,9 @@ def _points(path: Path) -> Iterator[tuple[int, int, dict[str, str], str | None]]
     root: Any = None
     try:
         for event, element in iterparse(
-            io.BytesIO(read_bytes(path, max_bytes=MAX_BYTES)), events=("start", "end"), forbid_dtd=True
+            io.BytesIO(read_bytes(path, max_bytes=MAX_BYTES, line_end=b">")),
+            events=("start", "end"),
+            forbid_dtd=True,
         ):
             name = element.tag.rpartition("}")[2]
             if root is None:

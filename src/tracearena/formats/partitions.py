@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import polars as pl
 
 from tracearena.errors import FileError
 from tracearena.formats import table
+from tracearena.formats._columns import read_parquet
 from tracearena.formats._folders import replacing_folder
 from tracearena.formats.choices import Choices
 from tracearena.formats.discretise import traces_of
@@ -31,15 +33,16 @@ def read(
     """Read a folder of Parquet files with the same columns as one table; rows are counted through."""
     report = Report(str(path), "partitions")
     chosen = choices or Choices()
-    checkins = table.check_ins_of(_rows(Path(path)), report, chosen)
+    checkins = table.check_ins_of(rows_of(Path(path), table.wanted), report, chosen, places)
     return traces_of(checkins, report, chosen, places=places), report
 
 
-def _rows(folder: Path) -> pl.DataFrame:
+def rows_of(folder: Path, wanted: Callable[[list[str]], list[str]]) -> pl.DataFrame:
+    """Return some columns, chosen by their names, of all files; their types must be the same."""
     files = files_of(folder)
     if not files:
         raise FileError.whole(folder, "holds no .parquet files", "empty")
-    frames = [table.parquet_rows(file) for file in files]
+    frames = [read_parquet(file, wanted) for file in files]
     for file, frame in zip(files, frames, strict=True):
         if frame.schema != frames[0].schema:
             differ = f"{_columns(frame)}, not {_columns(frames[0])}"

@@ -10,13 +10,16 @@ import numpy as np
 import polars as pl
 
 from tracearena.errors import DataError, FileError
+from tracearena.formats._columns import expected, read_parquet
 from tracearena.formats._files import replacing
 from tracearena.formats._text import read_rows, split_header, text_bytes
 from tracearena.formats.checkins import LONGEST_ID, identifiers
+from tracearena.formats.limits import require_columns
 from tracearena.formats.table import header_fields, is_parquet, roles
 from tracearena.traces import Grid, Places
 
 _BOUND_DECIMALS = 9
+_OWN = ("sensitive", "row", "column")
 
 
 def write(path: str | PathLike[str], places: Places) -> None:
@@ -44,7 +47,7 @@ def read(path: str | PathLike[str]) -> Places:
 
     With the columns ``row`` and ``column`` the places must be all cells of a grid, in its order.
     """
-    frame = pl.read_parquet(Path(path)) if is_parquet(path) else _csv(path)
+    frame = _parquet(path) if is_parquet(path) else _csv(path)
     found = roles(frame.columns)
     if not {"venue", "lat", "lon"} <= set(found):
         names = ", ".join(frame.columns[:12])
@@ -71,6 +74,19 @@ def read(path: str | PathLike[str]) -> Places:
         raise FileError.whole(path, str(error), "places") from None
 
 
+def _parquet(path: str | PathLike[str]) -> pl.DataFrame:
+    raw = read_parquet(path, lambda names: [*roles(names).values(), *(set(_OWN) & set(names))] or names[:12])
+    kinds = {column: role for role, column in roles(raw.columns).items()}
+    if not {"venue", "lat", "lon"} <= set(kinds.values()):
+        return raw
+    # A table of places may have columns of its own under names that events have, such as a time.
+    roles_here = {name: kinds.get(name, name) for name in raw.columns}
+    known = ("venue", "lat", "lon", "category", *_OWN)
+    return pl.DataFrame(
+        {name: expected(raw[name], role, path) for name, role in roles_here.items() if role in known}
+    )
+
+
 def _categories(column: pl.Series) -> list[str]:
     return column.cast(pl.String).fill_null("").str.slice(0, LONGEST_ID).to_list()
 
@@ -78,6 +94,7 @@ def _categories(column: pl.Series) -> list[str]:
 def _csv(path: str | PathLike[str]) -> pl.DataFrame:
     header, rest = split_header(text_bytes(path))
     names, separator = header_fields(header)
+    require_columns(path, len(names))
     columns = [f"column {i}" for i in range(len(names))]
     frame = read_rows(path, rest, columns, separator, quoted=True)
     unique = dict(zip(columns, names, strict=True))

@@ -11,10 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.errors import Fault, FileError
-from tracearena.formats._files import read_bytes, replacing
+from tracearena.formats import partitions
+from tracearena.formats import times as timestamps
+from tracearena.formats._columns import expected, read_parquet
+from tracearena.formats._files import replacing
+from tracearena.formats._text import EXTRA, read_rows, split_header, text_bytes
+from tracearena.formats.checkins import LONGEST_ID, identifiers
 from tracearena.formats.gps_reading import Findings, GpsReading, misplaced, odd_users, oddly_dated, unsorted
-from tracearena.formats.table import NAMES, plain_name
+from tracearena.formats.limits import require_columns
+from tracearena.formats.table import NAMES, header_fields, is_parquet, plain_name
 from tracearena.traces import GpsTraces
+from tracearena.traces.local_time import EARLIEST_S, LATEST_S
+from tracearena.traces.zones import require_zone
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,7 +36,8 @@ COLUMN_NAMES = {
 }
 """The roles of columns, and the names of each in order of preference (see `table.plain_name`)."""
 _SUFFIXES = (".csv", ".csv.gz", ".parquet")
-_FIRST_MILLISECONDS = 10**11  # later than the year 5138 in seconds, 1973 in milliseconds
+_LARGEST_SECOND = 10**11  # the year 5138 in seconds, 1973 in milliseconds
+_ROW = "row in the file"
 
 
 def looks_like_points(path: str | PathLike[str]) -> bool:
@@ -36,22 +45,33 @@ def looks_like_points(path: str | PathLike[str]) -> bool:
     return Path(path).name.endswith(_SUFFIXES)
 
 
-def read(path: str | PathLike[str], *, timezone: str = "UTC", strict: bool = False) -> GpsReading:
-    """Read a CSV (also packed with gzip) or Parquet file of points.
+def read(path: str | PathLike[str], *, timezone: str | None = None, strict: bool = False) -> GpsReading:
+    """Read a CSV file (comma, semicolon or tab; packed or not), a Parquet file, or a folder of them.
 
     Columns are known by the names in `COLUMN_NAMES`, whatever their case and order; others are ignored.
 
     Parameters
     ----------
     timezone
-        Zone of times that name none. Numbers are seconds or milliseconds since 1970.
+        Zone of times that name none, UTC if left out. Numbers are seconds since 1970, or
+        milliseconds or finer if they are as large as that.
     strict
         Refuse a file with a row that cannot be used, instead of leaving it out and reporting it.
     """
-    return from_frame(_frame(Path(path)), timezone=timezone, strict=strict, name=str(path))
+    findings = Findings(strict)
+    place = Path(path)
+    if place.is_dir():
+        table = partitions.rows_of(place, _wanted)
+    elif is_parquet(place):
+        table = read_parquet(place, _wanted)
+    else:
+        table = _csv(place, findings)
+    return _reading(table, timezone, findings, str(path))
 
 
-def from_frame(frame: Any, *, timezone: str = "UTC", strict: bool = False, name: str = "table") -> GpsReading:
+def from_frame(
+    frame: Any, *, timezone: str | None = None, strict: bool = False, name: str = "table"
+) -> GpsReading:
     """Read the points of a data frame (pandas, Polars, Arrow).
 
     >>> import polars
@@ -59,26 +79,27 @@ def from_frame(frame: Any, *, timezone: str = "UTC", strict: bool = False, name:
     >>> from_frame(polars.DataFrame(rows)).traces
     <GpsTraces: 1 users, 2 points, 1 trajectories, 2008-11-03 10:00:16 to 2008-11-03 10:00:21 UTC>
     """
-    table = _polars(frame)
-    columns = _columns(table, name)
-    findings = Findings(strict)
-    latitude = _numbers(table[columns["latitude"]], findings, name)
-    longitude = _numbers(table[columns["longitude"]], findings, name)
-    times, timed = _times(table[columns["time"]], timezone, findings, name)
-    users = table[columns["user"]]
-    named = users.is_not_null().to_numpy()
-    for row in np.flatnonzero(~named):
-        findings.drop(name, Fault(int(row) + 1, columns["user"], "", "must name a user", "bad-user"))
+    return _reading(_polars(frame), timezone, Findings(strict), name)
+
+
+def _reading(table: pl.DataFrame, timezone: str | None, findings: Findings, name: str) -> GpsReading:
+    if timezone is not None:
+        require_zone(timezone)
+    columns = _columns(table.columns, name)
+    rows = table[_ROW].to_numpy() if _ROW in table.columns else np.arange(1, table.height + 1)
+    given = {role: expected(table[column], role, name) for role, column in columns.items()}
+    latitude = _numbers(given["latitude"], rows, findings, name)
+    longitude = _numbers(given["longitude"], rows, findings, name)
+    times, timed = _times(given["time"], rows, timezone, findings, name)
+    users, named = _ids(given["user"], rows, findings, name)
     good = np.flatnonzero(~np.isnan(latitude) & ~np.isnan(longitude) & timed & named)
-    good = good[~misplaced(name, latitude[good], longitude[good], good + 1, findings)]
+    good = good[~misplaced(name, latitude[good], longitude[good], rows[good], findings)]
     if not good.size:
         faults = [finding.fault for finding in findings.shown]
         raise FileError(name, faults or [Fault(None, None, None, "holds no point", "no-points")])
-    oddly_dated(name, times[good], good + 1, findings)
+    oddly_dated(name, times[good], rows[good], findings)
     user, user_ids = _numbered(users.gather(good))
-    trajectory, names = (
-        _numbered(table[columns["trajectory"]].gather(good)) if "trajectory" in columns else (None, None)
-    )
+    trajectory, names = _numbered(given["trajectory"].gather(good)) if "trajectory" in given else (None, None)
     traces = GpsTraces.from_points(
         user,
         times[good],
@@ -87,9 +108,9 @@ def from_frame(frame: Any, *, timezone: str = "UTC", strict: bool = False, name:
         trajectories=trajectory,
         user_ids=np.arange(len(user_ids)),
     ).renamed(user_ids, None if names is None else lambda labels: names[labels])
-    _report_order(name, user, times[good], good, findings)
+    _report_order(name, user, times[good], rows[good], findings)
     odd_users(name, traces, findings)
-    return GpsReading.of(traces, findings)
+    return GpsReading.of(traces, findings, timezone)
 
 
 def to_frame(traces: GpsTraces) -> pl.DataFrame:
@@ -121,18 +142,26 @@ def write(traces: GpsTraces, path: str | PathLike[str]) -> None:
         frame.with_columns(pl.col("time").dt.to_string(layout)).write_csv(out)
 
 
-def _frame(path: Path) -> pl.DataFrame:
+def _wanted(names: list[str]) -> list[str]:
+    return list(_found(names).values()) or names[:1]
+
+
+def _csv(path: Path, findings: Findings) -> pl.DataFrame:
     import polars as pl
 
-    try:
-        if path.suffix == ".parquet":
-            return pl.read_parquet(path)
-        text = read_bytes(path)
-        return pl.read_csv(text, infer_schema=False)
-    except (pl.exceptions.PolarsError, ValueError) as error:
-        if isinstance(error, FileError):
-            raise
-        raise FileError.whole(path, f"is not a readable table: {error}", "bad-table") from None
+    header, rest = split_header(text_bytes(path))
+    names, separator = header_fields(header)
+    require_columns(path, len(names))
+    labels = [f"column {i}" for i in range(len(names))]
+    chosen = {column: labels[names.index(column)] for column in _columns(names, str(path)).values()}
+    degrees = [chosen[c] for role, c in _found(names).items() if role in ("latitude", "longitude")]
+    frame = read_rows(path, rest, labels, separator, quoted=True, numbers=degrees)
+    long = frame.filter(pl.col(EXTRA).is_not_null())
+    for row, value in zip(long["row"].to_list(), long[EXTRA].to_list(), strict=True):
+        problem = f"the row has more than the {len(names)} fields of the header"
+        findings.drop(str(path), Fault(row, None, value, problem, "too-many-fields"))
+    kept = frame.filter(pl.col(EXTRA).is_null()) if long.height else frame
+    return kept.select(pl.col("row").alias(_ROW), *(pl.col(at).alias(name) for name, at in chosen.items()))
 
 
 def unread_columns(path: str | PathLike[str]) -> list[str]:
@@ -160,106 +189,159 @@ def _polars(frame: Any) -> pl.DataFrame:
     return pl.DataFrame({str(column): np.asarray(frame[column]) for column in frame})
 
 
-def _columns(table: pl.DataFrame, name: str) -> dict[str, str]:
+def _found(columns: list[str]) -> dict[str, str]:
+    given = {plain_name(column): column for column in reversed(columns)}
+    known = {
+        role: next((given[n] for n in names if n in given), None) for role, names in COLUMN_NAMES.items()
+    }
+    return {role: column for role, column in known.items() if column is not None}
+
+
+def _columns(columns: list[str], name: str) -> dict[str, str]:
     """Find the column of each role, or say which names would do."""
-    given = {plain_name(column.removeprefix("\ufeff")): column for column in table.columns}
-    found = {}
-    faults = []
-    for role, names in COLUMN_NAMES.items():
-        known = [given[word] for word in names if word in given]
-        if known:
-            found[role] = known[0]
-        elif role != "trajectory":
-            problem = f"no column for the {role}; it may be called {', '.join(names)}"
-            faults.append(Fault(0, None, ", ".join(table.columns), problem, "missing-column"))
+    found = _found(columns)
+    shown = ", ".join(columns[:12])
+    faults = [
+        Fault(0, None, shown, f"no column for the {role}; it may be called {', '.join(n)}", "missing-column")
+        for role, n in COLUMN_NAMES.items()
+        if role not in found and role != "trajectory"
+    ]
     if faults:
         raise FileError(name, faults)
     return found
 
 
-def _numbers(column: pl.Series, findings: Findings, name: str) -> NDArray[np.float64]:
+def _numbers(
+    column: pl.Series, rows: NDArray[np.int64], findings: Findings, name: str
+) -> NDArray[np.float64]:
     import polars as pl
 
     if column.dtype == pl.String:
         column = column.str.strip_chars()
     values = column.cast(pl.Float64, strict=False).to_numpy().astype(np.float64)
     bad = np.flatnonzero(~np.isfinite(values))
-    for row in bad.tolist():
-        value = column[row]
-        fault = Fault(
-            row + 1, column.name, "" if value is None else str(value), "must be a number", "bad-number"
-        )
-        findings.drop(name, fault)
+    _drop(column, bad, rows, "must be a number", "bad-number", findings, name)
     values[bad] = np.nan
     return values
 
 
+def _ids(
+    column: pl.Series, rows: NDArray[np.int64], findings: Findings, name: str
+) -> tuple[pl.Series, NDArray[np.bool_]]:
+    import polars as pl
+
+    ids = identifiers(column) if column.dtype.is_float() else column
+    missing = ids.is_null().to_numpy()
+    _drop(column, np.flatnonzero(missing), rows, "must name a user", "bad-user", findings, name)
+    if ids.dtype != pl.String:
+        return ids, ~missing
+    long = (ids.str.len_chars() > LONGEST_ID).fill_null(False).to_numpy()
+    problem = f"must have at most {LONGEST_ID} letters"
+    _drop(column, np.flatnonzero(long), rows, problem, "overlong-id", findings, name)
+    return ids, ~missing & ~long
+
+
+def _drop(
+    column: pl.Series,
+    bad: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    problem: str,
+    code: str,
+    findings: Findings,
+    name: str,
+) -> None:
+    """Report rows for what stands in one column."""
+    for at in bad.tolist():
+        value = column[at]
+        shown = "" if value is None else str(value)
+        findings.drop(name, Fault(int(rows[at]), column.name, shown, problem, code))
+
+
 def _times(
-    column: pl.Series, timezone: str, findings: Findings, name: str
+    column: pl.Series, rows: NDArray[np.int64], timezone: str | None, findings: Findings, name: str
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Return milliseconds since 1970 and where there are any."""
-    import polars as pl
-
-    moments = _moments(column, timezone)
+    moments, bare = (_in_calendar(part) for part in _moments(column))
+    findings.unzoned = len(bare) - bare.null_count()
+    if findings.unzoned:
+        if timezone is None and findings.unzoned + moments.null_count() < len(moments):
+            problem = "some times name no zone; these are taken as UTC"
+            findings.notice(name, Fault(None, column.name, None, problem, "no-zone"), findings.unzoned)
+        moments = moments.fill_null(_of_zone(bare, timezone or "UTC", column.name, findings, name))
     missing = moments.is_null().to_numpy()
-    for row in np.flatnonzero(missing).tolist():
-        value = column[row]
-        problem = "must be a time such as 2008-11-03T10:13:36Z or seconds since 1970"
-        fault = Fault(row + 1, column.name, "" if value is None else str(value), problem, "bad-time")
-        findings.drop(name, fault)
-    return moments.cast(pl.Int64).fill_null(0).to_numpy(), ~missing
+    problem = "must be a time such as 2008-11-03T10:13:36Z or seconds since 1970, before the year 10000"
+    _drop(column, np.flatnonzero(missing), rows, problem, "bad-time", findings, name)
+    return moments.fill_null(0).to_numpy(), ~missing
 
 
-def _moments(column: pl.Series, timezone: str) -> pl.Series:
+def _in_calendar(moments: pl.Series) -> pl.Series:
+    inside = moments.is_between(EARLIEST_S * 1000, LATEST_S * 1000).fill_null(False)
+    return moments.set(~inside, None)
+
+
+def _of_zone(bare: pl.Series, zone: str, column: str, findings: Findings, name: str) -> pl.Series:
+    """Return milliseconds of UTC of those on a zone's clocks, and report what these skip or repeat."""
+    if zone == "UTC":
+        return bare
+    second = bare // 1000
+    skipped, repeated = timestamps.unclear(second, zone)
+    for count, fate, code in (
+        (skipped, "skip, and are read as if they had not been set yet", "skipped-hour"),
+        (repeated, "show twice, and are read as the first", "repeated-hour"),
+    ):
+        if count:
+            problem = f"some times are in an hour that the clocks of {zone} {fate}"
+            findings.notice(name, Fault(None, column, None, problem, code), count)
+    return timestamps.from_zone(second, zone) * 1000 + bare % 1000
+
+
+def _moments(column: pl.Series) -> tuple[pl.Series, pl.Series]:
+    """Return milliseconds of UTC, and on the clocks of a zone that is not named; null elsewhere."""
     import polars as pl
 
+    nothing = pl.select(pl.repeat(None, len(column), dtype=pl.Int64)).to_series()
+    if column.dtype == pl.Date:
+        column = column.cast(pl.Datetime("ms"))
     if isinstance(column.dtype, pl.Datetime):
-        zoned = (
-            column if column.dtype.time_zone else column.dt.replace_time_zone(timezone, ambiguous="earliest")
-        )
-        return zoned.dt.convert_time_zone("UTC").dt.cast_time_unit("ms").cast(pl.Int64)
+        moments = column.dt.epoch("ms")
+        return (moments, nothing) if column.dtype.time_zone else (nothing, moments)
     if column.dtype.is_numeric():
-        return _epoch(column.cast(pl.Float64))
+        return _epoch(column.cast(pl.Float64)), nothing
     text = column.cast(pl.String).str.strip_chars()
     numbers = text.cast(pl.Float64, strict=False)
-    if numbers.null_count() < len(numbers):
-        return _epoch(numbers)
-    shape = pl.DataFrame({"t": text}).select(
-        pl.when(pl.col("t").str.contains(r"(Z|[+-]\d\d:?\d\d)$"))
-        .then(pl.col("t").str.replace(r"Z$", "+0000").str.replace(" ", "T").str.replace(r":(\d\d)$", "$1"))
-        .alias("zoned"),
-        pl.when(~pl.col("t").str.contains(r"(Z|[+-]\d\d:?\d\d)$"))
-        .then(pl.col("t").str.replace_all("/", "-").str.replace(" ", "T"))
-        .alias("naive"),
-    )
-    return _parsed(shape, timezone)
+    if 2 * numbers.count() > text.count():
+        return _epoch(numbers), nothing
+    zoned = text.str.contains(r"(Z|[+-]\d\d:?\d\d)$").fill_null(False)
+    written = text.str.replace(" ", "T")
+    with_zone = written.set(~zoned, None).str.replace(r"Z$", "+0000").str.replace(r":(\d\d)$", "$1")
+    without = written.set(zoned, None).str.replace_all("/", "-")
+    utc = with_zone.str.to_datetime("%Y-%m-%dT%H:%M:%S%.f%z", strict=False, time_unit="ms")
+    bare = without.str.to_datetime("%Y-%m-%dT%H:%M:%S%.f", strict=False, time_unit="ms")
+    return _others(text, utc.dt.epoch("ms"), bare.dt.epoch("ms"))
 
 
-def _parsed(shape: pl.DataFrame, timezone: str) -> pl.Series:
-    import polars as pl
-
-    with_zone = shape["zoned"].str.to_datetime(
-        "%Y-%m-%dT%H:%M:%S%.f%z", strict=False, time_unit="ms", exact=True
-    )
-    without = shape["naive"].str.to_datetime("%Y-%m-%dT%H:%M:%S%.f", strict=False, time_unit="ms")
-    local = without.dt.replace_time_zone(timezone, ambiguous="earliest", non_existent="null")
-    return (
-        pl.DataFrame({"a": with_zone.dt.convert_time_zone("UTC"), "b": local.dt.convert_time_zone("UTC")})
-        .select(pl.coalesce("a", "b").cast(pl.Int64))
-        .to_series()
-    )
+def _others(text: pl.Series, utc: pl.Series, bare: pl.Series) -> tuple[pl.Series, pl.Series]:
+    """Fill in the times that are written in one of the other ways that tables of events have."""
+    left = (utc.is_null() & bare.is_null() & text.is_not_null()).arg_true()
+    if len(left) == 0:
+        return utc, bare
+    read = timestamps.parse(text.gather(left))
+    if read.are_instants:
+        return utc, bare
+    moments, named = read.second * 1000, read.offset_s.is_not_null()
+    return utc.scatter(left, moments.set(~named, None)), bare.scatter(left, moments.set(named, None))
 
 
 def _epoch(numbers: pl.Series) -> pl.Series:
-    """Read numbers as seconds, or as milliseconds where they would lie beyond the year 5138."""
+    """Read numbers as seconds, or as milliseconds or finer where they would lie beyond the year 5138."""
     import polars as pl
 
-    milliseconds = (numbers.abs() >= _FIRST_MILLISECONDS).fill_null(False)
-    finite = numbers.is_finite()
-    scaled = pl.DataFrame({"n": numbers, "ms": milliseconds, "ok": finite}).select(
-        pl.when(pl.col("ok")).then(pl.when("ms").then(pl.col("n")).otherwise(pl.col("n") * 1000).round())
-    )
-    return scaled.to_series().cast(pl.Int64, strict=False)
+    finite = numbers.set(~numbers.is_finite().fill_null(True), None)
+    middle = float(finite.abs().median() or 0)  # type: ignore[arg-type]
+    scale = 1000.0
+    while middle * scale / 1000 > _LARGEST_SECOND:
+        scale /= 1000
+    return (finite * scale).round().cast(pl.Int64, strict=False)
 
 
 def _numbered(column: pl.Series) -> tuple[NDArray[np.int64], NDArray[Any]]:
@@ -271,7 +353,7 @@ def _numbered(column: pl.Series) -> tuple[NDArray[np.int64], NDArray[Any]]:
         ids = values.unique().sort()
         number = np.searchsorted(ids.to_numpy(), values.to_numpy())
         return number.astype(np.int64), ids.to_numpy()
-    text = column.cast(pl.String).fill_null("")
+    text = column.cast(pl.String).fill_null("").str.slice(0, LONGEST_ID)
     known = text.unique().sort()
     if known.str.contains(r"^(0|-?[1-9]\d{0,17})$").all():
         return _numbered(text.cast(pl.Int64))
@@ -288,5 +370,5 @@ def _report_order(
     if falling.any():
         at = np.flatnonzero(falling)
         pair = np.array([at[0] - 1, at[0]])
-        unsorted(name, times[pair], rows[pair] + 1, findings)
+        unsorted(name, times[pair], rows[pair], findings)
         findings.noticed["unsorted"] += len(at) - 1

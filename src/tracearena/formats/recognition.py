@@ -5,17 +5,19 @@ from __future__ import annotations
 import gzip
 import re
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-
-import polars as pl
+from statistics import median
 
 from tracearena.errors import FileError
 from tracearena.formats import partitions, table
+from tracearena.formats._columns import parquet_schema, read_parquet
+from tracearena.formats.times import LARGEST_INSTANT
 
 _START = 2**16
+_SAMPLE = 100
 _ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 _TWITTER = re.compile(r"[A-Z][a-z]{2} [A-Z][a-z]{2} \d\d \d\d:\d\d:\d\d [+-]\d{4} \d{4}")
 _NUMBER = re.compile(r"-?\d+(\.\d+)?([eE]-?\d+)?")
@@ -91,6 +93,8 @@ def look_at(path: str | PathLike[str]) -> Look:
     """Look at the first lines, at the columns of a Parquet file, or into a folder of them."""
     if Path(path).is_dir() and (files := partitions.files_of(path)):
         inside = look_at(files[0])
+        if inside.formats[:1] == ("points",):
+            return Look(("points", "partitions"), "a folder of Parquet tables of GPS points")
         return Look(("partitions",), "a folder of Parquet tables") if inside.formats else inside
     if table.is_parquet(path):
         return _parquet_look(path)
@@ -134,11 +138,16 @@ def _start(path: str | PathLike[str]) -> bytes:
 
 def _parquet_look(path: str | PathLike[str]) -> Look:
     try:
-        columns = pl.read_parquet_schema(Path(path))
-    except pl.exceptions.PolarsError:
+        columns = parquet_schema(path)
+    except FileError as error:
+        if error.faults[0].code != "bad-parquet":
+            raise
         return Look((), "a broken Parquet file")
-    if table.are_enough(table.roles(list(columns))):
-        return Look(("table", "peopleflow"), "a Parquet table of events")
+    found = table.roles(list(columns))
+    if table.are_points(found) and not _are_instants(_first_times(path, found["time"])):
+        return Look(("points", "table", "peopleflow"), "a Parquet table of GPS points")
+    if table.are_enough(found):
+        return Look(_table_formats(found), "a Parquet table of events")
     return Look(
         (), f"a Parquet file without columns for user, time and place: {', '.join(list(columns)[:8])}"
     )
@@ -189,10 +198,32 @@ def _tabs(lines: list[str]) -> Look | None:
     return None
 
 
+def _first_times(path: str | PathLike[str], column: str) -> list[str]:
+    return [str(time) for time in read_parquet(path, lambda _: [column], _SAMPLE)[column].to_list()]
+
+
+def _are_instants(times: list[str]) -> bool:
+    """Whether times are numbers too small to be seconds since 1970: they count instants."""
+    numbers = [float(time) for time in times if _NUMBER.fullmatch(time.strip())]
+    return bool(numbers) and 2 * len(numbers) > len(times) and median(numbers) < LARGEST_INSTANT
+
+
+def _table_formats(found: Mapping[str, str]) -> tuple[str, ...]:
+    """Events with coordinates can be read as points too, if that is asked for."""
+    as_points = ("points",) if {"lat", "lon"} <= set(found) else ()
+    return ("table", "peopleflow", *as_points)
+
+
 def _columns(lines: list[str]) -> Look | None:
-    names, _ = table.header_fields(lines[0])
-    if table.are_enough(table.roles(names)):
-        return Look(("table", "peopleflow"), "a table of events with a header")
+    names, separator = table.header_fields(lines[0])
+    found = table.roles(names)
+    if table.are_points(found):
+        at = names.index(found["time"])
+        fields = [line.split(separator) for line in lines[1:_SAMPLE]]
+        if not _are_instants([row[at].strip('" ') for row in fields if len(row) > at]):
+            return Look(("points", "table", "peopleflow"), "a table of GPS points")
+    if table.are_enough(found):
+        return Look(_table_formats(found), "a table of events with a header")
     if len(names) > 1:
         shown = ", ".join(names[:8])
         return Look((), f"a table without columns for user, time and place: {shown[:80]}")

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from tracearena.errors import Fault, FileError, shorten
+from tracearena.formats.local_time import LocalTime
 
 SHOWN_EXAMPLES = 3
 _SHOWN_CHARACTERS = 100
@@ -66,6 +67,8 @@ class Report:
         What was left out and why, in the order of the checks.
     noticed
         Odd things that were kept: the same second twice for a user, users with one event, …
+    clock
+        Whose local time the instants are; None where that is not known.
     """
 
     path: str
@@ -74,6 +77,7 @@ class Report:
     header_lines: int = 1
     dropped: list[Dropped] = field(default_factory=list)
     noticed: dict[str, int] = field(default_factory=dict)
+    clock: LocalTime | None = None
 
     @property
     def dropped_rows(self) -> int:
@@ -118,8 +122,11 @@ class Report:
 
     def lines(self) -> list[str]:
         """Return the report as lines for people."""
-        return [f"dropped, {dropped}" for dropped in self.dropped] + [
-            f"noticed, {what}: {count:,}" for what, count in self.noticed.items()
+        said = [] if self.clock is None or self.clock.was_asked_for else [str(self.clock)]
+        return [
+            *said,
+            *(f"dropped, {dropped}" for dropped in self.dropped),
+            *(f"noticed, {what}: {count:,}" for what, count in self.noticed.items()),
         ]
 
     def to_dict(self) -> dict[str, Any]:
@@ -140,6 +147,7 @@ class Report:
                 for dropped in self.dropped
             },
             "noticed": dict(self.noticed),
+            "times": None if self.clock is None else str(self.clock),
         }
 
 

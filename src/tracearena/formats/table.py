@@ -16,12 +16,14 @@ import numpy as np
 import polars as pl
 
 from tracearena.errors import Fault, FileError, ParameterError
+from tracearena.formats._columns import expected, read_parquet
 from tracearena.formats._files import replacing
 from tracearena.formats._text import length_rules, read_rows, split_header, text_bytes
 from tracearena.formats._written import local_seconds, offset_minutes, utc_seconds
 from tracearena.formats.checkins import CheckIns, check_ins
 from tracearena.formats.choices import Choices
 from tracearena.formats.discretise import traces_of
+from tracearena.formats.limits import require_columns
 from tracearena.formats.report import Report
 from tracearena.traces import Places, Traces
 
@@ -47,14 +49,16 @@ def read(
     """Read a Parquet file, or a CSV file (comma, semicolon or tab; packed or not)."""
     report = Report(str(path), "table")
     chosen = choices or Choices()
-    checkins = read_check_ins(path, report, chosen)
+    checkins = read_check_ins(path, report, chosen, places)
     return traces_of(checkins, report, chosen, places=places), report
 
 
-def read_check_ins(path: str | PathLike[str], report: Report, choices: Choices) -> CheckIns:
+def read_check_ins(
+    path: str | PathLike[str], report: Report, choices: Choices, places: Places | None = None
+) -> CheckIns:
     """Read the events of a file as they are, without places and instants."""
-    raw = parquet_rows(path) if is_parquet(path) else _csv(path, report)
-    return check_ins_of(raw, report, choices)
+    raw = read_parquet(path, wanted) if is_parquet(path) else _csv(path, report)
+    return check_ins_of(raw, report, choices, places)
 
 
 def from_frame(
@@ -71,7 +75,7 @@ def from_frame(
     """
     report = Report(FRAME, "table")
     chosen = choices or Choices()
-    checkins = check_ins_of(_polars(frame), report, chosen)
+    checkins = check_ins_of(_polars(frame), report, chosen, places)
     return traces_of(checkins, report, chosen, places=places), report
 
 
@@ -120,6 +124,14 @@ def are_enough(found: Mapping[str, str]) -> bool:
     return {"user", "time"} <= set(found) and ("venue" in found or {"lat", "lon"} <= set(found))
 
 
+def are_points(found: Mapping[str, str]) -> bool:
+    """Whether the columns tell where by coordinates alone: GPS points, not events at places.
+
+    Instants (``time_id``) are no times, so that what has them is no GPS.
+    """
+    return are_enough(found) and "venue" not in found and plain_name(found["time"]) != "timeid"
+
+
 def plain_name(column: str) -> str:
     """Return a column's name without case, blanks, ``_`` and ``-``."""
     return "".join(letter for letter in column.lower() if letter not in " _-\"'\ufeff")
@@ -140,7 +152,9 @@ def header_fields(line: str) -> tuple[list[str], str]:
         return [line], separator
 
 
-def check_ins_of(raw: pl.DataFrame, report: Report, choices: Choices) -> CheckIns:
+def check_ins_of(
+    raw: pl.DataFrame, report: Report, choices: Choices, places: Places | None = None
+) -> CheckIns:
     """Turn rows under any of the known names into check-ins."""
     found = roles(raw.columns)
     if not are_enough(found):
@@ -149,9 +163,13 @@ def check_ins_of(raw: pl.DataFrame, report: Report, choices: Choices) -> CheckIn
         found = {role: column for role, column in found.items() if role not in ("lat", "lon")}
     row = raw[_ROW] if _ROW in raw.columns else pl.Series(np.arange(1, raw.height + 1))
     report.rows = report.rows or raw.height
-    frame = pl.DataFrame({"row": row, **{role: raw[column] for role, column in found.items()}})
+    frame = pl.DataFrame({"row": row, **_expected(raw, found, report)})
     report.refuse_if_nothing_is_left(frame)
-    return check_ins(frame, report, choices)
+    return check_ins(frame, report, choices, places)
+
+
+def _expected(raw: pl.DataFrame, found: Mapping[str, str], report: Report) -> dict[str, pl.Series]:
+    return {role: expected(raw[column], role, report.path) for role, column in found.items()}
 
 
 def _missing_columns(columns: list[str], found: Mapping[str, str]) -> Fault:
@@ -176,6 +194,7 @@ def _csv(path: str | PathLike[str], report: Report) -> pl.DataFrame:
     data = text_bytes(path)
     header, rest = split_header(data)
     names, separator = header_fields(header)
+    require_columns(path, len(names))
     found = roles(names)
     if not are_enough(found):
         raise FileError(path, [_missing_columns(names, found)])
@@ -189,20 +208,13 @@ def _csv(path: str | PathLike[str], report: Report) -> pl.DataFrame:
     needed = [kinds[role] for role in ("user", "time", "lat", "lon") if role in kinds]
     kept = report.sift(frame, length_rules(needed))
     report.refuse_if_nothing_is_left(kept)
-    wanted = {kinds[role]: column for role, column in found.items()}
-    return kept.select("row", *wanted).rename({"row": _ROW, **wanted})
+    named = {kinds[role]: column for role, column in found.items()}
+    return kept.select("row", *named).rename({"row": _ROW, **named})
 
 
-def parquet_rows(path: str | PathLike[str]) -> pl.DataFrame:
-    """Return the columns of a Parquet file that have a role."""
-    try:
-        lazy = pl.scan_parquet(Path(path))
-        names = lazy.collect_schema().names()
-        wanted = list(roles(names).values()) or names
-        return lazy.select(wanted).collect()
-    except pl.exceptions.PolarsError as error:
-        problem = f"is not a whole Parquet file: {str(error).splitlines()[0]}"
-        raise FileError.whole(path, problem, "bad-parquet") from None
+def wanted(columns: list[str]) -> list[str]:
+    """Return the columns that have a role, or the first if none has."""
+    return list(roles(columns).values()) or columns[:1]
 
 
 def parquet_columns(path: str | PathLike[str]) -> list[str]:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import polars as pl
 
 from tracearena.errors import ParameterError
+from tracearena.traces.local_time import EARLIEST_S, LATEST_S
+from tracearena.traces.zones import require_zone
 
 ACCEPTED = "ISO 8601 (2012-04-03T18:00:06Z), 2012/04/03 18:00, Tue Apr 03 18:00:06 +0000 2012 or unix time"
 _FORMATS = (
@@ -20,7 +22,7 @@ _FORMATS = (
     "%Y-%m-%d",
 )
 _LARGEST_SECOND = 10**11
-_LARGEST_INSTANT = 10**7
+LARGEST_INSTANT = 10**7
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,12 @@ def parse(column: pl.Series) -> Times:
     >>> times.second.to_list(), times.offset_s.to_list()
     ([1333476006, 1333476006, None], [0, -14400, None])
     """
+    read = _parsed(column)
+    # What lies beyond every calendar stays, at its end, to be counted as no date of a trace.
+    return Times(read.second.clip(EARLIEST_S, LATEST_S), read.offset_s, read.are_instants)
+
+
+def _parsed(column: pl.Series) -> Times:
     if column.dtype == pl.Date:
         column = column.cast(pl.Datetime("us"))
     if isinstance(column.dtype, pl.Datetime):
@@ -112,6 +120,16 @@ def from_zone(second: pl.Series, zone: str) -> pl.Series:
     return exact
 
 
+def unclear(second: pl.Series, zone: str) -> tuple[int, int]:
+    """Return how many local seconds the clocks of a zone skip, and how many they show twice."""
+    local = _moments(second)
+    early, late = (
+        local.dt.replace_time_zone(zone, ambiguous=which, non_existent="null")
+        for which in ("earliest", "latest")
+    )
+    return early.null_count() - second.null_count(), int((early != late).sum())
+
+
 def _placed(local: pl.Series, zone: str) -> pl.Series:
     return local.dt.replace_time_zone(zone, ambiguous="earliest", non_existent="null").dt.epoch("s")
 
@@ -120,6 +138,7 @@ def _zoned(convert: Callable[[], pl.Series], zone: str) -> pl.Series:
     try:
         return convert()
     except pl.exceptions.PolarsError:
+        require_zone(zone)
         raise ParameterError.of("timezone", zone, "a name such as America/New_York or Asia/Tokyo") from None
 
 
@@ -134,7 +153,7 @@ def _numbers(column: pl.Series) -> Times:
     whole = number.floor() if scale == 1 else (number / scale).floor()
     fits = whole.abs() < 2**53
     second = whole.set(~fits.fill_null(False), None).cast(pl.Int64)
-    are_instants = 0 <= middle < _LARGEST_INSTANT
+    are_instants = 0 <= middle < LARGEST_INSTANT
     return Times(second, _constant(column, 0), are_instants)
 
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from tracearena.formats.local_time import LocalTime
 from tracearena.formats.report import Report
 from tracearena.pages.maps import place_map
-from tracearena.pages.page import COLOURS, Page, shown
+from tracearena.pages.page import COLOURS, Page, capital, shown
 from tracearena.pages.summary import Summary, summarise
 from tracearena.traces import Traces
 
@@ -24,6 +25,7 @@ def description(traces: Traces, report: Report) -> Page:
     """Assemble the page for traces and the report of their file."""
     summary = summarise(traces, report)
     name = Path(report.path).name
+    zone = "" if report.clock is None or report.clock.zone is None else f" ({report.clock.zone})"
     page = Page(name, lead=_lead(summary))
     page.cards(
         {
@@ -31,15 +33,15 @@ def description(traces: Traces, report: Report) -> Page:
             "events": summary.events,
             "places visited": summary.visited_places,
             "places in all": summary.places,
-            "first event": summary.first,
-            "last event": summary.last,
+            f"first event{zone}": summary.first,
+            f"last event{zone}": summary.last,
             "events of the median user": summary.events_per_user["median"],
             "hours to the next event, median": summary.gap_h["median"],
             "rows dropped": report.dropped_rows,
         }
     )
     _where(page, traces)
-    _when(page, traces)
+    _when(page, traces, report.clock)
     _who(page, traces)
     _wrong(page, summary)
     return page
@@ -54,7 +56,7 @@ def _lead(summary: Summary) -> str:
     return (
         f"{summary.users:,} users and {summary.events:,} events within {days}, "
         f"read as {summary.report.format}; {fate}."
-    )
+    ) + ("" if summary.report.clock is None else f" {capital(str(summary.report.clock))}.")
 
 
 def _where(page: Page, traces: Traces) -> None:
@@ -79,31 +81,36 @@ def _where(page: Page, traces: Traces) -> None:
     )
 
 
-def _when(page: Page, traces: Traces) -> None:
+def _when(page: Page, traces: Traces, local: LocalTime | None) -> None:
     clock = traces.clock
+    axis = "time of day" if local is None else f"time of day, {local.axis}"
+    whose = "" if local is None else f" ({local.axis})"
     page.heading("When people are seen")
     labels = [clock.label(instant) for instant in range(clock.instants_per_day)]
     counts = np.bincount(clock.time_of_day(traces.instants), minlength=clock.instants_per_day)
     share = counts / max(traces.n_events, 1)
     busiest = int(np.argmax(counts))
-    message = f"The busiest time of day is {labels[busiest]}, with {share[busiest]:.1%} of all events."
+    message = f"The busiest time of day is {labels[busiest]}{whose}, with {share[busiest]:.1%} of all events."
     if (counts == counts[0]).all():
         message = "Every time of day has as many events as any other."
     page.figure(
-        _bars(labels, counts, "local time of day" if clock.first_day else "time of day", "events"),
+        _bars(labels, counts, axis, "events"),
         message,
-        table=(["time", "events"], [[label, int(n)] for label, n in zip(labels, counts, strict=True)]),
+        table=(
+            [f"time{whose}", "events"],
+            [[label, int(n)] for label, n in zip(labels, counts, strict=True)],
+        ),
         name="time-of-day",
     )
     if clock.first_day is not None:
         days = np.unique(clock.day_of(traces.instants))
         if days[-1] - days[0] >= _WEEK:
-            _by_weekday(page, traces, clock.first_day, labels)
+            _by_weekday(page, traces, clock.first_day, labels, axis)
         if len(days) > 1:
             _by_date(page, traces, clock.first_day)
 
 
-def _by_weekday(page: Page, traces: Traces, first_day: datetime.date, labels: list[str]) -> None:
+def _by_weekday(page: Page, traces: Traces, first_day: datetime.date, labels: list[str], axis: str) -> None:
     clock = traces.clock
     weekday = (clock.day_of(traces.instants) + first_day.weekday()) % 7
     cell = weekday * clock.instants_per_day + clock.time_of_day(traces.instants)
@@ -116,7 +123,7 @@ def _by_weekday(page: Page, traces: Traces, first_day: datetime.date, labels: li
     layout = {
         "height": 330,
         "yaxis": {"autorange": "reversed"},
-        "xaxis": {"title": {"text": "local time of day"}, **_few_ticks(labels)},
+        "xaxis": {"title": {"text": axis}, **_few_ticks(labels)},
     }
     totals = table.sum(axis=1)
     page.figure(

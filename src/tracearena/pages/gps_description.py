@@ -9,10 +9,10 @@ import numpy as np
 from tracearena.formats.gps_reading import GpsReading
 from tracearena.pages.gps_summary import summarise_gps
 from tracearena.pages.maps import place_map
-from tracearena.pages.page import COLOURS, Page
+from tracearena.pages.page import COLOURS, Page, capital
 from tracearena.traces import Places
 from tracearena.traces.area import default_area, tessellation
-from tracearena.traces.local_time import DAY_S, solar_seconds
+from tracearena.traces.local_time import DAY_S, local_seconds
 
 _MAP_CELLS = 120
 
@@ -22,7 +22,7 @@ def gps_description(reading: GpsReading, name: str) -> Page:
     summary = summarise_gps(reading)
     lead = (
         f"{summary.events:,} points of {summary.users:,} users in {summary.trajectories:,} trajectories; "
-        f"{sum(summary.dropped.values()):,} points were left out."
+        f"{sum(summary.dropped.values()):,} points were left out. {capital(str(reading.local_time))}."
     )
     page = Page(name, lead=lead)
     page.cards(
@@ -74,15 +74,20 @@ def _where(page: Page, reading: GpsReading) -> None:
 
 def _when(page: Page, reading: GpsReading) -> None:
     traces = reading.traces
-    local = solar_seconds(traces.time_ms, traces.longitude)
+    zone = reading.local_time.zone or "UTC"
+    local = local_seconds(traces.time_ms, zone)
     counts = np.bincount(local % DAY_S // 3600, minlength=24)
     labels = [f"{hour:02d}:00" for hour in range(24)]
     page.heading("When people are recorded")
     busiest = int(np.argmax(counts))
     page.figure(
-        _bars(labels, counts, "hour of the day, by the sun", "points"),
-        f"The busiest hour begins at {labels[busiest]}: {counts[busiest] / counts.sum():.1%} of all points.",
-        table=(["hour", "points"], [[label, int(n)] for label, n in zip(labels, counts, strict=True)]),
+        _bars(labels, counts, f"hour of the day, {zone}", "points"),
+        f"The busiest hour begins at {labels[busiest]} ({zone}): {counts[busiest] / counts.sum():.1%} of all "
+        "points.",
+        table=(
+            [f"hour ({zone})", "points"],
+            [[label, int(n)] for label, n in zip(labels, counts, strict=True)],
+        ),
         name="hours",
     )
 

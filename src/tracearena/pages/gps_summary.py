@@ -30,6 +30,8 @@ class GpsSummary:
         Pairs of consecutive points of a user that lie more than four hours apart.
     dropped, noticed
         What was wrong with the files.
+    times
+        Whose local time the hours of the day are, and how that is known.
     """
 
     users: int
@@ -43,6 +45,7 @@ class GpsSummary:
     gaps_over_4h: int
     dropped: dict[str, int]
     noticed: dict[str, int]
+    times: str
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; GPS points lie at no places, so `places` is null."""
@@ -79,4 +82,5 @@ def summarise_gps(reading: GpsReading) -> GpsSummary:
         gaps_over_4h=int((of_user > 4 * 3_600_000).sum()),
         dropped=reading.dropped,
         noticed=reading.noticed,
+        times=f"UTC (Z) here; on a page and on a grid {reading.local_time}",
     )

@@ -141,6 +141,11 @@ class Page:
             out.write(content)
 
 
+def capital(sentence: str) -> str:
+    """Return a sentence with its first letter large."""
+    return sentence[:1].upper() + sentence[1:]
+
+
 def shown(value: Any) -> str:
     """Write a value for people.
 

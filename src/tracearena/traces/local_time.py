@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.errors import ParameterError
+from tracearena.traces.zones import require_zone
 
 _QUARTER_MS = 900_000
 DAY_S = 86_400
 EPOCH = date(1970, 1, 1)
+# A day within the first and the last that have a date in every zone.
+EARLIEST_S = int(datetime(1, 1, 2, tzinfo=UTC).timestamp())
+LATEST_S = int(datetime(9999, 12, 30, tzinfo=UTC).timestamp())
 
 
 def local_seconds(time_ms: NDArray[np.int64], timezone: str) -> NDArray[np.int64]:
@@ -21,10 +24,7 @@ def local_seconds(time_ms: NDArray[np.int64], timezone: str) -> NDArray[np.int64
     >>> local_seconds(np.array([0]), "Asia/Tokyo").tolist()
     [32400]
     """
-    try:
-        zone = ZoneInfo(timezone)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise ParameterError.of("timezone", timezone, "a name such as Asia/Shanghai or UTC") from None
+    zone = ZoneInfo(require_zone(timezone))
     # Offsets change on quarter hours only, so each quarter hour is looked up once.
     quarters, index = np.unique(np.asarray(time_ms) // _QUARTER_MS, return_inverse=True)
     offsets = [_offset_s(int(quarter) * 900, zone) for quarter in quarters]
@@ -32,6 +32,7 @@ def local_seconds(time_ms: NDArray[np.int64], timezone: str) -> NDArray[np.int64
 
 
 def _offset_s(second: int, zone: ZoneInfo) -> int:
+    second = min(max(second, EARLIEST_S), LATEST_S)
     offset = datetime.fromtimestamp(second, UTC).astimezone(zone).utcoffset()
     return 0 if offset is None else int(offset.total_seconds())
 

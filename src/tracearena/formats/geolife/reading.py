@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import lzma
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path, PurePosixPath
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.engine import Progress, blocks, run_blocks
 from tracearena.errors import Fault, FileError
+from tracearena.formats._files import naming
 from tracearena.formats.gps_reading import Findings, GpsReading, misplaced, odd_users, oddly_dated, unsorted
+from tracearena.formats.limits import Unpacked, require_expansion, require_short_lines
 from tracearena.traces import GpsTraces
 from tracearena.traces._arrays import trusted
 
@@ -130,7 +136,9 @@ def _members(place: Path) -> Iterator[tuple[str, bytes]]:
 def _tar_members(place: Path) -> Iterator[tuple[str, bytes]]:
     total = 0
     try:
-        with tarfile.open(place, "r|*") as archive:
+        with naming(place), open(place, "rb") as raw:
+            stream: Any = Unpacked(place, raw, _unpacker(raw))
+            archive = tarfile.open(fileobj=stream, mode="r|")  # noqa: SIM115 (it holds nothing but `raw`)
             for member in archive:
                 total += member.size
                 if total > MAX_ARCHIVE_BYTES or (member.size > MAX_FILE_BYTES and member.isfile()):
@@ -138,15 +146,31 @@ def _tar_members(place: Path) -> Iterator[tuple[str, bytes]]:
                 content = archive.extractfile(member) if member.name.endswith(".plt") else None
                 if content is not None:
                     yield member.name, content.read()
-    except (tarfile.TarError, EOFError, zlib.error, ValueError) as error:
-        if isinstance(error, FileError):
+    except (tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, ValueError, OSError) as error:
+        # What is unpacked badly is an error of the system without a number.
+        if isinstance(error, FileError) or (isinstance(error, OSError) and error.errno is not None):
             raise
         raise FileError.whole(place, f"is not a whole tar archive: {error}", "bad-archive") from None
+
+
+def _unpacker(raw: IO[bytes]) -> Callable[[Any], Any]:
+    """Return what unpacks the tar archive in a file, by the first bytes of the file."""
+    start = raw.read(6)
+    raw.seek(0)
+    if start.startswith(b"\x1f\x8b"):
+        return lambda file: gzip.GzipFile(fileobj=file)
+    if start.startswith(b"BZh"):
+        return bz2.BZ2File
+    return lzma.LZMAFile if start.startswith(b"\xfd7zXZ\0") else lambda file: file
 
 
 def _zip_members(place: Path) -> Iterator[tuple[str, bytes]]:
     try:
         with zipfile.ZipFile(place) as archive:
+            # Sizes that an archive does not keep to are cut off where they are read.
+            require_expansion(
+                place, place.stat().st_size, sum(member.file_size for member in archive.infolist())
+            )
             for member in archive.infolist():
                 if not member.filename.endswith(".plt"):
                     continue
@@ -163,6 +187,7 @@ def _parsed(path: str, text: bytes, findings: Findings) -> _Recording:
     """Parse one PLT file; rows that cannot be used are reported and left out."""
     from tracearena.formats.geolife import _kernels as kernels
 
+    require_short_lines(path, text)
     data = np.frombuffer(text, np.uint8)[3 if text.startswith(b"\xef\xbb\xbf") else 0 :]
     skip = _header_lines(path, text, findings)
     size = max(int(kernels.count_lines(data)), 1)

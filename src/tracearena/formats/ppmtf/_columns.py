@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from tracearena.errors import SHOWN_FAULTS, DataError, Fault, FileError
 from tracearena.formats._files import read_bytes, replacing
+from tracearena.formats.limits import require_columns
 
 if TYPE_CHECKING:
     import polars as pl
 
 _BOM = b"\xef\xbb\xbf"
 _LONGEST_TEXT = 1000
-_MOST_COLUMNS = 20_000
 UNKNOWN = "-"
 
 
@@ -111,10 +111,7 @@ def read_bare_table(path: str | PathLike[str], names: Sequence[str] | None = Non
     body = _plain(read_bytes(path))
     if names is None:
         columns = body.partition(b"\n")[0].count(b",") + 1
-        if columns > _MOST_COLUMNS:
-            raise FileError.whole(
-                path, f"has {columns:,} columns; {_MOST_COLUMNS:,} are the most", "too-wide"
-            )
+        require_columns(path, columns)
         names = [str(column) for column in range(1, columns + 1)]
     return Table(path, _cells(path, body, names, header_lines=0), header_lines=0)
 

@@ -154,7 +154,7 @@ def _chains_of(model: PPMTF) -> list[Factors]:
 
 
 def _read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    content = io.BytesIO(read_bytes(path))
+    content = io.BytesIO(read_bytes(path, line_end=None))
     try:
         # The sizes are checked before anything is unpacked; np.savez does not compress.
         with zipfile.ZipFile(content) as packed:

@@ -1,0 +1,92 @@
+"""Time zones: which names there are, and which one a place is in."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from functools import cache
+from typing import NamedTuple
+from zoneinfo import available_timezones
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.errors import ParameterError, shorten
+
+_CELLS_PER_DEGREE = 10
+_MOST_LETTERS = 64
+
+
+class ZoneGuess(NamedTuple):
+    """The zone most points lie in, and the share of them that do."""
+
+    name: str
+    share: float
+
+
+@cache
+def zone_names() -> frozenset[str]:
+    """Return the names of all zones."""
+    return frozenset(available_timezones())
+
+
+def require_zone(name: str, parameter: str = "timezone") -> str:
+    """Return the name of a zone, or say which name may be meant.
+
+    >>> require_zone("Asia/Tokyo")
+    'Asia/Tokyo'
+    >>> require_zone("Asia/Tokio")
+    Traceback (most recent call last):
+    tracearena.errors.ParameterError: timezone = 'Asia/Tokio' is not allowed; it must be a name such as
+    America/New_York, Asia/Shanghai or UTC (perhaps Asia/Tokyo)
+    """
+    if isinstance(name, str) and name in zone_names():
+        return name
+    near = _nearest(name) if isinstance(name, str) and len(name) <= _MOST_LETTERS else None
+    advice = f" (perhaps {near})" if near else ""
+    shown = shorten(name) if isinstance(name, str) else repr(name)
+    allowed = f"it must be a name such as America/New_York, Asia/Shanghai or UTC{advice}"
+    raise ParameterError(f"{parameter} = {shown} is not allowed; {allowed}")
+
+
+def _nearest(name: str) -> str | None:
+    offset = re.fullmatch(r"\s*(?:UTC|GMT)\s*([+-])\s*0?(\d{1,2})(?::?00)?\s*", name, re.I)
+    if offset is not None:
+        # Names of fixed offsets count the other way: Etc/GMT-9 is nine hours ahead of UTC.
+        fixed = f"Etc/GMT{'-' if offset[1] == '+' else '+'}{int(offset[2])}"
+        return fixed if fixed in zone_names() else None
+    known = {zone.casefold(): zone for zone in sorted(zone_names())}
+    wanted = name.strip().casefold().replace(" ", "_")
+    if wanted in known:
+        return known[wanted]
+    cities = {zone.rpartition("/")[2]: zone for zone in known if "/" in zone}
+    found = difflib.get_close_matches(wanted, known, 1, 0.75)
+    city = difflib.get_close_matches(wanted, cities, 1, 0.85)
+    return known[found[0]] if found else known[cities[city[0]]] if city else None
+
+
+def guess_zone(latitude: NDArray[np.float64], longitude: NDArray[np.float64]) -> ZoneGuess | None:
+    """Return the zone in which most of the points lie; None if all of them are at sea.
+
+    Points within a tenth of a degree go by the first of them. Of zones with as many points the
+    first by name is taken.
+
+    >>> guess_zone(np.array([40.7, 40.8, 35.7]), np.array([-74.0, -73.9, 139.7]))
+    ZoneGuess(name='America/New_York', share=0.6666666666666666)
+    """
+    on_earth = (np.abs(latitude) <= 90) & (np.abs(longitude) <= 180)
+    latitude, longitude = latitude[on_earth], longitude[on_earth]
+    row = np.floor(latitude * _CELLS_PER_DEGREE).astype(np.int64)
+    column = np.floor(longitude * _CELLS_PER_DEGREE).astype(np.int64)
+    _, first, counts = np.unique(row * 10_000 + column, return_index=True, return_counts=True)
+    from tzfpy import get_tz
+
+    totals: dict[str, int] = {}
+    for at, count in zip(first.tolist(), counts.tolist(), strict=True):
+        name = get_tz(float(longitude[at]), float(latitude[at]))
+        if name in zone_names() and not name.startswith("Etc/"):
+            totals[name] = totals.get(name, 0) + count
+    if not totals:
+        return None
+    best = min(totals, key=lambda name: (-totals[name], name))
+    return ZoneGuess(best, totals[best] / len(latitude))
