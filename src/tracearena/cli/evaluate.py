@@ -59,7 +59,7 @@ def evaluate(
     cluster: ClusterOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Measure utility and privacy of synthetic traces (0 is best; read membership accuracy beside its guess)."""
+    """Measure utility and privacy of synthetic traces (0 is best; accuracy is read beside a guess)."""
     import json
 
     from tracearena.attacks.evaluation import baselines, halves, worse_than_uniform

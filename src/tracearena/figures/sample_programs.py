@@ -9,10 +9,16 @@ from tracearena.engine import Progress
 from tracearena.figures import privacy_scatter
 from tracearena.figures._sample_sweep import sample_sweep
 from tracearena.figures.style import canvas, save
+from tracearena.pages.findings import Tell
 
 
 def make(
-    out: Path, *, data: Path | None = None, seed: int = 1, progress: Progress | None = None
+    out: Path,
+    *,
+    data: Path | None = None,
+    seed: int = 1,
+    progress: Progress | None = None,
+    tell: Tell | None = None,
 ) -> list[Path]:
     """Write samples-4.svg and samples-4.csv."""
     rows = sample_sweep(data, seed, progress)
