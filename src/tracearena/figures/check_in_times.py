@@ -66,7 +66,7 @@ def make(
 def findings(rows: Sequence[Mapping[str, Any]]) -> list[Finding]:
     """Fit how the measured times grow with the users.
 
-    [ppmtf] Figure 13: time is linear in the users. Twice the users may take 2.2 times as long in
+    [ppmtf] calls the time linear in the users (of Figure 9). Twice the users may take 2.2 times as long in
     training and synthesis, a tenth for measuring; the test, to which every user adds a trace and a
     verifier until 32,000, must be between that and 4 times.
     """

@@ -38,9 +38,9 @@ def make(
         rows += [{"users": users, "k": k, "eta": 1, "pass_rate": found.pass_rate_at(k)} for k in KS]
         if progress is not None:
             progress(done, len(SHARES))
-    found = findings(rows)
-    announce(found, tell)
-    return [_draw(out / "ppmtf-14.svg", rows, found), write_rows(out / "ppmtf-14.csv", rows)]
+    said = findings(rows)
+    announce(said, tell)
+    return [_draw(out / "ppmtf-14.svg", rows, said), write_rows(out / "ppmtf-14.csv", rows)]
 
 
 def findings(rows: Sequence[Mapping[str, float]]) -> list[Finding]:

@@ -80,8 +80,8 @@ def similarities(found: Experiment, seed: int) -> dict[str, NDArray[np.float64]]
 def findings(values: Mapping[str, NDArray[np.float64]]) -> list[Finding]:
     """Ask whether people are alike in kind more than in place, and could be the seed of others' fakes.
 
-    As in the histograms of [sglt]. A pair of a fake and another person counts if the difference of the similarities is
-    at most 0.1, the bound of the privacy test; it takes half of the pairs.
+    As in the histograms of [sglt]. A pair of a fake and another person counts if the difference of the
+    similarities is at most 0.1, the bound of the privacy test; it takes half of the pairs.
     """
     kind, place = (float(values[name].mean()) for name in ("real_semantic", "real_geographic"))
     share = float((values["differential"] <= DENIABLE).mean()) if len(values["differential"]) else 0.0

@@ -83,7 +83,7 @@ def findings(rows: Sequence[Row]) -> list[Finding]:
         ("PPMTF training", "places", 10, 2.0),
     ):
         at = 2 if varied == "users" else 3
-        slope = growth([(float(row[at]), row[4]) for row in rows if row[:2] == (series, varied)])  # type: ignore[arg-type]
+        slope = growth([(float(row[at]), row[4]) for row in rows if row[:2] == (series, varied)])
         factor = None if slope is None else float(times**slope)
         found.append(
             Finding(
