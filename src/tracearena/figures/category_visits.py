@@ -131,7 +131,7 @@ def _draw(path: Path, rows: list[dict[str, Any]], found: list[Finding]) -> Path:
             "part of a visitor's events at the place (upper end of the bin)", fontsize=10, y=-0.03
         )
         axes[0, 0].legend(frameon=False, fontsize=8)
-        head(figure, "How visitors' events are shared out, for four categories of places", found)
+        head(figure, "Visit fractions at places of four categories", found)
         return save(figure, path)
 
 

@@ -184,7 +184,7 @@ def _draw(path: Path, clusters: list[Cluster], places: Places, clock: Clock, fou
             _hours(row[1], cluster, clock)
         handles = [] if places.categories is None else _legend(colours)
         figure.legend(handles=handles, loc="lower center", ncol=len(OKABE_ITO), frameon=False, fontsize=9)
-        title = "Two clusters: where the model puts their people, and where real and synthetic ones are"
+        title = "Two clusters: places and hours of the model, places of real and of synthetic people"
         head(figure, title, found, width=150)
         return save(figure, path)
 

@@ -79,7 +79,7 @@ def _draw_land_use(axes: Axes) -> None:
     for use, colour in _COLOURS.items():
         axes.scatter([], [], marker="s", color=colour, edgecolors="#888888", linewidths=0.4, label=use)
     axes.legend(loc="center right", bbox_to_anchor=(-0.02, 0.5), frameon=False, fontsize=8, handlelength=1.2)
-    _frame(axes, "What each region is for")
+    _frame(axes, "Land use")
 
 
 def _draw_people(axes: Axes, people: NDArray[np.float64], hour: int, top: float) -> Any:

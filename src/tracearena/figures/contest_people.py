@@ -115,7 +115,7 @@ def _draw_maps(path: Path, training: Traces, maps: list[NDArray[np.float64]], ti
             panel.set_title(title, fontsize=10)
         figure.colorbar(image, ax=list(axes), label="share of the people", shrink=0.8)
         apart = float(np.abs(maps[0] - maps[1]).sum() / 2)
-        title = f"Where people and virtual users are at {time}: {1 - apart:.0%} of the crowd in common"
+        title = f"People and virtual users at {time}: {1 - apart:.0%} of the crowd in common"
         figure.suptitle(title, fontsize=11, y=0.99)
         return save(figure, path)
 

@@ -50,7 +50,7 @@ def make(
         figure.set_layout_engine("constrained")
         for axis, ((method, noise), result) in zip(axes.flat, found.items(), strict=True):
             _draw(axis, result, f"{method}, {noise}: {result.accuracy:.0%} right")
-        head(figure, f"Who is told from whom under {NOISE_M:g} m of noise", said, width=95, top=1.01)
+        head(figure, f"Confusion of people under {NOISE_M:g} m of noise", said, width=95, top=1.01)
         picture = save(figure, out / "geo-6.png")
     rows = [
         (method, f'"{noise}"', true, answer, int(count), result.accuracy, result.most_frequent)

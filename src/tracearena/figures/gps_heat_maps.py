@@ -66,7 +66,9 @@ def make(
             axis.set_title(name, fontsize=10)
             axis.tick_params(labelsize=7)
         figure.colorbar(image, ax=axes, label="share of all points in a cell", shrink=0.4, location="bottom")
-        head(figure, f"Where people seem to be ({source.name})", found, width=85, top=1.005)
+        head(
+            figure, f"Points by cell, before and after the update ({source.name})", found, width=85, top=1.005
+        )
         picture = save(figure, out / "geo-4.png")
     latitude, longitude = grid.centres()
     rows = [

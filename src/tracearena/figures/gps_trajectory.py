@@ -52,7 +52,7 @@ def make(
             axis.set_xlabel("longitude, degrees")
         for axis in axes[:, 0]:
             axis.set_ylabel("latitude, degrees")
-        head(figure, "One trajectory four ways, and how far its points are from where they were", top=1.01)
+        head(figure, "One trajectory four ways, with the mean distance from the original", top=1.01)
         picture = save(figure, out / "geo-2.png")
     rows = [
         (name, int(t), float(lat), float(lon))

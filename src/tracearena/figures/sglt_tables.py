@@ -121,5 +121,5 @@ def _draw(axes: Axes, rows: list[Row], said: list[Finding]) -> None:
     axes.invert_yaxis()
     axes.set_xlabel("KL divergence from the real training data (0 is best)")
     axes.legend(frameon=False, fontsize=8, ncols=5, loc="lower left", bbox_to_anchor=(0, 1))
-    title = "How far ten fake data sets are from the real one, beside the baselines"
+    title = "Divergence of ten fake data sets from the real one, beside the baselines"
     axes.set_title(titled(title, said), pad=26, loc="left", fontsize=10)
