@@ -170,8 +170,9 @@ def _print_notes(found: list[dict[str, Any]], base: dict[str, Any], trained: int
         one, other = halves["users"]
         typer.echo(
             f"halves: {one:,} random training users against the other {other:,}, mean ± standard deviation "
-            f"of {halves['halvings']} halvings: what chance alone makes of samples of that size"
-            + (f"; of {tested:,} testing users it makes more" if tested < one else "")
+            f"of {halves['halvings']} halvings: what chance alone makes of samples of that size. Between "
+            f"{trained:,} training and {tested:,} testing users it makes "
+            f"{'less' if 1 / trained + 1 / tested < 1 / one + 1 / other else 'more'}"
         )
     for name in base["worse_than_uniform"]:
         typer.echo(

@@ -61,7 +61,7 @@ def make(
             frameon=False,
             fontsize=8,
         )
-        head(figure, "Privacy against overhead, with 5, 10 and 20 fakes", said, top=1.01)
+        head(figure, "Privacy against overhead, with 5, 10 and 20 fakes", said, width=125, top=1.01)
         picture = save(figure, out / "sglt-lbs.png")
     rows = [one.to_dict().values() for one in results]
     return [picture, write_rows(out / "sglt-lbs.csv", list(results[0].to_dict()), rows)]

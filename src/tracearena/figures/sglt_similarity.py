@@ -93,7 +93,7 @@ def findings(values: Mapping[str, NDArray[np.float64]]) -> list[Finding]:
             kind - place,
         ),
         Finding(
-            "many could be the seed of a fake",
+            "every second person could be the seed of a fake",
             share >= 0.5,
             f"{share:.0%} of the pairs differ by at most {DENIABLE:g}, it takes half",
             share,
