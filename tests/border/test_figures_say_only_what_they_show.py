@@ -392,6 +392,7 @@ def test_titles_name_what_is_drawn_and_claim_nothing() -> None:
     assert [(name, text) for name, text in found if CLAIM.search(text)] == []
 
 
+@pytest.mark.slow
 def test_the_command_prints_what_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sglt_classes, "USERS", 60)
     command = ["figure", "sglt-classes", "--out", str(tmp_path)]
@@ -420,6 +421,7 @@ def test_osaka_does_not_show_the_correlation_of_2019(tmp_path: Path, shared_data
     assert "does not hold here" in (tmp_path / "contest-9.svg").read_text()
 
 
+@pytest.mark.slow
 def test_the_page_of_a_contest_follows_its_numbers() -> None:
     from tests.contest.residents import Residents
 

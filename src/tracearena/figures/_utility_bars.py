@@ -12,6 +12,7 @@ from tracearena.metrics import tm_emd, tm_emd_sliced, tp_tv, vf_tv
 from tracearena.pages.findings import Finding
 from tracearena.traces import Traces
 
+GREY = "#aaaaaa"
 HALVES = "halves"
 """Half of the training users against the other half."""
 
@@ -80,7 +81,10 @@ def draw_bars(
     with canvas(2.7 * len(names), 3.6, ncols=len(names)) as (figure, axes):
         for panel, name in zip(axes, names, strict=True):
             shown = [row for row in rows if row[name] is not None]
-            colours = [OKABE_ITO[methods.index(row["method"]) % len(OKABE_ITO)] for row in shown]
+            colours = [
+                GREY if row["method"] == HALVES else OKABE_ITO[methods.index(row["method"]) % len(OKABE_ITO)]
+                for row in shown
+            ]
             panel.bar(range(len(shown)), [row[name] for row in shown], color=colours)
             panel.set_xticks(range(len(shown)), [row["method"] for row in shown], rotation=90, fontsize=7)
             panel.set_title(TITLES[name], fontsize=10)

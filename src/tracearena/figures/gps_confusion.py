@@ -95,7 +95,7 @@ def findings(found: Iterable[Deanonymisation]) -> list[Finding]:
     most = max((one.most_frequent for one in results), default=0.0)
     return [
         counted(
-            f"{NOISE_M:g} m of noise hide the place, not the person",
+            f"{NOISE_M:g} m of noise do not hide who a person is",
             better,
             f"classifiers beat always answering the most frequent class ({most:.0%}): {shown} right",
         )

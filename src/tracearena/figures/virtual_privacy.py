@@ -84,7 +84,7 @@ def findings(rows: Sequence[Mapping[str, Any]], users: int, traces: int) -> list
     most = guess + 3 * (guess * (1 - guess) / traces) ** 0.5
     return [
         Finding(
-            "nobody's trace is behind a virtual user: re-identification is a guess",
+            "re-identification of a virtual user is a guess",
             rate <= most,
             f"rate {rate:.4f}, a guess has {guess:.4f}, at most {most:.4f}",
             rate,
