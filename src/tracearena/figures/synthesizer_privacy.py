@@ -177,7 +177,7 @@ def _draw(path: Path, points: list[Point], limits: dict[str, dict[str, Any]], fo
         axes[0, 2].legend(fontsize=9, frameon=False, loc="center")
         head(
             figure,
-            "Privacy against utility; lines: the training data, half of it, uniform places",
+            "Privacy against utility; lines: training data, halves of it against each other, uniform places",
             found,
             width=150,
         )
