@@ -62,7 +62,9 @@ def titled(title: str, findings: Iterable[Finding], *, width: int = 90) -> str:
     """Return a neutral title, and below it what was found, in lines of at most `width` characters."""
     lines = [title]
     for finding in findings:
-        lines += textwrap.wrap(str(finding), width)
+        # A symbol and its number stay in one line.
+        whole = str(finding).replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
+        lines += [line.replace("\N{NO-BREAK SPACE}", " ") for line in textwrap.wrap(whole, width)]
     return "\n".join(lines)
 
 
