@@ -77,7 +77,7 @@ def findings(rows: Sequence[Mapping[str, Any]]) -> list[Finding]:
         chain, ours, uniform = (by[name]["vf_tv"] for name in ("SGD", "PPMTF", "uniform"))
         found.append(
             Finding(
-                "SGD's people all behave alike: their VF-TV is that of uniform places",
+                "SGD's people behave alike: their VF-TV is nearer to that of uniform places than to PPMTF's",
                 abs(chain - uniform) < abs(chain - ours),
                 f"SGD {chain:.3f}, PPMTF {ours:.3f}, uniform {uniform:.3f}",
                 chain,
