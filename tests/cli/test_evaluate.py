@@ -18,7 +18,13 @@ from tracearena.traces import Clock, Grid, Places, Traces
 
 UTILITY = ["tp_tv", "tp_tv_top50", "tm_emd_x", "tm_emd_y", "tm_emd_sliced", "vf_tv"]
 NAMES = [("train", "train"), ("test", "test"), ("synthetic", "syn")]
-PRIVACY = ["reidentification_rate", "membership_advantage", "membership_accuracy"]
+PRIVACY = [
+    "reidentification_rate",
+    "membership_advantage",
+    "membership_accuracy",
+    "membership_accuracy_guess",
+]
+BASELINES = ["training", "uniform", "halves", "worse_than_uniform"]
 
 
 def write_folder(folder: Path, clock: Clock, missing: float) -> Path:
@@ -69,7 +75,7 @@ def run(folder: Path, *more: str) -> dict[str, object]:
 
 def test_one_file_has_its_metrics_at_the_top(people_flow: Path) -> None:
     found = run(people_flow)
-    assert list(found) == ["file", *UTILITY, *PRIVACY, "training", "uniform"]
+    assert list(found) == ["file", *UTILITY, *PRIVACY, *BASELINES]
     assert list(found["training"]) == list(found["uniform"]) == UTILITY  # type: ignore[call-overload]
     assert found["vf_tv"] is None
 
@@ -77,8 +83,8 @@ def test_one_file_has_its_metrics_at_the_top(people_flow: Path) -> None:
 def test_several_files_are_a_list(people_flow: Path) -> None:
     alone = run(people_flow)
     both = run(people_flow, "--synthetic", str(people_flow / "syn.csv.gz"))
-    assert list(both) == ["synthetic", "training", "uniform"]
-    one = {name: value for name, value in alone.items() if name not in ("training", "uniform")}
+    assert list(both) == ["synthetic", *BASELINES]
+    one = {name: value for name, value in alone.items() if name not in BASELINES}
     assert both["synthetic"] == [one, one]
 
 
@@ -120,8 +126,9 @@ def test_people_get_a_table(people_flow: Path) -> None:
     ]
     result = CliRunner().invoke(build(), ["evaluate", *files])
     lines = result.stdout.splitlines()
-    assert lines[0].split() == ["syn.csv.gz", "training", "uniform"]
-    assert len(lines) == 10
+    assert lines[0].split() == ["syn.csv.gz", "training", "uniform", "halves"]
+    assert lines.index("") == 11
+    assert lines[10].split()[-4:] == ["0.500000", "-", "-", "-"]
 
 
 def test_other_formats_are_found_out_and_give_the_same(tmp_path: Path) -> None:

@@ -1,7 +1,15 @@
 """Attacks: who is who, and who was where."""
 
 from tracearena.attacks.base import ReidentificationAttack, TraceInferenceAttack
-from tracearena.attacks.evaluation import Evaluation, Utility, baselines, evaluate
+from tracearena.attacks.evaluation import (
+    Evaluation,
+    Halves,
+    Utility,
+    baselines,
+    evaluate,
+    halves,
+    worse_than_uniform,
+)
 from tracearena.attacks.fuzzy_counting import FuzzyCounting, FuzzyCountingT, FuzzyMatcher
 from tracearena.attacks.gps_base import GpsAttack
 from tracearena.attacks.home_probability import HomeProbabilityR, HomeProbabilityT
@@ -25,6 +33,7 @@ __all__ = [
     "FuzzyCountingT",
     "FuzzyMatcher",
     "GpsAttack",
+    "Halves",
     "HomeProbabilityR",
     "HomeProbabilityT",
     "Interpolation",
@@ -53,6 +62,8 @@ __all__ = [
     "ViterbiTracking",
     "baselines",
     "evaluate",
+    "halves",
     "hide_from_service",
     "tune",
+    "worse_than_uniform",
 ]

@@ -5,13 +5,15 @@ Metrics know no attack, so this is where the two meet: the first layer that may 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from tracearena.attacks.markov import MarkovIdentification, MembershipInference
-from tracearena.engine import Cluster
+from tracearena.engine import Cluster, SeedLike, generator
+from tracearena.errors import ParameterError
 from tracearena.metrics.distributions import tp_tv, vf_tv
 from tracearena.metrics.transitions import has_transitions, tm_emd, tm_emd_sliced
 from tracearena.traces import Traces
@@ -47,6 +49,30 @@ class Utility:
 
 
 @dataclass(frozen=True)
+class Halves:
+    """How far two random halves of the same users are apart: what finite samples alone cost.
+
+    Attributes
+    ----------
+    mean, spread
+        Mean and standard deviation of each metric over the halvings, one half against the other.
+    users
+        Users of the two halves.
+    halvings
+        How often the users were parted at random.
+    """
+
+    mean: Utility
+    spread: Utility
+    users: tuple[int, int]
+    halvings: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers as plain values."""
+        return asdict(self) | {"users": list(self.users)}
+
+
+@dataclass(frozen=True)
 class Evaluation:
     """Utility of synthetic traces, and what they betray of the training traces.
 
@@ -57,14 +83,19 @@ class Evaluation:
     reidentification_rate
         Share of synthetic traces whose training user was found; None if the synthetic users are
         not named after training users.
-    membership_advantage, membership_accuracy
-        How well training users are told from testing users; 0 and 0.5 are a guess.
+    membership_advantage
+        How well training users are told from testing users: true positive rate minus false positive
+        rate; 0 is a guess.
+    membership_accuracy, membership_accuracy_guess
+        Share of right decisions, and that of who always answers the larger of the two groups: the
+        first says nothing without the second.
     """
 
     utility: Utility
     reidentification_rate: float | None
     membership_advantage: float
     membership_accuracy: float
+    membership_accuracy_guess: float
 
     def to_dict(self) -> dict[str, Any]:
         """Return all metrics as one flat set of plain values."""
@@ -117,6 +148,7 @@ def evaluate(
         reidentification_rate=rate,
         membership_advantage=membership.advantage,
         membership_accuracy=membership.accuracy,
+        membership_accuracy_guess=membership.guess,
     )
 
 
@@ -136,6 +168,67 @@ def baselines(
         "training": _utility(training, training, testing, bounds, by_day=False),
         "uniform": _utility(None, training, testing, bounds, by_day=False),
     }
+
+
+def halves(
+    training: Traces,
+    testing: Traces,
+    *,
+    bounds: tuple[float, float, float, float] | None = None,
+    halvings: int = 10,
+    seed: SeedLike = 0,
+) -> Halves | None:
+    """Compare half of the training users with the other half, several times.
+
+    The halves differ by chance only, so a distance that is not larger says nothing against
+    synthetic traces. It is an honest floor for samples of half the training users on both sides: with
+    more users on either side chance alone gives less. Nothing is scaled up or down, because a
+    total variation that is near its limit does not shrink with the square root of the sample.
+
+    Parameters
+    ----------
+    testing
+        Decides which metrics have a meaning for the data, as in `baselines`.
+    halvings
+        How often the users are parted, at least 1.
+
+    Returns
+    -------
+    Halves or None
+        None if there are fewer than two training users.
+    """
+    if halvings < 1:
+        raise ParameterError.of("halvings", halvings, "at least 1")
+    if training.n_users < 2:
+        return None
+    rng, cut = generator(seed), training.n_users // 2
+    found = []
+    for _ in range(halvings):
+        order = rng.permutation(training.n_users)
+        one, other = (training.take_users(np.sort(part)) for part in (order[:cut], order[cut:]))
+        found.append(_utility(one, one, other, bounds, by_day=False).to_dict())
+    known = _utility(None, training, testing, bounds, by_day=False).to_dict()
+    mean: dict[str, Any] = dict.fromkeys(known)
+    spread = dict(mean)
+    for name in known:
+        values = [one[name] for one in found if one[name] is not None]
+        if values and known[name] is not None:
+            mean[name], spread[name] = float(np.mean(values)), float(np.std(values))
+    return Halves(Utility(**mean), Utility(**spread), (cut, training.n_users - cut), halvings)
+
+
+def worse_than_uniform(found: Mapping[str, Utility]) -> list[str]:
+    """Return the metrics in which the training traces are no better than uniform places.
+
+    So few events are known of so many places there that chance hides where people are.
+
+    Parameters
+    ----------
+    found
+        What `baselines` returned.
+    """
+    real, uniform = found["training"].to_dict(), found["uniform"].to_dict()
+    return [name for name, value in real.items() if value is not None and value >= uniform[name]]
 
 
 def _utility(

@@ -61,28 +61,33 @@ def evaluate(
     cluster: ClusterOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Measure utility and privacy of synthetic traces (0 is best for all, 0.5 for membership accuracy)."""
+    """Measure utility and privacy of synthetic traces (0 is best; accuracy is read beside a guess)."""
     import json
 
-    from tracearena.attacks.evaluation import baselines
+    from tracearena.attacks.evaluation import baselines, halves, worse_than_uniform
     from tracearena.attacks.evaluation import evaluate as judge
     from tracearena.formats.choices import box
 
     city = None if bounds is None else box(bounds)
     workers = joined(context, cluster)
     training, testing, made = _read(format, places, train, test, synthetic, interval, slot, times)
-    base = {name: utility.to_dict() for name, utility in baselines(training, testing, bounds=city).items()}
+    limits = baselines(training, testing, bounds=city)
+    parted = halves(training, testing, bounds=city)
     found = [
         {"file": str(path)}
         | judge(traces, training, testing, bounds=city, legacy_ppmtf=legacy_ppmtf, cluster=workers).to_dict()
         for path, traces in zip(synthetic, made, strict=True)
     ]
+    base: dict[str, Any] = {name: utility.to_dict() for name, utility in limits.items()}
+    base["halves"] = None if parted is None else parted.to_dict()
+    base["worse_than_uniform"] = worse_than_uniform(limits)
     found, base = defined(found), defined(base)
     if as_json:
         result = found[0] | base if len(found) == 1 else {"synthetic": found} | base
         typer.echo(json.dumps(result, allow_nan=False))
     else:
         _print_table(found, base)
+        _print_notes(found, base, training.n_users, testing.n_users)
 
 
 def _read(
@@ -130,15 +135,59 @@ def _read_ppmtf(
     return training, testing, made
 
 
-def _print_table(found: list[dict[str, Any]], base: dict[str, dict[str, Any]]) -> None:
+_LABELS = {"membership_accuracy_guess": "  the same by a guess"}
+
+
+def _print_table(found: list[dict[str, Any]], base: dict[str, Any]) -> None:
     """Print one column a file, and the baselines beside them."""
-    columns = [(Path(one["file"]).name, one) for one in found] + list(base.items())
-    width = max(len(key) for key in found[0])
-    typer.echo(" " * width + "".join(f"  {name:>12}" for name, _ in columns))
-    for key in list(found[0])[1:]:
-        cells = ["-" if one.get(key) is None else f"{one[key]:.6f}" for _, one in columns]
-        wide = [max(12, len(name)) for name, _ in columns]
+    columns = [(Path(one["file"]).name, one) for one in found]
+    columns += [(name, base[name]) for name in ("training", "uniform")]
+    texts = [(name, {key: _number(one.get(key)) for key in found[0]}) for name, one in columns]
+    if base["halves"] is not None:
+        texts.append(("halves", _mean_and_spread(base["halves"])))
+    labels = {key: _LABELS.get(key, key.replace("_", " ")) for key in list(found[0])[1:]}
+    width = max(map(len, labels.values()))
+    wide = [max(12, len(name), *map(len, cells.values())) for name, cells in texts]
+    typer.echo(
+        " " * width + "".join(f"  {name:>{size}}" for (name, _), size in zip(texts, wide, strict=True))
+    )
+    for key, label in labels.items():
+        cells = [(one.get(key, "-"), size) for (_, one), size in zip(texts, wide, strict=True)]
+        typer.echo(f"{label:<{width}}" + "".join(f"  {cell:>{size}}" for cell, size in cells))
+
+
+def _number(value: Any) -> str:
+    return f"{value:.6f}" if isinstance(value, float) else "-"
+
+
+def _mean_and_spread(halves: dict[str, Any]) -> dict[str, str]:
+    return {
+        key: "-" if value is None else f"{value:.6f} ± {halves['spread'][key]:.6f}"
+        for key, value in halves["mean"].items()
+    }
+
+
+def _print_notes(found: list[dict[str, Any]], base: dict[str, Any], trained: int, tested: int) -> None:
+    """Say what the baselines compare, and where they warn of the numbers above."""
+    halves = base["halves"]
+    typer.echo(f"\ntraining, uniform: against the {tested:,} testing users; training has {trained:,} users")
+    if halves is not None:
+        one, other = halves["users"]
         typer.echo(
-            f"{key.replace('_', ' '):<{width}}"
-            + "".join(f"  {cell:>{size}}" for cell, size in zip(cells, wide, strict=True))
+            f"halves: {one:,} random training users against the other {other:,}, mean ± standard deviation "
+            f"of {halves['halvings']} halvings: what chance alone makes of samples of that size. Between "
+            f"{trained:,} training and {tested:,} testing users it makes "
+            f"{'less' if 1 / trained + 1 / tested < 1 / one + 1 / other else 'more'}"
         )
+    for name in base["worse_than_uniform"]:
+        typer.echo(
+            f"{name.replace('_', ' ')}: the training data itself ({base['training'][name]:.6f}) is no better "
+            f"than uniform places ({base['uniform'][name]:.6f}), because so little is known of each place: "
+            "compare with halves, not with uniform"
+        )
+    for one in found:
+        if one["membership_accuracy"] <= one["membership_accuracy_guess"] + 1e-9:
+            typer.echo(
+                f"{Path(one['file']).name}: membership accuracy {one['membership_accuracy']:.6f} is that of "
+                "always answering the larger group; read the advantage"
+            )

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tracearena.cli._console import JsonOption, print_result, progress_bar
+
+if TYPE_CHECKING:
+    from tracearena.pages.findings import Finding
 
 
 def register(app: typer.Typer) -> None:
@@ -32,12 +35,23 @@ def figure(
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of all randomness.")] = 1,
     as_json: JsonOption = False,
 ) -> None:
-    """Make a figure of the papers again: a picture and the numbers behind it."""
+    """Make a figure of the papers again: a picture and the numbers behind it.
+
+    What is said of the figure is tested on these numbers and printed as "holds" or "does not hold here".
+    """
     from tracearena import figures
     from tracearena.formats._files import make_folder, replacing_all
+
+    found: list[Finding] = []
 
     make = figures.figure(name)
     with replacing_all(), progress_bar(name) as progress:
         make_folder(out)
-        written = make(out, data=data, seed=seed, progress=progress)
-    print_result({"figure": name, "files": [str(path) for path in written]}, as_json)
+        written = make(out, data=data, seed=seed, progress=progress, tell=found.append)
+    result: dict[str, Any] = {"figure": name, "files": [str(path) for path in written]}
+    if as_json:
+        result["findings"] = [finding.to_dict() for finding in found]
+    print_result(result, as_json)
+    if not as_json:
+        for finding in found:
+            typer.echo(str(finding))

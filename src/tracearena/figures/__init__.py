@@ -1,9 +1,13 @@
 """The papers' figures, one module each.
 
 Every figure module has
-``make(out, *, data=None, seed=1, progress=None) -> list[Path]``: it writes its picture and the
-numbers behind it (CSV) into the folder `out` and returns the files, from the published data in the
+``make(out, *, data=None, seed=1, progress=None, tell=None) -> list[Path]``: it writes its picture and
+the numbers behind it (CSV) into the folder `out` and returns the files, from the published data in the
 folder `data` if it is given and from the simulated city if not.
+
+The title of a picture is neutral. What a paper says of it is tested on the numbers drawn: a module with
+such a statement has a function ``findings``, whose docstring says what it takes; each `Finding` is
+written below the title and given to `tell`.
 """
 
 from __future__ import annotations
@@ -29,8 +33,11 @@ FIGURES: dict[str, tuple[str, str]] = {
     "ppmtf-14": ("deniability_rates", "share of traces that pass the plausible-deniability test, over k"),
     "ppmtf-15": ("parameter_budget", "privacy budget ε of the parameters against utility"),
     "contest-4": ("contest_people", "where virtual users are at noon (makes contest-19 too)"),
-    "contest-8": ("sample_algorithms", "re-identification alone is not enough: the cheating anonymization"),
-    "contest-9": ("contest_teams", "who is safe from trace inference is safe from re-identification"),
+    "contest-8": (
+        "sample_algorithms",
+        "both kinds of privacy of the sample defences, the cheating anonymization among them",
+    ),
+    "contest-9": ("contest_teams", "both kinds of privacy of 17 defences that stand for the teams"),
     "contest-12": (
         "expected_error",
         "the trace-inference score and the plain mean error, by hospital weight",
@@ -56,7 +63,7 @@ FIGURES: dict[str, tuple[str, str]] = {
         "city_map",
         "the embedded city: land use, hospitals, and where people are at night and at noon",
     ),
-    "city-laws": ("city_laws", "how human the people of the embedded city move"),
+    "city-laws": ("city_laws", "how the people of the embedded city move, beside published laws"),
     "geo-2": ("gps_trajectory", "one GPS trajectory four ways: as it was, and under noise"),
     "geo-3": ("gps_offloading", "traffic offloaded by hotspots against the noise"),
     "geo-4": ("gps_heat_maps", "where people seem to be, before and after the Bayesian update"),

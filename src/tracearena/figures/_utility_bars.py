@@ -6,9 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tracearena.figures.style import OKABE_ITO, canvas, save
+from tracearena.attacks.evaluation import halves
+from tracearena.figures.style import OKABE_ITO, canvas, head, save
 from tracearena.metrics import tm_emd, tm_emd_sliced, tp_tv, vf_tv
+from tracearena.pages.findings import Finding
 from tracearena.traces import Traces
+
+GREY = "#aaaaaa"
+HALVES = "halves"
+"""Half of the training users against the other half."""
 
 TITLES = {
     "tp_tv": "TP-TV",
@@ -45,17 +51,48 @@ def utility(
     return {name: known[name]() for name in names}
 
 
-def draw_bars(path: Path, rows: Sequence[Mapping[str, Any]], names: Sequence[str], title: str) -> Path:
-    """Draw a panel a metric and a bar a method; a method keeps its colour."""
+def halved(
+    training: Traces, testing: Traces, names: Sequence[str]
+) -> tuple[list[dict[str, Any]], dict[str, float | None]]:
+    """Return a row of the training users against each other, half by half, and its spread.
+
+    No row if there are fewer than two training users. What is not a metric of utility stays empty.
+    """
+    parted = halves(training, testing)
+    if parted is None:
+        return [], {}
+    mean, spread = parted.mean.to_dict(), parted.spread.to_dict()
+    return [{"method": HALVES, **{name: mean.get(name) for name in names}}], spread
+
+
+def draw_bars(
+    path: Path,
+    rows: Sequence[Mapping[str, Any]],
+    names: Sequence[str],
+    title: str,
+    findings: Sequence[Finding] = (),
+    spread: Mapping[str, float | None] | None = None,
+) -> Path:
+    """Draw a panel a metric and a bar a method; a method keeps its colour.
+
+    `spread` is that of the halves, whose mean is a line through the panel too.
+    """
     methods = list(dict.fromkeys(row["method"] for row in rows))
     with canvas(2.7 * len(names), 3.6, ncols=len(names)) as (figure, axes):
         for panel, name in zip(axes, names, strict=True):
             shown = [row for row in rows if row[name] is not None]
-            colours = [OKABE_ITO[methods.index(row["method"]) % len(OKABE_ITO)] for row in shown]
+            colours = [
+                GREY if row["method"] == HALVES else OKABE_ITO[methods.index(row["method"]) % len(OKABE_ITO)]
+                for row in shown
+            ]
             panel.bar(range(len(shown)), [row[name] for row in shown], color=colours)
             panel.set_xticks(range(len(shown)), [row["method"] for row in shown], rotation=90, fontsize=7)
             panel.set_title(TITLES[name], fontsize=10)
+            for at, row in enumerate(shown):
+                if row["method"] == HALVES:
+                    panel.axhline(row[name], color="#555555", linestyle="-.", linewidth=1)
+                    panel.errorbar(at, row[name], yerr=(spread or {}).get(name), color="#222222", capsize=3)
         axes[0].set_ylabel("0 is best")
         figure.subplots_adjust(wspace=0.4)
-        figure.suptitle(title, fontsize=11, y=1.02)
+        head(figure, title, findings, width=38 * len(names), top=0.98)
         return save(figure, path)

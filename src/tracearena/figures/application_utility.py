@@ -15,6 +15,7 @@ from tracearena.figures._teams import DEFENCES, Team, points_of_interest, teams
 from tracearena.figures.style import OKABE_ITO, canvas, save
 from tracearena.metrics import poi_accuracy, tm_emd_sliced, tp_tv, utility_score
 from tracearena.metrics.trace_inference import places_at
+from tracearena.pages.findings import Tell
 from tracearena.traces import ObfuscatedTraces, Places
 
 TEAMS = 3
@@ -47,7 +48,12 @@ PANELS = (
 
 
 def make(
-    out: Path, *, data: Path | None = None, seed: int = 1, progress: Progress | None = None
+    out: Path,
+    *,
+    data: Path | None = None,
+    seed: int = 1,
+    progress: Progress | None = None,
+    tell: Tell | None = None,
 ) -> list[Path]:
     """Write contest-13.svg and contest-13.csv; without a file of POIs the first panel is left out."""
     several = teams(data, TEAMS, seed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,9 @@ from tracearena.errors import DataError
 from tracearena.figures._check_ins import check_ins
 from tracearena.figures._deniable import kept_days
 from tracearena.figures._rows import write_rows
-from tracearena.figures.style import MARKERS, OKABE_ITO, canvas, save
+from tracearena.figures.style import MARKERS, OKABE_ITO, canvas, head, save
 from tracearena.metrics import category_fractions
+from tracearena.pages.findings import Finding, Tell, announce, counted
 from tracearena.synthesis import PPMTF, SGD
 from tracearena.synthesis.ppmtf import deniability
 from tracearena.traces import Traces
@@ -27,7 +29,12 @@ BINS_SHOWN = 12
 
 
 def make(
-    out: Path, *, data: Path | None = None, seed: int = 1, progress: Progress | None = None
+    out: Path,
+    *,
+    data: Path | None = None,
+    seed: int = 1,
+    progress: Progress | None = None,
+    tell: Tell | None = None,
 ) -> list[Path]:
     """Write ppmtf-11.svg and ppmtf-11.csv: visit fractions of places of four categories.
 
@@ -47,7 +54,35 @@ def make(
         "SGD": SGD().fit(training).synthesize(1, seed=child_seed(root, 3)),
     }
     rows = _rows(shown)
-    return [_draw(out / "ppmtf-11.svg", rows), write_rows(out / "ppmtf-11.csv", rows)]
+    found = findings(rows)
+    announce(found, tell)
+    return [_draw(out / "ppmtf-11.svg", rows, found), write_rows(out / "ppmtf-11.csv", rows)]
+
+
+def findings(rows: Sequence[Mapping[str, Any]]) -> list[Finding]:
+    """Compare PPMTF and SGD by the total variation of each category from the testing traces.
+
+    [ppmtf] Figure 11: SGD's people concentrate at 1/24 of their time, and the distribution of PPMTF
+    is similar to that of the testing traces. PPMTF must be nearer in every category; and SGD must have
+    at least half of a category's visitors in the lowest bin, in every category.
+    """
+    far = {(row["category"], row["method"]): row["total_variation"] for row in rows}
+    lowest: dict[str, float] = {}
+    for row in rows:
+        if row["method"] == "SGD":
+            lowest.setdefault(row["category"], row["share"])
+    return [
+        counted(
+            "PPMTF's people come back to their places more as real ones do than SGD's",
+            [far[category, "PPMTF"] < far[category, "SGD"] for category in lowest],
+            "categories have a histogram nearer to that of the testing traces",
+        ),
+        counted(
+            "SGD's people mostly come once",
+            [share >= 0.5 for share in lowest.values()],
+            "categories have half of their visitors in the lowest bin",
+        ),
+    ]
 
 
 def _rows(shown: dict[str, Traces]) -> list[dict[str, Any]]:
@@ -85,7 +120,7 @@ def _shares(counts: Any) -> Any:
     return counts / max(counts.sum(), 1)
 
 
-def _draw(path: Path, rows: list[dict[str, Any]]) -> Path:
+def _draw(path: Path, rows: list[dict[str, Any]], found: list[Finding]) -> Path:
     categories = list(dict.fromkeys(row["category"] for row in rows))
     with canvas(3.1 * len(categories), 3.6, ncols=len(categories), sharey=True, squeeze=False) as made:
         figure, axes = made
@@ -96,10 +131,7 @@ def _draw(path: Path, rows: list[dict[str, Any]]) -> Path:
             "part of a visitor's events at the place (upper end of the bin)", fontsize=10, y=-0.03
         )
         axes[0, 0].legend(frameon=False, fontsize=8)
-        figure.suptitle(
-            "Real people come back to their places, and so do PPMTF's; SGD's mostly come once",
-            fontsize=11, y=1.0,
-        )  # fmt: skip
+        head(figure, "Visit fractions at places of four categories", found)
         return save(figure, path)
 
 

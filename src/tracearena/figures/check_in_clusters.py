@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,8 +15,9 @@ from tracearena.errors import DataError
 from tracearena.figures._check_ins import check_ins
 from tracearena.figures._deniable import kept_days
 from tracearena.figures._rows import write_rows
-from tracearena.figures.style import OKABE_ITO, canvas, save
+from tracearena.figures.style import OKABE_ITO, canvas, head, save
 from tracearena.metrics import cluster_populations
+from tracearena.pages.findings import Finding, Tell, announce, counted
 from tracearena.synthesis import PPMTF
 from tracearena.synthesis.ppmtf import cluster_features, deniability
 from tracearena.traces import Clock, Places, Traces
@@ -49,7 +51,12 @@ class Cluster:
 
 
 def make(
-    out: Path, *, data: Path | None = None, seed: int = 1, progress: Progress | None = None
+    out: Path,
+    *,
+    data: Path | None = None,
+    seed: int = 1,
+    progress: Progress | None = None,
+    tell: Tell | None = None,
 ) -> list[Path]:
     """Write ppmtf-12.svg, ppmtf-12.csv (20 places a map) and ppmtf-12-slots.csv (columns of D).
 
@@ -63,10 +70,27 @@ def make(
     passed = deniability(model, made, k=K, early_stop=True, seed=child_seed(root, 2)).passed
     clusters = _clusters(model, training, kept_days(made, passed))
     places, clock = training.places, training.clock
+    found = findings(clusters)
+    announce(found, tell)
     return [
-        _draw(out / "ppmtf-12.svg", clusters, places, clock),
+        _draw(out / "ppmtf-12.svg", clusters, places, clock, found),
         write_rows(out / "ppmtf-12.csv", _place_rows(clusters, places)),
         write_rows(out / "ppmtf-12-slots.csv", _slot_rows(clusters, clock)),
+    ]
+
+
+def findings(clusters: Sequence[Cluster]) -> list[Finding]:
+    """Ask whether synthetic people of a cluster are nearer to its people than everybody is.
+
+    [ppmtf] Figure 12: PPMTF "synthesizes traces preserving the behavior" of a cluster.
+    """
+    return [
+        counted(
+            "deniable synthetic traces keep what is special about a cluster",
+            [one.total_variation < one.from_everybody for one in clusters],
+            "clusters are nearer to their synthetic people than to everybody: total variation "
+            + ", ".join(f"{one.total_variation:.2f} against {one.from_everybody:.2f}" for one in clusters),
+        )
     ]
 
 
@@ -144,7 +168,7 @@ def _slot_rows(clusters: list[Cluster], clock: Clock) -> list[dict[str, Any]]:
     ]
 
 
-def _draw(path: Path, clusters: list[Cluster], places: Places, clock: Clock) -> Path:
+def _draw(path: Path, clusters: list[Cluster], places: Places, clock: Clock, found: list[Finding]) -> Path:
     colours = _colours(clusters, places)
     with canvas(14, 4.6 * len(clusters), nrows=len(clusters), ncols=4, squeeze=False) as (figure, axes):
         figure.subplots_adjust(hspace=0.4, wspace=0.22)
@@ -160,11 +184,8 @@ def _draw(path: Path, clusters: list[Cluster], places: Places, clock: Clock) -> 
             _hours(row[1], cluster, clock)
         handles = [] if places.categories is None else _legend(colours)
         figure.legend(handles=handles, loc="lower center", ncol=len(OKABE_ITO), frameon=False, fontsize=9)
-        figure.suptitle(
-            "Two clusters: where the model puts their people, and where real and synthetic ones are",
-            fontsize=12,
-            y=0.95,
-        )
+        title = "Two clusters: places and hours of the model, places of real and of synthetic people"
+        head(figure, title, found, width=150)
         return save(figure, path)
 
 

@@ -13,6 +13,7 @@ from tracearena.engine import Progress
 from tracearena.errors import ParameterError
 from tracearena.figures.style import OKABE_ITO, canvas, save
 from tracearena.formats._files import replacing
+from tracearena.pages.findings import Tell
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,7 +26,12 @@ _USERS, _DAYS = 4_000, 40
 
 
 def make(
-    out: Path, *, data: Path | None = None, seed: int = 1, progress: Progress | None = None
+    out: Path,
+    *,
+    data: Path | None = None,
+    seed: int = 1,
+    progress: Progress | None = None,
+    tell: Tell | None = None,
 ) -> list[Path]:
     """Write one picture and one table a law, and a table of the exponents."""
     from tracearena import cities

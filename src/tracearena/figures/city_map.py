@@ -12,6 +12,7 @@ from tracearena.engine import Progress
 from tracearena.errors import ParameterError
 from tracearena.figures.style import OKABE_ITO, canvas, save
 from tracearena.formats._files import replacing
+from tracearena.pages.findings import Tell
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,7 +30,12 @@ _USERS, _DAYS = 20_000, 5
 
 
 def make(
-    out: Path, *, data: Path | None = None, seed: int = 1, progress: Progress | None = None
+    out: Path,
+    *,
+    data: Path | None = None,
+    seed: int = 1,
+    progress: Progress | None = None,
+    tell: Tell | None = None,
 ) -> list[Path]:
     """Draw the land use, and the population of five working days at 3:00 and at 12:00."""
     from tracearena import cities
@@ -73,7 +79,7 @@ def _draw_land_use(axes: Axes) -> None:
     for use, colour in _COLOURS.items():
         axes.scatter([], [], marker="s", color=colour, edgecolors="#888888", linewidths=0.4, label=use)
     axes.legend(loc="center right", bbox_to_anchor=(-0.02, 0.5), frameon=False, fontsize=8, handlelength=1.2)
-    _frame(axes, "What each region is for")
+    _frame(axes, "Land use")
 
 
 def _draw_people(axes: Axes, people: NDArray[np.float64], hour: int, top: float) -> Any:

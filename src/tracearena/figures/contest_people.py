@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from tracearena.errors import DataError
 from tracearena.figures._rows import write_rows
 from tracearena.figures.style import OKABE_ITO, canvas, save
 from tracearena.formats import pwscup
+from tracearena.pages.findings import Finding, Tell, announce, titled
 from tracearena.synthesis import PPMTF
 from tracearena.traces import Traces
 
@@ -37,7 +39,12 @@ def training_traces(data: Path | None, seed: int) -> Traces:
 
 
 def make(
-    out: Path, *, data: Path | None = None, seed: int = 1, progress: Progress | None = None
+    out: Path,
+    *,
+    data: Path | None = None,
+    seed: int = 1,
+    progress: Progress | None = None,
+    tell: Tell | None = None,
 ) -> list[Path]:
     """Write contest-4.svg, contest-19.svg and their CSV files: 2,000 virtual users with homes."""
     training = training_traces(data, seed)
@@ -57,11 +64,33 @@ def make(
         {"place": int(place), "training": float(a), "synthetic": float(b)}
         for place, a, b in zip(training.places.ids, *maps, strict=True)
     ]
+    found = findings(homes)
+    announce(found, tell)
     return [
         _draw_maps(out / "contest-4.svg", training, maps, clock.label(noon)),
         write_rows(out / "contest-4.csv", cells),
-        _draw_homes(out / "contest-19.svg", homes),
+        _draw_homes(out / "contest-19.svg", homes, found),
         write_rows(out / "contest-19.csv", homes),
+    ]
+
+
+def findings(homes: Sequence[Mapping[str, Any]]) -> list[Finding]:
+    """Ask whether virtual users are at home in the morning and in the evening.
+
+    [contest] Figure 19: each user stays at home then "with high probability". It takes more than half
+    of them at the first and the last time of day, and fewer in between.
+    """
+    first, last = homes[0], homes[-1]
+    least = min(homes, key=lambda row: float(row["at_home"]))
+    ends = min(first["at_home"], last["at_home"])
+    shown = ", ".join(f"{row['at_home']:.2f} at {row['time']}" for row in (first, least, last))
+    return [
+        Finding(
+            "people leave home in the morning and come back in the evening",
+            ends > 0.5 and least["at_home"] < ends,
+            f"{shown}; it takes more than 0.5 at both ends and less between",
+            ends,
+        )
     ]
 
 
@@ -86,16 +115,17 @@ def _draw_maps(path: Path, training: Traces, maps: list[NDArray[np.float64]], ti
             panel.set_title(title, fontsize=10)
         figure.colorbar(image, ax=list(axes), label="share of the people", shrink=0.8)
         apart = float(np.abs(maps[0] - maps[1]).sum() / 2)
-        title = f"Where people and virtual users are at {time}: {1 - apart:.0%} of the crowd in common"
+        title = f"People and virtual users at {time}: {1 - apart:.0%} of the crowd in common"
         figure.suptitle(title, fontsize=11, y=0.99)
         return save(figure, path)
 
 
-def _draw_homes(path: Path, homes: list[dict[str, Any]]) -> Path:
+def _draw_homes(path: Path, homes: list[dict[str, Any]], found: list[Finding]) -> Path:
     with canvas(7, 4) as (figure, axes):
         at = range(len(homes))
         axes.plot(at, [row["at_home"] for row in homes], "o-", color=OKABE_ITO[0])
         axes.set_xticks(at, [row["time"] for row in homes], rotation=90, fontsize=7)
         axes.set(ylim=(0, 1), xlabel="time of day", ylabel="share of virtual users at home")
-        axes.set_title("People leave home in the morning and come back in the evening", fontsize=11)
+        title = "Virtual users at home, by time of day"
+        axes.set_title(titled(title, found, width=80), fontsize=10, loc="left")
         return save(figure, path)

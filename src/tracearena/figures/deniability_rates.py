@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tracearena.engine import Progress, child_seed, seed_sequence
 from tracearena.figures._check_ins import check_ins
 from tracearena.figures._rows import write_rows
 from tracearena.figures.style import MARKERS, OKABE_ITO, canvas, save
+from tracearena.pages.findings import Finding, Tell, announce, counted, titled
 from tracearena.synthesis import PPMTF
 from tracearena.synthesis.ppmtf import deniability
 
@@ -16,7 +18,12 @@ SHARES = (0.25, 0.5, 1.0)
 
 
 def make(
-    out: Path, *, data: Path | None = None, seed: int = 1, progress: Progress | None = None
+    out: Path,
+    *,
+    data: Path | None = None,
+    seed: int = 1,
+    progress: Progress | None = None,
+    tell: Tell | None = None,
 ) -> list[Path]:
     """Write ppmtf-14.svg and ppmtf-14.csv: pass rate over k for growing numbers of users, η = 1."""
     training, _ = check_ins(data, seed)
@@ -31,10 +38,29 @@ def make(
         rows += [{"users": users, "k": k, "eta": 1, "pass_rate": found.pass_rate_at(k)} for k in KS]
         if progress is not None:
             progress(done, len(SHARES))
-    return [_draw(out / "ppmtf-14.svg", rows), write_rows(out / "ppmtf-14.csv", rows)]
+    said = findings(rows)
+    announce(said, tell)
+    return [_draw(out / "ppmtf-14.svg", rows, said), write_rows(out / "ppmtf-14.csv", rows)]
 
 
-def _draw(path: Path, rows: list[dict[str, float]]) -> Path:
+def findings(rows: Sequence[Mapping[str, float]]) -> list[Finding]:
+    """Compare the pass rates with the most users and with the fewest, at every k.
+
+    Our own claim: [ppmtf] Figure 14 has Istanbul, with the most users, below New York at k = 200.
+    """
+    few, many = (pick(row["users"] for row in rows) for pick in (min, max))
+    rate = {(row["users"], row["k"]): row["pass_rate"] for row in rows}
+    ks = sorted({row["k"] for row in rows})
+    return [
+        counted(
+            "the more people, the more traces could have been made by others",
+            [few < many and rate[many, k] >= rate[few, k] for k in ks],
+            f"values of k have a rate with {many:,} users that is not below that with {few:,}",
+        )
+    ]
+
+
+def _draw(path: Path, rows: list[dict[str, float]], found: list[Finding]) -> Path:
     with canvas(6.5, 4.2) as (figure, axes):
         for number, users in enumerate(sorted({row["users"] for row in rows})):
             line = [(row["k"], row["pass_rate"]) for row in rows if row["users"] == users]
@@ -43,6 +69,8 @@ def _draw(path: Path, rows: list[dict[str, float]]) -> Path:
         axes.set(
             xlabel="k: people a trace must be plausible for", ylabel="share of traces that pass", ylim=(0, 1)
         )
-        axes.set_title("The more people, the more of them could have made a trace", fontsize=11)
+        axes.set_title(
+            titled("Pass rate of the deniability test over k", found, width=70), fontsize=10, loc="left"
+        )
         axes.legend(frameon=False)
         return save(figure, path)

@@ -9,11 +9,13 @@ from typing import NamedTuple
 
 from tracearena import registry
 from tracearena.contest import Ensemble, make_attacks, pseudonymise
+from tracearena.contest.lessons import STRONG
 from tracearena.engine import Progress, blocks, child_seed, run_blocks, seed_sequence
 from tracearena.figures._csv import write_rows
 from tracearena.figures._teams import DEFENCES, Team, correlation_of, teams
-from tracearena.figures.style import MARKERS, OKABE_ITO, canvas, families, label_points, save
+from tracearena.figures.style import MARKERS, OKABE_ITO, canvas, families, head, label_points, save
 from tracearena.metrics import trace_inference_score
+from tracearena.pages.findings import Finding, Tell, announce
 from tracearena.traces import Traces
 
 WEIGHTS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
@@ -40,18 +42,41 @@ class Minimum(NamedTuple):
 
 
 def make(
-    out: Path, *, data: Path | None = None, seed: int = 1, progress: Progress | None = None
+    out: Path,
+    *,
+    data: Path | None = None,
+    seed: int = 1,
+    progress: Progress | None = None,
+    tell: Tell | None = None,
 ) -> list[Path]:
     """Write contest-12.svg, contest-12.csv (every attack) and contest-12-weights.csv (correlations)."""
     (team,) = teams(data, 1, seed)
     found = inferences(team, seed, progress)
     least = minima(found)
     correlations = [correlation(least, weight) for weight in WEIGHTS]
+    said = findings(correlations)
+    announce(said, tell)
     header = ("defence", "attack", "expected_error_km", *(f"s_T_weight_{weight}" for weight in WEIGHTS))
     points = write_rows(out / "contest-12.csv", header, [(*one[:3], *one.s_T) for one in found])
     pairs = zip(WEIGHTS, correlations, strict=True)
     weights = write_rows(out / "contest-12-weights.csv", ("hospital_weight", "correlation"), pairs)
-    return [_draw(out / "contest-12.svg", least, correlations), points, weights]
+    return [_draw(out / "contest-12.svg", least, correlations, said), points, weights]
+
+
+def findings(correlations: Sequence[float]) -> list[Finding]:
+    """Say whether the score of the contest goes with the plain error.
+
+    [contest] Figure 12: R = 0.937 at weight 10, "highly correlated"; it takes 0.7 here.
+    """
+    found = correlations[WEIGHTS.index(CONTEST_WEIGHT)]
+    return [
+        Finding(
+            "the trace-inference score goes with the plain mean error",
+            found >= STRONG,
+            f"R = {found:.3f} at weight {CONTEST_WEIGHT}, it takes {STRONG:g}",
+            found,
+        )
+    ]
 
 
 def inferences(team: Team, seed: int, progress: Progress | None) -> list[Inference]:
@@ -98,7 +123,9 @@ def correlation(least: Sequence[Minimum], weight: int) -> float:
     return correlation_of(pairs)
 
 
-def _draw(path: Path, least: Sequence[Minimum], correlations: Sequence[float]) -> Path:
+def _draw(
+    path: Path, least: Sequence[Minimum], correlations: Sequence[float], found: Sequence[Finding]
+) -> Path:
     at = WEIGHTS.index(CONTEST_WEIGHT)
     with canvas(12, 4.8, ncols=2) as (figure, (left, right)):
         for family, k in families(one.defence for one in least).items():
@@ -119,4 +146,5 @@ def _draw(path: Path, least: Sequence[Minimum], correlations: Sequence[float]) -
         right.set(xscale="log", xlabel="weight of hospitals", ylabel="correlation R with the expected error")
         right.set_ylim(min(0.0, *correlations), 1.02)
         right.set_title("the weight of hospitals and the plain error", fontsize=10, loc="left")
+        head(figure, "The trace-inference score and the expected error", found)
         return save(figure, path)

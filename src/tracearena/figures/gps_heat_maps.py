@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tracearena.engine import Progress
 from tracearena.figures._gps_data import draw_ground, load, write_rows
-from tracearena.figures.style import canvas, save
+from tracearena.figures.style import canvas, head, save
 from tracearena.metrics.applications import bayesian_update
 from tracearena.metrics.applications.hotspots import RANGE_M, released_counts
 from tracearena.obfuscation import GeoInd
+from tracearena.pages.findings import Finding, Tell, announce, counted
 from tracearena.traces.area import tessellation
 
 NOISE_M = (100, 250, 1000)
 
 
 def make(
-    out: Path, *, data: Path | None = None, seed: int = 1, progress: Progress | None = None
+    out: Path,
+    *,
+    data: Path | None = None,
+    seed: int = 1,
+    progress: Progress | None = None,
+    tell: Tell | None = None,
 ) -> list[Path]:
     """Draw the original, and for each noise the noisy distribution and the updated one."""
     from matplotlib.colors import LogNorm
@@ -40,6 +48,8 @@ def make(
         shares[f"{noise} m, after {update.rounds} rounds"] = update.distribution.ravel()
     least = 1 / len(source.traces)
     norm = LogNorm(least, max(float(s.max()) for s in shares.values()))
+    found = findings(shares)
+    announce(found, tell)
     with canvas(7.4, 12.5, nrows=4, ncols=2) as (figure, axes):
         figure.set_layout_engine("constrained")
         names = ["original", None, *list(shares)[1:]]
@@ -56,7 +66,9 @@ def make(
             axis.set_title(name, fontsize=10)
             axis.tick_params(labelsize=7)
         figure.colorbar(image, ax=axes, label="share of all points in a cell", shrink=0.4, location="bottom")
-        figure.suptitle(f"Noise blurs the map; the update sharpens it again ({source.name})", fontsize=11)
+        head(
+            figure, f"Points by cell, before and after the update ({source.name})", found, width=85, top=1.005
+        )
         picture = save(figure, out / "geo-4.png")
     latitude, longitude = grid.centres()
     rows = [
@@ -65,3 +77,27 @@ def make(
         for cell in np.flatnonzero(share >= least)
     ]
     return [picture, write_rows(out / "geo-4.csv", "map,latitude,longitude,share", rows)]
+
+
+def findings(shares: Mapping[str, NDArray[np.float64]]) -> list[Finding]:
+    """Compare the maps before and after the update by their total variation from the original.
+
+    [geo-ind] Figure 4: the update refines the frequency distribution. It must be nearer to the
+    original at every noise.
+
+    Parameters
+    ----------
+    shares
+        The original first, then a noisy and an updated map for each noise.
+    """
+    original, *others = shares.values()
+    far = [float(np.abs(share - original).sum() / 2) for share in others]
+    pairs = list(zip(far[::2], far[1::2], strict=True))
+    return [
+        counted(
+            "noise blurs the map and the update sharpens it again",
+            [after < before for before, after in pairs],
+            "maps are nearer to the original after it: total variation "
+            + ", ".join(f"{before:.2f} → {after:.2f}" for before, after in pairs),
+        )
+    ]

@@ -9,9 +9,10 @@ import numpy as np
 from tracearena.attacks import Interpolation
 from tracearena.engine import Progress
 from tracearena.figures._gps_data import draw_ground, load, write_rows
-from tracearena.figures.style import OKABE_ITO, canvas, save
+from tracearena.figures.style import OKABE_ITO, canvas, head, save
 from tracearena.metrics.applications import distance_error
 from tracearena.obfuscation import GeoInd
+from tracearena.pages.findings import Tell
 from tracearena.traces import GpsTraces
 from tracearena.traces.area import Area
 from tracearena.traces.geodesy import metres_per_degree
@@ -22,7 +23,12 @@ _LONGEST_S = 7200.0
 
 
 def make(
-    out: Path, *, data: Path | None = None, seed: int = 1, progress: Progress | None = None
+    out: Path,
+    *,
+    data: Path | None = None,
+    seed: int = 1,
+    progress: Progress | None = None,
+    tell: Tell | None = None,
 ) -> list[Path]:
     """Draw a trajectory as it was, with independent noise, with time-dependent noise, and interpolated."""
     original = _interesting(load(data, seed).traces)
@@ -46,9 +52,7 @@ def make(
             axis.set_xlabel("longitude, degrees")
         for axis in axes[:, 0]:
             axis.set_ylabel("latitude, degrees")
-        figure.suptitle(
-            "Noise on every point keeps the shape of the way; a held position hides it", fontsize=11
-        )
+        head(figure, "One trajectory four ways, with the mean distance from the original", top=1.01)
         picture = save(figure, out / "geo-2.png")
     rows = [
         (name, int(t), float(lat), float(lon))

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tracearena.engine import Progress
 from tracearena.figures._check_ins import check_ins
 from tracearena.figures._rows import write_rows
-from tracearena.figures.style import OKABE_ITO, canvas, save
+from tracearena.figures.style import OKABE_ITO, canvas, head, save
 from tracearena.metrics import tm_emd, tp_tv
+from tracearena.pages.findings import Finding, Tell, announce
 from tracearena.synthesis import PPMTF
 from tracearena.synthesis.ppmtf import privacy_budget
 
 ALPHAS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1000.0)
 ITERATIONS = 100
+SMALLEST_USEFUL = 20_000
 
 
 def make(
-    out: Path, *, data: Path | None = None, seed: int = 1, progress: Progress | None = None
+    out: Path,
+    *,
+    data: Path | None = None,
+    seed: int = 1,
+    progress: Progress | None = None,
+    tell: Tell | None = None,
 ) -> list[Path]:
     """Write ppmtf-15.svg and ppmtf-15.csv: α from 1e-6 to 1e3; ε for κ = 0 (as published) and as measured."""
     training, testing = check_ins(data, seed)
@@ -42,10 +50,33 @@ def make(
         )
         if progress is not None:
             progress(done, len(ALPHAS))
-    return [_draw(out / "ppmtf-15.svg", rows), write_rows(out / "ppmtf-15.csv", rows)]
+    found = findings(rows)
+    announce(found, tell)
+    return [_draw(out / "ppmtf-15.svg", rows, found), write_rows(out / "ppmtf-15.csv", rows)]
 
 
-def _draw(path: Path, rows: list[dict[str, Any]]) -> Path:
+def findings(rows: Sequence[Mapping[str, Any]]) -> list[Finding]:
+    """Ask from which ε of a trace (κ = 0) on the parameters are useful.
+
+    [ppmtf] appendix F: "ε needs to be larger than 2 × 10⁴ to provide high utility". Useful is a TP-TV
+    in the better half of the range that the settings span.
+    """
+    values = [row["tp_tv"] for row in rows]
+    best, worst = min(values), max(values)
+    useful = [row["epsilon_trace_kappa_0"] for row in rows if row["tp_tv"] < (best + worst) / 2]
+    least = min(useful, default=None)
+    told = "no setting is" if least is None else f"useful from ε = {least:,.6g} on"
+    return [
+        Finding(
+            f"parameters are useful only where ε is larger than {SMALLEST_USEFUL:,}",
+            least is not None and least > SMALLEST_USEFUL,
+            f"{told}; TP-TV from {best:.3f} to {worst:.3f}",
+            least,
+        )
+    ]
+
+
+def _draw(path: Path, rows: list[dict[str, Any]], found: list[Finding]) -> Path:
     with canvas(10, 3.8, ncols=2) as (figure, axes):
         for number, (column, label) in enumerate(
             (("epsilon_trace_kappa_0", "a whole trace"), ("epsilon_location_kappa_0", "one location"))
@@ -57,7 +88,5 @@ def _draw(path: Path, rows: list[dict[str, Any]]) -> Path:
             panel.set_xscale("log")
             panel.set(xlabel="ε of the parameters (κ = 0)", ylabel=f"{title} (0 is best)")
         axes[0].legend(frameon=False, title="neighbouring data differ in")
-        figure.suptitle(
-            "Parameters are useful only where ε is far too large: keep them secret", fontsize=11, y=1
-        )
+        head(figure, "Privacy budget of the parameters against utility", found)
         return save(figure, path)

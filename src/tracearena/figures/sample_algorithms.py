@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from tracearena.contest import write_table
+from tracearena.contest import SweepRow, write_table
+from tracearena.contest.lessons import shuffling_hides_names_only
 from tracearena.engine import Progress
 from tracearena.figures import privacy_scatter
 from tracearena.figures._sample_sweep import sample_sweep
 from tracearena.figures.style import canvas, save
-
-CAPTION = "Shuffling whole traces (Cheat) hides who is who, and hides nothing else"
+from tracearena.pages.findings import Finding, Tell, announce, titled
 
 
 def make(
-    out: Path, *, data: Path | None = None, seed: int = 1, progress: Progress | None = None
+    out: Path,
+    *,
+    data: Path | None = None,
+    seed: int = 1,
+    progress: Progress | None = None,
+    tell: Tell | None = None,
 ) -> list[Path]:
     """Write contest-8.svg and contest-8.csv."""
     rows = sample_sweep(data, seed, progress)
     write_table(rows, out / "contest-8.csv")
+    found = findings(rows)
+    announce(found, tell)
     with canvas(8, 6) as (figure, axes):
         privacy_scatter.scatter(axes, rows)
-        axes.set_title(CAPTION, fontsize=10, loc="left", pad=24)
+        title = titled("The sample defences, by both kinds of privacy", found)
+        axes.set_title(title, fontsize=10, loc="left", pad=24)
         picture = save(figure, out / "contest-8.svg")
     return [picture, out / "contest-8.csv"]
+
+
+def findings(rows: Sequence[SweepRow]) -> list[Finding]:
+    """Say what the picture is for: re-identification alone is not enough as a measure."""
+    return [shuffling_hides_names_only(rows)]

@@ -9,10 +9,16 @@ from tracearena.engine import Progress
 from tracearena.figures import privacy_scatter
 from tracearena.figures._sample_sweep import sample_sweep
 from tracearena.figures.style import canvas, save
+from tracearena.pages.findings import Tell
 
 
 def make(
-    out: Path, *, data: Path | None = None, seed: int = 1, progress: Progress | None = None
+    out: Path,
+    *,
+    data: Path | None = None,
+    seed: int = 1,
+    progress: Progress | None = None,
+    tell: Tell | None = None,
 ) -> list[Path]:
     """Write samples-4.svg and samples-4.csv."""
     rows = sample_sweep(data, seed, progress)
@@ -20,10 +26,8 @@ def make(
     threshold = Rules().utility_threshold
     with canvas(15, 6, ncols=2) as (figure, (everything, valid)):
         privacy_scatter.scatter(everything, rows)
-        everything.set_title("all releases count (threshold 0)", fontsize=10, loc="left", pad=24)
+        everything.set_title("all releases (threshold 0)", fontsize=10, loc="left", pad=24)
         privacy_scatter.scatter(valid, [row for row in rows if row.valid])
-        valid.set_title(
-            f"only useful releases count (threshold {threshold:g})", fontsize=10, loc="left", pad=24
-        )
+        valid.set_title(f"only useful releases (threshold {threshold:g})", fontsize=10, loc="left", pad=24)
         picture = save(figure, out / "samples-4.svg")
     return [picture, out / "samples-4.csv"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -9,12 +10,15 @@ from numpy.typing import NDArray
 
 from tracearena.engine import Progress, generator
 from tracearena.figures._fake_traces import Experiment, experiment, write_rows
-from tracearena.figures.style import OKABE_ITO, canvas, save
+from tracearena.figures.style import OKABE_ITO, canvas, head, save
 from tracearena.metrics.similarity import all_pairs, geographic_similarity, semantic_similarity
+from tracearena.pages.findings import Finding, Tell, announce
 from tracearena.traces import Traces
 
 _BINS = np.linspace(0, 1, 26)
 _OTHERS = 50
+DENIABLE = 0.1
+"""Difference of similarities up to which another person could be the seed, as in the privacy test."""
 _TITLES = {
     "real_geographic": "two real people, in place",
     "real_semantic": "two real people, in kind",
@@ -24,10 +28,17 @@ _TITLES = {
 
 
 def make(
-    out: Path, *, data: Path | None = None, seed: int = 1, progress: Progress | None = None
+    out: Path,
+    *,
+    data: Path | None = None,
+    seed: int = 1,
+    progress: Progress | None = None,
+    tell: Tell | None = None,
 ) -> list[Path]:
     """Write sglt-similarity.png and .csv: four histograms."""
     values = similarities(experiment(data, seed, progress), seed)
+    said = findings(values)
+    announce(said, tell)
     shares = {name: np.histogram(found, _BINS)[0] / max(len(found), 1) for name, found in values.items()}
     with canvas(9, 6.2, nrows=2, ncols=2, sharex=True) as (figure, axes):
         figure.set_layout_engine("constrained")
@@ -40,12 +51,7 @@ def make(
             )
             axis.set_ylabel("share of pairs")
             axis.tick_params(labelbottom=True)
-        figure.suptitle(
-            "People visit different places in the same way, and many could be the seed of a fake",
-            fontsize=11,
-            x=0.01,
-            ha="left",
-        )
+        head(figure, "Likeness of people, and of fakes and people", said, width=100, top=1.01)
         picture = save(figure, out / "sglt-similarity.png")
     rows = zip(_BINS[:-1].round(2), _BINS[1:].round(2), *shares.values(), strict=True)
     return [picture, write_rows(out / "sglt-similarity.csv", ["from", "to", *shares], rows)]
@@ -69,3 +75,27 @@ def similarities(found: Experiment, seed: int) -> dict[str, NDArray[np.float64]]
         "fake_seed_semantic": own,
         "differential": np.abs(to_others - np.repeat(own, _OTHERS)[different]),
     }
+
+
+def findings(values: Mapping[str, NDArray[np.float64]]) -> list[Finding]:
+    """Ask whether people are alike in kind more than in place, and could be the seed of others' fakes.
+
+    As in the histograms of [sglt]. A pair of a fake and another person counts if the difference of the
+    similarities is at most 0.1, the bound of the privacy test; it takes half of the pairs.
+    """
+    kind, place = (float(values[name].mean()) for name in ("real_semantic", "real_geographic"))
+    share = float((values["differential"] <= DENIABLE).mean()) if len(values["differential"]) else 0.0
+    return [
+        Finding(
+            "people visit different places in the same way",
+            kind > place,
+            f"mean similarity {kind:.2f} in kind, {place:.2f} in place",
+            kind - place,
+        ),
+        Finding(
+            "every second person could be the seed of a fake",
+            share >= 0.5,
+            f"{share:.0%} of the pairs differ by at most {DENIABLE:g}, it takes half",
+            share,
+        ),
+    ]

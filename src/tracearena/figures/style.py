@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tracearena.pages.findings import Finding, titled
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -45,6 +47,14 @@ def canvas(width: float = 7.0, height: float = 5.0, **layout: Any) -> Iterator[t
         figure = Figure(figsize=(width, height))
         FigureCanvasAgg(figure)
         yield figure, figure.subplots(**layout)
+
+
+def head(
+    figure: Figure, title: str, findings: Iterable[Finding] = (), *, width: int = 110, top: float = 0.94
+) -> None:
+    """Write a neutral title above the axes, whose upper end is `top`, and below it what was found."""
+    text = titled(title, findings, width=width)
+    figure.suptitle(text, fontsize=10.5, x=0.06, y=top, ha="left", va="bottom", linespacing=1.35)
 
 
 def save(figure: Figure, path: Path) -> Path:

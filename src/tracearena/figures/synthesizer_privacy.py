@@ -5,16 +5,17 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tracearena.attacks.evaluation import baselines, evaluate
+from tracearena.attacks.evaluation import baselines, evaluate, halves
 from tracearena.engine import Progress
 from tracearena.figures._people_flow import people_flow, published_results
-from tracearena.figures.style import MARKERS, OKABE_ITO, canvas, save
+from tracearena.figures.style import MARKERS, OKABE_ITO, canvas, head, save
 from tracearena.formats._files import replacing
+from tracearena.pages.findings import Finding, Tell, announce, counted
 from tracearena.synthesis import PPMTF, SGD, SGLT
 from tracearena.traces import Traces
 
@@ -26,6 +27,8 @@ COPIED = (0, 1, 2, 3, 4, 5)
 DROPPED = (0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.8, 1)
 """par_l of SGLT, with 100 classes."""
 TRACES_PER_USER = 10
+MOST_REIDENTIFIED, LARGEST_ADVANTAGE = 0.02, 0.055
+"""What [ppmtf] section 4.4 claims for PPMTF in Figure 7."""
 UTILITIES = {
     "tp_tv": ("TP-TV", "TP-TV"),
     "tp_tv_top50": ("TP-TV-Top50", "TP-TV-Top50"),
@@ -53,7 +56,12 @@ class Point:
 
 
 def make(
-    out: Path, *, data: Path | None = None, seed: int = 1, progress: Progress | None = None
+    out: Path,
+    *,
+    data: Path | None = None,
+    seed: int = 1,
+    progress: Progress | None = None,
+    tell: Tell | None = None,
 ) -> list[Path]:
     """Write ppmtf-7.svg and ppmtf-7.csv; the authors' points come from their tables."""
     training, testing = people_flow(data, seed)
@@ -65,8 +73,52 @@ def make(
     for method, series in (("PPMTF", "PPMTF (published)"), ("SGLT", "SGLT (published)")):
         points += [_published(row, series) for row in published_results(data, method)]
     limits = {name: use.to_dict() for name, use in baselines(training, testing).items()}
+    parted = halves(training, testing)
+    if parted is not None:
+        limits |= {"halves": parted.mean.to_dict(), "halves, spread": parted.spread.to_dict()}
+    found = findings(points, limits)
+    announce(found, tell)
     _write_csv(out / "ppmtf-7.csv", points, limits)
-    return [_draw(out / "ppmtf-7.svg", points, limits), out / "ppmtf-7.csv"]
+    return [_draw(out / "ppmtf-7.svg", points, limits, found), out / "ppmtf-7.csv"]
+
+
+def findings(points: Sequence[Point], limits: Mapping[str, Mapping[str, Any]]) -> list[Finding]:
+    """Compare PPMTF, over all settings measured here, with what [ppmtf] section 4.4 says of it.
+
+    There TP-TV is "close to Training" while less than 0.02 of the traces are re-identified and the
+    membership advantage is below 0.055, and TM-EMD "significantly outperforms Uniform". Here close is
+    nearer to the training data than to uniform, at one setting at least that keeps both bounds; and
+    TM-EMD must be better than uniform in every setting.
+    """
+    ours = [point for point in points if point.series == "PPMTF"]
+    training, uniform = (limits[name]["tp_tv"] for name in ("training", "uniform"))
+    near = [point for point in ours if training <= point.tp_tv < (training + uniform) / 2]
+    near += [point for point in ours if point.tp_tv < training < uniform]
+    kept = [
+        point
+        for point in near
+        if point.reidentification_rate < MOST_REIDENTIFIED and point.membership_advantage < LARGEST_ADVANTAGE
+    ]
+    worse = sum(point.tp_tv >= uniform for point in ours)
+    return [
+        Finding(
+            "PPMTF comes near the training data in where people are while betraying almost nobody",
+            bool(kept),
+            f"TP-TV is worse than uniform at {worse} of {len(ours)} settings and nearer to training than to "
+            f"uniform at {len(near)}, at {len(kept)} of these with < {MOST_REIDENTIFIED:g} re-identified and "
+            f"an advantage < {LARGEST_ADVANTAGE:g}",
+            len(kept) / len(ours) if ours else None,
+        ),
+        *(
+            counted(
+                f"PPMTF keeps people's moves better than uniform places do ({UTILITIES[name][0]})",
+                [getattr(point, name) < limits["uniform"][name] for point in ours],
+                "settings are better",
+            )
+            for name in ("tm_emd_x", "tm_emd_y")
+            if limits["uniform"][name] is not None
+        ),
+    ]
 
 
 def _measured(training: Traces, testing: Traces, seed: int) -> Iterator[Point]:
@@ -112,7 +164,7 @@ def _write_csv(path: Path, points: list[Point], limits: dict[str, dict[str, Any]
         file.write(text.getvalue().encode())
 
 
-def _draw(path: Path, points: list[Point], limits: dict[str, dict[str, Any]]) -> Path:
+def _draw(path: Path, points: list[Point], limits: dict[str, dict[str, Any]], found: list[Finding]) -> Path:
     series = list(dict.fromkeys(point.series for point in points))
     with canvas(14, 6.5, nrows=2, ncols=4, sharex="col", sharey="row") as (figure, axes):
         for row, (privacy, privacy_label) in enumerate(PRIVACIES.items()):
@@ -123,11 +175,11 @@ def _draw(path: Path, points: list[Point], limits: dict[str, dict[str, Any]]) ->
                 panel.set_xlabel(f"{label} (0 is best)" if row else "")
                 panel.set_ylabel(f"{privacy_label} (0 is best)" if column == 0 else "")
         axes[0, 2].legend(fontsize=9, frameon=False, loc="center")
-        figure.suptitle(
-            "PPMTF comes near the training data in where people are while betraying almost nobody",
-            fontsize=12,
-            x=0.08,
-            ha="left",
+        head(
+            figure,
+            "Privacy against utility; lines: training data, halves of it against each other, uniform places",
+            found,
+            width=150,
         )
         return save(figure, path)
 
@@ -140,8 +192,12 @@ def _panel(panel: Axes, points: list[Point], series: list[str], utility: str, pr
 
 
 def _limits(panel: Axes, limits: dict[str, dict[str, Any]], utility: str) -> None:
-    for name, style in (("training", "--"), ("uniform", ":")):
-        value = limits[name][utility]
+    spread = limits.get("halves, spread", {}).get(utility)
+    if spread is not None:
+        middle = limits["halves"][utility]
+        panel.axvspan(middle - spread, middle + spread, color="#bbbbbb", alpha=0.5, linewidth=0)
+    for name, style in (("training", "--"), ("halves", "-."), ("uniform", ":")):
+        value = limits.get(name, {}).get(utility)
         if value is not None:
             panel.axvline(value, color="#555555", linestyle=style, linewidth=1)
             panel.annotate(

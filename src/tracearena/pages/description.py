@@ -126,10 +126,16 @@ def _by_weekday(page: Page, traces: Traces, first_day: datetime.date, labels: li
         "xaxis": {"title": {"text": axis}, **_few_ticks(labels)},
     }
     totals = table.sum(axis=1)
+    most, least = int(np.argmax(totals)), int(np.argmin(totals))
+    message = (
+        f"{_WEEKDAYS[most]} has the most events, {totals[most] / totals.sum():.1%} of all, "
+        f"{_WEEKDAYS[least]} the fewest, {totals[least] / totals.sum():.1%}."
+    )
+    if totals[most] == totals[least]:
+        message = "Every weekday has as many events as any other."
     page.figure(
         {"data": [heat], "layout": layout},
-        f"{_WEEKDAYS[int(np.argmax(totals))]} has the most events, "
-        f"{_WEEKDAYS[int(np.argmin(totals))]} the fewest.",
+        message,
         table=(
             ["weekday", *labels],
             [[day, *map(int, row)] for day, row in zip(_WEEKDAYS, table, strict=True)],

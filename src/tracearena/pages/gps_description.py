@@ -102,7 +102,7 @@ def _who(page: Page, reading: GpsReading) -> None:
     ranks = [str(rank) for rank in range(1, len(order) + 1)]
     page.figure(
         _bars(ranks, lengths[order], "users by number of points", "points"),
-        f"The five most active users have {share:.0%} of all points.",
+        f"The {min(5, len(order))} most active of {len(order):,} users have {share:.0%} of all points.",
         table=(["user", "points"], shown),
         name="users",
     )

@@ -20,7 +20,7 @@ SECTIONS = [
     "Everybody against everybody",
     "Two kinds of privacy",
     "What privacy costs",
-    "The lesson of the cheating team",
+    "The cheating team",
     "One person's day, before and after",
     "What the published data is still good for",
     "The rules in plain words",

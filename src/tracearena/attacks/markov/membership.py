@@ -24,9 +24,10 @@ class MembershipResult:
     Attributes
     ----------
     advantage
-        Largest true positive rate minus false positive rate; 0 is a guess, 1 is certainty.
+        Largest true positive rate minus false positive rate ([ppmtf] appendix D): what the attacker
+        gains by looking. 0 is a guess, 1 is certainty, whatever the numbers of both kinds.
     accuracy
-        Largest share of right decisions; 0.5 is a guess among as many members as non-members.
+        Largest share of right decisions. To be read beside `guess` only.
     members, non_members
         Number of decisions about each: users × traces a user.
     """
@@ -36,9 +37,19 @@ class MembershipResult:
     members: int
     non_members: int
 
+    @property
+    def guess(self) -> float:
+        """Accuracy without looking: the share of the larger kind, by always answering it.
+
+        >>> result = MembershipResult(advantage=0.0, accuracy=0.8006, members=863, non_members=215)
+        >>> round(result.guess, 4)
+        0.8006
+        """
+        return max(self.members, self.non_members) / (self.members + self.non_members)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain values."""
-        return asdict(self)
+        return asdict(self) | {"guess": self.guess}
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from tracearena.contest.lessons import (
+    privacies_together,
+    privacy_costs_usefulness,
+    shuffling_hides_names_only,
+)
 from tracearena.contest.records import Role
 from tracearena.contest.rehearsal import Rehearsal, defence_of
 from tracearena.contest.report.looks import GREY, Look, badge, dots, score_axis
+from tracearena.contest.sweep import SweepRow
 from tracearena.pages import COLOURS, Page
 
 _WHO = "people not identified (s<sub>R,min</sub>)<br>right is better"
@@ -49,17 +53,10 @@ def show_privacy(page: Page, held: Rehearsal, look: dict[str, Look]) -> None:
 def _correlation(held: Rehearsal) -> str:
     teams = [(row.s_r_min, row.s_t_min) for row in held.board.rows if row.valid and row.role is Role.TEAM]
     samples = [row.scores.minima for row in held.samples]
-    told = f"The correlation of the two is {_pearson(samples)} over the sample defences (grey)"
-    told += f" and {_pearson(teams)} over the {len(teams)} valid teams." if len(teams) > 2 else "."
-    told += " In the contest of 2019 it was 0.895 over 18 data sets."
-    return told + " A defence may keep names secret and still give everybody's whereabouts away."
-
-
-def _pearson(points: list[tuple[float, float]]) -> str:
-    x, y = np.array(points).T
-    if np.ptp(x) == 0 or np.ptp(y) == 0:
-        return "undefined"
-    return f"{float(np.corrcoef(x, y)[0, 1]):.2f}"
+    told = f"Over the sample defences (grey) it {privacies_together(samples)}."
+    if len(teams) > 2:
+        told += f" Over the {len(teams)} valid teams it {privacies_together(teams)}."
+    return told + " In the contest of 2019 R was 0.895 over 18 data sets."
 
 
 def show_usefulness(page: Page, held: Rehearsal, look: dict[str, Look]) -> None:
@@ -95,7 +92,7 @@ def show_usefulness(page: Page, held: Rehearsal, look: dict[str, Look]) -> None:
     )
     page.figure(
         {"data": data, "layout": layout},
-        f"The more the data is changed, the less it tells, to friend and foe alike. {fate}",
+        f"Over the sample defences (grey) it {privacy_costs_usefulness(held.samples)}. {fate}",
         table=_table(held),
         name="usefulness",
     )
@@ -103,11 +100,11 @@ def show_usefulness(page: Page, held: Rehearsal, look: dict[str, Look]) -> None:
 
 def show_cheating(page: Page, held: Rehearsal) -> None:
     """Show the counter-example: privacy by name only."""
-    page.heading("The lesson of the cheating team")
+    page.heading("The cheating team")
     page.text(
-        "Take whole traces and hand them out to other people. Whoever looks for a name finds the wrong one. "
-        "But an attacker who asks where you were does not care under which name it was released: the trace "
-        "is there, unchanged, and looks like yours."
+        "Take whole traces and hand them out to other people. Whoever looks for a name should find the wrong "
+        "one. But an attacker who asks where you were need not care under which name it was released: every "
+        "trace is there, unchanged. The lines show how far that goes here."
     )
     shares = [float(row.defence.partition("(")[2].rstrip(")")) for row in held.cheating]
     lines = [
@@ -134,8 +131,8 @@ def show_cheating(page: Page, held: Rehearsal) -> None:
     }
     page.figure(
         {"data": data, "layout": layout},
-        "Shuffling whole traces hides who is who, and hides nothing else. That is why this contest scores "
-        "both, and why it awards the defence by whereabouts.",
+        f"In this contest it {shuffling_hides_names_only([*_undefended(held), *held.cheating])}. The contest "
+        "scores both, and awards the defence by whereabouts.",
         table=(
             ["swapped", "s_R_min", "s_T_min", "utility"],
             [[s, r.scores.s_R_min, r.scores.s_T_min, r.utility]
@@ -143,6 +140,10 @@ def show_cheating(page: Page, held: Rehearsal) -> None:
         ),
         name="cheating",
     )  # fmt: skip
+
+
+def _undefended(held: Rehearsal) -> list[SweepRow]:
+    return [row for row in held.samples if row.defence == "No"]
 
 
 def _legend(look: dict[str, Look]) -> str:

@@ -1,0 +1,444 @@
+"""A statement about a figure is tested on the numbers drawn: it holds, or it does not hold here."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import tracearena
+from tracearena.attacks.deanonymisation import Deanonymisation
+from tracearena.cli import build
+from tracearena.contest import AttackScores, SweepRow
+from tracearena.contest.lessons import privacy_costs_usefulness
+from tracearena.figures import (
+    FIGURES,
+    category_visits,
+    check_in_clusters,
+    check_in_times,
+    contest_people,
+    contest_teams,
+    deniability_rates,
+    deniability_utility,
+    expected_error,
+    fairness_table,
+    gps_confusion,
+    gps_gossip,
+    gps_heat_maps,
+    gps_offloading,
+    parameter_budget,
+    sample_algorithms,
+    sglt_classes,
+    sglt_quantiles,
+    sglt_service,
+    sglt_similarity,
+    sglt_tables,
+    synthesizer_clusters,
+    synthesizer_privacy,
+    synthesizer_times,
+    virtual_diversity,
+    virtual_privacy,
+    virtual_utility,
+)
+from tracearena.metrics import Diversity
+from tracearena.pages.findings import Finding
+from tracearena.traces import Grid, Places
+
+SOURCE = Path(tracearena.__file__).parent
+LIMITS = {"training": {"tp_tv": 0.4}, "uniform": {"tp_tv": 0.6, "tm_emd_x": 6.0, "tm_emd_y": 6.0}}
+
+
+def release(defence: str, s_r: float, s_t: float, utility: float = 0.8, valid: bool = True) -> SweepRow:
+    scores = AttackScores(reidentification={"VisitProb-R": s_r}, trace_inference={"VisitProb-T": s_t})
+    return SweepRow(defence=defence, utility=utility, valid=valid, scores=scores)
+
+
+def points(tp_tv: list[float], tm_emd: float, reidentified: float = 0.01) -> list[Any]:
+    return [
+        synthesizer_privacy.Point("PPMTF", str(n), value, 0.1, tm_emd, tm_emd, reidentified, 0.03)
+        for n, value in enumerate(tp_tv)
+    ]
+
+
+def times(training: float, synthesis: float, places: float) -> list[Any]:
+    """Seconds that grow with a power of the size."""
+    made = []
+    for size in (100, 1000):
+        made.append(("PPMTF training", "users", size, 400, size**training))
+        made.append(("PPMTF synthesis", "users", size, 400, size**synthesis))
+        made.append(("PPMTF training", "places", 100, size, size**places))
+    return made
+
+
+def check_in_seconds(t: float, s: float, p: float) -> list[dict[str, Any]]:
+    return [
+        {"series": f"PPMTF ({name})", "users": users, "seconds": users**power, "source": "measured"}
+        for name, power in (("T", t), ("S", s), ("P", p))
+        for users in (1000, 2000, 8000)
+    ]
+
+
+def visits(ppmtf: float, sgd: float, lowest: float) -> list[dict[str, Any]]:
+    return [
+        {"category": "Park", "method": method, "total_variation": far, "up_to": 1 / 24, "share": lowest}
+        for method, far in (("testing", 0.0), ("PPMTF", ppmtf), ("SGD", sgd))
+    ]
+
+
+def cluster(synthetic: float, everybody: float) -> check_in_clusters.Cluster:
+    none = np.zeros(1)
+    return check_in_clusters.Cluster(0, 10, 10, synthetic, everybody, {}, none, none)
+
+
+def rates(few: float, many: float) -> list[dict[str, float]]:
+    return [{"users": users, "k": 10, "eta": 1, "pass_rate": r} for users, r in ((100, few), (1000, many))]
+
+
+def budget(at_small: float, at_large: float) -> list[dict[str, Any]]:
+    return [
+        {"epsilon_trace_kappa_0": 6.0, "tp_tv": at_small},
+        {"epsilon_trace_kappa_0": 6e5, "tp_tv": at_large},
+    ]
+
+
+def bars(**vf_tv: float) -> list[dict[str, Any]]:
+    return [
+        {"method": name, "vf_tv": value, "tp_tv_top50": value, "tm_emd_sliced": value}
+        for name, value in vf_tv.items()
+    ]
+
+
+def plus(value: float, ppmtf: float, sgd: float) -> list[dict[str, Any]]:
+    return [*bars(PPMTF=ppmtf, SGD=sgd, uniform=0.7), *bars(**{"PPMTF+": value})]
+
+
+def teams(gap_plus: float, gap: float) -> dict[str, Diversity]:
+    return {
+        name: Diversity(same_tv=0.5 - far, diff_tv=0.5, same_sd=1.0, diff_sd=1.0, pairs=10)
+        for name, far in (("PPMTF+", gap_plus), ("PPMTF", gap))
+    }
+
+
+def homes(*shares: float) -> list[dict[str, Any]]:
+    return [{"time": f"{6 + n:02}:00", "at_home": share} for n, share in enumerate(shares)]
+
+
+def spread(largest: float) -> list[Any]:
+    return [SimpleNamespace(defence="No", reidentification_sd=0.001, trace_inference_sd=largest)]
+
+
+def confusion(right: int) -> Deanonymisation:
+    """Two classes of 50 windows, of which so many are answered rightly."""
+    table = np.array([[50, 0], [100 - right, right - 50]])
+    return Deanonymisation(
+        **{
+            name: {"confusion": table, "accuracy": right / 100, "most_frequent": 0.5}.get(name)
+            for name in Deanonymisation.__dataclass_fields__
+        }
+    )
+
+
+def offloaded(gain: float) -> Any:
+    before = np.full((5, 3), 0.9)
+    return np.stack([before, before + gain])
+
+
+def maps(noisy: list[float], updated: list[float]) -> dict[str, Any]:
+    return {"original": np.array([1.0, 0.0]), "noise": np.array(noisy), "update": np.array(updated)}
+
+
+def classes(by_column: bool) -> list[Finding]:
+    """Four columns of places: a class a column lies together, a class a row lies across."""
+    grid = Grid(rows=2, columns=8, south=35.0, west=139.0, north=35.002, east=139.8)
+    places = Places.of_grid(grid)
+    of = np.arange(16) % 8 if by_column else np.arange(16) // 8
+    return sglt_classes.findings(places, of.astype(np.int32))
+
+
+def service(privacy: float, places: float, kinds: float) -> list[Any]:
+    def one(method: str, hidden: float, sent: float, of: float) -> Any:
+        return SimpleNamespace(
+            method=method, fakes=5, privacy=hidden, distinct_places=sent, distinct_classes=of
+        )
+
+    return [one("sglt", privacy, places, kinds), one("uniform", 0.5, 5.0, 5.0)]
+
+
+def likeness(kind: float, place: float, difference: float) -> dict[str, Any]:
+    return {
+        "real_semantic": np.array([kind]),
+        "real_geographic": np.array([place]),
+        "differential": np.full(10, difference),
+    }
+
+
+Q = np.linspace(0, 1, 11)
+Pair = tuple[Callable[[], list[Finding]], Callable[[], list[Finding]]]
+CASES: dict[str, Pair] = {
+    "contest-8": (
+        lambda: sample_algorithms.findings([release("No", 0.2, 0.1), release("Cheat(1)", 0.99, 0.11)]),
+        lambda: sample_algorithms.findings([release("No", 0.2, 0.1), release("Cheat(1)", 0.99, 0.5)]),
+    ),
+    "contest-9": (
+        lambda: contest_teams.findings([release(str(n), n / 9, n / 10) for n in range(9)]),
+        lambda: contest_teams.findings([release(str(n), n / 9, n % 2) for n in range(9)]),
+    ),
+    "contest-12": (
+        lambda: expected_error.findings([0.9] * len(expected_error.WEIGHTS)),
+        lambda: expected_error.findings([0.3] * len(expected_error.WEIGHTS)),
+    ),
+    "ppmtf-7": (
+        lambda: synthesizer_privacy.findings(points([0.45, 0.5], 2.0), LIMITS),
+        lambda: synthesizer_privacy.findings(points([0.7] * 9 + [0.55] * 3, 7.0), LIMITS),
+    ),
+    "ppmtf-8": (
+        lambda: synthesizer_clusters.findings(np.array([0.3, 0.2]), np.array([0.5, 0.5])),
+        lambda: synthesizer_clusters.findings(np.array([0.6, 0.2]), np.array([0.5, 0.5])),
+    ),
+    "ppmtf-9": (
+        lambda: synthesizer_times.findings(times(1.0, 1.0, 0.1)),
+        lambda: synthesizer_times.findings(times(2.0, 1.5, 1.0)),
+    ),
+    "ppmtf-10": (
+        lambda: deniability_utility.findings(bars(PPMTF=0.4, SGD=0.7, training=0.3, uniform=0.7)),
+        lambda: deniability_utility.findings(bars(PPMTF=0.4, SGD=0.39, training=0.3, uniform=0.7)),
+    ),
+    "ppmtf-11": (
+        lambda: category_visits.findings(visits(0.1, 0.4, 0.9)),
+        lambda: category_visits.findings(visits(0.5, 0.4, 0.3)),
+    ),
+    "ppmtf-12": (
+        lambda: check_in_clusters.findings([cluster(0.2, 0.4)]),
+        lambda: check_in_clusters.findings([cluster(0.2, 0.4), cluster(0.5, 0.4)]),
+    ),
+    "ppmtf-13": (
+        lambda: check_in_times.findings(check_in_seconds(1.0, 0.9, 1.5)),
+        lambda: check_in_times.findings(check_in_seconds(1.3, 1.4, 2.5)),
+    ),
+    "ppmtf-14": (
+        lambda: deniability_rates.findings(rates(0.1, 0.3)),
+        lambda: deniability_rates.findings(rates(0.3, 0.1)),
+    ),
+    "ppmtf-15": (
+        lambda: parameter_budget.findings(budget(0.7, 0.5)),
+        lambda: parameter_budget.findings(budget(0.5, 0.7)),
+    ),
+    "contest-16": (
+        lambda: virtual_diversity.findings(teams(0.01, 0.4)),
+        lambda: virtual_diversity.findings(teams(0.4, 0.01)),
+    ),
+    "contest-17": (
+        lambda: virtual_utility.findings(plus(0.41, 0.4, 0.69)),
+        lambda: virtual_utility.findings(plus(0.6, 0.4, 0.45)),
+    ),
+    "contest-18": (
+        lambda: virtual_privacy.findings([{"method": "PPMTF+", "reidentification_rate": 0.0021}], 500, 5000),
+        lambda: virtual_privacy.findings([{"method": "PPMTF+", "reidentification_rate": 0.016}], 500, 5000),
+    ),
+    "contest-19": (
+        lambda: contest_people.findings(homes(0.9, 0.2, 0.8)),
+        lambda: contest_people.findings(homes(0.9, 0.2, 0.3)),
+    ),
+    "contest-table2": (
+        lambda: fairness_table.findings(spread(0.011)),
+        lambda: fairness_table.findings(spread(0.05)),
+    ),
+    "geo-3": (
+        lambda: gps_offloading.findings(offloaded(0.01)),
+        lambda: gps_offloading.findings(offloaded(-0.01)),
+    ),
+    "geo-4": (
+        lambda: gps_heat_maps.findings(maps([0.5, 0.5], [0.9, 0.1])),
+        lambda: gps_heat_maps.findings(maps([0.9, 0.1], [0.5, 0.5])),
+    ),
+    "geo-5": (
+        lambda: gps_gossip.findings(0.1, np.full((4, 5, 3), 0.3)),
+        lambda: gps_gossip.findings(0.4, np.full((4, 5, 3), 0.3)),
+    ),
+    "geo-6": (
+        lambda: gps_confusion.findings([confusion(90)]),
+        lambda: gps_confusion.findings([confusion(90), confusion(55)]),
+    ),
+    "sglt-classes": (lambda: classes(by_column=False), lambda: classes(by_column=True)),
+    "sglt-qq": (
+        lambda: sglt_quantiles.findings(Q, Q + 0.05),
+        lambda: sglt_quantiles.findings(Q, 0.5 + Q / 2),
+    ),
+    "sglt-lbs": (
+        lambda: sglt_service.findings(service(0.9, 3.0, 2.0)),
+        lambda: sglt_service.findings(service(0.2, 6.0, 6.0)),
+    ),
+    "sglt-similarity": (
+        lambda: sglt_similarity.findings(likeness(0.8, 0.1, 0.05)),
+        lambda: sglt_similarity.findings(likeness(0.1, 0.8, 0.5)),
+    ),
+    "sglt-tables": (
+        lambda: sglt_tables.findings([("visits", "fakes", 0.1, 0.0), ("visits", "uniform", 0.8, 0.0)]),
+        lambda: sglt_tables.findings([("visits", "fakes", 0.9, 0.0), ("visits", "uniform", 0.8, 0.0)]),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_statement_follows_the_numbers(name: str) -> None:
+    good, bad = (make() for make in CASES[name])
+    assert len(good) == len(bad) > 0
+    assert all(finding.holds and str(finding).startswith("holds: ") for finding in good), good
+    for finding in bad:
+        assert not finding.holds, finding
+        assert str(finding).startswith("does not hold here: ")
+    for finding in (*good, *bad):
+        assert re.search(r"\d", finding.measured)
+        assert finding.number is not None
+
+
+def test_every_figure_that_states_something_is_tried_and_tells_it() -> None:
+    modules = {module for module, _ in FIGURES.values()}
+    tried = {FIGURES[name][0] for name in CASES}
+    stating = {
+        name for name in modules if hasattr(importlib.import_module(f"tracearena.figures.{name}"), "findings")
+    }
+    assert stating == tried
+    for name in sorted(stating):
+        assert "announce(" in (SOURCE / "figures" / f"{name}.py").read_text()
+
+
+def test_nine_of_twelve_points_worse_than_uniform_are_not_near_the_training_data() -> None:
+    first, *_ = CASES["ppmtf-7"][1]()
+    assert "worse than uniform at 9 of 12 settings" in first.measured
+
+
+def test_a_correlation_of_a_third_is_none() -> None:
+    rng = np.random.default_rng(4)
+    x, noise = rng.random(17), rng.random(17)
+    for finding in contest_teams.findings(
+        [release("d", a, 0.35 * a + b) for a, b in zip(x, noise, strict=True)]
+    ):
+        assert finding.number is not None
+        assert 0.1 < finding.number < 0.7
+        assert not finding.holds
+
+
+def test_nothing_holds_of_too_little_data() -> None:
+    lone = [release("No", 0.1, 0.1)]
+    for finding in (
+        *contest_teams.findings(lone),
+        *sample_algorithms.findings(lone),
+        privacy_costs_usefulness(lone),
+    ):
+        assert not finding.holds
+        assert finding.number is None
+
+
+# Words that make a title a claim; a neutral one names what is drawn and has no verb.
+CLAIM = re.compile(
+    r"\b(is|are|was|were|has|have|hides?|keeps?|makes?|comes?|takes?|leaves?|wins?|blurs?|sharpens?|lie|lies"
+    r"|rises?|grows?|grow|hardly|behaves?|betrays?|loses?|shows?|needs?|helps?|stays?|meets?|count|counts|could)\b"
+)
+FORMER = (
+    "PPMTF comes near the training data in where people are while betraying almost nobody",
+    "Who is safe from trace inference is safe from re-identification",
+    "Shuffling whole traces (Cheat) hides who is who, and hides nothing else",
+    "Whose data a team gets hardly matters",
+    "Noise makes people meet who never met (GeoLife)",
+    "Noise blurs the map; the update sharpens it again",
+    "Places that mean the same lie all over the city",
+    "With PPMTF+ every team has people of its own",
+)
+
+
+def titles(path: Path) -> Iterator[str]:
+    """Yield the words of every title in a module, without what is computed."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Assign) and any(
+            isinstance(target, ast.Name) and target.id.lower() in ("title", "caption")
+            for target in node.targets
+        ):
+            yield from words(node.value)
+        if not isinstance(node, ast.Call):
+            continue
+        function = node.func
+        name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+        position = {"set_title": 0, "suptitle": 0, "titled": 0, "head": 1, "draw_bars": 3}.get(name)
+        if position is not None and len(node.args) > position:
+            yield from words(node.args[position])
+        yield from (text for word in node.keywords if word.arg == "title" for text in words(word.value))
+
+
+def words(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+    elif isinstance(node, ast.Call):
+        yield from (text for one in node.args[:1] for text in words(one))
+    else:
+        for child in ast.iter_child_nodes(node):
+            yield from words(child)
+
+
+def test_titles_name_what_is_drawn_and_claim_nothing() -> None:
+    assert all(CLAIM.search(title) for title in FORMER)
+    found = [(path.name, text) for path in sorted((SOURCE / "figures").glob("*.py")) for text in titles(path)]
+    assert len(found) > 30
+    assert [(name, text) for name, text in found if CLAIM.search(text)] == []
+
+
+@pytest.mark.slow
+def test_the_command_prints_what_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sglt_classes, "USERS", 60)
+    command = ["figure", "sglt-classes", "--out", str(tmp_path)]
+    for holds, bound in (("holds: ", 0.0), ("does not hold here: ", 9.0)):
+        monkeypatch.setattr(sglt_classes, "WIDE", bound)
+        told = CliRunner().invoke(build(), command)
+        assert told.exit_code == 0
+        last = told.stdout.splitlines()[-1]
+        assert last.startswith(f"{holds}places that mean the same lie all over the city (spread of a class ")
+        as_json = json.loads(CliRunner().invoke(build(), [*command, "--json"]).stdout)
+        (finding,) = as_json["findings"]
+        assert set(finding) == {"statement", "holds", "measured", "number"}
+        assert finding["holds"] is (bound == 0)
+        assert finding["number"] > 0
+
+
+@pytest.mark.slow
+def test_osaka_does_not_show_the_correlation_of_2019(tmp_path: Path, shared_data: Path) -> None:
+    data = shared_data / "pwscup2019-osaka"
+    told = CliRunner().invoke(
+        build(), ["figure", "contest-9", "--data", str(data), "--out", str(tmp_path), "--json"]
+    )
+    (finding,) = json.loads(told.stdout)["findings"]
+    assert not finding["holds"]
+    assert finding["number"] < 0.7
+    assert "does not hold here" in (tmp_path / "contest-9.svg").read_text()
+
+
+@pytest.mark.slow
+def test_the_page_of_a_contest_follows_its_numbers() -> None:
+    from tests.contest.residents import Residents
+
+    from tracearena.contest import rehearse
+    from tracearena.contest.report import contest_report
+
+    held = rehearse(teams=3, users=30, days=4, maker=Residents(), seed=5)
+    shuffled = "shuffling whole traces hides who is who, and hides nothing else"
+    costs = "the more the data is changed, the less it tells of people"
+    together = "who is safe from trace inference is safe from re-identification"
+    samples = (release("No", 0.1, 0.1, 1.0), release("a", 0.5, 0.5, 0.6), release("b", 0.9, 0.9, 0.2))
+    against = (release("No", 0.1, 0.9, 1.0), release("a", 0.5, 0.1, 0.6), release("b", 0.9, 0.3, 0.2))
+    cases = {
+        "it holds": (samples, (release("Cheat(0)", 0.1, 0.1), release("Cheat(1)", 0.99, 0.1))),
+        "it does not hold here": (against, (release("Cheat(0)", 0.1, 0.9), release("Cheat(1)", 0.2, 0.1))),
+    }
+    for verdict, (rows, cheating) in cases.items():
+        page = contest_report(replace(held, samples=rows, cheating=cheating), command="x").html()
+        for statement in (shuffled, costs, together):
+            assert f"{verdict}: {statement}" in page
