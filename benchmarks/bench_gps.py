@@ -99,7 +99,7 @@ def bench_uniqueness(traces: GpsTraces) -> None:
     draws = 1000
     seconds, _ = timed(lambda: uniqueness(traces, traces, draws=draws, seed=1), 1)
     start = time.perf_counter()
-    code = _codes(traces, traces, 250.0, 3600.0)[: len(traces)]
+    code = _codes(traces, traces, 250.0, 3600.0).of_original
     building = time.perf_counter() - start
     combinations = 3 * 5 * draws * traces.n_users
     frame = pd.DataFrame({"user": traces.user_index, "code": code})

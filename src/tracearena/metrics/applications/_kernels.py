@@ -163,7 +163,7 @@ def _first_at_least(values: Any, first: int, stop: int, wanted: float) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _chance(table: Any, per_step: float, reach: int, x: float, y: float) -> float:
+def _chance(table: Any, per_step: float, reach: int, x: float, y: float) -> Any:
     """Read a table of a quarter plane between its knots; 0 beyond it."""
     a, b = abs(x) * per_step, abs(y) * per_step
     i, j = int(a), int(b)
@@ -232,12 +232,11 @@ def linked_draws(
     item_window: Any, item_y: Any, item_longitude: Any, item_width: Any, window_ms: int,
     windows: Any, window_offsets: Any, point_y: Any, point_longitude: Any, point_ms: Any, point_user: Any,
     weight: Any, lag_ms: Any, first_table: Any, share: Any, tables: Any, per_step: Any, reach: Any,
-    miss: float, anywhere: float, n_candidates: int, target: int, uniform: Any, credit: Any, winner: Any,
+    miss: float, anywhere: float, n_candidates: int, target: int, uniform: Any, credit: Any,
 ) -> None:  # fmt: skip
     """Draw items of one user, and add to ``credit[k]`` what the draws of k + 1 items give `target`.
 
-    A draw gives 1 over the number of users who explain it best, if `target` is one of them. ``winner[d]``
-    is the one user who explains all items of draw d best, or -1.
+    A draw gives 1 over the number of users who explain it best, if `target` is one of them.
     """
     users = len(weight)
     most = uniform.shape[1]
@@ -290,13 +289,10 @@ def linked_draws(
                     for t in range(n_listed):
                         if total[listed[t]] >= least:
                             ties += 1
-                            winner[d] = listed[t]
                             right |= listed[t] == target
                 else:
                     right = weight[target] > 0 if target >= 0 else False
             if right:
                 credit[k] += 1 / ties
-        if ties > 1:
-            winner[d] = -1
         for t in range(n_listed):
             total[listed[t]] = 0.0

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.errors import ParameterError
+from tracearena.metrics.applications.identity import IdTable, with_true_ids
 from tracearena.traces import GpsTraces
 from tracearena.traces._arrays import trusted
-from tracearena.traces.geodesy import distance_m, metres_per_degree
+from tracearena.traces.geodesy import distance_m, earth_centred, metres_per_degree
 from tracearena.traces.local_time import DAY_S, local_seconds, solar_seconds
 
 NIGHT = (20, 8)
@@ -41,7 +42,14 @@ class HomesComparison:
     users_with_home, users_with_work
         Users whose home or work the original tells.
     home_found, work_found
-        Share of these for whom the release tells a place within `within_m` of it.
+        Share of these for whom the release tells a place within `within_m` of it. The attacker takes the
+        densest spot of a user's nights (working hours) in the release; who knows more may find more.
+    home_chance, work_chance
+        The same when every user is given the place that the release tells of another user, averaged over
+        all pairs of users: what guessing at a person with no idea of who is who gives. None with less
+        than two users.
+    users_released
+        Users of the original who have released points.
     home_error_m, work_error_m
         Median distance between the two, over those with both; None without any.
     within_m
@@ -52,6 +60,9 @@ class HomesComparison:
     users_with_work: int
     home_found: float | None
     work_found: float | None
+    home_chance: float | None
+    work_chance: float | None
+    users_released: int
     home_error_m: float | None
     work_error_m: float | None
     within_m: float
@@ -92,21 +103,56 @@ def key_places(traces: GpsTraces, *, timezone: str | None = None) -> KeyPlaces:
 
 
 def compare_homes(
-    original: GpsTraces, released: GpsTraces, *, timezone: str | None = None, within_m: float = 200.0
+    original: GpsTraces,
+    released: GpsTraces,
+    *,
+    timezone: str | None = None,
+    within_m: float = 200.0,
+    id_table: IdTable | None = None,
 ) -> HomesComparison:
-    """Find homes and workplaces in both and compare them, user by user (by id)."""
+    """Find homes and workplaces in both and compare them, user by user.
+
+    Parameters
+    ----------
+    timezone
+        Zone of the hours; by default clocks follow the sun.
+    within_m
+        A place this near to the original one is found.
+    id_table
+        Pseudonym → user, where the release has other ids than the original; refused without it.
+    """
     if not within_m > 0:
         raise ParameterError.of("within_m", within_m, "more than 0 metres")
+    released = with_true_ids(original, released, id_table)
     before, after = key_places(original, timezone=timezone), key_places(released, timezone=timezone)
     position = {user: at for at, user in enumerate(released.user_ids.tolist())}
     same = np.array([position.get(user, -1) for user in original.user_ids.tolist()], np.int64)
-    homes, home_found, home_error = _compared(
+    home = _compared(
         before.home_latitude, before.home_longitude, after.home_latitude, after.home_longitude, same, within_m
     )
-    works, work_found, work_error = _compared(
+    work = _compared(
         before.work_latitude, before.work_longitude, after.work_latitude, after.work_longitude, same, within_m
     )
-    return HomesComparison(homes, works, home_found, work_found, home_error, work_error, within_m)
+    has_points = np.diff(released.offsets) > 0
+    return HomesComparison(
+        users_with_home=home.users,
+        users_with_work=work.users,
+        home_found=home.found,
+        work_found=work.found,
+        home_chance=home.chance,
+        work_chance=work.chance,
+        users_released=int(((same >= 0) & has_points[same]).sum()),
+        home_error_m=home.error_m,
+        work_error_m=work.error_m,
+        within_m=within_m,
+    )
+
+
+class _Comparison(NamedTuple):
+    users: int
+    found: float | None
+    chance: float | None
+    error_m: float | None
 
 
 def _stay_s(traces: GpsTraces) -> NDArray[np.float64]:
@@ -154,10 +200,10 @@ def _compared(
     other_longitude: NDArray[np.float64],
     same: NDArray[np.int64],
     within_m: float,
-) -> tuple[int, float | None, float | None]:
+) -> _Comparison:
     known = ~np.isnan(latitude)
     if not known.any():
-        return 0, None, None
+        return _Comparison(0, None, None, None)
     at = same[known]
     usable = (at >= 0) & ~np.isnan(other_latitude[at])
     distances = distance_m(
@@ -167,4 +213,26 @@ def _compared(
         other_longitude[at[usable]],
     )
     found = float((distances <= within_m).sum() / known.sum())
-    return int(known.sum()), found, float(np.median(distances)) if distances.size else None
+    truth = earth_centred(latitude[known], longitude[known])
+    told = earth_centred(other_latitude[at[usable]], other_longitude[at[usable]])
+    chance = _of_another(truth, told, int((distances <= within_m).sum()), within_m)
+    return _Comparison(
+        int(known.sum()), found, chance, float(np.median(distances)) if distances.size else None
+    )
+
+
+def _of_another(
+    truth: NDArray[np.float64], told: NDArray[np.float64], own: int, within_m: float
+) -> float | None:
+    """Share of pairs of a user and another user's released place that lie together.
+
+    A release that tells fewer places leaves so many users without a guess, as it does for `found`.
+    """
+    from scipy.spatial import KDTree
+
+    if len(truth) < 2:
+        return None
+    if not len(told):
+        return 0.0
+    together = int(KDTree(truth).query_ball_point(told, within_m, return_length=True).sum())
+    return (together - own) / (len(truth) * (len(truth) - 1))

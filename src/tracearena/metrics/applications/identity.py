@@ -6,12 +6,16 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tracearena.errors import DataError, shorten
 from tracearena.traces import GpsTraces
 
 IdTable: TypeAlias = Mapping[Any, Any]
 """Pseudonym → user. Ids that are written alike are alike: 7, "7" and "007" unless both stand there."""
+
+_MOST_USERS = 500
+_MOST_TIMES = 40
 
 
 def with_true_ids(original: GpsTraces, released: GpsTraces, id_table: IdTable | None = None) -> GpsTraces:
@@ -27,7 +31,8 @@ def with_true_ids(original: GpsTraces, released: GpsTraces, id_table: IdTable | 
     ------
     DataError
         If no released user has an id of the original, so that nobody would be found and the release would
-        look safe; or if the table lacks a released user or names nobody of the original.
+        look safe; if most people's times of recording stand under another user's id; or if the table lacks
+        a released user or names nobody of the original.
 
     Examples
     --------
@@ -43,46 +48,87 @@ def with_true_ids(original: GpsTraces, released: GpsTraces, id_table: IdTable | 
     order = [position.get(user, -1) for user in released.user_ids.tolist()]
     if released.n_users and max(order) < 0:
         raise DataError(
-            f"none of the {released.n_users:,} released users has an id of the original (such as "
-            f"{shorten(str(released.user_ids[0]))} and {shorten(str(ids[0] if ids else ''))}): if they are pseudonyms, "
-            "name the table of who is who with --id-table (in Python id_table=)"
+            f"none of the {released.n_users:,} released users (such as {shorten(str(released.user_ids[0]))}) "
+            f"has an id of the original (such as {shorten(str(ids[0] if ids else ''))}): if they are "
+            "pseudonyms, name the table of who is who with --id-table (in Python id_table=)"
         )
+    _refuse_swapped(original, released, id_table is not None)
     ranked = np.argsort([len(ids) if at < 0 else at for at in order], kind="stable")
     return released if (np.diff(ranked) == 1).all() else released.take_users(ranked)
 
 
-def strangers(original: GpsTraces, released: GpsTraces, id_table: IdTable | None = None) -> int:
-    """Count released users whom the original does not have."""
-    known = set(original.user_ids.tolist())
-    return sum(user not in known for user in with_true_ids(original, released, id_table).user_ids.tolist())
+def _refuse_swapped(original: GpsTraces, released: GpsTraces, has_table: bool) -> None:
+    """Refuse ids that are the same words for other people, seen by the times of the points.
+
+    Noise moves places; most releases keep times. Who has more of a user's times than the user has, and at
+    least half, is that user under another name; by accident two users would often find the same one.
+    """
+    others = _same_times(original, released)
+    elsewhere = others[others >= 0]
+    if 2 * len(elsewhere) <= len(others) or len(np.unique(elsewhere)) < 0.9 * len(elsewhere):
+        return
+    problem = (
+        f"{len(elsewhere):,} of {len(others):,} users have their times of recording under another user's id"
+    )
+    if has_table:
+        raise DataError(f"{problem}: the id table does not belong to this release")
+    raise DataError(
+        f"{problem}: if the ids are pseudonyms, name the table of who is who with --id-table "
+        "(in Python id_table=)"
+    )
+
+
+def _same_times(original: GpsTraces, released: GpsTraces) -> NDArray[np.int64]:
+    """Return, for some users, who else has most of their times in the release; -1 where nobody has more."""
+    order = np.argsort(released.time_ms, kind="stable")
+    times, owner = released.time_ms[order], released.user_index[order]
+    position = {user: at for at, user in enumerate(released.user_ids.tolist())}
+    users = np.flatnonzero(np.diff(original.offsets) > 0)
+    users = users[:: -(-len(users) // _MOST_USERS) or 1]
+    found = np.full(len(users), -1, np.int64)
+    for at, user in enumerate(users.tolist()):
+        own = np.unique(original.time_ms[original.offsets[user] : original.offsets[user + 1]])
+        own = own[:: -(-len(own) // _MOST_TIMES)]
+        counts = np.zeros(released.n_users, np.int64)
+        for first, stop in zip(
+            np.searchsorted(times, own), np.searchsorted(times, own, "right"), strict=True
+        ):
+            counts[np.unique(owner[first:stop])] += 1
+        best = int(counts.argmax())
+        here = position.get(original.user_ids[user].item(), -1)
+        if 2 * counts[best] >= len(own) and counts[best] > (counts[here] if here >= 0 else 0):
+            found[at] = best
+    return found
 
 
 def _renamed(ids: list[Any], released: GpsTraces, id_table: IdTable) -> GpsTraces:
-    table = _Words({pseudonym: user for pseudonym, user in id_table.items()})
-    users = _Words({user: user for user in ids})
+    table, users = _Words(id_table), _Words({user: user for user in ids})
     names: list[Any] = []
-    taken: set[Any] = set()
     for pseudonym in released.user_ids.tolist():
-        if pseudonym not in table:
-            raise DataError(
-                f"the id table has no line for the released user {shorten(str(pseudonym))}; it must name them all"
-            )
-        named = table[pseudonym]
-        user = users[named] if named in users else named
-        if user in taken:
-            raise DataError(f"the id table gives two released users the id {shorten(str(named))}")
-        taken.add(user)
-        names.append(user)
-    if not any(user in users for user in names):
+        named = table.get(pseudonym)
+        if named is None:
+            word = shorten(str(pseudonym))
+            raise DataError(f"the id table has no line for the released user {word}; it must name them all")
+        user = users.get(named)
+        names.append(named if user is None else user)
+    if not any(users.get(name) is not None for name in names):
+        theirs, ours = shorten(str(names[0])), shorten(str(ids[0] if ids else ""))
         raise DataError(
-            f"the id table names no user of the original (it has such as {shorten(str(names[0]))}, "
-            f"the original {shorten(str(ids[0] if ids else ''))})"
+            f"the id table names no user of the original (such as {theirs}; the original has {ours})"
         )
-    kind = {type(name) for name in names}
-    if len(kind) > 1:
-        # somebody whom the original does not have keeps the word of the table
-        raise DataError("the id table mixes numbers and words; users it names must be those of the original")
+    if len({str(name) for name in names}) < len(names):
+        raise DataError("the id table gives two released users the same id; it must be one to one")
+    if len({type(name) for name in names}) > 1:
+        # ids are all numbers or all words; somebody whom the original lacks has the table's word
+        names = [_number(name) for name in names]
     return released.renamed(names)
+
+
+def _number(name: Any) -> int:
+    try:
+        return int(name)
+    except ValueError:
+        raise DataError(f"the id table names {shorten(str(name))}, where the original has numbers") from None
 
 
 class _Words:
@@ -96,11 +142,9 @@ class _Words:
             plain[word] = value if word not in plain else None
         self._plain = {word: value for word, value in plain.items() if value is not None}
 
-    def __contains__(self, key: Any) -> bool:
-        return str(key) in self._exact or _plain(key) in self._plain
-
-    def __getitem__(self, key: Any) -> Any:
-        return self._exact[str(key)] if str(key) in self._exact else self._plain[_plain(key)]
+    def get(self, key: Any) -> Any:
+        """Return the value, None if there is none."""
+        return self._exact.get(str(key), self._plain.get(_plain(key)))
 
 
 def _plain(key: Any) -> str:

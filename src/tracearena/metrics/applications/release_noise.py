@@ -222,9 +222,17 @@ class _Pairs:
     ) -> ReleaseNoise:
         counts = np.bincount(self.which, minlength=len(_LAGS) + 1)
         miss = max(float(counts[-1] / len(self.which)), _LEAST_MISS)
-        shares = (counts[:-1] + 0.5) / (counts[:-1] + 0.5).sum() * (1 - miss)
-        lags = tuple(lag * self.window_s for lag in _LAGS)
-        return ReleaseNoise(shape, self.error_m, lags, tuple(shares.tolist()), mixture, miss, denoiser)
+        used = int(np.flatnonzero(counts[:-1]).max(initial=0)) + 1
+        shares = (counts[:used] + 0.5) / (counts[:used] + 0.5).sum() * (1 - miss)
+        return ReleaseNoise(
+            shape=shape,
+            mean_error_m=self.error_m,
+            lag_s=tuple(lag * self.window_s for lag in _LAGS[:used]),
+            share=tuple(shares.tolist()),
+            mixture=mixture[:used],
+            miss=miss,
+            denoiser=denoiser,
+        )
 
 
 def _mixed(distance: Floats) -> tuple[tuple[float, float], ...]:
@@ -269,12 +277,15 @@ def _sharp_table(side_m: float, error_m: float) -> tuple[Floats, float]:
     """Do the same for noise much smaller than the cell: each side is crossed on its own."""
     step = side_m / _KNOTS / 4
     knots = np.arange(int((0.5 * side_m + _FARTHEST * error_m) / step) + 3) * step
-    spread = error_m * np.sqrt(3 / 8)  # Laplace noise along a line with the variance that planar noise has there
+    spread = error_m * np.sqrt(
+        3 / 8
+    )  # Laplace noise along a line with the variance that planar noise has there
 
-    def below(x: Floats) -> Floats:
-        return np.where(x < 0, 0.5 * np.exp(-np.abs(x) / spread), 1 - 0.5 * np.exp(-np.abs(x) / spread))
+    def below(x: Any) -> Any:
+        tail = 0.5 * np.exp(-np.abs(x) / spread)
+        return np.where(x < 0, tail, 1 - tail)
 
-    along = below(knots + side_m / 2) - below(knots - side_m / 2)
+    along: Floats = below(knots + side_m / 2) - below(knots - side_m / 2)
     return along[:, None] * along[None, :], step
 
 

@@ -146,12 +146,12 @@ def uniqueness(
 
     Notes
     -----
-    A known cell and window c of user v has the probability max_p share(lag) · K(c, p) / n_v over the released
-    points p of v, where K is the chance that the noise brought p from inside the cell, lag the time between
-    p and the window, and n_v the number of cells and windows that v filled in the release. To it comes the
-    probability that nothing of c was released, times how probable c is for anybody: somebody without a point near
-    is unlikely, not impossible. The share of users is that of draws, each user counting the same;
-    a hundred draws of each of 100 users have a standard error of at most 0.005.
+    A known cell and window c of user v has the probability max_p share(lag) · K(c, p) / n_v over the
+    released points p of v, where K is the chance that the noise brought p from inside the cell, lag the
+    time between p and the window, and n_v the number of cells and windows that v filled in the release.
+    To it comes the probability that nothing of c was released, times how probable c is for anybody:
+    somebody without a point near is unlikely, not impossible. Every user counts the same; 100 draws of
+    each of 100 users have a standard error of at most 0.005.
 
     References
     ----------
@@ -181,12 +181,10 @@ def uniqueness(
     own = np.array([position.get(user, -1) for user in original.user_ids.tolist()], np.int64)
     own[(own >= 0) & ~attacker.has_points[own]] = -1
     tried = np.diff(original.offsets) > 0
-    linked, others = _linked(before, codes, attacker, own, draws, root, progress)
-    _refuse_other_ids(others, linked, id_table)
     return Uniqueness(
         unique_in_original=_unique(before, draws, root, _ORIGINAL),
         unique_in_release=_unique(after, draws, root, _RELEASED),
-        linked=linked,
+        linked=_linked(before, codes, attacker, own, draws, root, progress),
         chance=1 / attacker.candidates,
         users=int(tried.sum()),
         not_released=int((tried & (own < 0)).sum()),
@@ -217,7 +215,7 @@ def _codes(original: GpsTraces, released: GpsTraces, side_m: float, window_s: fl
         of_original=code[: len(original)].astype(np.int64),
         of_released=code[len(original) :].astype(np.int64),
         window=window[first],
-        y=(row[first] + 0.5) * side_m,
+        y=((row[first] + 0.5) * side_m).astype(np.float64),
         longitude=(column[first] + 0.5) * side_m / width[first],
         width=width[first],
     )
@@ -264,7 +262,9 @@ class _Attacker:
         window, y = believed.time_ms // self.window_ms, believed.latitude * _DEGREE_M
         order = np.lexsort((y, window))
         windows, starts = np.unique(window[order], return_index=True)
-        cells = len(np.unique(np.floor(y / side_m) * 2.0**31 + np.floor(believed.longitude * _DEGREE_M / side_m)))
+        cells = len(
+            np.unique(np.floor(y / side_m) * 2.0**31 + np.floor(believed.longitude * _DEGREE_M / side_m))
+        )
         self.search = (
             self.window_ms,
             windows,
@@ -289,41 +289,25 @@ def _linked(
     draws: int,
     root: np.random.SeedSequence,
     progress: Progress | None,
-) -> tuple[dict[int, float], float]:
-    """Return the mean shares linked, and the share of users whom one and the same other id explains best."""
+) -> dict[int, float]:
+    """Return the mean shares linked, over users with points in the original."""
     from tracearena.metrics.applications._kernels import linked_draws
 
     users = np.flatnonzero(np.diff(before.user_offsets) > 0)
 
-    def work(block: int, first: int, stop: int) -> tuple[Floats, bool]:
+    def work(block: int, first: int, stop: int) -> Floats:
         user = int(users[first])
         items = before.codes_of(user)
         uniform = stream(root, _ORIGINAL, user).random((draws, MOST_POINTS))
-        credit, winner = np.zeros(MOST_POINTS), np.full(draws, -1, np.int64)
+        credit = np.zeros(MOST_POINTS)
         linked_draws(
             codes.window[items], codes.y[items], codes.longitude[items], codes.width[items],
-            *attacker.search, int(own[user]), uniform, credit, winner,
+            *attacker.search, int(own[user]), uniform, credit,
         )  # fmt: skip
-        named = np.bincount(winner[winner >= 0], minlength=1)
-        most = int(named.argmax())
-        return credit / draws, bool(named[most] * 2 > draws and most != own[user])
+        return credit / draws
 
-    found = run_blocks(work, [(at, at + 1) for at in range(len(users))], progress=progress)
-    return _means([shares for shares, _ in found]), float(np.mean([other for _, other in found]))
+    return _means(run_blocks(work, [(at, at + 1) for at in range(len(users))], progress=progress))
 
 
 def _means(shares: list[Floats]) -> dict[int, float]:
     return {k: float(np.mean([each[k - 1] for each in shares])) for k in range(1, MOST_POINTS + 1)}
-
-
-def _refuse_other_ids(others: float, linked: dict[int, float], id_table: IdTable | None) -> None:
-    """Refuse ids that are the same words for other people: they would look like safety."""
-    if others <= 0.5 or linked[MOST_POINTS] >= others:
-        return
-    problem = f"for {others:.0%} of the users the points are those of one other user of the release"
-    if id_table is None:
-        raise DataError(
-            f"{problem}: the ids look like pseudonyms; name the table of who is who with --id-table "
-            "(in Python id_table=)"
-        )
-    raise DataError(f"{problem}: the id table does not seem to belong to this release")
