@@ -76,7 +76,7 @@ def test_every_application_answers(tree: Path, released: Path) -> None:
     spread = run("applications", "gossip", *both)
     assert {"infection_rate", "baseline", "latency_s"} <= set(spread)
     unique = run("applications", "uniqueness", *both, "--draws", 50, "--seed", 1)
-    assert list(unique["original"]) == list(unique["released"]) == ["1", "2", "3", "4", "5"]
+    assert list(unique["unique_in_original"]) == list(unique["linked"]) == ["1", "2", "3", "4", "5"]
     homes = run("applications", "homes", *both)
     assert 0 <= homes["home_found"] <= 1
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tracearena.cli._console import JsonOption, SeedOption, chosen_seed, print_result
+from tracearena.cli._console import JsonOption, SeedOption, chosen_seed, note, print_result, progress_bar
 from tracearena.cli._gps import TimezoneOption, read_traces
 
 if TYPE_CHECKING:
@@ -18,6 +18,13 @@ OriginalOption = Annotated[
     typer.Option("--original", help="Original GPS traces: GeoLife folder or archive, GPX, CSV, Parquet."),
 ]
 ReleasedOption = Annotated[Path, typer.Option("--released", help="What is released of them.")]
+IdTableOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--id-table",
+        help="Who is who (CSV pse_id,user_id), where the release has pseudonyms; kept secret by its owner.",
+    ),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -47,6 +54,7 @@ def hotspots(
     ] = None,
     rounds: Annotated[int, typer.Option("--rounds", min=0, help="Most rounds of the Bayesian update.")] = 50,
     threshold: Annotated[float, typer.Option("--threshold", help="Stop below this L1 change.")] = 1e-8,
+    id_table: IdTableOption = None,
     timezone: TimezoneOption = "UTC",
     as_json: JsonOption = False,
 ) -> None:
@@ -60,6 +68,7 @@ def hotspots(
         expected_noise_m=None if expected_noise is None else _metres(expected_noise),
         rounds=rounds,
         threshold=threshold,
+        id_table=_who_is_who(id_table),
     )
     print_result(result.to_dict(), as_json)
 
@@ -90,21 +99,58 @@ def uniqueness(
     released: ReleasedOption,
     side: Annotated[float, typer.Option("--side", help="Precision of a known place, metres.")] = 250.0,
     window: Annotated[float, typer.Option("--window", help="Precision of a known time, seconds.")] = 3600.0,
-    draws: Annotated[int, typer.Option("--draws", min=1, help="Draws a user and number of points.")] = 1000,
+    draws: Annotated[int, typer.Option("--draws", min=1, help="Draws a user.")] = 100,
+    mechanism: Annotated[
+        str | None,
+        typer.Option(
+            "--mechanism",
+            help="The defence, if the attacker knows it: 'GeoInd(500m, 5min)', 'Thin(60s)', 'Snap(500m)'; "
+            "the size of its noise is measured between the two files if left out.",
+        ),
+    ] = None,
+    expected_noise: Annotated[
+        str | None,
+        typer.Option("--expected-noise", help="Such as 500m: short for --mechanism 'GeoInd(500m)'."),
+    ] = None,
+    id_table: IdTableOption = None,
     seed: SeedOption = None,
     timezone: TimezoneOption = "UTC",
     as_json: JsonOption = False,
 ) -> None:
-    """Say how often 1 to 5 points single a user out, before and after, and link both."""
+    """Say how often 1 to 5 points single a user out, and how often they find the user in the release."""
+    from tracearena import registry
     from tracearena.metrics import applications
 
-    result = applications.uniqueness(
-        read_traces(original, timezone),
-        read_traces(released, timezone),
-        side_m=side,
-        window_s=window,
-        draws=draws,
-        seed=chosen_seed(seed),
+    who = _who_is_who(id_table)
+    known = None if mechanism is None else registry.create(mechanism, "gps-obfuscator")
+    noise = None if expected_noise is None else _metres(expected_noise)
+    with progress_bar("users") as progress:
+        result = applications.uniqueness(
+            read_traces(original, timezone),
+            read_traces(released, timezone),
+            side_m=side,
+            window_s=window,
+            draws=draws,
+            mechanism=known,
+            expected_noise_m=noise,
+            id_table=who,
+            seed=chosen_seed(seed),
+            progress=progress,
+        )
+    if result.strangers:
+        note(
+            f"{result.strangers:,} of {result.candidates:,} released users have ids that the original lacks: "
+            "they are candidates, and nobody's points were looked for in them"
+        )
+    if result.not_released:
+        note(
+            f"{result.not_released:,} of {result.users:,} users have nothing under their ids in the release: "
+            "they count as not linked"
+        )
+    most = max(result.linked)
+    note(
+        f"linked: {most} points find {result.linked[most]:.1%} of {result.users:,} users among "
+        f"{result.candidates:,} candidates (chance alone {result.chance:.2%}); stronger attacks may find more"
     )
     print_result(result.to_dict(), as_json)
 
@@ -117,29 +163,68 @@ def homes(
         str | None,
         typer.Option("--local-time", help="Zone of people's days and nights; by the sun if left out."),
     ] = None,
+    id_table: IdTableOption = None,
     timezone: TimezoneOption = "UTC",
     as_json: JsonOption = False,
 ) -> None:
     """Find homes and workplaces before and after, and compare them."""
     from tracearena.metrics import applications
 
+    who = _who_is_who(id_table)
     result = applications.compare_homes(
-        read_traces(original, timezone), read_traces(released, timezone), timezone=local, within_m=within
+        read_traces(original, timezone),
+        read_traces(released, timezone),
+        timezone=local,
+        within_m=within,
+        id_table=who,
     )
+    for what, users, found, chance, error in (
+        ("home", result.users_with_home, result.home_found, result.home_chance, result.home_error_m),
+        ("work", result.users_with_work, result.work_found, result.work_chance, result.work_error_m),
+    ):
+        note(_said_of_places(what, users, found, chance, error, within))
     print_result(result.to_dict(), as_json)
+
+
+def _said_of_places(
+    what: str, users: int, found: float | None, chance: float | None, error: float | None, within: float
+) -> str:
+    """Say what a share of places found means, and what it does not."""
+    if found is None:
+        return f"{what}: the original tells nobody's, so nothing was tried"
+    guess = "" if chance is None else f"; another user's would be as near for {chance:.1%}"
+    off = (
+        "the release tells nobody's" if error is None else f"half of them are off by less than {error:,.0f} m"
+    )
+    return (
+        f"{what}: the densest spot in the release is within {within:g} m for {found:.1%} of {users:,} users"
+        f"{guess}; {off}"
+    )
 
 
 def error(
     original: OriginalOption,
     released: ReleasedOption,
+    id_table: IdTableOption = None,
     timezone: TimezoneOption = "UTC",
     as_json: JsonOption = False,
 ) -> None:
     """Measure how far released points are from the original ones."""
     from tracearena.metrics import applications
 
-    result = applications.distance_error(read_traces(original, timezone), read_traces(released, timezone))
+    who = _who_is_who(id_table)
+    result = applications.distance_error(
+        read_traces(original, timezone), read_traces(released, timezone), id_table=who
+    )
     print_result(result.to_dict(), as_json)
+
+
+def _who_is_who(path: Path | None) -> dict[str, str] | None:
+    if path is None:
+        return None
+    from tracearena.formats.pseudonyms import read_pseudonyms
+
+    return read_pseudonyms(path)
 
 
 def _area(text: str) -> Area:

@@ -5,6 +5,8 @@ from tracearena.metrics.applications.distance_error import DistanceError, distan
 from tracearena.metrics.applications.gossip import Gossip, gossip
 from tracearena.metrics.applications.homes import HomesComparison, KeyPlaces, compare_homes, key_places
 from tracearena.metrics.applications.hotspots import Hotspots, hotspots
+from tracearena.metrics.applications.identity import IdTable, with_true_ids
+from tracearena.metrics.applications.release_noise import ReleaseNoise, release_noise
 from tracearena.metrics.applications.uniqueness import Uniqueness, uniqueness
 from tracearena.traces.area import Area, default_area, tessellation
 
@@ -15,7 +17,9 @@ __all__ = [
     "Gossip",
     "HomesComparison",
     "Hotspots",
+    "IdTable",
     "KeyPlaces",
+    "ReleaseNoise",
     "Uniqueness",
     "bayesian_update",
     "compare_homes",
@@ -24,6 +28,8 @@ __all__ = [
     "gossip",
     "hotspots",
     "key_places",
+    "release_noise",
     "tessellation",
     "uniqueness",
+    "with_true_ids",
 ]

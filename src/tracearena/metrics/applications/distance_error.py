@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tracearena.engine import blocks, run_blocks
 from tracearena.errors import DataError
+from tracearena.metrics.applications.identity import IdTable, with_true_ids
 from tracearena.traces import GpsTraces
 from tracearena.traces.geodesy import distance_m
 
@@ -43,15 +44,18 @@ class DistanceError:
         return asdict(self)
 
 
-def distance_error(original: GpsTraces, released: GpsTraces) -> DistanceError:
+def distance_error(
+    original: GpsTraces, released: GpsTraces, *, id_table: IdTable | None = None
+) -> DistanceError:
     """Compare point by point; a point that was not released with the nearest in time of its user.
 
-    Users are matched by id.
+    Users are matched by id, or by the `id_table` (pseudonym → user) of a release with other ids.
 
     >>> traces = GpsTraces.from_points([1, 1], [0, 1000], [0.0, 0.0], [0.0, 1.0])
     >>> round(distance_error(traces, traces.moved([0.0, 0.0], [0.0, 0.0])).max_m)
     111319
     """
+    released = with_true_ids(original, released, id_table)
     mine, theirs = matched_points(original, released)
     if not len(mine):
         raise DataError("no user of the original has released points")

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.errors import ParameterError
+from tracearena.errors import DataError, ParameterError
+from tracearena.metrics.applications.distance_error import distance_error
+from tracearena.metrics.applications.identity import IdTable, with_true_ids
 from tracearena.traces import GpsTraces
 from tracearena.traces._arrays import trusted
-from tracearena.traces.geodesy import distance_m, metres_per_degree
+from tracearena.traces.geodesy import distance_m, earth_centred, metres_per_degree
 from tracearena.traces.local_time import DAY_S, local_seconds, solar_seconds
 
 NIGHT = (20, 8)
 OFFICE_HOURS = (10, 17)
 _LONGEST_STAY_S = 900.0
 _SHORTEST_STAY_S = 1.0
-_CELL_M = 300.0
+REACH_M = 300.0
 _ROUNDS = 20
 
 
@@ -41,39 +43,57 @@ class HomesComparison:
     users_with_home, users_with_work
         Users whose home or work the original tells.
     home_found, work_found
-        Share of these for whom the release tells a place within `within_m` of it.
+        Share of these for whom the release tells a place within `within_m` of it. The attacker takes the
+        densest spot of a user's nights (working hours) in the release, points up to `reach_m` apart; who
+        knows more may find more.
+    home_chance, work_chance
+        The same when every user is given the place that the release tells of another user, averaged over
+        all pairs of users: what guessing at a person with no idea of who is who gives. None with less
+        than two users.
+    users_released
+        Users of the original who have released points.
     home_error_m, work_error_m
         Median distance between the two, over those with both; None without any.
     within_m
         What counts as found, metres.
+    reach_m
+        The attacker's `reach_m` of `key_places`: the mean noise between the two files, at least 300 m.
     """
 
     users_with_home: int
     users_with_work: int
     home_found: float | None
     work_found: float | None
+    home_chance: float | None
+    work_chance: float | None
+    users_released: int
     home_error_m: float | None
     work_error_m: float | None
     within_m: float
+    reach_m: float
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
         return asdict(self)
 
 
-def key_places(traces: GpsTraces, *, timezone: str | None = None) -> KeyPlaces:
+def key_places(traces: GpsTraces, *, timezone: str | None = None, reach_m: float = REACH_M) -> KeyPlaces:
     """Find home and work of each user.
 
     Home is where a user spends most of the time from 20 to 8 o'clock, work from 10 to 17 o'clock on
     weekdays. A point stands for the time until the next one, at most 15 minutes. The heaviest
-    300 m cell is the start, from which a mean over the points within 300 m climbs to the peak, so
-    noise of that size averages out.
+    cell of `reach_m` is the start, from which a mean over the points within `reach_m` climbs to the peak,
+    so noise of that size averages out.
 
     Parameters
     ----------
     timezone
         Zone of the hours; by default clocks follow the sun (longitude / 15°, to the hour).
+    reach_m
+        How far the points of one place may be apart, metres.
     """
+    if not 0 < reach_m < np.inf:
+        raise ParameterError.of("reach_m", reach_m, "more than 0 metres")
     local = (
         solar_seconds(traces.time_ms, traces.longitude)
         if timezone is None
@@ -84,29 +104,71 @@ def key_places(traces: GpsTraces, *, timezone: str | None = None) -> KeyPlaces:
     night = (hour >= NIGHT[0]) | (hour < NIGHT[1])
     office = weekday & (hour >= OFFICE_HOURS[0]) & (hour < OFFICE_HOURS[1])
     weight = _stay_s(traces)
-    home = [_peak(traces, user, night, weight) for user in range(traces.n_users)]
-    work = [_peak(traces, user, office, weight) for user in range(traces.n_users)]
+    home = [_peak(traces, user, night, weight, reach_m) for user in range(traces.n_users)]
+    work = [_peak(traces, user, office, weight, reach_m) for user in range(traces.n_users)]
     columns = (np.array(places, np.float64).reshape(-1, 2) for places in (home, work))
     (home_lat, home_lon), (work_lat, work_lon) = (np.ascontiguousarray(c.T) for c in columns)
     return KeyPlaces(trusted(home_lat), trusted(home_lon), trusted(work_lat), trusted(work_lon))
 
 
 def compare_homes(
-    original: GpsTraces, released: GpsTraces, *, timezone: str | None = None, within_m: float = 200.0
+    original: GpsTraces,
+    released: GpsTraces,
+    *,
+    timezone: str | None = None,
+    within_m: float = 200.0,
+    id_table: IdTable | None = None,
 ) -> HomesComparison:
-    """Find homes and workplaces in both and compare them, user by user (by id)."""
+    """Find homes and workplaces in both and compare them, user by user.
+
+    Parameters
+    ----------
+    timezone
+        Zone of the hours; by default clocks follow the sun.
+    within_m
+        A place this near to the original one is found.
+    id_table
+        Pseudonym → user, where the release has other ids than the original; refused without it.
+    """
     if not within_m > 0:
         raise ParameterError.of("within_m", within_m, "more than 0 metres")
-    before, after = key_places(original, timezone=timezone), key_places(released, timezone=timezone)
+    released = with_true_ids(original, released, id_table)
+    has_points = np.diff(released.offsets) > 0
+    if not has_points.any():
+        raise DataError("the released traces have no points")
     position = {user: at for at, user in enumerate(released.user_ids.tolist())}
     same = np.array([position.get(user, -1) for user in original.user_ids.tolist()], np.int64)
-    homes, home_found, home_error = _compared(
+    both = (same >= 0) & has_points[same] & (np.diff(original.offsets) > 0)
+    noise_m = distance_error(original, released).mean_m if both.any() else 0.0
+    reach_m = max(REACH_M, noise_m)
+    before = key_places(original, timezone=timezone)
+    after = key_places(released, timezone=timezone, reach_m=reach_m)
+    home = _compared(
         before.home_latitude, before.home_longitude, after.home_latitude, after.home_longitude, same, within_m
     )
-    works, work_found, work_error = _compared(
+    work = _compared(
         before.work_latitude, before.work_longitude, after.work_latitude, after.work_longitude, same, within_m
     )
-    return HomesComparison(homes, works, home_found, work_found, home_error, work_error, within_m)
+    return HomesComparison(
+        users_with_home=home.users,
+        users_with_work=work.users,
+        home_found=home.found,
+        work_found=work.found,
+        home_chance=home.chance,
+        work_chance=work.chance,
+        users_released=int(((same >= 0) & has_points[same]).sum()),
+        home_error_m=home.error_m,
+        work_error_m=work.error_m,
+        within_m=within_m,
+        reach_m=reach_m,
+    )
+
+
+class _Comparison(NamedTuple):
+    users: int
+    found: float | None
+    chance: float | None
+    error_m: float | None
 
 
 def _stay_s(traces: GpsTraces) -> NDArray[np.float64]:
@@ -120,7 +182,7 @@ def _stay_s(traces: GpsTraces) -> NDArray[np.float64]:
 
 
 def _peak(
-    traces: GpsTraces, user: int, chosen: NDArray[np.bool_], weight: NDArray[np.float64]
+    traces: GpsTraces, user: int, chosen: NDArray[np.bool_], weight: NDArray[np.float64], reach_m: float
 ) -> tuple[float, float]:
     """Return the position where a user's chosen points are densest, NaN without points."""
     own = slice(traces.offsets[user], traces.offsets[user + 1])
@@ -132,13 +194,13 @@ def _peak(
     turn = (longitude - longitude[0] + 180) % 360 - 180
     x, y = turn * max(east, 1.0), (latitude - latitude[0]) * north
     cells, index = np.unique(
-        np.floor(x / _CELL_M).astype(np.int64) * 2**31 + np.floor(y / _CELL_M).astype(np.int64),
+        np.floor(x / reach_m).astype(np.int64) * 2**31 + np.floor(y / reach_m).astype(np.int64),
         return_inverse=True,
     )
     heaviest = index == np.argmax(np.bincount(index, weights=w, minlength=len(cells)))
     centre = np.average(x[heaviest], weights=w[heaviest]), np.average(y[heaviest], weights=w[heaviest])
     for _ in range(_ROUNDS):
-        near = (x - centre[0]) ** 2 + (y - centre[1]) ** 2 <= _CELL_M**2
+        near = (x - centre[0]) ** 2 + (y - centre[1]) ** 2 <= reach_m**2
         moved = np.average(x[near], weights=w[near]), np.average(y[near], weights=w[near])
         if moved == centre:
             break
@@ -154,10 +216,10 @@ def _compared(
     other_longitude: NDArray[np.float64],
     same: NDArray[np.int64],
     within_m: float,
-) -> tuple[int, float | None, float | None]:
+) -> _Comparison:
     known = ~np.isnan(latitude)
     if not known.any():
-        return 0, None, None
+        return _Comparison(0, None, None, None)
     at = same[known]
     usable = (at >= 0) & ~np.isnan(other_latitude[at])
     distances = distance_m(
@@ -167,4 +229,26 @@ def _compared(
         other_longitude[at[usable]],
     )
     found = float((distances <= within_m).sum() / known.sum())
-    return int(known.sum()), found, float(np.median(distances)) if distances.size else None
+    truth = earth_centred(latitude[known], longitude[known])
+    told = earth_centred(other_latitude[at[usable]], other_longitude[at[usable]])
+    chance = _of_another(truth, told, int((distances <= within_m).sum()), within_m)
+    return _Comparison(
+        int(known.sum()), found, chance, float(np.median(distances)) if distances.size else None
+    )
+
+
+def _of_another(
+    truth: NDArray[np.float64], told: NDArray[np.float64], own: int, within_m: float
+) -> float | None:
+    """Share of pairs of a user and another user's released place that lie together.
+
+    A release that tells fewer places leaves so many users without a guess, as it does for `found`.
+    """
+    from scipy.spatial import KDTree
+
+    if len(truth) < 2:
+        return None
+    if not len(told):
+        return 0.0
+    together = int(KDTree(truth).query_ball_point(told, within_m, return_length=True).sum())
+    return (together - own) / (len(truth) * (len(truth) - 1))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tracearena.errors import DataError, ParameterError
 from tracearena.metrics.applications.bayesian_update import bayesian_update
 from tracearena.metrics.applications.distance_error import distance_error
+from tracearena.metrics.applications.identity import IdTable, with_true_ids
 from tracearena.traces import GpsTraces, Grid
 from tracearena.traces.area import Area, default_area, tessellation
 
@@ -66,6 +67,7 @@ def hotspots(
     rounds: int = 50,
     threshold: float = 1e-8,
     range_m: float = RANGE_M,
+    id_table: IdTable | None = None,
 ) -> Hotspots:
     """Choose as many cells as the original fills by the released points, and count who is served.
 
@@ -82,6 +84,8 @@ def hotspots(
         distance between released and original points.
     rounds, threshold
         Of the Bayesian update.
+    id_table
+        Pseudonym → user, where the release has other ids than the original and its noise is to be measured.
 
     Notes
     -----
@@ -95,6 +99,8 @@ def hotspots(
     """
     if not range_m > 0:
         raise ParameterError.of("range_m", range_m, "more than 0 metres")
+    if id_table is not None or expected_noise_m is None:
+        released = with_true_ids(original, released, id_table)
     side_m = range_m * math.sqrt(math.pi)
     area = default_area(original, side_m) if area is None else area
     grid = tessellation(area, side_m)

@@ -1,0 +1,41 @@
+"""The worked example of docs/risk-figures.md gives the numbers printed there."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tracearena.cli import build
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "risk-figures.md"
+
+
+@pytest.mark.slow
+def test_the_commands_of_the_page_give_its_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = PAGE.read_text()
+    found: dict[str, dict[str, object]] = {}
+    for line in re.findall(r"^\$ tracearena (.*)$", text, re.MULTILINE):
+        words = [*shlex.split(line), "--json"]
+        result = CliRunner().invoke(build(), words, catch_exceptions=False)
+        assert result.exit_code == 0, result.output
+        name = f"{words[1]} {words[-2]}" if words[0] == "applications" else words[0]
+        found[name] = json.loads(result.stdout)
+    printed = dict(re.findall(r"^\| `([a-z ]+)`(?:, \d known points?)? \| ([\d.]+) \|", text, re.MULTILINE))
+    linked = dict(re.findall(r"^\| `linked`, (\d) known points? \| ([\d.]+) \|", text, re.MULTILINE))
+    before, after = found["error released.csv"], found["error guess.csv"]
+    assert before["mean_m"] == pytest.approx(float(printed["mean m"]), abs=2)
+    assert after["mean_m"] == pytest.approx(108, abs=2)
+    unique = found["uniqueness 3"]
+    assert {k: unique["linked"][k] for k in linked} == pytest.approx(
+        {k: float(v) for k, v in linked.items()}, abs=0.005
+    )
+    assert unique["chance"] == float(printed["chance"])
+    homes = found["homes released.csv"]
+    assert homes["home_found"] == pytest.approx(float(printed["home found"]), abs=0.03)
+    assert homes["home_chance"] == pytest.approx(float(printed["home chance"]), abs=0.002)
