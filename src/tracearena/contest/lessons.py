@@ -58,13 +58,13 @@ def shuffling_hides_names_only(rows: Sequence[SweepRow]) -> Finding:
     plain = [row for row in _scored(rows) if row.defence == "No"] or cheats[:1]
     if not cheats or plain[0] is cheats[-1]:
         return Finding(statement, False, "no two releases to compare", None)
-    before, after = plain[0].scores, cheats[-1].scores
-    gain = after.s_T_min - before.s_T_min
+    (before_r, before_t), (after_r, after_t) = plain[0].scores.minima, cheats[-1].scores.minima
+    gain = after_t - before_t
     return Finding(
         statement,
-        after.s_R_min >= NEAR_ONE and gain <= SAME,
-        f"{cheats[-1].defence}: s_R,min from {before.s_R_min:.3f} to {after.s_R_min:.3f}, it takes "
-        f"{NEAR_ONE:g}; s_T,min from {before.s_T_min:.3f} to {after.s_T_min:.3f}, at most {SAME:g} more",
+        after_r >= NEAR_ONE and gain <= SAME,
+        f"{cheats[-1].defence}: s_R,min from {before_r:.3f} to {after_r:.3f}, it takes "
+        f"{NEAR_ONE:g}; s_T,min from {before_t:.3f} to {after_t:.3f}, at most {SAME:g} more",
         gain,
     )
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from tracearena.attacks import Interpolation
 from tracearena.engine import Progress
+from tracearena.errors import DataError
 from tracearena.figures._gps_data import NOISE_M, load, write_rows
 from tracearena.figures.style import MARKERS, OKABE_ITO, canvas, save
 from tracearena.metrics.applications import gossip
@@ -30,6 +31,8 @@ def make(
     """Draw the infection rate against the noise; time-dependent noise after interpolation."""
     source = load(data, seed)
     baseline = gossip(source.traces).infection_rate
+    if baseline is None:
+        raise DataError(f"{source.name}: gossip needs people")
     rates = np.empty((len(WINDOWS_S), len(NOISE_M), SEEDS))
     for done, (w, at, run) in enumerate(np.ndindex(rates.shape)):
         mechanism = GeoInd(expected_noise=NOISE_M[at], window=WINDOWS_S[w])

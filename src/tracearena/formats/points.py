@@ -175,7 +175,7 @@ def unread_columns(path: str | PathLike[str]) -> list[str]:
         names = list(pl.read_parquet_schema(place))
     else:
         names = next(csv.reader([first_line(place)]), [])
-    taken = set(_columns(pl.DataFrame(schema=dict.fromkeys(names, pl.String)), str(path)).values())
+    taken = set(_columns(names, str(path)).values())
     return [name for name in names if name not in taken]
 
 
