@@ -55,7 +55,7 @@ def guessed(latitude: NDArray[np.float64], longitude: NDArray[np.float64], what:
     """Return the local time where most of the points (or other things, by `what`) lie.
 
     >>> print(guessed(np.array([40.7, 35.7, 35.7]), np.array([-74.0, 139.7, 139.7])))
-    times are local to Asia/Tokyo, where 66.7 % of the points lie, guessed from the coordinates; --timezone
+    times are local to Asia/Tokyo, where 66.6 % of the points lie, guessed from the coordinates; --timezone
     says otherwise
     """
     guess = guess_zone(latitude, longitude)
