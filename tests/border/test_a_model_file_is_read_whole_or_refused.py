@@ -116,7 +116,6 @@ HEADERS = [
     (("error",), [float("nan")] * 3),
     (("error",), ["a"]),
     (("error",), [1.0] * 50),
-    (("seed",), None),
     (("seed",), []),
     (("seed",), {"entropy": -1, "spawn_key": []}),
     (("seed",), {"entropy": "x", "spawn_key": [1]}),

@@ -93,7 +93,7 @@ def test_gossip_without_users_has_no_rate():
 
 
 def test_homes_that_nobody_has_are_not_found_with_none(result):
-    files = "--original", "points-morning.csv", "--released", "points-stranger.csv"
+    files = "--original", "points-morning.csv", "--released", "points-morning.csv"
     found = result("applications", "homes", *files)
     assert found["users_with_home"] + found["users_with_work"] <= 2
     assert None in (found["home_error_m"], found["work_error_m"])

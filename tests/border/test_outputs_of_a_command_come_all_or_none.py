@@ -96,7 +96,8 @@ def test_sweep_leaves_no_table_without_its_picture(run, team):
         "--attacks", "Random-T", "--seed", 1, "--plot", full(team / "out" / "plot.svg"),
     )  # fmt: skip
     assert status == 1
-    assert left(team / "out") == []
+    # The rows are kept on purpose: the same command goes on from them.
+    assert left(team / "out") == ["table.csv.unfinished"]
 
 
 @pytest.mark.parametrize("to", ["table", "ppmtf", "foursquare", "partitions"])
@@ -111,7 +112,8 @@ def test_convert_leaves_nothing_without_the_places_or_the_testing_users(run, tea
         "convert", team / "table.csv", out / "made.csv", "--to", to, "--places", team / "table_places.csv",
         "--places-out", names["places"], "--test-share", 0.2, "--test", names["test"], "--seed", 1,
     )  # fmt: skip
-    assert status == 1
+    # The numbers of the PPMTF tools come with a key, which cannot stand beside a device.
+    assert status == (2 if (to, broken) == ("ppmtf", "test") else 1)
     assert left(out) == []
 
 

@@ -72,7 +72,10 @@ def describe(file: Path, format: str | None, choices: Choices, html: Path | None
 
         gps_description(reading, file.name).write(html)
         note(f"wrote {html}")
-    print_result(summarise_gps(reading).to_dict(), as_json)
+    result = summarise_gps(reading).to_dict()
+    # A table of points has no places, and much else is told of events alone.
+    shown = result if as_json else {name: value for name, value in result.items() if value is not None}
+    print_result(shown, as_json)
 
 
 def events(

@@ -97,21 +97,8 @@ def _kind(file: Path, format: str | None) -> str:
 
     if _gps.is_gps(file, format):
         return "GPS traces"
-    if format is not None or file.is_dir():
-        return "events"
-    if table.is_parquet(file):
-        return "GPS traces" if _is_of_points(table.parquet_columns(file)) else "events"
-    first = recognition.first_line(file)
-    if first == _OBFUSCATED:
-        return "obfuscated traces"
-    return "GPS traces" if _is_of_points(table.header_fields(first)[0]) else "events"
-
-
-def _is_of_points(columns: list[str]) -> bool:
-    from tracearena.formats import table
-
-    found = table.roles(columns)
-    return table.are_enough(found) and "venue" not in found
+    is_text = format is None and not file.is_dir() and not table.is_parquet(file)
+    return "obfuscated traces" if is_text and recognition.first_line(file) == _OBFUSCATED else "events"
 
 
 def _obfuscated(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -174,7 +173,7 @@ def unread_columns(path: str | PathLike[str]) -> list[str]:
     if place.suffix == ".parquet":
         names = list(pl.read_parquet_schema(place))
     else:
-        names = next(csv.reader([first_line(place)]), [])
+        names, _ = header_fields(first_line(place))
     taken = set(_columns(names, str(path)).values())
     return [name for name in names if name not in taken]
 

@@ -84,7 +84,7 @@ def test_training_with_all_zeros_does_not_depend_on_threads(make_walks, share):
 
 def test_weights_are_checked_and_have_no_meaning_for_sampled_zeros():
     for bad in ({"transition_zeros": 0}, {"visit_zeros": -1}, {"visit_zeros": float("nan")}):
-        with pytest.raises(ParameterError, match="above 0"):
+        with pytest.raises(ParameterError, match="greater than 0"):
             PPMTF(zeros="all", **bad)
     with pytest.raises(ParameterError, match="zeros='all'"):
         PPMTF(transition_zeros=3)
