@@ -15,6 +15,11 @@ from tracearena.traces import Clock, Grid, Places, Traces
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let the table of digests be made anew on purpose."""
+    parser.addoption("--digests-anew", action="store_true", help="write tests/digests/digests.json")
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The folder of real and published data; tests that need it are skipped elsewhere."""
