@@ -111,6 +111,9 @@ class FuzzyMatcher(Matcher):
     reference_: Traces = field(init=False, repr=False, compare=False)
     vectors_: NDArray[np.float64] = field(init=False, repr=False, compare=False)
 
+    def __str__(self) -> str:
+        return f"FuzzyCount({self.weighting},{self.eta:g},{self.decay:g})"
+
     def fit(self, reference: Traces) -> Self:
         """Count, weigh and spread the visits of every user."""
         if not reference.n_users:

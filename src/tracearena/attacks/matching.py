@@ -45,7 +45,10 @@ class Match:
 
 
 class Matcher(ABC):
-    """Learns from reference traces and matches pseudonyms to their users."""
+    """Learns from reference traces and matches pseudonyms to their users.
+
+    Its `str` is the name that the papers give it, with its parameters: what it draws depends on it.
+    """
 
     user_ids_: NDArray[Any]
 

@@ -71,6 +71,10 @@ class VisitMatcher(Matcher):
 
     visitors_: _Visitors = field(init=False, repr=False, compare=False)
 
+    def __str__(self) -> str:
+        name = "VisitProb" if self.hours is None else "HomeProb({:g},{:g})".format(*self.hours)
+        return name + (f" of {self.sampling:g}" if self.sampling < 1 else "")
+
     def fit(self, reference: Traces) -> Self:
         """Count how often each user visits each place."""
         if not reference.n_users:

@@ -231,4 +231,4 @@ def _lowest(scores: dict[str, float]) -> str | None:
 
 
 def _own_seed(root: np.random.SeedSequence, who: Attack | Matcher) -> np.random.SeedSequence:
-    return child_seed(root, zlib.crc32(repr(who).encode()))
+    return child_seed(root, zlib.crc32(str(who).encode()))
