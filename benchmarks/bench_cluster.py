@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from tracearena.cities import simulate
-from tracearena.engine import Cluster
+from tracearena.engine import Cluster, use
 from tracearena.synthesis import PPMTF
-from tracearena.synthesis.ppmtf import deniability
+from tracearena.synthesis.ppmtf import measure_deniability
 
 TESTED = 2_000
 REPEATS = 3
@@ -52,12 +52,13 @@ def main() -> None:
     )
     data = simulate(users, 730, mode="checkins", top=1_000, checkins_per_user=30.0, seed=1)
     model = PPMTF(zeros="all", iterations=1).fit(data, seed=1)
-    deniability(model, model.synthesize(1, seed=2).take_users(slice(0, 8)), verifiers=8, seed=3)
+    measure_deniability(model, model.synthesize(1, seed=2).take_users(slice(0, 8)), verifiers=8, seed=3)
 
     started, cluster = timed(lambda: Cluster("local:2"))
     with cluster:
         print(f"cluster of {len(cluster.workers)} workers started in {started:.1f} s")
-        PPMTF(zeros="all", iterations=1).fit(data, seed=1, cluster=cluster)  # workers load the kernels
+        with use(cluster=cluster):
+            PPMTF(zeros="all", iterations=1).fit(data, seed=1)  # workers load the kernels
         for name, work in tasks(data).items():
             pairs = [(timed(lambda: work(None)), timed(lambda: work(cluster))) for _ in range(REPEATS)]  # noqa: B023
             here, there = (min(pair[side][0] for pair in pairs) for side in (0, 1))
@@ -79,14 +80,17 @@ def tasks(data: Any) -> dict[str, Callable[[Cluster | None], str]]:
     some = synthetic.take_users(slice(0, TESTED))
 
     def training(cluster: Cluster | None) -> str:
-        return digest(PPMTF(zeros="all").fit(data, seed=1, cluster=cluster))
+        with use(cluster=cluster):
+            return digest(PPMTF(zeros="all").fit(data, seed=1))
 
     def synthesis(cluster: Cluster | None) -> str:
-        made = model.synthesize(1, seed=2, cluster=cluster)
+        with use(cluster=cluster):
+            made = model.synthesize(1, seed=2)
         return hashlib.sha256(made.place_index.tobytes()).hexdigest()
 
     def testing(cluster: Cluster | None) -> str:
-        found = deniability(model, some, verifiers=TESTED, early_stop=True, seed=3, cluster=cluster)
+        with use(cluster=cluster):
+            found = measure_deniability(model, some, verifiers=TESTED, early_stop=True, seed=3)
         return hashlib.sha256(found.k_prime.tobytes()).hexdigest()
 
     return {"training": training, "synthesis": synthesis, "deniability": testing}
@@ -100,7 +104,8 @@ def with_a_death(data: Any, cluster: Cluster) -> str:
         if done == 50:
             threading.Timer(0.03, os.kill, (victim, signal.SIGKILL)).start()
 
-    return digest(PPMTF(zeros="all").fit(data, seed=1, cluster=cluster, progress=progress))
+    with use(cluster=cluster, progress=progress):
+        return digest(PPMTF(zeros="all").fit(data, seed=1))
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ import sys
 from bench_ppmtf import CHECK_INS, timed, walks
 from tracearena.engine import thread_count
 from tracearena.synthesis import PPMTF
-from tracearena.synthesis.ppmtf import deniability
+from tracearena.synthesis.ppmtf import measure_deniability
 
 TRAINING_S, TEST_S = 341.0, 138.8
 USERS, PLACES = 2_000, 1_000
@@ -38,7 +38,7 @@ def main() -> None:
     load = os.getloadavg()[0]
     print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, load {load:.1f}")
     first = PPMTF(iterations=1, zeros="all").fit(walks(300, 50, CHECK_INS), seed=1)
-    deniability(first, first.synthesize(1, seed=1), verifiers=8, seed=1)
+    measure_deniability(first, first.synthesize(1, seed=1), verifiers=8, seed=1)
 
     data = walks(USERS, PLACES, CHECK_INS)
     iterations = 10 if small else 100
@@ -54,7 +54,7 @@ def main() -> None:
 
     synthetic = model.synthesize(1, seed=1)
     verifiers = 100 if small else USERS
-    found, wall, cpu = timed(lambda: deniability(model, synthetic, verifiers=verifiers, seed=1))
+    found, wall, cpu = timed(lambda: measure_deniability(model, synthetic, verifiers=verifiers, seed=1))
     part = verifiers / USERS
     told(f"test of {USERS:,} traces against {USERS:,} verifiers", wall / part, cpu / part, TEST_S, 20)
     print(f"pass rate at k = 10, η = 1 with {verifiers:,} verifiers: {found.pass_rate:.3f}")

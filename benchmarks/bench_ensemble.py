@@ -13,8 +13,8 @@ import time
 from collections.abc import Callable
 from functools import partial
 
+from tracearena.arena import Ensemble, Release, all_attacks, make_attacks, pseudonymise
 from tracearena.cities import simulate
-from tracearena.contest import Ensemble, Release, all_attacks, make_attacks, pseudonymise
 from tracearena.formats import pwscup
 from tracearena.obfuscation import PlanarLaplace
 from tracearena.traces import Traces

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tracearena.attacks import Evaluation, baselines, evaluate
+from tracearena.arena import Evaluation, baselines, evaluate
 from tracearena.formats import ppmtf
 from tracearena.traces import Grid, Places, Traces
 

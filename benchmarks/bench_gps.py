@@ -17,10 +17,12 @@ from typing import Any
 
 import numpy as np
 
+from tracearena.arena import uniqueness
+from tracearena.arena.linking import _codes
 from tracearena.cities import simulate_gps
+from tracearena.engine import use
 from tracearena.formats import geolife
-from tracearena.metrics.applications import bayesian_update, gossip, uniqueness
-from tracearena.metrics.applications.uniqueness import _codes
+from tracearena.metrics.applications import bayesian_update, gossip
 from tracearena.obfuscation import GeoInd
 from tracearena.traces import GpsTraces
 
@@ -65,7 +67,8 @@ def bench_reading(traces: GpsTraces) -> None:
             f"write {len(traces):,} points, {files:,} PLT files: {len(traces) / seconds / 1e6:.2f} M points/s"
         )
         ours, reading = timed(lambda: geolife.read(root))
-        one, _ = timed(lambda: geolife.read(root, threads=1), 1)
+        with use(threads=1):
+            one, _ = timed(lambda: geolife.read(root), 1)
         theirs, count = timed(lambda: with_pandas(root), 1)
         assert count == len(reading.traces)
         print(f"read: ours {ours:.2f} s (one thread {one:.2f} s), pandas file by file {theirs:.2f} s")

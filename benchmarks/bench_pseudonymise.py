@@ -15,8 +15,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tracearena.contest import commit, pseudonymise
-from tracearena.contest.pseudonyms import _permutation
+from tracearena.arena import pseudonymise
+from tracearena.arena.pseudonyms import _permutation
+from tracearena.contest import commit
 from tracearena.traces import Clock, Grid, ObfuscatedTraces, Places, PlaceSets, Traces
 
 INSTANTS = 48

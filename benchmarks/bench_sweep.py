@@ -17,8 +17,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from tracearena.arena import run_sweep
 from tracearena.cities import simulate
-from tracearena.contest import run_sweep
 from tracearena.engine import thread_count
 from tracearena.formats import pwscup
 

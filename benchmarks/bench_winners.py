@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tracearena.contest import ATTACKS_2019, SweepRow, run_sweep
+from tracearena.arena import ATTACKS_2019, SweepRow, run_sweep
 from tracearena.figures._teams import Team, teams
 
 SWEEP = (

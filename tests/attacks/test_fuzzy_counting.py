@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tracearena.attacks import FuzzyCounting, FuzzyCountingT, FuzzyMatcher, SampleTeam, tune
+from tracearena.arena import SampleTeam, tune
+from tracearena.attacks import FuzzyCounting, FuzzyCountingT, FuzzyMatcher
 from tracearena.attacks.fuzzy_counting import counts_of, habits, spreading
 from tracearena.errors import DataError, ParameterError
 from tracearena.metrics import reidentification_score

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tracearena import registry
+from tracearena.algorithms import catalogue
 from tracearena.attacks import Interpolation, Smoothing
 from tracearena.errors import ParameterError
 from tracearena.metrics.applications import distance_error
@@ -49,7 +49,7 @@ def test_attacks_do_not_mix_trajectories() -> None:
         [1] * 6, [0, 1, 2, 3, 4, 5], [0.0, 9.0, 0.0, 9.0, 0.0, 9.0], [0.0] * 6, trajectories=[0, 1] * 3
     )
     for name in ("Interpolate", "Smooth(3)", "Interpolate+Smooth(3)", "Smooth(3,true)"):
-        found = registry.create(name, "gps-attack").recover(traces)
+        found = catalogue.create(name, "gps-attack").recover(traces)
         assert found.latitude == pytest.approx(traces.latitude)
 
 
@@ -85,4 +85,4 @@ def test_averages_cross_the_date_line_on_the_short_way() -> None:
 )
 def test_bad_windows_are_refused(name: str) -> None:
     with pytest.raises(ParameterError, match="Smooth"):
-        registry.create(name, "gps-attack")
+        catalogue.create(name, "gps-attack")

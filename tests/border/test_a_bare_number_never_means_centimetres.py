@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tracearena import registry
+from tracearena.algorithms import catalogue
 from tracearena.cli import main
 from tracearena.obfuscation import GeoInd
 
@@ -50,17 +50,17 @@ def test_the_command_names_the_spellings_and_writes_nothing(
 
 @pytest.mark.parametrize("spec", ["GeoInd(0.02m)", "Thin(0.02s)", "Snap(0.001m)", "PL(4,0.2m)"])
 def test_a_number_with_its_unit_is_taken_at_its_word_and_keeps_it_in_the_name(spec: str) -> None:
-    made = registry.create(spec)
-    assert registry.create(str(made)) == made
+    made = catalogue.create(spec)
+    assert catalogue.create(str(made)) == made
 
 
 def test_python_says_metres_by_its_keyword() -> None:
     assert GeoInd(expected_noise=0.02).expected_noise_m == 0.02
-    assert registry.create("GeoInd(epsilon=0.02)").expected_noise_m == 100
+    assert catalogue.create("GeoInd(epsilon=0.02)").expected_noise_m == 100
 
 
 @pytest.mark.parametrize(
     "spec", ["GeoInd(1)", "Thin(1)", "Snap(1)", "PL(4,0.5)", "ClusterAveraging(0.7,2,0)"]
 )
 def test_ordinary_bare_numbers_stay_as_they_are(spec: str) -> None:
-    registry.create(spec)
+    catalogue.create(spec)

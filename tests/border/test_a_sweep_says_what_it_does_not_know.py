@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from tracearena.contest import best_defences, run_sweep, write_table
-from tracearena.contest.sweep import AttackScores, SweepRow
-from tracearena.engine import Cluster
+from tracearena.arena import best_defences, run_sweep, write_table
+from tracearena.arena.ensemble import AttackScores
+from tracearena.arena.sweep import SweepRow
+from tracearena.engine import Cluster, use
 from tracearena.figures import privacy_scatter
 from tracearena.formats import pwscup
 from tracearena.traces import Traces
@@ -28,7 +29,7 @@ import tracearena as ta
 from tracearena.traces import ObfuscatedTraces
 
 @dataclass(frozen=True, kw_only=True)
-class Counted(ta.obfuscation.Obfuscator):
+class Counted(ta.algorithms.Obfuscator):
     name: ClassVar[str] = "Counted"
     def transform(self, original, *, seed=None):
         if original.n_users > 3:
@@ -37,7 +38,7 @@ class Counted(ta.obfuscation.Obfuscator):
         return ObfuscatedTraces.unchanged(original)
 
 @dataclass(frozen=True, kw_only=True)
-class Deadly(ta.obfuscation.Obfuscator):
+class Deadly(ta.algorithms.Obfuscator):
     name: ClassVar[str] = "Deadly"
     def transform(self, original, *, seed=None):
         if Path("armed").exists():
@@ -45,7 +46,7 @@ class Deadly(ta.obfuscation.Obfuscator):
         return ta.obfuscation.RandomizedResponse(epsilon=2).transform(original, seed=seed)
 
 @dataclass(frozen=True, kw_only=True)
-class Broken(ta.obfuscation.Obfuscator):
+class Broken(ta.algorithms.Obfuscator):
     name: ClassVar[str] = "Broken"
     def transform(self, original, *, seed=None):
         raise RuntimeError("out of ideas")
@@ -226,16 +227,15 @@ def test_in_a_cluster_finished_rows_are_kept_as_well(
         if done == 2:
             raise Stopped
 
-    with pytest.raises(Stopped):
-        run_sweep(*pair, defences=defences, seed=3, cluster=cluster, unfinished=kept, progress=stop)
+    with pytest.raises(Stopped), use(cluster=cluster, progress=stop):
+        run_sweep(*pair, defences=defences, seed=3, unfinished=kept)
     assert len(kept.read_text().splitlines()) == 3
     counted: list[int] = []
-    again = run_sweep(
-        *pair,
-        defences=defences,
-        seed=3,
-        cluster=cluster,
-        unfinished=kept,
-        progress=lambda done, total: counted.append(total),
-    )
+    with use(cluster=cluster, progress=lambda done, total: counted.append(total)):
+        again = run_sweep(
+            *pair,
+            defences=defences,
+            seed=3,
+            unfinished=kept,
+        )
     assert (again, set(counted)) == (whole, {4})

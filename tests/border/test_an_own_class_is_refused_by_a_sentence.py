@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from tracearena.arena import Ensemble, run_sweep
 from tracearena.cli import main
-from tracearena.contest import Ensemble, run_sweep
+from tracearena.engine import use
 from tracearena.errors import AlgorithmError, ParameterError
 from tracearena.formats import pwscup
 from tracearena.traces import Traces
@@ -22,12 +23,12 @@ import tracearena as ta
 from tracearena.traces import *
 """
 KINDS = {
-    "obfuscator": ("ta.obfuscation.Obfuscator", "transform(self, original, *, seed=None)"),
-    "reidentification": ("ta.attacks.ReidentificationAttack", "identify(self, anonymized, *, seed=None)"),
-    "trace-inference": ("ta.attacks.TraceInferenceAttack", "infer(self, anonymized, *, seed=None)"),
-    "synthesizer": ("ta.synthesis.Synthesizer", "synthesize(self, traces_per_user=1, *, seed=None)"),
-    "gps-obfuscator": ("ta.obfuscation.GpsObfuscator", "transform(self, original, *, seed=None)"),
-    "gps-attack": ("ta.attacks.GpsAttack", "recover(self, released)"),
+    "obfuscator": ("ta.algorithms.Obfuscator", "transform(self, original, *, seed=None)"),
+    "reidentification": ("ta.algorithms.ReidentificationAttack", "identify(self, anonymized, *, seed=None)"),
+    "trace-inference": ("ta.algorithms.TraceInferenceAttack", "infer(self, anonymized, *, seed=None)"),
+    "synthesizer": ("ta.algorithms.Synthesizer", "synthesize(self, traces_per_user=1, *, seed=None)"),
+    "gps-obfuscator": ("ta.algorithms.GpsObfuscator", "transform(self, original, *, seed=None)"),
+    "gps-attack": ("ta.algorithms.GpsAttack", "recover(self, released)"),
 }
 LEARNS = {"reidentification", "trace-inference", "synthesizer"}
 GOOD = {
@@ -146,9 +147,9 @@ def cases() -> list[tuple[str, str, str]]:
         found += [
             (kind, source(kind, good, name=None), "lacks a name"),
             (kind, source(kind, good, name=""), "has the name ''"),
-            (kind, source(kind, good, base="ta.registry.Algorithm"), "is of no kind"),
+            (kind, source(kind, good, base="ta.algorithms.catalogue.Algorithm"), "is of no kind"),
             (kind, source(kind, good).replace("    name:", f"    kind = {kind!r}\n    name:").replace(
-                base, "ta.registry.Algorithm"), "is not derived from"),
+                base, "ta.algorithms.catalogue.Algorithm"), "is not derived from"),
             (kind, source(kind, "return None"), f"mine:Mine.{called} must return"),
             (kind, source(kind, "return 'some words here'"), "it returned str"),
             (kind, source(kind, "raise ValueError('no luck')"), f"{called} raised ValueError: no luck"),
@@ -197,15 +198,11 @@ def test_a_sweep_refuses_a_wrong_attack_before_the_work_begins(files: Path, kind
     reference, original = (pwscup.read_traces(files / name, places) for name in ("ref.csv", "org.csv"))
     begun: list[int] = []
     sys.modules.pop("mine", None)
-    with pytest.raises(AlgorithmError, match="mine:Mine"):
-        run_sweep(
-            reference,
-            original,
-            defences=["No"],
-            attacks=["mine:Mine"],
-            seed=1,
-            progress=lambda done, total: begun.append(done),
-        )
+    with (
+        pytest.raises(AlgorithmError, match="mine:Mine"),
+        use(progress=lambda done, total: begun.append(done)),
+    ):
+        run_sweep(reference, original, defences=["No"], attacks=["mine:Mine"], seed=1)
     assert begun == []
 
 

@@ -17,41 +17,38 @@ import pytest
 from typer.testing import CliRunner
 
 import tracearena
-from tracearena.attacks.deanonymisation import Deanonymisation
+from tracearena.arena import AttackScores, Deanonymisation, SweepRow
+from tracearena.arena.findings import Finding
+from tracearena.arena.lessons import privacy_costs_usefulness
 from tracearena.cli import build
-from tracearena.contest import AttackScores, SweepRow
-from tracearena.contest.lessons import privacy_costs_usefulness
-from tracearena.figures import (
-    FIGURES,
-    category_visits,
-    check_in_clusters,
-    check_in_times,
-    contest_people,
-    contest_teams,
-    deniability_rates,
-    deniability_utility,
-    expected_error,
-    fairness_table,
-    gps_confusion,
-    gps_gossip,
-    gps_heat_maps,
-    gps_offloading,
-    parameter_budget,
-    sample_algorithms,
-    sglt_classes,
-    sglt_quantiles,
-    sglt_service,
-    sglt_similarity,
-    sglt_tables,
-    synthesizer_clusters,
-    synthesizer_privacy,
-    synthesizer_times,
-    virtual_diversity,
-    virtual_privacy,
-    virtual_utility,
-)
+from tracearena.figures import FIGURES
+from tracearena.figures.contest import figure_4_and_19 as contest_4_and_19
+from tracearena.figures.contest import figure_8 as contest_8
+from tracearena.figures.contest import figure_9 as contest_9
+from tracearena.figures.contest import figure_12 as contest_12
+from tracearena.figures.contest import figure_16 as contest_16
+from tracearena.figures.contest import figure_17 as contest_17
+from tracearena.figures.contest import figure_18 as contest_18
+from tracearena.figures.contest import table_2 as contest_table_2
+from tracearena.figures.geo import figure_3 as geo_3
+from tracearena.figures.geo import figure_4 as geo_4
+from tracearena.figures.geo import figure_5 as geo_5
+from tracearena.figures.geo import figure_6 as geo_6
+from tracearena.figures.ppmtf import figure_7 as ppmtf_7
+from tracearena.figures.ppmtf import figure_8 as ppmtf_8
+from tracearena.figures.ppmtf import figure_9 as ppmtf_9
+from tracearena.figures.ppmtf import figure_10 as ppmtf_10
+from tracearena.figures.ppmtf import figure_11 as ppmtf_11
+from tracearena.figures.ppmtf import figure_12 as ppmtf_12
+from tracearena.figures.ppmtf import figure_13 as ppmtf_13
+from tracearena.figures.ppmtf import figure_14 as ppmtf_14
+from tracearena.figures.ppmtf import figure_15 as ppmtf_15
+from tracearena.figures.sglt import classes as sglt_classes
+from tracearena.figures.sglt import quantiles as sglt_quantiles
+from tracearena.figures.sglt import service as sglt_service
+from tracearena.figures.sglt import similarity as sglt_similarity
+from tracearena.figures.sglt import tables as sglt_tables
 from tracearena.metrics import Diversity
-from tracearena.pages.findings import Finding
 from tracearena.traces import Grid, Places
 
 SOURCE = Path(tracearena.__file__).parent
@@ -65,7 +62,7 @@ def release(defence: str, s_r: float, s_t: float, utility: float = 0.8, valid: b
 
 def points(tp_tv: list[float], tm_emd: float, reidentified: float = 0.01) -> list[Any]:
     return [
-        synthesizer_privacy.Point("PPMTF", str(n), value, 0.1, tm_emd, tm_emd, reidentified, 0.03)
+        ppmtf_7.Point("PPMTF", str(n), value, 0.1, tm_emd, tm_emd, reidentified, 0.03)
         for n, value in enumerate(tp_tv)
     ]
 
@@ -95,9 +92,9 @@ def visits(ppmtf: float, sgd: float, lowest: float) -> list[dict[str, Any]]:
     ]
 
 
-def cluster(synthetic: float, everybody: float) -> check_in_clusters.Cluster:
+def cluster(synthetic: float, everybody: float) -> ppmtf_12.Cluster:
     none = np.zeros(1)
-    return check_in_clusters.Cluster(0, 10, 10, synthetic, everybody, {}, none, none)
+    return ppmtf_12.Cluster(0, 10, 10, synthetic, everybody, {}, none, none)
 
 
 def rates(few: float, many: float) -> list[dict[str, float]]:
@@ -186,88 +183,88 @@ Q = np.linspace(0, 1, 11)
 Pair = tuple[Callable[[], list[Finding]], Callable[[], list[Finding]]]
 CASES: dict[str, Pair] = {
     "contest-8": (
-        lambda: sample_algorithms.findings([release("No", 0.2, 0.1), release("Cheat(1)", 0.99, 0.11)]),
-        lambda: sample_algorithms.findings([release("No", 0.2, 0.1), release("Cheat(1)", 0.99, 0.5)]),
+        lambda: contest_8.findings([release("No", 0.2, 0.1), release("Cheat(1)", 0.99, 0.11)]),
+        lambda: contest_8.findings([release("No", 0.2, 0.1), release("Cheat(1)", 0.99, 0.5)]),
     ),
     "contest-9": (
-        lambda: contest_teams.findings([release(str(n), n / 9, n / 10) for n in range(9)]),
-        lambda: contest_teams.findings([release(str(n), n / 9, n % 2) for n in range(9)]),
+        lambda: contest_9.findings([release(str(n), n / 9, n / 10) for n in range(9)]),
+        lambda: contest_9.findings([release(str(n), n / 9, n % 2) for n in range(9)]),
     ),
     "contest-12": (
-        lambda: expected_error.findings([0.9] * len(expected_error.WEIGHTS)),
-        lambda: expected_error.findings([0.3] * len(expected_error.WEIGHTS)),
+        lambda: contest_12.findings([0.9] * len(contest_12.WEIGHTS)),
+        lambda: contest_12.findings([0.3] * len(contest_12.WEIGHTS)),
     ),
     "ppmtf-7": (
-        lambda: synthesizer_privacy.findings(points([0.45, 0.5], 2.0), LIMITS),
-        lambda: synthesizer_privacy.findings(points([0.7] * 9 + [0.55] * 3, 7.0), LIMITS),
+        lambda: ppmtf_7.findings(points([0.45, 0.5], 2.0), LIMITS),
+        lambda: ppmtf_7.findings(points([0.7] * 9 + [0.55] * 3, 7.0), LIMITS),
     ),
     "ppmtf-8": (
-        lambda: synthesizer_clusters.findings(np.array([0.3, 0.2]), np.array([0.5, 0.5])),
-        lambda: synthesizer_clusters.findings(np.array([0.6, 0.2]), np.array([0.5, 0.5])),
+        lambda: ppmtf_8.findings(np.array([0.3, 0.2]), np.array([0.5, 0.5])),
+        lambda: ppmtf_8.findings(np.array([0.6, 0.2]), np.array([0.5, 0.5])),
     ),
     "ppmtf-9": (
-        lambda: synthesizer_times.findings(times(1.0, 1.0, 0.1)),
-        lambda: synthesizer_times.findings(times(2.0, 1.5, 1.0)),
+        lambda: ppmtf_9.findings(times(1.0, 1.0, 0.1)),
+        lambda: ppmtf_9.findings(times(2.0, 1.5, 1.0)),
     ),
     "ppmtf-10": (
-        lambda: deniability_utility.findings(bars(PPMTF=0.4, SGD=0.7, training=0.3, uniform=0.7)),
-        lambda: deniability_utility.findings(bars(PPMTF=0.4, SGD=0.39, training=0.3, uniform=0.7)),
+        lambda: ppmtf_10.findings(bars(PPMTF=0.4, SGD=0.7, training=0.3, uniform=0.7)),
+        lambda: ppmtf_10.findings(bars(PPMTF=0.4, SGD=0.39, training=0.3, uniform=0.7)),
     ),
     "ppmtf-11": (
-        lambda: category_visits.findings(visits(0.1, 0.4, 0.9)),
-        lambda: category_visits.findings(visits(0.5, 0.4, 0.3)),
+        lambda: ppmtf_11.findings(visits(0.1, 0.4, 0.9)),
+        lambda: ppmtf_11.findings(visits(0.5, 0.4, 0.3)),
     ),
     "ppmtf-12": (
-        lambda: check_in_clusters.findings([cluster(0.2, 0.4)]),
-        lambda: check_in_clusters.findings([cluster(0.2, 0.4), cluster(0.5, 0.4)]),
+        lambda: ppmtf_12.findings([cluster(0.2, 0.4)]),
+        lambda: ppmtf_12.findings([cluster(0.2, 0.4), cluster(0.5, 0.4)]),
     ),
     "ppmtf-13": (
-        lambda: check_in_times.findings(check_in_seconds(1.0, 0.9, 1.5)),
-        lambda: check_in_times.findings(check_in_seconds(1.3, 1.4, 2.5)),
+        lambda: ppmtf_13.findings(check_in_seconds(1.0, 0.9, 1.5)),
+        lambda: ppmtf_13.findings(check_in_seconds(1.3, 1.4, 2.5)),
     ),
     "ppmtf-14": (
-        lambda: deniability_rates.findings(rates(0.1, 0.3)),
-        lambda: deniability_rates.findings(rates(0.3, 0.1)),
+        lambda: ppmtf_14.findings(rates(0.1, 0.3)),
+        lambda: ppmtf_14.findings(rates(0.3, 0.1)),
     ),
     "ppmtf-15": (
-        lambda: parameter_budget.findings(budget(0.7, 0.5)),
-        lambda: parameter_budget.findings(budget(0.5, 0.7)),
+        lambda: ppmtf_15.findings(budget(0.7, 0.5)),
+        lambda: ppmtf_15.findings(budget(0.5, 0.7)),
     ),
     "contest-16": (
-        lambda: virtual_diversity.findings(teams(0.01, 0.4)),
-        lambda: virtual_diversity.findings(teams(0.4, 0.01)),
+        lambda: contest_16.findings(teams(0.01, 0.4)),
+        lambda: contest_16.findings(teams(0.4, 0.01)),
     ),
     "contest-17": (
-        lambda: virtual_utility.findings(plus(0.41, 0.4, 0.69)),
-        lambda: virtual_utility.findings(plus(0.6, 0.4, 0.45)),
+        lambda: contest_17.findings(plus(0.41, 0.4, 0.69)),
+        lambda: contest_17.findings(plus(0.6, 0.4, 0.45)),
     ),
     "contest-18": (
-        lambda: virtual_privacy.findings([{"method": "PPMTF+", "reidentification_rate": 0.0021}], 500, 5000),
-        lambda: virtual_privacy.findings([{"method": "PPMTF+", "reidentification_rate": 0.016}], 500, 5000),
+        lambda: contest_18.findings([{"method": "PPMTF+", "reidentification_rate": 0.0021}], 500, 5000),
+        lambda: contest_18.findings([{"method": "PPMTF+", "reidentification_rate": 0.016}], 500, 5000),
     ),
     "contest-19": (
-        lambda: contest_people.findings(homes(0.9, 0.2, 0.8)),
-        lambda: contest_people.findings(homes(0.9, 0.2, 0.3)),
+        lambda: contest_4_and_19.findings(homes(0.9, 0.2, 0.8)),
+        lambda: contest_4_and_19.findings(homes(0.9, 0.2, 0.3)),
     ),
     "contest-table2": (
-        lambda: fairness_table.findings(spread(0.011)),
-        lambda: fairness_table.findings(spread(0.05)),
+        lambda: contest_table_2.findings(spread(0.011)),
+        lambda: contest_table_2.findings(spread(0.05)),
     ),
     "geo-3": (
-        lambda: gps_offloading.findings(offloaded(0.01)),
-        lambda: gps_offloading.findings(offloaded(-0.01)),
+        lambda: geo_3.findings(offloaded(0.01)),
+        lambda: geo_3.findings(offloaded(-0.01)),
     ),
     "geo-4": (
-        lambda: gps_heat_maps.findings(maps([0.5, 0.5], [0.9, 0.1])),
-        lambda: gps_heat_maps.findings(maps([0.9, 0.1], [0.5, 0.5])),
+        lambda: geo_4.findings(maps([0.5, 0.5], [0.9, 0.1])),
+        lambda: geo_4.findings(maps([0.9, 0.1], [0.5, 0.5])),
     ),
     "geo-5": (
-        lambda: gps_gossip.findings(0.1, np.full((4, 5, 3), 0.3)),
-        lambda: gps_gossip.findings(0.4, np.full((4, 5, 3), 0.3)),
+        lambda: geo_5.findings(0.1, np.full((4, 5, 3), 0.3)),
+        lambda: geo_5.findings(0.4, np.full((4, 5, 3), 0.3)),
     ),
     "geo-6": (
-        lambda: gps_confusion.findings([confusion(90)]),
-        lambda: gps_confusion.findings([confusion(90), confusion(55)]),
+        lambda: geo_6.findings([confusion(90)]),
+        lambda: geo_6.findings([confusion(90), confusion(55)]),
     ),
     "sglt-classes": (lambda: classes(by_column=False), lambda: classes(by_column=True)),
     "sglt-qq": (
@@ -321,9 +318,7 @@ def test_nine_of_twelve_points_worse_than_uniform_are_not_near_the_training_data
 def test_a_correlation_of_a_third_is_none() -> None:
     rng = np.random.default_rng(4)
     x, noise = rng.random(17), rng.random(17)
-    for finding in contest_teams.findings(
-        [release("d", a, 0.35 * a + b) for a, b in zip(x, noise, strict=True)]
-    ):
+    for finding in contest_9.findings([release("d", a, 0.35 * a + b) for a, b in zip(x, noise, strict=True)]):
         assert finding.number is not None
         assert 0.1 < finding.number < 0.7
         assert not finding.holds
@@ -332,8 +327,8 @@ def test_a_correlation_of_a_third_is_none() -> None:
 def test_nothing_holds_of_too_little_data() -> None:
     lone = [release("No", 0.1, 0.1)]
     for finding in (
-        *contest_teams.findings(lone),
-        *sample_algorithms.findings(lone),
+        *contest_9.findings(lone),
+        *contest_8.findings(lone),
         privacy_costs_usefulness(lone),
     ):
         assert not finding.holds
@@ -426,7 +421,7 @@ def test_the_page_of_a_contest_follows_its_numbers() -> None:
     from tests.contest.residents import Residents
 
     from tracearena.contest import rehearse
-    from tracearena.contest.report import contest_report
+    from tracearena.pages.contest import contest_report
 
     held = rehearse(teams=3, users=30, days=4, maker=Residents(), seed=5)
     shuffled = "shuffling whole traces hides who is who, and hides nothing else"

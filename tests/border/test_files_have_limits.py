@@ -15,8 +15,8 @@ import pytest
 from tests.border.command_line import tracearena
 
 from tracearena.errors import FileError
+from tracearena.files.limits import FREE_BYTES, LONGEST_LINE, MOST_COLUMNS
 from tracearena.formats import geolife, gps, gpx, read_places
-from tracearena.formats.limits import FREE_BYTES, LONGEST_LINE, MOST_COLUMNS
 
 HEAD = b"user,time,lat,lng,place\n"
 POINT = b'<trkpt lat="40" lon="1"><time>2012-01-01T00:00:00Z</time></trkpt>'

@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tracearena import registry
+from tracearena.algorithms import catalogue
+from tracearena.arena import make_attacks, pseudonymise
 from tracearena.cities.gps import simulate_gps
-from tracearena.contest import make_attacks, pseudonymise
 from tracearena.errors import TracearenaError
 from tracearena.formats import pwscup
 from tracearena.metrics import utility_score
@@ -83,7 +83,7 @@ def points() -> list[GpsTraces]:
 def attack(name: str, original: Traces) -> None:
     reference = original
     for defence in ("No", "MRLH(0,0,1)"):
-        release = pseudonymise(registry.create(defence).transform(original, seed=1), seed=1)
+        release = pseudonymise(catalogue.create(defence).transform(original, seed=1), seed=1)
         (attacker,) = make_attacks([name])
         attacker.fit(reference)
         answer = attacker.identify if name.partition("(")[0].endswith("-R") else attacker.infer
@@ -91,23 +91,23 @@ def attack(name: str, original: Traces) -> None:
 
 
 def synthesize(name: str, training: Traces) -> None:
-    registry.create(name).fit(training, seed=1).synthesize(2, seed=1)
+    catalogue.create(name).fit(training, seed=1).synthesize(2, seed=1)
 
 
 def obfuscate(name: str, original: Traces) -> None:
-    utility_score(original, registry.create(name).transform(original, seed=1))
+    utility_score(original, catalogue.create(name).transform(original, seed=1))
 
 
 def used(
     entry: str, spec: str, events: list[Traces], points: list[GpsTraces]
 ) -> Iterator[Callable[[], object]]:
-    kind, name = registry.entries()[entry].kind, entry + spec
+    kind, name = catalogue.entries()[entry].kind, entry + spec
     if kind.startswith("gps"):
         for some in points:
             if kind == "gps-obfuscator":
-                yield lambda some=some: registry.create(name).transform(some, seed=1)
+                yield lambda some=some: catalogue.create(name).transform(some, seed=1)
             else:
-                yield lambda some=some: registry.create(name).recover(some)
+                yield lambda some=some: catalogue.create(name).recover(some)
         return
     act = {"obfuscator": obfuscate, "synthesizer": synthesize}.get(kind, attack)
     for some in events:
@@ -115,7 +115,7 @@ def used(
 
 
 def test_every_algorithm_of_the_registry_is_tried():
-    built_in = {name for name, entry in registry.entries().items() if entry.path.startswith("tracearena.")}
+    built_in = {name for name, entry in catalogue.entries().items() if entry.path.startswith("tracearena.")}
     assert built_in == set(SPECS)
 
 

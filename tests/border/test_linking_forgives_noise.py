@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tracearena.engine.block_ranges import at_most_threads
 
 import tracearena as ta
-from tracearena import registry
-from tracearena.engine.blocks import at_most_threads
-from tracearena.metrics.applications import Uniqueness, uniqueness
+from tracearena.algorithms import catalogue
+from tracearena.arena import Uniqueness, uniqueness
 from tracearena.traces import GpsTraces
 from tracearena.traces.geodesy import metres_per_degree
 
@@ -49,7 +49,7 @@ def city() -> GpsTraces:
 @cache
 def released(folder: Path | None, mechanism: str) -> GpsTraces:
     original = city() if folder is None else gowalla(folder)
-    return registry.create(mechanism, "gps-obfuscator").transform(original, seed=5)
+    return catalogue.create(mechanism, "gps-obfuscator").transform(original, seed=5)
 
 
 @cache
@@ -59,7 +59,7 @@ def ours(folder: Path | None, mechanism: str, *, known: bool) -> Uniqueness:
         original,
         released(folder, mechanism),
         draws=40 if folder is None else 4,
-        mechanism=registry.create(mechanism, "gps-obfuscator") if known else None,
+        mechanism=catalogue.create(mechanism, "gps-obfuscator") if known else None,
         seed=3,
     )
 

@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from tracearena import registry
+from tracearena.algorithms import catalogue
 from tracearena.errors import ParameterError
 
 ORDINARY = {
@@ -29,7 +29,7 @@ def numbers() -> list[tuple[str, str]]:
     """Every algorithm with each of its parameters that is a number."""
     return [
         (name, field.name)
-        for name, entry in registry.entries().items()
+        for name, entry in catalogue.entries().items()
         for field in dataclasses.fields(entry.load())  # type: ignore[arg-type]
         if field.init and {"int", "float"} & set(str(field.type).replace("|", " ").split())
     ]
@@ -53,7 +53,7 @@ def test_it_is_refused_by_a_sentence(name: str, parameter: str, value: str) -> N
         given["zeros"] = "all"
     spec = f"{name}({','.join(f'{key}={text}' for key, text in given.items())})"
     with pytest.raises(ParameterError) as refused:
-        registry.create(spec)
+        catalogue.create(spec)
     told = str(refused.value)
     assert "is empty" in told if value == "" else parameter in told
     assert "cannot be made" not in told
@@ -64,4 +64,4 @@ def test_it_is_refused_by_a_sentence(name: str, parameter: str, value: str) -> N
 def test_a_name_written_as_the_papers_do_is_refused_too(value: str) -> None:
     for spec in (f"Thin({value})", f"PL({value},1)", f"PL(1,{value})", f"Snap({value})", f"Smooth({value})"):
         with pytest.raises(ParameterError, match="is not allowed"):
-            registry.create(spec)
+            catalogue.create(spec)

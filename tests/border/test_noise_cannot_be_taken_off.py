@@ -21,7 +21,7 @@ import pytest
 from numpy.typing import NDArray
 
 import tracearena as ta
-from tracearena import registry
+from tracearena.algorithms import catalogue
 from tracearena.formats import gps, pwscup
 from tracearena.traces import Clock, GpsTraces, Grid, ObfuscatedTraces, Places, Traces
 from tracearena.traces.geodesy import metres_per_degree
@@ -129,7 +129,7 @@ OTHER_FAKES = ("Fakes(sglt,1,0.5)", "Fakes(aggregate,1,0.5)", "Fakes(walk,1,0.5)
 
 
 def test_the_attacker_knows_every_mechanism_that_draws() -> None:
-    drawing = {*registry.names("obfuscator"), *registry.names("gps-obfuscator")} - DRAW_NOTHING
+    drawing = {*catalogue.names("obfuscator"), *catalogue.names("gps-obfuscator")} - DRAW_NOTHING
     assert drawing == {*MECHANISMS, "GeoInd"}
 
 
@@ -149,7 +149,7 @@ class Release:
         return [seed for seed in sorted({int(s) for s in seeds}) if self._replayed(seed) == self.bytes]  # type: ignore[attr-defined]
 
     def _replayed(self, seed: int) -> bytes:
-        defence = registry.create(self.defence, "obfuscator")
+        defence = catalogue.create(self.defence, "obfuscator")
         pwscup.write_obfuscated(self.folder / "try.csv", defence.transform(self.original, seed=seed))
         return (self.folder / "try.csv").read_bytes()
 
@@ -241,7 +241,7 @@ def test_a_shuffle_is_found_under_a_seed_only(tmp_path: Path) -> None:
     [
         lambda: ta.obfuscation.RandomizedResponse(epsilon=1).transform(WANDERERS).codes.tobytes(),
         lambda: ta.obfuscation.GeoInd(expected_noise=100).transform(a_track()).latitude.tobytes(),
-        lambda: ta.contest.pseudonymise(ObfuscatedTraces.unchanged(MANY)).id_table.user_ids.tobytes(),
+        lambda: ta.arena.pseudonymise(ObfuscatedTraces.unchanged(MANY)).id_table.user_ids.tobytes(),
         lambda: ta.synthesis.SGD().fit(WANDERERS).synthesize(2).place_index.tobytes(),
     ],
 )

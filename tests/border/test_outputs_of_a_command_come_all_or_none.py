@@ -14,9 +14,10 @@ import pytest
 
 from tracearena import formats
 from tracearena.cli import main
+from tracearena.files.folders import replacing_folder
+from tracearena.files.staging import make_folder, replacing_all
+from tracearena.files.whole import replacing
 from tracearena.formats import pwscup
-from tracearena.formats._files import make_folder, replacing, replacing_all
-from tracearena.formats._folders import replacing_folder
 from tracearena.traces import Traces
 
 QUICK = ("--factors", 2, "--iterations", 2)
@@ -137,7 +138,7 @@ def test_synthesize_leaves_no_traces_without_the_parameter_files(run, team):
 
 
 def test_a_figure_leaves_no_picture_without_its_numbers(run, team, monkeypatch):
-    from tracearena.figures import city_map
+    from tracearena.figures.city import map as city_map
 
     def make(out: Path, **_: object) -> list[Path]:
         with replacing(out / "city-map.svg") as file:

@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 
 import tracearena as ta
+from tracearena.arena import uniqueness
 from tracearena.errors import DataError
 from tracearena.formats import gps
-from tracearena.metrics.applications import compare_homes, distance_error, hotspots, uniqueness
+from tracearena.metrics.applications import compare_homes, distance_error, hotspots
 from tracearena.traces import GpsTraces
 
 COMMANDS = ("uniqueness", "homes", "error", "hotspots")
@@ -130,7 +131,7 @@ def test_ids_that_are_the_same_words_for_other_people_are_refused(original: GpsT
 
 @pytest.mark.parametrize("mechanism", ["GeoInd(2km, 30min)", "Thin(1h)", "Snap(5km)"])
 def test_honest_ids_are_not_taken_for_pseudonyms(original: GpsTraces, mechanism: str) -> None:
-    released = ta.registry.create(mechanism, "gps-obfuscator").transform(original, seed=1)
+    released = ta.algorithms.catalogue.create(mechanism, "gps-obfuscator").transform(original, seed=1)
     assert uniqueness(original, released, draws=2, seed=1).users == 12
 
 

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tracearena import registry
+from tracearena.algorithms import catalogue
+from tracearena.algorithms.kinds import rounded
 from tracearena.errors import ParameterError
 from tracearena.formats import gps
 from tracearena.obfuscation import GeoInd, Snapping, Thinning
-from tracearena.obfuscation.gps_base import rounded
 from tracearena.traces import GpsTraces
 
 POINTS = 50
@@ -24,7 +24,7 @@ OWN_DEFENCE = """
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tracearena.obfuscation import GpsObfuscator
+from tracearena.algorithms import GpsObfuscator
 
 
 @dataclass(kw_only=True)
@@ -78,9 +78,9 @@ def test_every_gps_defence_rounds(defence: GeoInd | Snapping | Thinning, track: 
         released = defence.transform(track, seed=seed)
         assert has_decimals(released.latitude, 6)
         assert has_decimals(released.longitude, 6)
-    coarse = registry.create(f"{str(defence)[:-1]},digits=3)", "gps-obfuscator").transform(track)
+    coarse = catalogue.create(f"{str(defence)[:-1]},digits=3)", "gps-obfuscator").transform(track)
     assert has_decimals(coarse.latitude, 3)
-    assert str(registry.create(str(defence), digits=3)) == str(defence)
+    assert str(catalogue.create(str(defence), digits=3)) == str(defence)
 
 
 def test_noise_with_a_window_is_rounded(track: GpsTraces) -> None:

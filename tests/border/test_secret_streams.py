@@ -25,8 +25,10 @@ from tracearena.engine import (
     seed_sequence,
     stream,
     uniforms,
+    use,
 )
-from tracearena.metrics.similarity import MobilityProfiles, semantic_similarity
+from tracearena.metrics.similarity import semantic_similarity
+from tracearena.mobility import MobilityProfiles
 from tracearena.obfuscation import ClusterAveraging
 from tracearena.synthesis import PPMTF, SGLT
 from tracearena.traces import Traces
@@ -200,8 +202,8 @@ def test_a_cluster_draws_what_this_process_draws(
 ) -> None:
     walks = make_walks(users=30, days=3)
     here = PPMTF(factors=3, iterations=5).fit(walks, seed=root)
-    there = PPMTF(factors=3, iterations=5).fit(walks, seed=root, cluster=cluster)
+    with use(cluster=cluster):
+        there = PPMTF(factors=3, iterations=5).fit(walks, seed=root)
     assert (here.transition_factors_.users == there.transition_factors_.users).all()
-    assert (
-        here.synthesize(seed=root).place_index == there.synthesize(seed=root, cluster=cluster).place_index
-    ).all()
+    with use(cluster=cluster):
+        assert (here.synthesize(seed=root).place_index == there.synthesize(seed=root).place_index).all()

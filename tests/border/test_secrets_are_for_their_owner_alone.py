@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from tracearena.cli import main
+from tracearena.files.staging import replacing_all
+from tracearena.files.whole import replacing
 from tracearena.formats import pwscup
-from tracearena.formats._files import replacing, replacing_all
 from tracearena.traces import IdTable, Traces
 
 QUICK = ("--factors", 2, "--iterations", 2)

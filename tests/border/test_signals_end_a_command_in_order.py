@@ -69,7 +69,7 @@ WRITING = """
 import threading, time
 from pathlib import Path
 import tracearena.cities as cities
-from tracearena.formats._files import replacing
+from tracearena.files.whole import replacing
 def work(users, days, **options):
     with replacing(Path(FOLDER) / "half.csv") as file:
         file.write(b"half")
@@ -80,7 +80,7 @@ cities.simulate = work
 SLEEPING = "time.sleep(600)"
 IN_THREADS = (
     "from tracearena.engine import run_blocks; import tracearena.cli._stopping as s; s.GRACE_S = 0.5; "
-    "run_blocks(lambda *_: time.sleep(600), [(0, 1), (1, 2), (2, 3)], threads=2)"
+    "run_blocks(lambda *_: time.sleep(600), [(0, 1), (1, 2), (2, 3)])"
 )
 COMPILED = "import numba, tracearena.cli._stopping as s; s.GRACE_S = 0.5; numba.njit(nogil=True)(FOREVER)(1)"
 FOREVER = """

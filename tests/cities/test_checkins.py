@@ -7,6 +7,7 @@ import pytest
 
 from tracearena import cities
 from tracearena.cities.simulation import UTC_OFFSET_S
+from tracearena.engine import use
 from tracearena.traces import Clock, Traces
 
 
@@ -69,8 +70,10 @@ def test_nights_are_for_bars_and_mornings_for_trains(checkins: Traces) -> None:
 
 
 def test_the_same_seed_gives_the_same_check_ins_for_any_number_of_threads() -> None:
-    one = cities.simulate(users=600, days=30, mode="checkins", seed=7, threads=1)
-    assert one == cities.simulate(users=600, days=30, mode="checkins", seed=7, threads=3)
+    with use(threads=1):
+        one = cities.simulate(users=600, days=30, mode="checkins", seed=7)
+    with use(threads=3):
+        assert one == cities.simulate(users=600, days=30, mode="checkins", seed=7)
     assert one != cities.simulate(users=600, days=30, mode="checkins", seed=8)
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from tracearena.cities import gps as receivers
 from tracearena.cities import simulate_gps
+from tracearena.engine import use
 from tracearena.errors import ParameterError
 from tracearena.formats import geolife
 from tracearena.traces import GpsTraces
@@ -41,7 +42,8 @@ def test_people_keep_to_the_streets_and_to_human_speed(city: GpsTraces) -> None:
 
 
 def test_the_seed_decides_everything(city: GpsTraces) -> None:
-    assert simulate_gps(users=8, days=10, seed=1, threads=1) == city
+    with use(threads=1):
+        assert simulate_gps(users=8, days=10, seed=1) == city
     assert simulate_gps(users=8, days=10, seed=2) != city
 
 

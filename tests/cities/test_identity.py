@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tracearena import cities, metrics, registry
-from tracearena.contest import pseudonymise
+from tracearena import cities, metrics
+from tracearena.algorithms import catalogue
+from tracearena.arena import pseudonymise
 from tracearena.formats.pwscup import PWS_CLOCK
 from tracearena.traces import Traces
 
@@ -17,8 +18,8 @@ def team() -> tuple[Traces, Traces]:
 
 def identified(team: tuple[Traces, Traces], defence: str) -> float:
     reference, original = team
-    released = pseudonymise(registry.create(defence, "obfuscator").transform(original, seed=1), seed=2)
-    guess = registry.create("VisitProb-R", "reidentification").fit(reference).identify(released.anonymized)
+    released = pseudonymise(catalogue.create(defence, "obfuscator").transform(original, seed=1), seed=2)
+    guess = catalogue.create("VisitProb-R", "reidentification").fit(reference).identify(released.anonymized)
     return 1 - metrics.reidentification_score(released.id_table, guess).reidentification
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from tracearena import cities
-from tracearena.cities.land_use import GRID, LAND_USES, land_use
-from tracearena.cities.routes import routes
-from tracearena.cities.venues import HOSPITAL, KINDS, venues
+from tracearena.cities.land_use import GRID, LAND_USES, build_land_use
+from tracearena.cities.routes import build_routes
+from tracearena.cities.venues import HOSPITAL, KINDS, build_venues
 from tracearena.errors import ParameterError
 
 
@@ -31,7 +31,7 @@ def test_37_regions_are_hospitals_and_sensitive() -> None:
 
 
 def test_every_land_use_has_its_share() -> None:
-    share = np.bincount(land_use().use, minlength=len(LAND_USES)) / len(GRID)
+    share = np.bincount(build_land_use().use, minlength=len(LAND_USES)) / len(GRID)
     shares = dict(zip(LAND_USES, share, strict=True))
     assert 0.45 < shares["homes"] < 0.6
     assert shares["offices"] == pytest.approx(0.12, abs=0.001)
@@ -40,17 +40,17 @@ def test_every_land_use_has_its_share() -> None:
 
 
 def test_nobody_lives_in_a_park() -> None:
-    ground = land_use()
+    ground = build_land_use()
     assert ground.residents.sum() == pytest.approx(1)
     assert ground.residents[ground.regions_of("parks")].sum() == 0
 
 
 def test_pois_lie_in_their_regions_and_hospitals_in_hospital_regions() -> None:
-    known = venues()
+    known = build_venues()
     assert len(known.cell) == sum(kind.number for kind in KINDS)
     assert np.array_equal(GRID.cell_of(known.latitude, known.longitude), known.cell)
     hospitals = known.cell[known.kind == HOSPITAL]
-    assert set(hospitals) == set(land_use().regions_of("hospitals"))
+    assert set(hospitals) == set(build_land_use().regions_of("hospitals"))
 
 
 def test_pois_have_large_and_small_categories() -> None:
@@ -66,8 +66,8 @@ def test_the_most_attractive_pois_keep_their_ids() -> None:
     every, few = cities.pois(), cities.pois(top=50)
     at = every.index_of(few.ids)
     assert np.array_equal(every.latitude[at], few.latitude)
-    worst = venues().attractiveness[at].min()
-    assert (venues().attractiveness > worst).sum() == 49
+    worst = build_venues().attractiveness[at].min()
+    assert (build_venues().attractiveness > worst).sum() == 49
 
 
 @pytest.mark.parametrize("top", [0, -1, 6001])
@@ -77,7 +77,7 @@ def test_more_pois_than_there_are_cannot_be_asked_for(top: int) -> None:
 
 
 def test_following_the_previous_regions_leads_back_step_by_step() -> None:
-    ways, places = routes(), cities.regions()
+    ways, places = build_routes(), cities.regions()
     rng = np.random.default_rng(0)
     for start, end in rng.integers(0, 1024, (50, 2)).tolist():
         at = end
@@ -89,7 +89,7 @@ def test_following_the_previous_regions_leads_back_step_by_step() -> None:
 
 
 def test_ways_are_as_long_in_both_directions_and_no_detour_is_quicker() -> None:
-    minutes = routes().minutes
+    minutes = build_routes().minutes
     assert np.allclose(minutes, minutes.T, atol=1e-3)
     assert np.all(np.diag(minutes) == 0)
     through = minutes[:40, :, None] + minutes[None, :, :40].transpose(0, 1, 2)

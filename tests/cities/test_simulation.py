@@ -10,6 +10,7 @@ import pytest
 
 from tracearena import cities
 from tracearena.cities.people import ARCHETYPES
+from tracearena.engine import use
 from tracearena.errors import ParameterError
 from tracearena.formats.pwscup import PWS_CLOCK
 from tracearena.traces import Clock, Traces
@@ -33,8 +34,10 @@ def test_everybody_is_somewhere_at_every_instant(city: Traces) -> None:
 
 
 def test_the_same_seed_gives_the_same_city_for_any_number_of_threads() -> None:
-    one = cities.simulate(users=600, days=2, seed=7, threads=1)
-    assert one == cities.simulate(users=600, days=2, seed=7, threads=3)
+    with use(threads=1):
+        one = cities.simulate(users=600, days=2, seed=7)
+    with use(threads=3):
+        assert one == cities.simulate(users=600, days=2, seed=7)
     assert one != cities.simulate(users=600, days=2, seed=8)
 
 

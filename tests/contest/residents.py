@@ -11,8 +11,6 @@ from tracearena.traces import Traces
 class Residents:
     """Makes teams of residents of the city themselves, which needs no training."""
 
-    def sample_users(
-        self, n: int, days: int, *, homes: bool, only_seen: bool, seed: SeedLike, threads: int | None
-    ) -> Traces:
+    def sample_users(self, n: int, days: int, *, homes: bool, only_seen: bool, seed: SeedLike) -> Traces:
         """Return people as they are."""
-        return cities.simulate(users=n, days=days, clock=PWS_CLOCK, seed=seed, threads=threads)
+        return cities.simulate(users=n, days=days, clock=PWS_CLOCK, seed=seed)

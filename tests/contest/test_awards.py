@@ -19,7 +19,7 @@ from tracearena.contest import (
     Rules,
     UtilityRecord,
     attack_sums,
-    awards,
+    make_awards,
     make_board,
 )
 
@@ -48,7 +48,7 @@ def board_of(
 
 
 def award(board: Board, name: str) -> Award:
-    return {award.name: award for award in awards(board)}[name]
+    return {award.name: award for award in make_awards(board)}[name]
 
 
 def test_best_anonymization_has_the_highest_trace_inference_privacy() -> None:
@@ -72,7 +72,7 @@ def test_nobody_wins_for_anonymization_when_nobody_is_valid() -> None:
 
 
 def test_with_one_data_set_there_are_three_awards() -> None:
-    assert [one.name for one in awards(board_of([]))] == [
+    assert [one.name for one in make_awards(board_of([]))] == [
         "best-anonymization",
         "best-reidentification",
         "best-trace-inference",
@@ -184,7 +184,7 @@ def test_neither_the_pseudonymised_team_nor_samples_win() -> None:
 
 
 def test_an_award_is_plain_values() -> None:
-    plain = json.loads(json.dumps([one.to_dict() for one in awards(board_of([attack("a", "b", 0.25)]))]))
+    plain = json.loads(json.dumps([one.to_dict() for one in make_awards(board_of([attack("a", "b", 0.25)]))]))
     assert plain[2] == {
         "name": "best-trace-inference",
         "title": "Best trace inference",

@@ -11,6 +11,7 @@ import pytest
 from tracearena import contest
 from tracearena.contest.data import check_regions
 from tracearena.contest.team_clock import contest_days, contest_training
+from tracearena.engine import use
 from tracearena.errors import DataError, ParameterError
 from tracearena.formats import pwscup
 from tracearena.synthesis import PPMTF
@@ -88,7 +89,8 @@ def test_the_manifest_has_a_seed_a_set_and_a_hash_a_file(folder, model):
 
 
 def test_the_same_seeds_give_the_same_bytes(model, folder, tmp_path):
-    manifest = contest.write_contest_data(tmp_path / "again", model, PLAN, seed=5, shuffle_seed=6, threads=3)
+    with use(threads=3):
+        manifest = contest.write_contest_data(tmp_path / "again", model, PLAN, seed=5, shuffle_seed=6)
     assert manifest == json.loads((folder / "manifest.json").read_text())
     other = contest.write_contest_data(tmp_path / "other", model, PLAN, seed=7)
     names = [name for name in manifest["sha256"] if "traces" in name]

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from tests.contest.residents import Residents
 
-from tracearena import cities, registry
-from tracearena.contest import CAST, AttackKind, Rehearsal, rehearse, run_sweep, verify
+from tracearena import cities
+from tracearena.algorithms import catalogue
+from tracearena.arena import run_sweep
+from tracearena.contest import CAST, AttackKind, Rehearsal, rehearse, verify
 from tracearena.contest.rehearsal import CHEATING, PSEUDONYMISED
 from tracearena.errors import ParameterError
 from tracearena.formats.pwscup import PWS_CLOCK
@@ -95,11 +97,11 @@ def test_the_cast_is_known_to_the_registry() -> None:
     assert len({player.name for player in CAST}) == len(CAST) == 21
     assert len({player.defence for player in CAST}) == len(CAST)
     for player in CAST:
-        registry.create(player.defence, "obfuscator")
+        catalogue.create(player.defence, "obfuscator")
         if player.identification:
-            registry.create(player.identification, "reidentification")
+            catalogue.create(player.identification, "reidentification")
         if player.inference:
-            registry.create(player.inference, "trace-inference")
+            catalogue.create(player.inference, "trace-inference")
 
 
 def test_luck_shrinks_with_the_number_of_people(held: Rehearsal) -> None:

@@ -5,8 +5,7 @@ import copy
 import numpy as np
 import pytest
 
-from tracearena import registry
-from tracearena.attacks import ReidentificationAttack, TraceInferenceAttack
+from tracearena.algorithms import ReidentificationAttack, TraceInferenceAttack, catalogue
 from tracearena.traces import ObfuscatedTraces, Traces
 
 SHAPES = [
@@ -23,15 +22,15 @@ SHAPES = [
 Releases = dict[str, tuple[Traces, ObfuscatedTraces]]
 
 
-@pytest.fixture(params=registry.names("reidentification"))
+@pytest.fixture(params=catalogue.names("reidentification"))
 def identifier(request: pytest.FixtureRequest) -> ReidentificationAttack:
-    made: ReidentificationAttack = registry.create(request.param, "reidentification")
+    made: ReidentificationAttack = catalogue.create(request.param, "reidentification")
     return made
 
 
-@pytest.fixture(params=registry.names("trace-inference"))
+@pytest.fixture(params=catalogue.names("trace-inference"))
 def inferrer(request: pytest.FixtureRequest) -> TraceInferenceAttack:
-    made: TraceInferenceAttack = registry.create(request.param, "trace-inference")
+    made: TraceInferenceAttack = catalogue.create(request.param, "trace-inference")
     return made
 
 
@@ -83,5 +82,5 @@ def test_what_is_given_is_left_alone(
 
 
 def test_its_name_makes_it_again(identifier: ReidentificationAttack, inferrer: TraceInferenceAttack) -> None:
-    assert registry.create(str(identifier)) == identifier
-    assert registry.create(str(inferrer)) == inferrer
+    assert catalogue.create(str(identifier)) == identifier
+    assert catalogue.create(str(inferrer)) == inferrer

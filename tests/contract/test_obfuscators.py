@@ -5,17 +5,16 @@ import copy
 import numpy as np
 import pytest
 
-from tracearena import registry
-from tracearena.obfuscation import Obfuscator
+from tracearena.algorithms import Obfuscator, catalogue
 from tracearena.traces import ObfuscatedTraces, Traces
 
 PARAMETERS = {"MRLH": "(1,1,0.5)", "RR": "(2)", "PL": "(4,1)", "Cheat": "(0.5)", "ClusterAveraging": "(0.7)"}
 SHAPES = ["ordinary", "one user", "one event", "half missing", "nothing"]
 
 
-@pytest.fixture(params=registry.names("obfuscator"))
+@pytest.fixture(params=catalogue.names("obfuscator"))
 def obfuscator(request: pytest.FixtureRequest) -> Obfuscator:
-    made: Obfuscator = registry.create(request.param + PARAMETERS.get(request.param, ""), "obfuscator")
+    made: Obfuscator = catalogue.create(request.param + PARAMETERS.get(request.param, ""), "obfuscator")
     return made
 
 
@@ -55,4 +54,4 @@ def test_the_original_is_left_alone(obfuscator: Obfuscator, shapes: dict[str, Tr
 
 
 def test_its_name_makes_it_again(obfuscator: Obfuscator) -> None:
-    assert registry.create(str(obfuscator), "obfuscator") == obfuscator
+    assert catalogue.create(str(obfuscator), "obfuscator") == obfuscator

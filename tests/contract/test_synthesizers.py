@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from tracearena import registry
+from tracearena.algorithms import catalogue
 from tracearena.errors import DataError, ParameterError
 from tracearena.traces import Clock, Places, Traces
 
@@ -25,7 +25,7 @@ SPECS = [
 
 @pytest.fixture(params=SPECS)
 def synthesizer(request):
-    return registry.create(request.param, "synthesizer")
+    return catalogue.create(request.param, "synthesizer")
 
 
 def test_a_seed_fixes_the_traces_and_the_input_stays(synthesizer, make_walks):
@@ -57,4 +57,4 @@ def test_no_events_and_no_traces_are_refused(synthesizer, make_walks):
 
 
 def test_a_synthesizer_is_named_by_its_parameters(synthesizer):
-    assert dataclasses.asdict(registry.create(str(synthesizer))) == dataclasses.asdict(synthesizer)
+    assert dataclasses.asdict(catalogue.create(str(synthesizer))) == dataclasses.asdict(synthesizer)

@@ -17,9 +17,10 @@ import pytest
 from tests.contest.residents import Residents
 from tests.digests.conftest import Known, digest
 
-from tracearena import registry
+from tracearena.algorithms import catalogue
+from tracearena.arena import pseudonymise
 from tracearena.cities import simulate, simulate_gps
-from tracearena.contest import pseudonymise, rehearse
+from tracearena.contest import rehearse
 from tracearena.formats import FORMATS, write
 from tracearena.formats import gps as gps_files
 from tracearena.obfuscation import PlanarLaplace
@@ -55,17 +56,17 @@ def points() -> GpsTraces:
     return simulate_gps(users=3, days=2, seed=1)
 
 
-@pytest.mark.parametrize("name", registry.names("obfuscator"))
+@pytest.mark.parametrize("name", catalogue.names("obfuscator"))
 def test_defences_release_what_they_did(name: str, walks: Traces, known: Known) -> None:
-    released: ObfuscatedTraces = registry.create(spec_of(name)).transform(walks, seed=1)
+    released: ObfuscatedTraces = catalogue.create(spec_of(name)).transform(walks, seed=1)
     known(name, digest(released.codes, released.sets.offsets, released.sets.members))
 
 
-@pytest.mark.parametrize("name", [*registry.names("reidentification"), *registry.names("trace-inference")])
+@pytest.mark.parametrize("name", [*catalogue.names("reidentification"), *catalogue.names("trace-inference")])
 def test_attacks_answer_what_they_did(name: str, walks: Traces, known: Known) -> None:
     reference, original = walks.split_days(2)
     released = pseudonymise(PlanarLaplace(l=4, r=1).transform(original, seed=2), seed=3).anonymized
-    attack = registry.create(spec_of(name)).fit(reference)
+    attack = catalogue.create(spec_of(name)).fit(reference)
     if attack.kind == "reidentification":
         table = attack.identify(released, seed=4)
         known(name, digest(table.pseudonyms, table.user_ids))
@@ -73,19 +74,19 @@ def test_attacks_answer_what_they_did(name: str, walks: Traces, known: Known) ->
         known(name, digest(attack.infer(released, seed=4).place_index))
 
 
-@pytest.mark.parametrize("name", registry.names("synthesizer"))
+@pytest.mark.parametrize("name", catalogue.names("synthesizer"))
 def test_synthesizers_make_what_they_did(name: str, walks: Traces, known: Known) -> None:
-    made = registry.create(spec_of(name)).fit(walks, seed=1).synthesize(2, seed=2)
+    made = catalogue.create(spec_of(name)).fit(walks, seed=1).synthesize(2, seed=2)
     known(name, digest(made.instants, made.place_index))
 
 
-@pytest.mark.parametrize("name", [*registry.names("gps-obfuscator"), *registry.names("gps-attack")])
+@pytest.mark.parametrize("name", [*catalogue.names("gps-obfuscator"), *catalogue.names("gps-attack")])
 def test_gps_algorithms_make_what_they_did(name: str, points: GpsTraces, known: Known) -> None:
-    algorithm = registry.create(spec_of(name))
+    algorithm = catalogue.create(spec_of(name))
     made = (
         algorithm.transform(points, seed=1)
         if algorithm.kind == "gps-obfuscator"
-        else algorithm.recover(registry.create("GeoInd(100m,5min)").transform(points, seed=1))
+        else algorithm.recover(catalogue.create("GeoInd(100m,5min)").transform(points, seed=1))
     )
     known(name, digest(made.time_ms, made.latitude, made.longitude))
 

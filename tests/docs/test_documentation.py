@@ -13,7 +13,7 @@ import pytest
 import typer.main
 from typer.testing import CliRunner
 
-from tracearena import registry
+from tracearena.algorithms import catalogue
 from tracearena.cli import build
 from tracearena.figures import FIGURES
 
@@ -46,7 +46,7 @@ def test_the_page_of_commands_is_what_help_says() -> None:
 
 def test_every_algorithm_is_documented() -> None:
     pages = "".join(path.read_text() for path in (ROOT / "docs").glob("*.md"))
-    missing = [name for name in registry.entries() if not re.search(rf"`{re.escape(name)}[`(]", pages)]
+    missing = [name for name in catalogue.entries() if not re.search(rf"`{re.escape(name)}[`(]", pages)]
     assert missing == []
 
 

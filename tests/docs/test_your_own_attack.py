@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from tracearena import registry
+from tracearena.algorithms import catalogue
+from tracearena.arena import pseudonymise
 from tracearena.cli import build
-from tracearena.contest import pseudonymise
 from tracearena.formats import pwscup
 from tracearena.obfuscation import PlanarLaplace
 from tracearena.traces import Traces
@@ -76,10 +76,10 @@ def test_an_entry_point_gives_it_a_plain_name(monkeypatch: pytest.MonkeyPatch) -
 
     point = Point()
     point.name, point.value = name, value  # type: ignore[attr-defined]
-    monkeypatch.setattr(registry, "entry_points", lambda group: [point])
-    registry.entries.cache_clear()
+    monkeypatch.setattr(catalogue, "entry_points", lambda group: [point])
+    catalogue.entries.cache_clear()
     try:
-        assert name in registry.names("reidentification")
-        assert str(registry.create(name, "reidentification")) == name
+        assert name in catalogue.names("reidentification")
+        assert str(catalogue.create(name, "reidentification")) == name
     finally:
-        registry.entries.cache_clear()
+        catalogue.entries.cache_clear()

@@ -2,15 +2,25 @@ import threading
 
 import numpy as np
 import pytest
+from tests.threads import on_threads
 
-from tracearena.engine import blocks, child_seed, run_blocks, seed_sequence, stream, thread_count, uniforms
+from tracearena.engine import (
+    block_ranges,
+    child_seed,
+    run_blocks,
+    seed_sequence,
+    stream,
+    thread_count,
+    uniforms,
+    use,
+)
 from tracearena.errors import ParameterError
 
 
 def test_blocks_cover_everything_once() -> None:
-    covered = [number for first, stop in blocks(17, 5) for number in range(first, stop)]
+    covered = [number for first, stop in block_ranges(17, 5) for number in range(first, stop)]
     assert covered == list(range(17))
-    assert blocks(0, 5) == []
+    assert block_ranges(0, 5) == []
 
 
 def test_results_come_in_block_order_for_any_number_of_threads() -> None:
@@ -18,23 +28,26 @@ def test_results_come_in_block_order_for_any_number_of_threads() -> None:
         threading.Event().wait(0.002 * (5 - block))
         return first
 
-    expected = [first for first, _ in blocks(10, 2)]
-    assert [run_blocks(work, blocks(10, 2), threads=n) for n in (1, 2, 5)] == [expected] * 3
+    expected = [first for first, _ in block_ranges(10, 2)]
+    assert [on_threads(n, lambda: run_blocks(work, block_ranges(10, 2))) for n in (1, 2, 5)] == [expected] * 3
 
 
 def test_an_error_in_a_block_reaches_the_caller() -> None:
     def work(block: int, first: int, stop: int) -> None:
         raise KeyError(block)
 
-    with pytest.raises(KeyError):
-        run_blocks(work, blocks(4, 1), threads=2)
+    with pytest.raises(KeyError), use(threads=2):
+        run_blocks(work, block_ranges(4, 1))
 
 
 def test_progress_counts_to_the_end() -> None:
     seen: list[tuple[int, int]] = []
-    run_blocks(
-        lambda *_: None, blocks(3, 1), threads=2, progress=lambda done, total: seen.append((done, total))
-    )
+    with use(threads=2, progress=lambda done, total: seen.append((done, total))):
+        run_blocks(
+            lambda *_: None,
+            block_ranges(3, 1),
+            report=True,
+        )
     assert seen == [(1, 3), (2, 3), (3, 3)]
 
 
@@ -44,8 +57,8 @@ def test_the_environment_can_limit_threads(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("TRACEARENA_THREADS", "many")
     with pytest.raises(ParameterError, match="TRACEARENA_THREADS"):
         thread_count()
-    with pytest.raises(ParameterError):
-        thread_count(0)
+    with pytest.raises(ParameterError), use(threads=0):
+        thread_count()
 
 
 def test_streams_are_reproducible_and_different_from_each_other() -> None:

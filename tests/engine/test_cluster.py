@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from tracearena.engine import Cluster, blocks, fold_blocks, run_blocks, stream, thread_count
+from tracearena.engine import Cluster, block_ranges, fold_blocks, run_blocks, stream, thread_count, use
 from tracearena.engine.cluster import shares
 from tracearena.errors import ClusterError, DataError, ParameterError
 
@@ -22,23 +22,27 @@ def test_results_and_rows_are_those_of_threads(cluster):
     def work(block: int, first: int, stop: int, mine: np.ndarray) -> tuple[int, np.ndarray]:
         return first, mine + stream(root, block).random(mine.shape)
 
-    ranges = blocks(1_000, 37)
+    ranges = block_ranges(1_000, 37)
     here = run_blocks(work, ranges, rows=[VALUES])
     seen: list[tuple[int, int]] = []
-    there = run_blocks(work, ranges, rows=[VALUES], cluster=cluster, progress=lambda *at: seen.append(at))
+    with use(cluster=cluster, progress=lambda *at: seen.append(at)):
+        there = run_blocks(work, ranges, rows=[VALUES], anywhere=True, report=True)
     assert [first for first, _ in there] == [first for first, _ in ranges]
     assert all(np.array_equal(a, b) for (_, a), (_, b) in zip(here, there, strict=True))
     assert seen[-1] == (28, 28)
-    assert run_blocks(work, [], rows=[VALUES], cluster=cluster) == []
+    with use(cluster=cluster):
+        assert run_blocks(work, [], rows=[VALUES], anywhere=True) == []
 
 
 def test_sums_have_the_bits_of_threads(cluster):
     def work(block: int, first: int, stop: int, mine: np.ndarray) -> np.ndarray:
         return mine.sum(axis=0)
 
-    ranges = blocks(1_000, 7)
-    here = fold_blocks(work, ranges, rows=[VALUES], threads=2)
-    assert np.array_equal(fold_blocks(work, ranges, rows=[VALUES], cluster=cluster), here)
+    ranges = block_ranges(1_000, 7)
+    with use(threads=2):
+        here = fold_blocks(work, ranges, rows=[VALUES])
+    with use(cluster=cluster):
+        assert np.array_equal(fold_blocks(work, ranges, rows=[VALUES], anywhere=True), here)
 
 
 def test_rows_arrive_where_memory_is_aligned(cluster):
@@ -52,15 +56,16 @@ def test_rows_arrive_where_memory_is_aligned(cluster):
 
 
 def test_a_task_leaves_the_other_cores_to_other_tasks(cluster):
-    assert run_blocks(lambda *_: thread_count(), blocks(3, 1), cluster=cluster) == [1, 1, 1]
+    with use(cluster=cluster):
+        assert run_blocks(lambda *_: thread_count(), block_ranges(3, 1), anywhere=True) == [1, 1, 1]
 
 
 def test_an_error_in_a_worker_is_the_callers(cluster):
     def work(block: int, first: int, stop: int) -> None:
         raise DataError(f"block {block} is bad")
 
-    with pytest.raises(DataError, match="block 0 is bad"):
-        run_blocks(work, blocks(4, 1), cluster=cluster)
+    with pytest.raises(DataError, match="block 0 is bad"), use(cluster=cluster):
+        run_blocks(work, block_ranges(4, 1), anywhere=True)
 
 
 def test_a_killed_worker_costs_no_result(tmp_path):
@@ -70,10 +75,10 @@ def test_a_killed_worker_costs_no_result(tmp_path):
             os.kill(os.getpid(), signal.SIGKILL)
         return float(VALUES[first:stop].sum())
 
-    ranges = blocks(1_000, 100)
+    ranges = block_ranges(1_000, 100)
     expected = [float(VALUES[first:stop].sum()) for first, stop in ranges]
-    with Cluster("local:2") as own:
-        assert run_blocks(work, ranges, cluster=own) == expected
+    with Cluster("local:2") as own, use(cluster=own):
+        assert run_blocks(work, ranges, anywhere=True) == expected
     assert (tmp_path / "killed").exists()
 
 
@@ -138,7 +143,8 @@ def test_libraries_in_a_worker_use_one_thread(cluster):
         module._settle()
         return max(library["num_threads"] for library in threadpool_info())
 
-    assert run_blocks(most_threads, blocks(2, 1), cluster=cluster) == [1, 1]
+    with use(cluster=cluster):
+        assert run_blocks(most_threads, block_ranges(2, 1), anywhere=True) == [1, 1]
 
 
 def test_an_interrupt_is_not_for_the_workers(cluster):

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracearena.engine import PairwiseSum, blocks, fold_blocks
+from tracearena.engine import PairwiseSum, block_ranges, fold_blocks, use
 from tracearena.engine.cluster import shares
 from tracearena.engine.summing import Node
 from tracearena.errors import ParameterError
@@ -35,9 +35,10 @@ def test_the_sum_has_the_bits_of_the_tree(threads):
         return float(NUMBERS[first:stop].sum())
 
     for size in (1, 2, 5, 23):
-        ranges = blocks(23, size)
+        ranges = block_ranges(23, size)
         expected = in_pairs([float(NUMBERS[first:stop].sum()) for first, stop in ranges])
-        assert fold_blocks(work, ranges, threads=threads) == expected
+        with use(threads=threads):
+            assert fold_blocks(work, ranges) == expected
 
 
 @given(total=st.integers(1, 60), parts=st.integers(1, 12))
@@ -92,7 +93,8 @@ def test_few_results_are_held_at_a_time():
         def __add__(self, other: Piece) -> Piece:
             return self
 
-    fold_blocks(lambda block, first, stop: Piece(), blocks(200, 1), threads=2)
+    with use(threads=2):
+        fold_blocks(lambda block, first, stop: Piece(), block_ranges(200, 1))
     assert most < 12
 
 
@@ -102,7 +104,7 @@ def test_a_failing_block_fails_the_sum():
             raise ValueError("block 3")
         return 1
 
-    with pytest.raises(ValueError, match="block 3"):
-        fold_blocks(work, blocks(10, 1), threads=2)
-    with pytest.raises(ParameterError, match="no block"):
-        fold_blocks(work, [], threads=2)
+    with pytest.raises(ValueError, match="block 3"), use(threads=2):
+        fold_blocks(work, block_ranges(10, 1))
+    with pytest.raises(ParameterError, match="no block"), use(threads=2):
+        fold_blocks(work, [])

@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 
 from tracearena.errors import DataError
-from tracearena.figures import _check_ins, category_visits, check_in_clusters, check_in_times, figure
+from tracearena.figures import _check_ins, figure
 from tracearena.figures._deniable import kept_days
+from tracearena.figures.ppmtf import figure_11 as ppmtf_11
+from tracearena.figures.ppmtf import figure_12 as ppmtf_12
+from tracearena.figures.ppmtf import figure_13 as ppmtf_13
 from tracearena.synthesis import PPMTF
 from tracearena.traces import Places, Traces
 
@@ -21,8 +24,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few people, few days, few iterations, and few others who could have made a trace."""
     monkeypatch.setattr(_check_ins, "USERS", 250)
     monkeypatch.setattr(_check_ins, "DAYS", 10)
-    monkeypatch.setattr(check_in_times, "USERS", 100)
-    for module in (category_visits, check_in_clusters, check_in_times):
+    monkeypatch.setattr(ppmtf_13, "USERS", 100)
+    for module in (ppmtf_11, ppmtf_12, ppmtf_13):
         monkeypatch.setattr(module, "K", 2)
         monkeypatch.setattr(module, "PPMTF", partial(PPMTF, iterations=10))
 
@@ -52,7 +55,7 @@ def test_time_at_four_categories(tmp_path: Path) -> None:
 
 def test_categories_that_are_missing_give_way_to_the_most_visited() -> None:
     visitors = {"Food/Ramen": 5, "Outdoors/Park/4": 2, "Shop": 9, "Sake Bar": 1, "Office": 0}
-    assert category_visits._chosen(visitors) == ["Outdoors/Park/4", "Shop", "Food/Ramen", "Sake Bar"]
+    assert ppmtf_11._chosen(visitors) == ["Outdoors/Park/4", "Shop", "Food/Ramen", "Sake Bar"]
 
 
 def test_places_without_categories_are_refused(
@@ -67,7 +70,7 @@ def test_places_without_categories_are_refused(
         instants=given.instants,
         place_index=given.place_index,
     )
-    monkeypatch.setattr(category_visits, "check_ins", lambda data, seed: (bare, bare))
+    monkeypatch.setattr(ppmtf_11, "check_ins", lambda data, seed: (bare, bare))
     with pytest.raises(DataError, match="no categories"):
         figure("ppmtf-11")(tmp_path, seed=1)
 
@@ -95,7 +98,7 @@ def test_two_clusters_on_a_map_and_by_the_hour(tmp_path: Path) -> None:
 def test_regions_without_categories_have_clusters_too(
     tmp_path: Path, shared_data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(check_in_clusters, "TRACES_PER_USER", 1)
+    monkeypatch.setattr(ppmtf_12, "TRACES_PER_USER", 1)
     _, numbers, hours = figure("ppmtf-12")(tmp_path, data=shared_data / "ppmtf-tokyo", seed=1)
     assert {row["category"] for row in rows_of(numbers)} == {""}
     assert len(rows_of(hours)) == 2 * 30

@@ -6,12 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tracearena.contest import AttackScores, SweepRow
+from tracearena.arena import AttackScores, SweepRow
 from tracearena.errors import DataError
-from tracearena.figures import _teams, application_utility, figure
+from tracearena.figures import _teams, figure
 from tracearena.figures._teams import DEFENCES, points_of_interest, teams
-from tracearena.figures.contest_teams import correlation
-from tracearena.figures.expected_error import WEIGHTS
+from tracearena.figures.contest import figure_13 as contest_13
+from tracearena.figures.contest.figure_9 import correlation
+from tracearena.figures.contest.figure_12 import WEIGHTS
 from tracearena.formats import pwscup
 
 
@@ -86,7 +87,7 @@ def test_contest_12_has_every_attack_and_every_weight(tmp_path: Path) -> None:
 def test_contest_13_measures_every_use_for_every_group(tmp_path: Path) -> None:
     _, numbers = figure("contest-13")(tmp_path, seed=1)
     rows = table(numbers)
-    assert len(rows) == 17 + 5 * application_utility.TEAMS
+    assert len(rows) == 17 + 5 * contest_13.TEAMS
     mean = {
         group: np.mean([float(row["poi_accuracy"]) for row in rows if row["group"] == group])
         for group in ("17 defences", "PL(4,1)", "PL(0.1,1)", "Uniform", "Reference")

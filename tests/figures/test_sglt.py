@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tracearena.figures import _fake_traces, figure, sglt_classes, sglt_service
+from tracearena.figures import _fake_traces, figure
+from tracearena.figures.sglt import classes as sglt_classes
+from tracearena.figures.sglt import service as sglt_service
 
 
 @pytest.mark.slow

@@ -8,13 +8,10 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from tracearena.figures import (
-    _people_flow,
-    figure,
-    synthesizer_clusters,
-    synthesizer_privacy,
-    synthesizer_times,
-)
+from tracearena.figures import _people_flow, figure
+from tracearena.figures.ppmtf import figure_7 as ppmtf_7
+from tracearena.figures.ppmtf import figure_8 as ppmtf_8
+from tracearena.figures.ppmtf import figure_9 as ppmtf_9
 from tracearena.formats import ppmtf
 from tracearena.synthesis import PPMTF
 
@@ -23,15 +20,15 @@ from tracearena.synthesis import PPMTF
 def quick(monkeypatch):
     """Small models on a small city."""
     monkeypatch.setattr(_people_flow, "USERS", 30)
-    for module in (synthesizer_privacy, synthesizer_clusters, synthesizer_times):
+    for module in (ppmtf_7, ppmtf_8, ppmtf_9):
         monkeypatch.setattr(
             module,
             "PPMTF",
             lambda **given: PPMTF(**{"factors": 4, "zero_transitions": 50} | given | {"iterations": 3}),
         )
-    monkeypatch.setattr(synthesizer_privacy, "ALPHAS", (1, 200))
-    monkeypatch.setattr(synthesizer_privacy, "COPIED", (0, 3))
-    monkeypatch.setattr(synthesizer_times, "SIZES", (20, 40))
+    monkeypatch.setattr(ppmtf_7, "ALPHAS", (1, 200))
+    monkeypatch.setattr(ppmtf_7, "COPIED", (0, 3))
+    monkeypatch.setattr(ppmtf_9, "SIZES", (20, 40))
 
 
 def rows(path):
@@ -53,12 +50,12 @@ def test_privacy_and_utility_of_the_synthesizers(quick, tmp_path):
 
 def test_the_authors_points_stand_beside_ours(tokyo_results):
     sglt = _people_flow.published_results(tokyo_results, "SGLT")
-    points = [synthesizer_privacy._published(row, "SGLT (published)") for row in sglt]
+    points = [ppmtf_7._published(row, "SGLT (published)") for row in sglt]
     assert {point.setting for point in points} == {"c=50", "c=100", "c=150", "c=200"}
     ours = _people_flow.published_results(tokyo_results, "PPMTF")
     at_200 = [
         point
-        for point in (synthesizer_privacy._published(row, "PPMTF (published)") for row in ours)
+        for point in (ppmtf_7._published(row, "PPMTF (published)") for row in ours)
         if point.setting == "α=200"
     ]
     assert at_200[0].tp_tv == pytest.approx(0.42736)

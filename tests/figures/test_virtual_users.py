@@ -9,16 +9,12 @@ from pathlib import Path
 import pytest
 
 from tracearena.contest import ContestPlan
-from tracearena.figures import (
-    _check_ins,
-    _people_flow,
-    contest_people,
-    deniability_rates,
-    fairness_table,
-    figure,
-    parameter_budget,
-    virtual_diversity,
-)
+from tracearena.figures import _check_ins, _people_flow, figure
+from tracearena.figures.contest import figure_4_and_19 as contest_4_and_19
+from tracearena.figures.contest import figure_16 as contest_16
+from tracearena.figures.contest import table_2 as contest_table_2
+from tracearena.figures.ppmtf import figure_14 as ppmtf_14
+from tracearena.figures.ppmtf import figure_15 as ppmtf_15
 from tracearena.synthesis import PPMTF
 
 
@@ -28,14 +24,14 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_check_ins, "USERS", 150)
     monkeypatch.setattr(_check_ins, "DAYS", 10)
     monkeypatch.setattr(_people_flow, "USERS", 40)
-    monkeypatch.setattr(contest_people, "USERS", 60)
-    monkeypatch.setattr(contest_people, "DAYS", 4)
-    monkeypatch.setattr(deniability_rates, "KS", (1, 5, 20))
-    monkeypatch.setattr(parameter_budget, "ALPHAS", (1e-3, 10.0))
-    monkeypatch.setattr(parameter_budget, "ITERATIONS", 3)
-    monkeypatch.setattr(virtual_diversity, "DAYS", 4)
-    monkeypatch.setattr(fairness_table, "TEAMS", 2)
-    monkeypatch.setattr(fairness_table, "PLAN", ContestPlan(users=30, days=4))
+    monkeypatch.setattr(contest_4_and_19, "USERS", 60)
+    monkeypatch.setattr(contest_4_and_19, "DAYS", 4)
+    monkeypatch.setattr(ppmtf_14, "KS", (1, 5, 20))
+    monkeypatch.setattr(ppmtf_15, "ALPHAS", (1e-3, 10.0))
+    monkeypatch.setattr(ppmtf_15, "ITERATIONS", 3)
+    monkeypatch.setattr(contest_16, "DAYS", 4)
+    monkeypatch.setattr(contest_table_2, "TEAMS", 2)
+    monkeypatch.setattr(contest_table_2, "PLAN", ContestPlan(users=30, days=4))
     for module in ("contest_people", "fairness_table", "deniability_rates", "deniability_utility",
                    "virtual_diversity", "virtual_utility", "virtual_privacy"):  # fmt: skip
         monkeypatch.setattr(f"tracearena.figures.{module}.PPMTF", partial(PPMTF, iterations=5))

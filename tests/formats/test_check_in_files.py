@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from tracearena.errors import FileError
-from tracearena.formats import Choices, foursquare, gowalla, read, tsmc
+from tracearena.formats import foursquare, gowalla, read, tsmc
+from tracearena.intake import Choices
 from tracearena.traces import Places, Traces
 
 NEW_YORK = Choices(timezone="America/New_York")

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from tracearena.errors import FileError
+from tracearena.files.whole import read_bytes, replacing
 from tracearena.formats import read
-from tracearena.formats._files import read_bytes, replacing
 
 
 @pytest.fixture

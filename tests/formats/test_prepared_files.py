@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from tracearena.errors import FileError, ParameterError
-from tracearena.formats import fitted, peopleflow, read, read_places, recognise, write
+from tracearena.formats import peopleflow, read, read_places, recognise, write
+from tracearena.intake import fitted
 from tracearena.traces import Traces
 
 

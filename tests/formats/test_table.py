@@ -11,7 +11,8 @@ import polars as pl
 import pytest
 
 from tracearena.errors import DataError, FileError, ParameterError
-from tracearena.formats import Choices, place_table, read, table, write
+from tracearena.formats import place_table, read, table, write
+from tracearena.intake import Choices
 from tracearena.traces import Clock, Traces
 
 CSV = (

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tracearena.errors import DataError, ParameterError
-from tracearena.metrics import diversity
+from tracearena.metrics import measure_diversity
 from tracearena.traces import Clock, Places, Traces
 
 PLACES = Places(np.linspace(35, 36, 8), np.linspace(139, 140, 8))
@@ -30,7 +30,7 @@ def slow_tv(a: np.ndarray, b: np.ndarray) -> float:
 def test_values_are_means_of_total_variations_over_the_same_pairs():
     rng = np.random.default_rng(1)
     first, second = (team(rng.integers(0, 8, 50), seed) for seed in (1, 2))
-    found = diversity(first, second, pairs=20, seed=3)
+    found = measure_diversity(first, second, pairs=20, seed=3)
     order = np.random.Generator(np.random.PCG64(np.random.SeedSequence(3))).permutation(50)
     a, b = first.dense(), second.dense()
     same = [slow_tv(a[i], b[i]) for i in order[:20]]
@@ -43,22 +43,22 @@ def test_values_are_means_of_total_variations_over_the_same_pairs():
 
 def test_the_same_people_twice_have_no_diversity():
     favourites = np.random.default_rng(1).integers(0, 8, 400)
-    found = diversity(team(favourites, 1), team(favourites, 2), seed=1)
+    found = measure_diversity(team(favourites, 1), team(favourites, 2), seed=1)
     assert found.pairs == 200
     assert found.gap > 1
 
 
 def test_other_people_have_it():
     rng = np.random.default_rng(1)
-    found = diversity(team(rng.integers(0, 8, 2_000), 1), team(rng.integers(0, 8, 2_000), 2), seed=1)
+    found = measure_diversity(team(rng.integers(0, 8, 2_000), 1), team(rng.integers(0, 8, 2_000), 2), seed=1)
     assert abs(found.gap) < 0.1
 
 
 def test_teams_must_fit():
     a, b = team(np.zeros(4, int), 1), team(np.zeros(5, int), 1)
     with pytest.raises(DataError):
-        diversity(a, b)
+        measure_diversity(a, b)
     with pytest.raises(DataError):
-        diversity(a.take_users([0]), a.take_users([1]))
+        measure_diversity(a.take_users([0]), a.take_users([1]))
     with pytest.raises(ParameterError):
-        diversity(a, a, pairs=0)
+        measure_diversity(a, a, pairs=0)

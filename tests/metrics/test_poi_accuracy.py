@@ -8,7 +8,7 @@ import pytest
 
 from tracearena.errors import DataError
 from tracearena.formats import peopleflow
-from tracearena.metrics import poi_accuracy
+from tracearena.metrics import poi_accuracy_score
 from tracearena.obfuscation import MRLH, PlanarLaplace
 from tracearena.traces import Clock, ObfuscatedTraces, Places, Traces
 
@@ -45,29 +45,29 @@ def test_it_is_the_mean_share_of_nearby_pois_that_are_sent(
 ) -> None:
     original = make_walks(users=6, days=1, side=12)
     released = defence.transform(original, seed=1)
-    found = poi_accuracy(original, released, pois)
+    found = poi_accuracy_score(original, released, pois)
     assert found.poi_accuracy == pytest.approx(slow(original, released, pois, "food/"))
     assert 0 < found.poi_accuracy < 1
 
 
 def test_what_is_released_as_it_is_serves_everybody(make_walks: Callable[..., Traces], pois: Places) -> None:
     original = make_walks()
-    assert poi_accuracy(original, ObfuscatedTraces.unchanged(original), pois).poi_accuracy == 1
+    assert poi_accuracy_score(original, ObfuscatedTraces.unchanged(original), pois).poi_accuracy == 1
     deleted = ObfuscatedTraces.like(original, np.full(original.n_events, -1))
-    assert poi_accuracy(original, deleted, pois, category=None).poi_accuracy == 0
+    assert poi_accuracy_score(original, deleted, pois, category=None).poi_accuracy == 0
 
 
 def test_what_cannot_be_measured_is_explained(make_walks: Callable[..., Traces], pois: Places) -> None:
     original = make_walks()
     released = ObfuscatedTraces.unchanged(original)
     with pytest.raises(DataError, match="'sport'; there are food, shops"):
-        poi_accuracy(original, released, pois, category="sport")
+        poi_accuracy_score(original, released, pois, category="sport")
     with pytest.raises(DataError, match="no categories"):
-        poi_accuracy(original, released, Places([35], [139]))
+        poi_accuracy_score(original, released, Places([35], [139]))
     with pytest.raises(DataError, match="no event has a POI"):
-        poi_accuracy(original, released, Places([35], [139]), category=None)
+        poi_accuracy_score(original, released, Places([35], [139]), category=None)
     with pytest.raises(DataError, match="not obfuscated from"):
-        poi_accuracy(original, released.take_users([0]), pois)
+        poi_accuracy_score(original, released.take_users([0]), pois)
 
 
 def test_tokyo_has_4692_places_to_eat(shared_data: Path) -> None:
@@ -75,4 +75,4 @@ def test_tokyo_has_4692_places_to_eat(shared_data: Path) -> None:
     pois = peopleflow.read_pois(folder / "POI_TK.csv")
     places = peopleflow.tokyo_regions()
     original = Traces.from_dense([[512]], places, Clock(instants_per_day=1))
-    assert poi_accuracy(original, ObfuscatedTraces.unchanged(original), pois).pois == 4692
+    assert poi_accuracy_score(original, ObfuscatedTraces.unchanged(original), pois).pois == 4692

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tracearena import registry
+from tracearena.algorithms import catalogue
 from tracearena.engine import seed_sequence
 from tracearena.errors import DataError, ParameterError
 from tracearena.obfuscation import FakeTraces
@@ -60,7 +60,7 @@ def test_fakes_of_sglt_are_never_where_their_own_seed_is(make_walks):
 
 def test_its_name_says_what_it_does():
     assert str(FakeTraces(method="walk", fakes=5, exposure=0.3)) == "Fakes(walk,5,0.3)"
-    assert registry.create("Fakes(sglt,20)") == FakeTraces(fakes=20)
+    assert catalogue.create("Fakes(sglt,20)") == FakeTraces(fakes=20)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from pyproj import Geod
 
-from tracearena import registry
+from tracearena.algorithms import catalogue
 from tracearena.errors import ParameterError
 from tracearena.obfuscation import GeoInd, Snapping, Thinning
 from tracearena.traces import GpsTraces
@@ -124,7 +124,7 @@ def test_a_seed_fixes_every_byte_for_any_number_of_threads(monkeypatch: pytest.M
 )
 def test_bad_parameters_are_refused(text: str) -> None:
     with pytest.raises(ParameterError, match="GeoInd"):
-        registry.create(text, "gps-obfuscator")
+        catalogue.create(text, "gps-obfuscator")
 
 
 @pytest.mark.parametrize(
@@ -132,8 +132,8 @@ def test_bad_parameters_are_refused(text: str) -> None:
     ["GeoInd(expected_noise=100m)", "GeoInd(expected_noise=100m, window=5min)", "GeoInd(epsilon=0.02)"],
 )
 def test_names_lead_back_to_the_mechanism(text: str) -> None:
-    mechanism = registry.create(text, "gps-obfuscator")
-    assert registry.create(str(mechanism)) == mechanism
+    mechanism = catalogue.create(text, "gps-obfuscator")
+    assert catalogue.create(str(mechanism)) == mechanism
 
 
 def test_no_points_stay_no_points() -> None:

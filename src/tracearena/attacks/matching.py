@@ -16,8 +16,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.attacks.base import ReidentificationAttack, TraceInferenceAttack
-from tracearena.engine import SeedLike, blocks, child_seed, run_blocks, seed_sequence, uniforms
+from tracearena.algorithms.kinds import ReidentificationAttack, TraceInferenceAttack
+from tracearena.engine import SeedLike, block_ranges, child_seed, run_blocks, seed_sequence, uniforms
 from tracearena.errors import DataError
 from tracearena.traces import IdTable, ObfuscatedTraces, Traces
 
@@ -133,10 +133,10 @@ def choose(
     taken = np.zeros(n_users, np.bool_)
     best = np.zeros(n_pseudonyms, np.int64)
     exclusive = np.full(n_pseudonyms, NOBODY, np.int64)
-    for start, end in blocks(n_pseudonyms, _ROWS_AT_ONCE):
+    for start, end in block_ranges(n_pseudonyms, _ROWS_AT_ONCE):
         scores = np.zeros((end - start, n_users))
         score_rows = partial(_score_rows, score, start, scores)
-        run_blocks(score_rows, blocks(end - start, _ROWS_PER_BLOCK))
+        run_blocks(score_rows, block_ranges(end - start, _ROWS_PER_BLOCK))
         choose_best(scores, tie, best[start:end])
         choose_exclusively(scores, tie, taken, exclusive[start:end])
     return Match(best, exclusive)

@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from tracearena.attacks.base import ReidentificationAttack, TraceInferenceAttack
+from tracearena.algorithms.kinds import ReidentificationAttack, TraceInferenceAttack
 from tracearena.engine import SeedLike, generator, seed_sequence, uniforms
 from tracearena.errors import DataError
 from tracearena.traces import IdTable, ObfuscatedTraces, Traces

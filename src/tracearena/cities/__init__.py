@@ -4,10 +4,6 @@
 measures how human any traces look.
 """
 
-from tracearena.cities import laws
-from tracearena.cities.gps import simulate_gps
-from tracearena.cities.land_use import regions
-from tracearena.cities.simulation import archetypes, simulate
-from tracearena.cities.venues import pois
+import lazy_loader
 
-__all__ = ["archetypes", "laws", "pois", "regions", "simulate", "simulate_gps"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.cities.land_use import GRID, land_use
-from tracearena.cities.routes import routes
-from tracearena.cities.venues import KINDS, venues
+from tracearena.cities.land_use import GRID, build_land_use
+from tracearena.cities.routes import build_routes
+from tracearena.cities.venues import KINDS, build_venues
 
 JUMP_EXPONENT = 1.75
 """Exponent β of trip lengths, P(Δr) ~ (Δr + Δr0)^-β, González et al. 2008."""
@@ -56,9 +56,9 @@ class Atlas(NamedTuple):
 
 
 @lru_cache(maxsize=2)
-def atlas(top: int | None = None) -> Atlas:
+def build_atlas(top: int | None = None) -> Atlas:
     """Return the tables for all venues, or for the `top` most attractive ones only."""
-    ground, ways, known = land_use(), routes(), venues()
+    ground, ways, known = build_land_use(), build_routes(), build_venues()
     chosen = known.most_attractive(top)
     kind, cell, weight = known.kind[chosen], known.cell[chosen], known.attractiveness[chosen]
     group = kind.astype(np.int64) * len(GRID) + cell

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tracearena.cities.land_use import GRID, regions
 from tracearena.cities.simulation import FIRST_DAY, UTC_OFFSET_S, simulate
-from tracearena.engine import Progress, SeedLike, child_seed, run_blocks, seed_sequence, stream
+from tracearena.engine import SeedLike, child_seed, run_blocks, seed_sequence, stream, use
 from tracearena.errors import ParameterError
 from tracearena.traces import Clock, GpsTraces
 from tracearena.traces._arrays import trusted
@@ -44,14 +44,7 @@ class _Recordings:
 
 
 def simulate_gps(
-    users: int = 40,
-    days: int = 60,
-    *,
-    interval_s: float = 5.0,
-    recorded: float = 0.45,
-    seed: SeedLike = None,
-    threads: int | None = None,
-    progress: Progress | None = None,
+    users: int = 40, days: int = 60, *, interval_s: float = 5.0, recorded: float = 0.45, seed: SeedLike = None
 ) -> GpsTraces:
     """Simulate people of the embedded city who carry GPS receivers.
 
@@ -88,7 +81,8 @@ def simulate_gps(
     root = seed_sequence(seed)
     lives = child_seed(root, _LIVES)
     clock = Clock(instants_per_day=86_400 // _STEP_S, interval_s=_STEP_S, first_day=FIRST_DAY)
-    stays = simulate(users, days, clock=clock, seed=lives, threads=threads)
+    with use(progress=None):
+        stays = simulate(users, days, clock=clock, seed=lives)
     table = stays.place_index.reshape(users, -1)
     buildings = _buildings()
 
@@ -96,7 +90,7 @@ def simulate_gps(
         rng = stream(root, _RECEIVERS, first)
         return _recordings(rng, first, table[first], buildings, days, interval_s, recorded)
 
-    found = run_blocks(work, [(u, u + 1) for u in range(users)], threads=threads, progress=progress)
+    found = run_blocks(work, [(u, u + 1) for u in range(users)], report=True)
     return _joined(found)
 
 

@@ -59,7 +59,7 @@ class LandUse:
 
 
 @cache
-def land_use() -> LandUse:
+def build_land_use() -> LandUse:
     """Return the land use of the city; it is the same for every simulation."""
     rng = stream(seed_sequence(MAP_SEED), 0)
     x, y = _centres_km()
@@ -76,7 +76,7 @@ def regions() -> Places:
     >>> regions()
     <Places: 1,024, grid 32 × 32, 37 sensitive>
     """
-    use = land_use().use
+    use = build_land_use().use
     return Places.of_grid(
         GRID,
         sensitive=use == LAND_USES.index("hospitals"),

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.cities.land_use import GRID, land_use
+from tracearena.cities.land_use import GRID, build_land_use
 
 STREET, AVENUE, RAIL, WATER = 6.5, 4.2, 2.2, 60.0
 """Minutes per kilometre, waiting included; crossing the river outside a bridge is not worth it."""
@@ -43,7 +43,7 @@ class Routes:
 
 
 @cache
-def routes() -> Routes:
+def build_routes() -> Routes:
     """Return the ways of the city; they are the same for every simulation."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import dijkstra
@@ -72,13 +72,13 @@ def _pace(rail: NDArray[np.bool_]) -> NDArray[np.float64]:
     avenue = (row % _AVENUE_EVERY == 2) | (column % _AVENUE_EVERY == 2)
     bridge = row % _AVENUE_EVERY == 2
     pace = np.where(avenue, AVENUE, STREET)
-    pace = np.where(land_use().river & ~bridge, WATER, pace)
+    pace = np.where(build_land_use().river & ~bridge, WATER, pace)
     return np.where(rail, RAIL, pace)
 
 
 def _neighbours() -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """Return every pair of touching regions, both ways, with the distance of their centres."""
-    ground = land_use()
+    ground = build_land_use()
     row, column = np.divmod(np.arange(len(GRID)), GRID.columns)
     pairs = []
     for d_row, d_column in ((0, 1), (1, 0), (1, 1), (1, -1)):

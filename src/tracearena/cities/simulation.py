@@ -9,12 +9,12 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.cities.atlas import atlas
+from tracearena.cities.atlas import build_atlas
 from tracearena.cities.land_use import regions
 from tracearena.cities.people import ARCHETYPES, habits
 from tracearena.cities.rhythm import hours_of_checkins, kinds_of_checkins
 from tracearena.cities.venues import KINDS, pois
-from tracearena.engine import Progress, SeedLike, blocks, run_blocks, seed_sequence, stream
+from tracearena.engine import SeedLike, block_ranges, run_blocks, seed_sequence, stream
 from tracearena.errors import ParameterError, require_number
 from tracearena.traces import Clock, Traces
 
@@ -45,8 +45,6 @@ def simulate(
     top: int | None = 1_000,
     checkins_per_user: float = 30.0,
     seed: SeedLike = None,
-    threads: int | None = None,
-    progress: Progress | None = None,
 ) -> Traces:
     """Simulate people in the embedded city.
 
@@ -91,8 +89,8 @@ def simulate(
     root = seed_sequence(seed)
     if mode == "checkins":
         ticks = clock or _CHECKIN_CLOCK
-        return _checkins(root, users, days, ticks, top, checkins_per_user, threads, progress)
-    return _regular(root, users, days, clock or _DAY_CLOCK, threads, progress)
+        return _checkins(root, users, days, ticks, top, checkins_per_user)
+    return _regular(root, users, days, clock or _DAY_CLOCK)
 
 
 def archetypes(users: int, *, seed: int | np.random.SeedSequence) -> NDArray[np.str_]:
@@ -119,7 +117,7 @@ def _check(users: int, days: int, mode: str, checkins_per_user: float) -> None:
 
 
 def _blocks(users: int) -> list[tuple[int, tuple[int, int]]]:
-    return list(enumerate(blocks(users, USERS_PER_BLOCK)))
+    return list(enumerate(block_ranges(users, USERS_PER_BLOCK)))
 
 
 def _ways(root: np.random.SeedSequence, block: int, users: int) -> NDArray[np.int64]:
@@ -133,17 +131,10 @@ def _weekdays(clock: Clock, days: int) -> NDArray[np.int64]:
     return (first + np.arange(days)) % 7
 
 
-def _regular(
-    root: np.random.SeedSequence,
-    users: int,
-    days: int,
-    clock: Clock,
-    threads: int | None,
-    progress: Progress | None,
-) -> Traces:
+def _regular(root: np.random.SeedSequence, users: int, days: int, clock: Clock) -> Traces:
     from tracearena.cities._kernels.days import live_all
 
-    town, customs, weekdays = atlas(), habits(), _weekdays(clock, days)
+    town, customs, weekdays = build_atlas(), habits(), _weekdays(clock, days)
     wet = stream(root, _WEATHER).random(days) < _RAINY
     instants = np.arange(days * clock.instants_per_day)
     minutes = clock.day_of(instants) * 1440 + clock.second_of_day(instants) / 60
@@ -153,7 +144,7 @@ def _regular(
         rng, ways = stream(root, _LIVES, block), _ways(root, block, stop - first)
         live_all(rng, town, customs, ways, weekdays, wet, minutes, table[first:stop])
 
-    run_blocks(work, blocks(users, USERS_PER_BLOCK), threads=threads, progress=progress)
+    run_blocks(work, block_ranges(users, USERS_PER_BLOCK), report=True)
     return Traces(
         regions(),
         clock,
@@ -172,14 +163,12 @@ def _checkins(
     clock: Clock,
     top: int | None,
     checkins_per_user: float,
-    threads: int | None,
-    progress: Progress | None,
 ) -> Traces:
     from tracearena.cities._kernels.checkins import check_in_all
 
     if clock.start_s or clock.instants_per_day * clock.interval_s != 86_400:
         raise ParameterError("the clock of check-ins must cover whole days: they happen at any hour")
-    places, town, customs, weekdays = pois(top), atlas(top), habits(), _weekdays(clock, days)
+    places, town, customs, weekdays = pois(top), build_atlas(top), habits(), _weekdays(clock, days)
     hours, kinds = hours_of_checkins(), kinds_of_checkins(np.bincount(town.kind, minlength=len(KINDS)) > 0)
 
     def work(block: int, first: int, stop: int) -> tuple[Any, ...]:
@@ -190,7 +179,7 @@ def _checkins(
         check_in_all(rng, town, customs, ways, hours, kinds, weekdays, offsets, at, visited)
         return counts, at, visited
 
-    done = run_blocks(work, blocks(users, USERS_PER_BLOCK), threads=threads, progress=progress)
+    done = run_blocks(work, block_ranges(users, USERS_PER_BLOCK), report=True)
     counts, at, visited = (np.concatenate(column) for column in zip(*done, strict=True))
     midnight = (clock.first_day or FIRST_DAY) - date(1970, 1, 1)
     return Traces(

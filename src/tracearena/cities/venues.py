@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.cities.land_use import GRID, KM_PER_DEGREE, LAND_USES, MAP_SEED, land_use
+from tracearena.cities.land_use import GRID, KM_PER_DEGREE, LAND_USES, MAP_SEED, build_land_use
 from tracearena.engine import seed_sequence, stream
 from tracearena.errors import ParameterError
 from tracearena.traces import Places
@@ -116,7 +116,7 @@ class Venues:
 
 
 @cache
-def venues() -> Venues:
+def build_venues() -> Venues:
     """Return the venues; they are the same for every simulation."""
     rng = stream(seed_sequence(MAP_SEED), 1)
     kind = np.repeat(np.arange(len(KINDS), dtype=np.int8), [each.number for each in KINDS])
@@ -146,7 +146,7 @@ def pois(top: int | None = None) -> Places:
     >>> len(places), places.categories[0].partition("/")[0]
     (6000, 'food')
     """
-    known = venues()
+    known = build_venues()
     chosen = known.most_attractive(top)
     return Places(
         known.latitude[chosen],
@@ -160,7 +160,7 @@ def pois(top: int | None = None) -> Places:
 
 def _cells(rng: np.random.Generator, kind: Kind) -> NDArray[np.int64]:
     """Draw a region for every venue of one kind; no hospital region is left without a hospital."""
-    ground = land_use()
+    ground = build_land_use()
     preferred = np.isin(ground.use, [LAND_USES.index(use) for use in kind.uses])
     weight = ground.bustle**kind.centrality * np.where(preferred, 1.0, _ELSEWHERE)
     if kind is KINDS[HOSPITAL]:

@@ -15,7 +15,7 @@ import typer
 from tracearena.errors import ParameterError
 
 if TYPE_CHECKING:
-    from tracearena.engine import Progress
+    from tracearena.engine import Cluster, Progress
 
 PlacesOption = Annotated[Path, typer.Option("--places", help="The places (info_region.csv or POI_*.csv).")]
 OptionalPlacesOption = Annotated[
@@ -81,7 +81,7 @@ def check_outputs(*paths: Path | None, inputs: Sequence[Path | None] = (), folde
     unfinished does not count.
     """
     from tracearena.errors import ParameterError
-    from tracearena.formats._staging import clear_leftovers
+    from tracearena.files.staging import clear_leftovers
 
     given = [path for path in paths if path is not None]
     read = {path.resolve() for path in inputs if path is not None}
@@ -155,3 +155,12 @@ def progress_bar(what: str) -> Iterator[Progress]:
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextmanager
+def working(what: str, cluster: Cluster | None = None) -> Iterator[None]:
+    """Do what is inside in the cluster, if there is one, and show a bar of how far it is."""
+    from tracearena.engine import use
+
+    with progress_bar(what) as progress, use(cluster=cluster, progress=progress):
+        yield

@@ -13,7 +13,7 @@ from tracearena.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
     from tracearena.formats.pwscup import Times
-    from tracearena.formats.user_key import UserKey
+    from tracearena.intake.user_key import UserKey
     from tracearena.traces import Places, Traces
     from tracearena.traces._events import EventTable
 
@@ -41,7 +41,7 @@ def refuse_times(times: Path | None, what: str) -> None:
 def read_halves(reference: Path, original: Path, places: Places, times: Path | None) -> tuple[Traces, Traces]:
     """Read reference and original traces; refuse those of two clocks, or numbered apart."""
     from tracearena.formats import pwscup
-    from tracearena.formats.user_key import refuse_numbered_apart
+    from tracearena.intake.user_key import refuse_numbered_apart
 
     known = given_times(times)
     halves = (pwscup.read_traces(reference, places, known), pwscup.read_traces(original, places, known))
@@ -63,7 +63,7 @@ def refuse_two_clocks(first: tuple[Path, EventTable], second: tuple[Path, EventT
 
 def user_numbers(file: Path | None, to: str | None) -> UserKey:
     """Read the key of users if one is named and there; refuse it for formats that keep all ids."""
-    from tracearena.formats.user_key import LOWEST, UserKey
+    from tracearena.intake.user_key import LOWEST, UserKey
 
     if file is None:
         return UserKey()

@@ -12,8 +12,8 @@ from tracearena.cli._contest_files import say_keys, say_lost_dates, user_numbers
 from tracearena.errors import ParameterError
 
 if TYPE_CHECKING:
-    from tracearena.formats import Choices, Report
-    from tracearena.formats.gps_reading import GpsReading
+    from tracearena.intake import Choices, Report
+    from tracearena.intake.gps_reading import GpsReading
     from tracearena.traces import GpsTraces, Traces
 
 TimezoneOption = Annotated[
@@ -68,9 +68,9 @@ def describe(file: Path, format: str | None, choices: Choices, html: Path | None
 
     reading = _boxed(read(file, choices.timezone, format), choices)
     if html is not None:
-        from tracearena.pages.gps_description import gps_description
+        from tracearena.pages.gps_description import gps_description_page
 
-        gps_description(reading, file.name).write(html)
+        gps_description_page(reading, file.name).write(html)
         note(f"wrote {html}")
     result = summarise_gps(reading).to_dict()
     # A table of points has no places, and much else is told of events alone.
@@ -100,8 +100,8 @@ def convert(
     as_json: bool,
 ) -> None:
     """Convert GPS traces to other GPS traces, or with a grid to events at its cells."""
+    from tracearena.files.staging import replacing_all
     from tracearena.formats import gps
-    from tracearena.formats._files import replacing_all
 
     key = user_numbers(user_key, to)
     if choices.grid is None:
@@ -114,8 +114,9 @@ def convert(
         result = {"format": "gps", "users": traces.n_users, "points": traces.n_points}
         print_result(result | {"to": to or gps.format_of(out), "written": [str(out)]}, as_json)
         return
-    from tracearena.formats import fitted, write
-    from tracearena.formats.user_key import LOWEST, keeping
+    from tracearena.formats import write
+    from tracearena.intake import fitted
+    from tracearena.intake.user_key import LOWEST, keeping
 
     made, report = events(file, format, choices, resample)
     made = fitted(made, to or "table", report, key)
@@ -154,13 +155,12 @@ def obfuscate(
     as_json: bool,
 ) -> None:
     """Run a defence of GPS traces from file to file."""
-    from tracearena import answers, registry
+    from tracearena.algorithms import GpsObfuscator, answers, catalogue
+    from tracearena.algorithms.kinds import DIGITS, rounded
     from tracearena.errors import ParameterError
-    from tracearena.obfuscation import GpsObfuscator
-    from tracearena.obfuscation.gps_base import DIGITS, rounded
 
     options = {} if digits is None else {"digits": digits}
-    obfuscator: GpsObfuscator = registry.create(defence, "gps-obfuscator", **options)
+    obfuscator: GpsObfuscator = catalogue.create(defence, "gps-obfuscator", **options)
     kept = getattr(obfuscator, "digits", DIGITS if digits is None else digits)
     if digits not in (None, kept):
         raise ParameterError(f"--digits {digits}: {defence} says {kept}; leave one of them out")
@@ -176,10 +176,9 @@ def obfuscate(
 
 def attack(name: str, out: Path, anonymized: Path, timezone: str, as_json: bool) -> None:
     """Run an attack on GPS traces from file to file."""
-    from tracearena import answers, registry
-    from tracearena.attacks import GpsAttack
+    from tracearena.algorithms import GpsAttack, answers, catalogue
 
-    attacker: GpsAttack = registry.create(name, "gps-attack")
+    attacker: GpsAttack = catalogue.create(name, "gps-attack")
     recovered = answers.recovered(attacker, read_traces(anonymized, timezone))
     write_traces(recovered, out)
     result = {"attack": str(attacker), "file": str(out), "kind": "GPS traces"}

@@ -90,7 +90,7 @@ class Stopping:
             self._end_at_once(number)
 
     def _end_at_once(self, number: int) -> None:
-        staging = sys.modules.get("tracearena.formats._staging")
+        staging = sys.modules.get("tracearena.files.staging")
         if staging is not None:
             staging.abandon()
         with suppress(OSError, ValueError):

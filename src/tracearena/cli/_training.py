@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tracearena.cli._console import note, progress_bar
+from tracearena.cli._console import note, working
 from tracearena.cli._stopping import unhurried
 
 if TYPE_CHECKING:
@@ -28,20 +28,18 @@ def train_ppmtf(
 ) -> PPMTF:
     """Train, go on, or take what is there."""
     from tracearena.synthesis import PPMTF
-    from tracearena.synthesis.ppmtf.convergence import SETTLED_BELOW
+    from tracearena.synthesis.ppmtf.files import SETTLED_BELOW
 
     if path is not None and path.is_dir():
         iteration = parameters.get("iterations", 100)
         others = {name: value for name, value in parameters.items() if name != "iterations"}
         return PPMTF.import_parameters(path, training, iteration=iteration, **others)
-    with _going_on_from(path), progress_bar("training") as progress:
+    with _going_on_from(path), working("training", cluster=cluster):
         known = path is not None and path.exists()
         model = PPMTF(**parameters).fit(
             training,
             seed=None if known else seed,
-            cluster=cluster,
             lean=lean,
-            progress=progress,
             checkpoint=path,
         )
     report = model.convergence()

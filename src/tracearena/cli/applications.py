@@ -7,11 +7,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tracearena.cli._console import JsonOption, SeedOption, chosen_seed, note, print_result, progress_bar
+from tracearena import arena
+from tracearena.cli._console import (
+    JsonOption,
+    SeedOption,
+    chosen_seed,
+    note,
+    print_result,
+    working,
+)
 from tracearena.cli._gps import TimezoneOption, read_traces
 
 if TYPE_CHECKING:
-    from tracearena.metrics.applications import Area
+    from tracearena.traces import Area
 
 OriginalOption = Annotated[
     Path,
@@ -118,14 +126,13 @@ def uniqueness(
     as_json: JsonOption = False,
 ) -> None:
     """Say how often 1 to 5 points single a user out, and how often they find the user in the release."""
-    from tracearena import registry
-    from tracearena.metrics import applications
+    from tracearena.algorithms import catalogue
 
     who = _who_is_who(id_table)
-    known = None if mechanism is None else registry.create(mechanism, "gps-obfuscator")
+    known = None if mechanism is None else catalogue.create(mechanism, "gps-obfuscator")
     noise = None if expected_noise is None else _metres(expected_noise)
-    with progress_bar("users") as progress:
-        result = applications.uniqueness(
+    with working("users"):
+        result = arena.uniqueness(
             read_traces(original, timezone),
             read_traces(released, timezone),
             side_m=side,
@@ -135,7 +142,6 @@ def uniqueness(
             expected_noise_m=noise,
             id_table=who,
             seed=chosen_seed(seed),
-            progress=progress,
         )
     if result.strangers:
         note(
@@ -229,7 +235,7 @@ def _who_is_who(path: Path | None) -> dict[str, str] | None:
 
 def _area(text: str) -> Area:
     from tracearena.errors import ParameterError
-    from tracearena.metrics.applications import Area
+    from tracearena.traces import Area
 
     try:
         area = Area(*(float(part) for part in text.split(",")))
@@ -241,17 +247,17 @@ def _area(text: str) -> Area:
 
 
 def _metres(text: str) -> float:
-    from tracearena import registry
+    from tracearena.algorithms import catalogue
     from tracearena.errors import ParameterError
 
     value: object = None
     if text.strip() and not set(",=") & set(text):
-        _, (value,), _ = registry.parse(f"noise({text})")
-    in_metres = not isinstance(value, registry.Quantity) or value.base == "m"
+        _, (value,), _ = catalogue.parse(f"noise({text})")
+    in_metres = not isinstance(value, catalogue.Quantity) or value.base == "m"
     if not isinstance(value, (int, float)) or isinstance(value, bool) or not (in_metres and 0 < value <= 1e6):
         raise ParameterError.of(
             "--expected-noise", text, "a distance such as 100m or 0.5km, at most 1,000 km"
         )
-    if not isinstance(value, registry.Quantity) and value < registry.SMALLEST_BARE:
+    if not isinstance(value, catalogue.Quantity) and value < catalogue.SMALLEST_BARE:
         raise ParameterError(f"--expected-noise {text} would mean {text} m: write {text}m, or {text}km")
     return float(value)

@@ -52,16 +52,15 @@ def attack(
     as_json: JsonOption = False,
 ) -> None:
     """Attack anonymized traces: who is who (…-R), or who was where (…-T, and those on GPS traces)."""
-    from tracearena import answers, registry
-    from tracearena.attacks import ReidentificationAttack
+    from tracearena.algorithms import ReidentificationAttack, answers, catalogue
+    from tracearena.arena import make_attacks
     from tracearena.cli import _gps
     from tracearena.cli._console import needed_places
-    from tracearena.contest import make_attacks
     from tracearena.errors import DataError, ParameterError
     from tracearena.formats import pwscup
-    from tracearena.formats.user_key import carrying, refuse_stale_key
+    from tracearena.intake.user_key import carrying, refuse_stale_key
 
-    if registry.is_kind(name, "gps-attack"):
+    if catalogue.is_kind(name, "gps-attack"):
         refuse_times(times, name)
         _gps.attack(name, out, anonymized, timezone, as_json)
         return

@@ -15,7 +15,7 @@ from tracearena.cli._console import (
     chosen_seed,
     note,
     print_result,
-    progress_bar,
+    working,
 )
 
 
@@ -70,14 +70,13 @@ def city(
     if target in ("pwscup", "peopleflow") and mode is Mode.checkins:
         raise ParameterError(f"{target} files hold one event an instant: check-ins need another format")
     used = chosen_seed(seed)
-    with progress_bar("people") as progress:
+    with working("people"):
         traces = cities.simulate(
             users=users,
             days=days,
             mode="checkins" if mode is Mode.checkins else "regular",
             clock=PWS_CLOCK if target == "pwscup" else None,
             seed=used,
-            progress=progress,
         )
     written = formats.write(out, traces, to=target, places_out=places_out)
     if target == "pwscup" and places_out is None:
@@ -103,8 +102,8 @@ def _gps(out: Path, users: int, days: int, to: str | None, seed: int | None, as_
     from tracearena.formats import gps
 
     used = chosen_seed(seed)
-    with progress_bar("people") as progress:
-        traces = simulate_gps(users, days, seed=used, progress=progress)
+    with working("people"):
+        traces = simulate_gps(users, days, seed=used)
     gps.write(traces, out, to)
     counts = {"users": users, "days": days, "points": traces.n_points, "trajectories": traces.n_trajectories}
     result = {"mode": "gps", "format": to or gps.format_of(out), **counts}

@@ -12,8 +12,8 @@ from tracearena.cli._console import (
     ReleaseSeedOption,
     note,
     print_result,
-    progress_bar,
     release_seed,
+    working,
 )
 from tracearena.cli._contest_files import TimesOption
 from tracearena.cli._reading import (
@@ -86,8 +86,9 @@ def data(
     from tracearena import contest
     from tracearena.contest.data import check_new, check_regions
     from tracearena.engine import child_seed, seed_sequence
-    from tracearena.formats import Choices, read
-    from tracearena.formats.user_key import refuse_numbered_apart
+    from tracearena.formats import read
+    from tracearena.intake import Choices
+    from tracearena.intake.user_key import refuse_numbered_apart
     from tracearena.traces import Traces
 
     plan = contest.ContestPlan(
@@ -106,7 +107,7 @@ def data(
     root = seed_sequence(release_seed(seed))
     parameters = {"factors": factors, "alpha": alpha, "iterations": iterations, "zeros": "all"}
     trained = train_ppmtf(contest.contest_training(training), parameters, model, child_seed(root, 0))
-    with progress_bar("teams") as progress:
+    with working("teams"):
         manifest = contest.write_contest_data(
             folder,
             trained,
@@ -114,7 +115,6 @@ def data(
             seed=child_seed(root, 1),
             shuffle_seed=None if seed is None else child_seed(root, 2),
             about={"method": str(trained), "parameters": trained.parameters(), "seed": seed},
-            progress=progress,
         )
     print_result(_summary(folder, manifest, training), as_json)
 

@@ -8,12 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tracearena.cli._console import JsonOption, SeedOption, check_outputs, chosen_seed, note, print_result
-from tracearena.cli._contest_files import (
-    TimesOption,
-    say_keys,
-    say_lost_dates,
-    user_numbers,
-)
+from tracearena.cli._contest_files import TimesOption, say_keys, say_lost_dates, user_numbers
 from tracearena.cli._reading import (
     BoundsOption,
     FromOption,
@@ -81,9 +76,10 @@ def convert(
     """Convert traces, put them on a grid, choose places and instants, set testing users aside."""
     from tracearena.cli import _gps
     from tracearena.errors import ParameterError
-    from tracearena.formats import Choices, fitted, read, write
-    from tracearena.formats._files import replacing_all
-    from tracearena.formats.user_key import LOWEST, keeping
+    from tracearena.files.staging import replacing_all
+    from tracearena.formats import read, write
+    from tracearena.intake import Choices, fitted
+    from tracearena.intake.user_key import LOWEST, keeping
 
     is_folder = to in ("partitions", "geolife", "gpx")
     check_outputs(out, test, places_out, user_key, inputs=(file, places, times), folders=is_folder)

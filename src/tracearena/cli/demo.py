@@ -37,8 +37,8 @@ def demo(
     import json
 
     from tracearena.contest import rehearse
-    from tracearena.contest.report import contest_report
-    from tracearena.formats._files import make_folder, replacing_all
+    from tracearena.files.staging import make_folder, replacing_all
+    from tracearena.pages.contest import contest_report
 
     used = chosen_seed(seed)
     with replacing_all(), _stages() as tell:
@@ -72,8 +72,8 @@ def _print_awards(held: Rehearsal) -> None:
 
 def _write_team(held: Rehearsal, folder: Path) -> None:
     """Write what the first team got and what it handed in, under the names of 2019."""
+    from tracearena.files.staging import make_folder
     from tracearena.formats import pwscup
-    from tracearena.formats._files import make_folder
 
     team = held.teams[0]
     make_folder(folder)

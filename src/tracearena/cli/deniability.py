@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tracearena.cli._cluster import ClusterOption, joined
-from tracearena.cli._console import JsonOption, SeedOption, chosen_seed, note, print_result, progress_bar
+from tracearena.cli._console import (
+    JsonOption,
+    SeedOption,
+    chosen_seed,
+    note,
+    print_result,
+    working,
+)
 from tracearena.cli._contest_files import TimesOption
 
 if TYPE_CHECKING:
@@ -54,7 +61,7 @@ def deniability(
     """
     from tracearena.formats import read
     from tracearena.synthesis import PPMTF
-    from tracearena.synthesis.ppmtf import deniability as test
+    from tracearena.synthesis.ppmtf import measure_deniability as test
 
     workers = joined(context, cluster)
     trained = PPMTF.load(model)
@@ -64,7 +71,7 @@ def deniability(
     for line in report.lines():
         note(line)
     used = chosen_seed(seed)
-    with progress_bar("verifiers") as progress:
+    with working("verifiers", cluster=workers):
         found = test(
             trained,
             traces,
@@ -73,8 +80,6 @@ def deniability(
             verifiers=verifiers,
             early_stop=early_stop,
             seed=used,
-            cluster=workers,
-            progress=progress,
         )
     if k_prime is not None:
         found.write(k_prime)

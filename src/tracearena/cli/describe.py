@@ -45,7 +45,8 @@ def describe(
 ) -> None:
     """Describe traces: users, events, places, span, gaps, duplicates, what was dropped and why."""
     from tracearena.cli import _gps
-    from tracearena.formats import Choices, read
+    from tracearena.formats import read
+    from tracearena.intake import Choices
     from tracearena.pages.summary import summarise
 
     check_outputs(html, inputs=(file, places, times))
@@ -68,9 +69,9 @@ def describe(
     else:
         traces, report = read(file, format, places=places, choices=choices, times=times)
     if html is not None:
-        from tracearena.pages.description import description
+        from tracearena.pages.description import description_page
 
-        description(traces, report).write(html)
+        description_page(traces, report).write(html)
         note(f"wrote {html}")
     result = summarise(traces, report).to_dict()
     print_result(result if as_json else _for_people(result), as_json)

@@ -64,20 +64,22 @@ def evaluate(
     """Measure utility and privacy of synthetic traces (0 is best; accuracy is read beside a guess)."""
     import json
 
-    from tracearena.attacks.evaluation import baselines, halves, worse_than_uniform
-    from tracearena.attacks.evaluation import evaluate as judge
-    from tracearena.formats.choices import box
+    from tracearena.arena.evaluation import baselines, halves, worse_than_uniform
+    from tracearena.arena.evaluation import evaluate as judge
+    from tracearena.engine import use
+    from tracearena.intake.choices import box
 
     city = None if bounds is None else box(bounds)
     workers = joined(context, cluster)
     training, testing, made = _read(format, places, train, test, synthetic, interval, slot, times)
     limits = baselines(training, testing, bounds=city)
     parted = halves(training, testing, bounds=city)
-    found = [
-        {"file": str(path)}
-        | judge(traces, training, testing, bounds=city, legacy_ppmtf=legacy_ppmtf, cluster=workers).to_dict()
-        for path, traces in zip(synthetic, made, strict=True)
-    ]
+    with use(cluster=workers):
+        found = [
+            {"file": str(path)}
+            | judge(traces, training, testing, bounds=city, legacy_ppmtf=legacy_ppmtf).to_dict()
+            for path, traces in zip(synthetic, made, strict=True)
+        ]
     base: dict[str, Any] = {name: utility.to_dict() for name, utility in limits.items()}
     base["halves"] = None if parted is None else parted.to_dict()
     base["worse_than_uniform"] = worse_than_uniform(limits)
@@ -105,7 +107,8 @@ def _read(
     if (format or recognise(train)) == "ppmtf":
         refuse_times(times, "files of format ppmtf")
         return _read_ppmtf(places, train, test, synthetic, interval, slot)
-    from tracearena.formats import Choices, read, read_places
+    from tracearena.formats import read, read_places
+    from tracearena.intake import Choices
 
     known = read_places(places)
     choices = Choices.parse(interval=interval, slot=slot)
@@ -123,7 +126,7 @@ def _read_ppmtf(
 ) -> tuple[Traces, Traces, list[Traces]]:
     """Read files of the PPMTF tools, whose synthetic traces go by the clock of the training traces."""
     from tracearena.formats import ppmtf
-    from tracearena.formats.choices import seconds
+    from tracearena.intake.choices import seconds
 
     pois = ppmtf.read_places(places)
     lengths = {

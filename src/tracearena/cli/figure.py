@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracearena.cli._console import JsonOption, print_result, progress_bar
+from tracearena.cli._console import JsonOption, print_result, working
 
 if TYPE_CHECKING:
-    from tracearena.pages.findings import Finding
+    from tracearena.arena.findings import Finding
 
 
 def register(app: typer.Typer) -> None:
@@ -40,14 +40,14 @@ def figure(
     What is said of the figure is tested on these numbers and printed as "holds" or "does not hold here".
     """
     from tracearena import figures
-    from tracearena.formats._files import make_folder, replacing_all
+    from tracearena.files.staging import make_folder, replacing_all
 
     found: list[Finding] = []
 
     make = figures.figure(name)
-    with replacing_all(), progress_bar(name) as progress:
+    with replacing_all(), working(name):
         make_folder(out)
-        written = make(out, data=data, seed=seed, progress=progress, tell=found.append)
+        written = make(out, data=data, seed=seed, tell=found.append)
     result: dict[str, Any] = {"figure": name, "files": [str(path) for path in written]}
     if as_json:
         result["findings"] = [finding.to_dict() for finding in found]

@@ -61,7 +61,7 @@ def lbs(
     the attacker tracks them on the rest. Privacy is the share of the places sent that he misses
     (1 is best); different places and classes sent at once are the price.
     """
-    from tracearena.attacks.tracking import hide_from_service, location_classes
+    from tracearena.arena import hide_from_service, location_classes
     from tracearena.engine import child_seed, seed_sequence
     from tracearena.formats import read, read_places
     from tracearena.obfuscation.fakes import FakeTraces

@@ -67,21 +67,20 @@ def obfuscate(
     as_json: JsonOption = False,
 ) -> None:
     """Obfuscate traces with a defence."""
-    from tracearena import answers, registry
+    from tracearena.algorithms import Obfuscator, answers, catalogue
     from tracearena.cli import _gps
     from tracearena.cli._console import needed_places
     from tracearena.errors import ParameterError
     from tracearena.formats import pwscup
-    from tracearena.obfuscation import Obfuscator
 
-    if registry.is_kind(defence, "gps-obfuscator"):
+    if catalogue.is_kind(defence, "gps-obfuscator"):
         refuse_times(times, defence)
         _gps.obfuscate(defence, original, out, seed, timezone, digits, as_json)
         return
     if digits is not None:
         raise ParameterError(f"--digits rounds coordinates of GPS traces; {defence} releases places")
     check_outputs(out, inputs=(original, places, times))
-    obfuscator: Obfuscator = registry.create(defence, "obfuscator", legacy_2019=legacy_2019)
+    obfuscator: Obfuscator = catalogue.create(defence, "obfuscator", legacy_2019=legacy_2019)
     regions = pwscup.read_places(needed_places(places, defence))
     traces = pwscup.read_traces(original, regions, given_times(times))
     if legacy_2019:

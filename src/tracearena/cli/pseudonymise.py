@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tracearena import arena
 from tracearena.cli._console import (
     JsonOption,
     ReleaseSeedOption,
@@ -112,9 +113,9 @@ def _obfuscated(
 ) -> dict[str, Any]:
     from tracearena import contest
     from tracearena.errors import ParameterError
+    from tracearena.files.staging import replacing_all
     from tracearena.formats import pwscup
-    from tracearena.formats._files import replacing_all
-    from tracearena.formats.user_key import carrying, refuse_stale_key
+    from tracearena.intake.user_key import carrying, refuse_stale_key
     from tracearena.metrics import utility_score
 
     if original is None:
@@ -126,7 +127,7 @@ def _obfuscated(
     rules = contest.Rules()
     utility = utility_score(truth, traces, limit_km=rules.utility_limit_km).utility
     valid = rules.is_valid(utility)
-    release = contest.pseudonymise(traces, seed=release_seed(seed))
+    release = arena.pseudonymise(traces, seed=release_seed(seed))
     with replacing_all(), ExitStack() as stack:
         _keep(stack, release.id_table, id_table)
         stack.enter_context(carrying(original, id_table))
@@ -140,13 +141,12 @@ def _obfuscated(
 
 
 def _gps(file: Path, out: Path, id_table: Path, timezone: str, seed: int | None) -> dict[str, Any]:
-    from tracearena import contest
     from tracearena.cli import _gps
-    from tracearena.formats._files import replacing_all
+    from tracearena.files.staging import replacing_all
 
     traces = _gps.read_traces(file, timezone)
     _gps.say_unread_columns(file)
-    released, table = contest.pseudonymise_users(traces, seed=release_seed(seed))
+    released, table = arena.pseudonymise_users(traces, seed=release_seed(seed))
     with replacing_all(), ExitStack() as stack:
         _keep(stack, table, id_table)
         _gps.write_traces(released, out)
@@ -162,10 +162,9 @@ def _events(
     times: Path | None,
     seed: int | None,
 ) -> dict[str, Any]:
-    from tracearena import contest
     from tracearena.errors import ParameterError
+    from tracearena.files.staging import replacing_all
     from tracearena.formats import foursquare, pwscup, read, recognition, write
-    from tracearena.formats._files import replacing_all
     from tracearena.traces import ObfuscatedTraces
 
     traces, report = read(file, format, places=places, times=times)
@@ -177,7 +176,7 @@ def _events(
     venues = out.parent / foursquare.POI_NAME
     if report.format == "foursquare" and venues.exists():
         raise ParameterError(f"{venues}: exists, and the venues would go there; write to another folder")
-    released, secret = contest.pseudonymise_users(traces, seed=release_seed(seed))
+    released, secret = arena.pseudonymise_users(traces, seed=release_seed(seed))
     with replacing_all(), ExitStack() as stack:
         _keep(stack, secret, id_table)
         if report.format == "pwscup":
@@ -208,7 +207,7 @@ def _check_outputs(out: Path, id_table: Path, kind: str, inputs: tuple[Path | No
 def _keep(stack: ExitStack, table: IdTable, path: Path) -> None:
     """Write the ID table for its owner alone, if all else is written too."""
     from tracearena.contest import id_table_text
-    from tracearena.formats._files import replacing
+    from tracearena.files.whole import replacing
 
     stack.enter_context(replacing(path, private=True)).write(id_table_text(table).encode())
 

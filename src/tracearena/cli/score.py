@@ -68,7 +68,7 @@ def reidentification(
 ) -> None:
     """Score privacy against re-identification (s_R, 1 is nobody identified)."""
     from tracearena.formats import pwscup
-    from tracearena.formats.user_key import refuse_numbered_apart
+    from tracearena.intake.user_key import refuse_numbered_apart
     from tracearena.metrics import reidentification_score
 
     refuse_numbered_apart(id_table, inferred)
@@ -89,7 +89,7 @@ def trace_inference(
 ) -> None:
     """Score privacy against trace inference (s_T, 1 is no place found)."""
     from tracearena.formats import pwscup
-    from tracearena.formats.user_key import refuse_numbered_apart
+    from tracearena.intake.user_key import refuse_numbered_apart
     from tracearena.metrics import trace_inference_score
 
     refuse_numbered_apart(original, inferred, same_users=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tracearena import mobility
 from tracearena.cli._console import JsonOption, PlacesOption, SeedOption, chosen_seed, print_result
 from tracearena.cli._contest_files import TimesOption
 
@@ -53,7 +54,7 @@ def similarity(
 ) -> None:
     """Compare each user of A with the user of B who has the same id: from 0 to 1, 1 is alike."""
     from tracearena.formats import read_places, recognise
-    from tracearena.formats.user_key import refuse_numbered_apart
+    from tracearena.intake.user_key import refuse_numbered_apart
     from tracearena.metrics import similarity as metrics
 
     refuse_numbered_apart(first, second)
@@ -62,7 +63,7 @@ def similarity(
     a = _read(first, kind, known, None, times)
     b = _read(second, format or recognise(second), known, a, times)
     a, b = _common(a, b)
-    profiles = [metrics.MobilityProfiles.of(traces, periods) for traces in (a, b)]
+    profiles = [mobility.MobilityProfiles.of(traces, periods) for traces in (a, b)]
     table = None
     if distance is Distance.ground:
         largest = float(known.distance_table_km.max())
@@ -79,8 +80,8 @@ def similarity(
 
 def _read(path: Path, kind: str, places: Places, like: Traces | None, times: Path | None) -> Traces:
     """Read a file; synthetic traces of the PPMTF tools go by the clock of the other file."""
+    from tracearena.files.whole import read_bytes
     from tracearena.formats import ppmtf, read
-    from tracearena.formats._files import read_bytes
 
     if kind == "ppmtf" and b"trace_no" in read_bytes(path)[:200].partition(b"\n")[0]:
         return ppmtf.read_synthetic(path, places, None if like is None else like.clock).traces
@@ -103,7 +104,7 @@ def _write(path: Path, users: list[Any], near: list[float], alike: list[float]) 
     import csv
     import io
 
-    from tracearena.formats._files import replacing
+    from tracearena.files.whole import replacing
 
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")

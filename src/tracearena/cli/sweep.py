@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from tracearena import arena
 from tracearena.cli._cluster import ClusterOption, joined
 from tracearena.cli._console import (
     JsonOption,
@@ -16,7 +17,7 @@ from tracearena.cli._console import (
     chosen_seed,
     note,
     print_result,
-    progress_bar,
+    working,
 )
 from tracearena.cli._contest_files import TimesOption, read_halves
 from tracearena.cli.score import OriginalOption, Rule, RuleOption
@@ -60,33 +61,31 @@ def sweep(
     a killed one stopped. A defence that fails has a row that says why; the exit status is 1 only if
     all of them fail.
     """
-    from tracearena import contest
+    from tracearena.arena.scoring import Scoring
     from tracearena.figures import privacy_scatter
+    from tracearena.files.staging import replacing_all
     from tracearena.formats import pwscup
-    from tracearena.formats._files import replacing_all
 
     check_outputs(out, plot, inputs=(places, reference, original, times))
     if plot is not None:
         privacy_scatter.check_suffix(plot)
     regions = pwscup.read_places(places)
     halves = read_halves(reference, original, regions, times)
-    kept = contest.unfinished(out)
-    used = seed if legacy_2019 else chosen_seed(contest.begun_with(kept) if seed is None else seed)
+    kept = arena.unfinished(out)
+    used = seed if legacy_2019 else chosen_seed(arena.begun_with(kept) if seed is None else seed)
     workers = joined(context, cluster)
-    with progress_bar("defences") as progress:
-        rows = contest.run_sweep(
+    with working("defences", cluster=workers):
+        rows = arena.run_sweep(
             *halves,
-            defences=defences or contest.SAMPLE_DEFENCES,
-            attacks=attacks or contest.SAMPLE_ATTACKS,
-            rule=rule.value,
+            defences=defences or arena.SAMPLE_DEFENCES,
+            attacks=attacks or arena.SAMPLE_ATTACKS,
+            scoring=Scoring(utility_rule=rule.value),
             legacy_2019=legacy_2019,
             seed=used,
-            cluster=workers,
-            progress=progress,
             unfinished=kept,
         )
     with replacing_all():
-        contest.write_table(rows, out)
+        arena.write_table(rows, out)
         if plot is not None:
             privacy_scatter.draw(rows, plot)
     if plot is not None:
@@ -97,7 +96,7 @@ def sweep(
         note(f"{row.defence} failed: {row.error}")
     if failed:
         note(f"{len(failed)} of {len(rows)} defences failed; the column error of {out} says why")
-    by, best = contest.best_defences(rows)
+    by, best = arena.best_defences(rows)
     names = [row.defence for row in best]
     result = {
         "file": str(out),

@@ -14,8 +14,8 @@ from tracearena.cli._console import (
     check_outputs,
     note,
     print_result,
-    progress_bar,
     release_seed,
+    working,
 )
 from tracearena.cli._contest_files import TimesOption
 from tracearena.cli._reading import (
@@ -31,9 +31,9 @@ from tracearena.cli._reading import (
 from tracearena.cli._training import train_ppmtf
 
 if TYPE_CHECKING:
-    from tracearena.engine import Cluster
-    from tracearena.formats import Choices
-    from tracearena.synthesis import Synthesizer
+    from tracearena.algorithms import Synthesizer
+    from tracearena.engine import Cluster, use
+    from tracearena.intake import Choices
     from tracearena.synthesis.ppmtf import PartitionedTraces
     from tracearena.traces import Traces
 
@@ -194,11 +194,12 @@ def synthesize(
 
     They are traces of the training users, or with ppmtf-plus of virtual users who never lived.
     """
-    from tracearena import answers
+    from tracearena.algorithms import answers
     from tracearena.engine import child_seed, seed_sequence
     from tracearena.errors import ParameterError
-    from tracearena.formats import Choices, read, recognise
-    from tracearena.formats._files import replacing_all
+    from tracearena.files.staging import replacing_all
+    from tracearena.formats import read, recognise
+    from tracearena.intake import Choices
 
     given = {"factors": factors, "alpha": alpha, "iterations": iterations, "zeros": zeros}
     fake = {
@@ -266,19 +267,19 @@ def synthesize(
         synthesizer = _simple(method, copied)
         answers.try_synthesizer(synthesizer, training)
         answers.fitted(synthesizer, training, seed=child_seed(root, 0))
-    where: dict[str, Any] = {} if workers is None else {"cluster": workers}
-    if method == "ppmtf-plus":
-        synthetic = _virtual(synthesizer, users, days, homes, only_seen, child_seed(root, 1), where)
-    else:
-        each = traces_per_user or 10
-        if where:
-            synthetic = synthesizer.synthesize(each, seed=child_seed(root, 1), **where)
+    with working("drawing", cluster=workers):
+        if method == "ppmtf-plus":
+            synthetic = _virtual(synthesizer, users, days, homes, only_seen, child_seed(root, 1))
+        elif workers is not None:
+            synthetic = synthesizer.synthesize(traces_per_user or 10, seed=child_seed(root, 1))
         else:
+            each = traces_per_user or 10
             synthetic = answers.synthesized(synthesizer, training, each, seed=child_seed(root, 1))
     made = synthetic.n_instants
     if wanted is not None:
         synthetic, tested = _deniable(synthesizer, synthetic, *wanted, child_seed(root, 2), workers)
-    likelihood = _weighed(synthesizer, synthetic, workers) if log_likelihoods else None
+    with use(cluster=workers):
+        likelihood = synthesizer.log_likelihoods(synthetic) if log_likelihoods else None  # type: ignore[attr-defined]
     slot_name = "time_period" if method == "sglt" else "time_slot"
     with replacing_all():
         written = _write(out, synthetic, known, likelihood, slot_name)
@@ -318,15 +319,15 @@ def _left_to_workers(folder: Path, places: Path, choices: Choices, cluster: Clus
     from tracearena.formats import read_places
     from tracearena.synthesis.ppmtf import PartitionedTraces
 
-    with progress_bar("reading") as progress:
-        return PartitionedTraces(folder, read_places(places), cluster, choices=choices, progress=progress)
+    with working("reading"):
+        return PartitionedTraces(folder, read_places(places), cluster, choices=choices)
 
 
 def _check(method: str, given: list[str]) -> None:
-    from tracearena import registry
+    from tracearena.algorithms import catalogue
     from tracearena.errors import ParameterError
 
-    if method not in METHODS and not registry.is_kind(method, "synthesizer"):
+    if method not in METHODS and not catalogue.is_kind(method, "synthesizer"):
         known = f"one of {', '.join(METHODS)}, or a synthesizer of your own such as my_module:MyClass"
         raise ParameterError.of("METHOD", method, known)
     for name in (name.replace("_", "-") for name in given):
@@ -355,12 +356,10 @@ def _deniable(
     """Keep the traces that pass, and the users who have any."""
     import numpy as np
 
-    from tracearena.synthesis.ppmtf import deniability
+    from tracearena.synthesis.ppmtf import measure_deniability
 
-    with progress_bar("testing") as progress:
-        found = deniability(
-            model, synthetic, k=k, eta=eta, early_stop=True, seed=seed, cluster=cluster, progress=progress
-        )
+    with working("testing", cluster=cluster):
+        found = measure_deniability(model, synthetic, k=k, eta=eta, early_stop=True, seed=seed)
     kept = synthetic.keep_events(np.repeat(found.passed, synthetic.clock.instants_per_day))
     result = found.to_dict()
     chosen = {name: result[name] for name in ("k", "eta", "pass_rate", "passed")}
@@ -374,28 +373,20 @@ def _virtual(
     homes: bool,
     only_seen: bool,
     seed: Any,
-    where: dict[str, Any],
 ) -> Traces:
-    with progress_bar("drawing") as progress:
-        traces: Traces = model.sample_users(
-            users or 2_000,
-            days or 40,
-            homes=homes,
-            only_seen=only_seen,
-            seed=seed,
-            progress=progress,
-            **where,
-        )
+    traces: Traces = model.sample_users(
+        users or 2_000, days or 40, homes=homes, only_seen=only_seen, seed=seed
+    )
     return traces
 
 
 def _simple(method: str, copied: int | None) -> Synthesizer:
-    from tracearena import registry
+    from tracearena.algorithms import catalogue
     from tracearena.synthesis import SGD, Uniform
 
     if method in METHODS:
         return SGD(copied=copied or 0) if method == "sgd" else Uniform()
-    made: Synthesizer = registry.create(method, "synthesizer")
+    made: Synthesizer = catalogue.create(method, "synthesizer")
     return made
 
 
@@ -413,10 +404,6 @@ def _about_fakes(model: Any) -> dict[str, Any]:
         about |= {"fakes_tested": rates.pop("fakes")}
         about |= {f"pass_rate_{name}": rate for name, rate in rates.items()}
     return about
-
-
-def _weighed(synthesizer: Any, synthetic: Traces, cluster: Cluster | None) -> Any:
-    return synthesizer.log_likelihoods(synthetic, cluster=cluster)
 
 
 def _about(model: Any) -> dict[str, Any]:

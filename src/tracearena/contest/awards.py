@@ -15,7 +15,7 @@ SAME = 1e-9
 
 
 @dataclass(frozen=True)
-class Place:
+class Standing:
     """One team's place in the order of an award; equal teams have the same place."""
 
     place: int
@@ -43,7 +43,7 @@ class Award:
 
     name: str
     title: str
-    places: tuple[Place, ...]
+    places: tuple[Standing, ...]
 
     @property
     def winners(self) -> tuple[str, ...]:
@@ -60,7 +60,7 @@ class Award:
         }
 
 
-def awards(board: Board) -> tuple[Award, ...]:
+def make_awards(board: Board) -> tuple[Award, ...]:
     """Return all awards of a contest.
 
     - ``best-anonymization``: highest s_T,min (on the second data set if there are two).
@@ -87,7 +87,7 @@ def awards(board: Board) -> tuple[Award, ...]:
     >>> roster = Roster(teams=["a", "b"])
     >>> utilities = [UtilityRecord(team=team, utility=0.8) for team in roster.teams]
     >>> attack = AttackRecord(attacker="a", target="b", kind="trace-inference", score=0.4)
-    >>> for award in awards(make_board(Rules(), roster, utilities, [attack])):
+    >>> for award in make_awards(make_board(Rules(), roster, utilities, [attack])):
     ...     print(award.name, award.winners)
     best-anonymization ('a',)
     best-reidentification ()
@@ -140,10 +140,10 @@ def _best_defence(board: Board, name: str, kind: AttackKind, data_set: int) -> A
     return Award(name, _TITLES[name], _places(scores, lowest_first=False))
 
 
-def _places(values: Mapping[str, float], *, lowest_first: bool) -> tuple[Place, ...]:
+def _places(values: Mapping[str, float], *, lowest_first: bool) -> tuple[Standing, ...]:
     sign = 1 if lowest_first else -1
     return tuple(
-        Place(1 + sum(sign * (value - other) > SAME for other in values.values()), team, value)
+        Standing(1 + sum(sign * (value - other) > SAME for other in values.values()), team, value)
         for team, value in sorted(values.items(), key=lambda item: (sign * item[1], item[0]))
     )
 

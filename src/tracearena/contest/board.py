@@ -8,14 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from tracearena.contest.records import (
-    AttackKind,
-    AttackRecord,
-    Role,
-    Roster,
-    UtilityRecord,
-    last_of_each,
-)
+from tracearena.contest.records import AttackKind, AttackRecord, Role, Roster, UtilityRecord, last_of_each
 from tracearena.contest.rules import Rules
 from tracearena.errors import DataError
 

@@ -13,13 +13,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tracearena.contest.pseudonyms import pseudonymise
+from tracearena.arena.pseudonyms import pseudonymise
 from tracearena.contest.team_clock import contest_days
-from tracearena.engine import Progress, SeedLike, child_seed, is_secret, seed_sequence
+from tracearena.engine import SeedLike, child_seed, is_secret, report, seed_sequence, use
 from tracearena.errors import DataError, FileError, ParameterError
+from tracearena.files.folders import replacing_folder, require_new
+from tracearena.files.whole import replacing
 from tracearena.formats import pwscup
-from tracearena.formats._files import replacing
-from tracearena.formats._folders import replacing_folder, require_new
 from tracearena.traces import ObfuscatedTraces, Traces
 
 MANIFEST = "manifest.json"
@@ -33,9 +33,7 @@ _MOST_TEAMS = 999 - SAMPLE_TEAMS
 class TeamMaker(Protocol):
     """A trained model that makes virtual users, such as `tracearena.synthesis.PPMTF`."""
 
-    def sample_users(
-        self, n: int, days: int, *, homes: bool, only_seen: bool, seed: SeedLike, threads: int | None
-    ) -> Traces:
+    def sample_users(self, n: int, days: int, *, homes: bool, only_seen: bool, seed: SeedLike) -> Traces:
         """Return `days` whole days of n virtual users."""
 
 
@@ -95,7 +93,9 @@ class ContestPlan:
 
 
 def team_traces(
-    model: TeamMaker, plan: ContestPlan, seed: SeedLike = None, *, threads: int | None = None
+    model: TeamMaker,
+    plan: ContestPlan,
+    seed: SeedLike = None,
 ) -> tuple[Traces, Traces]:
     """Make the reference and original traces of one team, at the contest's times of day.
 
@@ -103,9 +103,7 @@ def team_traces(
     ----------
     [contest] section 3.3 and appendix D.
     """
-    traces = model.sample_users(
-        plan.users, plan.days, homes=plan.homes, only_seen=plan.only_seen, seed=seed, threads=threads
-    )
+    traces = model.sample_users(plan.users, plan.days, homes=plan.homes, only_seen=plan.only_seen, seed=seed)
     return contest_days(traces).split_days(plan.reference_days)
 
 
@@ -117,8 +115,6 @@ def write_contest_data(
     seed: SeedLike = None,
     shuffle_seed: SeedLike = None,
     about: dict[str, Any] | None = None,
-    threads: int | None = None,
-    progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Write the files of all teams into a new folder, and return its manifest.
 
@@ -147,7 +143,8 @@ def write_contest_data(
     with new_folder(folder) as place:
         for done, (team, number) in enumerate(sets, 1):
             own = child_seed(root, team, number)
-            reference, original = team_traces(model, plan, own, threads=threads)
+            with use(progress=None):
+                reference, original = team_traces(model, plan, own)
             if not entries:
                 _write_frame(place, plan, original)
             files = _write_team(place, team, PURPOSES[number], reference, original)
@@ -157,8 +154,7 @@ def write_contest_data(
             for secret in files.keys() & SECRET:
                 (place / files[secret]).chmod(0o600)
             entries.append(_entry(team, number, plan, own, files))
-            if progress is not None:
-                progress(done, len(sets))
+            report(done, len(sets))
         manifest = _manifest(place, plan, root, entries, about or {})
         with replacing(place / MANIFEST, private=True) as file:
             file.write((json.dumps(manifest, indent=1) + "\n").encode())

@@ -8,24 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from tracearena import answers, registry
+from tracearena.algorithms import answers, catalogue
+from tracearena.arena.ensemble import AttackScores, Ensemble, make_attacks
+from tracearena.arena.pseudonyms import Release, pseudonymise
+from tracearena.arena.sweep import SweepRow, run_sweep, succeeded
 from tracearena.cities import simulate
-from tracearena.contest.awards import Award, awards
+from tracearena.contest.awards import Award, make_awards
 from tracearena.contest.board import Board, make_board
-from tracearena.contest.casting import DEFAULT, Player, players
 from tracearena.contest.commitment import Commitment, commit
 from tracearena.contest.data import ContestPlan, TeamMaker, team_traces
-from tracearena.contest.ensemble import AttackScores, Ensemble, make_attacks
-from tracearena.contest.pseudonyms import Release, pseudonymise
 from tracearena.contest.records import AttackKind, AttackRecord, Roster, UtilityRecord
 from tracearena.contest.rules import Rules
-from tracearena.contest.sweep import SweepRow, run_sweep, succeeded
+from tracearena.contest.sample_teams import DEFAULT, Player, players
 from tracearena.contest.team_clock import contest_training
-from tracearena.engine import child_seed, seed_sequence
+from tracearena.engine import child_seed, seed_sequence, use
 from tracearena.metrics import UtilityScore, utility_score
 from tracearena.traces import ObfuscatedTraces, Traces
 
@@ -191,24 +192,17 @@ def rehearse(
     utilities = [UtilityRecord(team=one.name, utility=one.utility.utility) for one in entrants]
     board = make_board(rules, roster, utilities, records)
     samples, cheating = _on_sample_team(practice[0], cast, rules, child_seed(root, _SAMPLE), say)
-    return Rehearsal(seed, rules, tuple(entrants), practice, samples, cheating, board, awards(board))
+    return Rehearsal(seed, rules, tuple(entrants), practice, samples, cheating, board, make_awards(board))
 
 
 def _learned(days: int, seed: np.random.SeedSequence, say: Tell) -> TeamMaker:
     """Learn from residents of the city how people live."""
     from tracearena.synthesis import PPMTF
 
-    known = simulate(
-        users=_RESIDENTS,
-        days=days,
-        seed=child_seed(seed, 0),
-        progress=lambda done, total: say("people live in the city", done, total),
-    )
-    return PPMTF().fit(
-        contest_training(known),
-        seed=child_seed(seed, 1),
-        progress=lambda done, total: say("the judge learns how they live", done, total),
-    )
+    with use(progress=partial(say, "people live in the city")):
+        known = simulate(users=_RESIDENTS, days=days, seed=child_seed(seed, 0))
+    with use(progress=partial(say, "the judge learns how they live")):
+        return PPMTF().fit(contest_training(known), seed=child_seed(seed, 1))
 
 
 def _people(
@@ -227,7 +221,7 @@ def _enter(
     rules: Rules,
     seed: np.random.SeedSequence,
 ) -> Entrant:
-    obfuscator = registry.create("No" if player is None else player.defence, "obfuscator")
+    obfuscator = catalogue.create("No" if player is None else player.defence, "obfuscator")
     obfuscated = answers.transformed(obfuscator, original, seed=child_seed(seed, _DEFENCE))
     utility = utility_score(original, obfuscated, rule=rules.utility_rule, limit_km=rules.utility_limit_km)
     valid = rules.is_valid(utility.utility)
@@ -287,14 +281,13 @@ def _on_sample_team(
     say: Tell,
 ) -> tuple[tuple[SweepRow, ...], tuple[SweepRow, ...]]:
     """Try sample defences against every attack of the contest, so that they compare with the teams'."""
-    rows = run_sweep(
-        *team,
-        defences=(*SAMPLES, *CHEATING),
-        attacks=_attacks_used(cast, rules),
-        rule=rules.utility_rule,
-        rules=rules,
-        seed=seed,
-        progress=lambda done, total: say("the judge tries sample defences", done, total),
-    )
+    with use(progress=partial(say, "the judge tries sample defences")):
+        rows = run_sweep(
+            *team,
+            defences=(*SAMPLES, *CHEATING),
+            attacks=_attacks_used(cast, rules),
+            scoring=rules.scoring,
+            seed=seed,
+        )
     succeeded(rows)
     return tuple(rows[: len(SAMPLES)]), tuple(rows[len(SAMPLES) :])

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field, fields
 from itertools import pairwise
 from typing import Any, Literal, get_args
 
-from tracearena import registry
+from tracearena.algorithms import catalogue
+from tracearena.arena.scoring import Scoring
 from tracearena.contest import _wording
 from tracearena.errors import ParameterError
 from tracearena.metrics.utility import UtilityRule
@@ -62,10 +63,10 @@ def _are_attacks(value: Any) -> bool:
 
 def _is_attack(spec: Any) -> bool:
     try:
-        name = registry.parse(spec)[0]
+        name = catalogue.parse(spec)[0]
     except (ParameterError, TypeError):
         return False
-    entry = registry.entries().get(name)
+    entry = catalogue.entries().get(name)
     return ":" in name if entry is None else entry.kind in ("reidentification", "trace-inference")
 
 
@@ -162,9 +163,14 @@ class Rules:
             if not rule.metadata["valid"](value):
                 raise ParameterError.of(rule.name, value, rule.metadata["allowed"])
 
+    @property
+    def scoring(self) -> Scoring:
+        """How releases and attacks are scored by these rules."""
+        return Scoring(**{field.name: getattr(self, field.name) for field in fields(Scoring)})
+
     def is_valid(self, utility: float) -> bool:
         """Whether a data set of this utility is published and counts."""
-        return utility >= self.utility_threshold
+        return self.scoring.is_valid(utility)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rules as plain values for JSON."""

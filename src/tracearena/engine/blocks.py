@@ -2,62 +2,28 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import copy_context
 from itertools import islice
 from threading import Lock
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 from numpy.typing import NDArray
 
+from tracearena.engine import surroundings
 from tracearena.engine.summing import PairwiseSum, S
+from tracearena.engine.surroundings import current_cluster, thread_count, use
 from tracearena.errors import ParameterError
 
-if TYPE_CHECKING:
-    from tracearena.engine.cluster import Cluster
-
 T = TypeVar("T")
-Progress: TypeAlias = Callable[[int, int], None]
-"""Called with the number of blocks done and the number of all."""
-
-_limit: ContextVar[int | None] = ContextVar("threads", default=None)
 
 
-def thread_count(threads: int | None = None) -> int:
-    """Return how many threads to use: the argument, TRACEARENA_THREADS, or every core we may use."""
-    if threads is None:
-        threads = _limit.get()
-    if threads is None:
-        setting = os.environ.get("TRACEARENA_THREADS", "")
-        if not setting:
-            return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        try:
-            threads = int(setting)
-        except ValueError:
-            raise ParameterError.of("TRACEARENA_THREADS", setting, "a whole number of at least 1") from None
-    if threads < 1:
-        raise ParameterError.of("threads", threads, "at least 1")
-    return threads
-
-
-@contextmanager
-def at_most_threads(count: int) -> Iterator[None]:
-    """Let everything that is called inside, and names no number of threads, use so many."""
-    before = _limit.set(count)
-    try:
-        yield
-    finally:
-        _limit.reset(before)
-
-
-def blocks(total: int, size: int) -> list[tuple[int, int]]:
+def block_ranges(total: int, size: int) -> list[tuple[int, int]]:
     """Cut 0..total into consecutive ranges of `size`; the last may be shorter.
 
-    >>> blocks(5, 2)
+    >>> block_ranges(5, 2)
     [(0, 2), (2, 4), (4, 5)]
     """
     if size < 1:
@@ -70,9 +36,8 @@ def run_blocks(
     ranges: Sequence[tuple[int, int]],
     *,
     rows: Sequence[NDArray[Any]] = (),
-    threads: int | None = None,
-    cluster: Cluster | None = None,
-    progress: Progress | None = None,
+    anywhere: bool = False,
+    report: bool = False,
     finished: Callable[[int, T], None] | None = None,
 ) -> list[T]:
     """Call ``work(block, first, stop, *its_rows)`` for every range and return the results in order.
@@ -87,28 +52,20 @@ def run_blocks(
         Ascending and apart from each other.
     rows
         Arrays of which a block needs rows ``first:stop`` alone; a cluster sends it no others.
-    cluster
-        Run in its workers instead of threads here, with the same results.
+    anywhere
+        The work can travel: where `use` named a cluster, its workers do it, with the same results.
+    report
+        Tell whoever asked with `use` of finished blocks. What runs inside a block tells nobody.
     finished
         Called with the number of a block and its result as soon as there is one, in any order, never
         twice at a time.
     """
+    cluster = current_cluster() if anywhere else None
     if cluster is not None:
-        return cluster.run(work, ranges, rows=rows, progress=progress, finished=finished)
+        return cluster.run(work, ranges, rows=rows, report=report, finished=finished)
     if finished is not None:
         work = _telling(work, finished)
-    pieces = numbered(ranges, rows)
-    count = thread_count(threads)
-    if count == 1 or len(ranges) <= 1:
-        return _collected((work(*piece) for piece in pieces), len(ranges), progress)
-    with ThreadPoolExecutor(min(count, len(ranges))) as pool:
-        futures = [pool.submit(work, *piece) for piece in pieces]
-        try:
-            return _collected((future.result() for future in futures), len(ranges), progress)
-        except BaseException:
-            for future in futures:
-                future.cancel()
-            raise
+    return list(_in_order(work, list(numbered(ranges, rows)), report, ahead=len(ranges)))
 
 
 def fold_blocks(
@@ -116,18 +73,18 @@ def fold_blocks(
     ranges: Sequence[tuple[int, int]],
     *,
     rows: Sequence[NDArray[Any]] = (),
-    threads: int | None = None,
-    cluster: Cluster | None = None,
-    progress: Progress | None = None,
+    anywhere: bool = False,
+    report: bool = False,
 ) -> S:
     """Call ``work(block, first, stop, *its_rows)`` for every range and return the sum.
 
     The results are added in a fixed tree (`PairwiseSum`), and only few are held at a time, whatever
     the number of blocks. Parameters are those of `run_blocks`.
     """
+    cluster = current_cluster() if anywhere else None
     if cluster is not None:
-        return cluster.fold(work, ranges, rows=rows, progress=progress)
-    return sum_blocks(work, ranges, rows=rows, threads=threads, progress=progress).total()
+        return cluster.fold(work, ranges, rows=rows, report=report)
+    return sum_blocks(work, ranges, rows=rows, report=report).total()
 
 
 def sum_blocks(
@@ -137,19 +94,16 @@ def sum_blocks(
     rows: Sequence[NDArray[Any]] = (),
     number: int = 0,
     origin: int = 0,
-    threads: int | None = None,
-    progress: Progress | None = None,
+    report: bool = False,
 ) -> PairwiseSum[S]:
     """Do what `fold_blocks` does for the blocks from `number` on; return sums that can be joined.
 
     Row 0 of `rows` is that of `origin`.
     """
     sums: PairwiseSum[S] = PairwiseSum()
-    results = _in_order(work, list(numbered(ranges, rows, number, origin)), thread_count(threads))
-    for done, result in enumerate(results):
+    pieces = list(numbered(ranges, rows, number, origin))
+    for done, result in enumerate(_in_order(work, pieces, report, ahead=thread_count() + 1)):
         sums.add(number + done, result)
-        if progress is not None:
-            progress(done + 1, len(ranges))
     return sums
 
 
@@ -161,20 +115,33 @@ def numbered(
         yield block, first, stop, *(array[first - origin : stop - origin] for array in rows)
 
 
-def _in_order(work: Callable[..., S], pieces: list[tuple[Any, ...]], count: int) -> Iterator[S]:
-    """Yield the results in order, working on a few blocks ahead."""
-    if count == 1 or len(pieces) <= 1:
+def _in_order(
+    work: Callable[..., T], pieces: list[tuple[Any, ...]], report: bool, *, ahead: int
+) -> Iterator[T]:
+    """Yield the results in order, working on at most `ahead` blocks at a time."""
+    results = _results(work, pieces, ahead)
+    for done, result in enumerate(results, start=1):
+        if report:
+            surroundings.report(done, len(pieces))
+        yield result
+
+
+def _results(work: Callable[..., T], pieces: list[tuple[Any, ...]], ahead: int) -> Iterator[T]:
+    count = min(thread_count(), len(pieces))
+    if count <= 1:
         for piece in pieces:
-            yield work(*piece)
+            with use(cluster=None, progress=None):
+                result = work(*piece)
+            yield result
         return
-    with ThreadPoolExecutor(min(count, len(pieces))) as pool:
+    with ThreadPoolExecutor(count) as pool:
         waiting = iter(pieces)
-        running: deque[Future[S]] = deque(pool.submit(work, *piece) for piece in islice(waiting, count + 1))
+        running: deque[Future[T]] = deque()
         try:
+            running.extend(_submitted(pool, work, piece) for piece in islice(waiting, ahead))
             while running:
                 result = running.popleft().result()
-                for piece in islice(waiting, 1):
-                    running.append(pool.submit(work, *piece))
+                running.extend(_submitted(pool, work, piece) for piece in islice(waiting, 1))
                 yield result
         finally:
             for future in running:
@@ -193,10 +160,7 @@ def _telling(work: Callable[..., T], finished: Callable[[int, T], None]) -> Call
     return told
 
 
-def _collected(results: Iterable[T], total: int, progress: Progress | None) -> list[T]:
-    collected = []
-    for result in results:
-        collected.append(result)
-        if progress is not None:
-            progress(len(collected), total)
-    return collected
+def _submitted(pool: ThreadPoolExecutor, work: Callable[..., T], piece: tuple[Any, ...]) -> Future[T]:
+    """Hand a block to a thread, which knows what `use` said here, but neither reports nor sends on."""
+    with use(cluster=None, progress=None):
+        return pool.submit(copy_context().run, work, *piece)

@@ -17,7 +17,8 @@ from uuid import uuid4
 
 from numpy.typing import NDArray
 
-from tracearena.engine.blocks import Progress, at_most_threads, numbered, sum_blocks
+from tracearena.engine import surroundings
+from tracearena.engine.blocks import numbered, sum_blocks
 from tracearena.engine.one_thread import one_library_thread
 from tracearena.engine.parcels import Parcel, packed, unpacked
 from tracearena.engine.summing import Node, PairwiseSum, S
@@ -125,17 +126,17 @@ class Cluster:
         ranges: Sequence[tuple[int, int]],
         *,
         rows: Sequence[NDArray[Any]] = (),
-        progress: Progress | None = None,
+        report: bool = False,
         finished: Callable[[int, T], None] | None = None,
     ) -> list[T]:
         """Do what `run_blocks` does."""
         if finished is not None:
-            return self._run_one_by_one(work, ranges, rows, progress, finished)
+            return self._run_one_by_one(work, ranges, rows, report, finished)
         found: list[T] = []
         for part in self._chunks(_run, work, ranges, rows):
             found.extend(part)
-            if progress is not None:
-                progress(len(found), len(ranges))
+            if report:
+                surroundings.report(len(found), len(ranges))
         return found
 
     def _run_one_by_one(
@@ -143,7 +144,7 @@ class Cluster:
         work: Callable[..., T],
         ranges: Sequence[tuple[int, int]],
         rows: Sequence[NDArray[Any]],
-        progress: Progress | None,
+        report: bool,
         finished: Callable[[int, T], None],
     ) -> list[T]:
         """Make every block a task of its own, and tell of each as soon as it is there."""
@@ -159,8 +160,8 @@ class Cluster:
             ((result,),) = self.gather([future])
             found[number[future]] = result
             finished(number[future], result)
-            if progress is not None:
-                progress(len(found), len(ranges))
+            if report:
+                surroundings.report(len(found), len(ranges))
         return [found[block] for block in range(len(ranges))]
 
     def fold(
@@ -169,14 +170,14 @@ class Cluster:
         ranges: Sequence[tuple[int, int]],
         *,
         rows: Sequence[NDArray[Any]] = (),
-        progress: Progress | None = None,
+        report: bool = False,
     ) -> S:
         """Do what `fold_blocks` does: every task adds its own blocks, and their sums are added here."""
         sums: PairwiseSum[S] = PairwiseSum()
         for part in self._chunks(_fold, work, ranges, rows):
             sums.join(part)
-            if progress is not None:
-                progress(part[-1].first + part[-1].size, len(ranges))
+            if report:
+                surroundings.report(part[-1].first + part[-1].size, len(ranges))
         return sums.total()
 
     def _chunks(
@@ -267,7 +268,7 @@ def worker_threads() -> int:
 def task(threads: int = 1) -> Iterator[None]:
     """Surround what a worker does: its other threads have tasks of their own."""
     _settle()
-    with at_most_threads(threads):
+    with surroundings.use(threads=threads):
         yield
 
 
@@ -288,9 +289,7 @@ def _run(work: Callable[..., T], number: int, ranges: list[tuple[int, int]], own
 
 def _fold(work: Callable[..., S], number: int, ranges: list[tuple[int, int]], own: bytes) -> list[Node[S]]:
     with task():
-        return sum_blocks(
-            work, ranges, rows=unpacked(own), number=number, origin=ranges[0][0], threads=1
-        ).nodes
+        return sum_blocks(work, ranges, rows=unpacked(own), number=number, origin=ranges[0][0]).nodes
 
 
 def _version() -> str:

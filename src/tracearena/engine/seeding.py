@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.engine.blocks import blocks, run_blocks
+from tracearena.engine.blocks import block_ranges, run_blocks
 from tracearena.engine.secret import KEY_BYTES, SecretRoot
 from tracearena.engine.secret_streams import SecretBits
 from tracearena.errors import ParameterError
@@ -96,5 +96,5 @@ def uniforms(root: np.random.SeedSequence, count: int, columns: int = 1) -> NDAr
     def fill(block: int, first: int, stop: int) -> None:
         stream(root, block).random(out=numbers[first:stop])
 
-    run_blocks(fill, blocks(count, _DRAWS_PER_BLOCK))
+    run_blocks(fill, block_ranges(count, _DRAWS_PER_BLOCK))
     return numbers[:, 0] if columns == 1 else numbers

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.cities import simulate
-from tracearena.engine import Progress, child_seed, seed_sequence
+from tracearena.engine import child_seed, report, seed_sequence, use
 from tracearena.figures._people_flow import people_flow
-from tracearena.formats._files import replacing
-from tracearena.metrics.similarity import MobilityProfiles
+from tracearena.files.whole import replacing
+from tracearena.mobility import MobilityProfiles
 from tracearena.synthesis.sglt import SGLT, PassRates
 from tracearena.traces import Traces
 
@@ -79,16 +79,15 @@ def classes_of(traces: Traces) -> int:
     return max(len(traces.places) // PLACES_PER_CLASS, 1)
 
 
-def experiment(data: Path | None, seed: int, progress: Progress | None) -> Experiment:
+def experiment(data: Path | None, seed: int) -> Experiment:
     """Train and make ten fakes a user."""
     training, testing = real_traces(data, seed)
     root = seed_sequence(seed)
     model = SGLT(classes=classes_of(training)).fit(training, seed=child_seed(root, 0))
-    if progress is not None:
-        progress(1, 3)
-    made, rows, verdicts = model.pool(FAKES_PER_USER, seed=child_seed(root, 1))
-    if progress is not None:
-        progress(2, 3)
+    report(1, 3)
+    with use(progress=None):
+        made, rows, verdicts = model.pool(FAKES_PER_USER, seed=child_seed(root, 1))
+    report(2, 3)
     assert verdicts is not None
     good = verdicts.passed
     fakes = Traces.from_dense(made.places[good], training.places, model.clock_)

@@ -78,7 +78,7 @@ _ROUND_M = [step * 10.0**power for power in range(6) for step in (1, 2, 5)]
 
 def write_rows(path: Path, header: str, rows: list[tuple[Any, ...]]) -> Path:
     """Write the numbers behind a figure."""
-    from tracearena.formats._files import replacing
+    from tracearena.files.whole import replacing
 
     with replacing(path) as out:
         out.write(f"{header}\n".encode())

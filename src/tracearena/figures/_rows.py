@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tracearena.formats._files import replacing
+from tracearena.files.whole import replacing
 
 
 def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:

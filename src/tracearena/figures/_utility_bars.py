@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tracearena.attacks.evaluation import halves
+from tracearena.arena.evaluation import halves
+from tracearena.arena.findings import Finding
 from tracearena.figures.style import OKABE_ITO, canvas, head, save
 from tracearena.metrics import tm_emd, tm_emd_sliced, tp_tv, vf_tv
-from tracearena.pages.findings import Finding
 from tracearena.traces import Traces
 
 GREY = "#aaaaaa"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tracearena.contest.sweep import SweepRow
+from tracearena.arena.sweep import SweepRow
 from tracearena.errors import ParameterError
 from tracearena.figures.style import MARKERS, OKABE_ITO, PLOTLY_MARKERS, canvas, families, label_points, save
 
@@ -84,7 +84,7 @@ def _left_out(rows: Sequence[SweepRow]) -> str:
 def _draw_html(rows: Sequence[SweepRow], path: Path, threshold: float) -> Path:
     import plotly.graph_objects as go
 
-    from tracearena.formats._files import replacing
+    from tracearena.files.whole import replacing
 
     figure = go.Figure()
     left_out, rows = _left_out(rows), _shown(rows)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tracearena.pages.findings import Finding, titled
+from tracearena.arena.findings import Finding, titled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,7 +59,7 @@ def head(
 
 def save(figure: Figure, path: Path) -> Path:
     """Write a picture in the format of its suffix, the same bytes for the same data."""
-    from tracearena.formats._files import replacing
+    from tracearena.files.whole import replacing
 
     kind = path.suffix.lstrip(".")
     metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)

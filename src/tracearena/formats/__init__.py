@@ -8,48 +8,6 @@ got wrong is in the `Report` beside the traces.
 >>> ta.formats.write("checkins.parquet", traces)                     # doctest: +SKIP
 """
 
-from __future__ import annotations
+import lazy_loader
 
-import importlib
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from tracearena.formats.choices import Choices
-    from tracearena.formats.dispatch import FORMATS, read, write
-    from tracearena.formats.fitting import fitted
-    from tracearena.formats.place_files import read_places, write_places
-    from tracearena.formats.recognition import recognise
-    from tracearena.formats.report import Dropped, Report
-
-__all__ = [
-    "FORMATS",
-    "Choices",
-    "Dropped",
-    "Report",
-    "fitted",
-    "read",
-    "read_places",
-    "recognise",
-    "write",
-    "write_places",
-]
-
-# The strict readers of contests need no Polars, whose import takes longer than they do.
-_HOMES = {
-    "choices": ("Choices",),
-    "dispatch": ("FORMATS", "read", "write"),
-    "fitting": ("fitted",),
-    "place_files": ("read_places", "write_places"),
-    "recognition": ("recognise",),
-    "report": ("Dropped", "Report"),
-}
-_MODULES = ("foursquare", "gowalla", "peopleflow", "place_table", "ppmtf", "pwscup", "table", "tsmc")
-
-
-def __getattr__(name: str) -> Any:
-    for module, names in _HOMES.items():
-        if name in names:
-            return getattr(importlib.import_module(f"tracearena.formats.{module}"), name)
-    if name in _MODULES:
-        return importlib.import_module(f"tracearena.formats.{name}")
-    raise AttributeError(f"module 'tracearena.formats' has no attribute {name!r}")
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from tracearena.errors import ParameterError
+from tracearena.files.staging import replacing_all
+from tracearena.files.whole import require_lasting
 from tracearena.formats import (
     foursquare,
     gowalla,
@@ -18,12 +20,11 @@ from tracearena.formats import (
     table,
     tsmc,
 )
-from tracearena.formats._files import replacing_all, require_lasting
-from tracearena.formats.choices import Choices
-from tracearena.formats.discretise import notice_oddities
 from tracearena.formats.place_files import places_beside, read_places, write_places
-from tracearena.formats.regrid import regrid
-from tracearena.formats.report import Report, report_of
+from tracearena.intake.choices import Choices
+from tracearena.intake.discretise import notice_oddities
+from tracearena.intake.regrid import regridded
+from tracearena.intake.report import Report, report_of
 from tracearena.traces import Places, Traces
 
 FORMATS = ("pwscup", "ppmtf", "peopleflow", "foursquare", "tsmc", "gowalla", "table", "partitions")
@@ -161,7 +162,7 @@ def _prepared(
         traces = pwscup.read_traces(path, known, None if times is None else pwscup.read_times(times))
     report = report_of(path, format, traces.n_events)
     notice_oddities(traces, report)
-    return (traces if choices.places_are_as_in_file else regrid(traces, choices, report)), report
+    return (traces if choices.places_are_as_in_file else regridded(traces, choices, report)), report
 
 
 def _ppmtf(path: Path, places: Places, choices: Choices) -> Traces:

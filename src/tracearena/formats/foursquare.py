@@ -14,14 +14,14 @@ import numpy as np
 import polars as pl
 
 from tracearena.errors import FileError
-from tracearena.formats._files import replacing_all
-from tracearena.formats._text import read_headless
-from tracearena.formats._written import offset_minutes, utc_text, write_tabs
-from tracearena.formats.checkins import check_ins
-from tracearena.formats.choices import Choices
-from tracearena.formats.discretise import traces_of
-from tracearena.formats.report import Report, Rule
+from tracearena.files.staging import replacing_all
 from tracearena.formats.tsmc import TIME
+from tracearena.intake.checkins import check_ins
+from tracearena.intake.choices import Choices
+from tracearena.intake.discretise import traces_of
+from tracearena.intake.report import Report, Rule
+from tracearena.intake.text import read_headless
+from tracearena.intake.written import offset_minutes, utc_text, write_tabs
 from tracearena.traces import Traces
 
 COLUMNS = ("user", "venue", "time", "offset_min")

@@ -10,12 +10,12 @@ from os import PathLike
 
 import polars as pl
 
-from tracearena.formats._text import read_headless
-from tracearena.formats._written import utc_text, write_tabs
-from tracearena.formats.checkins import check_ins
-from tracearena.formats.choices import Choices
-from tracearena.formats.discretise import traces_of
-from tracearena.formats.report import Report
+from tracearena.intake.checkins import check_ins
+from tracearena.intake.choices import Choices
+from tracearena.intake.discretise import traces_of
+from tracearena.intake.report import Report
+from tracearena.intake.text import read_headless
+from tracearena.intake.written import utc_text, write_tabs
 from tracearena.traces import Places, Traces
 
 COLUMNS = ("user", "time", "lat", "lon", "venue")

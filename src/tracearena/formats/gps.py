@@ -8,9 +8,9 @@ from os import PathLike
 from pathlib import Path
 
 from tracearena.errors import FileError, ParameterError
+from tracearena.files.whole import require_lasting
 from tracearena.formats import geolife, gpx, partitions, points, recognition
-from tracearena.formats._files import require_lasting
-from tracearena.formats.gps_reading import GpsReading
+from tracearena.intake.gps_reading import GpsReading
 from tracearena.traces import GpsTraces
 from tracearena.traces.zones import require_zone
 

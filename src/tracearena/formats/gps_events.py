@@ -7,9 +7,9 @@ from typing import Any
 
 from tracearena.errors import DataError, ParameterError
 from tracearena.formats import points
-from tracearena.formats.choices import Choices
-from tracearena.formats.gps_reading import GpsReading
-from tracearena.formats.report import Dropped, Report
+from tracearena.intake.choices import Choices
+from tracearena.intake.gps_reading import GpsReading
+from tracearena.intake.report import Dropped, Report
 from tracearena.traces import Clock, GpsTraces, Grid, Places, Traces
 from tracearena.traces.area import default_area
 from tracearena.traces.gridding import gridded, resampled

@@ -14,9 +14,9 @@ from xml.sax.saxutils import escape
 import numpy as np
 
 from tracearena.errors import DataError, Fault, FileError
-from tracearena.formats._files import read_bytes, replacing
-from tracearena.formats._folders import replacing_folder
-from tracearena.formats.gps_reading import Findings, GpsReading, misplaced, odd_users, oddly_dated, unsorted
+from tracearena.files.folders import replacing_folder
+from tracearena.files.whole import read_bytes, replacing
+from tracearena.intake.gps_reading import Findings, GpsReading, misplaced, odd_users, oddly_dated, unsorted
 from tracearena.traces import GpsTraces
 
 MAX_BYTES = 2**30

@@ -9,12 +9,12 @@ from pathlib import Path
 import polars as pl
 
 from tracearena.errors import FileError
+from tracearena.files.folders import replacing_folder
 from tracearena.formats import table
-from tracearena.formats._columns import read_parquet
-from tracearena.formats._folders import replacing_folder
-from tracearena.formats.choices import Choices
-from tracearena.formats.discretise import traces_of
-from tracearena.formats.report import Report
+from tracearena.intake.choices import Choices
+from tracearena.intake.columns import read_parquet
+from tracearena.intake.discretise import traces_of
+from tracearena.intake.report import Report
 from tracearena.traces import Places, Traces
 
 USERS_PER_FILE = 16_384

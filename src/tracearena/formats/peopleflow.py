@@ -15,11 +15,11 @@ import polars as pl
 
 from tracearena.errors import DataError, FileError
 from tracearena.formats import pwscup, table
-from tracearena.formats._text import read_rows, split_header, text_bytes
-from tracearena.formats.checkins import CheckIns, identifiers
-from tracearena.formats.choices import Choices
-from tracearena.formats.discretise import box_grid
-from tracearena.formats.report import Dropped, Report, Rule, report_of
+from tracearena.intake.checkins import CheckIns, identifiers
+from tracearena.intake.choices import Choices
+from tracearena.intake.discretise import box_grid
+from tracearena.intake.report import Dropped, Report, Rule, report_of
+from tracearena.intake.text import read_rows, split_header, text_bytes
 from tracearena.traces import Clock, Places, Traces
 
 CLOCK = Clock(instants_per_day=35, interval_s=1200)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tracearena.errors import FileError
 from tracearena.formats import peopleflow, place_table, pwscup, table
-from tracearena.formats._text import split_header, text_bytes
+from tracearena.intake.text import split_header, text_bytes
 from tracearena.traces import Places
 
 _REGIONS = "reg_id,y_id,x_id,y(center),x(center)"

@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.errors import Fault, FileError
+from tracearena.files.limits import require_columns
+from tracearena.files.whole import replacing
 from tracearena.formats import partitions
-from tracearena.formats import times as timestamps
-from tracearena.formats._columns import expected, read_parquet
-from tracearena.formats._files import replacing
-from tracearena.formats._text import EXTRA, read_rows, split_header, text_bytes
-from tracearena.formats.checkins import LONGEST_ID, identifiers
-from tracearena.formats.gps_reading import Findings, GpsReading, misplaced, odd_users, oddly_dated, unsorted
-from tracearena.formats.limits import require_columns
 from tracearena.formats.table import NAMES, header_fields, is_parquet, plain_name
+from tracearena.intake import times as timestamps
+from tracearena.intake.checkins import LONGEST_ID, identifiers
+from tracearena.intake.columns import expected, read_parquet
+from tracearena.intake.gps_reading import Findings, GpsReading, misplaced, odd_users, oddly_dated, unsorted
+from tracearena.intake.text import EXTRA, read_rows, split_header, text_bytes
 from tracearena.traces import GpsTraces
 from tracearena.traces.local_time import EARLIEST_S, LATEST_S
 from tracearena.traces.zones import require_zone

@@ -6,7 +6,7 @@ import csv
 from os import PathLike
 
 from tracearena.errors import Fault, FileError
-from tracearena.formats._files import read_bytes
+from tracearena.files.whole import read_bytes
 
 _MOST_BYTES = 2**30
 _PSEUDONYM = ("pse_id", "pseudonym", "pseudonym_id", "released_id")

@@ -13,8 +13,8 @@ from statistics import median
 
 from tracearena.errors import FileError
 from tracearena.formats import partitions, table
-from tracearena.formats._columns import parquet_schema, read_parquet
-from tracearena.formats.times import LARGEST_INSTANT
+from tracearena.intake.columns import parquet_schema, read_parquet
+from tracearena.intake.times import LARGEST_INSTANT
 
 _START = 2**16
 _SAMPLE = 100

@@ -16,15 +16,15 @@ import numpy as np
 import polars as pl
 
 from tracearena.errors import Fault, FileError, ParameterError
-from tracearena.formats._columns import expected, read_parquet
-from tracearena.formats._files import replacing
-from tracearena.formats._text import length_rules, read_rows, split_header, text_bytes
-from tracearena.formats._written import local_seconds, offset_minutes, utc_seconds
-from tracearena.formats.checkins import CheckIns, check_ins
-from tracearena.formats.choices import Choices
-from tracearena.formats.discretise import traces_of
-from tracearena.formats.limits import require_columns
-from tracearena.formats.report import Report
+from tracearena.files.limits import require_columns
+from tracearena.files.whole import replacing
+from tracearena.intake.checkins import CheckIns, check_ins
+from tracearena.intake.choices import Choices
+from tracearena.intake.columns import expected, read_parquet
+from tracearena.intake.discretise import traces_of
+from tracearena.intake.report import Report
+from tracearena.intake.text import length_rules, read_rows, split_header, text_bytes
+from tracearena.intake.written import local_seconds, offset_minutes, utc_seconds
 from tracearena.traces import Places, Traces
 
 NAMES: Mapping[str, tuple[str, ...]] = {

@@ -48,7 +48,9 @@ class Diversity:
         return asdict(self) | {"gap": self.gap}
 
 
-def diversity(first: Traces, second: Traces, *, pairs: int = 1_000, seed: SeedLike = None) -> Diversity:
+def measure_diversity(
+    first: Traces, second: Traces, *, pairs: int = 1_000, seed: SeedLike = None
+) -> Diversity:
     """Compare user i of the first team with user i, and with another one, of the second.
 
     Parameters
@@ -74,7 +76,7 @@ def diversity(first: Traces, second: Traces, *, pairs: int = 1_000, seed: SeedLi
     >>> from tracearena.traces import Clock, Places
     >>> places, clock = Places([0, 1], [0, 0]), Clock(instants_per_day=1)
     >>> team = Traces.from_dense([[0, 0], [1, 1]], places, clock)
-    >>> diversity(team, team, seed=1)
+    >>> measure_diversity(team, team, seed=1)
     Diversity(same_tv=0.0, diff_tv=1.0, same_sd=0.0, diff_sd=0.0, pairs=1)
     """
     if pairs < 1:

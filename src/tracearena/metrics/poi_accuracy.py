@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.engine import blocks, run_blocks
+from tracearena.engine import block_ranges, run_blocks
 from tracearena.errors import DataError, require_number
 from tracearena.traces import ObfuscatedTraces, Places, Traces
 
@@ -41,7 +41,7 @@ class PoiAccuracy:
         return asdict(self)
 
 
-def poi_accuracy(
+def poi_accuracy_score(
     original: Traces,
     obfuscated: ObfuscatedTraces,
     pois: Places,
@@ -72,7 +72,7 @@ def poi_accuracy(
     >>> places = Places([0, 0.05], [0, 0], km_per_degree=(100, 100))
     >>> cafes = Places([0, 0.005], [0, 0], categories=["food/Café", "food/Café"])
     >>> original = Traces.from_dense([[0, 0]], places, Clock(instants_per_day=2))
-    >>> poi_accuracy(original, ObfuscatedTraces.like(original, [0, 1]), cafes).poi_accuracy
+    >>> poi_accuracy_score(original, ObfuscatedTraces.like(original, [0, 1]), cafes).poi_accuracy
     0.5
     """
     require_number("nearby_km", nearby_km, above=0)
@@ -152,5 +152,5 @@ def _shares(
         common = (near[first:stop] @ to_code).toarray()
         shares[own] = common[pair_place[own] - first, pair_code[own]] / total[pair_place[own]]
 
-    run_blocks(work, blocks(near.shape[0], _PLACES_PER_BLOCK))
+    run_blocks(work, block_ranges(near.shape[0], _PLACES_PER_BLOCK))
     return np.asarray(shares[event_pair])

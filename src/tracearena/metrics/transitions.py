@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.engine import blocks, run_blocks
+from tracearena.engine import block_ranges, run_blocks
 from tracearena.errors import DataError, ParameterError
 from tracearena.metrics._weighted import WeightedEvents, comparable, weighted_events
 from tracearena.metrics.distributions import population, populations
@@ -359,5 +359,5 @@ class _Slices(NamedTuple):
         def work(block: int, first: int, stop: int) -> float:
             return float(sliced_distances(difference[first:stop], self.order, self.gaps).sum())
 
-        total = sum(run_blocks(work, blocks(rows, _ROWS_PER_BLOCK)))
+        total = sum(run_blocks(work, block_ranges(rows, _ROWS_PER_BLOCK)))
         return total / max(rows * len(self.order), 1)

@@ -9,9 +9,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tracearena.algorithms.kinds import Obfuscator
 from tracearena.engine import (
     SeedLike,
-    blocks,
+    block_ranges,
     child_seed,
     is_secret,
     library_state,
@@ -22,7 +23,6 @@ from tracearena.engine import (
     uniforms,
 )
 from tracearena.errors import LARGEST_COUNT, require_number
-from tracearena.obfuscation.base import Obfuscator
 from tracearena.traces import ObfuscatedTraces, Places, Traces
 
 FEWEST_MEMBERS = 5
@@ -225,7 +225,7 @@ def moves_to_average(
             )
         return moved
 
-    found = [one for some in run_blocks(one_cluster, blocks(len(limits) - 1, 1)) for one in some]
+    found = [one for some in run_blocks(one_cluster, block_ranges(len(limits) - 1, 1)) for one in some]
     events = np.concatenate([np.zeros(0, np.int64), *(events for events, _ in found)])
     places = np.concatenate([np.zeros(0, np.int32), *(places for _, places in found)])
     return _priced(original, events, places, limit_km)

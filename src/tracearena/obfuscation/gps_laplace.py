@@ -9,12 +9,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.engine import SeedLike, blocks, run_blocks, seed_sequence, stream
+from tracearena.algorithms.kinds import DIGITS, GpsObfuscator, check_digits, rounded
+from tracearena.engine import SeedLike, block_ranges, run_blocks, seed_sequence, stream
 from tracearena.errors import ParameterError, require_number
-from tracearena.obfuscation.gps_base import DIGITS, GpsObfuscator, check_digits, rounded
 from tracearena.traces import GpsTraces
 from tracearena.traces.geodesy import forward
-from tracearena.traces.pieces import LONGEST_S, piece_starts
+from tracearena.traces.time_windows import LONGEST_S, piece_starts
 
 Floats = NDArray[np.float64]
 
@@ -116,7 +116,7 @@ class GeoInd(GpsObfuscator):
             moved = forward(latitude[part], longitude[part], azimuth, distance)
             noisy_latitude[part], noisy_longitude[part] = moved
 
-        run_blocks(work, blocks(len(latitude), _POINTS_PER_BLOCK))
+        run_blocks(work, block_ranges(len(latitude), _POINTS_PER_BLOCK))
         return noisy_latitude, noisy_longitude
 
 

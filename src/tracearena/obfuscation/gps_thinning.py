@@ -8,11 +8,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from tracearena.algorithms.kinds import DIGITS, GpsObfuscator, check_digits, rounded
 from tracearena.engine import SeedLike
 from tracearena.errors import require_number
-from tracearena.obfuscation.gps_base import DIGITS, GpsObfuscator, check_digits, rounded
 from tracearena.traces import GpsTraces
-from tracearena.traces.pieces import LONGEST_S, piece_starts
+from tracearena.traces.time_windows import LONGEST_S, piece_starts
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,10 +8,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tracearena.algorithms.kinds import Obfuscator
 from tracearena.engine import SeedLike
 from tracearena.errors import DataError, require_number
 from tracearena.obfuscation._draws import cell_draws
-from tracearena.obfuscation.base import Obfuscator
 from tracearena.traces import DELETED, Grid, ObfuscatedTraces, PlaceSets, Traces
 
 

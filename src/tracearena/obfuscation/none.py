@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from tracearena.algorithms.kinds import Obfuscator
 from tracearena.engine import SeedLike
-from tracearena.obfuscation.base import Obfuscator
 from tracearena.traces import ObfuscatedTraces, Traces
 
 

@@ -9,10 +9,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.engine import SeedLike, blocks, run_blocks, seed_sequence, stream
+from tracearena.algorithms.kinds import Obfuscator
+from tracearena.engine import SeedLike, block_ranges, run_blocks, seed_sequence, stream
 from tracearena.errors import LARGEST_KM, require_number
 from tracearena.obfuscation._draws import cell_draws
-from tracearena.obfuscation.base import Obfuscator
 from tracearena.traces import Grid, ObfuscatedTraces, Places, Traces
 
 _EVENTS_PER_BLOCK = 2**16
@@ -71,7 +71,7 @@ class PlanarLaplace(Obfuscator):
             offsets[0, first:stop] = radius * np.cos(angle)
             offsets[1, first:stop] = radius * np.sin(angle)
 
-        run_blocks(fill, blocks(count, _EVENTS_PER_BLOCK))
+        run_blocks(fill, block_ranges(count, _EVENTS_PER_BLOCK))
         return offsets[0], offsets[1]
 
     def _legacy_noise(self, count: int, seed: SeedLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -8,10 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from tracearena.algorithms.kinds import Obfuscator
 from tracearena.engine import SeedLike
 from tracearena.errors import require_number
 from tracearena.obfuscation._draws import cell_draws
-from tracearena.obfuscation.base import Obfuscator
 from tracearena.traces import ObfuscatedTraces, Traces
 
 

@@ -6,7 +6,6 @@ from `ground`. Colours come from `COLOURS` (Okabe-Ito) for categories and ``"Vir
 everywhere.
 """
 
-from tracearena.pages.maps import ground, place_map, sensitive_marks
-from tracearena.pages.page import COLOURS, Page
+import lazy_loader
 
-__all__ = ["COLOURS", "Page", "ground", "place_map", "sensitive_marks"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from tracearena.formats.local_time import LocalTime
-from tracearena.formats.report import Report
+from tracearena.intake.local_time import LocalTime
+from tracearena.intake.report import Report
 from tracearena.pages.maps import place_map
 from tracearena.pages.page import COLOURS, Page, capital, shown
 from tracearena.pages.summary import Summary, summarise
@@ -21,7 +21,7 @@ _TOP_PLACES = 500
 _WEEK = 7
 
 
-def description(traces: Traces, report: Report) -> Page:
+def description_page(traces: Traces, report: Report) -> Page:
     """Assemble the page for traces and the report of their file."""
     summary = summarise(traces, report)
     name = Path(report.path).name

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tracearena.formats.gps_reading import GpsReading
+from tracearena.intake.gps_reading import GpsReading
 from tracearena.pages.gps_summary import summarise_gps
 from tracearena.pages.maps import place_map
 from tracearena.pages.page import COLOURS, Page, capital
@@ -17,7 +17,7 @@ from tracearena.traces.local_time import DAY_S, local_seconds
 _MAP_CELLS = 120
 
 
-def gps_description(reading: GpsReading, name: str) -> Page:
+def gps_description_page(reading: GpsReading, name: str) -> Page:
     """Assemble the page for GPS traces and the report of their files."""
     summary = summarise_gps(reading)
     lead = (

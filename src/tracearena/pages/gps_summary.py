@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tracearena.formats.gps_reading import GpsReading
+from tracearena.intake.gps_reading import GpsReading
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tracearena import __version__
-from tracearena.formats._files import replacing
+from tracearena.files.whole import replacing
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#F0E442", "#8C8C8C")
 """Okabe-Ito, with a grey that shows on white and on black in the place of its black."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.formats.report import Report
+from tracearena.intake.report import Report
 from tracearena.traces import Traces
 
 _DAY_S = 86_400

@@ -5,10 +5,6 @@ real day means while it moves the day to other places; `Uniform` and `Training` 
 the scale.
 """
 
-from tracearena.synthesis.base import Synthesizer
-from tracearena.synthesis.baselines import Training, Uniform
-from tracearena.synthesis.ppmtf import PPMTF
-from tracearena.synthesis.sgd import SGD
-from tracearena.synthesis.sglt import SGLT
+import lazy_loader
 
-__all__ = ["PPMTF", "SGD", "SGLT", "Synthesizer", "Training", "Uniform"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

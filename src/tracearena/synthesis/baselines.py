@@ -7,9 +7,9 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from tracearena.algorithms.kinds import Synthesizer, checked_count, traces_of_days, trainable
 from tracearena.engine import SeedLike, generator
 from tracearena.errors import DataError
-from tracearena.synthesis.base import Synthesizer, checked_count, traces_of_days, trainable
 from tracearena.traces import Traces
 
 

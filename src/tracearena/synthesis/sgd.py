@@ -8,11 +8,11 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.engine import SeedLike, blocks, run_blocks, seed_sequence, stream
+from tracearena.algorithms.kinds import Synthesizer, checked_count, traces_of_days, trainable
+from tracearena.engine import SeedLike, block_ranges, run_blocks, seed_sequence, stream
 from tracearena.errors import LARGEST_COUNT, DataError, ParameterError, require_number
-from tracearena.synthesis.base import Synthesizer, checked_count, traces_of_days, trainable
+from tracearena.mobility.transitions import transitions
 from tracearena.traces import Traces
-from tracearena.traces.adjacency import transitions
 
 _USERS_PER_BLOCK = 1024
 
@@ -76,9 +76,7 @@ class SGD(Synthesizer):
         self.user_ids_, self.places_, self.clock_ = traces.user_ids, traces.places, traces.clock
         return self
 
-    def synthesize(
-        self, traces_per_user: int = 1, *, seed: SeedLike = None, threads: int | None = None
-    ) -> Traces:
+    def synthesize(self, traces_per_user: int = 1, *, seed: SeedLike = None) -> Traces:
         """Return synthetic traces of all training users; day ``r`` is a user's trace number ``r``."""
         from tracearena.synthesis._kernels import chain_walk
 
@@ -104,7 +102,7 @@ class SGD(Synthesizer):
                 table[first:stop],
             )
 
-        run_blocks(work, blocks(len(table), _USERS_PER_BLOCK), threads=threads)
+        run_blocks(work, block_ranges(len(table), _USERS_PER_BLOCK))
         return traces_of_days(table, self.places_, self.clock_, self.user_ids_)
 
 

@@ -7,21 +7,6 @@ event; `GpsTraces` holds points (user, time, latitude, longitude). `IdTable` say
 behind which pseudonym.
 """
 
-from tracearena.traces.clock import Clock
-from tracearena.traces.gps import GpsTraces
-from tracearena.traces.id_table import IdTable
-from tracearena.traces.obfuscated import DELETED, ObfuscatedTraces, PlaceSets
-from tracearena.traces.places import Grid, Places
-from tracearena.traces.traces import Traces
+import lazy_loader
 
-__all__ = [
-    "DELETED",
-    "Clock",
-    "GpsTraces",
-    "Grid",
-    "IdTable",
-    "ObfuscatedTraces",
-    "PlaceSets",
-    "Places",
-    "Traces",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

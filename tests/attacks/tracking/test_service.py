@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from tracearena import cities
-from tracearena.attacks.tracking import NOT_SENT, ViterbiTracking, hide_from_service, location_classes
+from tracearena.arena import hide_from_service, location_classes
+from tracearena.attacks.tracking import NOT_SENT, ViterbiTracking
 from tracearena.errors import DataError
-from tracearena.metrics.similarity import AggregateMobility, MobilityProfiles
+from tracearena.mobility import AggregateMobility, MobilityProfiles
 from tracearena.obfuscation.fakes import FakeTraces
 from tracearena.traces import DELETED, ObfuscatedTraces, PlaceSets
 

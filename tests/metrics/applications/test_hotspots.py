@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from tracearena.errors import DataError, ParameterError
 from tracearena.formats import geolife
-from tracearena.metrics.applications import Area, bayesian_update, default_area, hotspots, tessellation
-from tracearena.metrics.applications.hotspots import released_counts, served_share
+from tracearena.metrics.applications import bayesian_update, hotspots
+from tracearena.metrics.applications.offloading import released_counts, served_share
 from tracearena.obfuscation import GeoInd, Thinning
-from tracearena.traces import GpsTraces
+from tracearena.traces import Area, GpsTraces, default_area, tessellation
 
 BEIJING = Area(39.85, 116.25, 40.05, 116.5)
 

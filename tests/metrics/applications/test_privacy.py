@@ -7,8 +7,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from tracearena.arena import uniqueness
 from tracearena.errors import DataError
-from tracearena.metrics.applications import compare_homes, distance_error, key_places, uniqueness
+from tracearena.metrics.applications import compare_homes, distance_error, key_places
 from tracearena.obfuscation import GeoInd, Thinning
 from tracearena.traces import GpsTraces
 from tracearena.traces.geodesy import distance_m

@@ -12,14 +12,13 @@ from scipy.optimize import linear_sum_assignment
 
 from tracearena.errors import DataError, ParameterError
 from tracearena.metrics.similarity import (
-    AggregateMobility,
-    MobilityProfiles,
     all_pairs,
     first_order_mapping,
     geographic_similarity,
     semantic_similarity,
     zeroth_order_mapping,
 )
+from tracearena.mobility import AggregateMobility, MobilityProfiles
 from tracearena.traces import Clock, Places, Traces
 
 PLACES = Places(np.zeros(8), np.arange(8) / 10)

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from tracearena import formats
-from tracearena.attacks.evaluation import evaluate
+from tracearena.arena import run_sweep
+from tracearena.arena.evaluation import evaluate
 from tracearena.cities import simulate
-from tracearena.contest import run_sweep
-from tracearena.engine import Cluster
+from tracearena.engine import Cluster, use
 from tracearena.errors import FileError, ParameterError
 from tracearena.formats import partitions
 from tracearena.synthesis import PPMTF
-from tracearena.synthesis.ppmtf import PartitionedTraces, deniability
+from tracearena.synthesis.ppmtf import PartitionedTraces, measure_deniability
 from tracearena.traces import Traces
 
 pytestmark = pytest.mark.slow
@@ -45,8 +45,10 @@ def saved(model: PPMTF, folder: Path) -> bytes:
     ids=["all zeros", "apart", "sampled zeros"],
 )
 def test_a_model_trained_in_a_cluster_has_the_same_bytes(people, cluster, tmp_path, parameters):
-    here = PPMTF(**parameters).fit(people, seed=7, threads=1)
-    there = PPMTF(**parameters).fit(people, seed=7, cluster=cluster)
+    with use(threads=1):
+        here = PPMTF(**parameters).fit(people, seed=7)
+    with use(cluster=cluster):
+        there = PPMTF(**parameters).fit(people, seed=7)
     assert saved(here, tmp_path) == saved(there, tmp_path)
 
 
@@ -55,14 +57,16 @@ def test_lean_training_has_the_same_bytes_and_keeps_no_cells(people, cluster, tm
     parameters = {"factors": 5, "iterations": 3, "zeros": zeros, "zero_transitions": 60, "zero_visits": 60}
     usual = PPMTF(**parameters).fit(people, seed=7)
     lean = PPMTF(**parameters).fit(people, seed=7, lean=True)
-    there = PPMTF(**parameters).fit(people, seed=7, lean=True, cluster=cluster)
+    with use(cluster=cluster):
+        there = PPMTF(**parameters).fit(people, seed=7, lean=True)
     assert saved(usual, tmp_path) == saved(lean, tmp_path) == saved(there, tmp_path)
 
 
 def test_training_goes_on_in_a_cluster_where_it_stopped_here(people, cluster, tmp_path):
     checkpoint = tmp_path / "half.npz"
     PPMTF(**ALL_ZEROS | {"iterations": 2}).fit(people, seed=7, checkpoint=checkpoint)
-    gone_on = PPMTF(**ALL_ZEROS).fit(people, checkpoint=checkpoint, cluster=cluster)
+    with use(cluster=cluster):
+        gone_on = PPMTF(**ALL_ZEROS).fit(people, checkpoint=checkpoint)
     assert saved(gone_on, tmp_path) == saved(PPMTF(**ALL_ZEROS).fit(people, seed=7), tmp_path)
 
 
@@ -71,7 +75,7 @@ def test_a_worker_killed_in_the_middle_of_an_iteration_changes_nothing(
     people, tmp_path, monkeypatch, done_before
 ):
     """Workers are in the next iteration already when its predecessor is reported."""
-    monkeypatch.setattr("tracearena.synthesis.ppmtf.remote.FRESH_EVERY", 3)
+    monkeypatch.setattr("tracearena.synthesis.ppmtf.distributed.FRESH_EVERY", 3)
     parameters = ALL_ZEROS | {"iterations": 8}
     here = PPMTF(**parameters).fit(people, seed=7)
     with Cluster("local:2") as own:
@@ -81,7 +85,8 @@ def test_a_worker_killed_in_the_middle_of_an_iteration_changes_nothing(
             if done == done_before:
                 os.kill(victim, signal.SIGKILL)
 
-        there = PPMTF(**parameters).fit(people, seed=7, cluster=own, progress=kill)
+        with use(cluster=own, progress=kill):
+            there = PPMTF(**parameters).fit(people, seed=7)
         after = own.gather([own.submit(os.getpid, worker=worker) for worker in own.workers])
     assert victim not in after
     assert saved(here, tmp_path) == saved(there, tmp_path)
@@ -90,8 +95,9 @@ def test_a_worker_killed_in_the_middle_of_an_iteration_changes_nothing(
 def test_workers_begin_anew_from_here_now_and_then(people, cluster, tmp_path, monkeypatch):
     here = PPMTF(**ALL_ZEROS | {"iterations": 7}).fit(people, seed=7)
     for every in (1, 2, 3):
-        monkeypatch.setattr("tracearena.synthesis.ppmtf.remote.FRESH_EVERY", every)
-        there = PPMTF(**ALL_ZEROS | {"iterations": 7}).fit(people, seed=7, cluster=cluster)
+        monkeypatch.setattr("tracearena.synthesis.ppmtf.distributed.FRESH_EVERY", every)
+        with use(cluster=cluster):
+            there = PPMTF(**ALL_ZEROS | {"iterations": 7}).fit(people, seed=7)
         assert saved(there, tmp_path) == saved(here, tmp_path)
 
 
@@ -105,8 +111,8 @@ def test_an_interrupted_model_is_that_of_the_last_whole_iteration(people, cluste
     checkpoint = tmp_path / "half.npz"
     for given in ({}, {"checkpoint": checkpoint}):
         model = PPMTF(**ALL_ZEROS | {"iterations": 9})
-        with pytest.raises(KeyboardInterrupt):
-            model.fit(people, seed=7, progress=interrupt, **used, **given)
+        with pytest.raises(KeyboardInterrupt), use(progress=interrupt):
+            model.fit(people, seed=7, **used, **given)
         whole = PPMTF(**ALL_ZEROS | {"iterations": 3}).fit(people, seed=7)
         assert model.iteration_ == len(model.error_) == 3
         assert np.array_equal(model.transition_factors_.users, whole.transition_factors_.users)
@@ -120,19 +126,26 @@ def test_an_interrupted_model_is_that_of_the_last_whole_iteration(people, cluste
 def test_synthesis_test_and_judgement_are_the_same(people, cluster):
     model = PPMTF(**ALL_ZEROS).fit(people, seed=7)
     synthetic = model.synthesize(2, seed=8)
-    assert model.synthesize(2, seed=8, cluster=cluster) == synthetic
+    with use(cluster=cluster):
+        assert model.synthesize(2, seed=8) == synthetic
     virtual = model.sample_users(150, 2, homes=True, only_seen=True, seed=9)
-    assert model.sample_users(150, 2, homes=True, only_seen=True, seed=9, cluster=cluster) == virtual
+    with use(cluster=cluster):
+        assert model.sample_users(150, 2, homes=True, only_seen=True, seed=9) == virtual
 
     some = synthetic.take_users(slice(0, 40))
     for early_stop in (False, True):
         asked = {"k": 3, "verifiers": 90, "early_stop": early_stop, "seed": 10}
-        here, there = deniability(model, some, **asked), deniability(model, some, **asked, cluster=cluster)
+        with use(cluster=cluster):
+            here, there = (
+                measure_deniability(model, some, **asked),
+                measure_deniability(model, some, **asked),
+            )
         assert np.array_equal(here.k_prime, there.k_prime)
 
     training, testing = people.take_users(slice(0, 1_000)), people.take_users(slice(1_000, 2_000))
     few = synthetic.take_users(slice(0, 600))
-    assert evaluate(few, training, testing, cluster=cluster) == evaluate(few, training, testing)
+    with use(cluster=cluster):
+        assert evaluate(few, training, testing) == evaluate(few, training, testing)
 
 
 def test_a_sweep_is_the_same(make_walks, cluster):
@@ -143,9 +156,8 @@ def test_a_sweep_is_the_same(make_walks, cluster):
     }
     here = run_sweep(reference, original, **tried, seed=3)
     seen: list[tuple[int, int]] = []
-    there = run_sweep(
-        reference, original, **tried, seed=3, cluster=cluster, progress=lambda *at: seen.append(at)
-    )
+    with use(cluster=cluster, progress=lambda *at: seen.append(at)):
+        there = run_sweep(reference, original, **tried, seed=3)
     assert [row.to_dict() for row in there] == [row.to_dict() for row in here]
     assert seen[-1] == (4, 4)
 
@@ -168,7 +180,8 @@ def test_files_that_workers_read_train_the_same_model(people, folder, cluster, t
     assert parts.report.rows == people.n_events
     here = PPMTF(**parameters).fit(whole, seed=7)
     for lean in (False, True):
-        there = PPMTF(**parameters).fit(parts, seed=7, cluster=cluster, lean=lean)
+        with use(cluster=cluster):
+            there = PPMTF(**parameters).fit(parts, seed=7, lean=lean)
         assert saved(here, tmp_path) == saved(there, tmp_path)
 
 

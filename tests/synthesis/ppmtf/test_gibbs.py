@@ -5,18 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tracearena.engine import stream
+from tracearena.engine import stream, use
 from tracearena.formats.ppmtf import SparseTensor
 from tracearena.synthesis.ppmtf.cells import BlockCells, CellRules, arrange
 from tracearena.synthesis.ppmtf.conditionals import (
+    Gaussian,
+    Hyperprior,
+    Moments,
     RowStatistics,
     draw_rows,
     step_users,
     target_statistics,
+    wishart,
 )
 from tracearena.synthesis.ppmtf.gibbs import Chain, initial_factors
-from tracearena.synthesis.ppmtf.holding import HeldUsers
-from tracearena.synthesis.ppmtf.hyperprior import Gaussian, Hyperprior, Moments, wishart
+from tracearena.synthesis.ppmtf.local_users import LocalUsers
 
 ROOT = np.random.SeedSequence(5)
 
@@ -153,7 +156,8 @@ def test_a_chain_started_at_the_truth_stays_there_in_distribution():
     independent = np.array([features(*from_prior()) for _ in range(4000)])
     factors = initial_factors(shape, z, ROOT)
     factors.users, factors.places, factors.next_places, factors.slots = from_prior()
-    chain = Chain(HeldUsers([cells], threads=1), factors, alpha, hyper, ROOT)
+    with use(threads=1):
+        chain = Chain(LocalUsers([cells]), factors, alpha, hyper, ROOT)
     walked = []
     for iteration in range(6_000):
         f = chain.factors

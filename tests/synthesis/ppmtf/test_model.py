@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import zipfile
+from functools import partial
 
 import numpy as np
 import pytest
+from tests.threads import on_threads
 
+from tracearena.engine import use
 from tracearena.errors import DataError, FileError, ParameterError
 from tracearena.synthesis import PPMTF
 from tracearena.synthesis.ppmtf.gibbs import Factors
@@ -28,11 +31,15 @@ def trained(checkins: Traces) -> PPMTF:
 
 def test_the_same_seed_gives_the_same_model_on_any_number_of_threads(make_walks):
     walks = make_walks(users=600, days=1)
-    models = [PPMTF(**SMALL | {"iterations": 3}).fit(walks, seed=5, threads=threads) for threads in (1, 2, 5)]
+    models = [
+        on_threads(threads, lambda: PPMTF(**SMALL | {"iterations": 3}).fit(walks, seed=5))
+        for threads in (1, 2, 5)
+    ]
     assert same(models[0].transition_factors_, models[1].transition_factors_)
     assert same(models[0].transition_factors_, models[2].transition_factors_)
     synthetic = [
-        model.synthesize(2, seed=3, threads=threads) for model, threads in zip(models, (1, 2, 5), strict=True)
+        on_threads(threads, partial(model.synthesize, 2, seed=3))
+        for model, threads in zip(models, (1, 2, 5), strict=True)
     ]
     assert synthetic[0] == synthetic[1] == synthetic[2]
     other = PPMTF(**SMALL | {"iterations": 3}).fit(walks, seed=6)
@@ -83,8 +90,8 @@ def test_interrupted_training_goes_on_to_the_same_model(checkins, tmp_path, shar
         if done == 5:
             raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
-        PPMTF(**SMALL, share=share).fit(checkins, seed=9, checkpoint=path, progress=stop)
+    with pytest.raises(KeyboardInterrupt), use(progress=stop):
+        PPMTF(**SMALL, share=share).fit(checkins, seed=9, checkpoint=path)
     assert PPMTF.load(path).iteration_ == 5
     resumed = PPMTF(**SMALL, share=share).fit(checkins, checkpoint=path)
     assert same(resumed.transition_factors_, whole.transition_factors_)

@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.threads import on_threads
 
 from tracearena.errors import DataError, ParameterError
 from tracearena.synthesis import PPMTF
-from tracearena.synthesis.ppmtf.hyperprior import Gaussian
+from tracearena.synthesis.ppmtf.conditionals import Gaussian
 from tracearena.synthesis.ppmtf.sampling import Habits, TraceModel
-from tracearena.synthesis.ppmtf.seen import SeenCells
+from tracearena.synthesis.ppmtf.training import SeenCells
 from tracearena.synthesis.ppmtf.virtual import sample_rows, sample_virtual_users
 from tracearena.traces import Clock, Places, Traces
 
@@ -151,7 +152,9 @@ def test_traces_are_whole_days_of_users_numbered_from_1(trained):
 
 
 def test_another_seed_gives_other_users_and_threads_do_not_matter(trained):
-    one, two = (trained.sample_users(300, 2, homes=True, seed=1, threads=threads) for threads in (1, 3))
+    one, two = (
+        on_threads(threads, lambda: trained.sample_users(300, 2, homes=True, seed=1)) for threads in (1, 3)
+    )
     assert one == two
     assert one != trained.sample_users(300, 2, homes=True, seed=2)
 

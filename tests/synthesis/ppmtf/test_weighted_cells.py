@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.threads import on_threads
 
 from tracearena.errors import ParameterError
 from tracearena.formats.ppmtf import SparseTensor
 from tracearena.synthesis import PPMTF
-from tracearena.synthesis.ppmtf.cells import CellRules
-from tracearena.synthesis.ppmtf.conditionals import step_users, target_statistics
-from tracearena.synthesis.ppmtf.hyperprior import Gaussian
-from tracearena.synthesis.ppmtf.weighted_cells import WeightedCells, arrange_weighted
+from tracearena.synthesis.ppmtf.cells import CellRules, WeightedCells, arrange_weighted
+from tracearena.synthesis.ppmtf.conditionals import Gaussian, step_users, target_statistics
 
 RULES = CellRules(positive=100, largest=3, zeros=7)
 SCALES = (2.0, 0.5)
@@ -77,7 +76,7 @@ def test_with_every_zero_drawn_both_ways_see_the_same_cells():
 def test_training_with_all_zeros_does_not_depend_on_threads(make_walks, share):
     walks = make_walks(users=1_100, days=1)
     parameters = {"factors": 3, "iterations": 3, "zeros": "all", "share": share}
-    one, two = (PPMTF(**parameters).fit(walks, seed=5, threads=threads) for threads in (1, 2))
+    one, two = (on_threads(threads, lambda: PPMTF(**parameters).fit(walks, seed=5)) for threads in (1, 2))
     assert np.array_equal(one.transition_factors_.users, two.transition_factors_.users)
     assert np.array_equal(one.visit_factors_.slots, two.visit_factors_.slots)
 

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.threads import on_threads
 
 from tracearena.errors import DataError, ParameterError
-from tracearena.metrics.similarity import MobilityProfiles, RankedPlaces, semantic_similarity
+from tracearena.metrics.similarity import RankedPlaces, semantic_similarity
+from tracearena.mobility import MobilityProfiles
 from tracearena.synthesis.sglt import LocationClasses, cluster, semantic_graph, separation
 from tracearena.synthesis.sglt.classes import candidates
 from tracearena.traces import Clock, Places, Traces
@@ -43,7 +45,7 @@ def test_the_graph_does_not_depend_on_threads(make_walks, monkeypatch):
 
     monkeypatch.setattr(graph, "USERS_PER_BLOCK", 7)
     profiles = MobilityProfiles.of(make_walks(users=40))
-    one, two = (semantic_graph(profiles, seed=1, threads=threads) for threads in (1, 2))
+    one, two = (on_threads(threads, lambda: semantic_graph(profiles, seed=1)) for threads in (1, 2))
     assert np.array_equal(one, two)
 
 

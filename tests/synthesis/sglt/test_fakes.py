@@ -7,14 +7,10 @@ import itertools
 import numpy as np
 import pytest
 
-from tracearena.engine import seed_sequence
+from tracearena.engine import seed_sequence, use
 from tracearena.errors import DataError, ParameterError
-from tracearena.metrics.similarity import (
-    AggregateMobility,
-    MobilityProfiles,
-    geographic_similarity,
-    semantic_similarity,
-)
+from tracearena.metrics.similarity import geographic_similarity, semantic_similarity
+from tracearena.mobility import AggregateMobility, MobilityProfiles
 from tracearena.synthesis import SGLT
 from tracearena.synthesis.sglt import FakeMaker, LocationClasses, PrivacyTests, draw_by_likelihood
 from tracearena.traces import Clock, Places, Traces
@@ -90,8 +86,10 @@ def test_chance_makes_many_fakes_of_one_seed_and_the_seed_fixes_them(town):
     traces, classes, mobility = town
     maker = FakeMaker(classes=classes, mobility=mobility)
     rows = np.zeros(300, np.int64)
-    one = maker.make(traces.dense(), rows, seed_sequence(4), threads=1)
-    two = maker.make(traces.dense(), rows, seed_sequence(4), threads=2)
+    with use(threads=1):
+        one = maker.make(traces.dense(), rows, seed_sequence(4))
+    with use(threads=2):
+        two = maker.make(traces.dense(), rows, seed_sequence(4))
     assert np.array_equal(one.places, two.places)
     assert len(np.unique(one.places, axis=0)) > 20
     few = maker.make(traces.dense(), rows[:40], seed_sequence(4))

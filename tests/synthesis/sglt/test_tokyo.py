@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from tracearena.attacks.evaluation import evaluate
+from tracearena.arena.evaluation import evaluate
 from tracearena.formats import ppmtf
 from tracearena.synthesis import SGLT
 

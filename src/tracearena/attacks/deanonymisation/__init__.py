@@ -1,16 +1,5 @@
 """Who recorded this trajectory? Classifiers that learn people's ways from released GPS traces."""
 
-from tracearena.attacks.deanonymisation.experiment import Classifier, Deanonymisation, deanonymise
-from tracearena.attacks.deanonymisation.forest import WindowForest
-from tracearena.attacks.deanonymisation.neural import LstmClassifier
-from tracearena.attacks.deanonymisation.windows import Windows, cut_windows
+import lazy_loader
 
-__all__ = [
-    "Classifier",
-    "Deanonymisation",
-    "LstmClassifier",
-    "WindowForest",
-    "Windows",
-    "cut_windows",
-    "deanonymise",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.attacks.deanonymisation.windows import Windows
-from tracearena.engine import Progress
+from tracearena.engine import report
 from tracearena.errors import ParameterError
 
 
@@ -40,7 +40,6 @@ class LstmClassifier:
     batch: int = 64
     learning_rate: float = 3e-3
     dropout: float = 0.1
-    progress: Progress | None = field(default=None, repr=False)
     model_: Any = field(default=None, init=False, repr=False)
     scale_: Any = field(default=None, init=False, repr=False)
 
@@ -75,8 +74,7 @@ class LstmClassifier:
                     loss(self.model_(inputs[chosen]), wanted[chosen]).backward()
                     torch.nn.utils.clip_grad_norm_(self.model_.parameters(), 1.0)
                     optimiser.step()
-                if self.progress is not None:
-                    self.progress(epoch + 1, self.epochs)
+                report(epoch + 1, self.epochs)
 
     def predict(self, windows: Windows) -> NDArray[np.int64]:
         """Return a class for each window."""

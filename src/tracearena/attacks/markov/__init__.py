@@ -1,6 +1,5 @@
 """Attacks on synthetic traces by the first-order Markov chains of the users they were made from."""
 
-from tracearena.attacks.markov.identification import MarkovIdentification, TraceGuesses
-from tracearena.attacks.markov.membership import MembershipInference, MembershipResult
+import lazy_loader
 
-__all__ = ["MarkovIdentification", "MembershipInference", "MembershipResult", "TraceGuesses"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.attacks.markov.chains import UNSEEN, Chains, UserTransitions
-from tracearena.engine import Cluster, blocks, run_blocks
+from tracearena.engine import block_ranges, run_blocks
 from tracearena.errors import DataError, ParameterError
 from tracearena.traces import Traces
 
@@ -82,12 +82,15 @@ class MarkovIdentification:
         self.transitions_ = UserTransitions.of(training)
         return self
 
-    def identify(self, synthetic: Traces, *, cluster: Cluster | None = None) -> TraceGuesses:
+    def identify(
+        self,
+        synthetic: Traces,
+    ) -> TraceGuesses:
         """Guess the training user of each synthetic trace, here or in a cluster."""
         chains = Chains.of(synthetic)
-        return TraceGuesses(chains.users, chains.days, self._best(chains, cluster))
+        return TraceGuesses(chains.users, chains.days, self._best(chains))
 
-    def _best(self, chains: Chains, cluster: Cluster | None) -> NDArray[np.int64]:
+    def _best(self, chains: Chains) -> NDArray[np.int64]:
         known = self.transitions_
         gains = np.log(np.maximum(known.probabilities, self.unseen) / self.unseen)
         steps = known.find(chains.cells)
@@ -102,15 +105,18 @@ class MarkovIdentification:
             )
             return best
 
-        found = run_blocks(work, blocks(chains.n_chains, _CHAINS_PER_BLOCK), cluster=cluster)
+        found = run_blocks(work, block_ranges(chains.n_chains, _CHAINS_PER_BLOCK), anywhere=True)
         return np.concatenate([np.zeros(0, np.int64), *found])
 
-    def rate(self, synthetic: Traces, *, cluster: Cluster | None = None) -> float:
+    def rate(
+        self,
+        synthetic: Traces,
+    ) -> float:
         """Return the share of synthetic traces whose training user was found.
 
         The ids of the synthetic users must be those of the training users they were made from.
         """
-        guesses = self.identify(synthetic, cluster=cluster)
+        guesses = self.identify(synthetic)
         if not len(guesses.users):
             raise DataError("there are no synthetic traces to identify")
         if synthetic.user_ids.dtype.kind != self.user_ids_.dtype.kind:

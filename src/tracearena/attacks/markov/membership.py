@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.attacks.markov.chains import UNSEEN, Chains, UserTransitions
-from tracearena.engine import Cluster, blocks, fold_blocks
+from tracearena.engine import block_ranges, fold_blocks
 from tracearena.errors import DataError, ParameterError
 from tracearena.traces import Traces
 
@@ -121,7 +121,10 @@ class MembershipInference:
         self.transitions_ = UserTransitions.of(training, testing)
         return self
 
-    def statistics(self, synthetic: Traces, *, cluster: Cluster | None = None) -> NDArray[np.float64]:
+    def statistics(
+        self,
+        synthetic: Traces,
+    ) -> NDArray[np.float64]:
         """Return the largest sum of each candidate over the synthetic users, days × candidates.
 
         Only days with a synthetic trace are listed; members come first.
@@ -135,9 +138,9 @@ class MembershipInference:
         ranges = [
             (first + start, first + stop)
             for first, end in pairwise(limits)
-            for start, stop in blocks(end - first, _CHAINS_PER_BLOCK)
+            for start, stop in block_ranges(end - first, _CHAINS_PER_BLOCK)
         ]
-        found = fold_blocks(self._ratios(chains, steps, starts), ranges, cluster=cluster)
+        found = fold_blocks(self._ratios(chains, steps, starts), ranges, anywhere=True)
         return np.array([found.values[day] for day in range(len(starts))])
 
     def _ratios(self, chains: Chains, steps: NDArray[np.int64], starts: NDArray[np.int64]) -> Any:
@@ -165,9 +168,12 @@ class MembershipInference:
         own = np.log(np.maximum(known.probabilities, self.unseen))
         return bases, own - np.log(np.maximum(rest, self.unseen)) - bases[cell]
 
-    def evaluate(self, synthetic: Traces, *, cluster: Cluster | None = None) -> MembershipResult:
+    def evaluate(
+        self,
+        synthetic: Traces,
+    ) -> MembershipResult:
         """Attack the synthetic traces, here or in a cluster, and say how well it went."""
-        statistics = self.statistics(synthetic, cluster=cluster)
+        statistics = self.statistics(synthetic)
         low, high = float(statistics.min(axis=1).max()), float(statistics.max())
         thresholds = low + (high - low) * np.arange(self.thresholds) / self.thresholds
         side: Literal["left", "right"] = "right" if self.legacy_ppmtf else "left"

@@ -1,5 +1,5 @@
 """Undoing noise on GPS traces: people move along paths, noise does not."""
 
-from tracearena.attacks.smoothing.methods import Interpolation, InterpolationSmoothing, Smoothing
+import lazy_loader
 
-__all__ = ["Interpolation", "InterpolationSmoothing", "Smoothing"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

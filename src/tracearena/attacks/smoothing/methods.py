@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.attacks.gps_base import GpsAttack
-from tracearena.engine import blocks, run_blocks
+from tracearena.algorithms.kinds import GpsAttack
+from tracearena.engine import block_ranges, run_blocks
 from tracearena.errors import LARGEST_COUNT, ParameterError, require_number
 from tracearena.traces import GpsTraces
 from tracearena.traces.geodesy import SEMI_MAJOR_M, between
@@ -132,7 +132,7 @@ def _between_in_blocks(
             latitude[i], longitude[i], latitude[j], longitude[j], share[first:stop]
         )
 
-    run_blocks(work, blocks(len(a), _POINTS_PER_BLOCK))
+    run_blocks(work, block_ranges(len(a), _POINTS_PER_BLOCK))
     return moved[0], moved[1]
 
 

@@ -1,6 +1,5 @@
 """Finding the real place among fakes."""
 
-from tracearena.attacks.tracking.service import ServiceResult, hide_from_service, location_classes
-from tracearena.attacks.tracking.viterbi import NOT_SENT, ViterbiTracking
+import lazy_loader
 
-__all__ = ["NOT_SENT", "ServiceResult", "ViterbiTracking", "hide_from_service", "location_classes"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

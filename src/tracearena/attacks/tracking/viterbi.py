@@ -8,9 +8,9 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.engine import blocks, run_blocks
+from tracearena.engine import block_ranges, run_blocks
 from tracearena.errors import DataError
-from tracearena.metrics.similarity import AggregateMobility, MobilityProfiles
+from tracearena.mobility import AggregateMobility, MobilityProfiles
 from tracearena.traces import DELETED, ObfuscatedTraces, Traces
 
 LONGEST_GAP = 8
@@ -67,7 +67,7 @@ class ViterbiTracking:
         def work(block: int, first: int, stop: int) -> None:
             decode(first, stop, chains, gaps, offsets, members, self.visits_, self.powers_, found)
 
-        run_blocks(work, blocks(len(chains) - 1, _CHAINS_PER_BLOCK))
+        run_blocks(work, block_ranges(len(chains) - 1, _CHAINS_PER_BLOCK))
         guess = np.full(sent.n_events, NOT_SENT, np.int32)
         guess[events] = found
         return guess

@@ -1,6 +1,5 @@
 """GeoLife folders: ``Data/NNN/Trajectory/*.plt``, unpacked or inside the archive they come in."""
 
-from tracearena.formats.geolife.reading import looks_like_geolife, read
-from tracearena.formats.geolife.writing import write
+import lazy_loader
 
-__all__ = ["looks_like_geolife", "read", "write"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

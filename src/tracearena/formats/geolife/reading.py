@@ -17,11 +17,11 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.engine import Progress, blocks, run_blocks
+from tracearena.engine import block_ranges, run_blocks
 from tracearena.errors import Fault, FileError
-from tracearena.formats._files import naming
-from tracearena.formats.gps_reading import Findings, GpsReading, misplaced, odd_users, oddly_dated, unsorted
-from tracearena.formats.limits import Unpacked, require_expansion, require_short_lines
+from tracearena.files.limits import Unpacked, require_expansion, require_short_lines
+from tracearena.files.staging import naming
+from tracearena.intake.gps_reading import Findings, GpsReading, misplaced, odd_users, oddly_dated, unsorted
 from tracearena.traces import GpsTraces
 from tracearena.traces._arrays import trusted
 
@@ -51,13 +51,7 @@ def looks_like_geolife(path: str | PathLike[str]) -> bool:
     return place.name.endswith((".plt", *_ARCHIVES))
 
 
-def read(
-    path: str | PathLike[str],
-    *,
-    strict: bool = False,
-    threads: int | None = None,
-    progress: Progress | None = None,
-) -> GpsReading:
+def read(path: str | PathLike[str], *, strict: bool = False) -> GpsReading:
     """Read a GeoLife folder, archive or single PLT file.
 
     Each PLT file is a trajectory; the user is the folder above ``Trajectory``. Archives are read
@@ -77,7 +71,7 @@ def read(
     """
     place = Path(path)
     if place.is_dir():
-        recordings, findings, users = _from_folder(place, strict, threads, progress)
+        recordings, findings, users = _from_folder(place, strict)
     else:
         recordings, findings = _from_archive(place, strict)
         users = set()
@@ -90,9 +84,7 @@ def read(
     return GpsReading.of(traces, findings)
 
 
-def _from_folder(
-    root: Path, strict: bool, threads: int | None, progress: Progress | None
-) -> tuple[list[_Recording], Findings, set[str]]:
+def _from_folder(root: Path, strict: bool) -> tuple[list[_Recording], Findings, set[str]]:
     paths = sorted(root.rglob("*.plt"))
     users = {folder.parent.name for folder in root.rglob("Trajectory") if folder.is_dir()}
 
@@ -100,7 +92,7 @@ def _from_folder(
         found = Findings(strict)
         return [_parsed(p.relative_to(root).as_posix(), _limited(p), found) for p in paths[first:stop]], found
 
-    results = run_blocks(work, blocks(len(paths), _FILES_PER_BLOCK), threads=threads, progress=progress)
+    results = run_blocks(work, block_ranges(len(paths), _FILES_PER_BLOCK), report=True)
     findings = Findings(strict)
     for _, found in results:
         findings.add(found)

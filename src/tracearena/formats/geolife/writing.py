@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from tracearena.engine import Progress, blocks, run_blocks
+from tracearena.engine import block_ranges, run_blocks
 from tracearena.errors import DataError
-from tracearena.formats._folders import replacing_folder
+from tracearena.files.folders import replacing_folder
 from tracearena.traces import GpsTraces
 
 _HEADER = (
@@ -25,9 +25,6 @@ _SAFE = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
 def write(
     traces: GpsTraces,
     path: str | PathLike[str],
-    *,
-    threads: int | None = None,
-    progress: Progress | None = None,
 ) -> None:
     """Write ``Data/NNN/Trajectory/*.plt`` under a new folder.
 
@@ -50,7 +47,7 @@ def write(
 
         # Computed before the threads start, because a cached value is not.
         _ = traces.trajectory_order, traces.trajectory_offsets
-        run_blocks(work, blocks(traces.n_trajectories, _FILES_PER_BLOCK), threads=threads, progress=progress)
+        run_blocks(work, block_ranges(traces.n_trajectories, _FILES_PER_BLOCK), report=True)
 
 
 def _folder_name(user: int | str) -> str:

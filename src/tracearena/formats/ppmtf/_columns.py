@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.errors import SHOWN_FAULTS, DataError, Fault, FileError
-from tracearena.formats._files import read_bytes, replacing
-from tracearena.formats.limits import require_columns
+from tracearena.files.limits import require_columns
+from tracearena.files.whole import read_bytes, replacing
 
 if TYPE_CHECKING:
     import polars as pl

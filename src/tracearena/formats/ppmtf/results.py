@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.errors import Fault, FileError
-from tracearena.formats._files import read_bytes, replacing
+from tracearena.files.whole import read_bytes, replacing
 from tracearena.formats.ppmtf._columns import UNKNOWN
 
 _COUNT = re.compile("[0-9]{1,9}")

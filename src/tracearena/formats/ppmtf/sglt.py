@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.errors import DataError
-from tracearena.formats._files import replacing
+from tracearena.files.whole import replacing
 from tracearena.formats.ppmtf._columns import read_bare_table, write_table
 from tracearena.traces import Clock, Places, Traces
 

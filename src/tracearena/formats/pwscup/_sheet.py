@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from os import PathLike
 
 from tracearena.errors import SHOWN_FAULTS, Fault, FileError
-from tracearena.formats._files import read_bytes
-from tracearena.formats.limits import MAX_BYTES
+from tracearena.files.limits import MAX_BYTES
+from tracearena.files.whole import read_bytes
 from tracearena.formats.pwscup._layout import Layout, looks_like
 from tracearena.formats.pwscup._verdicts import diagnose_line, long_line_fault, text_of
 

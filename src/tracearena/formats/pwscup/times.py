@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 
 from tracearena.errors import DataError, Fault, FileError, ParameterError
-from tracearena.formats._files import is_stream, replacing
+from tracearena.files.whole import is_stream, replacing
 from tracearena.formats.pwscup._layout import TIMES
 from tracearena.formats.pwscup._sheet import Sheet, open_sheet
 from tracearena.traces import Clock

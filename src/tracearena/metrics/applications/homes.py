@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.errors import DataError, ParameterError
-from tracearena.metrics.applications.distance_error import distance_error
+from tracearena.metrics.applications.displacement import distance_error
 from tracearena.metrics.applications.identity import IdTable, with_true_ids
 from tracearena.traces import GpsTraces
 from tracearena.traces._arrays import trusted

@@ -4,21 +4,6 @@
 them pair by pair, and `zeroth_order_mapping` and `first_order_mapping` say which places match.
 """
 
-from tracearena.metrics.similarity.aggregate import AggregateMobility
-from tracearena.metrics.similarity.geographic import all_pairs, geographic_similarity
-from tracearena.metrics.similarity.mapping import Mapping, first_order_mapping, zeroth_order_mapping
-from tracearena.metrics.similarity.profiles import MobilityProfiles, Periods
-from tracearena.metrics.similarity.semantic import RankedPlaces, semantic_similarity
+import lazy_loader
 
-__all__ = [
-    "AggregateMobility",
-    "Mapping",
-    "MobilityProfiles",
-    "Periods",
-    "RankedPlaces",
-    "all_pairs",
-    "first_order_mapping",
-    "geographic_similarity",
-    "semantic_similarity",
-    "zeroth_order_mapping",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

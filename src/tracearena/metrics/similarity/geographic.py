@@ -7,9 +7,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.engine import blocks, run_blocks
+from tracearena.engine import block_ranges, run_blocks
 from tracearena.errors import DataError, ParameterError
-from tracearena.metrics.similarity.profiles import MobilityProfiles
+from tracearena.mobility.profiles import MobilityProfiles
 
 Order = Literal[0, 1]
 PAIRS_PER_BLOCK = 4096
@@ -71,7 +71,7 @@ def geographic_similarity(
         else:
             geographic_zeroth(some, a.periods.shares, _arrays(a), _arrays(b), values)
 
-    run_blocks(work, blocks(len(chosen), PAIRS_PER_BLOCK))
+    run_blocks(work, block_ranges(len(chosen), PAIRS_PER_BLOCK))
     return out
 
 

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from tracearena.engine import SeedLike, generator
 from tracearena.errors import require_number
-from tracearena.metrics.similarity.profiles import MobilityProfiles
 from tracearena.metrics.similarity.semantic import RankedPlaces, semantic_similarity
+from tracearena.mobility.profiles import MobilityProfiles
 
 STEPS = 20_000
 TEMPERATURE = 0.02

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.engine import SeedLike, blocks, generator, run_blocks
+from tracearena.engine import SeedLike, block_ranges, generator, run_blocks
 from tracearena.metrics.similarity.geographic import PAIRS_PER_BLOCK, Order, checked_pairs
-from tracearena.metrics.similarity.profiles import MobilityProfiles
+from tracearena.mobility.profiles import MobilityProfiles
 
 
 def semantic_similarity(
@@ -63,7 +63,7 @@ def semantic_similarity(
         some, values = chosen[first:stop], out[first:stop]
         semantic_zeroth(some, a.periods.shares, a.visit_offsets, mine, b.visit_offsets, theirs, values)
 
-    run_blocks(work, blocks(len(chosen), PAIRS_PER_BLOCK))
+    run_blocks(work, block_ranges(len(chosen), PAIRS_PER_BLOCK))
     return out
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.errors import ParameterError
-from tracearena.metrics.similarity.profiles import MobilityProfiles
+from tracearena.mobility.profiles import MobilityProfiles
 
 Sparse = tuple[NDArray[np.int32], NDArray[np.float64]]
 

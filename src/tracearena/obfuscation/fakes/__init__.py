@@ -1,6 +1,5 @@
 """Hiding among fake traces in a location-based service."""
 
-from tracearena.obfuscation.fakes.defence import FakeTraces
-from tracearena.obfuscation.fakes.generators import METHODS, Method, fake_days
+import lazy_loader
 
-__all__ = ["METHODS", "FakeTraces", "Method", "fake_days"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tracearena.algorithms.kinds import Obfuscator
 from tracearena.engine import SeedLike, child_seed, seed_sequence, uniforms
 from tracearena.errors import LARGEST_COUNT, DataError, ParameterError, require_number
-from tracearena.obfuscation.base import Obfuscator
 from tracearena.obfuscation.fakes.generators import METHODS, Method, fake_days
 from tracearena.traces import DELETED, ObfuscatedTraces, PlaceSets, Traces
 

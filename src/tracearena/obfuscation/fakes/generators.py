@@ -8,9 +8,9 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.engine import blocks, child_seed, run_blocks, stream
+from tracearena.engine import block_ranges, child_seed, run_blocks, stream
 from tracearena.errors import DataError
-from tracearena.metrics.similarity import AggregateMobility, MobilityProfiles
+from tracearena.mobility import AggregateMobility, MobilityProfiles
 from tracearena.synthesis.sglt import SGLT, PrivacyTests, draw_by_likelihood
 from tracearena.traces import Traces
 
@@ -172,7 +172,7 @@ def _by_block(
     def work(block: int, first: int, stop: int) -> None:
         table[first:stop] = draw(stream(root, block).random((stop - first, length)), first)
 
-    run_blocks(work, blocks(rows, DAYS_PER_BLOCK))
+    run_blocks(work, block_ranges(rows, DAYS_PER_BLOCK))
     return table
 
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.engine import SeedLike, blocks, child_seed, run_blocks, seed_sequence
+from tracearena.engine import SeedLike, block_ranges, child_seed, run_blocks, seed_sequence
 from tracearena.errors import DataError, ParameterError
 from tracearena.synthesis.ppmtf.model import PPMTF
 from tracearena.traces import Traces
@@ -90,7 +90,9 @@ def _rules(model: PPMTF) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
     )
 
 
-def measured_kappa(model: PPMTF, *, threads: int | None = None) -> float:
+def measured_kappa(
+    model: PPMTF,
+) -> float:
     """Return the smallest κ with every reconstructed count in [−κ, r_max + κ].
 
     Every cell of both tensors is looked at: O(users · places² · factors).
@@ -100,15 +102,11 @@ def measured_kappa(model: PPMTF, *, threads: int | None = None) -> float:
         (moves.users, moves.places, moves.next_places, model.largest_transition),
         (visits.users, visits.places, visits.slots, model.largest_visit),
     )
-    return max(_beyond(*part, threads) for part in parts)
+    return max(_beyond(*part) for part in parts)
 
 
 def _beyond(
-    users: NDArray[np.float64],
-    places: NDArray[np.float64],
-    targets: NDArray[np.float64],
-    largest: int,
-    threads: int | None,
+    users: NDArray[np.float64], places: NDArray[np.float64], targets: NDArray[np.float64], largest: int
 ) -> float:
     """Return how far Σ_k a b c reaches beyond 0 and `largest`."""
     size = max(_VALUES_PER_PIECE // max(len(places) * len(targets), 1), 1)
@@ -117,17 +115,11 @@ def _beyond(
         values = (users[first:stop, None, :] * places[None]).reshape(-1, users.shape[1]) @ targets.T
         return max(0.0, -float(values.min()), float(values.max()) - largest)
 
-    return max(run_blocks(work, blocks(len(users), size), threads=threads))
+    return max(run_blocks(work, block_ranges(len(users), size)))
 
 
 def fit_bounded(
-    model: PPMTF,
-    traces: Traces,
-    *,
-    kappa: float,
-    attempts: int = 10,
-    seed: SeedLike = None,
-    threads: int | None = None,
+    model: PPMTF, traces: Traces, *, kappa: float, attempts: int = 10, seed: SeedLike = None
 ) -> tuple[PPMTF, int]:
     """Train again and again until κ is at most a bound ("retry if fail").
 
@@ -160,8 +152,8 @@ def fit_bounded(
     root = seed_sequence(seed)
     closest = np.inf
     for attempt in range(attempts):
-        tried = replace(model).fit(traces, seed=child_seed(root, attempt), threads=threads)
-        found = measured_kappa(tried, threads=threads)
+        tried = replace(model).fit(traces, seed=child_seed(root, attempt))
+        found = measured_kappa(tried)
         if found <= kappa:
             return tried, attempt + 1
         closest = min(closest, found)

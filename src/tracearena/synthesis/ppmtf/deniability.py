@@ -9,9 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.engine import Cluster, Progress, SeedLike, blocks, fold_blocks, generator
+from tracearena.engine import (
+    SeedLike,
+    block_ranges,
+    current_progress,
+    fold_blocks,
+    generator,
+    report,
+    use,
+)
 from tracearena.errors import DataError, ParameterError
-from tracearena.formats._files import replacing
+from tracearena.files.whole import replacing
 from tracearena.synthesis.ppmtf.sampling import TraceModel
 from tracearena.traces import Traces
 
@@ -98,7 +106,7 @@ def bucket_of(log_likelihood: Any, eta: float) -> NDArray[np.float64]:
     return np.asarray(np.floor(-np.asarray(log_likelihood, float) / eta) + 0.0)
 
 
-def deniability(
+def measure_deniability(
     model: PPMTF,
     synthetic: Traces,
     *,
@@ -107,9 +115,6 @@ def deniability(
     verifiers: int | None = None,
     early_stop: bool = False,
     seed: SeedLike = None,
-    threads: int | None = None,
-    cluster: Cluster | None = None,
-    progress: Progress | None = None,
 ) -> Deniability:
     """Test synthetic traces for (k, η)-plausible deniability.
 
@@ -130,8 +135,6 @@ def deniability(
         Stop a trace's scan when it passes; its k′ is then k.
     seed
         Seed of U*.
-    threads, cluster, progress
-        The result does not depend on where it is computed; progress counts verifiers.
 
     References
     ----------
@@ -152,12 +155,12 @@ def deniability(
     size = n_users if verifiers is None else min(verifiers, n_users)
     chosen = generator(seed).permutation(n_users)[:size]
     table, owner = model.days_of(synthetic)
-    weighed = model.trace_model_.log_likelihoods(table, owner, threads=threads, cluster=cluster)
+    weighed = model.trace_model_.log_likelihoods(table, owner)
     own = weighed[:, -1]
     if len(own) and not (-own / eta < _FARTHEST).all():
         raise DataError(f"eta = {eta} is too small for log-likelihoods down to {own.min():.3g}")
-    scan = _Scan(model.trace_model_, table, owner, bucket_of(own, eta), float(eta), threads, cluster)
-    found = scan.until(int(k), chosen, progress) if early_stop else scan.all_of(chosen, progress)
+    scan = _Scan(model.trace_model_, table, owner, bucket_of(own, eta), float(eta))
+    found = scan.until(int(k), chosen) if early_stop else scan.all_of(chosen)
     return Deniability(found, int(k), float(eta), size, early_stop)
 
 
@@ -170,32 +173,24 @@ class _Scan:
     owner: NDArray[np.int64]
     bucket: NDArray[np.float64]
     eta: float
-    threads: int | None
-    cluster: Cluster | None
 
-    def all_of(self, verifiers: NDArray[np.int64], progress: Progress | None) -> NDArray[np.int32]:
+    def all_of(self, verifiers: NDArray[np.int64]) -> NDArray[np.int32]:
         """Return k′ over all verifiers."""
-        return 1 + self._counted(np.arange(len(self.table)), verifiers, progress, 0, len(verifiers))
+        return 1 + self._counted(np.arange(len(self.table)), verifiers, 0, len(verifiers))
 
-    def until(self, k: int, verifiers: NDArray[np.int64], progress: Progress | None) -> NDArray[np.int32]:
+    def until(self, k: int, verifiers: NDArray[np.int64]) -> NDArray[np.int32]:
         """Return min(k′, k), scanning in growing rounds and leaving out who has passed."""
         found = np.ones(len(self.table), np.int32)
         start, size = 0, _FIRST_ROUND
         while start < len(verifiers) and (open_ := np.flatnonzero(found < k)).size:
             part = verifiers[start : start + size]
-            found[open_] += self._counted(open_, part, progress, start, len(verifiers))
+            found[open_] += self._counted(open_, part, start, len(verifiers))
             start, size = start + len(part), 2 * size
-        if progress is not None:
-            progress(len(verifiers), len(verifiers))
+        report(len(verifiers), len(verifiers))
         return np.minimum(found, np.int32(k))
 
     def _counted(
-        self,
-        traces: NDArray[np.int64],
-        verifiers: NDArray[np.int64],
-        progress: Progress | None,
-        done: int,
-        of: int,
+        self, traces: NDArray[np.int64], verifiers: NDArray[np.int64], done: int, of: int
     ) -> NDArray[np.int32]:
         m, table, eta = self.model, self.table[traces], self.eta
         owner, bucket = self.owner[traces], self.bucket[traces]
@@ -214,18 +209,14 @@ class _Scan:
             )  # fmt: skip
             return counts
 
-        def report(blocks_done: int, _: int) -> None:
-            if progress is not None:
-                progress(done + min(blocks_done * VERIFIERS_PER_BLOCK, len(verifiers)), of)
+        def all_reported(blocks_done: int, _: int) -> None:
+            told(done + min(blocks_done * VERIFIERS_PER_BLOCK, len(verifiers)), of)
 
-        return fold_blocks(
-            work,
-            blocks(len(verifiers), VERIFIERS_PER_BLOCK),
-            rows=(verifiers, m.users[verifiers], m.visit_users[verifiers]),
-            threads=self.threads,
-            cluster=self.cluster,
-            progress=report,
-        )
+        ranges = block_ranges(len(verifiers), VERIFIERS_PER_BLOCK)
+        rows = (verifiers, m.users[verifiers], m.visit_users[verifiers])
+        told = current_progress()
+        with use(progress=all_reported):
+            return fold_blocks(work, ranges, rows=rows, anywhere=True, report=True)
 
 
 def distinct_steps(

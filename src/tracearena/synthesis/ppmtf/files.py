@@ -7,9 +7,9 @@ import json
 import math
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, fields
+from dataclasses import asdict, dataclass, fields
 from datetime import date
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from tracearena.engine import SeedLike, is_secret, seed_sequence
 from tracearena.errors import DataError, FileError, ParameterError, TracearenaError, require_number
-from tracearena.formats._files import read_bytes, replacing
+from tracearena.files.whole import read_bytes, replacing
+from tracearena.synthesis.ppmtf.conditionals import Gaussian
 from tracearena.synthesis.ppmtf.gibbs import Factors
-from tracearena.synthesis.ppmtf.hyperprior import Gaussian
-from tracearena.synthesis.ppmtf.seen import SeenCells
+from tracearena.synthesis.ppmtf.training import SeenCells
 from tracearena.traces import Clock, Grid, Places
 from tracearena.traces._arrays import identifiers
 
@@ -291,3 +291,48 @@ def _seed_from_json(values: dict[str, Any] | None) -> np.random.SeedSequence:
     if values is None:
         return seed_sequence(None)
     return np.random.SeedSequence(values["entropy"], spawn_key=tuple(values["spawn_key"]))
+
+
+SETTLED_BELOW = 0.01
+FEWEST = 20
+
+
+@dataclass(frozen=True)
+class Convergence:
+    """How the error of the seen cells moved at the end of training.
+
+    Attributes
+    ----------
+    iterations
+        Iterations done.
+    error
+        Mean root mean squared error over the last quarter of them.
+    drift
+        Relative change of that mean from the third quarter to the last; near 0 when settled.
+    settled
+        Whether the drift is below 1 % in size, after at least 20 iterations.
+    """
+
+    iterations: int
+    error: float
+    drift: float
+    settled: bool
+
+    @classmethod
+    def of(cls, errors: Sequence[float]) -> Convergence:
+        """Judge the errors of all iterations; fewer than 20 are never settled.
+
+        >>> Convergence.of([1.0] * 50 + [0.5] * 50)
+        Convergence(iterations=100, error=0.5, drift=0.0, settled=True)
+        """
+        n = len(errors)
+        quarter = max(n // 4, 1)
+        last = float(np.mean(errors[-quarter:])) if n else float("nan")
+        before = float(np.mean(errors[-2 * quarter : -quarter])) if n > quarter else float("nan")
+        drift = last / before - 1 if before > 0 else 0.0 if before == last else float("nan")
+        return cls(n, last, drift, n >= FEWEST and abs(drift) < SETTLED_BELOW)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON; null for what is not known yet."""
+        values = asdict(self)
+        return {key: None if value != value else value for key, value in values.items()}

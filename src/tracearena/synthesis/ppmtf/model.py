@@ -10,30 +10,34 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from tracearena.algorithms.kinds import Synthesizer, checked_count, traces_of_days, trainable
 from tracearena.engine import (
-    Cluster,
-    Progress,
     SeedLike,
     child_seed,
+    current_cluster,
     one_library_thread,
+    report,
     seed_sequence,
 )
 from tracearena.errors import LARGEST_COUNT, DataError, ParameterError, require_number
 from tracearena.formats.ppmtf import read_parameters, write_parameters
-from tracearena.synthesis.base import Synthesizer, checked_count, traces_of_days, trainable
 from tracearena.synthesis.ppmtf import files
-from tracearena.synthesis.ppmtf.cells import CellRules
-from tracearena.synthesis.ppmtf.convergence import Convergence
-from tracearena.synthesis.ppmtf.gibbs import Chain, Done, Factors, initial_factors
-from tracearena.synthesis.ppmtf.holding import Arrangement, HeldUsers, UserBlocks, Zeros
-from tracearena.synthesis.ppmtf.hyperprior import Hyperprior, Scatter
-from tracearena.synthesis.ppmtf.iteration import CHECKPOINT_EVERY
-from tracearena.synthesis.ppmtf.partitioned import PartitionedTraces
-from tracearena.synthesis.ppmtf.remote import RemoteUsers
+from tracearena.synthesis.ppmtf.cells import CellRules, usual_scales
+from tracearena.synthesis.ppmtf.conditionals import Hyperprior, Scatter
+from tracearena.synthesis.ppmtf.distributed import PartitionedTraces, RemoteUsers
+from tracearena.synthesis.ppmtf.files import Convergence
+from tracearena.synthesis.ppmtf.gibbs import (
+    CHECKPOINT_EVERY,
+    Chain,
+    Factors,
+    TrainingState,
+    UserBlocks,
+    initial_factors,
+)
+from tracearena.synthesis.ppmtf.local_users import Arrangement, LocalUsers, Zeros
 from tracearena.synthesis.ppmtf.sampling import TraceModel
 from tracearena.synthesis.ppmtf.training import TrainingFrame
 from tracearena.synthesis.ppmtf.virtual import VirtualUsers, sample_virtual_users
-from tracearena.synthesis.ppmtf.weighted_cells import usual_scales
 from tracearena.traces import Clock, Places, Traces
 
 _AT_LEAST_1 = (
@@ -172,10 +176,7 @@ class PPMTF(Synthesizer):
         traces: Traces | PartitionedTraces,
         *,
         seed: SeedLike = None,
-        threads: int | None = None,
-        cluster: Cluster | None = None,
         lean: bool = False,
-        progress: Progress | None = None,
         checkpoint: str | PathLike[str] | None = None,
     ) -> Self:
         """Train on the traces.
@@ -212,9 +213,7 @@ class PPMTF(Synthesizer):
             self._set_factors(self._starts())
         if self.iteration_ < self.iterations:
             with one_library_thread():
-                self._train(
-                    traces, usual_scales(frame.mostly_moves), threads, cluster, lean, progress, checkpoint
-                )
+                self._train(traces, usual_scales(frame.mostly_moves), lean, checkpoint)
         if checkpoint is not None:
             self.save(checkpoint)
         return self
@@ -223,20 +222,16 @@ class PPMTF(Synthesizer):
         self,
         traces: Traces | PartitionedTraces,
         scales: tuple[float, float],
-        threads: int | None,
-        cluster: Cluster | None,
         lean: bool,
-        progress: Progress | None,
         checkpoint: str | PathLike[str] | None,
     ) -> None:
         numbers = range(1 if self.share else 2)
-        chains = [self._chain(traces, scales, number, threads, cluster, lean) for number in numbers]
-        done = Done(self.iteration_, tuple(self.error_), [chain.state for chain in chains])
+        chains = [self._chain(traces, scales, number, lean) for number in numbers]
+        done = TrainingState(self.iteration_, tuple(self.error_), [chain.state for chain in chains])
         try:
             while done.iterations < self.iterations:
                 done = done.next(chains)
-                if progress is not None:
-                    progress(done.iterations, self.iterations)
+                report(done.iterations, self.iterations)
                 if checkpoint is not None and done.iterations % CHECKPOINT_EVERY == 0:
                     self._take_over(chains, done)
                     self.save(checkpoint)
@@ -247,7 +242,7 @@ class PPMTF(Synthesizer):
             raise
         self._take_over(chains, done)
 
-    def _take_over(self, chains: list[Chain], done: Done) -> None:
+    def _take_over(self, chains: list[Chain], done: TrainingState) -> None:
         """Become the model after the last whole iteration; a chain may be in the middle of the next."""
         states = zip(chains, done.states, strict=True)
         self._set_factors([chain.factors_of(state) for chain, state in states])
@@ -277,13 +272,7 @@ class PPMTF(Synthesizer):
         ]
 
     def _chain(
-        self,
-        traces: Traces | PartitionedTraces,
-        usual: tuple[float, float],
-        number: int,
-        threads: int | None,
-        cluster: Cluster | None,
-        lean: bool,
+        self, traces: Traces | PartitionedTraces, usual: tuple[float, float], number: int, lean: bool
     ) -> Chain:
         root = child_seed(self._root, number)
         arrangement = Arrangement(
@@ -297,12 +286,13 @@ class PPMTF(Synthesizer):
             tensors=(self.share or number == 0, self.share or number == 1),
         )
         users: UserBlocks
+        cluster = current_cluster()
         if cluster is not None:
             users = RemoteUsers(cluster, traces, arrangement, lean=lean)
         elif isinstance(traces, PartitionedTraces):
             raise ParameterError("traces in files that workers read are trained in their cluster")
         else:
-            users = HeldUsers.of([traces], arrangement, lean=lean, threads=threads)
+            users = LocalUsers.of([traces], arrangement, lean=lean)
         state = self.visit_factors_ if number else self.transition_factors_
         return Chain(users, state, self.alpha, self._hyperprior(), root)
 
@@ -327,22 +317,14 @@ class PPMTF(Synthesizer):
             smallest=self.smallest,
         )
 
-    def synthesize(
-        self,
-        traces_per_user: int = 1,
-        *,
-        seed: SeedLike = None,
-        threads: int | None = None,
-        cluster: Cluster | None = None,
-        progress: Progress | None = None,
-    ) -> Traces:
+    def synthesize(self, traces_per_user: int = 1, *, seed: SeedLike = None) -> Traces:
         """Return synthetic traces of all training users; day ``r`` is a user's trace number ``r``.
 
         Every trace covers all instants of a day.
         """
         days = checked_count(traces_per_user)
         root = seed_sequence(seed)
-        table = self.trace_model_.draw(days, root, threads=threads, cluster=cluster, progress=progress)
+        table = self.trace_model_.draw(days, root)
         return traces_of_days(table, self.places_, self.clock_, self.user_ids_)
 
     def virtual_users(
@@ -381,25 +363,17 @@ class PPMTF(Synthesizer):
         return sample_virtual_users(model, priors, n, root, interval_s=interval_s, homes=homes, seen=seen)
 
     def sample_users(
-        self,
-        n: int,
-        days: int = 1,
-        *,
-        homes: bool = False,
-        only_seen: bool = False,
-        seed: SeedLike = None,
-        threads: int | None = None,
-        cluster: Cluster | None = None,
-        progress: Progress | None = None,
+        self, n: int, days: int = 1, *, homes: bool = False, only_seen: bool = False, seed: SeedLike = None
     ) -> Traces:
         """Return whole days of n virtual users, numbered from 1 (see `virtual_users`)."""
         days = checked_count(days, "days")
         users = self.virtual_users(n, homes=homes, only_seen=only_seen, seed=seed)
-        table = users.draw(days, threads=threads, cluster=cluster, progress=progress)
+        table = users.draw(days)
         return traces_of_days(table, self.places_, self.clock_, np.arange(1, n + 1))
 
     def log_likelihoods(
-        self, traces: Traces, *, threads: int | None = None, cluster: Cluster | None = None
+        self,
+        traces: Traces,
     ) -> NDArray[np.float64]:
         """Return the running log-likelihood of each event, from the start of its day.
 
@@ -416,7 +390,7 @@ class PPMTF(Synthesizer):
         """
         table, users = self.days_of(traces)
         model = self.trace_model_
-        return model.log_likelihoods(table, users, threads=threads, cluster=cluster).ravel()
+        return model.log_likelihoods(table, users).ravel()
 
     def days_of(self, traces: Traces) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Return the places of each day of training users (days × instants), and whose day it is."""

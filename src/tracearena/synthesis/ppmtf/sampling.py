@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.engine import Cluster, Progress, blocks, run_blocks, stream
-from tracearena.synthesis.ppmtf.seen import SeenCells
+from tracearena.engine import block_ranges, run_blocks, stream
+from tracearena.synthesis.ppmtf.training import SeenCells
 
 Matrix = NDArray[np.float64]
 USERS_PER_BLOCK = 64
@@ -95,14 +95,7 @@ class TraceModel:
         return (self.users,) if self.visit_users is self.users else (self.users, self.visit_users)
 
     def draw(
-        self,
-        days: int,
-        root: np.random.SeedSequence,
-        *,
-        habits: Habits | None = None,
-        threads: int | None = None,
-        cluster: Cluster | None = None,
-        progress: Progress | None = None,
+        self, days: int, root: np.random.SeedSequence, *, habits: Habits | None = None
     ) -> NDArray[np.int32]:
         """Draw `days` traces of every user; users × days × instants of a day.
 
@@ -132,18 +125,15 @@ class TraceModel:
             )  # fmt: skip
             return traces
 
-        ranges = blocks(len(self.users), USERS_PER_BLOCK)
+        ranges = block_ranges(len(self.users), USERS_PER_BLOCK)
         own = (homes, *self._user_matrices)
-        found = run_blocks(work, ranges, rows=own, threads=threads, cluster=cluster, progress=progress)
+        found = run_blocks(work, ranges, rows=own, anywhere=True, report=True)
         return np.concatenate(found) if found else np.empty((0, days, length), np.int32)
 
     def log_likelihoods(
         self,
         traces: NDArray[np.int32],
         users: NDArray[np.int64],
-        *,
-        threads: int | None = None,
-        cluster: Cluster | None = None,
     ) -> Matrix:
         """Return the running log-likelihood of each trace as a trace of the given user.
 
@@ -174,9 +164,9 @@ class TraceModel:
             log_likelihoods(a, b, bt, c, ct, other, b2, b2t, d, slot_of, smallest, mine, user, out)
             return out
 
-        ranges = blocks(len(traces), _TRACES_PER_PIECE)
+        ranges = block_ranges(len(traces), _TRACES_PER_PIECE)
         own: list[NDArray[Any]] = [traces, users, *(matrix[users] for matrix in self._user_matrices)]
-        found = run_blocks(work, ranges, rows=own, threads=threads, cluster=cluster)
+        found = run_blocks(work, ranges, rows=own, anywhere=True)
         return np.concatenate(found) if found else np.empty(traces.shape)
 
     def visit_probabilities(self, user: int) -> Matrix:

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from tracearena.engine import SeedLike, generator
 from tracearena.formats.ppmtf import SparseTensor
+from tracearena.mobility.transitions import transitions
 from tracearena.traces import Traces
-from tracearena.traces.adjacency import transitions
 
 
 def transition_counts(traces: Traces) -> SparseTensor:
@@ -16,7 +16,7 @@ def transition_counts(traces: Traces) -> SparseTensor:
 
     References
     ----------
-    [ppmtf] section 3.2; what a transition is: `tracearena.traces.adjacency.transitions`.
+    [ppmtf] section 3.2; what a transition is: `tracearena.mobility.transitions.transitions`.
 
     Examples
     --------

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.engine import Cluster, Progress, blocks, child_seed, run_blocks, stream
+from tracearena.algorithms.kinds import checked_count
+from tracearena.engine import block_ranges, child_seed, run_blocks, stream
 from tracearena.errors import DataError
-from tracearena.synthesis.base import checked_count
-from tracearena.synthesis.ppmtf.hyperprior import Gaussian
+from tracearena.synthesis.ppmtf.conditionals import Gaussian
 from tracearena.synthesis.ppmtf.sampling import Habits, TraceModel
-from tracearena.synthesis.ppmtf.seen import SeenCells
+from tracearena.synthesis.ppmtf.training import SeenCells
 
 HOME_WEIGHT = 20.0
 """Added to the home's visit probability at home time, which becomes at least 20/21."""
@@ -56,16 +56,10 @@ class VirtualUsers:
     def draw(
         self,
         days: int,
-        *,
-        threads: int | None = None,
-        cluster: Cluster | None = None,
-        progress: Progress | None = None,
     ) -> NDArray[np.int32]:
         """Draw `days` days of every user; users × days × instants of a day."""
         root = child_seed(self._root, _DAYS)
-        return self.model.draw(
-            days, root, habits=self.habits, threads=threads, cluster=cluster, progress=progress
-        )
+        return self.model.draw(days, root, habits=self.habits)
 
 
 def sample_virtual_users(
@@ -129,7 +123,7 @@ def sample_rows(prior: Gaussian, n: int, root: np.random.SeedSequence) -> NDArra
         raise DataError("the model's precision of feature vectors is not positive definite") from None
     noise = [
         stream(root, block).standard_normal((stop - first, len(prior.mean)))
-        for block, (first, stop) in enumerate(blocks(n, USERS_PER_BLOCK))
+        for block, (first, stop) in enumerate(block_ranges(n, USERS_PER_BLOCK))
     ]
     return np.ascontiguousarray(prior.mean + np.linalg.solve(lower.T, np.vstack(noise).T).T)
 
@@ -147,7 +141,7 @@ def _homes(model: TraceModel, habits: Habits, root: np.random.SeedSequence) -> N
         targets = stream(root, block).random(stop - first) * running[:, -1]
         homes[first:stop] = np.minimum((running <= targets[:, None]).sum(axis=1), running.shape[1] - 1)
 
-    run_blocks(work, blocks(len(homes), USERS_PER_BLOCK))
+    run_blocks(work, block_ranges(len(homes), USERS_PER_BLOCK))
     return homes
 
 

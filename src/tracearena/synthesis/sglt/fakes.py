@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.engine import Progress, blocks, is_secret, run_blocks, stream
+from tracearena.engine import block_ranges, is_secret, run_blocks, stream
 from tracearena.errors import require_number
-from tracearena.metrics.similarity import AggregateMobility
+from tracearena.mobility import AggregateMobility
 from tracearena.synthesis.sglt.classes import LocationClasses
 
 FAKES_PER_BLOCK = 256
@@ -86,9 +86,6 @@ class FakeMaker:
         seeds: NDArray[np.int32],
         rows: NDArray[np.int64],
         root: np.random.SeedSequence,
-        *,
-        threads: int | None = None,
-        progress: Progress | None = None,
     ) -> Fakes:
         """Make one fake for every row named.
 
@@ -134,7 +131,7 @@ class FakeMaker:
                 likelihood[first:stop],
             )
 
-        run_blocks(work, blocks(len(rows), FAKES_PER_BLOCK), threads=threads, progress=progress)
+        run_blocks(work, block_ranges(len(rows), FAKES_PER_BLOCK), report=True)
         return Fakes(places, likelihood)
 
 

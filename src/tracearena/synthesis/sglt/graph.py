@@ -5,17 +5,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.engine import SeedLike, blocks, fold_blocks
+from tracearena.engine import SeedLike, block_ranges, fold_blocks
 from tracearena.errors import DataError
-from tracearena.metrics.similarity import MobilityProfiles, RankedPlaces
+from tracearena.metrics.similarity import RankedPlaces
+from tracearena.mobility import MobilityProfiles
 
 USERS_PER_BLOCK = 512
 MOST_PLACES = 16_384
 
 
-def semantic_graph(
-    profiles: MobilityProfiles, *, seed: SeedLike = None, threads: int | None = None
-) -> NDArray[np.float64]:
+def semantic_graph(profiles: MobilityProfiles, *, seed: SeedLike = None) -> NDArray[np.float64]:
     """Return places × places weights: how much two places mean the same to different people.
 
     w(r, r') adds up P(τ) · similarity(u, v) over all pairs of users u ≠ v and periods τ in which
@@ -59,7 +58,7 @@ def semantic_graph(
 
     if profiles.n_users == 0:
         return np.zeros((m, m))
-    one_way = fold_blocks(work, blocks(profiles.n_users, USERS_PER_BLOCK), threads=threads)
+    one_way = fold_blocks(work, block_ranges(profiles.n_users, USERS_PER_BLOCK))
     return np.asarray(one_way + one_way.T)
 
 

@@ -8,10 +8,10 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.engine import Progress, SeedLike, child_seed, seed_sequence, stream
+from tracearena.algorithms.kinds import Synthesizer, checked_count, traces_of_days, trainable
+from tracearena.engine import SeedLike, child_seed, report, seed_sequence, stream, use
 from tracearena.errors import LARGEST_COUNT, DataError, ParameterError, require_number
-from tracearena.metrics.similarity import AggregateMobility, MobilityProfiles
-from tracearena.synthesis.base import Synthesizer, checked_count, traces_of_days, trainable
+from tracearena.mobility import AggregateMobility, MobilityProfiles
 from tracearena.synthesis.sglt.classes import LocationClasses, cluster
 from tracearena.synthesis.sglt.fakes import LARGEST_FACTOR, FakeMaker, Fakes
 from tracearena.synthesis.sglt.graph import semantic_graph
@@ -100,14 +100,7 @@ class SGLT(Synthesizer):
         if not isinstance(self.privacy_tests, bool):
             raise ParameterError.of("privacy_tests", self.privacy_tests, "true or false")
 
-    def fit(
-        self,
-        traces: Traces,
-        *,
-        seed: SeedLike = None,
-        tests: PrivacyTests | None = None,
-        threads: int | None = None,
-    ) -> Self:
+    def fit(self, traces: Traces, *, seed: SeedLike = None, tests: PrivacyTests | None = None) -> Self:
         """Learn the classes and the mobility of the training traces, which become the seeds.
 
         Gaps within a day are filled first (`fill_gaps`).
@@ -124,7 +117,7 @@ class SGLT(Synthesizer):
         self.clock_: Clock = traces.clock
         profiles = MobilityProfiles.of(self.seeds_.as_traces(traces), self.periods)
         self.mobility_ = AggregateMobility.of(profiles, traces.places)
-        self.graph_ = semantic_graph(profiles, seed=child_seed(root, _GRAPH), threads=threads)
+        self.graph_ = semantic_graph(profiles, seed=child_seed(root, _GRAPH))
         self.classes_: LocationClasses = cluster(self.graph_, self.classes, seed=child_seed(root, _CLASSES))
         self.tests_ = (tests or PrivacyTests()) if self.privacy_tests else None
         self.alternatives_ = self._without_fakes(stream(root, _ALTERNATIVES))
@@ -148,14 +141,7 @@ class SGLT(Synthesizer):
             par_v=self.par_v,
         )
 
-    def synthesize(
-        self,
-        traces_per_user: int = 1,
-        *,
-        seed: SeedLike = None,
-        threads: int | None = None,
-        progress: Progress | None = None,
-    ) -> Traces:
+    def synthesize(self, traces_per_user: int = 1, *, seed: SeedLike = None) -> Traces:
         """Return fakes of the training users; day ``r`` is a user's fake number ``r``.
 
         Fake ``r`` has the user's ``r``-th day as its seed (again the first when there are no more).
@@ -168,10 +154,10 @@ class SGLT(Synthesizer):
         for attempt in range(ATTEMPTS if self.tests_ else 1):
             if not len(lacking):
                 break
-            if progress is not None:
-                progress(attempt, ATTEMPTS)
+            report(attempt, ATTEMPTS)
             rows = self._seed_rows(lacking // count, lacking % count)
-            fakes = self.maker_.make(self.seeds_.places, rows, child_seed(root, attempt), threads=threads)
+            with use(progress=None):
+                fakes = self.maker_.make(self.seeds_.places, rows, child_seed(root, attempt))
             verdict = self.judge(fakes, rows)
             passed = np.ones(len(rows), bool) if verdict is None else verdict.passed
             verdicts += [] if verdict is None else [verdict]
@@ -182,12 +168,12 @@ class SGLT(Synthesizer):
         return traces_of_days(table.reshape(shape), self.places_, self.clock_, self.user_ids_)
 
     def pool(
-        self, fakes_per_user: int, *, seed: SeedLike = None, threads: int | None = None
+        self, fakes_per_user: int, *, seed: SeedLike = None
     ) -> tuple[Fakes, NDArray[np.int64], Verdicts | None]:
         """Make fakes of every seed user, good and bad: fakes, their seed rows, what the tests say."""
         wanted = self._wanted(checked_count(fakes_per_user))
         rows = self._seed_rows(wanted // fakes_per_user, wanted % fakes_per_user)
-        fakes = self.maker_.make(self.seeds_.places, rows, seed_sequence(seed), threads=threads)
+        fakes = self.maker_.make(self.seeds_.places, rows, seed_sequence(seed))
         return fakes, rows, self.judge(fakes, rows)
 
     def judge(self, fakes: Fakes, rows: NDArray[np.int64]) -> Verdicts | None:

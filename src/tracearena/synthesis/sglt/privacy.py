@@ -8,12 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.errors import require_number
-from tracearena.metrics.similarity import (
-    MobilityProfiles,
-    RankedPlaces,
-    geographic_similarity,
-    semantic_similarity,
-)
+from tracearena.metrics.similarity import RankedPlaces, geographic_similarity, semantic_similarity
+from tracearena.mobility import MobilityProfiles
 
 _ROUNDING = 1e-9
 

@@ -1,0 +1,61 @@
+from . import (
+    algorithms,
+    arena,
+    attacks,
+    cities,
+    contest,
+    engine,
+    errors,
+    figures,
+    files,
+    formats,
+    intake,
+    metrics,
+    mobility,
+    obfuscation,
+    pages,
+    synthesis,
+    traces,
+)
+from .algorithms import create
+from .arena import evaluate, pseudonymise, run_sweep
+from .cities import simulate
+from .formats import read, write
+from .traces import Clock, GpsTraces, Grid, IdTable, ObfuscatedTraces, Places, Traces
+
+__version__: str
+
+__all__ = [
+    "Clock",
+    "GpsTraces",
+    "Grid",
+    "IdTable",
+    "ObfuscatedTraces",
+    "Places",
+    "Traces",
+    "__version__",
+    "algorithms",
+    "arena",
+    "attacks",
+    "cities",
+    "contest",
+    "create",
+    "engine",
+    "errors",
+    "evaluate",
+    "figures",
+    "files",
+    "formats",
+    "intake",
+    "metrics",
+    "mobility",
+    "obfuscation",
+    "pages",
+    "pseudonymise",
+    "read",
+    "run_sweep",
+    "simulate",
+    "synthesis",
+    "traces",
+    "write",
+]

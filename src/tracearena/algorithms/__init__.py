@@ -1,0 +1,8 @@
+"""What an algorithm is: the six kinds, the catalogue of names, the grammar of parameters.
+
+`create` makes the algorithm that a name such as ``PL(4,1)`` means; `entries` lists all that are known.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

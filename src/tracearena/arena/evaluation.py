@@ -1,0 +1,253 @@
+"""Utility and privacy of synthetic traces, side by side.
+
+Metrics know no attack, so this is where the two meet: the first layer that may import both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from tracearena.attacks.markov import MarkovIdentification, MembershipInference
+from tracearena.engine import SeedLike, generator
+from tracearena.errors import ParameterError
+from tracearena.metrics.distributions import tp_tv, vf_tv
+from tracearena.metrics.transitions import has_transitions, tm_emd, tm_emd_sliced
+from tracearena.traces import Traces
+
+_TOP = 50
+
+
+@dataclass(frozen=True)
+class Utility:
+    """How near traces are to the testing traces: 0 is the same. None is a metric without meaning.
+
+    Attributes
+    ----------
+    tp_tv, tp_tv_top50
+        Total variation of the population of each slot; over the 50 most visited places only.
+    tm_emd_x, tm_emd_y, tm_emd_sliced
+        Earth mover's distance of the next place, in twentieths of the city's width, of its height,
+        and in all directions. None if the testing traces have no transition.
+    vf_tv
+        Total variation of the distributions of visit fractions; of check-ins only.
+    """
+
+    tp_tv: float
+    tp_tv_top50: float
+    tm_emd_x: float | None
+    tm_emd_y: float | None
+    tm_emd_sliced: float | None
+    vf_tv: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the metrics as plain values."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Halves:
+    """How far two random halves of the same users are apart: what finite samples alone cost.
+
+    Attributes
+    ----------
+    mean, spread
+        Mean and standard deviation of each metric over the halvings, one half against the other.
+    users
+        Users of the two halves.
+    halvings
+        How often the users were parted at random.
+    """
+
+    mean: Utility
+    spread: Utility
+    users: tuple[int, int]
+    halvings: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers as plain values."""
+        return asdict(self) | {"users": list(self.users)}
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Utility of synthetic traces, and what they betray of the training traces.
+
+    Attributes
+    ----------
+    utility
+        Against the testing traces.
+    reidentification_rate
+        Share of synthetic traces whose training user was found; None if the synthetic users are
+        not named after training users.
+    membership_advantage
+        How well training users are told from testing users: true positive rate minus false positive
+        rate; 0 is a guess.
+    membership_accuracy, membership_accuracy_guess
+        Share of right decisions, and that of who always answers the larger of the two groups: the
+        first says nothing without the second.
+    """
+
+    utility: Utility
+    reidentification_rate: float | None
+    membership_advantage: float
+    membership_accuracy: float
+    membership_accuracy_guess: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all metrics as one flat set of plain values."""
+        values = asdict(self)
+        del values["utility"]
+        return self.utility.to_dict() | values
+
+
+def evaluate(
+    synthetic: Traces,
+    training: Traces,
+    testing: Traces,
+    *,
+    bounds: tuple[float, float, float, float] | None = None,
+    legacy_ppmtf: bool = False,
+) -> Evaluation:
+    """Judge synthetic traces by utility and by privacy ([ppmtf] section 4.3).
+
+    Parameters
+    ----------
+    synthetic
+        Traces under the ids of the training users they were made from, one trace a day.
+    training, testing
+        Traces that the synthesizer learned from, and traces of other people.
+    bounds
+        South, west, north, east of the city in degrees; the box of the places by default.
+    legacy_ppmtf
+        Attack membership as the authors' program does (`MembershipInference`).
+    cluster
+        Compare every trace with every user in its workers; the rest is quick here.
+
+    Examples
+    --------
+    >>> from tracearena.traces import Clock, Grid, Places
+    >>> places = Places.of_grid(Grid(rows=1, columns=2, south=0, west=0, north=1, east=2))
+    >>> clock = Clock(instants_per_day=3)
+    >>> people = Traces.from_dense([[0, 0, 1], [1, 0, 0]], places, clock)
+    >>> found = evaluate(people, people, people)
+    >>> found.utility.tp_tv, found.reidentification_rate
+    (0.0, 1.0)
+    """
+    attack = MembershipInference(legacy_ppmtf=legacy_ppmtf).fit(training, testing)
+    membership = attack.evaluate(synthetic)
+    rate = None
+    if _named_after(synthetic, training):
+        rate = MarkovIdentification().fit(training).rate(synthetic)
+    return Evaluation(
+        utility=_utility(synthetic, training, testing, bounds, by_day=True),
+        reidentification_rate=rate,
+        membership_advantage=membership.advantage,
+        membership_accuracy=membership.accuracy,
+        membership_accuracy_guess=membership.guess,
+    )
+
+
+def _named_after(synthetic: Traces, training: Traces) -> bool:
+    names, known = synthetic.user_ids, training.user_ids
+    return names.dtype.kind == known.dtype.kind and bool(np.isin(names, known).all())
+
+
+def baselines(
+    training: Traces, testing: Traces, *, bounds: tuple[float, float, float, float] | None = None
+) -> dict[str, Utility]:
+    """Return the utility of the training traces themselves, and of uniformly random places.
+
+    A synthesizer without privacy reaches ``training``; one without utility is at ``uniform``.
+    """
+    return {
+        "training": _utility(training, training, testing, bounds, by_day=False),
+        "uniform": _utility(None, training, testing, bounds, by_day=False),
+    }
+
+
+def halves(
+    training: Traces,
+    testing: Traces,
+    *,
+    bounds: tuple[float, float, float, float] | None = None,
+    halvings: int = 10,
+    seed: SeedLike = 0,
+) -> Halves | None:
+    """Compare half of the training users with the other half, several times.
+
+    The halves differ by chance only, so a distance that is not larger says nothing against
+    synthetic traces. It is an honest floor for samples of half the training users on both sides: with
+    more users on either side chance alone gives less. Nothing is scaled up or down, because a
+    total variation that is near its limit does not shrink with the square root of the sample.
+
+    Parameters
+    ----------
+    testing
+        Decides which metrics have a meaning for the data, as in `baselines`.
+    halvings
+        How often the users are parted, at least 1.
+
+    Returns
+    -------
+    Halves or None
+        None if there are fewer than two training users.
+    """
+    if halvings < 1:
+        raise ParameterError.of("halvings", halvings, "at least 1")
+    if training.n_users < 2:
+        return None
+    rng, cut = generator(seed), training.n_users // 2
+    found = []
+    for _ in range(halvings):
+        order = rng.permutation(training.n_users)
+        one, other = (training.take_users(np.sort(part)) for part in (order[:cut], order[cut:]))
+        found.append(_utility(one, one, other, bounds, by_day=False).to_dict())
+    known = _utility(None, training, testing, bounds, by_day=False).to_dict()
+    mean: dict[str, Any] = dict.fromkeys(known)
+    spread = dict(mean)
+    for name in known:
+        values = [one[name] for one in found if one[name] is not None]
+        if values and known[name] is not None:
+            mean[name], spread[name] = float(np.mean(values)), float(np.std(values))
+    return Halves(Utility(**mean), Utility(**spread), (cut, training.n_users - cut), halvings)
+
+
+def worse_than_uniform(found: Mapping[str, Utility]) -> list[str]:
+    """Return the metrics in which the training traces are no better than uniform places.
+
+    So few events are known of so many places there that chance hides where people are.
+
+    Parameters
+    ----------
+    found
+        What `baselines` returned.
+    """
+    real, uniform = found["training"].to_dict(), found["uniform"].to_dict()
+    return [name for name, value in real.items() if value is not None and value >= uniform[name]]
+
+
+def _utility(
+    traces: Traces | None,
+    training: Traces,
+    testing: Traces,
+    bounds: tuple[float, float, float, float] | None,
+    *,
+    by_day: bool,
+) -> Utility:
+    from tracearena.formats.ppmtf import is_people_flow
+
+    moves = has_transitions(testing)
+    # Samples at fixed times say how long people stay, not how often they come.
+    sampled = testing.is_complete or is_people_flow(testing.clock)
+    return Utility(
+        tp_tv=tp_tv(testing, traces, by_day=by_day),
+        tp_tv_top50=tp_tv(testing, traces, top=_TOP, by_day=by_day),
+        tm_emd_x=tm_emd(testing, traces, "x", bounds=bounds, by_day=by_day) if moves else None,
+        tm_emd_y=tm_emd(testing, traces, "y", bounds=bounds, by_day=by_day) if moves else None,
+        tm_emd_sliced=tm_emd_sliced(testing, traces, bounds=bounds, by_day=by_day) if moves else None,
+        vf_tv=None if sampled else vf_tv(testing, traces, training=training, by_day=by_day),
+    )

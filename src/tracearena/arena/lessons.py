@@ -1,0 +1,93 @@
+"""What [contest] taught, tested on the releases at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from tracearena.arena.findings import Finding
+from tracearena.arena.sweep import SweepRow
+
+STRONG = 0.7
+"""Correlation from which two scores are said to go together; [contest] Figure 9 has 0.895."""
+NEAR_ONE = 0.9
+"""[contest] Figure 8: s_R,min of the cheating anonymization is near 1; from here on we call it so."""
+SAME = 0.022
+"""s_T,min counts as unchanged up to here: twice its spread over undefended teams, [contest] Table 2."""
+
+
+def correlation(pairs: Iterable[tuple[float | None, float | None]]) -> float | None:
+    """Return Pearson's R of the pairs that have both scores; None where it is not defined.
+
+    >>> correlation([(0, 1), (1, 2), (2, 3.0)])
+    1.0
+    >>> correlation([(0, 1), (1, 1), (2, 1)]) is None
+    True
+    """
+    known = [(x, y) for x, y in pairs if x is not None and y is not None]
+    if len(known) < 3:
+        return None
+    values = np.array(known, float)
+    if (values.std(axis=0) < 1e-12).any():
+        return None
+    return float(np.corrcoef(values.T)[0, 1].round(12))
+
+
+def privacies_together(pairs: Iterable[tuple[float | None, float | None]]) -> Finding:
+    """Test whether releases that are safe from trace inference are safe from re-identification.
+
+    [contest] Figure 9 says so from a correlation of 0.895 over 18 data sets; it takes 0.7 here.
+    """
+    found = correlation(pairs)
+    statement = "who is safe from trace inference is safe from re-identification"
+    if found is None:
+        return Finding(statement, False, "R is not defined: too few releases, or all alike", None)
+    return Finding(statement, found >= STRONG, f"R = {found:.3f}, it takes {STRONG:g}", found)
+
+
+def shuffling_hides_names_only(rows: Sequence[SweepRow]) -> Finding:
+    """Test whether shuffling whole traces hides who is who, and nothing else.
+
+    [contest] Figure 8: s_R,min of Cheat(1) is near 1 while s_T,min stays that of no defence. It
+    takes s_R,min of at least 0.9, and s_T,min at most 0.022 above that of ``No`` (or, without such a
+    row, of the release with the fewest traces shuffled).
+    """
+    statement = "shuffling whole traces hides who is who, and hides nothing else"
+    cheats = sorted((row for row in _scored(rows) if row.defence.startswith("Cheat(")), key=_shuffled)
+    plain = [row for row in _scored(rows) if row.defence == "No"] or cheats[:1]
+    if not cheats or plain[0] is cheats[-1]:
+        return Finding(statement, False, "no two releases to compare", None)
+    (before_r, before_t), (after_r, after_t) = plain[0].scores.minima, cheats[-1].scores.minima
+    gain = after_t - before_t
+    return Finding(
+        statement,
+        after_r >= NEAR_ONE and gain <= SAME,
+        f"{cheats[-1].defence}: s_R,min from {before_r:.3f} to {after_r:.3f}, it takes "
+        f"{NEAR_ONE:g}; s_T,min from {before_t:.3f} to {after_t:.3f}, at most {SAME:g} more",
+        gain,
+    )
+
+
+def privacy_costs_usefulness(rows: Sequence[SweepRow]) -> Finding:
+    """Test whether defences that change the data more hide whereabouts better.
+
+    The trade-off that every contest is about. It takes a correlation of s_U
+    and s_T,min of at most -0.7.
+    """
+    found = correlation((row.utility, row.scores.s_T_min) for row in _scored(rows))
+    statement = "the more the data is changed, the less it tells of people's whereabouts"
+    if found is None:
+        return Finding(statement, False, "the correlation is not defined", None)
+    told = f"R of usefulness and privacy = {found:.2f}, it takes {-STRONG:g}"
+    return Finding(statement, found <= -STRONG, told, found)
+
+
+def _shuffled(row: SweepRow) -> float:
+    """Return the share of traces that Cheat shuffles."""
+    return float(row.defence.partition("(")[2].rstrip(")"))
+
+
+def _scored(rows: Sequence[SweepRow]) -> list[SweepRow]:
+    """Leave out the releases that were not attacked in both ways."""
+    return [row for row in rows if row.scores.s_R_min is not None and row.scores.s_T_min is not None]

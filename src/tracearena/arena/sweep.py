@@ -1,0 +1,241 @@
+"""Many defences against many attacks."""
+
+from __future__ import annotations
+
+import csv
+import io
+import secrets
+import zlib
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tracearena.algorithms import Obfuscator, answers, catalogue
+from tracearena.arena.ensemble import AttackScores, Ensemble, all_attacks, make_attacks
+from tracearena.arena.journal import Journal, code_of, digest
+from tracearena.arena.pseudonyms import pseudonymise
+from tracearena.arena.scoring import Scoring
+from tracearena.engine import (
+    SeedLike,
+    block_ranges,
+    child_seed,
+    one_library_thread,
+    run_blocks,
+    seed_sequence,
+)
+from tracearena.errors import DataError, TracearenaError
+from tracearena.files.whole import replacing
+from tracearena.metrics import utility_score
+from tracearena.traces import Traces
+
+SAMPLE_DEFENCES = (
+    "No",
+    *(f"MRLH(0,0,{deletion})" for deletion in ("0.1", "0.2", "0.5", "0.8")),
+    *(f"MRLH(1,1,{deletion})" for deletion in ("0", "0.1", "0.2", "0.5", "0.8")),
+    *(f"RR({epsilon})" for epsilon in ("0.1", "1", "2", "4", "6", "8", "10", "12", "14")),
+    *(f"PL({level},1)" for level in ("0.1", "1", "2", "3", "4", "5", "6", "7")),
+    *(f"Cheat({share})" for share in ("0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9", "1")),
+)
+"""The 37 sample defences of the organisers' table ([samples] section 3.1, and PL(0.1,1))."""
+
+SAMPLE_ATTACKS = ("Random-R", "VisitProb-R", "HomeProb-R", "Random-T", "VisitProb-T", "HomeProb-T")
+"""The six sample attacks of 2019."""
+
+ATTACKS_2019 = (*SAMPLE_ATTACKS, "FuzzyCount-R", "FuzzyCount-T", "Replay-T")
+"""What a team of 2019 had to withstand: the sample attacks, the winner's, and replay."""
+
+LEGACY_SEED = 1
+TIE = 1e-9
+"""Scores that differ by no more are equal."""
+
+
+@dataclass(frozen=True)
+class SweepRow:
+    """One defence: its utility, whether that is enough, and its privacy against each attack.
+
+    Attributes
+    ----------
+    error
+        Why the defence, or an attack on it, failed; then there is no utility and no score.
+    """
+
+    defence: str
+    utility: float | None
+    valid: bool
+    scores: AttackScores
+    error: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return one flat row of a table."""
+        return {
+            "defence": self.defence,
+            "utility": self.utility,
+            "valid": self.valid,
+            **self.scores.to_dict(),
+            "error": self.error,
+        }
+
+
+def run_sweep(
+    reference: Traces,
+    original: Traces,
+    *,
+    defences: Sequence[str] = SAMPLE_DEFENCES,
+    attacks: Sequence[str] = SAMPLE_ATTACKS,
+    scoring: Scoring | None = None,
+    legacy_2019: bool = False,
+    seed: SeedLike = None,
+    unfinished: PathLike[str] | None = None,
+) -> list[SweepRow]:
+    """Release the original traces under every defence and attack each release with every attack.
+
+    Parameters
+    ----------
+    reference, original
+        What the attackers know, and what is protected.
+    defences, attacks
+        Names of the registry; by default those of the 2019 contest. Among the attacks ``"all"``
+        stands for every one of the registry.
+    scoring
+        Threshold, distance limits and sensitive weight; by default those of the 2019 contest.
+    legacy_2019
+        Reproduce the organisers' programs: their draws for the defences (from seed 1 unless a whole
+        number is given), a tenth of the events and ten places of a set for the attacks.
+    seed
+        What a defence or attack draws depends on the seed and its own name only.
+    unfinished
+        A file that keeps the finished rows while the sweep runs. If it is there already, and was
+        begun with the same traces, attacks, rules and seed, its rows are taken over. The caller
+        removes it when the rows are safe.
+
+    Notes
+    -----
+    Scores are given for invalid releases too; a contest would count them as 0. A defence that raises
+    has a row that says why, and the others go on; a name or a class that cannot be made ends the
+    sweep before it begins.
+    """
+    if legacy_2019 and seed is None:
+        seed = LEGACY_SEED
+    strangers = original.user_ids[~np.isin(original.user_ids, reference.user_ids)]
+    if len(strangers):
+        raise DataError(
+            f"{len(strangers):,} users of the original traces are not in the reference traces, such as user "
+            f"{strangers[0]}; leave out users that only one of the two has"
+        )
+    limits = scoring or Scoring()
+    root = seed_sequence(seed)
+    ensemble = Ensemble(
+        make_attacks(_with_all(attacks), legacy_2019=legacy_2019),
+        sensitive_weight=limits.sensitive_weight,
+        limit_km=limits.inference_limit_km,
+    ).fit(reference)
+    obfuscators: list[Obfuscator] = [
+        catalogue.create(name, "obfuscator", legacy_2019=legacy_2019) for name in defences
+    ]
+
+    def one(block: int, first: int, stop: int) -> SweepRow:
+        obfuscator = missing[first]
+        try:
+            return scored(obfuscator)
+        except Exception as error:
+            return SweepRow(str(obfuscator), None, False, AttackScores({}, {}), _reason(error))
+
+    def scored(obfuscator: Obfuscator) -> SweepRow:
+        chance = child_seed(root, zlib.crc32(str(obfuscator).encode()))
+        drawn_from = seed if legacy_2019 and isinstance(seed, int) else child_seed(chance, 0)
+        obfuscated = answers.transformed(obfuscator, original, seed=drawn_from)
+        utility = utility_score(
+            original, obfuscated, rule=limits.utility_rule, limit_km=limits.utility_limit_km
+        ).utility
+        release = pseudonymise(obfuscated, seed=child_seed(chance, 1))
+        scores = ensemble.score(original, release, seed=child_seed(chance, 2))
+        return SweepRow(str(obfuscator), utility, limits.is_valid(utility), scores)
+
+    journal = None
+    if unfinished is not None:
+        number = int(seed) if isinstance(seed, (int, np.integer)) else None
+        # A root that does not tell where it comes from is like no other: nothing is taken over.
+        entropy = getattr(root, "entropy", None)
+        origin = secrets.token_hex(16) if entropy is None else (entropy, root.spawn_key)
+        drawn = origin if number is None else number
+        settings = (ensemble, code_of(ensemble.attacks), limits, legacy_2019, drawn)
+        journal = Journal(Path(unfinished), digest((reference, original), *settings), number)
+    keys = [f"{obfuscator!r} {code_of([obfuscator])}" for obfuscator in obfuscators]
+    known = {} if journal is None else {key: _row(kept) for key, kept in journal.rows.items()}
+    missing = [one for key, one in zip(keys, obfuscators, strict=True) if key not in known]
+    wanted = [key for key in keys if key not in known]
+
+    def keep(block: int, row: SweepRow) -> None:
+        # A row that failed is tried again when the sweep goes on.
+        if journal is not None and row.error is None:
+            journal.add(wanted[block], asdict(row))
+
+    with one_library_thread():
+        rows = run_blocks(
+            one,
+            block_ranges(len(missing), 1),
+            anywhere=True,
+            report=True,
+            finished=None if journal is None else keep,
+        )
+    made = known | dict(zip(wanted, rows, strict=True))
+    return [made[key] for key in keys]
+
+
+def succeeded(rows: Sequence[SweepRow]) -> Sequence[SweepRow]:
+    """Return the rows, or raise what the first that failed says."""
+    for row in rows:
+        if row.error is not None:
+            raise DataError(f"{row.defence}: {row.error}")
+    return rows
+
+
+def best_defences(rows: Sequence[SweepRow]) -> tuple[str | None, list[SweepRow]]:
+    """Return the valid rows with the highest privacy, all of them if they tie, and what it is called.
+
+    Trace inference counts (``"s_T_min"``); re-identification where there was no trace inference.
+    Scores that differ by at most 1e-9 are a tie.
+    """
+    for name in ("s_T_min", "s_R_min"):
+        scored = [(getattr(row.scores, name), row) for row in rows if row.valid]
+        scored = [(score, row) for score, row in scored if score is not None]
+        if scored:
+            best = max(score for score, _ in scored)
+            return name, [row for score, row in scored if score >= best - TIE]
+    return None, []
+
+
+def _row(kept: dict[str, Any]) -> SweepRow:
+    return SweepRow(**(kept | {"scores": AttackScores(**kept["scores"])}))
+
+
+def _reason(error: Exception) -> str:
+    said = str(error) if isinstance(error, TracearenaError) else f"{type(error).__name__}: {error}"
+    return " ".join(said.split())
+
+
+def _with_all(attacks: Sequence[str]) -> list[str]:
+    named = [name for name in attacks if name != "all"]
+    return named if len(named) == len(attacks) else list(dict.fromkeys([*named, *all_attacks()]))
+
+
+def write_table(rows: Sequence[SweepRow], path: str | PathLike[str]) -> None:
+    """Write one line a defence: utility, valid, a column for each attack, both minima, the error.
+
+    What there is no value of is empty: the minimum of attacks of a kind that nobody made, and every
+    score of a defence that failed.
+    """
+    table = [row.to_dict() for row in rows]
+    text = io.StringIO(newline="")
+    columns = max((list(row) for row in table), key=len, default=["defence", "utility", "valid"])
+    writer = csv.DictWriter(text, fieldnames=columns)
+    writer.writeheader()
+    writer.writerows(
+        {key: str(value).lower() if key == "valid" else value for key, value in row.items()} for row in table
+    )
+    with replacing(path) as file:
+        file.write(text.getvalue().replace("\r\n", "\n").encode())

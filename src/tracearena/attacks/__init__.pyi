@@ -1,0 +1,41 @@
+from . import deanonymisation, markov, smoothing, tracking
+from .fuzzy_counting import FuzzyCounting, FuzzyCountingT, FuzzyMatcher
+from .home_probability import HomeProbabilityR, HomeProbabilityT
+from .markov.identification import MarkovIdentification, TraceGuesses
+from .markov.membership import MembershipInference, MembershipResult
+from .matching import Match, Matcher, MatchingIdentification, MatchingInference
+from .random_guess import RandomIdentification, RandomInference
+from .replay import ReferenceReplay
+from .smoothing.methods import Interpolation, InterpolationSmoothing, Smoothing
+from .tracking.viterbi import ViterbiTracking
+from .visit_probability import VisitMatcher, VisitProbabilityR, VisitProbabilityT
+
+__all__ = [
+    "FuzzyCounting",
+    "FuzzyCountingT",
+    "FuzzyMatcher",
+    "HomeProbabilityR",
+    "HomeProbabilityT",
+    "Interpolation",
+    "InterpolationSmoothing",
+    "MarkovIdentification",
+    "Match",
+    "Matcher",
+    "MatchingIdentification",
+    "MatchingInference",
+    "MembershipInference",
+    "MembershipResult",
+    "RandomIdentification",
+    "RandomInference",
+    "ReferenceReplay",
+    "Smoothing",
+    "TraceGuesses",
+    "VisitMatcher",
+    "VisitProbabilityR",
+    "VisitProbabilityT",
+    "ViterbiTracking",
+    "deanonymisation",
+    "markov",
+    "smoothing",
+    "tracking",
+]

@@ -1,0 +1,3 @@
+from .methods import Interpolation, InterpolationSmoothing, Smoothing
+
+__all__ = ["Interpolation", "InterpolationSmoothing", "Smoothing"]

@@ -1,0 +1,3 @@
+from .viterbi import NOT_SENT, ViterbiTracking
+
+__all__ = ["NOT_SENT", "ViterbiTracking"]

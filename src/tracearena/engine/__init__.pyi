@@ -1,0 +1,44 @@
+from .blocks import block_ranges, fold_blocks, run_blocks, sum_blocks
+from .cluster import Cluster
+from .one_thread import one_library_thread
+from .secret import SecretRoot
+from .seeding import (
+    SeedLike,
+    child_seed,
+    fresh_seed,
+    generator,
+    is_secret,
+    library_state,
+    seed_sequence,
+    stream,
+    uniforms,
+)
+from .summing import PairwiseSum
+from .surroundings import Progress, current_cluster, current_progress, report, thread_count, tracked, use
+
+__all__ = [
+    "Cluster",
+    "PairwiseSum",
+    "Progress",
+    "SecretRoot",
+    "SeedLike",
+    "block_ranges",
+    "child_seed",
+    "current_cluster",
+    "current_progress",
+    "fold_blocks",
+    "fresh_seed",
+    "generator",
+    "is_secret",
+    "library_state",
+    "one_library_thread",
+    "report",
+    "run_blocks",
+    "seed_sequence",
+    "stream",
+    "sum_blocks",
+    "thread_count",
+    "tracked",
+    "uniforms",
+    "use",
+]

@@ -1,0 +1,114 @@
+"""Where work runs and who hears of it: said once around a call, and no part of any signature."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+from tracearena.errors import ParameterError
+
+if TYPE_CHECKING:
+    from tracearena.engine.cluster import Cluster
+
+T = TypeVar("T")
+Progress: TypeAlias = Callable[[int, int], None]
+"""Called with the number of pieces done and the number of all."""
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What `use` said last: a number of threads, a cluster, and whom to tell of progress."""
+
+    threads: int | None = None
+    cluster: Cluster | None = None
+    progress: Progress | None = None
+
+
+_NOWHERE_SPECIAL = Surroundings()
+_current: ContextVar[Surroundings] = ContextVar("surroundings", default=_NOWHERE_SPECIAL)
+_as_before: Any = object()
+
+
+@contextmanager
+def use(
+    *,
+    threads: int | None = _as_before,
+    cluster: Cluster | None = _as_before,
+    progress: Progress | None = _as_before,
+) -> Iterator[None]:
+    """Let everything that is called inside run there; results are the same everywhere.
+
+    What is not given stays as it was, and all is as before when the block ends, however it ends.
+
+    Parameters
+    ----------
+    threads
+        Number of threads; None for TRACEARENA_THREADS, or every core we may use.
+    cluster
+        Run what can travel in its workers instead of threads here; None for here.
+    progress
+        Whom to tell of the work; None for nobody.
+
+    Examples
+    --------
+    >>> import tracearena as ta
+    >>> with ta.engine.use(threads=1):
+    ...     ta.engine.thread_count()
+    1
+    """
+    given: dict[str, Any] = {"threads": threads, "cluster": cluster, "progress": progress}
+    if threads is not _as_before and threads is not None and threads < 1:
+        raise ParameterError.of("threads", threads, "at least 1")
+    said = {name: value for name, value in given.items() if value is not _as_before}
+    before = _current.set(replace(_current.get(), **said))
+    try:
+        yield
+    finally:
+        _current.reset(before)
+
+
+def thread_count() -> int:
+    """Return how many threads to use: what `use` said, TRACEARENA_THREADS, or every core we may use."""
+    threads = _current.get().threads
+    if threads is not None:
+        return threads
+    setting = os.environ.get("TRACEARENA_THREADS", "")
+    if not setting:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if not (setting.isascii() and setting.isdigit() and int(setting) > 0):
+        raise ParameterError.of("TRACEARENA_THREADS", setting, "a whole number of at least 1")
+    return int(setting)
+
+
+def current_cluster() -> Cluster | None:
+    """Return the cluster that work should run in, if there is one."""
+    return _current.get().cluster
+
+
+def current_progress() -> Progress:
+    """Return whom to tell of progress: what `use` said, or somebody who does not listen."""
+    return _current.get().progress or (lambda done, total: None)
+
+
+def report(done: int, total: int) -> None:
+    """Tell whoever asked that so many pieces of all are done."""
+    current_progress()(done, total)
+
+
+def tracked(items: Iterable[T], total: int) -> Iterator[T]:
+    """Go through the items and report after each; what is done with one of them reports nothing itself.
+
+    >>> with use(progress=lambda done, total: print(done, "of", total)):
+    ...     squares = [item**2 for item in tracked([1, 2], 2)]
+    1 of 2
+    2 of 2
+    """
+    progress = current_progress()
+    with use(progress=None):
+        for done, item in enumerate(items, start=1):
+            yield item
+            progress(done, total)

@@ -1,0 +1,205 @@
+"""How human the people of the embedded city move: the laws of mobility beside published exponents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.arena.findings import Tell
+from tracearena.errors import ParameterError
+from tracearena.figures.style import OKABE_ITO, canvas, save
+from tracearena.files.whole import replacing
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from tracearena.traces import Traces
+
+Columns = Mapping[str, NDArray[Any]]
+BLUE, ORANGE, GREEN, PINK = OKABE_ITO[:4]
+_USERS, _DAYS = 4_000, 40
+
+
+def make(out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None) -> list[Path]:
+    """Write one picture and one table a law, and a table of the exponents."""
+    from tracearena import cities
+
+    if data is not None:
+        raise ParameterError("city-laws measures the embedded city: it takes no --data")
+    city = cities.simulate(users=_USERS, days=_DAYS, seed=seed)
+    checkins = cities.simulate(users=_USERS, days=730, mode="checkins", seed=seed)
+    panels: dict[str, tuple[Callable[[Axes, Traces], Columns], Traces]] = {
+        "gyration": (_gyration, city),
+        "ranks": (_ranks, city),
+        "exploration": (_exploration, city),
+        "returns": (_returns, city),
+        "home": (_home, city),
+        "entropy": (_entropy, city),
+        "trips": (_trips, city),
+        "gaps": (_gaps, checkins),
+    }
+    written = [_exponents(out / "city-laws.csv", city, checkins)]
+    for name, (draw, traces) in panels.items():
+        with canvas(5.2, 3.6) as (figure, axes):
+            columns = draw(axes, traces)
+            written.append(save(figure, out / f"city-{name}.svg"))
+        written.append(_write(out / f"city-{name}.csv", columns))
+    return written
+
+
+def _gyration(axes: Axes, city: Traces) -> Columns:
+    from tracearena.mobility import laws
+
+    radius = np.sort(laws.radius_of_gyration_km(city))
+    beyond = 1 - np.arange(len(radius)) / len(radius)
+    axes.loglog(radius, beyond, color=BLUE)
+    axes.axvline(np.median(radius), color=ORANGE, linestyle="--", label=f"median {np.median(radius):.1f} km")
+    axes.set(xlabel="radius of gyration (km)", ylabel="share of people beyond", ylim=(0.001, 1.3))
+    _plain_ticks(axes)
+    axes.legend(frameon=False)
+    return {"radius_km": radius, "share_beyond": beyond}
+
+
+def _ranks(axes: Axes, city: Traces) -> Columns:
+    from tracearena.mobility import laws
+
+    shares = laws.visit_frequencies(city, 50)
+    rank = np.arange(1, len(shares) + 1)
+    fitted = laws.zipf_exponent(shares)
+    axes.loglog(rank, shares, "o", color=BLUE, markersize=4, label=f"city, ζ = {fitted:.2f}")
+    axes.loglog(rank, shares[2] * (rank / 3) ** -1.2, "--", color=ORANGE, label="published, ζ = 1.2")
+    axes.set(xlabel="rank of the place", ylabel="share of visits")
+    _plain_ticks(axes)
+    axes.legend(frameon=False)
+    return {"rank": rank, "share": shares}
+
+
+def _exploration(axes: Axes, city: Traces) -> Columns:
+    from tracearena.mobility import laws
+
+    places = laws.distinct_places(city)
+    day = np.arange(1, len(places) + 1)
+    fitted = laws.exploration_exponent(places)
+    axes.loglog(day, places, "o", color=BLUE, markersize=4, label=f"city, μ = {fitted:.2f}")
+    axes.loglog(day, places[0] * day**0.6, "--", color=ORANGE, label="published, μ = 0.6")
+    axes.set(xlabel="days observed", ylabel="distinct regions seen")
+    _plain_ticks(axes)
+    axes.legend(frameon=False)
+    return {"day": day, "places": places}
+
+
+def _returns(axes: Axes, city: Traces) -> Columns:
+    from tracearena.mobility import laws
+
+    hours = laws.return_times_h(city)
+    edges = np.arange(0, 241)
+    density = np.histogram(hours, edges - 0.5)[0] / len(hours)
+    axes.semilogy(edges[1:-1], density[1:], color=BLUE)
+    axes.set(xlabel="hours from an arrival to the next at the same place", ylabel="share of returns")
+    axes.set_xticks(np.arange(0, 241, 24))
+    return {"hours": edges[:-1], "share": density}
+
+
+def _home(axes: Axes, city: Traces) -> Columns:
+    from tracearena.mobility import laws
+
+    weekend = np.arange(_DAYS) % 7 >= 5
+    hour = np.arange(city.clock.instants_per_day) * city.clock.interval_s / 3600
+    weekdays = laws.share_at_home(city, np.flatnonzero(~weekend))
+    weekends = laws.share_at_home(city, np.flatnonzero(weekend))
+    axes.plot(hour, weekdays, color=BLUE, label="Monday to Friday")
+    axes.plot(hour, weekends, "--", color=ORANGE, label="weekend")
+    axes.set(xlabel="hour of the day", ylabel="share of people at home", ylim=(0, 1), xlim=(0, 24))
+    axes.set_xticks(range(0, 25, 3))
+    axes.legend(frameon=False, loc="lower left")
+    return {"hour": hour, "weekdays": weekdays, "weekends": weekends}
+
+
+def _entropy(axes: Axes, city: Traces) -> Columns:
+    from tracearena.mobility import laws
+
+    few = city.take_users(np.arange(0, city.n_users, 8))
+    hourly = few.keep_events(few.instants % 2 == 0)
+    bits = laws.entropies(hourly)
+    edges = np.arange(0, 7.51, 0.15)
+    columns: dict[str, NDArray[Any]] = {"bits": edges[:-1]}
+    styles = (("real", BLUE, "-"), ("uncorrelated", ORANGE, "--"), ("random", GREEN, ":"))
+    for name, colour, line in styles:
+        density = np.histogram(getattr(bits, name), edges, density=True)[0]
+        label = f"{name}, median {np.median(getattr(bits, name)):.1f}"
+        axes.step(edges[:-1], density, where="post", color=colour, linestyle=line, label=label)
+        columns[name] = density
+    axes.axvline(0.8, color="#555555", linewidth=0.8, label="published peak of real")
+    axes.set(xlabel="entropy of a person's hourly places (bits)", ylabel="density of people")
+    axes.legend(frameon=False)
+    return columns
+
+
+def _trips(axes: Axes, city: Traces) -> Columns:
+    from tracearena.mobility import laws
+
+    km = laws.trip_lengths_km(city)
+    law = laws.trip_length_law(km)
+    # Bins wider than a region, or the lattice of the grid would show and not the law.
+    edges = np.arange(0.2, 14, 0.6)
+    density = np.histogram(km, edges, density=True)[0]
+    middle = (edges[1:] + edges[:-1]) / 2
+    axes.loglog(middle, density, "o", color=BLUE, markersize=4, label="city")
+    published = laws.TripLengthLaw(1.75, 400.0, 1.5)
+    fitted = f"fit: β = {law.exponent:.2f}, κ = {law.cutoff_km:.1f} km"
+    for curve, style, label in ((law, "-", fitted), (published, "--", "published: β = 1.75, no border")):
+        height = curve.density(middle) / (curve.density(middle) * np.diff(edges)).sum()
+        axes.loglog(middle, height, style, color=ORANGE if curve is law else GREEN, label=label)
+    axes.set(xlabel="trip length (km)", ylabel="density (1/km)", ylim=(2e-4, 2))
+    axes.legend(frameon=False)
+    return {"km": middle, "density": density}
+
+
+def _gaps(axes: Axes, checkins: Traces) -> Columns:
+    assert checkins.timestamps is not None
+    same = np.diff(checkins.user_index) == 0
+    hours = np.sort(np.diff(checkins.timestamps)[same] / 3600)
+    beyond = 1 - np.arange(len(hours)) / len(hours)
+    shown = np.unique(np.geomspace(1, len(hours), 300).astype(int)) - 1
+    shown = np.unique(np.concatenate([shown, len(hours) - 1 - shown]))
+    axes.loglog(np.maximum(hours[shown], 0.01), beyond[shown], color=BLUE, label="city")
+    mean = hours.mean()
+    steady = np.geomspace(0.01, hours.max(), 200)
+    axes.loglog(steady, np.exp(-steady / mean), "--", color=ORANGE, label="the same number, evenly at random")
+    axes.set(xlabel="hours to the next check-in", ylabel="share of gaps beyond", ylim=(1e-4, 1.3))
+    axes.legend(frameon=False, loc="lower left")
+    return {"hours": hours[shown], "share_beyond": beyond[shown]}
+
+
+def _plain_ticks(axes: Axes) -> None:
+    """Label logarithmic axes with plain numbers at 1, 2 and 5."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_minor_formatter(NullFormatter())
+
+
+def _exponents(path: Path, city: Traces, checkins: Traces) -> Path:
+    from tracearena.mobility import laws
+
+    hourly = city.keep_events(city.instants % 2 == 0)
+    measured = [laws.measure(traces).to_dict() for traces in (city, hourly, checkins)]
+    columns: dict[str, Any] = {"law": np.array(list(measured[0]))}
+    for name, values in zip(("half_hourly", "hourly", "checkins"), measured, strict=True):
+        columns[name] = np.array(list(values.values()))
+    return _write(path, columns)
+
+
+def _write(path: Path, columns: Columns) -> Path:
+    rows = [",".join(columns)]
+    for row in zip(*(column.tolist() for column in columns.values()), strict=True):
+        rows.append(",".join(f"{value:.6g}" if isinstance(value, float) else str(value) for value in row))
+    with replacing(path) as file:
+        file.write(("\n".join(rows) + "\n").encode())
+    return path

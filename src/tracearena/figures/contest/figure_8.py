@@ -1,0 +1,32 @@
+"""[contest] Figure 8: privacy scores of the sample algorithms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from tracearena.arena import SweepRow, write_table
+from tracearena.arena.findings import Finding, Tell, announce, titled
+from tracearena.arena.lessons import shuffling_hides_names_only
+from tracearena.figures import privacy_scatter
+from tracearena.figures._sample_sweep import sample_sweep
+from tracearena.figures.style import canvas, save
+
+
+def make(out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None) -> list[Path]:
+    """Write contest-8.svg and contest-8.csv."""
+    rows = sample_sweep(data, seed)
+    write_table(rows, out / "contest-8.csv")
+    found = findings(rows)
+    announce(found, tell)
+    with canvas(8, 6) as (figure, axes):
+        privacy_scatter.scatter(axes, rows)
+        title = titled("The sample defences, by both kinds of privacy", found)
+        axes.set_title(title, fontsize=10, loc="left", pad=24)
+        picture = save(figure, out / "contest-8.svg")
+    return [picture, out / "contest-8.csv"]
+
+
+def findings(rows: Sequence[SweepRow]) -> list[Finding]:
+    """Say what the picture is for: re-identification alone is not enough as a measure."""
+    return [shuffling_hides_names_only(rows)]

@@ -1,0 +1,39 @@
+"""[contest] Figure 9: privacy of the teams' releases, ours with a defence for each team."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from tracearena.arena import ATTACKS_2019, SweepRow, run_sweep, succeeded, write_table
+from tracearena.arena.findings import Finding, Tell, announce, titled
+from tracearena.arena.lessons import privacies_together
+from tracearena.figures import privacy_scatter
+from tracearena.figures._teams import DEFENCES, correlation_of, teams
+from tracearena.figures.style import canvas, save
+
+
+def make(out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None) -> list[Path]:
+    """Write contest-9.svg and contest-9.csv."""
+    (team,) = teams(data, 1, seed)
+    rows = run_sweep(*team, defences=("No", *DEFENCES), attacks=ATTACKS_2019, seed=seed)
+    succeeded(rows)
+    write_table(rows, out / "contest-9.csv")
+    found = findings(rows)
+    announce(found, tell)
+    with canvas(8, 6) as (figure, axes):
+        privacy_scatter.scatter(axes, rows)
+        title = titled(f"{len(rows)} releases by both kinds of privacy", found)
+        axes.set_title(title, fontsize=10, loc="left", pad=24)
+        picture = save(figure, out / "contest-9.svg")
+    return [picture, out / "contest-9.csv"]
+
+
+def findings(rows: Sequence[SweepRow]) -> list[Finding]:
+    """Say whether the two kinds of privacy go together over the valid releases ([contest] Figure 9)."""
+    return [privacies_together(row.scores.minima for row in rows if row.valid)]
+
+
+def correlation(rows: Sequence[SweepRow]) -> float:
+    """Return the correlation of s_R,min and s_T,min over the valid releases."""
+    return correlation_of([row.scores.minima for row in rows if row.valid])

@@ -1,0 +1,197 @@
+"""[ppmtf] Figure 7: privacy and utility of PPMTF, SGD and SGLT on people-flow data."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tracearena.arena.evaluation import baselines, evaluate, halves
+from tracearena.arena.findings import Finding, Tell, announce, counted
+from tracearena.engine import tracked
+from tracearena.figures._people_flow import people_flow, published_results
+from tracearena.figures.style import MARKERS, OKABE_ITO, canvas, head, save
+from tracearena.files.whole import replacing
+from tracearena.synthesis import PPMTF, SGD, SGLT
+from tracearena.traces import Traces
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+ALPHAS = (0.5, 0.6, 0.7, 0.8, 0.9, 1, 2, 10, 20, 100, 200, 1000)
+COPIED = (0, 1, 2, 3, 4, 5)
+DROPPED = (0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.8, 1)
+"""par_l of SGLT, with 100 classes."""
+TRACES_PER_USER = 10
+MOST_REIDENTIFIED, LARGEST_ADVANTAGE = 0.02, 0.055
+"""What [ppmtf] section 4.4 claims for PPMTF in Figure 7."""
+UTILITIES = {
+    "tp_tv": ("TP-TV", "TP-TV"),
+    "tp_tv_top50": ("TP-TV-Top50", "TP-TV-Top50"),
+    "tm_emd_x": ("TM-EMD-X", "TM-EMD-X"),
+    "tm_emd_y": ("TM-EMD-Y", "TM-EMD-Y"),
+}
+PRIVACIES = {
+    "reidentification_rate": "share of traces re-identified",
+    "membership_advantage": "membership advantage",
+}
+
+
+@dataclass(frozen=True)
+class Point:
+    """One synthesizer with one setting."""
+
+    series: str
+    setting: str
+    tp_tv: float
+    tp_tv_top50: float
+    tm_emd_x: float
+    tm_emd_y: float
+    reidentification_rate: float
+    membership_advantage: float
+
+
+def make(out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None) -> list[Path]:
+    """Write ppmtf-7.svg and ppmtf-7.csv; the authors' points come from their tables."""
+    training, testing = people_flow(data, seed)
+    points: list[Point] = []
+    settings = len(ALPHAS) + len(COPIED) + len(DROPPED)
+    for point in tracked(_measured(training, testing, seed), settings):
+        points.append(point)
+    for method, series in (("PPMTF", "PPMTF (published)"), ("SGLT", "SGLT (published)")):
+        points += [_published(row, series) for row in published_results(data, method)]
+    limits = {name: use.to_dict() for name, use in baselines(training, testing).items()}
+    parted = halves(training, testing)
+    if parted is not None:
+        limits |= {"halves": parted.mean.to_dict(), "halves, spread": parted.spread.to_dict()}
+    found = findings(points, limits)
+    announce(found, tell)
+    _write_csv(out / "ppmtf-7.csv", points, limits)
+    return [_draw(out / "ppmtf-7.svg", points, limits, found), out / "ppmtf-7.csv"]
+
+
+def findings(points: Sequence[Point], limits: Mapping[str, Mapping[str, Any]]) -> list[Finding]:
+    """Compare PPMTF, over all settings measured here, with what [ppmtf] section 4.4 says of it.
+
+    There TP-TV is "close to Training" while less than 0.02 of the traces are re-identified and the
+    membership advantage is below 0.055, and TM-EMD "significantly outperforms Uniform". Here close is
+    nearer to the training data than to uniform, at one setting at least that keeps both bounds; and
+    TM-EMD must be better than uniform in every setting.
+    """
+    ours = [point for point in points if point.series == "PPMTF"]
+    training, uniform = (limits[name]["tp_tv"] for name in ("training", "uniform"))
+    near = [point for point in ours if training <= point.tp_tv < (training + uniform) / 2]
+    near += [point for point in ours if point.tp_tv < training < uniform]
+    kept = [
+        point
+        for point in near
+        if point.reidentification_rate < MOST_REIDENTIFIED and point.membership_advantage < LARGEST_ADVANTAGE
+    ]
+    worse = sum(point.tp_tv >= uniform for point in ours)
+    return [
+        Finding(
+            "PPMTF comes near the training data in where people are while betraying almost nobody",
+            bool(kept),
+            f"TP-TV is worse than uniform at {worse} of {len(ours)} settings and nearer to training than to "
+            f"uniform at {len(near)}, at {len(kept)} of these with < {MOST_REIDENTIFIED:g} re-identified and "
+            f"an advantage < {LARGEST_ADVANTAGE:g}",
+            len(kept) / len(ours) if ours else None,
+        ),
+        *(
+            counted(
+                f"PPMTF keeps people's moves better than uniform places do ({UTILITIES[name][0]})",
+                [getattr(point, name) < limits["uniform"][name] for point in ours],
+                "settings are better",
+            )
+            for name in ("tm_emd_x", "tm_emd_y")
+            if limits["uniform"][name] is not None
+        ),
+    ]
+
+
+def _measured(training: Traces, testing: Traces, seed: int) -> Iterator[Point]:
+    for alpha in ALPHAS:
+        model = PPMTF(alpha=alpha).fit(training, seed=seed)
+        yield _point("PPMTF", f"α={alpha:g}", model.synthesize(TRACES_PER_USER, seed=seed), training, testing)
+    for copied in COPIED:
+        made = SGD(copied=copied).fit(training).synthesize(TRACES_PER_USER, seed=seed)
+        yield _point("SGD", f"ξ={copied}", made, training, testing)
+    for par_l in DROPPED:
+        fakes = SGLT(classes=100, par_l=par_l, privacy_tests=False).fit(training, seed=seed)
+        yield _point(
+            "SGLT", f"par_l={par_l:g}", fakes.synthesize(TRACES_PER_USER, seed=seed), training, testing
+        )
+
+
+def _point(series: str, setting: str, synthetic: Traces, training: Traces, testing: Traces) -> Point:
+    found = evaluate(synthetic, training, testing).to_dict()
+    return Point(series, setting, **{name: found[name] for name in (*UTILITIES, *PRIVACIES)})
+
+
+def _published(row: dict[str, Any], series: str) -> Point:
+    match = re.search(r"_alp([\d.]+)_", row["tracedir"]) or re.search(r"_c(\d+)_", row["tracefile"])
+    sign = "α" if series.startswith("PPMTF") else "c"
+    values = {name: row[f"{column}_syn"] for name, (_, column) in UTILITIES.items()}
+    return Point(
+        series,
+        f"{sign}={match[1]}" if match else row["tracefile"],
+        **values,
+        reidentification_rate=row["reid_rate"],
+        membership_advantage=row["MIA_adv"],
+    )
+
+
+def _write_csv(path: Path, points: list[Point], limits: dict[str, dict[str, Any]]) -> None:
+    names = list(Point.__dataclass_fields__)
+    text = io.StringIO()
+    table = csv.DictWriter(text, names, restval="", extrasaction="ignore", lineterminator="\n")
+    table.writeheader()
+    table.writerows(asdict(point) for point in points)
+    table.writerows({"series": name, "setting": ""} | values for name, values in limits.items())
+    with replacing(path) as file:
+        file.write(text.getvalue().encode())
+
+
+def _draw(path: Path, points: list[Point], limits: dict[str, dict[str, Any]], found: list[Finding]) -> Path:
+    series = list(dict.fromkeys(point.series for point in points))
+    with canvas(14, 6.5, nrows=2, ncols=4, sharex="col", sharey="row") as (figure, axes):
+        for row, (privacy, privacy_label) in enumerate(PRIVACIES.items()):
+            for column, (utility, (label, _)) in enumerate(UTILITIES.items()):
+                panel = axes[row, column]
+                _panel(panel, points, series, utility, privacy)
+                _limits(panel, limits, utility)
+                panel.set_xlabel(f"{label} (0 is best)" if row else "")
+                panel.set_ylabel(f"{privacy_label} (0 is best)" if column == 0 else "")
+        axes[0, 2].legend(fontsize=9, frameon=False, loc="center")
+        head(
+            figure,
+            "Privacy against utility; lines: training data, halves of it against each other, uniform places",
+            found,
+            width=150,
+        )
+        return save(figure, path)
+
+
+def _panel(panel: Axes, points: list[Point], series: list[str], utility: str, privacy: str) -> None:
+    for number, name in enumerate(series):
+        mine = [point for point in points if point.series == name]
+        x, y = ([getattr(point, axis) for point in mine] for axis in (utility, privacy))
+        panel.plot(x, y, MARKERS[number], ms=5, color=OKABE_ITO[number], label=name, alpha=0.85)
+
+
+def _limits(panel: Axes, limits: dict[str, dict[str, Any]], utility: str) -> None:
+    spread = limits.get("halves, spread", {}).get(utility)
+    if spread is not None:
+        middle = limits["halves"][utility]
+        panel.axvspan(middle - spread, middle + spread, color="#bbbbbb", alpha=0.5, linewidth=0)
+    for name, style in (("training", "--"), ("halves", "-."), ("uniform", ":")):
+        value = limits.get(name, {}).get(utility)
+        if value is not None:
+            panel.axvline(value, color="#555555", linestyle=style, linewidth=1)
+            panel.annotate(
+                name, (value, 1), xycoords=("data", "axes fraction"), fontsize=7, rotation=90, va="top"
+            )

@@ -1,0 +1,1 @@
+"""Figures of the report on the sample programs."""

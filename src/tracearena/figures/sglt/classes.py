@@ -1,0 +1,98 @@
+"""[sglt] Figure 3: the semantic classes of places on a map."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.arena import location_classes
+from tracearena.arena.findings import Finding, Tell, announce, titled
+from tracearena.figures._fake_traces import classes_of, real_traces, write_rows
+from tracearena.figures.style import OKABE_ITO, canvas, save
+from tracearena.synthesis.sglt import LocationClasses
+from tracearena.traces import Places, Traces
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+SHOWN = 7
+USERS = 2_000
+WIDE = 0.7
+
+
+def make(out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None) -> list[Path]:
+    """Write sglt-classes.png and .csv: every place in the colour of its class."""
+    training, _ = real_traces(data, seed, USERS)
+    classes = location_classes(training, classes_of(training), seed=seed)
+    visits = np.bincount(training.place_index, minlength=len(training.places))
+    found = findings(training.places, classes.class_of)
+    announce(found, tell)
+    with canvas(7.5, 6) as (figure, axes):
+        draw(axes, training, classes)
+        title = titled("Semantic classes of places", found, width=80)
+        axes.set_title(title, fontsize=10, loc="left")
+        picture = save(figure, out / "sglt-classes.png")
+    places = training.places
+    rows = zip(places.ids, places.latitude, places.longitude, classes.class_of, visits, strict=True)
+    header = ["place", "latitude", "longitude", "class", "visits"]
+    return [picture, write_rows(out / "sglt-classes.csv", header, rows)]
+
+
+def findings(places: Places, class_of: NDArray[np.int32]) -> list[Finding]:
+    """Ask whether the places of a class are spread as widely as all places.
+
+    [sglt] has places of one class in different parts of the city. The spread about the middle
+    of the class (root mean square, classes of one place left out) must be at least 0.7 of that of all
+    places; 1 is what classes drawn at random have.
+    """
+    x, y = _plane_km(places)
+    of = np.asarray(class_of, np.int64)
+    counts = np.maximum(np.bincount(of), 1)
+    several = counts[of] > 1
+    inside = sum(
+        float(((axis - (np.bincount(of, weights=axis) / counts)[of]) ** 2)[several].sum()) for axis in (x, y)
+    )
+    # A class of n places has n - 1 free places about its own middle.
+    free = int(several.sum()) - len(np.unique(of[several]))
+    everywhere = float(np.var(x, ddof=1) + np.var(y, ddof=1)) if len(places) > 1 else 0.0
+    statement = "places that mean the same lie all over the city"
+    if not free or not everywhere:
+        return [Finding(statement, False, "no class has two places apart", None)]
+    ratio = float((inside / free / everywhere) ** 0.5)
+    told = f"spread of a class {ratio:.2f} of that of all places, it takes {WIDE:g}"
+    return [Finding(statement, ratio >= WIDE, told, ratio)]
+
+
+def draw(axes: Axes, traces: Traces, classes: LocationClasses) -> None:
+    """Draw the seven most visited classes in colour, the others grey; larger is more visited."""
+    visits = np.bincount(traces.place_index, minlength=len(traces.places))
+    per_class = np.bincount(classes.class_of, weights=visits, minlength=len(classes))
+    shown = np.argsort(-per_class, kind="stable")[:SHOWN]
+    x, y = _plane_km(traces.places)
+    size = 4 + 60 * np.sqrt(visits / max(int(visits.max()), 1))
+    rest = ~np.isin(classes.class_of, shown)
+    axes.scatter(
+        x[rest], y[rest], s=size[rest], color="#cccccc", label=f"{len(classes) - len(shown)} more classes"
+    )
+    for number, kind in enumerate(shown):
+        own = classes.class_of == kind
+        label = (
+            f"class {kind}: {int(own.sum())} places, {per_class[kind] / max(visits.sum(), 1):.0%} of visits"
+        )
+        axes.scatter(x[own], y[own], s=size[own], color=OKABE_ITO[number], label=label)
+    marked = traces.places.sensitive
+    if marked.any():
+        axes.scatter(x[marked], y[marked], s=16, marker="+", color="black", linewidths=0.8, label="sensitive")
+    axes.set(aspect="equal", xlabel="km east", ylabel="km north")
+    axes.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
+
+
+def _plane_km(places: Places) -> tuple[np.ndarray, np.ndarray]:
+    """Return kilometres east and north of the south-west corner."""
+    north, east = places.km_per_degree or (111.2, 111.2 * float(np.cos(np.radians(places.latitude.mean()))))
+    return (places.longitude - places.longitude.min()) * east, (
+        places.latitude - places.latitude.min()
+    ) * north

@@ -1,0 +1,15 @@
+from .folders import replacing_folder, require_new
+from .staging import make_folder, naming, replacing_all
+from .whole import is_stream, read_bytes, replacing, require_lasting
+
+__all__ = [
+    "is_stream",
+    "make_folder",
+    "naming",
+    "read_bytes",
+    "replacing",
+    "replacing_all",
+    "replacing_folder",
+    "require_lasting",
+    "require_new",
+]

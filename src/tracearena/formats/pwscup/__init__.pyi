@@ -1,0 +1,46 @@
+from ._verdicts import VERDICTS
+from .id_tables import read_id_table, read_inferred_table, write_id_table, write_inferred_table
+from .names import PwsName
+from .places import KM_PER_DEGREE, contest_regions, read_places, write_distances, write_places
+from .times import PWS_CLOCK, Times, read_times, times_beside, write_times
+from .traces import (
+    MAX_LISTED_IDS,
+    MAX_SUBMISSION_BYTES,
+    read_anonymized,
+    read_inferred_traces,
+    read_obfuscated,
+    read_traces,
+    write_anonymized,
+    write_inferred_traces,
+    write_obfuscated,
+    write_traces,
+)
+
+__all__ = [
+    "KM_PER_DEGREE",
+    "MAX_LISTED_IDS",
+    "MAX_SUBMISSION_BYTES",
+    "PWS_CLOCK",
+    "VERDICTS",
+    "PwsName",
+    "Times",
+    "contest_regions",
+    "read_anonymized",
+    "read_id_table",
+    "read_inferred_table",
+    "read_inferred_traces",
+    "read_obfuscated",
+    "read_places",
+    "read_times",
+    "read_traces",
+    "times_beside",
+    "write_anonymized",
+    "write_distances",
+    "write_id_table",
+    "write_inferred_table",
+    "write_inferred_traces",
+    "write_obfuscated",
+    "write_places",
+    "write_times",
+    "write_traces",
+]

@@ -1,0 +1,218 @@
+"""Raw events as files hold them: users, times, coordinates, venues. Not yet places and instants."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import polars as pl
+
+from tracearena.errors import FileError, ParameterError
+from tracearena.intake import times
+from tracearena.intake.choices import Choices
+from tracearena.intake.local_time import (
+    AS_WRITTEN,
+    BY_OFFSETS,
+    IN_UTC,
+    UNKNOWN,
+    LocalTime,
+    asked_for,
+    guessed,
+)
+from tracearena.intake.report import Report, Rule
+from tracearena.traces import Places
+
+FIRST_PLAUSIBLE_S = 1_041_379_200
+"""2003-01-01: no check-in or phone trace is older; what is, has a clock that was never set."""
+
+LONGEST_ID = 256
+"""Letters of an id or a category: arrays of text are as wide as their longest entry."""
+
+_DAY_S = 86_400
+_FARTHEST_OFFSET_MIN = 18 * 60
+
+
+@dataclass(frozen=True)
+class CheckIns:
+    """Events with good times and coordinates, in file order.
+
+    Attributes
+    ----------
+    frame
+        Columns ``row``; ``user`` (whole numbers or text); ``utc`` and ``local``, seconds since
+        1970, or else ``instant``, a number; ``lat`` and ``lon`` in degrees, ``venue``,
+        ``category``, each where the file has it.
+    times_are_local
+        Whether the file names no zone, so that ``utc`` is known only if a time zone was chosen.
+    """
+
+    frame: pl.DataFrame
+    times_are_local: bool = False
+
+    @property
+    def are_numbered(self) -> bool:
+        """Whether instants are numbers without a date."""
+        return "instant" in self.frame.columns
+
+
+def check_ins(raw: pl.DataFrame, report: Report, choices: Choices, places: Places | None = None) -> CheckIns:
+    """Turn columns as they stand in a file into check-ins, dropping and counting what is wrong.
+
+    Parameters
+    ----------
+    raw
+        Columns ``row``, ``user``, ``time``, and of ``lat``, ``lon``, ``venue``, ``category``,
+        ``offset_min`` those that the file has, of any type.
+    places
+        Where events can be, if that is known. All files of a data set have the same, so that the
+        zone is guessed from them and not from the events of one file.
+    """
+    read = times.parse(raw["time"])
+    local, utc, is_local = _local_and_utc(raw, read, choices, report, places)
+    frame = raw.with_columns(user=identifiers(raw["user"]), _utc=utc, _local=local)
+    rules = [Rule(reason="missing fields", bad=pl.col("user").is_null(), column="user")]
+    rules += [_length_rule(name) for name in ("user", "venue") if frame.schema.get(name) == pl.String]
+    rules += _time_rules(read.are_instants)
+    if report.clock is BY_OFFSETS and "offset_min" in raw.columns:
+        rules.append(_offset_rule())
+    if "lat" in raw.columns:
+        frame = frame.with_columns(
+            _lat=raw["lat"].cast(pl.Float64, strict=False), _lon=raw["lon"].cast(pl.Float64, strict=False)
+        )
+        rules += _coordinate_rules()
+    frame = report.sift(frame, rules)
+    _refuse_if_no_time_is_read(report)
+    report.refuse_if_nothing_is_left(frame)
+    return CheckIns(_named(frame, read.are_instants), times_are_local=is_local)
+
+
+def identifiers(column: pl.Series) -> pl.Series:
+    """Return ids as whole numbers if all of them are, written the plain way, and as text otherwise.
+
+    >>> identifiers(pl.Series(["7", "12"])).to_list(), identifiers(pl.Series(["007", "12"])).to_list()
+    ([7, 12], ['007', '12'])
+    """
+    if column.dtype.is_integer():
+        return column.cast(pl.Int64)
+    if column.dtype.is_float():
+        whole = column.drop_nulls()
+        if bool((whole == whole.floor()).all()):
+            return column.cast(pl.Int64, strict=False)
+    text = column.cast(pl.String)
+    number = text.cast(pl.Int64, strict=False)
+    plain = number.null_count() == text.null_count() and not bool(text.str.contains(r"^(0.|\+|-0)").any())
+    return number if plain else text
+
+
+def _local_and_utc(
+    raw: pl.DataFrame, read: times.Times, choices: Choices, report: Report, places: Places | None
+) -> tuple[pl.Series, pl.Series, bool]:
+    utc, offset = read.second, read.offset_s
+    known = offset.filter(utc.is_not_null())
+    is_local = not read.are_instants and known.null_count() == len(known)
+    if (read.are_instants or is_local) and choices.utc_hours:
+        raise ParameterError(f"{report.path}: its times name no zone, so that hours of UTC are not known")
+    if read.are_instants:
+        if choices.timezone is not None:
+            raise ParameterError(f"{report.path}: has numbers for times, which have no time zone")
+        return utc, utc, True
+    if choices.utc_hours:
+        report.clock = IN_UTC
+        return utc, utc, False
+    if choices.timezone is None and "offset_min" in raw.columns:
+        report.clock = BY_OFFSETS
+        report.notice("times without an offset, taken as UTC", raw["offset_min"].null_count())
+        minutes = raw["offset_min"].cast(pl.Float64, strict=False).clip(-_DAY_S, _DAY_S)
+        offset = (minutes * 60).cast(pl.Int64, strict=False)
+        return utc + offset.fill_null(0), utc, is_local
+    if choices.timezone is None and is_local:
+        report.clock = AS_WRITTEN
+        return utc, utc, True
+    if choices.timezone is None:
+        report.notice("times without a zone, taken as local", known.null_count())
+        report.clock = BY_OFFSETS if bool((known != 0).any()) else _guessed(raw, places)
+        if report.clock is BY_OFFSETS:
+            return utc + offset.fill_null(0), utc, False
+    else:
+        report.clock = asked_for(choices.timezone)
+    return *_zoned(utc, offset, report.clock.zone or "UTC", report), False
+
+
+def _zoned(utc: pl.Series, offset: pl.Series, zone: str, report: Report) -> tuple[pl.Series, pl.Series]:
+    """Local and UTC seconds where all times are of one zone, those that name none among them."""
+    zoned = times.in_zone(utc, zone)
+    if offset.null_count() == 0:
+        return zoned, utc
+    skipped, repeated = times.unclear(utc.filter(offset.is_null()), zone)
+    report.notice("local times that the clocks skip, read as if they had not been set yet", skipped)
+    report.notice("local times that the clocks show twice, read as the first", repeated)
+    parts = pl.DataFrame(
+        {"bare": offset.is_null(), "as_is": utc, "zoned": zoned, "placed": times.from_zone(utc, zone)}
+    )
+    return (
+        parts.select(pl.when("bare").then("as_is").otherwise("zoned")).to_series(),
+        parts.select(pl.when("bare").then("placed").otherwise("as_is")).to_series(),
+    )
+
+
+def _guessed(raw: pl.DataFrame, places: Places | None) -> LocalTime:
+    if places is not None:
+        return guessed(places.latitude, places.longitude, "places")
+    if "lat" not in raw.columns:
+        return UNKNOWN
+    degrees = raw.select(pl.col("lat", "lon").cast(pl.Float64, strict=False)).drop_nulls()
+    return guessed(degrees["lat"].to_numpy(), degrees["lon"].to_numpy(), "events")
+
+
+def _offset_rule() -> Rule:
+    minutes = pl.col("offset_min").cast(pl.Float64, strict=False)
+    bad = pl.col("offset_min").is_not_null() & ~(minutes.abs() <= _FARTHEST_OFFSET_MIN).fill_null(False)
+    return Rule(reason="implausible offset from UTC", bad=bad, column="offset_min")
+
+
+def _length_rule(name: str) -> Rule:
+    return Rule(reason="overlong id", bad=pl.col(name).str.len_chars() > LONGEST_ID, column=name)
+
+
+def _time_rules(are_instants: bool) -> list[Rule]:
+    rules = [Rule(reason="unparsable time", bad=pl.col("_utc").is_null(), column="time")]
+    if are_instants:
+        large = pl.col("_utc") > times.LARGEST_INSTANT
+        rules.append(Rule(reason="negative time number", bad=pl.col("_utc") < 0, column="time"))
+        return [*rules, Rule(reason="implausible time number", bad=large, column="time")]
+    latest = int(time.time()) + _DAY_S
+    implausible = ~pl.col("_utc").is_between(FIRST_PLAUSIBLE_S, latest)
+    return [*rules, Rule(reason="implausible date", bad=implausible, column="time")]
+
+
+def _coordinate_rules() -> list[Rule]:
+    lat, lon = pl.col("_lat"), pl.col("_lon")
+    return [
+        Rule(reason="bad latitude", bad=~lat.is_between(-90, 90).fill_null(False), column="lat"),
+        Rule(reason="bad longitude", bad=~lon.is_between(-180, 180).fill_null(False), column="lon"),
+        Rule(reason="coordinates 0, 0", bad=(lat == 0) & (lon == 0), column="lat"),
+    ]
+
+
+def _refuse_if_no_time_is_read(report: Report) -> None:
+    unread = sum(dropped.count for dropped in report.dropped if dropped.reason == "unparsable time")
+    if unread and unread == report.rows:
+        value = report.dropped[0].examples[0][2]
+        raise FileError.whole(
+            report.path, f"no time can be read; accepted are {times.ACCEPTED}", "time", value
+        )
+
+
+def _named(frame: pl.DataFrame, are_instants: bool) -> pl.DataFrame:
+    columns = [pl.col("row"), pl.col("user")]
+    if are_instants:
+        columns.append(pl.col("_utc").alias("instant"))
+    else:
+        columns += [pl.col("_utc").alias("utc"), pl.col("_local").alias("local")]
+    if "_lat" in frame.columns:
+        columns += [pl.col("_lat").alias("lat"), pl.col("_lon").alias("lon")]
+    if "venue" in frame.columns:
+        columns.append(pl.col("venue"))
+    if "category" in frame.columns:
+        columns.append(pl.col("category").cast(pl.String).str.slice(0, LONGEST_ID))
+    return frame.select(columns)

@@ -1,0 +1,207 @@
+"""From check-ins to traces: places by grid, by rank or as they are; instants by the clock."""
+
+from __future__ import annotations
+
+import datetime
+import math
+
+import numpy as np
+import polars as pl
+
+from tracearena.errors import DataError, ParameterError
+from tracearena.intake.checkins import CheckIns, identifiers
+from tracearena.intake.choices import Choices
+from tracearena.intake.report import Report, Rule
+from tracearena.traces import Clock, Grid, Places, Traces
+
+DEFAULT_GRID = (32, 32)
+_DAY_S = 86_400
+_HOUR_S = 3600
+_SHORTEST_REGULAR_S = 300
+_EPOCH = datetime.date(1970, 1, 1)
+
+
+def traces_of(
+    checkins: CheckIns, report: Report, choices: Choices, *, places: Places | None = None
+) -> Traces:
+    """Build traces; every event that finds no place is dropped and counted.
+
+    With `places`, events are matched to them by id, or by their grid where they have no id.
+    Otherwise places are the cells of a grid, the most visited venues, or all venues; points
+    without venues are put on a grid of 32 × 32 unless another is chosen.
+    """
+    frame = checkins.frame
+    if choices.bounds is not None:
+        frame = _inside(frame, choices.bounds, report)
+    if places is not None:
+        if choices.grid is not None or choices.top is not None:
+            raise ParameterError("the places are given: neither a grid nor the most visited are chosen")
+        frame = _at_known_places(frame, places, report)
+    elif choices.grid is not None or "venue" not in frame.columns:
+        places, frame = _on_grid(frame, choices, report)
+    else:
+        places, frame = _at_venues(frame, choices.top, report)
+    report.refuse_if_nothing_is_left(frame)
+    return _assembled(frame, places, choices, checkins, report)
+
+
+def robust_box(latitude: pl.Series, longitude: pl.Series) -> tuple[float, float, float, float]:
+    """Return a box around nearly all points: the middle 99 % and a tenth more on each side.
+
+    It never reaches beyond the points themselves, and its corners are rounded outwards to 0.0001°.
+    """
+    south, north = _robust_range(latitude)
+    west, east = _robust_range(longitude)
+    return max(south, -90.0), max(west, -180.0), min(north, 90.0), min(east, 180.0)
+
+
+def _robust_range(values: pl.Series) -> tuple[float, float]:
+    low, high = float(values.quantile(0.005) or 0), float(values.quantile(0.995) or 0)
+    rim = (high - low) / 10
+    low, high = max(low - rim, float(values.min())), min(high + rim, float(values.max()))  # type: ignore[arg-type]
+    low, high = math.floor(low * 1e4) / 1e4, math.ceil(high * 1e4) / 1e4
+    return (low, high) if high > low else (low - 0.005, high + 0.005)
+
+
+def box_grid(box: tuple[float, float, float, float], shape: tuple[int, int]) -> Grid:
+    """Return a grid of rows × columns over south, west, north, east."""
+    south, west, north, east = box
+    return Grid(rows=shape[0], columns=shape[1], south=south, west=west, north=north, east=east)
+
+
+def _inside(frame: pl.DataFrame, box: tuple[float, float, float, float], report: Report) -> pl.DataFrame:
+    if "lat" not in frame.columns:
+        raise ParameterError("bounds need coordinates, and the file has none")
+    south, west, north, east = box
+    inside = pl.col("lat").is_between(south, north) & pl.col("lon").is_between(west, east)
+    kept = report.sift(frame, [Rule(reason="outside the bounds", bad=~inside, column="lat, lon")])
+    report.refuse_if_nothing_is_left(kept)
+    return kept
+
+
+def _on_grid(frame: pl.DataFrame, choices: Choices, report: Report) -> tuple[Places, pl.DataFrame]:
+    if choices.top is not None:
+        raise ParameterError("top needs a column of places, and the file has only coordinates")
+    if "lat" not in frame.columns:
+        raise ParameterError("a grid needs coordinates, and the file has none")
+    box = choices.bounds or robust_box(frame["lat"], frame["lon"])
+    grid = box_grid(box, choices.grid or DEFAULT_GRID)
+    cell = grid.cell_of(frame["lat"].to_numpy(), frame["lon"].to_numpy())
+    frame = frame.with_columns(place=pl.Series(cell))
+    rule = Rule(reason="outside the bounds", bad=pl.col("place") < 0, column="lat, lon")
+    return Places.of_grid(grid), report.sift(frame, [rule])
+
+
+def _at_known_places(frame: pl.DataFrame, places: Places, report: Report) -> pl.DataFrame:
+    if "venue" in frame.columns:
+        ids = pl.DataFrame({"venue": places.ids.tolist()}).with_columns(
+            pl.col("venue").cast(pl.String), place=pl.int_range(pl.len(), dtype=pl.Int32)
+        )
+        frame = frame.with_columns(pl.col("venue").cast(pl.String))
+        frame = frame.join(ids, on="venue", how="left", maintain_order="left")
+        rule = Rule(reason="not in the file of places", bad=pl.col("place").is_null(), column="venue")
+        return report.sift(frame, [rule])
+    if places.grid is None:
+        raise ParameterError("the events name no places and the given places are no grid")
+    cell = places.grid.cell_of(frame["lat"].to_numpy(), frame["lon"].to_numpy())
+    rule = Rule(reason="outside the bounds", bad=pl.col("place") < 0, column="lat, lon")
+    return report.sift(frame.with_columns(place=pl.Series(cell)), [rule])
+
+
+def _at_venues(frame: pl.DataFrame, top: int | None, report: Report) -> tuple[Places, pl.DataFrame]:
+    """All venues by id, or the most visited in descending order, ties in order of appearance ([ppmtf])."""
+    if "lat" not in frame.columns:
+        raise DataError(f"{report.path}: has places without coordinates; give their file with --places")
+    frame = report.sift(frame, [Rule(reason="no place", bad=pl.col("venue").is_null(), column="row")])
+    report.refuse_if_nothing_is_left(frame)
+    frame = frame.with_columns(venue=identifiers(frame["venue"]))
+    about = [pl.col(name).first() for name in ("lat", "lon", "category") if name in frame.columns]
+    venues = frame.group_by("venue", maintain_order=True).agg(pl.len().alias("visits"), *about)
+    if top is None:
+        venues = venues.sort("venue")
+    else:
+        venues = venues.sort("visits", descending=True, maintain_order=True).head(top)
+    order = venues.select("venue", place=pl.int_range(pl.len(), dtype=pl.Int32))
+    frame = frame.join(order, on="venue", how="left", maintain_order="left")
+    if top is not None:
+        reason = f"not among the {top:,} most visited places"
+        frame = report.sift(frame, [Rule(reason=reason, bad=pl.col("place").is_null(), column="venue")])
+    return _places_of(venues), frame
+
+
+def _places_of(venues: pl.DataFrame) -> Places:
+    categories = venues["category"].fill_null("").to_list() if "category" in venues.columns else None
+    return Places(
+        venues["lat"].to_numpy(),
+        venues["lon"].to_numpy(),
+        ids=np.asarray(venues["venue"].to_list()),
+        categories=categories,
+    )
+
+
+def _assembled(
+    frame: pl.DataFrame, places: Places, choices: Choices, checkins: CheckIns, report: Report
+) -> Traces:
+    clock, frame = _timed(frame, choices, checkins)
+    keys = ["user", "instant"] if checkins.are_numbered else ["user", "instant", "utc"]
+    frame = frame.sort(keys, maintain_order=True)
+    users = frame["user"]
+    starts = np.flatnonzero(np.concatenate([[True], (users != users.shift(1)).to_numpy()[1:]]))
+    offsets = np.concatenate([starts, [frame.height]])
+    stamps = None if _stamps_say_nothing(frame, checkins, clock) else frame["utc"].to_numpy()
+    traces = Traces(
+        places,
+        clock,
+        user_ids=np.asarray(users.gather(starts).to_list()),
+        offsets=offsets,
+        instants=frame["instant"].to_numpy(),
+        place_index=frame["place"].to_numpy(),
+        timestamps=stamps,
+    )
+    notice_oddities(traces, report)
+    return traces
+
+
+def _timed(frame: pl.DataFrame, choices: Choices, checkins: CheckIns) -> tuple[Clock, pl.DataFrame]:
+    interval = choices.interval_s or _interval_of(frame)
+    per_slot = choices.instants_per_slot(interval)
+    if checkins.are_numbered:
+        first = min(int(frame["instant"].to_numpy().min()), 1)
+        clock = Clock(instants_per_day=_DAY_S // interval, interval_s=interval, instants_per_slot=per_slot)
+        return clock, frame.with_columns(pl.col("instant") - first)
+    day = int(frame["local"].to_numpy().min()) // _DAY_S
+    clock = Clock(
+        instants_per_day=_DAY_S // interval,
+        interval_s=interval,
+        instants_per_slot=per_slot,
+        first_day=_EPOCH + datetime.timedelta(days=day),
+    )
+    return clock, frame.with_columns(instant=(pl.col("local") - day * _DAY_S) // interval)
+
+
+def _interval_of(frame: pl.DataFrame) -> int:
+    """An hour; less where the times lie on a whole part of it that is no accident of exact times."""
+    if "local" not in frame.columns:
+        return _HOUR_S
+    common = int(np.gcd.reduce(frame["local"].to_numpy() % _HOUR_S, initial=_HOUR_S))
+    return common if common >= _SHORTEST_REGULAR_S else _HOUR_S
+
+
+def _stamps_say_nothing(frame: pl.DataFrame, checkins: CheckIns, clock: Clock) -> bool:
+    """Whether instants tell all there is: no times, or local ones that fall on the instants."""
+    if checkins.are_numbered:
+        return True
+    return checkins.times_are_local and bool((frame["local"] % clock.interval_s == 0).all())
+
+
+def notice_oddities(traces: Traces, report: Report) -> None:
+    """Count what is odd and kept: the same second twice for a user, repeated events, lone events."""
+    exact = traces.instants if traces.timestamps is None else traces.timestamps
+    same_user = np.diff(traces.user_index) == 0
+    same_time = same_user & (np.diff(exact) == 0)
+    what = (
+        "same second twice for a user" if traces.timestamps is not None else "same instant twice for a user"
+    )
+    report.notice(what, int(same_time.sum()))
+    report.notice("same event twice", int((same_time & (np.diff(traces.place_index) == 0)).sum()))
+    report.notice("users with one event", int((np.diff(traces.offsets) == 1).sum()))

@@ -1,0 +1,101 @@
+"""Delimited text to a frame of text columns, with rows of the wrong length marked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+
+import polars as pl
+
+from tracearena.errors import Fault, FileError, shorten
+from tracearena.files.whole import read_bytes
+from tracearena.intake.report import Report, Rule
+
+EXTRA = "_extra"
+_BOM = b"\xef\xbb\xbf"
+_SHOWN_LINE = 80
+
+
+def text_bytes(path: str | PathLike[str]) -> bytes:
+    """Return a text file without its byte order mark; refuse what is empty or no text."""
+    data = read_bytes(path).removeprefix(_BOM)
+    if not data or data.isspace():
+        raise FileError.whole(path, "is empty", "empty")
+    if b"\0" in data:
+        raise FileError.whole(path, "is not text: it holds zero bytes (UTF-16 or a binary file)", "binary")
+    return data
+
+
+def split_header(data: bytes) -> tuple[str, bytes]:
+    """Return the first line and what follows."""
+    first, _, rest = data.partition(b"\n")
+    return first.decode("utf-8", "replace").rstrip("\r"), rest
+
+
+def read_rows(
+    path: str | PathLike[str],
+    data: bytes,
+    columns: Sequence[str],
+    separator: str,
+    *,
+    quoted: bool = False,
+    numbers: Sequence[str] = (),
+) -> pl.DataFrame:
+    """Read rows without a header as text columns, with ``row`` (from 1) and ``_extra`` added.
+
+    A row that is too short has nulls, one that is too long something in ``_extra``. Text that is
+    not UTF-8 survives with its broken letters replaced. The columns in `numbers` are numbers if
+    all of their fields are: most files are clean, and parse faster so.
+    """
+    whole = separator.join([*columns, EXTRA]).encode() + b"\n" + data
+    types = {name: pl.Float64 if name in numbers else pl.String for name in (*columns, EXTRA)}
+    options = {
+        "separator": separator,
+        "quote_char": '"' if quoted else None,
+        "truncate_ragged_lines": True,
+        "row_index_name": "row",
+        "row_index_offset": 1,
+    }
+    try:
+        return pl.read_csv(whole, schema_overrides=types, **options)  # type: ignore[arg-type]
+    except pl.exceptions.PolarsError:
+        pass
+    try:
+        return pl.read_csv(whole, infer_schema=False, encoding="utf8-lossy", **options)  # type: ignore[arg-type]
+    except pl.exceptions.PolarsError as error:
+        problem = f"cannot be read as a table: {str(error).splitlines()[0]}"
+        raise FileError.whole(path, problem, "unreadable") from None
+
+
+def length_rules(columns: Sequence[str]) -> list[Rule]:
+    """Rules for rows with too many or too few fields."""
+    missing = pl.any_horizontal(*[pl.col(name).is_null() for name in columns])
+    return [
+        Rule(reason="too many fields", bad=pl.col(EXTRA).is_not_null(), column=EXTRA),
+        Rule(reason="missing fields", bad=missing, column=columns[0]),
+    ]
+
+
+def read_headless(
+    path: str | PathLike[str], columns: Sequence[str], required: Sequence[str], report: Report
+) -> pl.DataFrame:
+    """Read a tab-separated file without header whose rows have the given columns.
+
+    Rows of another length are dropped and counted; a file whose rows are mostly so is refused.
+    """
+    data = text_bytes(path)
+    frame = read_rows(path, data, columns, "\t", numbers=("lat", "lon"))
+    report.rows = frame.height
+    kept = report.sift(frame, length_rules(required))
+    if 2 * kept.height < frame.height:
+        raise _wrong_length(path, data, len(columns), report)
+    return kept.drop(EXTRA)
+
+
+def _wrong_length(path: str | PathLike[str], data: bytes, expected: int, report: Report) -> FileError:
+    line = data[:4096].partition(b"\n")[0].decode("utf-8", "replace")
+    problem = (
+        f"{report.dropped_rows:,} of {report.rows:,} rows do not have the {expected} tab-separated fields "
+        f"of the {report.format} format; the first line is {shorten(line[:_SHOWN_LINE])}"
+    )
+    return FileError(path, [Fault(None, None, None, problem, "columns")])

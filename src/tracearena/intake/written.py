@@ -1,0 +1,63 @@
+"""What the writers of check-ins share: times as text, offsets, tab-separated rows."""
+
+from __future__ import annotations
+
+import datetime
+from os import PathLike
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tracearena.files.whole import replacing
+from tracearena.traces import Traces
+
+DAY_ZERO = datetime.date(2018, 1, 1)
+"""A Monday: day 0 of traces whose instants have no date, in formats that cannot do without one."""
+
+_DAY_S = 86_400
+_STEPS_MIN = (60, 30, 15, 1)
+
+
+def local_seconds(traces: Traces) -> NDArray[np.int64]:
+    """Return the local second, since 1970-01-01, at which the instant of each event begins."""
+    first = (traces.clock.first_day or DAY_ZERO) - datetime.date(1970, 1, 1)
+    days = first.days + traces.clock.day_of(traces.instants)
+    return np.asarray(days * _DAY_S + traces.clock.second_of_day(traces.instants), np.int64)
+
+
+def utc_seconds(traces: Traces) -> NDArray[np.int64]:
+    """Return the timestamp of each event; where there is none, local time is taken as UTC."""
+    return local_seconds(traces) if traces.timestamps is None else traces.timestamps
+
+
+def utc_text(traces: Traces, style: str) -> pl.Series:
+    """Return the time of each event as text."""
+    return pl.Series(utc_seconds(traces) * 1_000_000).cast(pl.Datetime("us")).dt.strftime(style)
+
+
+def offset_minutes(traces: Traces) -> NDArray[np.int64]:
+    """Return the minutes from UTC to local time, as far as instants tell.
+
+    Any offset that puts the timestamp into its instant gives the same traces back; of those the
+    roundest is taken: whole hours before halves, quarters and minutes.
+    """
+    least = local_seconds(traces) - utc_seconds(traces)
+    interval = traces.clock.interval_s
+    offset = -(-least // 60)
+    for step in reversed(_STEPS_MIN):
+        rounded = -(-least // (step * 60)) * step
+        offset = np.where(rounded * 60 < least + interval, rounded, offset)
+    return np.asarray(offset, np.int64)
+
+
+def write_tabs(path: str | PathLike[str], frame: pl.DataFrame) -> None:
+    """Write rows without header or quotes; tabs and line ends inside text become blanks."""
+    text = [
+        pl.col(name).str.replace_all(r"[\t\r\n]", " ")
+        for name in frame.columns
+        if frame[name].dtype == pl.String
+    ]
+    content = frame.with_columns(text).write_csv(separator="\t", include_header=False, quote_style="never")
+    with replacing(path) as out:
+        out.write(content.encode())

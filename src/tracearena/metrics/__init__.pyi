@@ -1,0 +1,47 @@
+from . import applications, similarity
+from .distributions import (
+    ClusterPopulations,
+    category_fractions,
+    cluster_populations,
+    population,
+    tp_tv,
+    vf_tv,
+    visit_fractions,
+)
+from .diversity import Diversity, measure_diversity
+from .poi_accuracy import PoiAccuracy, poi_accuracy_score
+from .publishing import time_divergence, visit_divergence
+from .reidentification import ReidentificationScore, reidentification_score
+from .trace_inference import TraceInferenceScore, trace_inference_score
+from .transitions import legacy_directions, tm_emd, tm_emd_sliced, tm_tv, tp_emd_sliced, transition_matrix
+from .utility import UtilityScore, utility_score
+
+__all__ = [
+    "ClusterPopulations",
+    "Diversity",
+    "PoiAccuracy",
+    "ReidentificationScore",
+    "TraceInferenceScore",
+    "UtilityScore",
+    "applications",
+    "category_fractions",
+    "cluster_populations",
+    "legacy_directions",
+    "measure_diversity",
+    "poi_accuracy_score",
+    "population",
+    "reidentification_score",
+    "similarity",
+    "time_divergence",
+    "tm_emd",
+    "tm_emd_sliced",
+    "tm_tv",
+    "tp_emd_sliced",
+    "tp_tv",
+    "trace_inference_score",
+    "transition_matrix",
+    "utility_score",
+    "vf_tv",
+    "visit_divergence",
+    "visit_fractions",
+]

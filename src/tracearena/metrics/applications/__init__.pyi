@@ -1,0 +1,23 @@
+from .deblurring import BayesianUpdate, bayesian_update
+from .displacement import DistanceError, distance_error
+from .homes import HomesComparison, KeyPlaces, compare_homes, key_places
+from .identity import IdTable, with_true_ids
+from .offloading import Hotspots, hotspots
+from .spreading import Gossip, gossip
+
+__all__ = [
+    "BayesianUpdate",
+    "DistanceError",
+    "Gossip",
+    "HomesComparison",
+    "Hotspots",
+    "IdTable",
+    "KeyPlaces",
+    "bayesian_update",
+    "compare_homes",
+    "distance_error",
+    "gossip",
+    "hotspots",
+    "key_places",
+    "with_true_ids",
+]

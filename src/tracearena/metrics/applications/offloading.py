@@ -1,0 +1,160 @@
+"""Where to put hotspots, decided from released data and judged on the original [geo-ind]."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.errors import DataError, ParameterError
+from tracearena.metrics.applications.deblurring import bayesian_update
+from tracearena.metrics.applications.displacement import distance_error
+from tracearena.metrics.applications.identity import IdTable, with_true_ids
+from tracearena.traces import GpsTraces, Grid
+from tracearena.traces.area import Area, default_area, tessellation
+
+RANGE_M = 50.0
+
+
+@dataclass(frozen=True)
+class Hotspots:
+    """How well hotspots serve people when they are placed by released data.
+
+    Attributes
+    ----------
+    offloaded
+        Share of the original points inside the chosen cells (1 for the original itself).
+    offloaded_after_update
+        The same when the cells are chosen after the Bayesian update.
+    hotspots
+        Number of hotspots: the non-empty cells of the original.
+    rounds
+        Rounds of the update.
+    expected_noise_m
+        Noise that the update assumed, metres.
+    rows, columns
+        Cells of the area.
+    points
+        Original points inside the area.
+    area
+        The area, degrees.
+    """
+
+    offloaded: float
+    offloaded_after_update: float
+    hotspots: int
+    rounds: int
+    expected_noise_m: float
+    rows: int
+    columns: int
+    points: int
+    area: Area
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return asdict(self) | {"area": self.area._asdict()}
+
+
+def hotspots(
+    original: GpsTraces,
+    released: GpsTraces,
+    *,
+    area: Area | None = None,
+    expected_noise_m: float | None = None,
+    rounds: int = 50,
+    threshold: float = 1e-8,
+    range_m: float = RANGE_M,
+    id_table: IdTable | None = None,
+) -> Hotspots:
+    """Choose as many cells as the original fills by the released points, and count who is served.
+
+    Cells are squares with the area of a circle of `range_m`. Original points outside the area do
+    not count, nor do their released counterparts; released points that left it count for the
+    cell at its border.
+
+    Parameters
+    ----------
+    area
+        The box to serve; by default see `default_area`.
+    expected_noise_m
+        Noise of the release, known to everybody ([geo-ind] assumes so); by default the mean
+        distance between released and original points.
+    rounds, threshold
+        Of the Bayesian update.
+    id_table
+        Pseudonym → user, where the release has other ids than the original and its noise is to be measured.
+
+    Notes
+    -----
+    Cells that tie for the last hotspots share them evenly, which is the expectation of choosing
+    among them at random; empty cells are never chosen. A release whose points are not those of
+    the original one by one is cut to the area itself.
+
+    References
+    ----------
+    [geo-ind] section 5.1.
+    """
+    if not range_m > 0:
+        raise ParameterError.of("range_m", range_m, "more than 0 metres")
+    if id_table is not None or expected_noise_m is None:
+        released = with_true_ids(original, released, id_table)
+    side_m = range_m * math.sqrt(math.pi)
+    area = default_area(original, side_m) if area is None else area
+    grid = tessellation(area, side_m)
+    cell = grid.cell_of(original.latitude, original.longitude)
+    if not (cell >= 0).any():
+        raise DataError(f"no original point lies in the area {tuple(area)}")
+    true_counts = np.bincount(cell[cell >= 0], minlength=len(grid))
+    noisy_counts = released_counts(original, released, grid)
+    noise = distance_error(original, released).mean_m if expected_noise_m is None else expected_noise_m
+    k = int((true_counts > 0).sum())
+    update = None
+    if noise > 0 and noisy_counts.any():
+        table = noisy_counts.reshape(grid.rows, grid.columns)
+        update = bayesian_update(
+            table, side_m=side_m, expected_noise_m=noise, rounds=rounds, threshold=threshold
+        )
+    offloaded = served_share(true_counts, noisy_counts, k)
+    return Hotspots(
+        offloaded=offloaded,
+        offloaded_after_update=offloaded
+        if update is None
+        else served_share(true_counts, update.distribution.ravel(), k),
+        hotspots=k,
+        rounds=0 if update is None else update.rounds,
+        expected_noise_m=float(noise),
+        rows=grid.rows,
+        columns=grid.columns,
+        points=int(true_counts.sum()),
+        area=area,
+    )
+
+
+def released_counts(original: GpsTraces, released: GpsTraces, grid: Grid) -> NDArray[np.int64]:
+    """Count the released points in each cell; those of people in the area who left it, at its border."""
+    latitude, longitude = released.latitude, released.longitude
+    if original.same_points(released):
+        inside = grid.cell_of(original.latitude, original.longitude) >= 0
+    else:
+        inside = grid.cell_of(latitude, longitude) >= 0
+    cell = grid.cell_of(
+        np.clip(latitude[inside], grid.south, grid.north), np.clip(longitude[inside], grid.west, grid.east)
+    )
+    return np.bincount(cell, minlength=len(grid))
+
+
+def served_share(
+    true_counts: NDArray[np.int64], popularity: NDArray[np.int64] | NDArray[np.float64], k: int
+) -> float:
+    """Share of the true counts in the k most popular cells; ties for the last places count in part."""
+    k = min(k, int((popularity > 0).sum()))
+    if k == 0:
+        return 0.0
+    least = np.partition(popularity, -k)[-k]
+    above, tied = popularity > least, popularity == least
+    share_of_tied = (k - int(above.sum())) / int(tied.sum())
+    served = true_counts[above].sum() + share_of_tied * true_counts[tied].sum()
+    return float(served / true_counts.sum())

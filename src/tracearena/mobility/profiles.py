@@ -1,0 +1,165 @@
+"""Mobility profiles: how often a user is at each place, and where she goes next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.errors import ParameterError
+from tracearena.mobility.transitions import transitions
+from tracearena.traces import Clock, Traces
+
+
+@dataclass(frozen=True, eq=False)
+class MobilityProfiles:
+    """Visit and transition probabilities of many users in each time period ([1] section 3.1).
+
+    Attributes
+    ----------
+    n_users, n_places
+        How many of each.
+    periods
+        The time periods of a day.
+    visit_offsets
+        Row ``u * len(periods) + τ`` holds the visited places of user u in period τ.
+    visit_places, visit_probabilities
+        π_r^τ(u): visited places, ascending in a row, and their probabilities.
+    move_offsets
+        Row ``e * len(periods) + τ'`` holds where visit entry ``e`` (a user, period and place) leads
+        when the next instant lies in τ'.
+    move_places, move_probabilities
+        p_{r,r'}^{τ,τ'}(u): next places, ascending in a row, and their probabilities.
+
+    References
+    ----------
+    .. [1] Bindschaedler and Shokri, Synthesizing plausible privacy-preserving location traces,
+       IEEE S&P 2016 [sglt].
+
+    Notes
+    -----
+    Probabilities are relative frequencies. A user who is never seen to leave a visited place is
+    taken to stay there, so that every profile is complete and wholly similar to itself.
+    """
+
+    n_users: int
+    n_places: int
+    periods: Periods
+    visit_offsets: NDArray[np.int64]
+    visit_places: NDArray[np.int32]
+    visit_probabilities: NDArray[np.float64]
+    move_offsets: NDArray[np.int64]
+    move_places: NDArray[np.int32]
+    move_probabilities: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, traces: Traces, periods: int = 1) -> MobilityProfiles:
+        """Count the visits and transitions of every user.
+
+        Parameters
+        ----------
+        periods
+            Number of time periods of equal length into which a day is cut, at least 1 and at most
+            the number of instants of a day. Periods are long, such as morning, afternoon, evening
+            and night: with one event a period all profiles look alike.
+
+        Examples
+        --------
+        >>> from tracearena.traces import Places
+        >>> places, clock = Places([0, 1], [0, 0]), Clock(instants_per_day=4)
+        >>> profiles = MobilityProfiles.of(Traces.from_dense([[0, 0, 0, 1]], places, clock))
+        >>> profiles.visit_places.tolist(), profiles.visit_probabilities.tolist()
+        ([0, 1], [0.75, 0.25])
+        """
+        cut = Periods.of(traces.clock, periods)
+        keys, offsets, places, shares = _visits(traces, cut)
+        moves = _moves(traces, cut, keys, places)
+        return cls(traces.n_users, len(traces.places), cut, offsets, places, shares, *moves)
+
+    @property
+    def visited(self) -> NDArray[np.int64]:
+        """Number of places of each user in each period, users × periods."""
+        return np.diff(self.visit_offsets).reshape(self.n_users, len(self.periods))
+
+    def visit_table(self) -> NDArray[np.float64]:
+        """Return π as users × periods × places; for small data."""
+        rows = np.repeat(np.arange(len(self.visit_offsets) - 1), np.diff(self.visit_offsets))
+        table = np.zeros((len(self.visit_offsets) - 1, self.n_places))
+        table[rows, self.visit_places] = self.visit_probabilities
+        return table.reshape(self.n_users, len(self.periods), self.n_places)
+
+
+@dataclass(frozen=True, eq=False)
+class Periods:
+    """Time periods of a day.
+
+    Attributes
+    ----------
+    of_time
+        Period of each instant of a day.
+    shares
+        P(τ): share of a day's instants in each period.
+    pair_shares
+        P(τ, τ'): share of a day's steps from an instant in τ to the next in τ'.
+    """
+
+    of_time: NDArray[np.int64]
+    shares: NDArray[np.float64]
+    pair_shares: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, clock: Clock, count: int) -> Periods:
+        """Cut a day into `count` periods of equal length (to an instant).
+
+        >>> Periods.of(Clock(instants_per_day=5), 2).of_time.tolist()
+        [0, 0, 0, 1, 1]
+        """
+        length = clock.instants_per_day
+        if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or not 1 <= count <= length:
+            raise ParameterError.of("periods", count, f"a whole number from 1 to {length}")
+        of_time = np.arange(length) * count // length
+        pairs = np.zeros((count, count))
+        np.add.at(pairs, (of_time[:-1], of_time[1:]), 1.0)
+        # A day of one instant has no steps; its only pair of periods then has the whole weight.
+        pairs = pairs / pairs.sum() if length > 1 else np.ones((1, 1))
+        return cls(of_time, np.bincount(of_time, minlength=count) / length, pairs)
+
+    def __len__(self) -> int:
+        return len(self.shares)
+
+    def of_instants(self, clock: Clock, instants: NDArray[np.int32]) -> NDArray[np.int64]:
+        """Return the period of each instant."""
+        return self.of_time[clock.time_of_day(instants)]
+
+
+def _visits(
+    traces: Traces, periods: Periods
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+    """Count visits; the first result is the key of each event's visit entry."""
+    rows = traces.user_index.astype(np.int64) * len(periods)
+    rows += periods.of_instants(traces.clock, traces.instants)
+    cells, entry, counts = np.unique(
+        rows * max(len(traces.places), 1) + traces.place_index, return_inverse=True, return_counts=True
+    )
+    row, place = np.divmod(cells, max(len(traces.places), 1))
+    offsets = np.searchsorted(row, np.arange(traces.n_users * len(periods) + 1)).astype(np.int64)
+    totals = np.bincount(row, weights=counts, minlength=traces.n_users * len(periods))
+    return entry.astype(np.int64), offsets, place.astype(np.int32), counts / totals[row]
+
+
+def _moves(
+    traces: Traces, periods: Periods, entry: NDArray[np.int64], visited: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+    m, t = max(len(traces.places), 1), len(periods)
+    leaving = transitions(traces)
+    next_period = periods.of_instants(traces.clock, traces.instants[leaving + 1])
+    rows = entry[leaving] * t + next_period
+    n_rows = len(visited) * t
+    staying = np.setdiff1d(np.arange(n_rows), rows, assume_unique=False)
+    cells = np.concatenate([rows * m + traces.place_index[leaving + 1], staying * m + visited[staying // t]])
+    distinct, counts = np.unique(cells, return_counts=True)
+    row, place = np.divmod(distinct, m)
+    offsets = np.searchsorted(row, np.arange(n_rows + 1)).astype(np.int64)
+    totals = np.bincount(row, weights=counts, minlength=n_rows)
+    return offsets, place.astype(np.int32), counts / totals[row]

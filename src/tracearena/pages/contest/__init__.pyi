@@ -1,0 +1,3 @@
+from .assembly import contest_report
+
+__all__ = ["contest_report"]

@@ -1,0 +1,209 @@
+"""What a defence does to one person's days."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.contest.rehearsal import Entrant, Rehearsal, defence_of
+from tracearena.metrics.utility import event_losses
+from tracearena.pages import Page, ground, sensitive_marks
+from tracearena.pages.contest.team_styles import TeamStyle
+from tracearena.traces import ObfuscatedTraces, Places, Traces
+
+_BIN_KM = 0.5
+_MAP_KM = 4.0
+
+
+def show_days(page: Page, held: Rehearsal, entrants: list[Entrant], look: dict[str, TeamStyle]) -> None:
+    """Show one day of one person, before and after, for each of the chosen teams."""
+    page.heading("One person's day, before and after")
+    page.text(
+        "Move the slider through the day. The dark line is where the person really went; the colour is what "
+        "was published. A large square is a set of places of which one is true, a cross an event that was "
+        "hidden."
+    )
+    for entrant in entrants:
+        _show_day(page, entrant, look[entrant.name])
+    _show_displacements(page, held, entrants, look)
+
+
+def _show_day(page: Page, entrant: Entrant, look: TeamStyle) -> None:
+    user, day = _liveliest(entrant.original)
+    original = entrant.original.take_users([user]).take_days(day, day + 1)
+    obfuscated = entrant.obfuscated.take_users([user]).take_days(day, day + 1)
+    hidden, sets = int(obfuscated.is_deleted.sum()), int(obfuscated.is_set.sum())
+    moved = int((obfuscated.is_single & (obfuscated.codes != original.place_index)).sum())
+    page.figure(
+        _day(original, obfuscated, look),
+        f"{entrant.name} with {defence_of(entrant)}: of {original.n_events} half-hours of this person's day, "
+        f"{moved} were moved, {sets} became a set of places and {hidden} were hidden.",
+        table=_day_table(original, obfuscated),
+        name=f"day-{entrant.name.lower().replace(' ', '-')}",
+    )
+
+
+def _liveliest(original: Traces) -> tuple[int, int]:
+    """Return the user and day with the most different places, of the days that fit a readable map."""
+    per_day = original.clock.instants_per_day
+    days = original.dense().reshape(original.n_users, -1, per_day)
+    different = 1 + (np.diff(np.sort(days, axis=2), axis=2) > 0).sum(axis=2)
+    extent = np.ptp(original.places.points_km[days, :2], axis=2).max(axis=2)
+    user, day = divmod(int(np.argmax(np.where(extent <= _MAP_KM, different, 0))), days.shape[1])
+    return user, int(original.clock.day_of(original.span[0])) + day
+
+
+def _day(original: Traces, obfuscated: ObfuscatedTraces, look: TeamStyle) -> dict[str, Any]:
+    labels = [original.clock.label(int(instant)) for instant in original.instants]
+    frames = [
+        {"name": label, "data": _until(original, obfuscated, look, now)} for now, label in enumerate(labels)
+    ]
+    start = 3 * len(labels) // 4
+    steps = [
+        {"label": label, "method": "animate",
+         "args": [[label], {"mode": "immediate", "frame": {"duration": 0, "redraw": True},
+                            "transition": {"duration": 0}}]}
+        for label in labels
+    ]  # fmt: skip
+    layout = ground(original.places, height=620, box=_box(original, obfuscated)) | {"showlegend": True}
+    _draw_cells(layout, original.places)
+    layout["legend"] = {"orientation": "h", "y": 1.02, "yanchor": "bottom"}
+    layout["sliders"] = [
+        {"active": start, "steps": steps, "currentvalue": {"prefix": "time "}, "pad": {"t": 30}, "len": 1.0}
+    ]
+    marks = [mark | {"name": "hospitals"} for mark in sensitive_marks(original.places)]
+    return {"data": [*frames[start]["data"], *marks], "layout": layout, "frames": frames}
+
+
+def _draw_cells(layout: dict[str, Any], places: Places) -> None:
+    """Let the lines of the axes be the borders of the regions."""
+    grid = places.grid
+    if grid is None:
+        return
+    for axis, start, step in (("xaxis", grid.west, grid.cell_width), ("yaxis", grid.south, grid.cell_height)):
+        layout[axis] |= {"title": {"text": ""}, "showgrid": True, "tick0": start, "dtick": step,
+                         "showticklabels": False, "ticks": ""}  # fmt: skip
+
+
+def _until(original: Traces, obfuscated: ObfuscatedTraces, look: TeamStyle, now: int) -> list[dict[str, Any]]:
+    """Draw the day up to now: what was published, the true way, what was hidden, and the present."""
+    places, cells = original.places, [obfuscated.cell(event) for event in range(now + 1)]
+    way = original.place_index[: now + 1]
+    singles = [cell[0] for cell in cells if len(cell) == 1]
+    hidden = [way[event] for event, cell in enumerate(cells) if not cell]
+    sets = [cell for cell in cells if len(cell) > 1]
+    has_singles, has_sets, has_hidden = (
+        bool(mask.any()) for mask in (obfuscated.is_single, obfuscated.is_set, obfuscated.is_deleted)
+    )
+    published = {"color": look.colour, "size": 12, "symbol": "square", "opacity": 0.6}
+    gone = {"size": 11, "symbol": "x-thin", "line": {"width": 2.5, "color": "var(--soft)"}}
+    present = {"size": 14, "color": "var(--paper)", "line": {"width": 3, "color": "var(--ink)"}}
+    line = {"mode": "lines+markers", "line": {"color": "var(--ink)", "width": 1.5}}
+    return [
+        _points(places, singles, "published", published, showlegend=has_singles),
+        _areas(places, sets, "published as a set", look, 0.10, showlegend=has_sets),
+        _points(places, way, "true way", {"size": 5, "color": "var(--ink)"}, **line),
+        _points(places, hidden, "hidden", gone, showlegend=has_hidden),
+        _areas(places, [cells[now]] if cells[now] else [], "published now", look, 0.45),
+        _points(places, way[-1:], "truly now", present),
+    ]
+
+
+def _points(places: Places, index: Any, name: str, marker: dict[str, Any], **more: Any) -> dict[str, Any]:
+    chosen = np.asarray(index, np.int64)
+    return {"type": "scatter", "mode": "markers", "name": name, "x": places.longitude[chosen],
+            "y": places.latitude[chosen], "marker": marker, "hoverinfo": "name"} | more  # fmt: skip
+
+
+def _areas(
+    places: Places, sets: list[list[int]], name: str, look: TeamStyle, strength: float, **more: Any
+) -> dict[str, Any]:
+    """Draw the box around each set of cells; None parts one polygon from the next."""
+    x: list[float | None] = []
+    y: list[float | None] = []
+    for cells in sets:
+        south, west, north, east = _around(places, cells)
+        x += [west, east, east, west, west, None]
+        y += [south, south, north, north, south, None]
+    red, green, blue = (int(look.colour[i : i + 2], 16) for i in (1, 3, 5))
+    return {"type": "scatter", "mode": "lines", "name": name, "x": x or [None], "y": y or [None],
+            "fill": "toself", "fillcolor": f"rgba({red},{green},{blue},{strength})", "hoverinfo": "name",
+            "line": {"color": look.colour, "width": 1.5}} | more  # fmt: skip
+
+
+def _around(places: Places, cells: Any) -> tuple[float, float, float, float]:
+    grid = places.grid
+    half = (grid.cell_height / 2, grid.cell_width / 2) if grid is not None else (0.002, 0.002)
+    latitude, longitude = places.latitude[cells], places.longitude[cells]
+    return (
+        float(latitude.min() - half[0]),
+        float(longitude.min() - half[1]),
+        float(latitude.max() + half[0]),
+        float(longitude.max() + half[1]),
+    )
+
+
+def _box(original: Traces, obfuscated: ObfuscatedTraces) -> tuple[float, float, float, float]:
+    cells = [place for cell in obfuscated.cells() for place in cell] + original.place_index.tolist()
+    south, west, north, east = _around(original.places, cells)
+    rim = 0.12 * max(north - south, east - west)
+    return south - rim, west - rim, north + rim, east + rim
+
+
+def _day_table(original: Traces, obfuscated: ObfuscatedTraces) -> tuple[list[str], list[list[Any]]]:
+    ids = original.places.ids
+    rows: list[list[Any]] = [
+        [original.clock.label(int(original.instants[event])), str(ids[original.place_index[event]]),
+         " ".join(str(ids[place]) for place in obfuscated.cell(event)) or "*"]
+        for event in range(original.n_events)
+    ]  # fmt: skip
+    return ["time", "true region", "published regions (* hidden)"], rows
+
+
+def _show_displacements(
+    page: Page, held: Rehearsal, entrants: list[Entrant], look: dict[str, TeamStyle]
+) -> None:
+    limit = held.rules.utility_limit_km
+    edges = np.arange(0, limit + 1 + _BIN_KM, _BIN_KM)
+    labels = ["same place", *(f"{low:g}–{low + _BIN_KM:g} km" for low in edges[:-1]),
+              f"over {edges[-1]:g} km", "hidden"]  # fmt: skip
+    shares = {one.name: _displacements(one, edges) for one in entrants}
+    bars = [
+        {"type": "bar", "name": name, "x": labels, "y": share, "marker": {"color": look[name].colour},
+         "hovertemplate": f"{name}, %{{x}}: %{{y:.1%}}<extra></extra>"}
+        for name, share in shares.items()
+    ]  # fmt: skip
+    at = labels.index(f"{limit:g}–{limit + _BIN_KM:g} km") - 0.5
+    layout = {
+        "height": 380,
+        "xaxis": {"title": {"text": "published place from the true one"}, "type": "category",
+                  "tickangle": -50},
+        "yaxis": {"title": {"text": "share of all events"}, "tickformat": ".0%"},
+        "shapes": [{"type": "line", "x0": at, "x1": at, "y0": 0, "y1": 1, "yref": "paper",
+                    "line": {"color": "#D55E00", "width": 2, "dash": "dot"}}],
+        "annotations": [{"x": at, "y": 1, "yref": "paper", "text": f"worthless from {limit:g} km on",
+                         "showarrow": False, "xanchor": "left", "yanchor": "top", "xshift": 6}],
+        "showlegend": True,
+    }  # fmt: skip
+    rows = [[label, *(float(share[i]) for share in shares.values())] for i, label in enumerate(labels)]
+    page.figure(
+        {"data": bars, "layout": layout},
+        "How the usefulness was spent: "
+        + "; ".join(
+            f"{name} left {share[0]:.0%} of all events where they were" for name, share in shares.items()
+        )
+        + ". A set of places counts with its mean distance.",
+        table=(["distance", *shares], rows),
+        name="displacement",
+    )
+
+
+def _displacements(entrant: Entrant, edges: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the share of events left, moved by each distance (sets: on average), and hidden."""
+    far = event_losses(entrant.original, entrant.obfuscated, limit_km=1e6) * 1e6
+    far = far[~entrant.obfuscated.is_deleted]
+    counts = np.histogram(far[far > 1e-6], np.concatenate([edges, [np.inf]]))[0]
+    hidden = int(entrant.obfuscated.is_deleted.sum())
+    return np.array([int((far <= 1e-6).sum()), *counts, hidden]) / entrant.original.n_events

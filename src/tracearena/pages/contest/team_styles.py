@@ -1,0 +1,73 @@
+"""How a team looks: one colour and one marker for each, through the whole page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from tracearena.contest.rehearsal import Rehearsal
+from tracearena.pages import COLOURS
+
+GREY = COLOURS[-1]
+_MARKERS = {
+    "circle": "●", "square": "■", "triangle-up": "▲", "diamond": "◆",
+    "triangle-down": "▼", "star": "★", "pentagon": "⬟", "hexagon": "⬢",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class TeamStyle:
+    """Colour, Plotly's name of the marker, and the same marker as a letter."""
+
+    colour: str
+    marker: str
+    letter: str
+
+
+def team_styles(held: Rehearsal) -> dict[str, TeamStyle]:
+    """Return the look of every team, and a cross for the pseudonymised one.
+
+    Seven colours and eight markers have no common factor, so 56 teams differ.
+    """
+    colours, markers = COLOURS[:-1], list(_MARKERS.items())
+    given = {
+        team.name: TeamStyle(colours[i % len(colours)], *markers[i % len(markers)])
+        for i, team in enumerate(held.teams)
+    }
+    others = (one.name for one in held.entrants if one.player is None)
+    return given | {name: TeamStyle("var(--ink)", "x", "✖") for name in others}
+
+
+def badge(name: str, look: TeamStyle) -> str:
+    """Return markup: the marker in its colour, and the name."""
+    return f'<span class="team"><span style="color:{look.colour}">{look.letter}</span> {escape(name)}</span>'
+
+
+def dots(
+    name: str, look: TeamStyle, x: Sequence[Any], y: Sequence[Any], *, hollow: bool = False, **more: Any
+) -> dict[str, Any]:
+    """Return a Plotly trace of one team's points."""
+    marker = {
+        "symbol": look.marker + ("-open" if hollow else ""),
+        "color": look.colour,
+        "size": 13,
+        "line": {"width": 2 if hollow else 1, "color": look.colour if hollow else "var(--ink)"},
+    }
+    return {"type": "scatter", "mode": "markers", "name": name, "x": x, "y": y, "marker": marker} | more
+
+
+def score_axis(title: str, **more: Any) -> dict[str, Any]:
+    """Return an axis from 0 to 1 that leaves room for the markers at its ends."""
+    return {"title": {"text": title}, "range": [-0.04, 1.04], "tickvals": [0, 0.2, 0.4, 0.6, 0.8, 1],
+            "zeroline": False} | more  # fmt: skip
+
+
+def joined(names: Sequence[str]) -> str:
+    """Return names as people list them.
+
+    >>> joined(["a", "b", "c"])
+    'a, b and c'
+    """
+    return " and ".join(([", ".join(names[:-1])] if len(names) > 1 else []) + list(names[-1:]))

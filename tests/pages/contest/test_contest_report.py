@@ -1,0 +1,118 @@
+"""The page of a contest shows everything, needs nothing from elsewhere, and fits any number of teams."""
+
+from __future__ import annotations
+
+import json
+import re
+from html import escape
+
+import pytest
+from tests.contest.residents import Residents
+
+from tracearena.contest import Rehearsal, rehearse
+from tracearena.pages.contest import contest_report
+from tracearena.pages.contest.results import tied
+from tracearena.pages.contest.team_styles import team_styles
+
+SECTIONS = [
+    "Who won",
+    "The board",
+    "Everybody against everybody",
+    "Two kinds of privacy",
+    "What privacy costs",
+    "The cheating team",
+    "One person's day, before and after",
+    "What the published data is still good for",
+    "The rules in plain words",
+    "Where this comes from",
+]
+
+
+def hold(teams: int) -> Rehearsal:
+    return rehearse(teams=teams, users=30, days=4, maker=Residents(), seed=5)
+
+
+def figures(html: str) -> list[dict]:
+    found = re.findall(r'<script type="application/json" id="[^"]*">(.*?)</script>', html, re.S)
+    return [json.loads(text) for text in found]
+
+
+@pytest.fixture(scope="module")
+def held() -> Rehearsal:
+    return hold(7)
+
+
+@pytest.fixture(scope="module")
+def html(held: Rehearsal) -> str:
+    return contest_report(held, command="tracearena demo --teams 7 --seed 5").html()
+
+
+def test_every_section_is_there(html: str) -> None:
+    headings = re.findall(r"<h2 [^>]*>(.*?)</h2>", html)
+    assert headings == [escape(section) for section in SECTIONS]
+
+
+def test_nothing_comes_from_elsewhere(html: str) -> None:
+    markup = re.sub(r"<script.*?</script>", "", html, flags=re.S)
+    assert not re.findall(r'(?:src|href)="(?!#|data:)', markup)
+    assert not re.findall(r"url\((?!data:)|@import", markup)
+
+
+def test_every_picture_says_something_and_has_its_numbers(html: str) -> None:
+    captions = re.findall(r"<figcaption>(.*?)</figcaption>", html, re.S)
+    assert len(captions) == len(figures(html))
+    assert all(caption.strip().endswith(".") for caption in captions)
+    # The map of noon before shares its table with the one after.
+    assert html.count("Save as CSV") == len(captions) - 1
+
+
+def test_every_team_every_rule_and_the_command_are_told(held: Rehearsal, html: str) -> None:
+    for one in held.entrants:
+        assert one.name in html
+    for rule in held.rules.explain():
+        assert escape(rule) in html
+    assert "tracearena demo --teams 7 --seed 5" in html
+
+
+def test_teams_keep_their_own_looks() -> None:
+    held = hold(21)
+    given = team_styles(held)
+    assert len({(look.colour, look.marker) for look in given.values()}) == len(held.entrants)
+
+
+def test_the_matrix_frames_minima_and_hatches_what_is_missing(held: Rehearsal, html: str) -> None:
+    who, where = (one for one in figures(html) if one["data"][0].get("texttemplate"))
+    for figure, idle in ((who, "Vanishing Act"), (where, "Patchwork")):
+        rows = figure["data"][0]["z"]
+        frames = [s for s in figure["layout"]["shapes"] if s["type"] == "rect"]
+        hatched = [s for s in figure["layout"]["shapes"] if s["type"] == "path"]
+        expected = sum(sum(v is not None and v <= min(x for x in row if x is not None) + 1e-9 for v in row)
+                       for row in rows)  # fmt: skip
+        assert len(frames) == expected
+        targets = figure["layout"]["yaxis"]["ticktext"][:-1]
+        assert len(hatched) == len(targets) - (idle in targets)
+
+
+def test_the_slider_goes_through_the_whole_day(html: str) -> None:
+    days = [one for one in figures(html) if "frames" in one]
+    assert days
+    for day in days:
+        assert [frame["name"] for frame in day["frames"]][::19] == ["08:00", "17:30"]
+        assert len(day["layout"]["sliders"][0]["steps"]) == 20
+
+
+def test_teams_within_the_margin_are_named(held: Rehearsal) -> None:
+    award = held.awards[0]
+    assert tied(award, 10.0) == [p.team for p in award.places if p.place > 1]
+    assert tied(award, 0.0) == []
+
+
+@pytest.mark.parametrize("teams", [2, 21])
+def test_any_number_of_teams_has_a_page(teams: int) -> None:
+    page = contest_report(hold(teams), command="tracearena demo").html()
+    assert re.findall(r"<h2 [^>]*>(.*?)</h2>", page) == [escape(section) for section in SECTIONS]
+    assert len(figures(page)) >= 10
+
+
+def test_the_same_contest_makes_the_same_page(held: Rehearsal, html: str) -> None:
+    assert contest_report(held, command="tracearena demo --teams 7 --seed 5").html() == html
