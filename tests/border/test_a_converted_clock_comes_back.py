@@ -155,7 +155,7 @@ def test_public_traces_take_their_times_to_another_folder(team: Path) -> None:
     (team / "public").mkdir()
     done(
         "pseudonymise", team / "obf.csv", team / "public" / "pub.csv", "--original", team / "org.csv",
-        "--id-table", team / "ptable.csv", "--places", team / "places.csv",
+        "--id-table", team / "another.csv", "--places", team / "places.csv",
         "--times", team / "times" / "info_time.csv",
     )  # fmt: skip
     assert pwscup.read_times(team / "public" / "info_time.csv").clock == HOURS

@@ -136,7 +136,7 @@ def test_a_defence_that_fails_is_a_row_that_says_why(team: Path) -> None:
     )
     assert (none["error"], laplace["error"]) == ("", "")
     assert float(none["s_R_min"]) < 1
-    assert "1 of 3 defences failed" in done.stderr
+    assert "1 of 3 rows are not whole" in done.stderr
     assert json.loads(done.stdout)["failed"] == 1
 
 

@@ -129,9 +129,21 @@ def test_a_release_below_the_threshold_is_warned_of(team: Path) -> None:
     assert not said["valid"]
     assert f"utility {said['utility']:.6g} is below the contest's threshold 0.7" in err
     assert (team / "pub.csv").is_file()
+    (team / "t.csv").unlink()
     out, err = done("pseudonymise", team / "kept.csv", team / "pub.csv", *common, "--json")
     assert (json.loads(out)["utility"], json.loads(out)["valid"]) == (1.0, True)
     assert "threshold" not in err
+
+
+def test_the_way_back_from_another_release_is_never_replaced(team: Path) -> None:
+    common = ("--original", team / "org.csv", "--places", team / "places.csv", "--id-table", team / "t.csv")
+    done("pseudonymise", team / "kept.csv", team / "pub.csv", *common)
+    secret, public = (team / "t.csv").read_bytes(), (team / "pub.csv").read_bytes()
+    status, _, err = run("pseudonymise", team / "kept.csv", team / "pub2.csv", *common)
+    assert status == 2
+    assert "only way back" in err
+    assert ((team / "t.csv").read_bytes(), (team / "pub.csv").read_bytes()) == (secret, public)
+    assert not (team / "pub2.csv").exists()
 
 
 def test_obfuscated_traces_need_their_original(team: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +13,7 @@ from tracearena.algorithms import ReidentificationAttack, TraceInferenceAttack, 
 from tracearena.arena.pseudonyms import Release
 from tracearena.attacks import Match, Matcher, MatchingIdentification, MatchingInference
 from tracearena.engine import SeedLike, child_seed, seed_sequence
-from tracearena.errors import DataError, ParameterError
+from tracearena.errors import DataError, ParameterError, TracearenaError
 from tracearena.metrics import reidentification_score, trace_inference_score
 from tracearena.traces import IdTable, ObfuscatedTraces, Traces
 
@@ -29,10 +29,13 @@ class AttackScores:
     ----------
     reidentification, trace_inference
         Score (1 is private) by the name of the attack.
+    failed
+        Why attacks gave no answer, by their names.
     """
 
     reidentification: dict[str, float]
     trace_inference: dict[str, float]
+    failed: dict[str, str] = field(default_factory=dict)
 
     @property
     def s_R_min(self) -> float | None:
@@ -120,41 +123,68 @@ class Ensemble:
 
         What an attack draws depends on the seed and on its own name only, not on its company.
         """
-        root = seed_sequence(seed)
-        known = self.reference_
-        matches: dict[int, Match] = {}
-        for matcher in self.matchers_:
-            with answers.blaming(matcher, "match"):
-                matches[id(matcher)] = matcher.match(anonymized, seed=_own_seed(root, matcher))
-        for attack in self.attacks:
-            chance = _own_seed(root, attack)
-            if isinstance(attack, MatchingIdentification):
-                with answers.blaming(attack, "identify_from"):
-                    table = attack.identify_from(matches[id(attack.matcher_)], anonymized)
-                yield attack, answers.id_table(attack, table, anonymized, known)
-            elif isinstance(attack, MatchingInference):
-                with answers.blaming(attack, "infer_from"):
-                    traces = attack.infer_from(matches[id(attack.matcher_)], anonymized, seed=chance)
-                yield attack, answers.whole_traces(attack, traces, anonymized, known)
-            elif isinstance(attack, ReidentificationAttack):
-                yield attack, answers.identified(attack, anonymized, known, seed=chance)
-            else:
-                yield attack, answers.inferred(attack, anonymized, known, seed=chance)
+        for attack, answer in self._attempts(anonymized, seed):
+            if isinstance(answer, TracearenaError):
+                raise answer
+            yield attack, answer
 
     def score(self, original: Traces, release: Release, *, seed: SeedLike = None) -> AttackScores:
-        """Attack a release and compare with the truth."""
-        identified: dict[str, float] = {}
-        inferred: dict[str, float] = {}
-        for attack, answer in self.answers(release.anonymized, seed=seed):
-            if isinstance(answer, IdTable):
+        """Attack a release and compare with the truth; an attack that fails leaves the others alone."""
+        scores = AttackScores({}, {})
+        for attack, answer in self._attempts(release.anonymized, seed):
+            name = str(attack)
+            if isinstance(answer, TracearenaError):
+                scores.failed[name] = str(answer)
+            elif isinstance(answer, IdTable):
                 found = reidentification_score(release.id_table, answer)
-                identified[str(attack)] = found.reidentification
+                scores.reidentification[name] = found.reidentification
             else:
                 error = trace_inference_score(
                     original, answer, sensitive_weight=self.sensitive_weight, limit_km=self.limit_km
                 )
-                inferred[str(attack)] = error.trace_inference
-        return AttackScores(identified, inferred)
+                scores.trace_inference[name] = error.trace_inference
+        return scores
+
+    def _attempts(
+        self, anonymized: ObfuscatedTraces, seed: SeedLike
+    ) -> Iterator[tuple[Attack, IdTable | Traces | TracearenaError]]:
+        """Give the answer of every attack, or the error that it ended with."""
+        root = seed_sequence(seed)
+        matches: dict[int, Match | TracearenaError] = {}
+        for matcher in self.matchers_:
+            try:
+                with answers.blaming(matcher, "match"):
+                    matches[id(matcher)] = matcher.match(anonymized, seed=_own_seed(root, matcher))
+            except TracearenaError as error:
+                matches[id(matcher)] = error
+        for attack in self.attacks:
+            try:
+                yield attack, self._answer(attack, anonymized, matches, _own_seed(root, attack))
+            except TracearenaError as error:
+                yield attack, error
+
+    def _answer(
+        self,
+        attack: Attack,
+        anonymized: ObfuscatedTraces,
+        matches: dict[int, Match | TracearenaError],
+        chance: np.random.SeedSequence,
+    ) -> IdTable | Traces:
+        known = self.reference_
+        if not isinstance(attack, (MatchingIdentification, MatchingInference)):
+            if isinstance(attack, ReidentificationAttack):
+                return answers.identified(attack, anonymized, known, seed=chance)
+            return answers.inferred(attack, anonymized, known, seed=chance)
+        match = matches[id(attack.matcher_)]
+        if isinstance(match, TracearenaError):
+            raise match
+        if isinstance(attack, MatchingIdentification):
+            with answers.blaming(attack, "identify_from"):
+                table = attack.identify_from(match, anonymized)
+            return answers.id_table(attack, table, anonymized, known)
+        with answers.blaming(attack, "infer_from"):
+            traces = attack.infer_from(match, anonymized, seed=chance)
+        return answers.whole_traces(attack, traces, anonymized, known)
 
 
 def strongest(

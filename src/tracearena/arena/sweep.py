@@ -60,7 +60,8 @@ class SweepRow:
     Attributes
     ----------
     error
-        Why the defence, or an attack on it, failed; then there is no utility and no score.
+        Why the defence failed, and then there is no utility and no score; or which attacks failed: their
+        scores are missing, so that the row ranks nowhere.
     """
 
     defence: str
@@ -153,7 +154,8 @@ def run_sweep(
         ).utility
         release = pseudonymise(obfuscated, seed=child_seed(chance, 1))
         scores = ensemble.score(original, release, seed=child_seed(chance, 2))
-        return SweepRow(str(obfuscator), utility, limits.is_valid(utility), scores)
+        failed = "; ".join(scores.failed.values()) or None
+        return SweepRow(str(obfuscator), utility, limits.is_valid(utility), scores, failed)
 
     journal = None
     if unfinished is not None:
@@ -201,7 +203,7 @@ def best_defences(rows: Sequence[SweepRow]) -> tuple[str | None, list[SweepRow]]
     Scores that differ by at most 1e-9 are a tie.
     """
     for name in ("s_T_min", "s_R_min"):
-        scored = [(getattr(row.scores, name), row) for row in rows if row.valid]
+        scored = [(getattr(row.scores, name), row) for row in rows if row.valid and row.error is None]
         scored = [(score, row) for score, row in scored if score is not None]
         if scored:
             best = max(score for score, _ in scored)

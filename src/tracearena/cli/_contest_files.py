@@ -78,7 +78,42 @@ def user_numbers(file: Path | None, to: str | None) -> UserKey:
 def say_keys(keys: Sequence[Path]) -> None:
     """Say where the way back lies."""
     if keys:
-        note(f"users have numbers; who is who is in {', '.join(map(str, keys))}: keep it secret")
+        note(
+            f"users whose ids are no numbers from 1 got one; who is who is in {', '.join(map(str, keys))}: "
+            "keep it secret. Ids that are numbers stay as they are: tracearena pseudonymise replaces them"
+        )
+
+
+def regions_file(out: Path, to: str | None, places_out: Path | None, traces: Traces) -> Path | None:
+    """Return where the regions of contest files on a new grid go: nobody could read these without."""
+    if places_out is not None or to != "pwscup":
+        return places_out
+    import numpy as np
+
+    from tracearena.formats import read_places
+
+    beside = out.with_name("info_region.csv")
+    if not beside.is_file():
+        return beside
+    known, ours = read_places(beside), traces.places
+    same = len(known) == len(ours) and all(
+        np.allclose(getattr(known, name), getattr(ours, name), rtol=0, atol=1e-6)
+        for name in ("latitude", "longitude")
+    )
+    if same:
+        return None
+    raise ParameterError(
+        f"{beside}: has other regions than this grid; name a file for these with --places-out, or write to "
+        "another folder"
+    )
+
+
+def say_grid(traces: Traces) -> None:
+    """Say where a grid lies whose bounds nobody named."""
+    grid = traces.places.grid
+    if grid is not None:
+        corners = f"{grid.south:.4f},{grid.west:.4f},{grid.north:.4f},{grid.east:.4f}"
+        note(f"the grid covers {corners} (south,west,north,east); --bounds names another box")
 
 
 def say_lost_dates(to: str | None, traces: Traces) -> None:

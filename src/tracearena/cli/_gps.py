@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tracearena.cli._console import note, print_result, release_seed
-from tracearena.cli._contest_files import say_keys, say_lost_dates, user_numbers
+from tracearena.cli._console import check_outputs, note, print_result, release_seed
+from tracearena.cli._contest_files import regions_file, say_grid, say_keys, say_lost_dates, user_numbers
 from tracearena.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -123,6 +123,9 @@ def convert(
     made = key.numbered(made, to) if to == "ppmtf" else made
     for line in report.lines():
         note(line)
+    places_out = regions_file(out, to, places_out, made)
+    if choices.bounds is None:
+        say_grid(made)
     numbers = {out: made.user_ids.tolist()} if to in LOWEST else {}
     with replacing_all(), keeping(key, numbers, user_key) as keys:
         written = [str(path) for path in (*write(out, made, to=to, places_out=places_out), *keys)]
@@ -159,6 +162,7 @@ def obfuscate(
     from tracearena.algorithms.kinds import DIGITS, rounded
     from tracearena.errors import ParameterError
 
+    check_outputs(out, inputs=(original,), folders=True)
     options = {} if digits is None else {"digits": digits}
     obfuscator: GpsObfuscator = catalogue.create(defence, "gps-obfuscator", **options)
     kept = getattr(obfuscator, "digits", DIGITS if digits is None else digits)
@@ -171,13 +175,15 @@ def obfuscate(
     write_traces(released, out)
     note(f"{out}: user ids are as in {original}; tracearena pseudonymise replaces them")
     result = {"defence": str(obfuscator), "file": str(out), "users": released.n_users}
-    print_result(result | {"points": released.n_points, "left_out": len(traces) - len(released)}, as_json)
+    withheld = {"points": released.n_points, "points_withheld": len(traces) - len(released)}
+    print_result(result | withheld, as_json)
 
 
 def attack(name: str, out: Path, anonymized: Path, timezone: str, as_json: bool) -> None:
     """Run an attack on GPS traces from file to file."""
     from tracearena.algorithms import GpsAttack, answers, catalogue
 
+    check_outputs(out, inputs=(anonymized,), folders=True)
     attacker: GpsAttack = catalogue.create(name, "gps-attack")
     recovered = answers.recovered(attacker, read_traces(anonymized, timezone))
     write_traces(recovered, out)

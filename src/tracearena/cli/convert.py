@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tracearena.cli._console import JsonOption, SeedOption, check_outputs, chosen_seed, note, print_result
-from tracearena.cli._contest_files import TimesOption, say_keys, say_lost_dates, user_numbers
+from tracearena.cli._contest_files import (
+    TimesOption,
+    regions_file,
+    say_grid,
+    say_keys,
+    say_lost_dates,
+    user_numbers,
+)
 from tracearena.cli._reading import (
     BoundsOption,
     FromOption,
@@ -123,6 +130,10 @@ def convert(
         # Training users first, testing users after them, as the PPMTF tools number them.
         outputs = {path: key.numbered(side, to) for path, side in outputs.items()}
     numbers = {path: side.user_ids.tolist() for path, side in outputs.items()} if to in LOWEST else {}
+    if choices.grid is not None:
+        places_out = regions_file(out, to, places_out, traces)
+        if choices.bounds is None:
+            say_grid(traces)
     with replacing_all(), keeping(key, numbers, user_key) as keys:
         if test is not None:
             write(test, outputs[test], to=to)

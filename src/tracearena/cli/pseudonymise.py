@@ -81,6 +81,11 @@ def pseudonymise(
     for name, value in options.items():
         if value is not None and name not in allowed:
             raise ParameterError(f"{file}: --{name} has no meaning for {kind}")
+    if id_table.is_file():
+        raise ParameterError(
+            f"{id_table}: exists, and may be the only way back from another release; name another file, or "
+            "remove it yourself"
+        )
     _check_outputs(out, id_table, kind, (file, original, places, times))
     if kind == "obfuscated traces":
         result = _obfuscated(file, out, original, id_table, places, times, seed)

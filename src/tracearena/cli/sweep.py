@@ -72,7 +72,10 @@ def sweep(
     regions = pwscup.read_places(places)
     halves = read_halves(reference, original, regions, times)
     kept = arena.unfinished(out)
-    used = seed if legacy_2019 else chosen_seed(arena.begun_with(kept) if seed is None else seed)
+    begun = arena.begun_with(kept)
+    used = seed if legacy_2019 else chosen_seed(begun if seed is None else seed)
+    if seed is None and begun is not None:
+        note(f"seed {begun}, with which {kept} was begun: its rows are taken over")
     workers = joined(context, cluster)
     with working("defences", cluster=workers):
         rows = arena.run_sweep(
@@ -93,9 +96,9 @@ def sweep(
     kept.unlink(missing_ok=True)
     failed = [row for row in rows if row.error is not None]
     for row in failed:
-        note(f"{row.defence} failed: {row.error}")
+        note(f"{row.defence}: {row.error}")
     if failed:
-        note(f"{len(failed)} of {len(rows)} defences failed; the column error of {out} says why")
+        note(f"{len(failed)} of {len(rows)} rows are not whole; the column error of {out} says why")
     by, best = arena.best_defences(rows)
     names = [row.defence for row in best]
     result = {

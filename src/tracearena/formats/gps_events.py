@@ -5,18 +5,19 @@ from __future__ import annotations
 from os import PathLike
 from typing import Any
 
+import polars as pl
+
 from tracearena.errors import DataError, ParameterError
 from tracearena.formats import points
 from tracearena.intake.choices import Choices
+from tracearena.intake.discretise import robust_box
 from tracearena.intake.gps_reading import GpsReading
 from tracearena.intake.report import Dropped, Report
 from tracearena.traces import Clock, GpsTraces, Grid, Places, Traces
-from tracearena.traces.area import default_area
 from tracearena.traces.gridding import gridded, resampled
 
 _DAY_S = 86_400
 _HOUR_S = 3600
-_SIDE_M = 88.6
 METHODS = ("last", "nearest", "interpolate")
 """Ways to make one event an instant of the points around it."""
 
@@ -49,8 +50,8 @@ def events_of(
     Parameters
     ----------
     choices
-        A grid, over its bounds or else over all points (the densest 22 km where these are too far
-        apart); interval and slot; the time zone.
+        A grid, over its bounds or else over the middle 99 % of the points and a tenth more on each
+        side, as for events; interval and slot; the time zone.
     places
         The cells of a grid, if `choices` has none.
     """
@@ -80,8 +81,11 @@ def events_of(
         events = resampled(inside, places, clock, method=method, timezone=zone)
     if not events.n_events:
         raise DataError(f"{path}: no point lies on the grid")
-    if resample is None and events.n_events < traces.n_points:
-        report.dropped.append(Dropped("outside the bounds", traces.n_points - events.n_events))
+    grid = places.grid
+    if grid is not None:
+        covered = traces.take_box(grid.south, grid.west, grid.north, grid.east).n_points
+        if covered < traces.n_points:
+            report.dropped.append(Dropped("outside the bounds", traces.n_points - covered))
     return events, report
 
 
@@ -97,6 +101,7 @@ def _refuse_what_does_not_apply(choices: Choices, resample: str | None, places: 
 
 
 def _cells(traces: GpsTraces, choices: Choices) -> Places:
-    south, west, north, east = choices.bounds or default_area(traces, _SIDE_M)
+    around = pl.Series(traces.latitude), pl.Series(traces.longitude)
+    south, west, north, east = choices.bounds or robust_box(*around)
     rows, columns = choices.grid or (1, 1)
     return Places.of_grid(Grid(rows=rows, columns=columns, south=south, west=west, north=north, east=east))

@@ -44,7 +44,7 @@ class Summary:
     first: str
     last: str
     days: int
-    events_per_user: dict[str, int]
+    events_per_user: dict[str, float]
     gap_h: dict[str, float]
     missing: float
     several_at_an_instant: int
@@ -93,10 +93,10 @@ def same_user(traces: Traces) -> NDArray[np.bool_]:
     return np.asarray(np.diff(traces.user_index) == 0)
 
 
-def _quartiles(lengths: NDArray[np.int64]) -> dict[str, int]:
-    values = np.quantile(lengths, [0, 0.25, 0.5, 0.75, 1], method="lower") if len(lengths) else np.zeros(5)
+def _quartiles(lengths: NDArray[np.int64]) -> dict[str, float]:
+    values = np.quantile(lengths, [0, 0.25, 0.5, 0.75, 1]) if len(lengths) else np.zeros(5)
     names = ("least", "quarter", "median", "three_quarters", "most")
-    return {name: int(value) for name, value in zip(names, values, strict=True)}
+    return {name: int(x) if x == int(x) else float(x) for name, x in zip(names, values, strict=True)}
 
 
 def _gaps(traces: Traces) -> dict[str, float]:

@@ -9,8 +9,8 @@ from os import PathLike
 from pathlib import Path
 
 from tracearena.errors import DataError, Fault, FileError, ParameterError
-from tracearena.files.whole import is_stream, replacing
-from tracearena.formats.pwscup._layout import TIMES
+from tracearena.files.whole import is_stream, read_bytes, replacing
+from tracearena.formats.pwscup._layout import ANONYMIZED, TIMES, TRACES
 from tracearena.formats.pwscup._sheet import Sheet, open_sheet
 from tracearena.traces import Clock
 from tracearena.traces._events import EventTable
@@ -21,6 +21,7 @@ PWS_CLOCK = Clock(instants_per_day=20, start_s=8 * 3600, interval_s=1800)
 
 CONTEST_INSTANTS = 800
 """Instants of the longest data of the contest: 20 days for reference and 20 for original traces."""
+_LARGEST_NEIGHBOUR = 2**26
 
 
 @dataclass(frozen=True)
@@ -162,6 +163,8 @@ def keeping_times(path: str | PathLike[str], traces: EventTable) -> Iterator[Pat
             f"has {_words(known.clock)}, but {target.name} {_words(clock)}; write to another folder",
             "other-clock",
         )
+    if known is None:
+        _refuse_beside_others(target, clock)
     old = (0, 0) if known is None else (known.reference_days, known.original_days)
     if sum(old) >= days:
         yield None
@@ -169,6 +172,30 @@ def keeping_times(path: str | PathLike[str], traces: EventTable) -> Iterator[Pat
     with replacing(target.with_name(NAME)) as out:
         out.write(_text(Times(clock, old[0], days - old[0])))
         yield target.with_name(NAME)
+
+
+def _refuse_beside_others(target: Path, clock: Clock) -> None:
+    """Refuse a table of times for a file where others lie that are read by the contest's clock."""
+    for other in sorted(target.parent.glob("*.csv*")):
+        if other.name != target.name and other.is_file() and _is_read_by_the_contests_clock(other):
+            raise FileError.whole(
+                target.with_name(NAME),
+                f"would give {target.name} {_words(clock)}, and {other.name} beside it too, which is read by "
+                "the contest's clock; write to another folder",
+                "other-clock",
+            )
+
+
+def _is_read_by_the_contests_clock(path: Path) -> bool:
+    """Whether a file holds traces of the contest whose times are the contest's."""
+    try:
+        lines = read_bytes(path, max_bytes=_LARGEST_NEIGHBOUR).splitlines()
+        if not lines or lines[0].decode() not in (TRACES.header, ANONYMIZED.header):
+            return False
+        times = [int(line.split(b",")[1]) for line in lines[1:]]
+    except (OSError, FileError, ValueError, IndexError):
+        return False
+    return len(times) > 0 and _is_of_contest(min(times) - 1, max(times))
 
 
 def _is_of_contest(first: int, stop: int) -> bool:
