@@ -59,8 +59,8 @@ SPECS = {
     "Uniform": [""],
     "Training": [""],
     "Interpolate": [""],
-    "Smooth": [f"({k},{f})" for k, f in product(("1", "9", "1000001"), ("0", "1e-300", "1"))],
-    "Interpolate+Smooth": [f"({k},{f})" for k, f in product(("1", "1000001"), ("0", "1"))],
+    "Smooth": [f"({k},{f})" for k, f in product(("1", "9", "1000001"), ("false", "true"))],
+    "Interpolate+Smooth": [f"({k},{f})" for k, f in product(("1", "1000001"), ("false", "true"))],
 }
 
 
