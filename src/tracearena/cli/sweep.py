@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -77,7 +79,7 @@ def sweep(
     if seed is None and begun is not None:
         note(f"seed {begun}, with which {kept} was begun: its rows are taken over")
     workers = joined(context, cluster)
-    with working("defences", cluster=workers):
+    with _going_on_from(kept), working("defences", cluster=workers):
         rows = arena.run_sweep(
             *halves,
             defences=defences or arena.SAMPLE_DEFENCES,
@@ -122,3 +124,14 @@ def _told(names: list[str]) -> str:
     if len(names) < 2:
         return names[0] if names else "none is valid"
     return f"{', '.join(names[:-1])} and {names[-1]} tie"
+
+
+@contextmanager
+def _going_on_from(kept: Path) -> Iterator[None]:
+    """Say how to go on where a sweep is stopped."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if kept.exists():
+            note(f"{kept}: holds the finished rows; the same command goes on from them")
+        raise
