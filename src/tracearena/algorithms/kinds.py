@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.algorithms.catalogue import Algorithm, Kind
+from tracearena.checks import require_number
 from tracearena.engine import SeedLike
-from tracearena.errors import DataError, ParameterError, require_number
+from tracearena.errors import DataError, ParameterError
 from tracearena.traces import Clock, GpsTraces, IdTable, ObfuscatedTraces, Places, Traces
 
 

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from tracearena.algorithms import catalogue
 from tracearena.arena.noise_of_release import Mechanism, ReleaseNoise, release_noise
+from tracearena.checks import require_number
 from tracearena.engine import SeedLike, child_seed, run_blocks, seed_sequence, stream
-from tracearena.errors import DataError, ParameterError, require_number
+from tracearena.errors import DataError, ParameterError
 from tracearena.metrics.applications.identity import IdTable, with_true_ids
 from tracearena.traces import GpsTraces
 from tracearena.traces.geodesy import metres_per_degree

@@ -20,8 +20,9 @@ from tracearena.attacks.matching import (
     choose,
     undo_obfuscation,
 )
+from tracearena.checks import require_number
 from tracearena.engine import SeedLike
-from tracearena.errors import DataError, ParameterError, require_number
+from tracearena.errors import DataError, ParameterError
 from tracearena.traces import ObfuscatedTraces, Places, Traces
 
 if TYPE_CHECKING:

@@ -9,13 +9,14 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from tracearena.checks import require_number
 from tracearena.cities.atlas import build_atlas
 from tracearena.cities.land_use import regions
 from tracearena.cities.people import ARCHETYPES, habits
 from tracearena.cities.rhythm import hours_of_checkins, kinds_of_checkins
 from tracearena.cities.venues import KINDS, pois
 from tracearena.engine import SeedLike, block_ranges, run_blocks, seed_sequence, stream
-from tracearena.errors import ParameterError, require_number
+from tracearena.errors import ParameterError
 from tracearena.traces import Clock, Traces
 
 Mode = Literal["regular", "checkins"]

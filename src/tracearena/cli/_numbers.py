@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, get_args, get_type_hints
 
 import typer
 
-from tracearena.errors import LARGEST_COUNT, require_number
+from tracearena.checks import LARGEST_COUNT, require_number
 
 
 class Limit(NamedTuple):

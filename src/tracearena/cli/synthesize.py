@@ -336,7 +336,8 @@ def _check(method: str, given: list[str]) -> None:
 
 
 def _k_and_eta(text: str | None) -> tuple[int, float] | None:
-    from tracearena.errors import LARGEST_COUNT, ParameterError, require_number
+    from tracearena.checks import LARGEST_COUNT, require_number
+    from tracearena.errors import ParameterError
 
     if text is None:
         return None

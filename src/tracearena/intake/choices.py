@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from tracearena.errors import LARGEST_COUNT, ParameterError, require_number
+from tracearena.checks import LARGEST_COUNT, require_number
+from tracearena.errors import ParameterError
 from tracearena.traces.zones import require_zone
 
 _MOST_CELLS = 2**24

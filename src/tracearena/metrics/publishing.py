@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.errors import DataError, require_number
+from tracearena.checks import require_number
+from tracearena.errors import DataError
 from tracearena.traces import Traces
 
 

@@ -8,7 +8,8 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.errors import DataError, ParameterError, require_number
+from tracearena.checks import require_number
+from tracearena.errors import DataError, ParameterError
 from tracearena.traces import ObfuscatedTraces, Traces
 
 UtilityRule: TypeAlias = Literal["paper", "2019"]

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.algorithms.kinds import Obfuscator
+from tracearena.checks import require_number
 from tracearena.engine import SeedLike, generator
-from tracearena.errors import require_number
 from tracearena.obfuscation._draws import legacy_generator
 from tracearena.traces import DELETED, ObfuscatedTraces, Traces
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.algorithms.kinds import Obfuscator
+from tracearena.checks import LARGEST_COUNT, require_number
 from tracearena.engine import (
     SeedLike,
     block_ranges,
@@ -22,7 +23,6 @@ from tracearena.engine import (
     stream,
     uniforms,
 )
-from tracearena.errors import LARGEST_COUNT, require_number
 from tracearena.traces import ObfuscatedTraces, Places, Traces
 
 FEWEST_MEMBERS = 5

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.algorithms.kinds import DIGITS, GpsObfuscator, check_digits, rounded
+from tracearena.checks import require_number
 from tracearena.engine import SeedLike, block_ranges, run_blocks, seed_sequence, stream
-from tracearena.errors import ParameterError, require_number
+from tracearena.errors import ParameterError
 from tracearena.traces import GpsTraces
 from tracearena.traces.geodesy import forward
 from tracearena.traces.time_windows import LONGEST_S, piece_starts

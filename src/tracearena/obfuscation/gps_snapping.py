@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from tracearena.algorithms.kinds import DIGITS, GpsObfuscator, check_digits, rounded
+from tracearena.checks import require_number
 from tracearena.engine import SeedLike
-from tracearena.errors import require_number
 from tracearena.traces import GpsTraces
 from tracearena.traces.geodesy import metres_per_degree
 

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.algorithms.kinds import Obfuscator
+from tracearena.checks import require_number
 from tracearena.engine import SeedLike
-from tracearena.errors import DataError, require_number
+from tracearena.errors import DataError
 from tracearena.obfuscation._draws import cell_draws
 from tracearena.traces import DELETED, Grid, ObfuscatedTraces, PlaceSets, Traces
 

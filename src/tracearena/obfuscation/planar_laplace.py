@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.algorithms.kinds import Obfuscator
+from tracearena.checks import LARGEST_KM, require_number
 from tracearena.engine import SeedLike, block_ranges, run_blocks, seed_sequence, stream
-from tracearena.errors import LARGEST_KM, require_number
 from tracearena.obfuscation._draws import cell_draws
 from tracearena.traces import Grid, ObfuscatedTraces, Places, Traces
 

@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from tracearena.algorithms.kinds import Obfuscator
+from tracearena.checks import require_number
 from tracearena.engine import SeedLike
-from tracearena.errors import require_number
 from tracearena.obfuscation._draws import cell_draws
 from tracearena.traces import ObfuscatedTraces, Traces
 

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.algorithms.kinds import GpsAttack
+from tracearena.checks import LARGEST_COUNT, require_number
 from tracearena.engine import block_ranges, run_blocks
-from tracearena.errors import LARGEST_COUNT, ParameterError, require_number
+from tracearena.errors import ParameterError
 from tracearena.traces import GpsTraces
 from tracearena.traces.geodesy import SEMI_MAJOR_M, between
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tracearena.checks import require_number
 from tracearena.engine import SeedLike, generator
-from tracearena.errors import require_number
 from tracearena.metrics.similarity.semantic import RankedPlaces, semantic_similarity
 from tracearena.mobility.profiles import MobilityProfiles
 

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.algorithms.kinds import Obfuscator
+from tracearena.checks import LARGEST_COUNT, require_number
 from tracearena.engine import SeedLike, child_seed, seed_sequence, uniforms
-from tracearena.errors import LARGEST_COUNT, DataError, ParameterError, require_number
+from tracearena.errors import DataError, ParameterError
 from tracearena.obfuscation.fakes.generators import METHODS, Method, fake_days
 from tracearena.traces import DELETED, ObfuscatedTraces, PlaceSets, Traces
 

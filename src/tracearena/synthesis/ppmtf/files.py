@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tracearena.checks import require_number
 from tracearena.engine import SeedLike, is_secret, seed_sequence
-from tracearena.errors import DataError, FileError, ParameterError, TracearenaError, require_number
+from tracearena.errors import DataError, FileError, ParameterError, TracearenaError
 from tracearena.files.whole import read_bytes, replacing
 from tracearena.synthesis.ppmtf.conditionals import Gaussian
 from tracearena.synthesis.ppmtf.gibbs import Factors

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.algorithms.kinds import Synthesizer, checked_count, traces_of_days, trainable
+from tracearena.checks import LARGEST_COUNT, require_number
 from tracearena.engine import (
     SeedLike,
     child_seed,
@@ -19,7 +20,7 @@ from tracearena.engine import (
     report,
     seed_sequence,
 )
-from tracearena.errors import LARGEST_COUNT, DataError, ParameterError, require_number
+from tracearena.errors import DataError, ParameterError
 from tracearena.formats.ppmtf import read_parameters, write_parameters
 from tracearena.synthesis.ppmtf import files
 from tracearena.synthesis.ppmtf.cells import CellRules, usual_scales

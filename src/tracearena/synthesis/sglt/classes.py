@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tracearena.checks import require_number
 from tracearena.engine import SeedLike, generator, library_state, one_library_thread
-from tracearena.errors import DataError, require_number
+from tracearena.errors import DataError
 
 
 @dataclass(frozen=True, eq=False)

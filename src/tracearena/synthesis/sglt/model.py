@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.algorithms.kinds import Synthesizer, checked_count, traces_of_days, trainable
+from tracearena.checks import LARGEST_COUNT, require_number
 from tracearena.engine import SeedLike, child_seed, report, seed_sequence, stream, use
-from tracearena.errors import LARGEST_COUNT, DataError, ParameterError, require_number
+from tracearena.errors import DataError, ParameterError
 from tracearena.mobility import AggregateMobility, MobilityProfiles
 from tracearena.synthesis.sglt.classes import LocationClasses, cluster
 from tracearena.synthesis.sglt.fakes import LARGEST_FACTOR, FakeMaker, Fakes

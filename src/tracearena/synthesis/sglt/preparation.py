@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.errors import require_number
+from tracearena.checks import require_number
 from tracearena.traces import Places, Traces
 
 

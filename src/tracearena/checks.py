@@ -1,0 +1,123 @@
+"""One set of checks: what is refused, and in which words.
+
+Each check returns nothing, and raises the sentence that names the value and what is allowed. Values
+of parameters make a `ParameterError`; an algorithm that was asked too early, or given traces of the
+wrong kind, a `DataError`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import Any
+
+from tracearena.errors import DataError, ParameterError
+
+LARGEST_COUNT = 2**31 - 1
+"""No count of users, places, days or rounds is larger; what is counts in 32 bits somewhere."""
+LARGEST_KM = 40_030.0
+"""Once around the earth."""
+_SHOWN_DIGITS = 60
+_CURES = {
+    ("Traces", "GpsTraces"): "; GPS points become events on a grid or at places (tracearena convert)",
+    ("Traces", "ObfuscatedTraces"): "; give it the traces before they were obfuscated",
+    ("ObfuscatedTraces", "Traces"): "; ObfuscatedTraces.unchanged(traces) are traces released as they are",
+    ("ObfuscatedTraces", "GpsTraces"): "; GPS points have attacks of their own (Interpolate, Smooth)",
+    ("GpsTraces", "Traces"): "; events at places have defences and attacks of their own",
+    ("GpsTraces", "ObfuscatedTraces"): "; events at places have defences and attacks of their own",
+}
+
+
+def require_number(
+    name: str,
+    value: Any,
+    *,
+    at_least: float | None = None,
+    above: float | None = None,
+    at_most: float | None = None,
+    below: float | None = None,
+    whole: bool = False,
+) -> None:
+    """Raise `ParameterError` unless the value is a finite number (a whole one, if asked) in the range.
+
+    >>> require_number("share", 1.5, at_most=1)
+    Traceback (most recent call last):
+    tracearena.errors.ParameterError: share = 1.5 is not allowed; it must be a number at most 1
+    """
+    right_type = isinstance(value, Integral if whole else Real) and not isinstance(value, bool)
+    if (
+        right_type
+        and (isinstance(value, Integral) or math.isfinite(value))
+        and (at_least is None or value >= at_least)
+        and (above is None or value > above)
+        and (at_most is None or value <= at_most)
+        and (below is None or value < below)
+    ):
+        return
+    limits = [
+        f"{words} {_plain(limit)}"
+        for words, limit in (
+            ("of at least", at_least),
+            ("greater than", above),
+            ("at most", at_most),
+            ("less than", below),
+        )
+        if limit is not None
+    ]
+    kind = "a whole number" if whole else "a number"
+    if isinstance(value, int) and abs(value) >= 10**_SHOWN_DIGITS:
+        value = float("inf") if value > 0 else -float("inf")
+    raise ParameterError.of(name, value, f"{kind} {' and '.join(limits)}".strip())
+
+
+def _plain(limit: float) -> str:
+    """Write a limit as people do: 1,000,000 rather than 1e+06."""
+    return f"{int(limit):,}" if limit == int(limit) and abs(limit) < 1e15 else f"{limit:g}"
+
+
+def require_choice(name: str, value: Any, choices: Iterable[Any]) -> None:
+    """Raise `ParameterError` unless the value is one of the choices.
+
+    >>> require_choice("zeros", "none", ("sampled", "all"))
+    Traceback (most recent call last):
+    tracearena.errors.ParameterError: zeros = 'none' is not allowed; it must be sampled or all
+    """
+    allowed = list(choices)
+    # Compared by hand: a list or an array is never a choice, and has no hash to look it up by.
+    if any(type(value) is type(choice) and value == choice for choice in allowed):
+        return
+    *first, last = map(str, allowed)
+    raise ParameterError.of(name, value, f"{', '.join(first)} or {last}" if first else last)
+
+
+def require_switch(name: str, value: Any) -> None:
+    """Raise `ParameterError` unless the value is true or false, and neither 1 nor 0 nor text."""
+    if not isinstance(value, bool):
+        raise ParameterError.of(name, value, "true or false")
+
+
+def require_fitted(algorithm: Any) -> None:
+    """Raise `DataError` before `fit`: what an algorithm learns has a name that ends with ``_``.
+
+    >>> from tracearena.synthesis import SGD
+    >>> require_fitted(SGD())
+    Traceback (most recent call last):
+    tracearena.errors.DataError: SGD has learned nothing yet: call fit first
+    """
+    if not any(name.endswith("_") and not name.startswith("_") for name in vars(algorithm)):
+        raise DataError(f"{algorithm} has learned nothing yet: call fit first")
+
+
+def require_kind(algorithm: Any, traces: Any, *kinds: type) -> None:
+    """Raise `DataError` unless the traces are of (one of) the kinds that the algorithm works on.
+
+    >>> from tracearena.obfuscation import NoObfuscation
+    >>> require_kind(NoObfuscation(), [1, 2], dict)
+    Traceback (most recent call last):
+    tracearena.errors.DataError: No works on dict; it got list
+    """
+    if isinstance(traces, kinds):
+        return
+    wanted, got = kinds[0].__name__, type(traces).__name__
+    raise DataError(f"{algorithm} works on {wanted}; it got {got}{_CURES.get((wanted, got), '')}")
