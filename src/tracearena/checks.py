@@ -37,38 +37,47 @@ def require_number(
     above: float | None = None,
     at_most: float | None = None,
     below: float | None = None,
-    whole: bool = False,
 ) -> None:
-    """Raise `ParameterError` unless the value is a finite number (a whole one, if asked) in the range.
+    """Raise `ParameterError` unless the value is a finite number in the range.
 
     >>> require_number("share", 1.5, at_most=1)
     Traceback (most recent call last):
     tracearena.errors.ParameterError: share = 1.5 is not allowed; it must be a number at most 1
     """
-    right_type = isinstance(value, Integral if whole else Real) and not isinstance(value, bool)
+    finite = isinstance(value, Integral) or (isinstance(value, Real) and math.isfinite(value))
     if (
-        right_type
-        and (isinstance(value, Integral) or math.isfinite(value))
-        and (at_least is None or value >= at_least)
-        and (above is None or value > above)
-        and (at_most is None or value <= at_most)
-        and (below is None or value < below)
+        not finite
+        or isinstance(value, bool)
+        or _is_outside(value, at_least, at_most)
+        or (above is not None and value <= above)
+        or (below is not None and value >= below)
     ):
-        return
-    limits = [
-        f"{words} {_plain(limit)}"
-        for words, limit in (
-            ("of at least", at_least),
-            ("greater than", above),
-            ("at most", at_most),
-            ("less than", below),
-        )
-        if limit is not None
-    ]
-    kind = "a whole number" if whole else "a number"
+        limits = {"of at least": at_least, "greater than": above, "at most": at_most, "less than": below}
+        raise _refused(name, value, "a number", limits)
+
+
+def require_whole(
+    name: str, value: Any, *, at_least: float | None = None, at_most: float | None = None
+) -> None:
+    """Raise `ParameterError` unless the value is a whole number in the range.
+
+    >>> require_whole("days", 1.0, at_least=1)
+    Traceback (most recent call last):
+    tracearena.errors.ParameterError: days = 1.0 is not allowed; it must be a whole number of at least 1
+    """
+    if not isinstance(value, Integral) or isinstance(value, bool) or _is_outside(value, at_least, at_most):
+        raise _refused(name, value, "a whole number", {"of at least": at_least, "at most": at_most})
+
+
+def _is_outside(value: Any, at_least: float | None, at_most: float | None) -> bool:
+    return (at_least is not None and value < at_least) or (at_most is not None and value > at_most)
+
+
+def _refused(name: str, value: Any, kind: str, limits: dict[str, float | None]) -> ParameterError:
+    said = [f"{words} {_plain(limit)}" for words, limit in limits.items() if limit is not None]
     if isinstance(value, int) and abs(value) >= 10**_SHOWN_DIGITS:
         value = float("inf") if value > 0 else -float("inf")
-    raise ParameterError.of(name, value, f"{kind} {' and '.join(limits)}".strip())
+    return ParameterError.of(name, value, f"{kind} {' and '.join(said)}".strip())
 
 
 def _plain(limit: float) -> str:
@@ -97,16 +106,16 @@ def require_switch(name: str, value: Any) -> None:
         raise ParameterError.of(name, value, "true or false")
 
 
-def require_fitted(algorithm: Any) -> None:
-    """Raise `DataError` before `fit`: what an algorithm learns has a name that ends with ``_``.
+def require_fitted(algorithm: Any, learned: str) -> None:
+    """Raise `DataError` unless the algorithm has what it learns by `fit`, an attribute of this name.
 
     >>> from tracearena.synthesis import SGD
-    >>> require_fitted(SGD())
+    >>> require_fitted(SGD(), "rows_")
     Traceback (most recent call last):
-    tracearena.errors.DataError: SGD has learned nothing yet: call fit first
+    tracearena.errors.DataError: SGD is not trained: call fit first
     """
-    if not any(name.endswith("_") and not name.startswith("_") for name in vars(algorithm)):
-        raise DataError(f"{algorithm} has learned nothing yet: call fit first")
+    if not hasattr(algorithm, learned):
+        raise DataError(f"{algorithm} is not trained: call fit first")
 
 
 def require_kind(algorithm: Any, traces: Any, *kinds: type) -> None:

@@ -20,9 +20,9 @@ from tracearena.attacks.matching import (
     choose,
     undo_obfuscation,
 )
-from tracearena.checks import require_number
+from tracearena.checks import require_choice, require_number
 from tracearena.engine import SeedLike
-from tracearena.errors import DataError, ParameterError
+from tracearena.errors import DataError
 from tracearena.traces import ObfuscatedTraces, Places, Traces
 
 if TYPE_CHECKING:
@@ -273,8 +273,6 @@ def _told(anonymized: ObfuscatedTraces, user_of: NDArray[np.int64], n_users: int
 
 
 def _check_matcher(attack: FuzzyCounting | FuzzyCountingT) -> None:
-    if attack.weighting not in get_args(Weighting):
-        allowed = ", ".join(get_args(Weighting))
-        raise ParameterError.of("weighting", attack.weighting, f"one of {allowed}")
+    require_choice("weighting", attack.weighting, get_args(Weighting))
     require_number("eta", attack.eta, above=0, at_most=1e6)
     require_number("decay", attack.decay, at_least=0, at_most=1e6)

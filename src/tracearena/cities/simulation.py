@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.checks import require_number
+from tracearena.checks import require_whole
 from tracearena.cities.atlas import build_atlas
 from tracearena.cities.land_use import regions
 from tracearena.cities.people import ARCHETYPES, habits
@@ -107,8 +107,8 @@ def archetypes(users: int, *, seed: int | np.random.SeedSequence) -> NDArray[np.
 
 
 def _check(users: int, days: int, mode: str, checkins_per_user: float) -> None:
-    require_number("users", users, at_least=1, at_most=_MOST_ROWS, whole=True)
-    require_number("days", days, at_least=1, at_most=_MOST_DAYS, whole=True)
+    require_whole("users", users, at_least=1, at_most=_MOST_ROWS)
+    require_whole("days", days, at_least=1, at_most=_MOST_DAYS)
     if mode not in get_args(Mode):
         raise ParameterError.of("mode", mode, " or ".join(repr(name) for name in get_args(Mode)))
     if mode == "regular" and users * days > _MOST_ROWS:

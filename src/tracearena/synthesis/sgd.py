@@ -8,45 +8,47 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.algorithms.kinds import Synthesizer, checked_count, traces_of_days, trainable
-from tracearena.checks import LARGEST_COUNT, require_number
+from tracearena.algorithms.kinds import Synthesizer
+from tracearena.checks import LARGEST_COUNT, require_fitted, require_whole
 from tracearena.engine import SeedLike, block_ranges, run_blocks, seed_sequence, stream
-from tracearena.errors import DataError, ParameterError
+from tracearena.errors import ParameterError
 from tracearena.mobility.transitions import transitions
+from tracearena.synthesis.days import traces_of_days, trainable
 from tracearena.traces import Traces
 
 _USERS_PER_BLOCK = 1024
 
 
-@dataclass(kw_only=True, eq=False)
+@dataclass(kw_only=True)
 class SGD(Synthesizer):
     """Synthetic data generator: a transition matrix for each slot, common to all users.
 
-    Parameters
-    ----------
-    copied
-        So many first instants of each trace are copied from the training user (ξ), from 0 to the
-        instants of a day. Where she has several events at the instant the last is copied, where
-        she has none the place is drawn.
+        Parameters
+        ----------
+        copied
+            So many first instants of each trace are copied from the training user (ξ), from 0 to the
+            instants of a day. Where she has several events at the instant the last is copied, where
+            she has none the place is drawn.
 
-    References
-    ----------
-    V. Bindschaedler, R. Shokri and C. Gunter, Plausible deniability for privacy-preserving data
-    synthesis, VLDB 2017; for traces [ppmtf] appendix C.
+        References
+        ----------
+        V. Bindschaedler, R. Shokri and C. Gunter, Plausible deniability for privacy-preserving data
+        synthesis, VLDB 2017; for traces [ppmtf] appendix C.
 
-    Notes
-    -----
-    The first place is drawn from the training events at a day's first instant, as the paper says
-    (the authors' program takes the whole first slot); where there is none, from all events. A place
-    that is never left in a slot leads to every place with the same probability.
+        Notes
+        -----
+        The first place is drawn from the training events at a day's first instant, as the paper says
+        (the authors' program takes the whole first slot); where there is none, from all events. A place
+        that is never left in a slot leads to every place with the same probability.
 
-    Examples
-    --------
-    >>> from tracearena.traces import Clock, Places
-    >>> places = Places([35.0, 35.1], [139.0, 139.1])
-    >>> traces = Traces.from_dense([[0, 1, 0, 1]], places, Clock(instants_per_day=4))
-    >>> SGD().fit(traces).synthesize(2, seed=1).dense().tolist()
-    [[0, 1, 0, 1, 0, 1, 0, 1]]
+        Examples
+        --------
+        >>> from tracearena.synthesis.days import traces_of_days, trainable
+    from tracearena.traces import Clock, Places
+        >>> places = Places([35.0, 35.1], [139.0, 139.1])
+        >>> traces = Traces.from_dense([[0, 1, 0, 1]], places, Clock(instants_per_day=4))
+        >>> SGD().fit(traces).synthesize(2, seed=1).dense().tolist()
+        [[0, 1, 0, 1, 0, 1, 0, 1]]
     """
 
     name: ClassVar[str] = "SGD"
@@ -54,11 +56,11 @@ class SGD(Synthesizer):
     copied: int = 0
 
     def __post_init__(self) -> None:
-        require_number("copied", self.copied, at_least=0, at_most=LARGEST_COUNT, whole=True)
+        require_whole("copied", self.copied, at_least=0, at_most=LARGEST_COUNT)
 
     def fit(self, traces: Traces, *, seed: SeedLike = None) -> Self:
         """Count; nothing is random here."""
-        trainable(traces)
+        trainable(self, traces)
         clock, place, n = traces.clock, traces.place_index, len(traces.places)
         if self.copied > clock.instants_per_day:
             raise ParameterError.of("copied", self.copied, f"at most {clock.instants_per_day}, a day")
@@ -81,9 +83,9 @@ class SGD(Synthesizer):
         """Return synthetic traces of all training users; day ``r`` is a user's trace number ``r``."""
         from tracearena.synthesis._kernels import chain_walk
 
-        if not hasattr(self, "rows_"):
-            raise DataError("the model is not trained: call fit first")
-        days, length = checked_count(traces_per_user), self.clock_.instants_per_day
+        require_fitted(self, "rows_")
+        require_whole("traces_per_user", traces_per_user, at_least=1, at_most=LARGEST_COUNT)
+        days, length = traces_per_user, self.clock_.instants_per_day
         slot_of = self.clock_.slot_of(np.arange(length))
         root = seed_sequence(seed)
         table = np.empty((len(self.user_ids_), days, length), np.int32)
