@@ -93,8 +93,8 @@ def require_choice(name: str, value: Any, choices: Iterable[Any]) -> None:
     tracearena.errors.ParameterError: zeros = 'none' is not allowed; it must be sampled or all
     """
     allowed = list(choices)
-    # Compared by hand: a list or an array is never a choice, and has no hash to look it up by.
-    if any(type(value) is type(choice) and value == choice for choice in allowed):
+    # Types first: what equals an array is an array, not yes or no.
+    if any(isinstance(value, type(choice)) and value == choice for choice in allowed):
         return
     *first, last = map(str, allowed)
     raise ParameterError.of(name, value, f"{', '.join(first)} or {last}" if first else last)

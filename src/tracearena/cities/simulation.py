@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.checks import require_whole
+from tracearena.checks import require_choice, require_number, require_whole
 from tracearena.cities.atlas import build_atlas
 from tracearena.cities.land_use import regions
 from tracearena.cities.people import ARCHETYPES, habits
@@ -109,12 +109,10 @@ def archetypes(users: int, *, seed: int | np.random.SeedSequence) -> NDArray[np.
 def _check(users: int, days: int, mode: str, checkins_per_user: float) -> None:
     require_whole("users", users, at_least=1, at_most=_MOST_ROWS)
     require_whole("days", days, at_least=1, at_most=_MOST_DAYS)
-    if mode not in get_args(Mode):
-        raise ParameterError.of("mode", mode, " or ".join(repr(name) for name in get_args(Mode)))
+    require_choice("mode", mode, get_args(Mode))
     if mode == "regular" and users * days > _MOST_ROWS:
         raise ParameterError.of("users × days", users * days, f"at most {_MOST_ROWS:,} in regular mode")
-    if not 1 <= checkins_per_user <= 10_000:
-        raise ParameterError.of("checkins_per_user", checkins_per_user, "from 1 to 10000")
+    require_number("checkins_per_user", checkins_per_user, at_least=1, at_most=10_000)
 
 
 def _blocks(users: int) -> list[tuple[int, tuple[int, int]]]:

@@ -26,10 +26,10 @@ def _checked(check: Callable[..., None], **limits: Any) -> dict[str, Any]:
 
 
 def _check_hours(name: str, value: Any) -> None:
+    for hour in value if isinstance(value, tuple) else ():
+        require_whole(name, hour, at_least=0, at_most=23)
     if not isinstance(value, tuple) or not value or any(a >= b for a, b in pairwise(value)):
         raise ParameterError.of(name, value, "rising hours from 0 to 23")
-    for hour in value:
-        require_whole(name, hour, at_least=0, at_most=23)
 
 
 def _check_attacks(name: str, value: Any) -> None:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from tracearena.algorithms.kinds import Synthesizer
 from tracearena.checks import LARGEST_COUNT, require_fitted, require_whole
 from tracearena.engine import SeedLike, block_ranges, run_blocks, seed_sequence, stream
-from tracearena.errors import ParameterError
 from tracearena.mobility.transitions import transitions
 from tracearena.synthesis.days import traces_of_days, trainable
 from tracearena.traces import Traces
@@ -62,8 +61,7 @@ class SGD(Synthesizer):
         """Count; nothing is random here."""
         trainable(self, traces)
         clock, place, n = traces.clock, traces.place_index, len(traces.places)
-        if self.copied > clock.instants_per_day:
-            raise ParameterError.of("copied", self.copied, f"at most {clock.instants_per_day}, a day")
+        require_whole("copied", self.copied, at_least=0, at_most=clock.instants_per_day)
         start = transitions(traces)
         slot = clock.slot_of(traces.instants[start + 1])
         cells, counts = np.unique((slot * n + place[start]) * n + place[start + 1], return_counts=True)
