@@ -109,10 +109,9 @@ def require_switch(name: str, value: Any) -> None:
 def require_fitted(algorithm: Any, learned: str) -> None:
     """Raise `DataError` unless the algorithm has what it learns by `fit`, an attribute of this name.
 
-    >>> from tracearena.synthesis import SGD
-    >>> require_fitted(SGD(), "rows_")
+    >>> require_fitted("SGD(2)", "rows_")
     Traceback (most recent call last):
-    tracearena.errors.DataError: SGD is not trained: call fit first
+    tracearena.errors.DataError: SGD(2) is not trained: call fit first
     """
     if not hasattr(algorithm, learned):
         raise DataError(f"{algorithm} is not trained: call fit first")
@@ -121,10 +120,9 @@ def require_fitted(algorithm: Any, learned: str) -> None:
 def require_kind(algorithm: Any, traces: Any, *kinds: type) -> None:
     """Raise `DataError` unless the traces are of (one of) the kinds that the algorithm works on.
 
-    >>> from tracearena.obfuscation import NoObfuscation
-    >>> require_kind(NoObfuscation(), [1, 2], dict)
+    >>> require_kind("RR(2)", [1, 2], dict)
     Traceback (most recent call last):
-    tracearena.errors.DataError: No works on dict; it got list
+    tracearena.errors.DataError: RR(2) works on dict; it got list
     """
     if isinstance(traces, kinds):
         return

@@ -20,7 +20,7 @@ from tracearena.attacks.matching import (
     choose,
     undo_obfuscation,
 )
-from tracearena.checks import require_choice, require_number
+from tracearena.checks import require_choice, require_fitted, require_number
 from tracearena.engine import SeedLike
 from tracearena.errors import DataError
 from tracearena.traces import ObfuscatedTraces, Places, Traces
@@ -134,6 +134,7 @@ class FuzzyMatcher(Matcher):
 
     def match(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Match:
         """Choose the user whose vector is nearest to that of the trace."""
+        require_fitted(self, "reference_")
         check_places(self.reference_, anonymized)
         traces = self._weighed(counts_of(anonymized))
         return choose(anonymized.n_users, len(self.user_ids_), partial(self._score, traces))

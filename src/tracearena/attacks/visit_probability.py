@@ -19,7 +19,7 @@ from tracearena.attacks.matching import (
     check_places,
     choose,
 )
-from tracearena.checks import require_switch
+from tracearena.checks import require_fitted, require_switch
 from tracearena.engine import SeedLike, generator
 from tracearena.errors import DataError
 from tracearena.traces import Clock, ObfuscatedTraces, PlaceSets, Traces
@@ -102,6 +102,7 @@ class VisitMatcher(Matcher):
 
     def match(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Match:
         """Choose by likelihood, a block of pseudonyms at a time."""
+        require_fitted(self, "reference_")
         check_places(self.reference_, anonymized)
         seen = self._thinned(self._in_hours(anonymized), seed)
         users = anonymized.n_users, len(self.user_ids_)

@@ -18,18 +18,17 @@ from tracearena.traces import Traces
 class Uniform(Synthesizer):
     """Every place of every trace is drawn independently and uniformly.
 
-        References
-        ----------
-        [ppmtf] section 4.4, "Uniform".
+    References
+    ----------
+    [ppmtf] section 4.4, "Uniform".
 
-        Examples
-        --------
-        >>> from tracearena.synthesis.days import traces_of_days, trainable
-    from tracearena.traces import Clock, Places
-        >>> places = Places([35.0, 35.1], [139.0, 139.1])
-        >>> traces = Traces.from_dense([[0, 0, 1]], places, Clock(instants_per_day=3))
-        >>> Uniform().fit(traces).synthesize(2, seed=1)
-        <Traces: 1 users, 6 events, 2 places, instants 0 to 5>
+    Examples
+    --------
+    >>> from tracearena.traces import Clock, Places
+    >>> places = Places([35.0, 35.1], [139.0, 139.1])
+    >>> traces = Traces.from_dense([[0, 0, 1]], places, Clock(instants_per_day=3))
+    >>> Uniform().fit(traces).synthesize(2, seed=1)
+    <Traces: 1 users, 6 events, 2 places, instants 0 to 5>
     """
 
     name: ClassVar[str] = "Uniform"

@@ -22,32 +22,31 @@ _USERS_PER_BLOCK = 1024
 class SGD(Synthesizer):
     """Synthetic data generator: a transition matrix for each slot, common to all users.
 
-        Parameters
-        ----------
-        copied
-            So many first instants of each trace are copied from the training user (ξ), from 0 to the
-            instants of a day. Where she has several events at the instant the last is copied, where
-            she has none the place is drawn.
+    Parameters
+    ----------
+    copied
+        So many first instants of each trace are copied from the training user (ξ), from 0 to the
+        instants of a day. Where she has several events at the instant the last is copied, where
+        she has none the place is drawn.
 
-        References
-        ----------
-        V. Bindschaedler, R. Shokri and C. Gunter, Plausible deniability for privacy-preserving data
-        synthesis, VLDB 2017; for traces [ppmtf] appendix C.
+    References
+    ----------
+    V. Bindschaedler, R. Shokri and C. Gunter, Plausible deniability for privacy-preserving data
+    synthesis, VLDB 2017; for traces [ppmtf] appendix C.
 
-        Notes
-        -----
-        The first place is drawn from the training events at a day's first instant, as the paper says
-        (the authors' program takes the whole first slot); where there is none, from all events. A place
-        that is never left in a slot leads to every place with the same probability.
+    Notes
+    -----
+    The first place is drawn from the training events at a day's first instant, as the paper says
+    (the authors' program takes the whole first slot); where there is none, from all events. A place
+    that is never left in a slot leads to every place with the same probability.
 
-        Examples
-        --------
-        >>> from tracearena.synthesis.days import traces_of_days, trainable
-    from tracearena.traces import Clock, Places
-        >>> places = Places([35.0, 35.1], [139.0, 139.1])
-        >>> traces = Traces.from_dense([[0, 1, 0, 1]], places, Clock(instants_per_day=4))
-        >>> SGD().fit(traces).synthesize(2, seed=1).dense().tolist()
-        [[0, 1, 0, 1, 0, 1, 0, 1]]
+    Examples
+    --------
+    >>> from tracearena.traces import Clock, Places
+    >>> places = Places([35.0, 35.1], [139.0, 139.1])
+    >>> traces = Traces.from_dense([[0, 1, 0, 1]], places, Clock(instants_per_day=4))
+    >>> SGD().fit(traces).synthesize(2, seed=1).dense().tolist()
+    [[0, 1, 0, 1, 0, 1, 0, 1]]
     """
 
     name: ClassVar[str] = "SGD"

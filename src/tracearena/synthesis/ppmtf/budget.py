@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.checks import require_number, require_whole
+from tracearena.checks import require_fitted, require_number, require_whole
 from tracearena.engine import SeedLike, block_ranges, child_seed, run_blocks, seed_sequence
 from tracearena.errors import DataError, ParameterError
 from tracearena.synthesis.ppmtf.model import PPMTF
@@ -97,6 +97,7 @@ def measured_kappa(
 
     Every cell of both tensors is looked at: O(users · places² · factors).
     """
+    require_fitted(model, "transition_factors_")
     moves, visits = model.transition_factors_, model.visit_factors_
     parts = (
         (moves.users, moves.places, moves.next_places, model.largest_transition),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.checks import require_number, require_whole
+from tracearena.checks import require_fitted, require_number, require_whole
 from tracearena.engine import (
     SeedLike,
     block_ranges,
@@ -150,6 +150,7 @@ def measure_deniability(
     require_number("eta", eta, above=0)
     if verifiers is not None:
         require_whole("verifiers", verifiers, at_least=1)
+    require_fitted(model, "transition_factors_")
     n_users = len(model.user_ids_)
     size = n_users if verifiers is None else min(verifiers, n_users)
     chosen = generator(seed).permutation(n_users)[:size]

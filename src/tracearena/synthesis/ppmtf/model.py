@@ -401,6 +401,8 @@ class PPMTF(Synthesizer):
 
     def days_of(self, traces: Traces) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Return the places of each day of training users (days × instants), and whose day it is."""
+        require_fitted(self, "transition_factors_")
+        require_kind(self, traces, Traces)
         known = {user: row for row, user in enumerate(self.user_ids_.tolist())}
         unknown = [user for user in traces.user_ids.tolist() if user not in known]
         if unknown:
@@ -423,10 +425,12 @@ class PPMTF(Synthesizer):
 
     def convergence(self) -> Convergence:
         """Report whether the error has settled."""
+        require_fitted(self, "error_")
         return Convergence.of(self.error_)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model, finished or not, to one file (`.npz`)."""
+        require_fitted(self, "transition_factors_")
         files.save(self, path)
 
     @classmethod
@@ -440,6 +444,7 @@ class PPMTF(Synthesizer):
             raise ParameterError(
                 "the PPMTF tools' files hold factors shared by both tensors; share=False has two sets"
             )
+        require_fitted(self, "transition_factors_")
         write_parameters(folder, self.transition_factors_.to_parameters(), self.iteration_)
 
     @classmethod
