@@ -17,18 +17,12 @@ reaches the user is our own fault: exit status 1.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from numbers import Integral, Real
 from os import PathLike
 from typing import Any
 
 SHOWN_FAULTS = 10
-LARGEST_COUNT = 2**31 - 1
-"""No count of users, places, days or rounds is larger; what is counts in 32 bits somewhere."""
-LARGEST_KM = 40_030.0
-"""Once around the earth."""
 _SHOWN_CHARACTERS = 60
 
 
@@ -55,46 +49,6 @@ class AlgorithmError(TracearenaError, RuntimeError):
 
 class ClusterError(TracearenaError, RuntimeError):
     """A cluster cannot be reached, or cannot do the work."""
-
-
-def require_number(
-    name: str,
-    value: Any,
-    *,
-    at_least: float | None = None,
-    above: float | None = None,
-    at_most: float | None = None,
-    whole: bool = False,
-) -> None:
-    """Raise `ParameterError` unless the value is a finite number (a whole one, if asked) in the range.
-
-    >>> require_number("share", 1.5, at_most=1)
-    Traceback (most recent call last):
-    tracearena.errors.ParameterError: share = 1.5 is not allowed; it must be a number at most 1
-    """
-    right_type = isinstance(value, Integral if whole else Real) and not isinstance(value, bool)
-    if (
-        right_type
-        and (isinstance(value, Integral) or math.isfinite(value))
-        and (at_least is None or value >= at_least)
-        and (above is None or value > above)
-        and (at_most is None or value <= at_most)
-    ):
-        return
-    limits = [
-        f"{words} {_plain(limit)}"
-        for words, limit in (("of at least", at_least), ("greater than", above), ("at most", at_most))
-        if limit is not None
-    ]
-    kind = "a whole number" if whole else "a number"
-    if isinstance(value, int) and abs(value) >= 10**_SHOWN_CHARACTERS:
-        value = float("inf") if value > 0 else -float("inf")
-    raise ParameterError.of(name, value, f"{kind} {' and '.join(limits)}".strip())
-
-
-def _plain(limit: float) -> str:
-    """Write a limit as people do: 1,000,000 rather than 1e+06."""
-    return f"{int(limit):,}" if limit == int(limit) and abs(limit) < 1e15 else f"{limit:g}"
 
 
 class DataError(TracearenaError, ValueError):

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from tracearena.algorithms import Obfuscator, catalogue
+from tracearena.algorithms import Obfuscator, catalogue, parse
 from tracearena.engine import SeedLike
 from tracearena.errors import ParameterError
 from tracearena.obfuscation import MRLH, PlanarLaplace
@@ -44,7 +44,7 @@ def test_options_reach_those_who_know_them() -> None:
 
 
 def test_units_become_metres_and_seconds() -> None:
-    assert catalogue.parse("X(1.5km, wait=2h, who=all, on=true)") == (
+    assert parse("X(1.5km, wait=2h, who=all, on=true)") == (
         "X",
         [1500.0],
         {"wait": 7200.0, "who": "all", "on": True},

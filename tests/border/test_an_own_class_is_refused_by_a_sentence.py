@@ -147,9 +147,9 @@ def cases() -> list[tuple[str, str, str]]:
         found += [
             (kind, source(kind, good, name=None), "lacks a name"),
             (kind, source(kind, good, name=""), "has the name ''"),
-            (kind, source(kind, good, base="ta.algorithms.catalogue.Algorithm"), "is of no kind"),
+            (kind, source(kind, good, base="ta.algorithms.Algorithm"), "is of no kind"),
             (kind, source(kind, good).replace("    name:", f"    kind = {kind!r}\n    name:").replace(
-                base, "ta.algorithms.catalogue.Algorithm"), "is not derived from"),
+                base, "ta.algorithms.Algorithm"), "is not derived from"),
             (kind, source(kind, "return None"), f"mine:Mine.{called} must return"),
             (kind, source(kind, "return 'some words here'"), "it returned str"),
             (kind, source(kind, "raise ValueError('no luck')"), f"{called} raised ValueError: no luck"),

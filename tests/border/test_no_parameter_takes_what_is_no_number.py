@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import pytest
 
-from tracearena.algorithms import catalogue
+from tracearena.algorithms import Algorithm, catalogue
+from tracearena.algorithms.grammar import written
+from tracearena.algorithms.kinds import constructor_fields
 from tracearena.errors import ParameterError
 
-ORDINARY = {
-    "MRLH": {"mu_x": "1", "mu_y": "1", "deletion": "0.5"},
-    "RR": {"epsilon": "1"},
-    "PL": {"l": "4", "r": "1"},
-    "Cheat": {"share": "0.5"},
-    "ClusterAveraging": {"threshold": "0.7"},
-    "GeoInd": {"expected_noise": "100"},
-    "Thin": {"interval": "60"},
-    "Snap": {"side": "100"},
-    "Smooth": {"k": "3"},
-    "Interpolate+Smooth": {"k": "3"},
-}
 MAY_BE_NEGATIVE = {("PPMTF", "mean0")}
 VALUES = ["inf", "-inf", "1e400", "nan", "", "100000000000000000000", "1" + 400 * "0", "-1", "1e20", "3j"]
 
@@ -35,6 +26,15 @@ def numbers() -> list[tuple[str, str]]:
     ]
 
 
+def given_by(algorithm: Algorithm) -> list[dataclasses.Field[Any]]:
+    """The parameters that the example of an algorithm gives."""
+    return [
+        field
+        for field in constructor_fields(type(algorithm))
+        if getattr(algorithm, field.name) != field.default
+    ]
+
+
 def test_the_registry_has_numbers_to_try() -> None:
     assert {"Thin", "GeoInd", "Snap", "PL", "Smooth", "PPMTF", "SGLT", "Fakes"} <= {
         name for name, _ in numbers()
@@ -46,7 +46,9 @@ def test_the_registry_has_numbers_to_try() -> None:
 def test_it_is_refused_by_a_sentence(name: str, parameter: str, value: str) -> None:
     if value == "-1" and (name, parameter) in MAY_BE_NEGATIVE:
         return
-    given = ORDINARY.get(name, {}) | {parameter: value}
+    ordinary = catalogue.create(catalogue.entries()[name].example)
+    given = {field.name: written(getattr(ordinary, field.name)) for field in given_by(ordinary)}
+    given |= {parameter: value}
     if (name, parameter) == ("GeoInd", "epsilon"):
         del given["expected_noise"]
     if parameter in ("transition_zeros", "visit_zeros"):

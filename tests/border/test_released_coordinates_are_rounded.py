@@ -13,10 +13,10 @@ import pytest
 from numpy.typing import NDArray
 
 from tracearena.algorithms import catalogue
-from tracearena.algorithms.kinds import rounded
 from tracearena.errors import ParameterError
 from tracearena.formats import gps
 from tracearena.obfuscation import GeoInd, Snapping, Thinning
+from tracearena.obfuscation.rounding import rounded
 from tracearena.traces import GpsTraces
 
 POINTS = 50

@@ -72,7 +72,7 @@ def test_the_most_attractive_pois_keep_their_ids() -> None:
 
 @pytest.mark.parametrize("top", [0, -1, 6001])
 def test_more_pois_than_there_are_cannot_be_asked_for(top: int) -> None:
-    with pytest.raises(ParameterError, match="from 1 to 6000"):
+    with pytest.raises(ParameterError, match="at most 6,000"):
         cities.pois(top=top)
 
 

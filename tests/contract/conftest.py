@@ -7,11 +7,16 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from tracearena.traces import DELETED, ObfuscatedTraces, PlaceSets, Traces
+from tracearena.cities import simulate_gps
+from tracearena.traces import DELETED, GpsTraces, ObfuscatedTraces, PlaceSets, Traces
+
+Shapes = dict[str, Traces]
+Releases = dict[str, tuple[Traces, ObfuscatedTraces]]
+Points = dict[str, GpsTraces]
 
 
 @pytest.fixture(scope="session")
-def shapes(make_walks: Callable[..., Traces]) -> dict[str, Traces]:
+def shapes(make_walks: Callable[..., Traces]) -> Shapes:
     """Four days of traces by the name of what is awkward about them."""
     return {
         "ordinary": make_walks(users=30, days=4),
@@ -23,7 +28,7 @@ def shapes(make_walks: Callable[..., Traces]) -> dict[str, Traces]:
 
 
 @pytest.fixture(scope="session")
-def releases(shapes: dict[str, Traces]) -> dict[str, tuple[Traces, ObfuscatedTraces]]:
+def releases(shapes: Shapes) -> Releases:
     """Reference traces and anonymized traces (pseudonyms from 1001) by the name of their shape."""
 
     def published(original: Traces, codes: object, sets: PlaceSets | None = None) -> ObfuscatedTraces:
@@ -43,3 +48,17 @@ def releases(shapes: dict[str, Traces]) -> dict[str, tuple[Traces, ObfuscatedTra
     pairs["mixed"] = reference, published(original, mixed, everywhere)
     pairs["fewer pseudonyms"] = reference, published(original, original.place_index).take_users(np.arange(9))
     return pairs
+
+
+@pytest.fixture(scope="session")
+def points() -> Points:
+    """GPS traces by the name of what is awkward about them."""
+    ordinary = simulate_gps(users=3, days=2, seed=1)
+    number = np.arange(ordinary.n_points)
+    return {
+        "ordinary": ordinary,
+        "one user": ordinary.take_users([0]),
+        "one event": ordinary.take_users([0]).keep(np.arange(ordinary.take_users([0]).n_points) == 7),
+        "half missing": ordinary.keep(number % 2 == 0),
+        "nothing": ordinary.keep(number < 0),
+    }

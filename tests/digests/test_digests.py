@@ -26,24 +26,9 @@ from tracearena.formats import gps as gps_files
 from tracearena.obfuscation import PlanarLaplace
 from tracearena.traces import GpsTraces, ObfuscatedTraces, Traces
 
-SPECS = {
-    "MRLH": "MRLH(1,1,0.5)",
-    "RR": "RR(2)",
-    "PL": "PL(4,1)",
-    "Cheat": "Cheat(0.5)",
-    "ClusterAveraging": "ClusterAveraging(0.7)",
-    "PPMTF": "PPMTF(2,20,iterations=4)",
-    "SGLT": "SGLT(4)",
-    "GeoInd": "GeoInd(100m,5min)",
-    "Thin": "Thin(60s)",
-    "Snap": "Snap(500m)",
-    "Smooth": "Smooth(9)",
-    "Interpolate+Smooth": "Interpolate+Smooth(9)",
-}
-
 
 def spec_of(name: str) -> str:
-    return SPECS.get(name, name)
+    return catalogue.entries()[name].example
 
 
 @pytest.fixture(scope="module")

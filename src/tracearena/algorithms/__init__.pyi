@@ -1,11 +1,16 @@
-from .catalogue import Algorithm, Entry, Kind, Quantity, create, entries, is_kind, names, parse
+from . import answers, catalogue, grammar, kinds
+from .catalogue import Entry, create, entries, is_kind, names
+from .grammar import Quantity, parse
 from .kinds import (
+    Algorithm,
     GpsAttack,
     GpsObfuscator,
+    Kind,
     Obfuscator,
     ReidentificationAttack,
     Synthesizer,
     TraceInferenceAttack,
+    setting,
 )
 
 __all__ = [
@@ -19,9 +24,14 @@ __all__ = [
     "ReidentificationAttack",
     "Synthesizer",
     "TraceInferenceAttack",
+    "answers",
+    "catalogue",
     "create",
     "entries",
+    "grammar",
     "is_kind",
+    "kinds",
     "names",
     "parse",
+    "setting",
 ]

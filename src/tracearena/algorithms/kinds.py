@@ -1,18 +1,88 @@
-"""What every defence is."""
+"""What an algorithm is: the mixin that all share, and the six abstract kinds.
+
+Every kind is compared, printed and kept alike. Parameters are the fields of a keyword-only dataclass
+and do not change once given; two algorithms of a class with the same parameters are equal; `str` is
+the name that the papers write, `repr` every parameter. What `fit` learns has a name that ends with an
+underscore and is part of neither.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import replace
-from typing import ClassVar, Self
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, FrozenInstanceError, field, fields
+from typing import Any, ClassVar, Literal, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
-from tracearena.algorithms.catalogue import Algorithm, Kind
+from tracearena.algorithms.grammar import written
 from tracearena.engine import SeedLike
-from tracearena.errors import DataError, ParameterError, require_number
-from tracearena.traces import Clock, GpsTraces, IdTable, ObfuscatedTraces, Places, Traces
+from tracearena.traces import GpsTraces, IdTable, ObfuscatedTraces, Traces
+
+Kind = Literal[
+    "obfuscator", "reidentification", "trace-inference", "synthesizer", "gps-obfuscator", "gps-attack"
+]
+
+
+def setting(default: Any, **options: Any) -> Any:
+    """Return a field that is no parameter of the papers, and so no part of the name.
+
+    Which draws are used, or how many decimals are released: it is given by its name, shown by `repr`
+    and compared like any parameter. Options are those of `dataclasses.field`.
+    """
+    return field(default=default, metadata={"setting": True}, **options)
+
+
+class Algorithm:
+    """Mixin for algorithms: a name from the papers and parameters in the papers' order.
+
+    A subclass is a keyword-only dataclass whose fields stand in the order in which the papers write
+    the parameters; fields with a default may be left out of the name, and a `setting` is never in it.
+    """
+
+    name: ClassVar[str]
+    kind: ClassVar[Kind]
+    units: ClassVar[Mapping[str, str]] = {}
+    """Units that parameters are measured in: m, km, s, min or h."""
+    instead_of_units: ClassVar[tuple[str, ...]] = ()
+    """Parameters without a unit that a bare number may have been meant for."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        # A dataclass that is not declared frozen would lose its hash, though its parameters are fixed.
+        if "__hash__" not in vars(cls):
+            cls.__hash__ = Algorithm.__hash__  # type: ignore[method-assign]
+
+    def __str__(self) -> str:
+        shown = parameter_fields(type(self))
+        while shown and shown[-1].default is not MISSING and self._value(shown[-1]) == shown[-1].default:
+            shown.pop()
+        values = ",".join(written(self._value(one), self.units.get(one.name)) for one in shown)
+        return f"{self.name}({values})" if shown else self.name
+
+    def __hash__(self) -> int:
+        compared = (self._value(one) for one in constructor_fields(type(self)) if one.compare)
+        return hash((type(self), *compared))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in vars(self) and any(one.name == name for one in constructor_fields(type(self))):
+            raise FrozenInstanceError(f"{name} of {self} does not change: make another algorithm with it")
+        super().__setattr__(name, value)
+
+    def parameters(self) -> dict[str, Any]:
+        """Return everything the algorithm was made with, settings included, by name."""
+        return {one.name: self._value(one) for one in constructor_fields(type(self))}
+
+    def _value(self, one: Field[Any]) -> Any:
+        return getattr(self, one.name)
+
+
+def constructor_fields(algorithm: type[Algorithm]) -> list[Field[Any]]:
+    """Return the fields that an algorithm is made with: its parameters and its settings."""
+    return [one for one in fields(algorithm) if one.init]  # type: ignore[arg-type]
+
+
+def parameter_fields(algorithm: type[Algorithm]) -> list[Field[Any]]:
+    """Return the fields that the papers write, in their order; settings are not among them."""
+    return [one for one in constructor_fields(algorithm) if not one.metadata.get("setting")]
 
 
 class Obfuscator(Algorithm, ABC):
@@ -28,12 +98,6 @@ class Obfuscator(Algorithm, ABC):
         """Return the obfuscated traces: the same events, in the same order."""
 
 
-DIGITS = 6
-"""Decimals of released degrees: 0.1 m."""
-
-_MOST_DIGITS = 9
-
-
 class GpsObfuscator(Algorithm, ABC):
     """A defence of GPS traces: moves points or leaves some out.
 
@@ -45,26 +109,6 @@ class GpsObfuscator(Algorithm, ABC):
     @abstractmethod
     def transform(self, original: GpsTraces, *, seed: SeedLike = None) -> GpsTraces:
         """Return the traces to release; users keep their ids and their order."""
-
-
-def rounded(traces: GpsTraces, digits: int = DIGITS) -> GpsTraces:
-    """Return the same points with latitudes and longitudes of so many decimals, 0 to 9.
-
-    A double has bits for a billionth of a metre. They are left over from the arithmetic that moved
-    the point, and can tell apart ways to the same place; rounded, equal places are equal numbers.
-    """
-    check_digits(digits)
-    return traces.moved(_rounded(traces.latitude, digits), _rounded(traces.longitude, digits))
-
-
-def check_digits(digits: object) -> None:
-    """Refuse what is not a number of decimals."""
-    require_number("digits", digits, at_least=0, at_most=_MOST_DIGITS, whole=True)
-
-
-def _rounded(degrees: NDArray[np.float64], digits: int) -> NDArray[np.float64]:
-    # Whole numbers divided by a power of ten: the double that the decimals mean, and no negative zero.
-    return np.rint(degrees * 10.0**digits) / 10.0**digits + 0.0
 
 
 class ReidentificationAttack(Algorithm, ABC):
@@ -122,26 +166,15 @@ class Synthesizer(Algorithm, ABC):
         """Return synthetic traces of all training users; day ``r`` is a user's trace number ``r``."""
 
 
-def trainable(traces: Traces) -> Traces:
-    """Refuse traces from which nothing can be learned."""
-    if traces.n_users == 0 or traces.n_events == 0:
-        raise DataError("training needs at least one user and one event")
-    return traces
-
-
-def traces_of_days(
-    table: NDArray[np.int32], places: Places, clock: Clock, user_ids: NDArray[np.generic]
-) -> Traces:
-    """Turn users × days × instants of a day into traces whose days are numbers, not dates."""
-    users, days, length = table.shape
-    if length != clock.instants_per_day:
-        raise DataError(f"{length} instants a day where the clock has {clock.instants_per_day}")
-    dense = table.reshape(users, days * length)
-    return Traces.from_dense(dense, places, replace(clock, first_day=None), user_ids=user_ids)
-
-
-def checked_count(value: int, name: str = "traces_per_user") -> int:
-    """Refuse anything but a whole number of at least 1."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise ParameterError.of(name, value, "a whole number of at least 1")
-    return int(value)
+KINDS: Mapping[str, type[Algorithm]] = {
+    base.kind: base
+    for base in (
+        Obfuscator,
+        ReidentificationAttack,
+        TraceInferenceAttack,
+        Synthesizer,
+        GpsObfuscator,
+        GpsAttack,
+    )
+}
+"""What a class of each kind derives from."""

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.attacks.deanonymisation.windows import Windows, cut_windows
+from tracearena.checks import require_number, require_whole
 from tracearena.engine import SeedLike, seed_sequence, stream
-from tracearena.errors import DataError, ParameterError
+from tracearena.errors import DataError
 from tracearena.traces import GpsTraces
 
 OTHERS = 0
@@ -89,10 +90,8 @@ def deanonymise(
     ----------
     [geo-ind] section 6.
     """
-    if targets < 1:
-        raise ParameterError.of("targets", targets, "at least 1")
-    if not 0 < test_share < 1:
-        raise ParameterError.of("test_share", test_share, "between 0 and 1")
+    require_whole("targets", targets, at_least=1)
+    require_number("test_share", test_share, above=0, below=1)
     root = seed_sequence(seed)
     windows = cut_windows(released, length)
     able = _users_with_two_trajectories(windows)

@@ -9,7 +9,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from tracearena.algorithms import ReidentificationAttack, TraceInferenceAttack, answers, catalogue
+from tracearena.algorithms import (
+    Algorithm,
+    Kind,
+    ReidentificationAttack,
+    TraceInferenceAttack,
+    answers,
+    catalogue,
+)
 from tracearena.arena.pseudonyms import Release
 from tracearena.attacks import Match, Matcher, MatchingIdentification, MatchingInference
 from tracearena.engine import SeedLike, child_seed, seed_sequence
@@ -18,7 +25,7 @@ from tracearena.metrics import reidentification_score, trace_inference_score
 from tracearena.traces import IdTable, ObfuscatedTraces, Traces
 
 Attack = ReidentificationAttack | TraceInferenceAttack
-ATTACK_KINDS: tuple[catalogue.Kind, ...] = ("reidentification", "trace-inference")
+ATTACK_KINDS: tuple[Kind, ...] = ("reidentification", "trace-inference")
 
 
 @dataclass(frozen=True)
@@ -233,7 +240,7 @@ def make_attacks(names: Sequence[str], **options: Any) -> list[Any]:
 
 
 def _check_attack(attack: Attack) -> None:
-    if not isinstance(attack, catalogue.Algorithm):
+    if not isinstance(attack, Algorithm):
         raise ParameterError(
             f"{attack!r} is no attack: derive its class from ReidentificationAttack or TraceInferenceAttack"
         )

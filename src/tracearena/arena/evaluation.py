@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from tracearena.attacks.markov import MarkovIdentification, MembershipInference
+from tracearena.checks import require_whole
 from tracearena.engine import SeedLike, generator
-from tracearena.errors import ParameterError
 from tracearena.metrics.distributions import tp_tv, vf_tv
 from tracearena.metrics.transitions import has_transitions, tm_emd, tm_emd_sliced
 from tracearena.traces import Traces
@@ -196,8 +196,7 @@ def halves(
     Halves or None
         None if there are fewer than two training users.
     """
-    if halvings < 1:
-        raise ParameterError.of("halvings", halvings, "at least 1")
+    require_whole("halvings", halvings, at_least=1)
     if training.n_users < 2:
         return None
     rng, cut = generator(seed), training.n_users // 2

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from tracearena.algorithms import catalogue
 from tracearena.arena.noise_of_release import Mechanism, ReleaseNoise, release_noise
+from tracearena.checks import require_number, require_whole
 from tracearena.engine import SeedLike, child_seed, run_blocks, seed_sequence, stream
-from tracearena.errors import DataError, ParameterError, require_number
+from tracearena.errors import DataError, ParameterError
 from tracearena.metrics.applications.identity import IdTable, with_true_ids
 from tracearena.traces import GpsTraces
 from tracearena.traces.geodesy import metres_per_degree
@@ -156,9 +157,9 @@ def uniqueness(
     ----------
     Y.-A. de Montjoye et al., "Unique in the crowd", Scientific Reports 3, 1376 (2013).
     """
-    require_number("side_m", side_m, above=0, at_most=1e6)
+    require_number("side_m", side_m, above=0, at_most=1_000_000)
     require_number("window_s", window_s, at_least=0.001, at_most=1e9)
-    require_number("draws", draws, at_least=1, at_most=1e6, whole=True)
+    require_whole("draws", draws, at_least=1, at_most=1_000_000)
     if expected_noise_m is not None:
         if mechanism is not None:
             raise ParameterError("give either mechanism or expected_noise_m")

@@ -1,6 +1,5 @@
 from . import deanonymisation, markov, smoothing, tracking
 from .fuzzy_counting import FuzzyCounting, FuzzyCountingT, FuzzyMatcher
-from .home_probability import HomeProbabilityR, HomeProbabilityT
 from .markov.identification import MarkovIdentification, TraceGuesses
 from .markov.membership import MembershipInference, MembershipResult
 from .matching import Match, Matcher, MatchingIdentification, MatchingInference
@@ -8,7 +7,13 @@ from .random_guess import RandomIdentification, RandomInference
 from .replay import ReferenceReplay
 from .smoothing.methods import Interpolation, InterpolationSmoothing, Smoothing
 from .tracking.viterbi import ViterbiTracking
-from .visit_probability import VisitMatcher, VisitProbabilityR, VisitProbabilityT
+from .visit_probability import (
+    HomeProbabilityR,
+    HomeProbabilityT,
+    VisitMatcher,
+    VisitProbabilityR,
+    VisitProbabilityT,
+)
 
 __all__ = [
     "FuzzyCounting",

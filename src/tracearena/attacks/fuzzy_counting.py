@@ -20,8 +20,9 @@ from tracearena.attacks.matching import (
     choose,
     undo_obfuscation,
 )
+from tracearena.checks import require_choice, require_fitted, require_number
 from tracearena.engine import SeedLike
-from tracearena.errors import DataError, ParameterError, require_number
+from tracearena.errors import DataError
 from tracearena.traces import ObfuscatedTraces, Places, Traces
 
 if TYPE_CHECKING:
@@ -133,6 +134,7 @@ class FuzzyMatcher(Matcher):
 
     def match(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Match:
         """Choose the user whose vector is nearest to that of the trace."""
+        require_fitted(self, "reference_")
         check_places(self.reference_, anonymized)
         traces = self._weighed(counts_of(anonymized))
         return choose(anonymized.n_users, len(self.user_ids_), partial(self._score, traces))
@@ -272,8 +274,6 @@ def _told(anonymized: ObfuscatedTraces, user_of: NDArray[np.int64], n_users: int
 
 
 def _check_matcher(attack: FuzzyCounting | FuzzyCountingT) -> None:
-    if attack.weighting not in get_args(Weighting):
-        allowed = ", ".join(get_args(Weighting))
-        raise ParameterError.of("weighting", attack.weighting, f"one of {allowed}")
+    require_choice("weighting", attack.weighting, get_args(Weighting))
     require_number("eta", attack.eta, above=0, at_most=1e6)
     require_number("decay", attack.decay, at_least=0, at_most=1e6)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.algorithms.kinds import ReidentificationAttack, TraceInferenceAttack
+from tracearena.checks import require_fitted, require_kind
 from tracearena.engine import SeedLike, block_ranges, child_seed, run_blocks, seed_sequence, uniforms
 from tracearena.errors import DataError
 from tracearena.traces import IdTable, ObfuscatedTraces, Traces
@@ -72,6 +73,7 @@ class MatchingAttack(ABC):
 
     def fit(self, reference: Traces) -> Self:
         """Fit the matcher to the reference traces of all users."""
+        require_kind(self, reference, Traces)
         return self.use(self.matcher().fit(reference))
 
     def use(self, matcher: Matcher) -> Self:
@@ -85,6 +87,8 @@ class MatchingIdentification(MatchingAttack, ReidentificationAttack):
 
     def identify(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> IdTable:
         """Return the inferred ID table."""
+        require_fitted(self, "matcher_")
+        require_kind(self, anonymized, ObfuscatedTraces)
         return self.identify_from(self.matcher_.match(anonymized, seed=seed), anonymized)
 
     def identify_from(self, match: Match, anonymized: ObfuscatedTraces) -> IdTable:
@@ -97,6 +101,8 @@ class MatchingInference(MatchingAttack, TraceInferenceAttack):
 
     def infer(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Traces:
         """Return one place for every user and instant."""
+        require_fitted(self, "matcher_")
+        require_kind(self, anonymized, ObfuscatedTraces)
         root = seed_sequence(seed)
         match = self.matcher_.match(anonymized, seed=child_seed(root, 0))
         return self.infer_from(match, anonymized, seed=child_seed(root, 1))

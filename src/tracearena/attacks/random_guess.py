@@ -8,6 +8,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from tracearena.algorithms.kinds import ReidentificationAttack, TraceInferenceAttack
+from tracearena.checks import require_fitted, require_kind
 from tracearena.engine import SeedLike, generator, seed_sequence, uniforms
 from tracearena.errors import DataError
 from tracearena.traces import IdTable, ObfuscatedTraces, Traces
@@ -21,6 +22,7 @@ class RandomIdentification(ReidentificationAttack):
 
     def fit(self, reference: Traces) -> Self:
         """Remember who the users are."""
+        require_kind(self, reference, Traces)
         if not reference.n_users:
             raise DataError("the reference traces have no users")
         self.user_ids_ = reference.user_ids
@@ -28,6 +30,8 @@ class RandomIdentification(ReidentificationAttack):
 
     def identify(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> IdTable:
         """Return every user once, as far as there are as many pseudonyms."""
+        require_fitted(self, "user_ids_")
+        require_kind(self, anonymized, ObfuscatedTraces)
         order = generator(seed).permutation(len(self.user_ids_))
         return IdTable(anonymized.user_ids, self.user_ids_[np.resize(order, anonymized.n_users)])
 
@@ -40,11 +44,14 @@ class RandomInference(TraceInferenceAttack):
 
     def fit(self, reference: Traces) -> Self:
         """Remember who the users are."""
+        require_kind(self, reference, Traces)
         self.user_ids_ = reference.user_ids
         return self
 
     def infer(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Traces:
         """Return a random place for every user and instant."""
+        require_fitted(self, "user_ids_")
+        require_kind(self, anonymized, ObfuscatedTraces)
         shape = len(self.user_ids_), anonymized.n_instants
         chance = uniforms(seed_sequence(seed), shape[0] * shape[1]).reshape(shape)
         return Traces.from_dense(

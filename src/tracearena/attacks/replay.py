@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tracearena.algorithms.kinds import TraceInferenceAttack
 from tracearena.attacks.matching import check_places
+from tracearena.checks import require_fitted, require_kind
 from tracearena.engine import SeedLike, seed_sequence, uniforms
 from tracearena.errors import DataError
 from tracearena.traces import ObfuscatedTraces, Traces
@@ -33,11 +34,14 @@ class ReferenceReplay(TraceInferenceAttack):
 
     def fit(self, reference: Traces) -> Self:
         """Remember the reference traces."""
+        require_kind(self, reference, Traces)
         self.reference_ = reference
         return self
 
     def infer(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Traces:
         """Return the reference places in the stead of the anonymized ones."""
+        require_fitted(self, "reference_")
+        require_kind(self, anonymized, ObfuscatedTraces)
         clock, reference = anonymized.clock, self.reference_
         check_places(reference, anonymized)
         if clock.instants_per_day != reference.clock.instants_per_day:

@@ -1,4 +1,4 @@
-"""VisitProb: who visits these places as often as this trace does?"""
+"""VisitProb, and HomeProb for the first hour: who visits these places as often as this trace does?"""
 
 from __future__ import annotations
 
@@ -9,20 +9,26 @@ from typing import ClassVar, NamedTuple, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tracearena.algorithms.kinds import setting
 from tracearena.attacks.matching import (
     Match,
     Matcher,
+    MatchingAttack,
     MatchingIdentification,
     MatchingInference,
     check_places,
     choose,
 )
+from tracearena.checks import require_fitted, require_switch
 from tracearena.engine import SeedLike, generator
 from tracearena.errors import DataError
 from tracearena.traces import Clock, ObfuscatedTraces, PlaceSets, Traces
 
 UNSEEN = 1e-8
 """Probability of a place that a user never visited; nothing is renormalised for it."""
+
+HOME_HOURS = (8.0, 9.0)
+"""People tend to be at home from 8:00 to 9:00 ([contest] appendix D)."""
 
 LEGACY_SAMPLING = 0.1
 LEGACY_SET_SIZE = 10
@@ -96,6 +102,7 @@ class VisitMatcher(Matcher):
 
     def match(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Match:
         """Choose by likelihood, a block of pseudonyms at a time."""
+        require_fitted(self, "reference_")
         check_places(self.reference_, anonymized)
         seen = self._thinned(self._in_hours(anonymized), seed)
         users = anonymized.n_users, len(self.user_ids_)
@@ -178,44 +185,60 @@ def _with_smaller_sets(traces: ObfuscatedTraces, largest: int, rng: np.random.Ge
 
 
 @dataclass(kw_only=True)
-class VisitProbabilityR(MatchingIdentification):
-    """Answer the user under whose visit probabilities the trace is most likely ([contest] 4.1).
+class ByVisits(MatchingAttack):
+    """What VisitProb and HomeProb share, re-identification and trace inference alike.
 
     Parameters
     ----------
     legacy_2019
-        Use a random tenth of the events and ten places of a set, as the organisers' program did.
+        Look at ten places of a set, and in VisitProb at a random tenth of the events, as the
+        organisers' program did.
     """
 
-    name: ClassVar[str] = "VisitProb-R"
+    hours: ClassVar[tuple[float, float] | None] = None
+    legacy_sampling: ClassVar[float] = LEGACY_SAMPLING
 
-    legacy_2019: bool = field(default=False, repr=False)
+    legacy_2019: bool = setting(False)
+
+    def __post_init__(self) -> None:
+        require_switch("legacy_2019", self.legacy_2019)
 
     def matcher(self) -> VisitMatcher:
-        """Return the matcher over all hours."""
-        return _matcher(self.legacy_2019)
+        """Return the matcher over the hours that the attack looks at."""
+        if not self.legacy_2019:
+            return VisitMatcher(hours=self.hours)
+        return VisitMatcher(
+            hours=self.hours, sampling=self.legacy_sampling, largest_set=LEGACY_SET_SIZE, in_order=True
+        )
 
 
 @dataclass(kw_only=True)
-class VisitProbabilityT(MatchingInference):
-    """Match users one to one by VisitProb, then undo the obfuscation ([contest] 4.1).
+class VisitProbabilityR(ByVisits, MatchingIdentification):
+    """Answer the user under whose visit probabilities the trace is most likely ([contest] 4.1)."""
 
-    Parameters
-    ----------
-    legacy_2019
-        Use a random tenth of the events and ten places of a set, as the organisers' program did.
-    """
+    name: ClassVar[str] = "VisitProb-R"
+
+
+@dataclass(kw_only=True)
+class VisitProbabilityT(ByVisits, MatchingInference):
+    """Match users one to one by VisitProb, then undo the obfuscation ([contest] 4.1)."""
 
     name: ClassVar[str] = "VisitProb-T"
 
-    legacy_2019: bool = field(default=False, repr=False)
 
-    def matcher(self) -> VisitMatcher:
-        """Return the matcher over all hours."""
-        return _matcher(self.legacy_2019)
+@dataclass(kw_only=True)
+class HomeProbabilityR(VisitProbabilityR):
+    """VisitProb-R from the events between 8:00 and 9:00 alone ([contest] section 4.1)."""
+
+    name: ClassVar[str] = "HomeProb-R"
+    hours: ClassVar[tuple[float, float] | None] = HOME_HOURS
+    legacy_sampling: ClassVar[float] = 1.0
 
 
-def _matcher(legacy_2019: bool) -> VisitMatcher:
-    if legacy_2019:
-        return VisitMatcher(sampling=LEGACY_SAMPLING, largest_set=LEGACY_SET_SIZE, in_order=True)
-    return VisitMatcher()
+@dataclass(kw_only=True)
+class HomeProbabilityT(VisitProbabilityT):
+    """VisitProb-T with users matched by HomeProb ([contest] section 4.1)."""
+
+    name: ClassVar[str] = "HomeProb-T"
+    hours: ClassVar[tuple[float, float] | None] = HOME_HOURS
+    legacy_sampling: ClassVar[float] = 1.0

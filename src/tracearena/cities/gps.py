@@ -8,10 +8,10 @@ from datetime import date
 import numpy as np
 from numpy.typing import NDArray
 
+from tracearena.checks import require_number
 from tracearena.cities.land_use import GRID, regions
 from tracearena.cities.simulation import FIRST_DAY, UTC_OFFSET_S, simulate
 from tracearena.engine import SeedLike, child_seed, run_blocks, seed_sequence, stream, use
-from tracearena.errors import ParameterError
 from tracearena.traces import Clock, GpsTraces
 from tracearena.traces._arrays import trusted
 from tracearena.traces.geodesy import metres_per_degree
@@ -74,10 +74,8 @@ def simulate_gps(
     >>> simulate_gps(users=2, days=3, seed=1).n_users
     2
     """
-    if not 0 < recorded <= 1:
-        raise ParameterError.of("recorded", recorded, "above 0 and at most 1")
-    if not 0.1 <= interval_s <= _STEP_S:
-        raise ParameterError.of("interval_s", interval_s, f"from 0.1 to {_STEP_S} seconds")
+    require_number("recorded", recorded, above=0, at_most=1)
+    require_number("interval_s", interval_s, at_least=0.1, at_most=_STEP_S)
     root = seed_sequence(seed)
     lives = child_seed(root, _LIVES)
     clock = Clock(instants_per_day=86_400 // _STEP_S, interval_s=_STEP_S, first_day=FIRST_DAY)

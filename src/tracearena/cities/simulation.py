@@ -9,13 +9,14 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from tracearena.checks import require_choice, require_number, require_whole
 from tracearena.cities.atlas import build_atlas
 from tracearena.cities.land_use import regions
 from tracearena.cities.people import ARCHETYPES, habits
 from tracearena.cities.rhythm import hours_of_checkins, kinds_of_checkins
 from tracearena.cities.venues import KINDS, pois
 from tracearena.engine import SeedLike, block_ranges, run_blocks, seed_sequence, stream
-from tracearena.errors import ParameterError, require_number
+from tracearena.errors import ParameterError
 from tracearena.traces import Clock, Traces
 
 Mode = Literal["regular", "checkins"]
@@ -106,14 +107,12 @@ def archetypes(users: int, *, seed: int | np.random.SeedSequence) -> NDArray[np.
 
 
 def _check(users: int, days: int, mode: str, checkins_per_user: float) -> None:
-    require_number("users", users, at_least=1, at_most=_MOST_ROWS, whole=True)
-    require_number("days", days, at_least=1, at_most=_MOST_DAYS, whole=True)
-    if mode not in get_args(Mode):
-        raise ParameterError.of("mode", mode, " or ".join(repr(name) for name in get_args(Mode)))
+    require_whole("users", users, at_least=1, at_most=_MOST_ROWS)
+    require_whole("days", days, at_least=1, at_most=_MOST_DAYS)
+    require_choice("mode", mode, get_args(Mode))
     if mode == "regular" and users * days > _MOST_ROWS:
         raise ParameterError.of("users × days", users * days, f"at most {_MOST_ROWS:,} in regular mode")
-    if not 1 <= checkins_per_user <= 10_000:
-        raise ParameterError.of("checkins_per_user", checkins_per_user, "from 1 to 10000")
+    require_number("checkins_per_user", checkins_per_user, at_least=1, at_most=10_000)
 
 
 def _blocks(users: int) -> list[tuple[int, tuple[int, int]]]:

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tracearena.checks import require_whole
 from tracearena.cities.land_use import GRID, KM_PER_DEGREE, LAND_USES, MAP_SEED, build_land_use
 from tracearena.engine import seed_sequence, stream
-from tracearena.errors import ParameterError
 from tracearena.traces import Places
 
 
@@ -110,8 +110,7 @@ class Venues:
         """Return the indices of the `top` venues with the highest weight, in the city's order."""
         if top is None:
             return np.arange(len(self.cell))
-        if not 1 <= top <= len(self.cell):
-            raise ParameterError.of("top", top, f"from 1 to {len(self.cell)}, the number of POIs, or None")
+        require_whole("top", top, at_least=1, at_most=len(self.cell))
         return np.sort(np.argsort(-self.attractiveness, kind="stable")[:top])
 
 

@@ -159,8 +159,8 @@ def obfuscate(
 ) -> None:
     """Run a defence of GPS traces from file to file."""
     from tracearena.algorithms import GpsObfuscator, answers, catalogue
-    from tracearena.algorithms.kinds import DIGITS, rounded
     from tracearena.errors import ParameterError
+    from tracearena.obfuscation.rounding import DIGITS, rounded
 
     check_outputs(out, inputs=(original,), folders=True)
     options = {} if digits is None else {"digits": digits}

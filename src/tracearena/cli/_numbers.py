@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, get_args, get_type_hints
 
 import typer
 
-from tracearena.errors import LARGEST_COUNT, require_number
+from tracearena.checks import LARGEST_COUNT, require_number, require_whole
 
 
 class Limit(NamedTuple):
@@ -93,7 +93,9 @@ def guard_all(app: typer.Typer) -> None:
 def _check(option: str, value: float) -> None:
     whole = isinstance(value, int)
     limit = LIMITS.get(option) or Limit(at_most=LARGEST_COUNT if whole else 1e15)
-    require_number(option, value, whole=whole, **limit._asdict())
+    limits = {name: bound for name, bound in limit._asdict().items() if bound is not None}
+    check = require_whole if whole and limit.above is None else require_number
+    check(option, value, **limits)
 
 
 def _option(name: str, hint: Any) -> str:

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from tracearena.arena.pseudonyms import pseudonymise
+from tracearena.checks import require_whole
 from tracearena.contest.team_clock import contest_days
 from tracearena.engine import SeedLike, child_seed, is_secret, report, seed_sequence, use
 from tracearena.errors import DataError, FileError, ParameterError
@@ -72,13 +73,10 @@ class ContestPlan:
     only_seen: bool = True
 
     def __post_init__(self) -> None:
-        limits = {"teams": (1, _MOST_TEAMS), "users": (1, None), "days": (2, None), "data_sets": (1, 2)}
-        for name, (least, most) in limits.items():
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-                raise ParameterError.of(name, value, f"a whole number of at least {least}")
-            if most is not None and value > most:
-                raise ParameterError.of(name, value, f"at most {most}")
+        require_whole("teams", self.teams, at_least=1, at_most=_MOST_TEAMS)
+        require_whole("users", self.users, at_least=1)
+        require_whole("days", self.days, at_least=2)
+        require_whole("data_sets", self.data_sets, at_least=1, at_most=2)
 
     @property
     def reference_days(self) -> int:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from numbers import Real
 from typing import Any, Protocol, TypeVar
 
+from tracearena.checks import require_number, require_whole
 from tracearena.errors import DataError, ParameterError
 
 
@@ -167,13 +167,11 @@ def last_of_each(keyed: Iterable[tuple[K, R]]) -> dict[K, R]:
 
 
 def _score(name: str, value: Any) -> float:
-    # NaN fails every comparison, so it is refused here and can never rank.
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) <= 1:
-        raise ParameterError.of(name, value, "a number from 0 to 1")
+    # NaN is refused, so that it can never rank.
+    require_number(name, value, at_least=0, at_most=1)
     return float(value)
 
 
 def _check_numbers(data_set: int, receipt: int) -> None:
-    for name, value, lowest in (("data_set", data_set, 1), ("receipt", receipt, 0)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < lowest:
-            raise ParameterError.of(name, value, f"a whole number of at least {lowest}")
+    require_whole("data_set", data_set, at_least=1)
+    require_whole("receipt", receipt, at_least=0)

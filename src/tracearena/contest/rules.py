@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
+from functools import partial
 from itertools import pairwise
 from typing import Any, Literal, get_args
 
-from tracearena.algorithms import catalogue
+from tracearena.algorithms import catalogue, parse
 from tracearena.arena.scoring import Scoring
+from tracearena.checks import require_choice, require_number, require_switch, require_whole
 from tracearena.contest import _wording
 from tracearena.errors import ParameterError
 from tracearena.metrics.utility import UtilityRule
@@ -19,63 +20,37 @@ from tracearena.metrics.utility import UtilityRule
 Mode = Literal["sealed", "live"]
 
 
-def _one_of(valid: Callable[[Any], bool], allowed: str) -> dict[str, Any]:
-    return {"valid": valid, "allowed": allowed}
+def _checked(check: Callable[..., None], **limits: Any) -> dict[str, Any]:
+    """Return the metadata of a rule that `check` takes or refuses, by its name and value."""
+    return {"check": partial(check, **limits)}
 
 
-def _whole(lowest: int, highest: int | None = None) -> dict[str, Any]:
-    allowed = f"a whole number of at least {lowest}" + ("" if highest is None else f" and at most {highest}")
-
-    def valid(value: Any) -> bool:
-        return _is_whole(value) and lowest <= value and (highest is None or value <= highest)
-
-    return _one_of(valid, allowed)
+def _check_hours(name: str, value: Any) -> None:
+    for hour in value if isinstance(value, tuple) else ():
+        require_whole(name, hour, at_least=0, at_most=23)
+    if not isinstance(value, tuple) or not value or any(a >= b for a, b in pairwise(value)):
+        raise ParameterError.of(name, value, "rising hours from 0 to 23")
 
 
-def _number(in_range: Callable[[float], bool], allowed: str) -> dict[str, Any]:
-    def valid(value: Any) -> bool:
-        is_number = _is_whole(value) or (isinstance(value, float) and math.isfinite(value))
-        return is_number and in_range(value)
-
-    return _one_of(valid, allowed)
-
-
-def _choice(*choices: str) -> dict[str, Any]:
-    return _one_of(lambda value: value in choices, " or ".join(map(repr, choices)))
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _are_hours(value: Any) -> bool:
-    return (
-        isinstance(value, tuple)
-        and len(value) > 0
-        and all(_is_whole(hour) and 0 <= hour < 24 for hour in value)
-        and all(a < b for a, b in pairwise(value))
-    )
-
-
-def _are_attacks(value: Any) -> bool:
-    return isinstance(value, tuple) and all(map(_is_attack, value)) and len(set(value)) == len(value)
+def _check_attacks(name: str, value: Any) -> None:
+    if not isinstance(value, tuple) or not all(map(_is_attack, value)) or len(set(value)) < len(value):
+        allowed = "different names of attacks in the catalogue, or import paths"
+        raise ParameterError.of(name, value, allowed)
 
 
 def _is_attack(spec: Any) -> bool:
     try:
-        name = catalogue.parse(spec)[0]
+        name = parse(spec)[0]
     except (ParameterError, TypeError):
         return False
     entry = catalogue.entries().get(name)
     return ":" in name if entry is None else entry.kind in ("reidentification", "trace-inference")
 
 
-_YES_OR_NO = _one_of(lambda value: isinstance(value, bool), "true or false")
-_POSITIVE = _number(lambda value: value > 0, "a number above 0")
-_SHARE = _number(lambda value: 0 <= value <= 1, "a number from 0 to 1")
-_PROPER_SHARE = _number(lambda value: 0 < value < 1, "a number between 0 and 1, both excluded")
-_HOURS = _one_of(_are_hours, "rising hours from 0 to 23")
-_ATTACKS = _one_of(_are_attacks, "different names of attacks in the registry, or import paths")
+_COUNT = _checked(require_whole, at_least=1)
+_POSITIVE = _checked(require_number, above=0)
+_SHARE = _checked(require_number, at_least=0, at_most=1)
+_PROPER_SHARE = _checked(require_number, above=0, below=1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,35 +108,35 @@ class Rules:
     2
     """
 
-    users: int = field(default=2000, metadata=_whole(1))
-    reference_days: int = field(default=20, metadata=_whole(1))
-    original_days: int = field(default=20, metadata=_whole(1))
-    data_sets: int = field(default=1, metadata=_whole(1, 2))
-    sample_teams: int = field(default=2, metadata=_whole(0))
-    pseudonymised_team: bool = field(default=True, metadata=_YES_OR_NO)
+    users: int = field(default=2000, metadata=_COUNT)
+    reference_days: int = field(default=20, metadata=_COUNT)
+    original_days: int = field(default=20, metadata=_COUNT)
+    data_sets: int = field(default=1, metadata=_checked(require_whole, at_least=1, at_most=2))
+    sample_teams: int = field(default=2, metadata=_checked(require_whole, at_least=0))
+    pseudonymised_team: bool = field(default=True, metadata=_checked(require_switch))
     sample_attacks: tuple[str, ...] = field(
-        default=("VisitProb-R", "HomeProb-R", "VisitProb-T", "HomeProb-T"), metadata=_ATTACKS
+        default=("VisitProb-R", "HomeProb-R", "VisitProb-T", "HomeProb-T"), metadata=_checked(_check_attacks)
     )
     utility_threshold: float = field(default=0.7, metadata=_SHARE)
-    utility_rule: UtilityRule = field(default="paper", metadata=_choice(*get_args(UtilityRule)))
+    utility_rule: UtilityRule = field(
+        default="paper", metadata=_checked(require_choice, choices=get_args(UtilityRule))
+    )
     utility_limit_km: float = field(default=2.0, metadata=_POSITIVE)
     inference_limit_km: float = field(default=2.0, metadata=_POSITIVE)
     sensitive_weight: float = field(default=10.0, metadata=_POSITIVE)
-    obfuscated_uploads: int = field(default=20, metadata=_whole(1))
-    attack_uploads: int = field(default=20, metadata=_whole(1))
-    largest_file_mb: int = field(default=64, metadata=_whole(1))
-    largest_listed_ids: int = field(default=16_000_000, metadata=_whole(1))
-    mode: Mode = field(default="sealed", metadata=_choice(*get_args(Mode)))
+    obfuscated_uploads: int = field(default=20, metadata=_COUNT)
+    attack_uploads: int = field(default=20, metadata=_COUNT)
+    largest_file_mb: int = field(default=64, metadata=_COUNT)
+    largest_listed_ids: int = field(default=16_000_000, metadata=_COUNT)
+    mode: Mode = field(default="sealed", metadata=_checked(require_choice, choices=get_args(Mode)))
     live_share: float = field(default=0.3, metadata=_PROPER_SHARE)
-    live_decimals: int = field(default=2, metadata=_whole(1, 3))
-    live_answers_a_day: int = field(default=3, metadata=_whole(1))
-    live_refresh_hours: tuple[int, ...] = field(default=(0, 6, 12, 18), metadata=_HOURS)
+    live_decimals: int = field(default=2, metadata=_checked(require_whole, at_least=1, at_most=3))
+    live_answers_a_day: int = field(default=3, metadata=_COUNT)
+    live_refresh_hours: tuple[int, ...] = field(default=(0, 6, 12, 18), metadata=_checked(_check_hours))
 
     def __post_init__(self) -> None:
         for rule in fields(self):
-            value = getattr(self, rule.name)
-            if not rule.metadata["valid"](value):
-                raise ParameterError.of(rule.name, value, rule.metadata["allowed"])
+            rule.metadata["check"](rule.name, getattr(self, rule.name))
 
     @property
     def scoring(self) -> Scoring:

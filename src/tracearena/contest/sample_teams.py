@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tracearena.errors import ParameterError
+from tracearena.checks import require_whole
 
 
 @dataclass(frozen=True)
@@ -88,6 +88,5 @@ def players(count: int = DEFAULT) -> tuple[Player, ...]:
     >>> [player.name for player in players(2)]
     ['Paper Cranes', 'Card Sharps']
     """
-    if isinstance(count, bool) or not isinstance(count, int) or not FEWEST <= count <= len(CAST):
-        raise ParameterError.of("teams", count, f"a whole number from {FEWEST} to {len(CAST)}")
+    require_whole("teams", count, at_least=FEWEST, at_most=len(CAST))
     return CAST[:count]

@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 
 from numpy.typing import NDArray
 
+from tracearena.checks import require_whole
 from tracearena.engine import surroundings
 from tracearena.engine.summing import PairwiseSum, S
 from tracearena.engine.surroundings import current_cluster, thread_count, use
-from tracearena.errors import ParameterError
 
 T = TypeVar("T")
 
@@ -26,8 +26,7 @@ def block_ranges(total: int, size: int) -> list[tuple[int, int]]:
     >>> block_ranges(5, 2)
     [(0, 2), (2, 4), (4, 5)]
     """
-    if size < 1:
-        raise ParameterError.of("size", size, "at least 1")
+    require_whole("size", size, at_least=1)
     return [(first, min(first + size, total)) for first in range(0, total, size)]
 
 

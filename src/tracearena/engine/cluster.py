@@ -17,6 +17,7 @@ from uuid import uuid4
 
 from numpy.typing import NDArray
 
+from tracearena.checks import require_whole
 from tracearena.engine import surroundings
 from tracearena.engine.blocks import numbered, sum_blocks
 from tracearena.engine.one_thread import one_library_thread
@@ -244,8 +245,7 @@ def shares(total: int, parts: int) -> list[tuple[int, int]]:
     >>> shares(20, 2), shares(5, 8)
     ([(0, 10), (10, 20)], [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)])
     """
-    if parts < 1:
-        raise ParameterError.of("parts", parts, "at least 1")
+    require_whole("parts", parts, at_least=1)
     if total == 0:
         return []
     step = 1

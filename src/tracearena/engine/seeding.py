@@ -8,10 +8,10 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tracearena.checks import require_whole
 from tracearena.engine.blocks import block_ranges, run_blocks
 from tracearena.engine.secret import KEY_BYTES, SecretRoot
 from tracearena.engine.secret_streams import SecretBits
-from tracearena.errors import ParameterError
 
 SeedLike: TypeAlias = int | np.random.SeedSequence | np.random.Generator | None
 
@@ -30,8 +30,7 @@ def seed_sequence(seed: SeedLike) -> np.random.SeedSequence:
         return np.random.SeedSequence([int(word) for word in seed.integers(0, 2**32, size=4)])
     if seed is None:
         return SecretRoot()
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise ParameterError.of("seed", seed, "a whole number of at least 0")
+    require_whole("seed", seed, at_least=0)
     return np.random.SeedSequence(int(seed))
 
 

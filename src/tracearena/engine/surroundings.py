@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+from tracearena.checks import require_whole
 from tracearena.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -61,8 +62,8 @@ def use(
     1
     """
     given: dict[str, Any] = {"threads": threads, "cluster": cluster, "progress": progress}
-    if threads is not _as_before and threads is not None and threads < 1:
-        raise ParameterError.of("threads", threads, "at least 1")
+    if threads is not _as_before and threads is not None:
+        require_whole("threads", threads, at_least=1)
     said = {name: value for name, value in given.items() if value is not _as_before}
     before = _current.set(replace(_current.get(), **said))
     try:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from tracearena.errors import LARGEST_COUNT, ParameterError, require_number
+from tracearena.checks import LARGEST_COUNT, require_whole
+from tracearena.errors import ParameterError
 from tracearena.traces.zones import require_zone
 
 _MOST_CELLS = 2**24
@@ -60,7 +61,7 @@ class Choices:
         if self.interval_s is not None:
             self.instants_per_slot(self.interval_s)
         if self.top is not None:
-            require_number("top", self.top, at_least=1, at_most=LARGEST_COUNT, whole=True)
+            require_whole("top", self.top, at_least=1, at_most=LARGEST_COUNT)
         if self.top is not None and self.grid is not None:
             raise ParameterError("grid and top exclude each other: the cells of a grid are all kept")
         if self.timezone is not None:

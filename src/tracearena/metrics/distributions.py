@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.errors import DataError, ParameterError
+from tracearena.checks import require_number, require_whole
+from tracearena.errors import DataError
 from tracearena.metrics._weighted import WeightedEvents, comparable, weighted_events
 from tracearena.traces import Traces
 
@@ -96,8 +97,8 @@ def tp_tv(
     >>> tp_tv(Traces.from_dense([[0], [1]], places, clock), Traces.from_dense([[0]], places, clock))
     0.5
     """
-    if top is not None and top < 1:
-        raise ParameterError.of("top", top, "at least 1")
+    if top is not None:
+        require_whole("top", top, at_least=1)
     truth = population(reference)
     wanted = np.ones(truth.shape, bool) if top is None else _most_visited(truth, top)
     distances = [
@@ -265,8 +266,7 @@ def cluster_populations(
     >>> found.users.tolist(), found.total_variation.tolist()
     ([[0], [1]], [0.0, 1.0])
     """
-    if not 0 < share <= 1:
-        raise ParameterError.of("share", share, "above 0 and at most 1")
+    require_number("share", share, above=0, at_most=1)
     if len(strengths) != training.n_users or not np.array_equal(training.user_ids, synthetic.user_ids):
         raise DataError("strengths, training and synthetic traces must have the same users")
     members = max(round(share * len(strengths)), 1)

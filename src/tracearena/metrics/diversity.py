@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tracearena.checks import require_whole
 from tracearena.engine import SeedLike, generator
-from tracearena.errors import DataError, ParameterError
+from tracearena.errors import DataError
 from tracearena.traces import Traces
 
 if TYPE_CHECKING:
@@ -79,8 +80,7 @@ def measure_diversity(
     >>> measure_diversity(team, team, seed=1)
     Diversity(same_tv=0.0, diff_tv=1.0, same_sd=0.0, diff_sd=0.0, pairs=1)
     """
-    if pairs < 1:
-        raise ParameterError.of("pairs", pairs, "at least 1")
+    require_whole("pairs", pairs, at_least=1)
     users = first.n_users
     if users != second.n_users or len(first.places) != len(second.places):
         raise DataError("diversity needs two teams with as many users and the same places")

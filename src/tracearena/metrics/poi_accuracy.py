@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tracearena.checks import require_number
 from tracearena.engine import block_ranges, run_blocks
-from tracearena.errors import DataError, require_number
+from tracearena.errors import DataError
 from tracearena.traces import ObfuscatedTraces, Places, Traces
 
 if TYPE_CHECKING:

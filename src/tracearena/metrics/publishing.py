@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.errors import DataError, require_number
+from tracearena.checks import require_whole
+from tracearena.errors import DataError
 from tracearena.traces import Traces
 
 
@@ -38,7 +39,7 @@ def spatial_allocation(counts: NDArray[np.float64], top: int | None = None) -> N
     ([sglt] section 5.3).
     """
     if top is not None:
-        require_number("top", top, at_least=1, whole=True)
+        require_whole("top", top, at_least=1)
     smooth = np.sort(np.asarray(counts, float))[::-1][:top] + 1
     return np.asarray(smooth / smooth.sum())
 
@@ -78,7 +79,7 @@ def time_allocation(traces: Traces, rank: int) -> NDArray[np.float64]:
     rank
         1 is the most visited place; a user with fewer places has the share 0.
     """
-    require_number("rank", rank, at_least=1, whole=True)
+    require_whole("rank", rank, at_least=1)
     offsets, _, counts = traces.visit_counts()
     users = np.repeat(np.arange(traces.n_users), np.diff(offsets))
     order = np.lexsort((-counts, users))

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.errors import DataError, require_number
+from tracearena.checks import require_number
+from tracearena.errors import DataError
 from tracearena.traces import Traces
 
 _HEAVIEST = 1e9

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tracearena.checks import require_choice, require_whole
 from tracearena.engine import block_ranges, run_blocks
 from tracearena.errors import DataError, ParameterError
 from tracearena.metrics._weighted import WeightedEvents, comparable, weighted_events
@@ -58,8 +59,7 @@ def bins_of(
     bounds
         South, west, north, east of the box in degrees; `box_of` by default.
     """
-    if bins < 1:
-        raise ParameterError.of("bins", bins, "at least 1")
+    require_whole("bins", bins, at_least=1)
     south, west, north, east = box_of(places) if bounds is None else _checked(bounds, places)
     return _bin(places.latitude, south, north, bins), _bin(places.longitude, west, east, bins)
 
@@ -209,8 +209,7 @@ def tm_emd(
     >>> tm_emd(here, there, "x")
     0.2
     """
-    if axis not in ("x", "y"):
-        raise ParameterError.of("axis", axis, "'x' or 'y'")
+    require_choice("axis", axis, ("x", "y"))
     y, x = bins_of(reference.places, bounds, bins)
     on_axis = _one_hot(x if axis == "x" else y, bins)
     truth = _projected(transition_matrix(reference), on_axis)
@@ -245,8 +244,7 @@ def legacy_directions(count: int = 50) -> NDArray[np.float64]:
     >>> legacy_directions()[:, 0].round(3).tolist()
     [0.892, -0.453]
     """
-    if count < 1:
-        raise ParameterError.of("directions", count, "at least 1")
+    require_whole("directions", count, at_least=1)
     normals = np.random.RandomState(0).normal(size=(2, count))
     return np.asarray(normals / np.sqrt((normals**2).sum(axis=0)))
 

@@ -8,7 +8,8 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.errors import DataError, ParameterError, require_number
+from tracearena.checks import require_choice, require_number
+from tracearena.errors import DataError
 from tracearena.traces import ObfuscatedTraces, Traces
 
 UtilityRule: TypeAlias = Literal["paper", "2019"]
@@ -67,8 +68,7 @@ def utility_score(
     >>> utility_score(original, ObfuscatedTraces.like(original, [0, 1])).utility
     0.75
     """
-    if rule not in get_args(UtilityRule):
-        raise ParameterError.of("rule", rule, "'paper' or '2019'")
+    require_choice("rule", rule, get_args(UtilityRule))
     require_number("limit_km", limit_km, above=0)
     _check_same_events(original, obfuscated)
     if rule == "2019":

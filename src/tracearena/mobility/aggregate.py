@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.errors import DataError, require_number
+from tracearena.checks import require_number
+from tracearena.errors import DataError
 from tracearena.mobility.profiles import MobilityProfiles, Periods
 from tracearena.traces import Places
 

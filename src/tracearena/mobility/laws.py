@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.errors import DataError, ParameterError
+from tracearena.checks import require_whole
+from tracearena.errors import DataError
 from tracearena.traces import Traces
 
 
@@ -138,8 +139,7 @@ def visit_frequencies(traces: Traces, ranks: int = 100) -> NDArray[np.float64]:
 
     A stay counts once, however many instants it lasts.
     """
-    if ranks < 1:
-        raise ParameterError.of("ranks", ranks, "at least 1")
+    require_whole("ranks", ranks, at_least=1)
     stays = traces.keep_events(_arrivals(traces))
     offsets, _, counts = stays.visit_counts()
     user = np.repeat(np.arange(stays.n_users), np.diff(offsets))

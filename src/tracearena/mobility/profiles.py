@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.errors import ParameterError
+from tracearena.checks import require_whole
 from tracearena.mobility.transitions import transitions
 from tracearena.traces import Clock, Traces
 
@@ -116,8 +116,7 @@ class Periods:
         [0, 0, 0, 1, 1]
         """
         length = clock.instants_per_day
-        if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or not 1 <= count <= length:
-            raise ParameterError.of("periods", count, f"a whole number from 1 to {length}")
+        require_whole("periods", count, at_least=1, at_most=length)
         of_time = np.arange(length) * count // length
         pairs = np.zeros((count, count))
         np.add.at(pairs, (of_time[:-1], of_time[1:]), 1.0)

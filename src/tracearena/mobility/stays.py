@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.errors import ParameterError
+from tracearena.checks import require_number
 from tracearena.traces._arrays import trusted
 from tracearena.traces.geodesy import earth_centred
 from tracearena.traces.gps import GpsTraces
@@ -72,10 +72,8 @@ def stay_points(traces: GpsTraces, *, radius_m: float = 200.0, min_duration_s: f
     >>> stays.latitude.round(4).tolist(), stays.points.tolist()
     ([40.0001], [3])
     """
-    if not radius_m > 0:
-        raise ParameterError.of("radius_m", radius_m, "more than 0 metres")
-    if not min_duration_s >= 0:
-        raise ParameterError.of("min_duration_s", min_duration_s, "at least 0 seconds")
+    require_number("radius_m", radius_m, above=0)
+    require_number("min_duration_s", min_duration_s, at_least=0)
     from tracearena.traces._kernels import find_stays
 
     xyz = earth_centred(traces.latitude, traces.longitude)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tracearena.checks import require_whole
 from tracearena.engine import SeedLike, seed_sequence, uniforms
-from tracearena.errors import ParameterError
 
 LEGACY_SEED = 1
 
@@ -27,6 +27,5 @@ def legacy_generator(seed: SeedLike) -> np.random.RandomState:
     """Return the generator of 2019, which knows only whole-number seeds."""
     if seed is None:
         seed = LEGACY_SEED
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**32:
-        raise ParameterError.of("seed", seed, "a whole number from 0 to 4294967295 with legacy_2019")
-    return np.random.RandomState(int(seed))
+    require_whole("seed of legacy_2019", seed, at_least=0, at_most=2**32 - 1)
+    return np.random.RandomState(int(seed))  # type: ignore[arg-type]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.algorithms.kinds import Obfuscator
+from tracearena.algorithms.kinds import Obfuscator, setting
+from tracearena.checks import require_kind, require_number, require_switch
 from tracearena.engine import SeedLike, generator
-from tracearena.errors import require_number
 from tracearena.obfuscation._draws import legacy_generator
 from tracearena.traces import DELETED, ObfuscatedTraces, Traces
 
@@ -38,13 +38,15 @@ class Cheating(Obfuscator):
     name: ClassVar[str] = "Cheat"
 
     share: float
-    legacy_2019: bool = field(default=False, repr=False)
+    legacy_2019: bool = setting(False)
 
     def __post_init__(self) -> None:
         require_number("share", self.share, at_least=0, at_most=1)
+        require_switch("legacy_2019", self.legacy_2019)
 
     def transform(self, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
         """Return the traces with those of the first users exchanged."""
+        require_kind(self, original, Traces)
         donor = np.arange(original.n_users)
         part = int(original.n_users * self.share)
         donor[self._shuffled(part, seed)] = np.arange(part)

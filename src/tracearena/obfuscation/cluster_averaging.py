@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.algorithms.kinds import Obfuscator
+from tracearena.checks import LARGEST_COUNT, require_kind, require_number, require_whole
 from tracearena.engine import (
     SeedLike,
     block_ranges,
@@ -22,7 +23,6 @@ from tracearena.engine import (
     stream,
     uniforms,
 )
-from tracearena.errors import LARGEST_COUNT, require_number
 from tracearena.traces import ObfuscatedTraces, Places, Traces
 
 FEWEST_MEMBERS = 5
@@ -96,12 +96,13 @@ class ClusterAveraging(Obfuscator):
 
     def __post_init__(self) -> None:
         require_number("threshold", self.threshold, at_least=0, at_most=1)
-        require_number("clusters", self.clusters, at_least=1, at_most=LARGEST_COUNT, whole=True)
+        require_whole("clusters", self.clusters, at_least=1, at_most=LARGEST_COUNT)
         require_number("blur_km", self.blur_km, at_least=0, at_most=_FARTHEST_KM)
         require_number("limit_km", self.limit_km, above=0, at_most=_FARTHEST_KM)
 
     def transform(self, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
         """Return the traces with as many visits moved as the threshold allows."""
+        require_kind(self, original, Traces)
         root = seed_sequence(seed)
         chance = uniforms(child_seed(root, 0), original.n_events)
         budget = (1 - self.threshold - _ROUNDING) * original.n_events

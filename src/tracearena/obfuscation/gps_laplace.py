@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.algorithms.kinds import DIGITS, GpsObfuscator, check_digits, rounded
+from tracearena.algorithms.grammar import written
+from tracearena.algorithms.kinds import GpsObfuscator, setting
+from tracearena.checks import require_kind, require_number
 from tracearena.engine import SeedLike, block_ranges, run_blocks, seed_sequence, stream
-from tracearena.errors import ParameterError, require_number
+from tracearena.errors import ParameterError
+from tracearena.obfuscation.rounding import DIGITS, check_digits, rounded
 from tracearena.traces import GpsTraces
 from tracearena.traces.geodesy import forward
 from tracearena.traces.time_windows import LONGEST_S, piece_starts
@@ -69,7 +72,7 @@ class GeoInd(GpsObfuscator):
     expected_noise: float | None = None
     window: float | None = None
     epsilon: float | None = None
-    digits: int = field(default=DIGITS, repr=False)
+    digits: int = setting(DIGITS)
 
     def __post_init__(self) -> None:
         check_digits(self.digits)
@@ -87,17 +90,15 @@ class GeoInd(GpsObfuscator):
         return 2 / self.epsilon if self.epsilon is not None else float(self.expected_noise or 0)
 
     def __str__(self) -> str:
-        how = (
-            f"epsilon={self.epsilon:g}"
-            if self.epsilon is not None
-            else f"expected_noise={self.expected_noise:g}m"
-        )
-        return (
-            f"{self.name}({how})" if self.window is None else f"{self.name}({how}, window={self.window:g}s)"
-        )
+        noise, unit = ("expected_noise", "m") if self.epsilon is None else ("epsilon", "")
+        said = [f"{noise}={written(getattr(self, noise))}{unit}"]
+        if self.window is not None:
+            said.append(f"window={written(self.window)}s")
+        return f"{self.name}({', '.join(said)})"
 
     def transform(self, original: GpsTraces, *, seed: SeedLike = None) -> GpsTraces:
         """Return the same points, moved."""
+        require_kind(self, original, GpsTraces)
         if self.window is None:
             moved = self._perturbed(original.latitude, original.longitude, seed)
             return rounded(original.moved(*moved), self.digits)

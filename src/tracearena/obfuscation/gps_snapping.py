@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from tracearena.algorithms.kinds import DIGITS, GpsObfuscator, check_digits, rounded
+from tracearena.algorithms.kinds import GpsObfuscator, setting
+from tracearena.checks import require_kind, require_number
 from tracearena.engine import SeedLike
-from tracearena.errors import require_number
+from tracearena.obfuscation.rounding import DIGITS, check_digits, rounded
 from tracearena.traces import GpsTraces
 from tracearena.traces.geodesy import metres_per_degree
 
@@ -34,7 +35,7 @@ class Snapping(GpsObfuscator):
     units: ClassVar[Mapping[str, str]] = {"side": "m"}
 
     side: float
-    digits: int = field(default=DIGITS, repr=False)
+    digits: int = setting(DIGITS)
 
     def __post_init__(self) -> None:
         check_digits(self.digits)
@@ -42,6 +43,7 @@ class Snapping(GpsObfuscator):
 
     def transform(self, original: GpsTraces, *, seed: SeedLike = None) -> GpsTraces:
         """Return the same points at the centres; nothing is drawn."""
+        require_kind(self, original, GpsTraces)
         rows = max(1, round(180 * float(metres_per_degree(45.0)[0]) / self.side))
         height = 180 / rows
         row = np.minimum((original.latitude + 90) // height, rows - 1)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from tracearena.algorithms.kinds import DIGITS, GpsObfuscator, check_digits, rounded
+from tracearena.algorithms.kinds import GpsObfuscator, setting
+from tracearena.checks import require_kind, require_number
 from tracearena.engine import SeedLike
-from tracearena.errors import require_number
+from tracearena.obfuscation.rounding import DIGITS, check_digits, rounded
 from tracearena.traces import GpsTraces
 from tracearena.traces.time_windows import LONGEST_S, piece_starts
 
@@ -31,7 +32,7 @@ class Thinning(GpsObfuscator):
     units: ClassVar[Mapping[str, str]] = {"interval": "s"}
 
     interval: float
-    digits: int = field(default=DIGITS, repr=False)
+    digits: int = setting(DIGITS)
 
     def __post_init__(self) -> None:
         check_digits(self.digits)
@@ -39,5 +40,6 @@ class Thinning(GpsObfuscator):
 
     def transform(self, original: GpsTraces, *, seed: SeedLike = None) -> GpsTraces:
         """Return the points that are kept; nothing is drawn."""
+        require_kind(self, original, GpsTraces)
         kept = original.keep(piece_starts(original, self.interval) == np.arange(len(original)))
         return rounded(kept, self.digits)

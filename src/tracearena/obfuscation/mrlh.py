@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.algorithms.kinds import Obfuscator
+from tracearena.algorithms.kinds import Obfuscator, setting
+from tracearena.checks import require_kind, require_number, require_switch, require_whole
 from tracearena.engine import SeedLike
-from tracearena.errors import DataError, require_number
+from tracearena.errors import DataError
 from tracearena.obfuscation._draws import cell_draws
 from tracearena.traces import DELETED, Grid, ObfuscatedTraces, PlaceSets, Traces
 
@@ -38,15 +39,17 @@ class MRLH(Obfuscator):
     mu_x: int
     mu_y: int
     deletion: float
-    legacy_2019: bool = field(default=False, repr=False)
+    legacy_2019: bool = setting(False)
 
     def __post_init__(self) -> None:
         for name in ("mu_x", "mu_y"):
-            require_number(name, getattr(self, name), at_least=0, at_most=30, whole=True)
+            require_whole(name, getattr(self, name), at_least=0, at_most=30)
         require_number("deletion", self.deletion, at_least=0, at_most=1)
+        require_switch("legacy_2019", self.legacy_2019)
 
     def transform(self, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
         """Return blocks in the stead of regions; needs places on a grid."""
+        require_kind(self, original, Traces)
         grid = original.places.grid
         if grid is None:
             raise DataError("MRLH merges the regions of a grid; these places are not one")

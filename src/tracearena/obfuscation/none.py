@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tracearena.algorithms.kinds import Obfuscator
+from tracearena.checks import require_kind
 from tracearena.engine import SeedLike
 from tracearena.traces import ObfuscatedTraces, Traces
 
@@ -18,4 +19,5 @@ class NoObfuscation(Obfuscator):
 
     def transform(self, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
         """Return the original traces unchanged."""
+        require_kind(self, original, Traces)
         return ObfuscatedTraces.unchanged(original)

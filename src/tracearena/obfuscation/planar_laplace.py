@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.algorithms.kinds import Obfuscator
+from tracearena.algorithms.kinds import Obfuscator, setting
+from tracearena.checks import LARGEST_KM, require_kind, require_number, require_switch
 from tracearena.engine import SeedLike, block_ranges, run_blocks, seed_sequence, stream
-from tracearena.errors import LARGEST_KM, require_number
 from tracearena.obfuscation._draws import cell_draws
 from tracearena.traces import Grid, ObfuscatedTraces, Places, Traces
 
@@ -42,12 +42,13 @@ class PlanarLaplace(Obfuscator):
 
     l: float  # noqa: E741  the papers write PL(l, r)
     r: float
-    legacy_2019: bool = field(default=False, repr=False)
+    legacy_2019: bool = setting(False)
 
     def __post_init__(self) -> None:
         require_number("l", self.l, above=0, at_most=1e6)
         require_number("r", self.r, above=0, at_most=LARGEST_KM)
         require_number("l / r", self.epsilon, above=0)
+        require_switch("legacy_2019", self.legacy_2019)
 
     @property
     def epsilon(self) -> float:
@@ -56,6 +57,7 @@ class PlanarLaplace(Obfuscator):
 
     def transform(self, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
         """Return the traces with every place moved."""
+        require_kind(self, original, Traces)
         draw = self._legacy_noise if self.legacy_2019 else self._noise
         east, north = draw(original.n_events, seed)
         return ObfuscatedTraces.like(original, _moved(original.places, original.place_index, east, north))

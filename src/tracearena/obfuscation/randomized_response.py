@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from tracearena.algorithms.kinds import Obfuscator
+from tracearena.algorithms.kinds import Obfuscator, setting
+from tracearena.checks import require_kind, require_number, require_switch
 from tracearena.engine import SeedLike
-from tracearena.errors import require_number
 from tracearena.obfuscation._draws import cell_draws
 from tracearena.traces import ObfuscatedTraces, Traces
 
@@ -32,13 +32,15 @@ class RandomizedResponse(Obfuscator):
     name: ClassVar[str] = "RR"
 
     epsilon: float
-    legacy_2019: bool = field(default=False, repr=False)
+    legacy_2019: bool = setting(False)
 
     def __post_init__(self) -> None:
         require_number("epsilon", self.epsilon, at_least=0, at_most=1e6)
+        require_switch("legacy_2019", self.legacy_2019)
 
     def transform(self, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
         """Return the traces with most places replaced at random."""
+        require_kind(self, original, Traces)
         # With u uniform: u < keep answers the truth; beyond it every other place owns a stretch of
         # equal length. Written with exp(-ε) so that a large ε does not overflow; the stretches are
         # looked at only where they are longer than the rounding of `keep`.

@@ -7,13 +7,14 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from tracearena.algorithms.kinds import Synthesizer, checked_count, traces_of_days, trainable
+from tracearena.algorithms.kinds import Synthesizer
+from tracearena.checks import LARGEST_COUNT, require_fitted, require_whole
 from tracearena.engine import SeedLike, generator
-from tracearena.errors import DataError
+from tracearena.synthesis.days import traces_of_days, trainable
 from tracearena.traces import Traces
 
 
-@dataclass(kw_only=True, eq=False)
+@dataclass(kw_only=True)
 class Uniform(Synthesizer):
     """Every place of every trace is drawn independently and uniformly.
 
@@ -34,20 +35,20 @@ class Uniform(Synthesizer):
 
     def fit(self, traces: Traces, *, seed: SeedLike = None) -> Self:
         """Learn only which users, places and instants there are."""
-        trainable(traces)
+        trainable(self, traces)
         self.user_ids_, self.places_, self.clock_ = traces.user_ids, traces.places, traces.clock
         return self
 
     def synthesize(self, traces_per_user: int = 1, *, seed: SeedLike = None) -> Traces:
         """Return synthetic traces of all training users."""
-        if not hasattr(self, "places_"):
-            raise DataError("the model is not trained: call fit first")
-        shape = (len(self.user_ids_), checked_count(traces_per_user), self.clock_.instants_per_day)
+        require_fitted(self, "places_")
+        require_whole("traces_per_user", traces_per_user, at_least=1, at_most=LARGEST_COUNT)
+        shape = (len(self.user_ids_), traces_per_user, self.clock_.instants_per_day)
         table = generator(seed).integers(0, len(self.places_), size=shape, dtype=np.int32)
         return traces_of_days(table, self.places_, self.clock_, self.user_ids_)
 
 
-@dataclass(kw_only=True, eq=False)
+@dataclass(kw_only=True)
 class Training(Synthesizer):
     """The training traces as they are: the best utility there is, and no privacy.
 
@@ -64,14 +65,14 @@ class Training(Synthesizer):
 
     def fit(self, traces: Traces, *, seed: SeedLike = None) -> Self:
         """Keep the traces."""
-        self.traces_ = trainable(traces)
+        self.traces_ = trainable(self, traces)
         return self
 
     def synthesize(self, traces_per_user: int = 1, *, seed: SeedLike = None) -> Traces:
         """Return the training traces, `traces_per_user` times."""
-        if not hasattr(self, "traces_"):
-            raise DataError("the model is not trained: call fit first")
-        copies, known = checked_count(traces_per_user), self.traces_
+        require_fitted(self, "traces_")
+        require_whole("traces_per_user", traces_per_user, at_least=1, at_most=LARGEST_COUNT)
+        copies, known = traces_per_user, self.traces_
         days = int(known.clock.day_of(known.span[1] - 1)) + 1
         shift = np.repeat(np.arange(copies) * days * known.clock.instants_per_day, known.n_events)
         return Traces.from_events(

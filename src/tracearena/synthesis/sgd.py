@@ -8,16 +8,17 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.algorithms.kinds import Synthesizer, checked_count, traces_of_days, trainable
+from tracearena.algorithms.kinds import Synthesizer
+from tracearena.checks import LARGEST_COUNT, require_fitted, require_whole
 from tracearena.engine import SeedLike, block_ranges, run_blocks, seed_sequence, stream
-from tracearena.errors import LARGEST_COUNT, DataError, ParameterError, require_number
 from tracearena.mobility.transitions import transitions
+from tracearena.synthesis.days import traces_of_days, trainable
 from tracearena.traces import Traces
 
 _USERS_PER_BLOCK = 1024
 
 
-@dataclass(kw_only=True, eq=False)
+@dataclass(kw_only=True)
 class SGD(Synthesizer):
     """Synthetic data generator: a transition matrix for each slot, common to all users.
 
@@ -53,14 +54,13 @@ class SGD(Synthesizer):
     copied: int = 0
 
     def __post_init__(self) -> None:
-        require_number("copied", self.copied, at_least=0, at_most=LARGEST_COUNT, whole=True)
+        require_whole("copied", self.copied, at_least=0, at_most=LARGEST_COUNT)
 
     def fit(self, traces: Traces, *, seed: SeedLike = None) -> Self:
         """Count; nothing is random here."""
-        trainable(traces)
+        trainable(self, traces)
         clock, place, n = traces.clock, traces.place_index, len(traces.places)
-        if self.copied > clock.instants_per_day:
-            raise ParameterError.of("copied", self.copied, f"at most {clock.instants_per_day}, a day")
+        require_whole("copied", self.copied, at_least=0, at_most=clock.instants_per_day)
         start = transitions(traces)
         slot = clock.slot_of(traces.instants[start + 1])
         cells, counts = np.unique((slot * n + place[start]) * n + place[start + 1], return_counts=True)
@@ -80,9 +80,9 @@ class SGD(Synthesizer):
         """Return synthetic traces of all training users; day ``r`` is a user's trace number ``r``."""
         from tracearena.synthesis._kernels import chain_walk
 
-        if not hasattr(self, "rows_"):
-            raise DataError("the model is not trained: call fit first")
-        days, length = checked_count(traces_per_user), self.clock_.instants_per_day
+        require_fitted(self, "rows_")
+        require_whole("traces_per_user", traces_per_user, at_least=1, at_most=LARGEST_COUNT)
+        days, length = traces_per_user, self.clock_.instants_per_day
         slot_of = self.clock_.slot_of(np.arange(length))
         root = seed_sequence(seed)
         table = np.empty((len(self.user_ids_), days, length), np.int32)

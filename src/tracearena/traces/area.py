@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.errors import ParameterError
+from tracearena.checks import require_number
 from tracearena.traces.geodesy import metres_per_degree
 from tracearena.traces.gps import GpsTraces
 from tracearena.traces.places import Grid
@@ -38,8 +38,7 @@ def tessellation(area: Area, side_m: float) -> Grid:
     >>> grid.rows, grid.columns
     (251, 241)
     """
-    if not side_m > 0:
-        raise ParameterError.of("side_m", side_m, "more than 0 metres")
+    require_number("side_m", side_m, above=0)
     height, width = area.size_m()
     rows, columns = max(1, round(height / side_m)), max(1, round(width / side_m))
     return Grid(rows=rows, columns=columns, **area._asdict())

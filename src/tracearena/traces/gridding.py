@@ -9,7 +9,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.errors import DataError, ParameterError
+from tracearena.checks import require_choice, require_number
+from tracearena.errors import DataError
 from tracearena.traces.clock import Clock
 from tracearena.traces.geodesy import between
 from tracearena.traces.gps import GpsTraces
@@ -71,8 +72,7 @@ def resampled(
         How far in time a point may be from the instant (for ``interpolate``, how far apart the two
         points may be); farther ones say nothing. The clock's interval by default.
     """
-    if method not in ("last", "nearest", "interpolate"):
-        raise ParameterError.of("method", method, "last, nearest or interpolate")
+    require_choice("method", method, ("last", "nearest", "interpolate"))
     limit_ms = (clock.interval_s if max_gap_s is None else max_gap_s) * 1000
     clock = _dated(clock, local_seconds(traces.time_ms, timezone))
     instants, moments = _ticks(traces, clock, timezone)
@@ -119,8 +119,7 @@ def as_gps(traces: Traces, *, timezone: str = "UTC") -> GpsTraces:
 
 def split_by_gap(traces: GpsTraces, max_gap_s: float) -> GpsTraces:
     """Cut every trajectory where two consecutive points are more than `max_gap_s` seconds apart."""
-    if not max_gap_s > 0:
-        raise ParameterError.of("max_gap_s", max_gap_s, "more than 0 seconds")
+    require_number("max_gap_s", max_gap_s, above=0)
     order = traces.trajectory_order
     times, labels = traces.time_ms[order], traces.trajectory[order]
     cut = np.ones(len(order), bool)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.errors import require_number
+from tracearena.checks import require_number
 from tracearena.traces.gps import GpsTraces
 
 LONGEST_S = 3.2e9

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.attacks.deanonymisation.windows import Windows
+from tracearena.checks import require_fitted
 from tracearena.engine import thread_count
 
 
@@ -27,7 +28,7 @@ class WindowForest:
     """
 
     trees: int = 400
-    model_: Any = field(default=None, init=False, repr=False)
+    model_: Any = field(init=False, repr=False, compare=False)
 
     def fit(self, windows: Windows, labels: NDArray[np.int64], classes: int, *, seed: int) -> None:
         """Learn from windows and their classes."""
@@ -43,6 +44,7 @@ class WindowForest:
 
     def predict(self, windows: Windows) -> NDArray[np.int64]:
         """Return a class for each window."""
+        require_fitted(self, "model_")
         return np.asarray(self.model_.predict(_features(windows)), np.int64)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.attacks.deanonymisation.windows import Windows
+from tracearena.checks import require_fitted
 from tracearena.engine import report
 from tracearena.errors import ParameterError
 
@@ -40,8 +41,8 @@ class LstmClassifier:
     batch: int = 64
     learning_rate: float = 3e-3
     dropout: float = 0.1
-    model_: Any = field(default=None, init=False, repr=False)
-    scale_: Any = field(default=None, init=False, repr=False)
+    model_: Any = field(init=False, repr=False, compare=False)
+    scale_: Any = field(init=False, repr=False, compare=False)
 
     def fit(self, windows: Windows, labels: NDArray[np.int64], classes: int, *, seed: int) -> None:
         """Learn from windows and their classes."""
@@ -78,6 +79,7 @@ class LstmClassifier:
 
     def predict(self, windows: Windows) -> NDArray[np.int64]:
         """Return a class for each window."""
+        require_fitted(self, "model_")
         torch = _torch()
         self.model_.eval()
         with torch.no_grad():

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.errors import ParameterError
+from tracearena.checks import require_whole
 from tracearena.traces import GpsTraces
 from tracearena.traces.geodesy import metres_per_degree
 from tracearena.traces.local_time import DAY_S, solar_seconds
@@ -46,8 +46,7 @@ def cut_windows(traces: GpsTraces, length: int = 100) -> Windows:
     The last window of a trajectory repeats its last point; windows of fewer than 10 points are
     left out.
     """
-    if length < SHORTEST:
-        raise ParameterError.of("length", length, f"at least {SHORTEST}")
+    require_whole("length", length, at_least=SHORTEST)
     order = traces.trajectory_order
     channels = _channels(traces)[order]
     starts, sizes, owner = [], [], []

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.attacks.markov.chains import UNSEEN, Chains, UserTransitions
+from tracearena.checks import require_fitted, require_number
 from tracearena.engine import block_ranges, run_blocks
-from tracearena.errors import DataError, ParameterError
+from tracearena.errors import DataError
 from tracearena.traces import Traces
 
 _CHAINS_PER_BLOCK = 256
@@ -71,8 +72,7 @@ class MarkovIdentification:
     transitions_: UserTransitions = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if not 0 < self.unseen < 1:
-            raise ParameterError.of("unseen", self.unseen, "between 0 and 1")
+        require_number("unseen", self.unseen, above=0, below=1)
 
     def fit(self, training: Traces) -> Self:
         """Learn the transition matrix of every training user."""
@@ -87,6 +87,7 @@ class MarkovIdentification:
         synthetic: Traces,
     ) -> TraceGuesses:
         """Guess the training user of each synthetic trace, here or in a cluster."""
+        require_fitted(self, "transitions_")
         chains = Chains.of(synthetic)
         return TraceGuesses(chains.users, chains.days, self._best(chains))
 

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.attacks.markov.chains import UNSEEN, Chains, UserTransitions
+from tracearena.checks import require_fitted, require_number, require_switch, require_whole
 from tracearena.engine import block_ranges, fold_blocks
-from tracearena.errors import DataError, ParameterError
+from tracearena.errors import DataError
 from tracearena.traces import Traces
 
 _CHAINS_PER_BLOCK = 256
@@ -108,10 +109,9 @@ class MembershipInference:
     transitions_: UserTransitions = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if self.thresholds < 1:
-            raise ParameterError.of("thresholds", self.thresholds, "at least 1")
-        if not 0 < self.unseen < 1:
-            raise ParameterError.of("unseen", self.unseen, "between 0 and 1")
+        require_switch("legacy_ppmtf", self.legacy_ppmtf)
+        require_whole("thresholds", self.thresholds, at_least=1)
+        require_number("unseen", self.unseen, above=0, below=1)
 
     def fit(self, training: Traces, testing: Traces) -> Self:
         """Learn the transition matrices of members (training) and non-members (testing)."""
@@ -129,6 +129,7 @@ class MembershipInference:
 
         Only days with a synthetic trace are listed; members come first.
         """
+        require_fitted(self, "transitions_")
         chains = Chains.of(synthetic, joined=self.legacy_ppmtf)
         if not chains.n_chains:
             raise DataError("there are no synthetic traces to attack")

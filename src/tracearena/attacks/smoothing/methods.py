@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.algorithms.kinds import GpsAttack
+from tracearena.checks import LARGEST_COUNT, require_kind, require_switch, require_whole
 from tracearena.engine import block_ranges, run_blocks
-from tracearena.errors import LARGEST_COUNT, ParameterError, require_number
 from tracearena.traces import GpsTraces
 from tracearena.traces.geodesy import SEMI_MAJOR_M, between
 
@@ -34,6 +34,7 @@ class Interpolation(GpsAttack):
 
     def recover(self, released: GpsTraces) -> GpsTraces:
         """Return the points moved onto the ways between the pieces."""
+        require_kind(self, released, GpsTraces)
         order = released.trajectory_order
         latitude, longitude = released.latitude[order], released.longitude[order]
         times, labels = released.time_ms[order], released.trajectory[order]
@@ -83,14 +84,14 @@ class Smoothing(GpsAttack):
     feedback: bool = False
 
     def __post_init__(self) -> None:
-        require_number("k", self.k, at_least=1, at_most=LARGEST_COUNT, whole=True)
-        if not isinstance(self.feedback, bool):
-            raise ParameterError.of("feedback", self.feedback, "true or false")
+        require_whole("k", self.k, at_least=1, at_most=LARGEST_COUNT)
+        require_switch("feedback", self.feedback)
 
     def recover(self, released: GpsTraces) -> GpsTraces:
         """Return the points at their averaged positions."""
         from tracearena.attacks.smoothing._kernels import centred_means, fed_back_means
 
+        require_kind(self, released, GpsTraces)
         order = released.trajectory_order
         average = fed_back_means if self.feedback else centred_means
         directions = _directions(released.latitude[order], released.longitude[order])
@@ -114,6 +115,7 @@ class InterpolationSmoothing(GpsAttack):
 
     def recover(self, released: GpsTraces) -> GpsTraces:
         """Return the points on the averaged ways between the pieces."""
+        require_kind(self, released, GpsTraces)
         return Smoothing(k=self.k, feedback=self.feedback).recover(Interpolation().recover(released))
 
 

@@ -8,6 +8,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from tracearena.checks import require_fitted
 from tracearena.engine import block_ranges, run_blocks
 from tracearena.errors import DataError
 from tracearena.mobility import AggregateMobility, MobilityProfiles
@@ -52,6 +53,7 @@ class ViterbiTracking:
         """Return the guessed place of every event, `NOT_SENT` (-1) where nothing was sent."""
         from tracearena.attacks.tracking._kernels import decode
 
+        require_fitted(self, "visits_")
         if len(sent.places) != len(self.visits_):
             raise DataError("the sets and the reference traces must have the same places")
         events = np.flatnonzero(sent.codes != DELETED)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import PurePath
 
+from tracearena.checks import require_choice, require_whole
 from tracearena.errors import ParameterError
 
 KINDS = ("reftraces", "orgtraces", "anotraces", "pubtraces", "ptable", "etable", "etraces")
@@ -47,16 +48,14 @@ class PwsName:
     attacker: int | None = None
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise ParameterError.of("kind", self.kind, "one of " + ", ".join(KINDS))
-        if self.purpose not in _DATA:
-            raise ParameterError.of("purpose", self.purpose, "IDP or TRP")
+        require_choice("kind", self.kind, KINDS)
+        require_choice("purpose", self.purpose, _DATA)
         if (self.attacker is not None) != (self.kind in _ATTACKS):
             raise ParameterError("etable and etraces name an attacking team, the other files none")
         for name in ("team", "attacker"):
             value = getattr(self, name)
-            if value is not None and not 0 <= value <= 999:
-                raise ParameterError.of(name, value, "from 0 to 999")
+            if value is not None:
+                require_whole(name, value, at_least=0, at_most=999)
 
     @classmethod
     def parse(cls, path: str | PathLike[str]) -> PwsName:

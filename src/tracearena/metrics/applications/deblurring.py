@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.errors import DataError, ParameterError
+from tracearena.checks import require_number, require_whole
+from tracearena.errors import DataError
 
 Floats = NDArray[np.float64]
 
@@ -70,11 +71,9 @@ def bayesian_update(
     observed = np.asarray(counts, np.float64)
     if observed.ndim != 2 or not np.isfinite(observed).all() or (observed < 0).any() or not observed.any():
         raise DataError("counts must be a rows × columns table of numbers of at least 0, not all 0")
-    for name, value in (("side_m", side_m), ("expected_noise_m", expected_noise_m)):
-        if not value > 0:
-            raise ParameterError.of(name, value, "more than 0 metres")
-    if rounds < 0:
-        raise ParameterError.of("rounds", rounds, "at least 0")
+    require_number("side_m", side_m, above=0)
+    require_number("expected_noise_m", expected_noise_m, above=0)
+    require_whole("rounds", rounds, at_least=0)
     blur = _Blur(observed.shape, side_m * 2 / expected_noise_m)
     scale = blur(np.ones(observed.shape))
     q = observed / observed.sum()

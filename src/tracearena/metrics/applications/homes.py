@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.errors import DataError, ParameterError
+from tracearena.checks import require_number
+from tracearena.errors import DataError
 from tracearena.metrics.applications.displacement import distance_error
 from tracearena.metrics.applications.identity import IdTable, with_true_ids
 from tracearena.traces import GpsTraces
@@ -92,8 +93,7 @@ def key_places(traces: GpsTraces, *, timezone: str | None = None, reach_m: float
     reach_m
         How far the points of one place may be apart, metres.
     """
-    if not 0 < reach_m < np.inf:
-        raise ParameterError.of("reach_m", reach_m, "more than 0 metres")
+    require_number("reach_m", reach_m, above=0)
     local = (
         solar_seconds(traces.time_ms, traces.longitude)
         if timezone is None
@@ -130,8 +130,7 @@ def compare_homes(
     id_table
         Pseudonym → user, where the release has other ids than the original; refused without it.
     """
-    if not within_m > 0:
-        raise ParameterError.of("within_m", within_m, "more than 0 metres")
+    require_number("within_m", within_m, above=0)
     released = with_true_ids(original, released, id_table)
     has_points = np.diff(released.offsets) > 0
     if not has_points.any():

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.errors import DataError, ParameterError
+from tracearena.checks import require_number
+from tracearena.errors import DataError
 from tracearena.metrics.applications.deblurring import bayesian_update
 from tracearena.metrics.applications.displacement import distance_error
 from tracearena.metrics.applications.identity import IdTable, with_true_ids
@@ -97,8 +98,7 @@ def hotspots(
     ----------
     [geo-ind] section 5.1.
     """
-    if not range_m > 0:
-        raise ParameterError.of("range_m", range_m, "more than 0 metres")
+    require_number("range_m", range_m, above=0)
     if id_table is not None or expected_noise_m is None:
         released = with_true_ids(original, released, id_table)
     side_m = range_m * math.sqrt(math.pi)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.errors import ParameterError
+from tracearena.checks import require_number
 from tracearena.traces import GpsTraces
 from tracearena.traces._arrays import trusted
 from tracearena.traces.geodesy import earth_centred
@@ -90,9 +90,8 @@ def gossip(traces: GpsTraces, *, slot_s: float = 5.0, range_m: float = 50.0) -> 
     >>> gossip(traces).arrival_s.tolist()
     [[0, 0, 60], [0, 0, 60], [-1, 60, 0]]
     """
-    for name, value in (("slot_s", slot_s), ("range_m", range_m)):
-        if not value > 0:
-            raise ParameterError.of(name, value, "more than 0")
+    require_number("slot_s", slot_s, above=0)
+    require_number("range_m", range_m, above=0)
     from tracearena.metrics.applications._kernels import spread
 
     n = traces.n_users

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tracearena.checks import require_choice
 from tracearena.engine import block_ranges, run_blocks
 from tracearena.errors import DataError, ParameterError
 from tracearena.mobility.profiles import MobilityProfiles
@@ -88,8 +89,7 @@ def all_pairs(n_a: int, n_b: int | None = None) -> NDArray[np.int64]:
 
 def checked_pairs(a: MobilityProfiles, b: MobilityProfiles, pairs: Any, order: int) -> NDArray[np.int64]:
     """Return the pairs as an array, refusing profiles that cannot be compared."""
-    if order not in (0, 1):
-        raise ParameterError.of("order", order, "0 or 1")
+    require_choice("order", order, (0, 1))
     if a.n_places != b.n_places or len(a.periods) != len(b.periods):
         raise DataError(
             f"profiles of {a.n_places} places and {len(a.periods)} periods cannot be compared with "

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tracearena.checks import require_number, require_whole
 from tracearena.engine import SeedLike, generator
-from tracearena.errors import require_number
 from tracearena.metrics.similarity.semantic import RankedPlaces, semantic_similarity
 from tracearena.mobility.profiles import MobilityProfiles
 
@@ -84,7 +84,7 @@ def first_order_mapping(
     -----
     The paper leaves steps and temperature open.
     """
-    require_number("steps", steps, at_least=0, whole=True)
+    require_whole("steps", steps, at_least=0)
     require_number("temperature", temperature, above=0)
     from tracearena.metrics.similarity._kernels import improve_mapping
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.algorithms.kinds import Obfuscator
+from tracearena.algorithms.kinds import Obfuscator, setting
+from tracearena.checks import LARGEST_COUNT, require_choice, require_kind, require_number, require_whole
 from tracearena.engine import SeedLike, child_seed, seed_sequence, uniforms
-from tracearena.errors import LARGEST_COUNT, DataError, ParameterError, require_number
+from tracearena.errors import DataError
 from tracearena.obfuscation.fakes.generators import METHODS, Method, fake_days
 from tracearena.traces import DELETED, ObfuscatedTraces, PlaceSets, Traces
 
@@ -55,18 +56,18 @@ class FakeTraces(Obfuscator):
     fakes: int = 10
     exposure: float = 1.0
     classes: int | None = None
-    training: Traces | None = field(default=None, repr=False, compare=False)
+    training: Traces | None = setting(None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if self.method not in METHODS:
-            raise ParameterError.of("method", self.method, f"one of {', '.join(METHODS)}")
-        require_number("fakes", self.fakes, at_least=1, at_most=_MOST_FAKES, whole=True)
+        require_choice("method", self.method, METHODS)
+        require_whole("fakes", self.fakes, at_least=1, at_most=_MOST_FAKES)
         require_number("exposure", self.exposure, above=0, at_most=1)
         if self.classes is not None:
-            require_number("classes", self.classes, at_least=1, at_most=LARGEST_COUNT, whole=True)
+            require_whole("classes", self.classes, at_least=1, at_most=LARGEST_COUNT)
 
     def transform(self, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
         """Return the sets that are sent; events at which nothing is sent are deleted."""
+        require_kind(self, original, Traces)
         root = seed_sequence(seed)
         training = original if self.training is None else self.training
         if len(training.places) != len(original.places):

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from tracearena.checks import require_fitted, require_number, require_whole
 from tracearena.engine import SeedLike, block_ranges, child_seed, run_blocks, seed_sequence
 from tracearena.errors import DataError, ParameterError
 from tracearena.synthesis.ppmtf.model import PPMTF
@@ -67,8 +68,7 @@ def privacy_budget(model: PPMTF, kappa: float | None = None) -> PrivacyBudget:
     if model.zeros == "all":
         raise ParameterError("ε is known for zeros='sampled' only: with all zeros no proof holds")
     used = measured_kappa(model) if kappa is None else kappa
-    if not 0 <= used < np.inf:
-        raise ParameterError.of("kappa", used, "a finite number of at least 0")
+    require_number("kappa", used, at_least=0)
     return PrivacyBudget(_epsilon_trace(model, used), _epsilon_location(model, used), used, model.alpha)
 
 
@@ -97,6 +97,7 @@ def measured_kappa(
 
     Every cell of both tensors is looked at: O(users · places² · factors).
     """
+    require_fitted(model, "transition_factors_")
     moves, visits = model.transition_factors_, model.visit_factors_
     parts = (
         (moves.users, moves.places, moves.next_places, model.largest_transition),
@@ -145,10 +146,8 @@ def fit_bounded(
     ----------
     [ppmtf] section 3.5: the accepted parameters are a draw from the posterior given the bound.
     """
-    if not 0 <= kappa < np.inf:
-        raise ParameterError.of("kappa", kappa, "a finite number of at least 0")
-    if attempts < 1:
-        raise ParameterError.of("attempts", attempts, "at least 1")
+    require_number("kappa", kappa, at_least=0)
+    require_whole("attempts", attempts, at_least=1)
     root = seed_sequence(seed)
     closest = np.inf
     for attempt in range(attempts):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tracearena.checks import require_fitted, require_number, require_whole
 from tracearena.engine import (
     SeedLike,
     block_ranges,
@@ -145,12 +146,11 @@ def measure_deniability(
     -----
     The authors' program takes the first users as U*; here U* is random, as in the paper.
     """
-    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-        raise ParameterError.of("k", k, "a whole number of at least 1")
-    if not 0 < eta < np.inf:
-        raise ParameterError.of("eta", eta, "a finite number above 0")
-    if verifiers is not None and verifiers < 1:
-        raise ParameterError.of("verifiers", verifiers, "a whole number of at least 1")
+    require_whole("k", k, at_least=1)
+    require_number("eta", eta, above=0)
+    if verifiers is not None:
+        require_whole("verifiers", verifiers, at_least=1)
+    require_fitted(model, "transition_factors_")
     n_users = len(model.user_ids_)
     size = n_users if verifiers is None else min(verifiers, n_users)
     chosen = generator(seed).permutation(n_users)[:size]

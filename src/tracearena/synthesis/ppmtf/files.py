@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tracearena.checks import require_number, require_whole
 from tracearena.engine import SeedLike, is_secret, seed_sequence
-from tracearena.errors import DataError, FileError, ParameterError, TracearenaError, require_number
+from tracearena.errors import DataError, FileError, ParameterError, TracearenaError
 from tracearena.files.whole import read_bytes, replacing
 from tracearena.synthesis.ppmtf.conditionals import Gaussian
 from tracearena.synthesis.ppmtf.gibbs import Factors
@@ -79,7 +80,7 @@ def load(path: str | PathLike[str]) -> PPMTF:
         model = PPMTF(**header["parameters"])
     with _field(path, "iteration"):
         model.iteration_ = header["iteration"]
-        require_number("iterations done", model.iteration_, at_least=0, at_most=model.iterations, whole=True)
+        require_whole("iterations done", model.iteration_, at_least=0, at_most=model.iterations)
     with _field(path, "error"):
         model.error_ = _errors(header["error"])
     with _field(path, "seed"):

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.algorithms.kinds import Synthesizer, checked_count, traces_of_days, trainable
+from tracearena.algorithms.kinds import Synthesizer
+from tracearena.checks import (
+    LARGEST_COUNT,
+    require_choice,
+    require_fitted,
+    require_kind,
+    require_number,
+    require_switch,
+    require_whole,
+)
 from tracearena.engine import (
     SeedLike,
     child_seed,
@@ -19,8 +28,9 @@ from tracearena.engine import (
     report,
     seed_sequence,
 )
-from tracearena.errors import LARGEST_COUNT, DataError, ParameterError, require_number
+from tracearena.errors import DataError, ParameterError
 from tracearena.formats.ppmtf import read_parameters, write_parameters
+from tracearena.synthesis.days import traces_of_days, trainable
 from tracearena.synthesis.ppmtf import files
 from tracearena.synthesis.ppmtf.cells import CellRules, usual_scales
 from tracearena.synthesis.ppmtf.conditionals import Hyperprior, Scatter
@@ -52,7 +62,7 @@ _MOST = {"factors": 4_096, "iterations": 1_000_000}
 _LARGEST_PRIOR = 1e12
 
 
-@dataclass(kw_only=True, eq=False)
+@dataclass(kw_only=True)
 class PPMTF(Synthesizer):
     """Factorise who goes where and when, and draw new traces from the factors.
 
@@ -152,9 +162,9 @@ class PPMTF(Synthesizer):
     def __post_init__(self) -> None:
         for name in _AT_LEAST_1:
             most = _MOST.get(name, LARGEST_COUNT)
-            require_number(name, getattr(self, name), at_least=1, at_most=most, whole=True)
+            require_whole(name, getattr(self, name), at_least=1, at_most=most)
         for name in ("zero_transitions", "zero_visits"):
-            require_number(name, getattr(self, name), at_least=0, at_most=LARGEST_COUNT, whole=True)
+            require_whole(name, getattr(self, name), at_least=0, at_most=LARGEST_COUNT)
         for name in ("alpha", "beta0", "scale0", "smallest", "transition_zeros", "visit_zeros"):
             value = getattr(self, name)
             if value is not None or name not in ("transition_zeros", "visit_zeros"):
@@ -162,12 +172,9 @@ class PPMTF(Synthesizer):
         if self.nu0 is not None:
             require_number("nu0", self.nu0, at_least=self.factors, at_most=_LARGEST_PRIOR)
         require_number("mean0", self.mean0, at_least=-_LARGEST_PRIOR, at_most=_LARGEST_PRIOR)
-        if not isinstance(self.share, bool):
-            raise ParameterError.of("share", self.share, "true or false")
-        if self.scatter not in ("centred", "uncentred"):
-            raise ParameterError.of("scatter", self.scatter, "'centred' or 'uncentred'")
-        if self.zeros not in ("sampled", "all"):
-            raise ParameterError.of("zeros", self.zeros, "'sampled' or 'all'")
+        require_switch("share", self.share)
+        require_choice("scatter", self.scatter, get_args(Scatter))
+        require_choice("zeros", self.zeros, get_args(Zeros))
         if self.zeros == "sampled" and (self.transition_zeros, self.visit_zeros) != (None, None):
             raise ParameterError("transition_zeros and visit_zeros have a meaning for zeros='all' only")
 
@@ -249,7 +256,8 @@ class PPMTF(Synthesizer):
         self.iteration_, self.error_ = done.iterations, list(done.errors)
 
     def _set_frame(self, traces: Traces | PartitionedTraces) -> TrainingFrame:
-        frame = TrainingFrame.of(trainable(traces)) if isinstance(traces, Traces) else traces.frame
+        require_kind(self, traces, Traces, PartitionedTraces)
+        frame = TrainingFrame.of(trainable(self, traces)) if isinstance(traces, Traces) else traces.frame
         self.user_ids_ = frame.user_ids
         self.places_: Places = frame.places
         self.clock_: Clock = frame.clock
@@ -303,8 +311,7 @@ class PPMTF(Synthesizer):
     @property
     def trace_model_(self) -> TraceModel:
         """What draws traces and weighs them."""
-        if not hasattr(self, "transition_factors_"):
-            raise DataError("the model is not trained: call fit, load or import_parameters first")
+        require_fitted(self, "transition_factors_")
         moves, visits = self.transition_factors_, self.visit_factors_
         return TraceModel(
             users=moves.users,
@@ -322,9 +329,9 @@ class PPMTF(Synthesizer):
 
         Every trace covers all instants of a day.
         """
-        days = checked_count(traces_per_user)
+        require_whole("traces_per_user", traces_per_user, at_least=1, at_most=LARGEST_COUNT)
         root = seed_sequence(seed)
-        table = self.trace_model_.draw(days, root)
+        table = self.trace_model_.draw(traces_per_user, root)
         return traces_of_days(table, self.places_, self.clock_, self.user_ids_)
 
     def virtual_users(
@@ -366,7 +373,7 @@ class PPMTF(Synthesizer):
         self, n: int, days: int = 1, *, homes: bool = False, only_seen: bool = False, seed: SeedLike = None
     ) -> Traces:
         """Return whole days of n virtual users, numbered from 1 (see `virtual_users`)."""
-        days = checked_count(days, "days")
+        require_whole("days", days, at_least=1, at_most=LARGEST_COUNT)
         users = self.virtual_users(n, homes=homes, only_seen=only_seen, seed=seed)
         table = users.draw(days)
         return traces_of_days(table, self.places_, self.clock_, np.arange(1, n + 1))
@@ -394,6 +401,8 @@ class PPMTF(Synthesizer):
 
     def days_of(self, traces: Traces) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Return the places of each day of training users (days × instants), and whose day it is."""
+        require_fitted(self, "transition_factors_")
+        require_kind(self, traces, Traces)
         known = {user: row for row, user in enumerate(self.user_ids_.tolist())}
         unknown = [user for user in traces.user_ids.tolist() if user not in known]
         if unknown:
@@ -416,10 +425,12 @@ class PPMTF(Synthesizer):
 
     def convergence(self) -> Convergence:
         """Report whether the error has settled."""
+        require_fitted(self, "error_")
         return Convergence.of(self.error_)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model, finished or not, to one file (`.npz`)."""
+        require_fitted(self, "transition_factors_")
         files.save(self, path)
 
     @classmethod
@@ -433,6 +444,7 @@ class PPMTF(Synthesizer):
             raise ParameterError(
                 "the PPMTF tools' files hold factors shared by both tensors; share=False has two sets"
             )
+        require_fitted(self, "transition_factors_")
         write_parameters(folder, self.transition_factors_.to_parameters(), self.iteration_)
 
     @classmethod
@@ -458,7 +470,7 @@ class PPMTF(Synthesizer):
             What the model was trained with, as far as it matters later (such as ``alpha``). The files
             say how many factors there are; another number is refused.
         """
-        require_number("iteration", iteration, at_least=1, at_most=_MOST["iterations"], whole=True)
+        require_whole("iteration", iteration, at_least=1, at_most=_MOST["iterations"])
         read = read_parameters(folder, iteration)
         asked = parameters.pop("factors", read.n_factors)
         if asked != read.n_factors:
@@ -485,7 +497,3 @@ class PPMTF(Synthesizer):
         model._root = seed_sequence(0)
         model.iteration_, model.error_ = iteration, []
         return model
-
-    def parameters(self) -> dict[str, object]:
-        """Return the constructor's parameters by name."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}

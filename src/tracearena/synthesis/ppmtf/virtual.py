@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.algorithms.kinds import checked_count
+from tracearena.checks import LARGEST_COUNT, require_whole
 from tracearena.engine import block_ranges, child_seed, run_blocks, stream
 from tracearena.errors import DataError
 from tracearena.synthesis.ppmtf.conditionals import Gaussian
@@ -97,7 +97,8 @@ def sample_virtual_users(
     a step for every five minutes of a longer interval; a single step would take almost nobody home
     in the evening.
     """
-    n = checked_count(n, "users")
+    require_whole("users", n, at_least=1, at_most=LARGEST_COUNT)
+    n = int(n)
     moves, visits = priors
     rows = sample_rows(moves, n, child_seed(root, _ROWS))
     others = rows if visits is moves else sample_rows(visits, n, child_seed(root, _VISIT_ROWS))

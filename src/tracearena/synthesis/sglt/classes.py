@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tracearena.checks import require_whole
 from tracearena.engine import SeedLike, generator, library_state, one_library_thread
-from tracearena.errors import DataError, require_number
+from tracearena.errors import DataError
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +83,7 @@ def cluster(
     different = len(np.unique(rows.round(12), axis=0))
     rng = generator(seed)
     if classes is not None:
-        require_number("classes", classes, at_least=1, whole=True)
+        require_whole("classes", classes, at_least=1)
         return _k_means(rows, min(int(classes), different), rng)
     tried = [_k_means(rows, count, rng) for count in candidates(different)]
     return max(tried, key=lambda found: separation(graph, found))

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tracearena.checks import require_number
 from tracearena.engine import block_ranges, is_secret, run_blocks, stream
-from tracearena.errors import require_number
 from tracearena.mobility import AggregateMobility
 from tracearena.synthesis.sglt.classes import LocationClasses
 

@@ -8,10 +8,11 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.algorithms.kinds import Synthesizer, checked_count, traces_of_days, trainable
+from tracearena.algorithms.kinds import Synthesizer
+from tracearena.checks import LARGEST_COUNT, require_fitted, require_number, require_switch, require_whole
 from tracearena.engine import SeedLike, child_seed, report, seed_sequence, stream, use
-from tracearena.errors import LARGEST_COUNT, DataError, ParameterError, require_number
 from tracearena.mobility import AggregateMobility, MobilityProfiles
+from tracearena.synthesis.days import traces_of_days, trainable
 from tracearena.synthesis.sglt.classes import LocationClasses, cluster
 from tracearena.synthesis.sglt.fakes import LARGEST_FACTOR, FakeMaker, Fakes
 from tracearena.synthesis.sglt.graph import semantic_graph
@@ -26,7 +27,7 @@ ALTERNATIVES_SHARE = 0.1
 _GRAPH, _CLASSES, _ALTERNATIVES = range(3)
 
 
-@dataclass(kw_only=True, eq=False)
+@dataclass(kw_only=True)
 class SGLT(Synthesizer):
     """Make fake traces that are semantically like real ones and geographically unlike their seed.
 
@@ -92,13 +93,12 @@ class SGLT(Synthesizer):
 
     def __post_init__(self) -> None:
         if self.classes is not None:
-            require_number("classes", self.classes, at_least=1, at_most=LARGEST_COUNT, whole=True)
+            require_whole("classes", self.classes, at_least=1, at_most=LARGEST_COUNT)
         for name in ("par_c", "par_m", "par_l"):
             require_number(name, getattr(self, name), at_least=0, at_most=1)
         require_number("par_v", self.par_v, at_least=1, at_most=LARGEST_FACTOR)
-        require_number("periods", self.periods, at_least=1, at_most=86_400, whole=True)
-        if not isinstance(self.privacy_tests, bool):
-            raise ParameterError.of("privacy_tests", self.privacy_tests, "true or false")
+        require_whole("periods", self.periods, at_least=1, at_most=86_400)
+        require_switch("privacy_tests", self.privacy_tests)
 
     def fit(self, traces: Traces, *, seed: SeedLike = None, tests: PrivacyTests | None = None) -> Self:
         """Learn the classes and the mobility of the training traces, which become the seeds.
@@ -111,7 +111,7 @@ class SGLT(Synthesizer):
             The privacy tests, if they are to be other than the paper's.
         """
         root = seed_sequence(seed)
-        self.seeds_ = DaySeeds.of(trainable(traces))
+        self.seeds_ = DaySeeds.of(trainable(self, traces))
         self.user_ids_: NDArray[np.generic] = traces.user_ids
         self.places_: Places = traces.places
         self.clock_: Clock = traces.clock
@@ -130,8 +130,7 @@ class SGLT(Synthesizer):
     @property
     def maker_(self) -> FakeMaker:
         """What makes the fakes."""
-        if not hasattr(self, "classes_"):
-            raise DataError("the model is not trained: call fit first")
+        require_fitted(self, "classes_")
         return FakeMaker(
             classes=self.classes_,
             mobility=self.mobility_,
@@ -147,7 +146,9 @@ class SGLT(Synthesizer):
         Fake ``r`` has the user's ``r``-th day as its seed (again the first when there are no more).
         A user who is an alternative, or for whom 20 tries gave no fake that passes, has no events.
         """
-        count, root = checked_count(traces_per_user), seed_sequence(seed)
+        require_fitted(self, "classes_")
+        require_whole("traces_per_user", traces_per_user, at_least=1, at_most=LARGEST_COUNT)
+        count, root = traces_per_user, seed_sequence(seed)
         table = np.full((len(self.user_ids_) * count, self.clock_.instants_per_day), -1, np.int32)
         lacking = self._wanted(count)
         verdicts: list[Verdicts] = []
@@ -171,7 +172,9 @@ class SGLT(Synthesizer):
         self, fakes_per_user: int, *, seed: SeedLike = None
     ) -> tuple[Fakes, NDArray[np.int64], Verdicts | None]:
         """Make fakes of every seed user, good and bad: fakes, their seed rows, what the tests say."""
-        wanted = self._wanted(checked_count(fakes_per_user))
+        require_fitted(self, "classes_")
+        require_whole("fakes_per_user", fakes_per_user, at_least=1, at_most=LARGEST_COUNT)
+        wanted = self._wanted(fakes_per_user)
         rows = self._seed_rows(wanted // fakes_per_user, wanted % fakes_per_user)
         fakes = self.maker_.make(self.seeds_.places, rows, seed_sequence(seed))
         return fakes, rows, self.judge(fakes, rows)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.errors import require_number
+from tracearena.checks import require_whole
 from tracearena.traces import Places, Traces
 
 
@@ -162,7 +162,7 @@ def merge_places(traces: Traces, places: int) -> MergedPlaces:
     >>> merge_places(traces, 3).merged_into.tolist()
     [0, 1, 1, 2]
     """
-    require_number("places", places, at_least=1, whole=True)
+    require_whole("places", places, at_least=1)
     from tracearena.synthesis.sglt._kernels import join_nearest
 
     old = traces.places

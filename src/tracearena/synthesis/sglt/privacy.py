@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.errors import require_number
+from tracearena.checks import require_number, require_whole
 from tracearena.metrics.similarity import RankedPlaces, geographic_similarity, semantic_similarity
 from tracearena.mobility import MobilityProfiles
 
@@ -84,7 +84,7 @@ class PrivacyTests:
     def __post_init__(self) -> None:
         for name in ("geographic", "intersection", "difference"):
             require_number(name, getattr(self, name), at_least=0, at_most=1)
-        require_number("alternatives", self.alternatives, at_least=0, whole=True)
+        require_whole("alternatives", self.alternatives, at_least=0)
 
     def judge(
         self,

@@ -1,0 +1,130 @@
+"""One set of checks: what is refused, and in which words.
+
+Each check returns nothing, and raises the sentence that names the value and what is allowed. Values
+of parameters make a `ParameterError`; an algorithm that was asked too early, or given traces of the
+wrong kind, a `DataError`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import Any
+
+from tracearena.errors import DataError, ParameterError
+
+LARGEST_COUNT = 2**31 - 1
+"""No count of users, places, days or rounds is larger; what is counts in 32 bits somewhere."""
+LARGEST_KM = 40_030.0
+"""Once around the earth."""
+_SHOWN_DIGITS = 60
+_CURES = {
+    ("Traces", "GpsTraces"): "; GPS points become events on a grid or at places (tracearena convert)",
+    ("Traces", "ObfuscatedTraces"): "; give it the traces before they were obfuscated",
+    ("ObfuscatedTraces", "Traces"): "; ObfuscatedTraces.unchanged(traces) are traces released as they are",
+    ("ObfuscatedTraces", "GpsTraces"): "; GPS points have attacks of their own (Interpolate, Smooth)",
+    ("GpsTraces", "Traces"): "; events at places have defences and attacks of their own",
+    ("GpsTraces", "ObfuscatedTraces"): "; events at places have defences and attacks of their own",
+}
+
+
+def require_number(
+    name: str,
+    value: Any,
+    *,
+    at_least: float | None = None,
+    above: float | None = None,
+    at_most: float | None = None,
+    below: float | None = None,
+) -> None:
+    """Raise `ParameterError` unless the value is a finite number in the range.
+
+    >>> require_number("share", 1.5, at_most=1)
+    Traceback (most recent call last):
+    tracearena.errors.ParameterError: share = 1.5 is not allowed; it must be a number at most 1
+    """
+    finite = isinstance(value, Integral) or (isinstance(value, Real) and math.isfinite(value))
+    if (
+        not finite
+        or isinstance(value, bool)
+        or _is_outside(value, at_least, at_most)
+        or (above is not None and value <= above)
+        or (below is not None and value >= below)
+    ):
+        limits = {"of at least": at_least, "greater than": above, "at most": at_most, "less than": below}
+        raise _refused(name, value, "a number", limits)
+
+
+def require_whole(
+    name: str, value: Any, *, at_least: float | None = None, at_most: float | None = None
+) -> None:
+    """Raise `ParameterError` unless the value is a whole number in the range.
+
+    >>> require_whole("days", 1.0, at_least=1)
+    Traceback (most recent call last):
+    tracearena.errors.ParameterError: days = 1.0 is not allowed; it must be a whole number of at least 1
+    """
+    if not isinstance(value, Integral) or isinstance(value, bool) or _is_outside(value, at_least, at_most):
+        raise _refused(name, value, "a whole number", {"of at least": at_least, "at most": at_most})
+
+
+def _is_outside(value: Any, at_least: float | None, at_most: float | None) -> bool:
+    return (at_least is not None and value < at_least) or (at_most is not None and value > at_most)
+
+
+def _refused(name: str, value: Any, kind: str, limits: dict[str, float | None]) -> ParameterError:
+    said = [f"{words} {_plain(limit)}" for words, limit in limits.items() if limit is not None]
+    if isinstance(value, int) and abs(value) >= 10**_SHOWN_DIGITS:
+        value = float("inf") if value > 0 else -float("inf")
+    return ParameterError.of(name, value, f"{kind} {' and '.join(said)}".strip())
+
+
+def _plain(limit: float) -> str:
+    """Write a limit as people do: 1,000,000 rather than 1e+06."""
+    return f"{int(limit):,}" if limit == int(limit) and abs(limit) < 1e15 else f"{limit:g}"
+
+
+def require_choice(name: str, value: Any, choices: Iterable[Any]) -> None:
+    """Raise `ParameterError` unless the value is one of the choices.
+
+    >>> require_choice("zeros", "none", ("sampled", "all"))
+    Traceback (most recent call last):
+    tracearena.errors.ParameterError: zeros = 'none' is not allowed; it must be sampled or all
+    """
+    allowed = list(choices)
+    # Types first: what equals an array is an array, not yes or no.
+    if any(isinstance(value, type(choice)) and value == choice for choice in allowed):
+        return
+    *first, last = map(str, allowed)
+    raise ParameterError.of(name, value, f"{', '.join(first)} or {last}" if first else last)
+
+
+def require_switch(name: str, value: Any) -> None:
+    """Raise `ParameterError` unless the value is true or false, and neither 1 nor 0 nor text."""
+    if not isinstance(value, bool):
+        raise ParameterError.of(name, value, "true or false")
+
+
+def require_fitted(algorithm: Any, learned: str) -> None:
+    """Raise `DataError` unless the algorithm has what it learns by `fit`, an attribute of this name.
+
+    >>> require_fitted("SGD(2)", "rows_")
+    Traceback (most recent call last):
+    tracearena.errors.DataError: SGD(2) is not trained: call fit first
+    """
+    if not hasattr(algorithm, learned):
+        raise DataError(f"{algorithm} is not trained: call fit first")
+
+
+def require_kind(algorithm: Any, traces: Any, *kinds: type) -> None:
+    """Raise `DataError` unless the traces are of (one of) the kinds that the algorithm works on.
+
+    >>> require_kind("RR(2)", [1, 2], dict)
+    Traceback (most recent call last):
+    tracearena.errors.DataError: RR(2) works on dict; it got list
+    """
+    if isinstance(traces, kinds):
+        return
+    wanted, got = kinds[0].__name__, type(traces).__name__
+    raise DataError(f"{algorithm} works on {wanted}; it got {got}{_CURES.get((wanted, got), '')}")

@@ -1,0 +1,240 @@
+"""What every algorithm of the catalogue keeps to, whatever its kind.
+
+The catalogue names the algorithms and an example of each; what its kind takes and gives is read from
+the kind's own methods. A new algorithm is tried here as soon as it has a line in the catalogue.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Callable
+from typing import Any, get_type_hints
+
+import numpy as np
+import pytest
+from tests.contract.conftest import Points, Releases, Shapes
+from tests.threads import on_threads
+
+from tracearena.algorithms import Algorithm, answers, catalogue
+from tracearena.algorithms.kinds import KINDS, constructor_fields, parameter_fields
+from tracearena.errors import DataError, ParameterError
+from tracearena.traces import GpsTraces, ObfuscatedTraces, Traces
+
+VARIANTS = [
+    "MRLH(1,1,0.5,legacy_2019=true)",
+    "RR(2,legacy_2019=true)",
+    "PL(4,1,legacy_2019=true)",
+    "Cheat(0.5,legacy_2019=true)",
+    "Fakes(uniform,3,0.5)",
+    "VisitProb-R(legacy_2019=true)",
+    "HomeProb-T(legacy_2019=true)",
+    "FuzzyCount-R(count-idf)",
+    "PPMTF(2,20,iterations=4,share=false)",
+    "SGD(2)",
+    "SGLT(privacy_tests=false)",
+    "GeoInd(epsilon=0.02)",
+    "Smooth(4,true)",
+]
+"""Ways of working beside those of the catalogue's examples."""
+SPECS = [*(entry.example for entry in catalogue.entries().values()), *VARIANTS]
+SHAPES = ["ordinary", "one user", "one event", "half missing", "nothing"]
+RELEASES = [*SHAPES, "all deleted", "all one set", "mixed", "fewer pseudonyms"]
+TRACES = (Traces, ObfuscatedTraces, GpsTraces)
+DAYS = 2
+
+
+def of_kinds(*kinds: str) -> list[str]:
+    return [spec for spec in SPECS if catalogue.create(spec).kind in kinds]
+
+
+ATTACKS = of_kinds("reidentification", "trace-inference")
+SYNTHESIZERS = of_kinds("synthesizer")
+CASES = [
+    (spec, shape)
+    for spec in SPECS
+    for shape in (RELEASES if spec in ATTACKS else SHAPES)
+    if not (spec in SYNTHESIZERS and shape == "nothing")
+]
+"""Every algorithm with every shape that its kind can be given."""
+
+
+def methods(algorithm: Algorithm) -> dict[str, type | None]:
+    """Return the methods of the kind, each with the kind of traces that it takes, if any."""
+    base = KINDS[algorithm.kind]
+    taken = {
+        name: next(iter(get_type_hints(getattr(base, name)).values())) for name in base.__abstractmethods__
+    }
+    return {name: hint if hint in TRACES else None for name, hint in taken.items()}
+
+
+def called(algorithm: Algorithm, method: str, given: object) -> object:
+    """Call a method of the kind with what is given, and with a seed if it takes one."""
+    seeded = "seed" in get_type_hints(getattr(KINDS[algorithm.kind], method))
+    return getattr(algorithm, method)(given, **({"seed": 1} if seeded else {}))
+
+
+@pytest.fixture
+def data(shapes: Shapes, releases: Releases, points: Points) -> Callable[[Algorithm, str], Any]:
+    """What an algorithm is given: traces of its kind and of a shape, for an attack with a reference."""
+
+    def of(algorithm: Algorithm, shape: str) -> Any:
+        if algorithm.kind.startswith("gps"):
+            return points[shape]
+        return releases[shape] if algorithm.kind in ("reidentification", "trace-inference") else shapes[shape]
+
+    return of
+
+
+def used(algorithm: Any, given: Any, seed: Any = 1) -> Any:
+    """Let an algorithm do its work; `answers` refuses what is not asked of its kind."""
+    if algorithm.kind == "obfuscator":
+        return answers.transformed(algorithm, given, seed=seed)
+    if algorithm.kind == "gps-obfuscator":
+        return answers.gps_transformed(algorithm, given, seed=seed)
+    if algorithm.kind == "gps-attack":
+        return answers.recovered(algorithm, given)
+    if algorithm.kind == "synthesizer":
+        answers.fitted(algorithm, given, seed=1)
+        return answers.synthesized(algorithm, given, DAYS, seed=seed)
+    reference, anonymized = given
+    answers.fitted(algorithm, reference)
+    asked = answers.identified if algorithm.kind == "reidentification" else answers.inferred
+    return asked(algorithm, anonymized, reference, seed=seed)
+
+
+def draws(algorithm: Algorithm, given: Any) -> bool:
+    """Whether the algorithm takes anything from the source of chance that it is given."""
+    if algorithm.parameters().get("legacy_2019"):
+        return True  # The programs of 2019 knew numbers only.
+    source = np.random.default_rng(1)
+    before = copy.deepcopy(source.bit_generator.state)
+    used(algorithm, given, seed=source)
+    return bool(source.bit_generator.state != before)
+
+
+@pytest.mark.parametrize(("spec", "shape"), CASES)
+def test_it_answers_what_its_kind_is_asked_for(spec: str, shape: str, data: Any) -> None:
+    algorithm = catalogue.create(spec)
+    given = data(algorithm, shape)
+    answer = used(algorithm, given)
+    if isinstance(answer, Traces) and algorithm.kind == "trace-inference":
+        assert answer.is_complete
+        assert answer.span == given[1].span
+    if algorithm.kind == "obfuscator":
+        assert answer.has_events_of(given)
+    if algorithm.kind == "gps-obfuscator":
+        assert answer.n_points <= given.n_points
+
+
+@pytest.mark.parametrize(("spec", "shape"), CASES)
+def test_a_seed_fixes_the_answer_on_any_number_of_threads(spec: str, shape: str, data: Any) -> None:
+    algorithm = catalogue.create(spec)
+    given = data(algorithm, shape)
+    one, three = (on_threads(count, lambda: used(algorithm, given, seed=7)) for count in (1, 3))
+    assert one == three
+
+
+@pytest.mark.parametrize("spec", [*of_kinds("obfuscator", "gps-obfuscator"), *SYNTHESIZERS])
+def test_another_seed_gives_another_answer_to_those_who_draw(spec: str, data: Any) -> None:
+    algorithm = catalogue.create(spec)
+    given = data(algorithm, "ordinary")
+    first, second = (used(algorithm, given, seed=seed) for seed in (1, 2))
+    assert (first != second) == draws(algorithm, given)
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_what_it_is_given_is_left_alone(spec: str, data: Any) -> None:
+    algorithm = catalogue.create(spec)
+    given = data(algorithm, "mixed" if spec in ATTACKS else "half missing")
+    before = copy.deepcopy(given)
+    used(algorithm, given)
+    assert given == before
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_its_name_makes_it_again(spec: str) -> None:
+    algorithm = catalogue.create(spec)
+    written = {field.name for field in parameter_fields(type(algorithm))}
+    settings = {name: value for name, value in algorithm.parameters().items() if name not in written}
+    assert catalogue.create(str(algorithm), algorithm.kind, **settings) == algorithm
+    assert str(catalogue.create(str(algorithm))) == str(algorithm)
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_its_parameters_make_it_again_and_are_all_it_is(spec: str, data: Any) -> None:
+    algorithm = catalogue.create(spec)
+    again = type(algorithm)(**algorithm.parameters())
+    assert again == algorithm
+    assert hash(again) == hash(algorithm)
+    assert repr(again) == repr(algorithm)
+    used(algorithm, data(algorithm, "ordinary"))
+    assert again == algorithm
+    assert repr(again) == repr(algorithm)
+    shown = [f"{field.name}=" for field in constructor_fields(type(algorithm)) if field.repr]
+    assert all(name in repr(algorithm) for name in shown)
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_its_parameters_do_not_change(spec: str, data: Any) -> None:
+    algorithm = catalogue.create(spec)
+    before = algorithm.parameters()
+    for name, value in before.items():
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(algorithm, name, value)
+    used(algorithm, data(algorithm, "ordinary"))
+    assert algorithm.parameters() == before
+
+
+@pytest.mark.parametrize("spec", [spec for spec in SPECS if "fit" in methods(catalogue.create(spec))])
+def test_it_says_that_it_has_learned_nothing_yet(spec: str, data: Any) -> None:
+    algorithm = catalogue.create(spec)
+    given = data(algorithm, "ordinary")
+    for method, taken in methods(algorithm).items():
+        if method != "fit":
+            with pytest.raises(DataError, match=r"is not trained: call fit first") as refused:
+                called(algorithm, method, DAYS if taken is None else given[1])
+            assert str(refused.value).startswith(str(algorithm))
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_it_names_the_kind_of_traces_that_it_works_on(
+    spec: str, data: Any, shapes: Shapes, releases: Releases, points: Points
+) -> None:
+    algorithm = catalogue.create(spec)
+    used(algorithm, data(algorithm, "ordinary"))
+    for method, taken in methods(algorithm).items():
+        others: list[Any] = [shapes["ordinary"], releases["ordinary"][1], points["ordinary"], None, "a.csv"]
+        for other in others if taken is not None else ():
+            if type(other) is not taken:
+                with pytest.raises(DataError, match=f"works on {taken.__name__}; it got") as refused:
+                    called(algorithm, method, other)
+                assert str(refused.value).startswith(str(algorithm))
+
+
+@pytest.mark.parametrize("spec", SYNTHESIZERS)
+def test_nothing_is_learned_from_nothing(spec: str, data: Any) -> None:
+    algorithm = catalogue.create(spec)
+    with pytest.raises(DataError, match="at least one user and one event"):
+        algorithm.fit(data(algorithm, "nothing"), seed=1)
+
+
+@pytest.mark.parametrize("spec", SYNTHESIZERS)
+@pytest.mark.parametrize("wanted", [0, -1, 1.0, True, "2"])
+def test_traces_are_counted_in_whole_numbers(spec: str, wanted: Any, data: Any) -> None:
+    algorithm = catalogue.create(spec)
+    algorithm.fit(data(algorithm, "ordinary"), seed=1)
+    with pytest.raises(ParameterError, match="traces_per_user"):
+        algorithm.synthesize(wanted, seed=1)
+
+
+def test_all_six_kinds_are_tried() -> None:
+    assert {catalogue.create(spec).kind for spec in SPECS} == set(KINDS)
+    assert {name for kind in KINDS.values() for name in kind.__abstractmethods__} == {
+        "fit",
+        "identify",
+        "infer",
+        "recover",
+        "synthesize",
+        "transform",
+    }
