@@ -13,7 +13,7 @@ from tracearena.traces import Clock, Places, Traces
 
 SPECS = [
     "PPMTF(2,20,iterations=4)",
-    "PPMTF(2,20,iterations=4,share=false)",
+    "PPMTF(2,20,iterations=4,shared_factors=false)",
     "SGD",
     "SGD(2)",
     "SGLT(4)",

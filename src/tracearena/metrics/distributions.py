@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.errors import DataError, ParameterError
-from tracearena.metrics._weighted import WeightedEvents, comparable, weighted_events
+from tracearena.mobility.weighted import WeightedEvents, comparable, weighted_events
 from tracearena.traces import Traces
 
 if TYPE_CHECKING:
-    from tracearena.metrics._weighted import AnyTraces
+    from tracearena.mobility.weighted import AnyTraces
 
 _BINS = 24
 _FEWEST_EVENTS = 5
@@ -133,8 +133,8 @@ def visit_fractions(traces: Traces) -> NDArray[np.int64]:
 
 def _visit_fractions(events: WeightedEvents) -> NDArray[np.int64]:
     m = max(len(events.places), 1)
-    totals = np.bincount(events.users)
-    cells, visits = np.unique(events.users.astype(np.int64) * m + events.codes, return_counts=True)
+    totals = np.bincount(events.user_index)
+    cells, visits = np.unique(events.user_index.astype(np.int64) * m + events.codes, return_counts=True)
     user, place = np.divmod(cells, m)
     total = totals[user] if len(user) else visits
     told = (total >= _FEWEST_EVENTS) & (visits < total)

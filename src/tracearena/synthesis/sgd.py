@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tracearena.algorithms.kinds import Synthesizer, checked_count, traces_of_days, trainable
 from tracearena.engine import SeedLike, block_ranges, run_blocks, seed_sequence, stream
 from tracearena.errors import LARGEST_COUNT, DataError, ParameterError, require_number
-from tracearena.mobility.transitions import transitions
+from tracearena.mobility.transitions import departures
 from tracearena.traces import Traces
 
 _USERS_PER_BLOCK = 1024
@@ -61,7 +61,7 @@ class SGD(Synthesizer):
         clock, place, n = traces.clock, traces.place_index, len(traces.places)
         if self.copied > clock.instants_per_day:
             raise ParameterError.of("copied", self.copied, f"at most {clock.instants_per_day}, a day")
-        start = transitions(traces)
+        start = departures(traces)
         slot = clock.slot_of(traces.instants[start + 1])
         cells, counts = np.unique((slot * n + place[start]) * n + place[start + 1], return_counts=True)
         row, target = np.divmod(cells, n)

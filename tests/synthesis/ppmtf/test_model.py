@@ -13,7 +13,7 @@ from tests.threads import on_threads
 from tracearena.engine import use
 from tracearena.errors import DataError, FileError, ParameterError
 from tracearena.synthesis import PPMTF
-from tracearena.synthesis.ppmtf.gibbs import Factors
+from tracearena.synthesis.ppmtf.conditionals import Factors
 from tracearena.traces import Traces
 
 SMALL = {"factors": 3, "alpha": 20, "iterations": 12, "zero_transitions": 20, "zero_visits": 20}
@@ -114,7 +114,7 @@ def test_a_checkpoint_of_other_data_parameters_or_seed_is_refused(checkins, make
 
 
 def test_factors_apart_share_nothing(checkins):
-    model = PPMTF(**SMALL, share=False).fit(checkins, seed=1)
+    model = PPMTF(**SMALL, shared_factors=False).fit(checkins, seed=1)
     assert model.transition_factors_ is not model.visit_factors_
     assert model.transition_factors_.slots.shape == (0, 3)
     assert model.visit_factors_.next_places.shape == (0, 3)

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.attacks.markov.chains import UNSEEN, Chains, UserTransitions
+from tracearena.attacks.markov.chains import UNSEEN, Chains
 from tracearena.engine import block_ranges, run_blocks
 from tracearena.errors import DataError, ParameterError
+from tracearena.mobility.transitions import UserTransitions
 from tracearena.traces import Traces
 
 _CHAINS_PER_BLOCK = 256

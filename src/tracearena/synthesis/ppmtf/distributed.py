@@ -25,14 +25,14 @@ from tracearena.formats import partitions
 from tracearena.formats import read as read_traces
 from tracearena.intake import Choices, Report
 from tracearena.intake.report import Dropped
+from tracearena.synthesis.ppmtf.arrangement import Arrangement
 from tracearena.synthesis.ppmtf.conditionals import Moments, RowStatistics, UserStep
-from tracearena.synthesis.ppmtf.gibbs import CHECKPOINT_EVERY, Iteration, IterationResult
-from tracearena.synthesis.ppmtf.local_users import Arrangement, LocalUsers
-from tracearena.synthesis.ppmtf.training import USERS_PER_DIGEST, TrainingFrame
+from tracearena.synthesis.ppmtf.frame import USERS_PER_DIGEST, TrainingFrame
+from tracearena.synthesis.ppmtf.gibbs import Iteration, IterationResult, LocalUsers
 from tracearena.traces import Places, Traces
 
 Matrix = NDArray[np.float64]
-FRESH_EVERY = CHECKPOINT_EVERY
+FRESH_EVERY = 10
 """Workers begin the next iteration by themselves, but every tenth begins from here, so that what a dead
 worker knew is made again from ten iterations at most."""
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.engine import block_ranges, run_blocks, stream
-from tracearena.synthesis.ppmtf.training import SeenCells
+from tracearena.synthesis.ppmtf.frame import SeenCells
 
 Matrix = NDArray[np.float64]
 USERS_PER_BLOCK = 64
