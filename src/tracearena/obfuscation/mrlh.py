@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tracearena.algorithms.kinds import Obfuscator
 from tracearena.engine import SeedLike
 from tracearena.errors import DataError, require_number
-from tracearena.obfuscation._draws import cell_draws
+from tracearena.obfuscation.legacy_2019 import cell_draws
 from tracearena.traces import DELETED, Grid, ObfuscatedTraces, PlaceSets, Traces
 
 

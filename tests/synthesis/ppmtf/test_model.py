@@ -81,9 +81,9 @@ def test_a_model_comes_back_from_its_file(trained, tmp_path):
         assert np.array_equal(mine.precision, theirs.precision)
 
 
-@pytest.mark.parametrize("share", [True, False])
-def test_interrupted_training_goes_on_to_the_same_model(checkins, tmp_path, share):
-    whole = PPMTF(**SMALL, share=share).fit(checkins, seed=9)
+@pytest.mark.parametrize("shared", [True, False])
+def test_interrupted_training_goes_on_to_the_same_model(checkins, tmp_path, shared):
+    whole = PPMTF(**SMALL, shared_factors=shared).fit(checkins, seed=9)
     path = tmp_path / "model.npz"
 
     def stop(done: int, total: int) -> None:
@@ -91,9 +91,9 @@ def test_interrupted_training_goes_on_to_the_same_model(checkins, tmp_path, shar
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt), use(progress=stop):
-        PPMTF(**SMALL, share=share).fit(checkins, seed=9, checkpoint=path)
+        PPMTF(**SMALL, shared_factors=shared).fit(checkins, seed=9, checkpoint=path)
     assert PPMTF.load(path).iteration_ == 5
-    resumed = PPMTF(**SMALL, share=share).fit(checkins, checkpoint=path)
+    resumed = PPMTF(**SMALL, shared_factors=shared).fit(checkins, checkpoint=path)
     assert same(resumed.transition_factors_, whole.transition_factors_)
     assert same(resumed.visit_factors_, whole.visit_factors_)
     assert resumed.error_ == whole.error_

@@ -54,7 +54,9 @@ class Habits:
         steps[0] = 1
         return np.repeat(np.arange(len(slot_of)), steps)
 
-    def arrays(self, users: int, slots: int) -> tuple[NDArray[np.generic], ...]:
+    def arrays(
+        self, users: int, slots: int
+    ) -> tuple[NDArray[np.int32], Matrix, NDArray[np.int64], NDArray[np.int32], NDArray[np.bool_]]:
         """Return homes (-1: none), weights, and offsets, next places and visits seen (empty: all)."""
         homes = np.full(users, -1, np.int32) if self.homes is None else self.homes
         weight = np.zeros(slots) if self.home_weight is None else self.home_weight

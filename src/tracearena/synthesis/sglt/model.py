@@ -12,7 +12,7 @@ from tracearena.algorithms.kinds import Synthesizer, checked_count, traces_of_da
 from tracearena.engine import SeedLike, child_seed, report, seed_sequence, stream, use
 from tracearena.errors import LARGEST_COUNT, DataError, ParameterError, require_number
 from tracearena.mobility import AggregateMobility, MobilityProfiles
-from tracearena.synthesis.sglt.classes import LocationClasses, cluster
+from tracearena.synthesis.sglt.classes import LocationClasses, find_classes
 from tracearena.synthesis.sglt.fakes import LARGEST_FACTOR, FakeMaker, Fakes
 from tracearena.synthesis.sglt.graph import semantic_graph
 from tracearena.synthesis.sglt.preparation import DaySeeds
@@ -118,7 +118,9 @@ class SGLT(Synthesizer):
         profiles = MobilityProfiles.of(self.seeds_.as_traces(traces), self.periods)
         self.mobility_ = AggregateMobility.of(profiles, traces.places)
         self.graph_ = semantic_graph(profiles, seed=child_seed(root, _GRAPH))
-        self.classes_: LocationClasses = cluster(self.graph_, self.classes, seed=child_seed(root, _CLASSES))
+        self.classes_: LocationClasses = find_classes(
+            self.graph_, self.classes, seed=child_seed(root, _CLASSES)
+        )
         self.tests_ = (tests or PrivacyTests()) if self.privacy_tests else None
         self.alternatives_ = self._without_fakes(stream(root, _ALTERNATIVES))
         self._alternative_profiles = self._profiles(
