@@ -269,10 +269,10 @@ def cluster_populations(
         raise ParameterError.of("share", share, "above 0 and at most 1")
     if len(strengths) != training.n_users or not np.array_equal(training.user_ids, synthetic.user_ids):
         raise DataError("strengths, training and synthetic traces must have the same users")
-    members = max(round(share * len(strengths)), 1)
-    users = np.argsort(-strengths, axis=0, kind="stable")[:members].T
+    size = max(round(share * len(strengths)), 1)
+    users = np.argsort(-strengths, axis=0, kind="stable")[:size].T
     distributions = [
-        np.array([_pooled(traces, cluster) for cluster in users]) for traces in (training, synthetic)
+        np.array([_pooled(traces, members) for members in users]) for traces in (training, synthetic)
     ]
     variation = np.abs(distributions[0] - distributions[1]).sum(axis=1) / 2
     return ClusterPopulations(users, distributions[0], distributions[1], variation)

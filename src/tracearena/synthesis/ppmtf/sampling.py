@@ -128,7 +128,7 @@ class TraceModel:
             return traces
 
         ranges = block_ranges(len(self.users), USERS_PER_BLOCK)
-        own = (homes, *self._user_matrices)
+        own: list[NDArray[Any]] = [homes, *self._user_matrices]
         found = run_blocks(work, ranges, rows=own, anywhere=True, report=True)
         return np.concatenate(found) if found else np.empty((0, days, length), np.int32)
 
