@@ -24,7 +24,7 @@ from tracearena.engine import thread_count
 from tracearena.formats.ppmtf import people_flow_clock
 from tracearena.mobility import MobilityProfiles
 from tracearena.synthesis import SGLT
-from tracearena.synthesis.sglt import cluster, semantic_graph
+from tracearena.synthesis.sglt import find_classes, semantic_graph
 from tracearena.traces import Places, Traces
 
 SIZES = ((500, 400, 100), (1_000, 400, 100), (2_000, 400, 100), (1_000, 1_000, 100), (20_000, 1_000, 100))
@@ -48,7 +48,7 @@ def clustering_s(traces: Traces, classes: int) -> tuple[float, float, float]:
     processor, begin = time.process_time(), time.perf_counter()
     graph = semantic_graph(MobilityProfiles.of(traces), seed=1)
     middle = time.perf_counter()
-    cluster(graph, classes, seed=1)
+    find_classes(graph, classes, seed=1)
     return middle - begin, time.perf_counter() - middle, time.process_time() - processor
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tracearena.engine import Cluster
+from tracearena.formats.ppmtf import read_places, read_traces
 from tracearena.traces import Clock, Grid, Places, Traces
 
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -32,6 +33,18 @@ def shared_data() -> Path:
 def osaka(shared_data: Path) -> Path:
     """The organisers' files of PWS Cup 2019."""
     return shared_data / "pwscup2019-osaka"
+
+
+@pytest.fixture(scope="session")
+def tokyo(shared_data: Path) -> Path:
+    """The authors' files of people flow Tokyo."""
+    return shared_data / "ppmtf-tokyo"
+
+
+@pytest.fixture(scope="session")
+def tokyo_training(tokyo: Path) -> Traces:
+    """The 500 training users of people flow Tokyo."""
+    return read_traces(tokyo / "traintraces_TK.csv", read_places(tokyo / "POI_TK.csv"))
 
 
 @pytest.fixture(scope="session")

@@ -106,7 +106,7 @@ HEADERS = [
     (("parameters", "alpha"), "200"),
     (("parameters", "alpha"), 1e300),
     (("parameters", "nu0"), float("inf")),
-    (("parameters", "share"), "no"),
+    (("parameters", "shared_factors"), "no"),
     (("parameters", "zeros"), ["all"]),
     (("parameters", "scatter"), None),
     (("parameters", "colour"), "blue"),

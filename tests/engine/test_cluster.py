@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tracearena.engine import Cluster, block_ranges, fold_blocks, run_blocks, stream, thread_count, use
-from tracearena.engine.cluster import shares
+from tracearena.engine.cluster import even_ranges
 from tracearena.errors import ClusterError, DataError, ParameterError
 
 VALUES = np.random.default_rng(3).normal(scale=1e8, size=(1_000, 3))
@@ -160,6 +160,6 @@ def test_the_dashboard_has_an_address(cluster):
 
 
 def test_shares_of_nothing_are_none_and_nobody_gets_none():
-    assert shares(0, 3) == []
+    assert even_ranges(0, 3) == []
     with pytest.raises(ParameterError, match="parts"):
-        shares(5, 0)
+        even_ranges(5, 0)

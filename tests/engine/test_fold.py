@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracearena.engine import PairwiseSum, block_ranges, fold_blocks, use
-from tracearena.engine.cluster import shares
+from tracearena.engine.cluster import even_ranges
 from tracearena.engine.summing import Node
 from tracearena.errors import ParameterError
 
@@ -45,7 +45,7 @@ def test_the_sum_has_the_bits_of_the_tree(threads):
 def test_ranges_summed_apart_join_to_the_same_bits(total, parts):
     numbers = np.random.default_rng(total).normal(scale=1e6, size=total).tolist()
     nodes = []
-    for first, stop in shares(total, parts):
+    for first, stop in even_ranges(total, parts):
         mine = PairwiseSum()
         for number in range(first, stop):
             mine.add(number, numbers[number])
@@ -55,7 +55,7 @@ def test_ranges_summed_apart_join_to_the_same_bits(total, parts):
 
 @given(total=st.integers(1, 5_000), parts=st.integers(1, 50))
 def test_shares_cover_everything_and_are_even(total, parts):
-    ranges = shares(total, parts)
+    ranges = even_ranges(total, parts)
     assert [number for limits in ranges for number in range(*limits)] == list(range(total))
     sizes = [stop - first for first, stop in ranges]
     assert len(sizes) == min(parts, total)

@@ -20,10 +20,9 @@ from tracearena.metrics import (
     tm_emd_sliced,
     tm_tv,
     tp_emd_sliced,
-    transition_matrix,
 )
 from tracearena.metrics.transitions import bins_of, box_of
-from tracearena.traces import Clock, Grid, ObfuscatedTraces, Places, PlaceSets, Traces
+from tracearena.traces import Clock, Grid, ObfuscatedTraces, Places, Traces
 
 CLOCK = Clock(instants_per_day=4, interval_s=3600, instants_per_slot=2)
 GRID = Grid(rows=3, columns=2, south=35, west=139, north=36, east=140)
@@ -64,20 +63,6 @@ def slow_rows(a: np.ndarray, b: np.ndarray, positions: np.ndarray) -> float:
     return float(
         np.mean([wasserstein_distance(positions, positions, p, q) for p, q in zip(a, b, strict=True)])
     )
-
-
-@settings(max_examples=60, deadline=None)
-@given(events)
-def test_a_matrix_counts_pairs_and_keeps_whom_nobody_saw_leave(rows: Rows) -> None:
-    assert np.allclose(transition_matrix(traces_of(rows)).toarray(), slow_matrix(rows, True))
-    loose = transition_matrix(traces_of(rows), adjacent=False).toarray()
-    assert np.allclose(loose, slow_matrix(rows, False))
-
-
-def test_neither_gaps_nor_midnight_nor_the_same_hour_make_a_transition() -> None:
-    matrix = transition_matrix(traces_of([(0, 0, 1), (0, 2, 2), (0, 3, 3), (0, 3, 4), (0, 4, 5)])).toarray()
-    assert matrix[2, 3] == 1
-    assert (np.delete(matrix, 2, axis=0) == np.delete(np.eye(M), 2, axis=0)).all()
 
 
 @settings(max_examples=50, deadline=None)
@@ -123,14 +108,6 @@ def test_an_unchanged_release_has_the_same_transitions(rows: Rows) -> None:
     original = traces_of(rows)
     released = ObfuscatedTraces.unchanged(original)
     assert tm_tv(original, released) == tm_emd_sliced(original, released) == 0
-
-
-def test_sets_spread_their_transitions_and_deleted_events_break_the_chain() -> None:
-    original = traces_of([(0, 0, 0), (0, 1, 1), (0, 2, 2), (0, 3, 3)])
-    released = ObfuscatedTraces.like(original, [0, -2, -1, 3], PlaceSets.of([[1, 2]]))
-    matrix = transition_matrix(released).toarray()
-    assert matrix[0].tolist() == [0, 0.5, 0.5, 0, 0, 0]
-    assert (matrix[1:] == np.eye(M)[1:]).all()
 
 
 def test_places_beyond_the_bounds_fall_into_the_outermost_bins() -> None:

@@ -1,26 +1,11 @@
-"""Training traces of the authors, and check-ins made here."""
+"""Check-ins made here."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tracearena.formats.ppmtf import read_places, read_traces
 from tracearena.traces import Clock, Places, Traces
-
-
-@pytest.fixture(scope="session")
-def tokyo(shared_data: Path) -> Path:
-    """The authors' files of people flow Tokyo."""
-    return shared_data / "ppmtf-tokyo"
-
-
-@pytest.fixture(scope="session")
-def tokyo_training(tokyo: Path) -> Traces:
-    """The 500 training users of people flow Tokyo."""
-    return read_traces(tokyo / "traintraces_TK.csv", read_places(tokyo / "POI_TK.csv"))
 
 
 @pytest.fixture(scope="session")

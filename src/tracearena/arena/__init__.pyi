@@ -4,8 +4,8 @@ from .evaluation import Evaluation, Halves, Utility, baselines, evaluate, halves
 from .fairness import Fairness, measure_fairness
 from .journal import begun_with, unfinished
 from .linking import Uniqueness, uniqueness
-from .noise_of_release import ReleaseNoise, release_noise
 from .pseudonyms import Release, pseudonymise, pseudonymise_users
+from .release_noise import ReleaseNoise, measure_release_noise
 from .service import ServiceResult, hide_from_service, location_classes
 from .sweep import (
     ATTACKS_2019,
@@ -49,9 +49,9 @@ __all__ = [
     "location_classes",
     "make_attacks",
     "measure_fairness",
+    "measure_release_noise",
     "pseudonymise",
     "pseudonymise_users",
-    "release_noise",
     "run_sweep",
     "strongest",
     "succeeded",

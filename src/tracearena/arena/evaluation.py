@@ -15,7 +15,8 @@ from tracearena.attacks.markov import MarkovIdentification, MembershipInference
 from tracearena.checks import require_whole
 from tracearena.engine import SeedLike, generator
 from tracearena.metrics.distributions import tp_tv, vf_tv
-from tracearena.metrics.transitions import has_transitions, tm_emd, tm_emd_sliced
+from tracearena.metrics.transitions import tm_emd, tm_emd_sliced
+from tracearena.mobility.transitions import has_transitions
 from tracearena.traces import Traces
 
 _TOP = 50

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.algorithms import catalogue
-from tracearena.arena.noise_of_release import Mechanism, ReleaseNoise, release_noise
+from tracearena.arena.release_noise import Mechanism, ReleaseNoise, measure_release_noise
 from tracearena.checks import require_number, require_whole
 from tracearena.engine import SeedLike, child_seed, run_blocks, seed_sequence, stream
 from tracearena.errors import DataError, ParameterError
@@ -173,7 +173,7 @@ def uniqueness(
     codes = _codes(original, released, side_m, window_s)
     before = _index(original.user_index, codes.of_original, original.n_users, len(codes))
     after = _index(released.user_index, codes.of_released, released.n_users, len(codes))
-    noise = release_noise(
+    noise = measure_release_noise(
         original, released, window_s=window_s, mechanism=mechanism, seed=child_seed(root, _MECHANISM)
     )
     attacker = _Attacker(noise, noise.denoised(released), after, side_m, window_s)

@@ -11,7 +11,7 @@ from tracearena.engine import SeedLike, child_seed, seed_sequence
 from tracearena.errors import DataError
 from tracearena.mobility import MobilityProfiles
 from tracearena.obfuscation.fakes import FakeTraces
-from tracearena.synthesis.sglt import LocationClasses, cluster, semantic_graph
+from tracearena.synthesis.sglt import LocationClasses, find_classes, semantic_graph
 from tracearena.traces import DELETED, ObfuscatedTraces, Traces
 
 _DEFENCE, _GRAPH, _CLASSES = range(3)
@@ -52,7 +52,7 @@ def location_classes(
     """Return the semantic classes by which the overhead is counted."""
     root = seed_sequence(seed)
     graph = semantic_graph(MobilityProfiles.of(training), seed=child_seed(root, _GRAPH))
-    return cluster(graph, classes, seed=child_seed(root, _CLASSES))
+    return find_classes(graph, classes, seed=child_seed(root, _CLASSES))
 
 
 def hide_from_service(

@@ -28,7 +28,7 @@ def train_ppmtf(
 ) -> PPMTF:
     """Train, go on, or take what is there."""
     from tracearena.synthesis import PPMTF
-    from tracearena.synthesis.ppmtf.files import SETTLED_BELOW
+    from tracearena.synthesis.ppmtf.training import SETTLED_BELOW
 
     if path is not None and path.is_dir():
         iteration = parameters.get("iterations", 100)

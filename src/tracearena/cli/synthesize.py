@@ -256,7 +256,7 @@ def synthesize(
     tested: dict[str, Any] = {}
     if method in ("ppmtf", "ppmtf-plus"):
         parameters: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-        parameters |= {"share": not apart, "scatter": "uncentred" if legacy_ppmtf else "centred"}
+        parameters |= {"shared_factors": not apart, "scatter": "uncentred" if legacy_ppmtf else "centred"}
         synthesizer: Synthesizer = train_ppmtf(
             training, parameters, model, child_seed(root, 0), cluster=workers, lean=lean
         )

@@ -193,7 +193,7 @@ class Cluster:
             return
         shared = self.keep(work)
         futures = []
-        for begin, end in shares(len(ranges), CHUNKS_PER_THREAD * self.n_threads):
+        for begin, end in even_ranges(len(ranges), CHUNKS_PER_THREAD * self.n_threads):
             mine = list(ranges[begin:end])
             first, stop = mine[0][0], mine[-1][1]
             own = packed([array[first:stop] for array in rows])
@@ -236,13 +236,13 @@ class Cluster:
             raise ClusterError(f"the Dask scheduler at {self.address} has gone: {error}") from None
 
 
-def shares(total: int, parts: int) -> list[tuple[int, int]]:
+def even_ranges(total: int, parts: int) -> list[tuple[int, int]]:
     """Cut 0..total into at most `parts` ranges of about the same size.
 
     They begin at multiples of a power of two, as large as evenness allows, so that a range makes few
     sums of a `PairwiseSum`.
 
-    >>> shares(20, 2), shares(5, 8)
+    >>> even_ranges(20, 2), even_ranges(5, 8)
     ([(0, 10), (10, 20)], [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)])
     """
     require_whole("parts", parts, at_least=1)

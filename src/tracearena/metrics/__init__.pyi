@@ -13,7 +13,7 @@ from .poi_accuracy import PoiAccuracy, poi_accuracy_score
 from .publishing import time_divergence, visit_divergence
 from .reidentification import ReidentificationScore, reidentification_score
 from .trace_inference import TraceInferenceScore, trace_inference_score
-from .transitions import legacy_directions, tm_emd, tm_emd_sliced, tm_tv, tp_emd_sliced, transition_matrix
+from .transitions import legacy_directions, tm_emd, tm_emd_sliced, tm_tv, tp_emd_sliced
 from .utility import UtilityScore, utility_score
 
 __all__ = [
@@ -39,7 +39,6 @@ __all__ = [
     "tp_emd_sliced",
     "tp_tv",
     "trace_inference_score",
-    "transition_matrix",
     "utility_score",
     "vf_tv",
     "visit_divergence",

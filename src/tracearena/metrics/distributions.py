@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from tracearena.checks import require_number, require_whole
 from tracearena.errors import DataError
-from tracearena.metrics._weighted import WeightedEvents, comparable, weighted_events
+from tracearena.mobility.weighted import WeightedEvents, comparable, weighted_events
 from tracearena.traces import Traces
 
 if TYPE_CHECKING:
-    from tracearena.metrics._weighted import AnyTraces
+    from tracearena.mobility.weighted import AnyTraces
 
 _BINS = 24
 _FEWEST_EVENTS = 5
@@ -134,8 +134,8 @@ def visit_fractions(traces: Traces) -> NDArray[np.int64]:
 
 def _visit_fractions(events: WeightedEvents) -> NDArray[np.int64]:
     m = max(len(events.places), 1)
-    totals = np.bincount(events.users)
-    cells, visits = np.unique(events.users.astype(np.int64) * m + events.codes, return_counts=True)
+    totals = np.bincount(events.user_index)
+    cells, visits = np.unique(events.user_index.astype(np.int64) * m + events.codes, return_counts=True)
     user, place = np.divmod(cells, m)
     total = totals[user] if len(user) else visits
     told = (total >= _FEWEST_EVENTS) & (visits < total)
@@ -269,10 +269,10 @@ def cluster_populations(
     require_number("share", share, above=0, at_most=1)
     if len(strengths) != training.n_users or not np.array_equal(training.user_ids, synthetic.user_ids):
         raise DataError("strengths, training and synthetic traces must have the same users")
-    members = max(round(share * len(strengths)), 1)
-    users = np.argsort(-strengths, axis=0, kind="stable")[:members].T
+    size = max(round(share * len(strengths)), 1)
+    users = np.argsort(-strengths, axis=0, kind="stable")[:size].T
     distributions = [
-        np.array([_pooled(traces, cluster) for cluster in users]) for traces in (training, synthetic)
+        np.array([_pooled(traces, members) for members in users]) for traces in (training, synthetic)
     ]
     variation = np.abs(distributions[0] - distributions[1]).sum(axis=1) / 2
     return ClusterPopulations(users, distributions[0], distributions[1], variation)

@@ -1,4 +1,4 @@
-"""Where people go next: transition matrices and the distances between them.
+"""Where people go next: distances between transition matrices.
 
 In every function `traces` are judged against a `reference`, and 0 is perfect; ``traces=None`` is
 the uniform baseline. Distances on the ground are in bins: the city box is cut into 20 bins a side.
@@ -14,14 +14,15 @@ from numpy.typing import NDArray
 from tracearena.checks import require_choice, require_whole
 from tracearena.engine import block_ranges, run_blocks
 from tracearena.errors import DataError, ParameterError
-from tracearena.metrics._weighted import WeightedEvents, comparable, weighted_events
 from tracearena.metrics.distributions import population, populations
+from tracearena.mobility.transitions import transition_matrix
+from tracearena.mobility.weighted import comparable, weighted_events
 from tracearena.traces import Places
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from tracearena.metrics._weighted import AnyTraces
+    from tracearena.mobility.weighted import AnyTraces
 
 BINS = 20
 _ROWS_PER_BLOCK = 64
@@ -81,59 +82,6 @@ def _bin(values: NDArray[np.float64], low: float, high: float, bins: int) -> NDA
     return np.clip(np.floor((values - low) / ((high - low) / bins)), 0, bins - 1).astype(np.int64)
 
 
-def transition_matrix(traces: AnyTraces, *, adjacent: bool = True) -> csr_array:
-    """Return the places × places matrix of probabilities to go from one place to the next.
-
-    The counts of all users and times are pooled and each row is made to sum to 1; a place that
-    nobody is seen to leave keeps everybody (probability 1 on the diagonal).
-
-    Parameters
-    ----------
-    adjacent
-        Count two consecutive events of a user only if the second is exactly one instant after the
-        first on the same day; otherwise all consecutive events of a day count. An event with
-        several places spreads its weight evenly over them.
-
-    Examples
-    --------
-    >>> from tracearena.traces import Clock, Places, Traces
-    >>> places, clock = Places([0, 1], [0, 0]), Clock(instants_per_day=3)
-    >>> transition_matrix(Traces.from_dense([[0, 0, 1]], places, clock)).toarray().tolist()
-    [[0.5, 0.5], [0.0, 1.0]]
-    """
-    return _matrix(weighted_events(traces), adjacent)
-
-
-def has_transitions(traces: AnyTraces) -> bool:
-    """Whether any user is seen at two successive instants of a day."""
-    return len(_departures(weighted_events(traces), adjacent=True)) > 0
-
-
-def _departures(events: WeightedEvents, adjacent: bool) -> NDArray[np.int64]:
-    """Return the events that a transition leads from, to the event after each."""
-    day = events.clock.day_of(events.instants)
-    paired = (np.diff(events.users) == 0) & (np.diff(day) == 0)
-    if adjacent:
-        paired &= np.diff(events.instants) == 1
-    return np.flatnonzero(paired)
-
-
-def _matrix(events: WeightedEvents, adjacent: bool) -> csr_array:
-    from scipy.sparse import csr_array, dia_array
-
-    first = _departures(events, adjacent)
-    n, m = events.n_codes, len(events.places)
-    pairs = (np.ones(len(first)), (events.codes[first], events.codes[first + 1]))
-    counts = csr_array(pairs, shape=(n, n))
-    if events.spread is not None:
-        counts = csr_array(events.spread.T @ counts @ events.spread)
-    totals = counts.sum(axis=1)
-    lonely = totals == 0
-    scale = dia_array((1 / np.where(lonely, 1, totals)[None, :], [0]), shape=(m, m))
-    loops = dia_array((lonely.astype(np.float64)[None, :], [0]), shape=(m, m))
-    return csr_array(scale @ counts + loops)
-
-
 def _matrices(reference: AnyTraces, traces: AnyTraces | None, by_day: bool) -> list[csr_array | None]:
     """Return the matrices to be compared with the reference's; None is the uniform one."""
     comparable(reference, traces)
@@ -142,7 +90,9 @@ def _matrices(reference: AnyTraces, traces: AnyTraces | None, by_day: bool) -> l
     events = weighted_events(traces)
     if not len(events.codes):
         raise DataError("there are no events to compare")
-    return [_matrix(one, False) for one in events.days()] if by_day else [_matrix(events, True)]
+    if by_day:
+        return [transition_matrix(one, adjacent=False) for one in events.days()]
+    return [transition_matrix(events)]
 
 
 def tm_tv(reference: AnyTraces, traces: AnyTraces | None, *, by_day: bool = False) -> float:

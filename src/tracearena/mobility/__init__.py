@@ -1,4 +1,4 @@
-"""How people move, measured: transitions, profiles, aggregate, stays, and the laws that human traces obey."""
+"""How people move, measured: counts, transitions, profiles, aggregate, stays, and laws."""
 
 import lazy_loader
 

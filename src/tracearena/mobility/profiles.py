@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.checks import require_whole
-from tracearena.mobility.transitions import transitions
+from tracearena.mobility.transitions import departures
 from tracearena.traces import Clock, Traces
 
 
@@ -151,7 +151,7 @@ def _moves(
     traces: Traces, periods: Periods, entry: NDArray[np.int64], visited: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
     m, t = max(len(traces.places), 1), len(periods)
-    leaving = transitions(traces)
+    leaving = departures(traces)
     next_period = periods.of_instants(traces.clock, traces.instants[leaving + 1])
     rows = entry[leaving] * t + next_period
     n_rows = len(visited) * t

@@ -1,20 +1,66 @@
-"""Which two events of a user follow each other closely enough to be one step."""
+"""Transitions: the one rule of what a step from one event to the next is, and how likely steps are.
+
+Two consecutive events of a user are a transition if the second lies exactly one instant after the
+first, on the same day ([ppmtf] section 3.2). So a missing instant and midnight break the chain, two
+events at one instant are no transition, and of several events at an instant only the last can lead
+on and only the first can be led to. Staying is a transition.
+
+Papers differ in two points, which are options of `departures`, and of nothing else:
+
+========================  ============  ============  =================================================
+Consecutive events        ``adjacent``  ``midnight``  Who counts them
+========================  ============  ============  =================================================
+at adjacent instants      True          False         the synthesizers, mobility profiles, the
+                                                      reference of every metric
+of a day                  False         False         metrics and attacks, of synthetic days
+of a user                 False         True          the Markov attacks, of the traces they learn from
+========================  ============  ============  =================================================
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.traces.traces import Traces
+from tracearena.errors import DataError
+from tracearena.mobility.weighted import WeightedEvents, weighted_events
+from tracearena.traces import Clock, Traces
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from tracearena.mobility.weighted import AnyTraces
 
 
-def transitions(traces: Traces) -> NDArray[np.int64]:
-    """Return the events that are followed by a transition: event ``e`` leads to event ``e + 1``.
+class Events(Protocol):
+    """Events in the order of user and time."""
 
-    Two consecutive events of a user are a transition if the second lies exactly one instant after
-    the first, on the same day. So a missing instant and midnight break the chain, two events at
-    one instant are no transition, and of several events at an instant only the last can lead on
-    and only the first can be led to. Staying is a transition.
+    @property
+    def clock(self) -> Clock:
+        """What the instants mean."""
+
+    @property
+    def user_index(self) -> NDArray[np.int32]:
+        """User of each event."""
+
+    @property
+    def instants(self) -> NDArray[np.int32]:
+        """Instant of each event."""
+
+
+def departures(events: Events, *, adjacent: bool = True, midnight: bool = False) -> NDArray[np.int64]:
+    """Return the events that a transition leads from: event ``e`` leads to event ``e + 1``.
+
+    Parameters
+    ----------
+    adjacent
+        The second event must lie exactly one instant after the first; if False, gaps and events
+        at the same instant count as well.
+    midnight
+        A transition may lead from one day to a later one.
 
     References
     ----------
@@ -22,15 +68,137 @@ def transitions(traces: Traces) -> NDArray[np.int64]:
 
     Examples
     --------
-    >>> from tracearena.traces import Clock, Places
+    >>> from tracearena.traces import Places
     >>> places = Places([35.0, 35.1], [139.0, 139.1])
-    >>> traces = Traces.from_dense([[0, 1, -1, 1]], places, Clock(instants_per_day=24))
-    >>> transitions(traces).tolist()
+    >>> traces = Traces.from_dense([[0, 1, -1, 1, 0]], places, Clock(instants_per_day=4))
+    >>> departures(traces).tolist()
     [0]
+    >>> departures(traces, adjacent=False).tolist()
+    [0, 1]
+    >>> departures(traces, adjacent=False, midnight=True).tolist()
+    [0, 1, 2]
     """
-    instants = traces.instants
-    follows = np.diff(instants) == 1
-    follows &= traces.clock.time_of_day(instants[1:]) != 0
-    borders = traces.offsets[(traces.offsets > 0) & (traces.offsets < len(instants))]
-    follows[borders - 1] = False
+    follows = np.diff(events.user_index) == 0
+    if adjacent:
+        follows &= np.diff(events.instants) == 1
+    if not midnight:
+        follows &= np.diff(events.clock.day_of(events.instants)) == 0
     return np.flatnonzero(follows)
+
+
+def has_transitions(traces: AnyTraces) -> bool:
+    """Whether any user is seen at two successive instants of a day."""
+    return len(departures(weighted_events(traces))) > 0
+
+
+def transition_matrix(traces: AnyTraces | WeightedEvents, *, adjacent: bool = True) -> csr_array:
+    """Return the places × places matrix of probabilities to go from one place to the next.
+
+    The counts of all users and times are pooled and each row is made to sum to 1; a place that
+    nobody is seen to leave keeps everybody (probability 1 on the diagonal). An event with several
+    places spreads its weight evenly over them.
+
+    Parameters
+    ----------
+    adjacent
+        As in `departures`.
+
+    Examples
+    --------
+    >>> from tracearena.traces import Places
+    >>> places, clock = Places([0, 1], [0, 0]), Clock(instants_per_day=3)
+    >>> transition_matrix(Traces.from_dense([[0, 0, 1]], places, clock)).toarray().tolist()
+    [[0.5, 0.5], [0.0, 1.0]]
+    """
+    from scipy.sparse import csr_array, dia_array
+
+    events = traces if isinstance(traces, WeightedEvents) else weighted_events(traces)
+    first = departures(events, adjacent=adjacent)
+    n, m = events.n_codes, len(events.places)
+    pairs = (np.ones(len(first)), (events.codes[first], events.codes[first + 1]))
+    counts = csr_array(pairs, shape=(n, n))
+    if events.spread is not None:
+        counts = csr_array(events.spread.T @ counts @ events.spread)
+    totals = counts.sum(axis=1)
+    lonely = totals == 0
+    scale = dia_array((1 / np.where(lonely, 1, totals)[None, :], [0]), shape=(m, m))
+    loops = dia_array((lonely.astype(np.float64)[None, :], [0]), shape=(m, m))
+    return csr_array(scale @ counts + loops)
+
+
+class UserTransitions(NamedTuple):
+    """Maximum-likelihood transition matrices of many users, listed by transition.
+
+    Attributes
+    ----------
+    cells
+        Every transition that anybody made, as from × places + to, ascending.
+    offsets
+        The users who made transition ``c`` are ``users[offsets[c]:offsets[c + 1]]``.
+    users, probabilities
+        Who made it, and with what probability she leaves its first place for its second.
+    """
+
+    n_users: int
+    n_places: int
+    cells: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+    users: NDArray[np.int32]
+    probabilities: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, *groups: Traces) -> Self:
+        """Learn from all consecutive events of each user; users of later groups are numbered on."""
+        m = max(len(groups[0].places), 1)
+        n_users = sum(traces.n_users for traces in groups)
+        user, first, second = _steps_of(groups)
+        key, counts = np.unique((first * m + second) * n_users + user, return_counts=True)
+        cell, owner = np.divmod(key, max(n_users, 1))
+        row = (cell // m) * n_users + owner
+        _, row_index = np.unique(row, return_inverse=True)
+        leaving = np.bincount(row_index, weights=counts)
+        cells, starts = np.unique(cell, return_index=True)
+        return cls(
+            n_users,
+            m,
+            cells,
+            np.append(starts, len(cell)).astype(np.int64),
+            owner.astype(np.int32),
+            counts / leaving[row_index] if len(key) else np.zeros(0),
+        )
+
+    def find(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the number of each transition, -1 where nobody made it."""
+        if not len(self.cells):
+            return np.full(len(cells), -1, np.int64)
+        at = np.minimum(np.searchsorted(self.cells, cells), len(self.cells) - 1)
+        return np.where(self.cells[at] == cells, at, -1)
+
+    def sums(self) -> NDArray[np.float64]:
+        """Return for each transition the sum of its probabilities over all users."""
+        if not len(self.cells):
+            return np.zeros(0)
+        return np.add.reduceat(self.probabilities, self.offsets[:-1])
+
+    def owners(self) -> NDArray[np.int64]:
+        """Return how many users made each transition."""
+        return np.diff(self.offsets)
+
+
+def _steps_of(
+    groups: Sequence[Traces],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return user, place and next place of each transition of all groups."""
+    users, firsts, seconds = [], [], []
+    before = 0
+    for traces in groups:
+        if len(traces.places) != len(groups[0].places):
+            raise DataError(
+                f"traces of {len(groups[0].places):,} and of {len(traces.places):,} places do not go together"
+            )
+        start = departures(traces, adjacent=False, midnight=True)
+        users.append(traces.user_index[start].astype(np.int64) + before)
+        firsts.append(traces.place_index[start].astype(np.int64))
+        seconds.append(traces.place_index[start + 1].astype(np.int64))
+        before += traces.n_users
+    return np.concatenate(users), np.concatenate(firsts), np.concatenate(seconds)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tracearena.algorithms.kinds import Obfuscator, setting
 from tracearena.checks import require_kind, require_number, require_switch
 from tracearena.engine import SeedLike, generator
-from tracearena.obfuscation._draws import legacy_generator
+from tracearena.obfuscation.legacy_2019 import legacy_generator
 from tracearena.traces import DELETED, ObfuscatedTraces, Traces
 
 

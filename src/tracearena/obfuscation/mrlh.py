@@ -12,7 +12,7 @@ from tracearena.algorithms.kinds import Obfuscator, setting
 from tracearena.checks import require_kind, require_number, require_switch, require_whole
 from tracearena.engine import SeedLike
 from tracearena.errors import DataError
-from tracearena.obfuscation._draws import cell_draws
+from tracearena.obfuscation.legacy_2019 import cell_draws
 from tracearena.traces import DELETED, Grid, ObfuscatedTraces, PlaceSets, Traces
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tracearena.algorithms.kinds import Obfuscator, setting
 from tracearena.checks import LARGEST_KM, require_kind, require_number, require_switch
 from tracearena.engine import SeedLike, block_ranges, run_blocks, seed_sequence, stream
-from tracearena.obfuscation._draws import cell_draws
+from tracearena.obfuscation.legacy_2019 import cell_draws
 from tracearena.traces import Grid, ObfuscatedTraces, Places, Traces
 
 _EVENTS_PER_BLOCK = 2**16

@@ -11,7 +11,7 @@ import numpy as np
 from tracearena.algorithms.kinds import Obfuscator, setting
 from tracearena.checks import require_kind, require_number, require_switch
 from tracearena.engine import SeedLike
-from tracearena.obfuscation._draws import cell_draws
+from tracearena.obfuscation.legacy_2019 import cell_draws
 from tracearena.traces import ObfuscatedTraces, Traces
 
 

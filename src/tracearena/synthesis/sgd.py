@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tracearena.algorithms.kinds import Synthesizer
 from tracearena.checks import LARGEST_COUNT, require_fitted, require_whole
 from tracearena.engine import SeedLike, block_ranges, run_blocks, seed_sequence, stream
-from tracearena.mobility.transitions import transitions
+from tracearena.mobility.transitions import departures
 from tracearena.synthesis.days import traces_of_days, trainable
 from tracearena.traces import Traces
 
@@ -61,7 +61,7 @@ class SGD(Synthesizer):
         trainable(self, traces)
         clock, place, n = traces.clock, traces.place_index, len(traces.places)
         require_whole("copied", self.copied, at_least=0, at_most=clock.instants_per_day)
-        start = transitions(traces)
+        start = departures(traces)
         slot = clock.slot_of(traces.instants[start + 1])
         cells, counts = np.unique((slot * n + place[start]) * n + place[start + 1], return_counts=True)
         row, target = np.divmod(cells, n)

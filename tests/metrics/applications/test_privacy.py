@@ -1,13 +1,10 @@
-"""What still leaks: uniqueness, homes, and the error of released points."""
+"""What still leaks: homes, and the error of released points."""
 
 from __future__ import annotations
-
-from itertools import combinations
 
 import numpy as np
 import pytest
 
-from tracearena.arena import uniqueness
 from tracearena.errors import DataError
 from tracearena.metrics.applications import compare_homes, distance_error, key_places
 from tracearena.obfuscation import GeoInd, Thinning
@@ -15,51 +12,6 @@ from tracearena.traces import GpsTraces
 from tracearena.traces.geodesy import distance_m
 
 HOUR = 3_600_000
-
-
-def visits(table: dict[int, list[int]]) -> GpsTraces:
-    """One point a visit: user → places; place p lies p km north, and hours are all the same."""
-    users = [user for user, places in table.items() for _ in places]
-    latitude = [0.005 + place * 0.01 for places in table.values() for place in places]
-    return GpsTraces.from_points(users, [0] * len(users), latitude, [0.005] * len(users))
-
-
-def all_combinations(table: dict[int, list[int]], k: int) -> float:
-    """Share of k-subsets that only their user has, averaged over users."""
-    shares = []
-    for user, places in table.items():
-        chosen = list(combinations(sorted(set(places)), min(k, len(set(places)))))
-        alone = [not any(set(c) <= set(other) for v, other in table.items() if v != user) for c in chosen]
-        shares.append(np.mean(alone))
-    return float(np.mean(shares))
-
-
-def test_uniqueness_is_the_share_of_all_combinations() -> None:
-    table = {1: [0, 1, 2, 3, 4], 2: [0, 1, 2, 5], 3: [3, 4, 0], 4: [6], 5: [0, 1]}
-    traces = visits(table)
-    found = uniqueness(traces, traces, draws=40_000, seed=1)
-    for k in range(1, 6):
-        assert found.unique_in_original[k] == pytest.approx(all_combinations(table, k), abs=0.01)
-        assert found.unique_in_release[k] == pytest.approx(all_combinations(table, k), abs=0.01)
-    assert all(found.linked[k] >= found.unique_in_original[k] - 0.01 for k in range(1, 6))
-
-
-def test_links_need_the_right_user() -> None:
-    traces = visits({1: [0, 1], 2: [2, 3]})
-    other = visits({1: [2, 3], 2: [0, 1]})
-    assert uniqueness(traces, other, seed=1).linked == dict.fromkeys(range(1, 6), 0.0)
-    assert uniqueness(traces, other.renamed([2, 1]), seed=1).linked == dict.fromkeys(range(1, 6), 1.0)
-    with pytest.raises(DataError, match="id_table"):
-        uniqueness(traces, other.renamed([8, 9]), seed=1)
-
-
-def test_draws_follow_the_seed() -> None:
-    rng = np.random.default_rng(1)
-    traces = GpsTraces.from_points(
-        rng.integers(0, 9, 900), rng.integers(0, 5, 900) * HOUR, rng.integers(0, 9, 900) / 100, np.zeros(900)
-    )
-    assert uniqueness(traces, traces, seed=3) == uniqueness(traces, traces, seed=3)
-    assert uniqueness(traces, traces, seed=3) != uniqueness(traces, traces, seed=4)
 
 
 def commuter(seed: int = 0, days: int = 5) -> GpsTraces:

@@ -25,9 +25,9 @@ def test_a_whole_trace_costs_three_lambda_cells_of_each_tensor():
     assert few.epsilon_trace == pytest.approx(150 * 144 + 100 * 144)
 
 
-@pytest.mark.parametrize("share", [True, False])
-def test_kappa_is_how_far_reconstructed_counts_reach_out(checkins: Traces, share):
-    model = PPMTF(**SMALL, share=share).fit(checkins, seed=1)
+@pytest.mark.parametrize("shared", [True, False])
+def test_kappa_is_how_far_reconstructed_counts_reach_out(checkins: Traces, shared):
+    model = PPMTF(**SMALL, shared_factors=shared).fit(checkins, seed=1)
     moves, visits = model.transition_factors_, model.visit_factors_
     values = [
         np.einsum("nk,ik,jk->nij", moves.users, moves.places, moves.next_places),

@@ -1,46 +1,105 @@
-"""Which cells the sampler sees."""
+"""All zero cells, with a weight each, cost nothing and count exactly."""
 
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
+import pytest
+from tests.threads import on_threads
 
-from tracearena.synthesis.ppmtf._kernels import sample_zeros
+from tracearena.errors import ParameterError
+from tracearena.mobility import SparseTensor
+from tracearena.synthesis import PPMTF
+from tracearena.synthesis.ppmtf.arrangement import CellRules, arrange_weighted
+from tracearena.synthesis.ppmtf.cells import WeightedCells
+from tracearena.synthesis.ppmtf.conditionals import Gaussian, step_users, target_statistics
 
-
-def zeros_of(positive: list[int], n_cells: int, wanted: int, seed: int) -> np.ndarray:
-    uniforms = np.random.default_rng(seed).random((1, wanted))
-    out = np.empty(wanted, np.int64)
-    written = sample_zeros(
-        np.array(positive, np.int64), np.array([0, len(positive)]), n_cells, wanted, uniforms, out
-    )
-    return out[: written[0]]
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.integers(1, 60), st.integers(0, 80), st.data())
-def test_zeros_are_different_cells_that_are_not_positive(n_cells, wanted, data):
-    positive = sorted(data.draw(st.sets(st.integers(0, n_cells - 1))))
-    zeros = zeros_of(positive, n_cells, wanted, 1)
-    assert len(zeros) == len(set(zeros.tolist())) == min(wanted, n_cells - len(positive))
-    assert not set(zeros.tolist()) & set(positive)
-    assert all(0 <= cell < n_cells for cell in zeros)
+RULES = CellRules(positive=100, largest=3, zeros=7)
+SCALES = (2.0, 0.5)
 
 
-def test_every_zero_cell_is_drawn_equally_often():
-    positive, n_cells, wanted = [0, 3, 4, 11], 20, 5
-    users = 40_000
-    uniforms = np.random.default_rng(2).random((users, wanted))
-    out = np.empty(users * wanted, np.int64)
-    offsets = np.arange(users + 1) * len(positive)
-    sample_zeros(np.tile(positive, users), offsets, n_cells, wanted, uniforms, out)
-    counts = np.bincount(out, minlength=n_cells)
-    free = np.setdiff1d(np.arange(n_cells), positive)
-    assert counts[positive].sum() == 0
-    expected = users * wanted / len(free)
-    assert (np.abs(counts[free] - expected) < 5 * np.sqrt(expected)).all()
-    pairs = np.sort(out.reshape(users, wanted), axis=1)
-    together = sum(((pairs == a).any(axis=1) & (pairs == b).any(axis=1)).sum() for a, b in [(1, 2), (5, 19)])
-    share = wanted * (wanted - 1) / (len(free) * (len(free) - 1))
-    assert abs(together / (2 * users) - share) < 5 * np.sqrt(share / (2 * users))
+def tensor(counts: np.ndarray) -> SparseTensor:
+    cells = np.nonzero(counts)
+    return SparseTensor.from_cells(counts.shape, *cells, counts[cells])
+
+
+def small(moves: bool = True, visits: bool = True) -> tuple[WeightedCells, np.ndarray, np.ndarray]:
+    """Five users, six places, three slots; also every cell's weight and value as dense arrays."""
+    rng = np.random.default_rng(3)
+    parts = [rng.poisson(0.3, (5, 6, 6)), rng.poisson(0.5, (5, 6, 3))]
+    given = [tensor(part) if wanted else None for part, wanted in zip(parts, (moves, visits), strict=True)]
+    cells = arrange_weighted(given[0], given[1], (RULES, RULES), SCALES, rng)
+    weights = []
+    for part, scale in zip(parts, SCALES, strict=True):
+        free = (part == 0).sum(axis=(1, 2), keepdims=True)
+        weights.append(np.where(part > 0, 1.0, np.minimum(scale * 7 / free, 1)))
+    kept = [number for number, wanted in enumerate((moves, visits)) if wanted]
+    value = np.minimum(np.concatenate([parts[number] for number in kept], axis=2), 3)
+    return cells, np.concatenate([weights[number] for number in kept], axis=2), value
+
+
+@pytest.mark.parametrize(("moves", "visits"), [(True, True), (True, False), (False, True)])
+def test_closed_forms_are_sums_over_all_cells(moves, visits):
+    cells, weight, value = small(moves, visits)
+    rng = np.random.default_rng(1)
+    a, b, cd = (rng.normal(size=(n, 4)) for n in (5, 6, weight.shape[2]))
+    x = np.einsum("ik,tk->itk", b, cd)
+    assert np.allclose(cells.user_gram(b, cd), np.einsum("nit,itk,itl->nkl", weight, x, x))
+    x = np.einsum("nk,tk->ntk", a, cd)
+    assert np.allclose(cells.place_gram(a, cd), np.einsum("nit,ntk,ntl->ikl", weight, x, x))
+    x = np.einsum("nk,ik->nik", a, b)
+    assert np.allclose(cells.target_gram(a, b), np.einsum("nit,nik,nil->tkl", weight, x, x))
+    assert np.allclose(target_statistics(cells, a, b).weighted, np.einsum("nit,nik->tk", value, x))
+    assert cells.weight == pytest.approx(weight.sum())
+
+
+def test_the_error_reported_is_that_of_all_cells_by_weight():
+    cells, weight, value = small()
+    rng = np.random.default_rng(1)
+    b, cd = rng.normal(size=(6, 4)), rng.normal(size=(9, 4))
+    users, handed = step_users(cells, b, cd, 5.0, Gaussian(np.zeros(4), np.eye(4)), rng)
+    expected = np.einsum("nk,ik,tk->nit", users, b, cd)
+    assert np.isclose(handed.squared_error, (weight * (value - expected) ** 2).sum())
+
+
+def test_with_every_zero_drawn_both_ways_see_the_same_cells():
+    """Where ρ is the number of zero cells, "sampled" takes all of them and "all" gives each weight 1."""
+    rng = np.random.default_rng(5)
+    moves = tensor(rng.poisson(0.3, (5, 6, 6)))
+    rules = CellRules(zeros=1_000)
+    cells = arrange_weighted(moves, None, (rules, rules), (1.0, 1.0), rng)
+    assert (cells.zero_weight[0] == 1).all()
+    a, b = rng.normal(size=(5, 3)), rng.normal(size=(6, 3))
+    x = np.einsum("nk,ik->nik", a, b)
+    assert np.allclose(cells.target_gram(a, b), np.einsum("nik,nil->kl", x, x)[None])
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_training_with_all_zeros_does_not_depend_on_threads(make_walks, shared):
+    walks = make_walks(users=1_100, days=1)
+    parameters = {"factors": 3, "iterations": 3, "zeros": "all", "shared_factors": shared}
+    one, two = (on_threads(threads, lambda: PPMTF(**parameters).fit(walks, seed=5)) for threads in (1, 2))
+    assert np.array_equal(one.transition_factors_.users, two.transition_factors_.users)
+    assert np.array_equal(one.visit_factors_.slots, two.visit_factors_.slots)
+
+
+def test_weights_are_checked_and_have_no_meaning_for_sampled_zeros():
+    for bad in ({"transition_zeros": 0}, {"visit_zeros": -1}, {"visit_zeros": float("nan")}):
+        with pytest.raises(ParameterError, match="greater than 0"):
+            PPMTF(zeros="all", **bad)
+    with pytest.raises(ParameterError, match="zeros='all'"):
+        PPMTF(transition_zeros=3)
+    with pytest.raises(ParameterError, match="sampled"):
+        PPMTF(zeros="none")
+
+
+@pytest.mark.slow
+def test_tokyo_keeps_its_utility_with_all_zeros(tokyo_training, tokyo):
+    """Within the spread of the paper's way over seeds, in a tenth of its time."""
+    from tracearena.formats.ppmtf import read_traces
+    from tracearena.metrics import tm_emd, tp_tv
+
+    testing = read_traces(tokyo / "testtraces_TK.csv", tokyo_training.places)
+    synthetic = PPMTF(zeros="all").fit(tokyo_training, seed=2).synthesize(3, seed=2)
+    assert tp_tv(testing, synthetic, by_day=True) < 0.44
+    assert tm_emd(testing, synthetic, "x", by_day=True) < 2.05
+    assert tm_emd(testing, synthetic, "y", by_day=True) < 2.05

@@ -39,7 +39,7 @@ def saved(model: PPMTF, folder: Path) -> bytes:
     "parameters",
     [
         ALL_ZEROS,
-        ALL_ZEROS | {"share": False},
+        ALL_ZEROS | {"shared_factors": False},
         {"factors": 5, "iterations": 3, "zero_transitions": 50, "zero_visits": 50},
     ],
     ids=["all zeros", "apart", "sampled zeros"],

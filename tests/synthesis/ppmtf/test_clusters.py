@@ -71,6 +71,6 @@ def test_the_authors_own_clusters(tokyo: Path, tokyo_training: Traces):
 
 
 def test_factors_that_are_not_shared_have_no_common_clusters(checkins: Traces):
-    model = PPMTF(**SMALL, share=False).fit(checkins, seed=1)
+    model = PPMTF(**SMALL, shared_factors=False).fit(checkins, seed=1)
     with pytest.raises(ParameterError, match="shared"):
         cluster_features(model, checkins, checkins)

@@ -6,20 +6,21 @@ import numpy as np
 import pytest
 
 from tracearena.engine import stream, use
-from tracearena.formats.ppmtf import SparseTensor
-from tracearena.synthesis.ppmtf.cells import BlockCells, CellRules, arrange
+from tracearena.mobility import SparseTensor
+from tracearena.synthesis.ppmtf.arrangement import CellRules, arrange_sampled
+from tracearena.synthesis.ppmtf.cells import SampledCells
 from tracearena.synthesis.ppmtf.conditionals import (
     Gaussian,
     Hyperprior,
     Moments,
     RowStatistics,
     draw_rows,
+    initial_factors,
     step_users,
     target_statistics,
     wishart,
 )
-from tracearena.synthesis.ppmtf.gibbs import Chain, initial_factors
-from tracearena.synthesis.ppmtf.local_users import LocalUsers
+from tracearena.synthesis.ppmtf.gibbs import GibbsChain, LocalUsers
 
 ROOT = np.random.SeedSequence(5)
 
@@ -29,12 +30,12 @@ def dense_tensor(counts: np.ndarray) -> SparseTensor:
     return SparseTensor.from_cells(counts.shape, user, first, second, counts[user, first, second])
 
 
-def small_cells(seed: int = 0) -> tuple[BlockCells, np.ndarray, np.ndarray]:
+def small_cells(seed: int = 0) -> tuple[SampledCells, np.ndarray, np.ndarray]:
     """Five users, six places, three slots; also the seen cells as dense masks and values."""
     rng = np.random.default_rng(seed)
     moves, visits = rng.poisson(0.3, (5, 6, 6)), rng.poisson(0.5, (5, 6, 3))
     rules = CellRules(positive=100, largest=3, zeros=7)
-    cells = arrange(dense_tensor(moves), dense_tensor(visits), (rules, rules), rng)
+    cells = arrange_sampled(dense_tensor(moves), dense_tensor(visits), (rules, rules), rng)
     seen, value = np.zeros((5, 6, 9)), np.zeros((5, 6, 9))
     users = np.repeat(np.arange(5), np.diff(cells.by_user.offsets))
     seen[users, cells.by_user.left, cells.by_user.right] = 1
@@ -157,7 +158,7 @@ def test_a_chain_started_at_the_truth_stays_there_in_distribution():
     factors = initial_factors(shape, z, ROOT)
     factors.users, factors.places, factors.next_places, factors.slots = from_prior()
     with use(threads=1):
-        chain = Chain(LocalUsers([cells]), factors, alpha, hyper, ROOT)
+        chain = GibbsChain(LocalUsers([cells]), factors, alpha, hyper, ROOT)
     walked = []
     for iteration in range(6_000):
         f = chain.factors
@@ -174,8 +175,12 @@ def test_a_chain_started_at_the_truth_stays_there_in_distribution():
     assert (np.abs(chained.mean(axis=0) - independent.mean(axis=0)) < 4 * error).all()
 
 
-def _all_cells(shape: tuple[int, int, int, int]) -> tuple[BlockCells, np.ndarray, np.ndarray]:
+def _all_cells(shape: tuple[int, int, int, int]) -> tuple[SampledCells, np.ndarray, np.ndarray]:
     users, places, following, slots = shape
     moves, visits = np.ones((users, places, following), int), np.ones((users, places, slots), int)
     rules = CellRules(positive=100, largest=1, zeros=0)
-    return arrange(dense_tensor(moves), dense_tensor(visits), (rules, rules), stream(ROOT, 9)), moves, visits
+    return (
+        arrange_sampled(dense_tensor(moves), dense_tensor(visits), (rules, rules), stream(ROOT, 9)),
+        moves,
+        visits,
+    )

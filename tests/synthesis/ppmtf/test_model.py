@@ -13,7 +13,7 @@ from tests.threads import on_threads
 from tracearena.engine import use
 from tracearena.errors import DataError, FileError, ParameterError
 from tracearena.synthesis import PPMTF
-from tracearena.synthesis.ppmtf.gibbs import Factors
+from tracearena.synthesis.ppmtf.conditionals import Factors
 from tracearena.traces import Traces
 
 SMALL = {"factors": 3, "alpha": 20, "iterations": 12, "zero_transitions": 20, "zero_visits": 20}
@@ -81,9 +81,9 @@ def test_a_model_comes_back_from_its_file(trained, tmp_path):
         assert np.array_equal(mine.precision, theirs.precision)
 
 
-@pytest.mark.parametrize("share", [True, False])
-def test_interrupted_training_goes_on_to_the_same_model(checkins, tmp_path, share):
-    whole = PPMTF(**SMALL, share=share).fit(checkins, seed=9)
+@pytest.mark.parametrize("shared", [True, False])
+def test_interrupted_training_goes_on_to_the_same_model(checkins, tmp_path, shared):
+    whole = PPMTF(**SMALL, shared_factors=shared).fit(checkins, seed=9)
     path = tmp_path / "model.npz"
 
     def stop(done: int, total: int) -> None:
@@ -91,9 +91,9 @@ def test_interrupted_training_goes_on_to_the_same_model(checkins, tmp_path, shar
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt), use(progress=stop):
-        PPMTF(**SMALL, share=share).fit(checkins, seed=9, checkpoint=path)
+        PPMTF(**SMALL, shared_factors=shared).fit(checkins, seed=9, checkpoint=path)
     assert PPMTF.load(path).iteration_ == 5
-    resumed = PPMTF(**SMALL, share=share).fit(checkins, checkpoint=path)
+    resumed = PPMTF(**SMALL, shared_factors=shared).fit(checkins, checkpoint=path)
     assert same(resumed.transition_factors_, whole.transition_factors_)
     assert same(resumed.visit_factors_, whole.visit_factors_)
     assert resumed.error_ == whole.error_
@@ -114,7 +114,7 @@ def test_a_checkpoint_of_other_data_parameters_or_seed_is_refused(checkins, make
 
 
 def test_factors_apart_share_nothing(checkins):
-    model = PPMTF(**SMALL, share=False).fit(checkins, seed=1)
+    model = PPMTF(**SMALL, shared_factors=False).fit(checkins, seed=1)
     assert model.transition_factors_ is not model.visit_factors_
     assert model.transition_factors_.slots.shape == (0, 3)
     assert model.visit_factors_.next_places.shape == (0, 3)

@@ -11,8 +11,8 @@ from tests.threads import on_threads
 from tracearena.errors import DataError, ParameterError
 from tracearena.synthesis import PPMTF
 from tracearena.synthesis.ppmtf.conditionals import Gaussian
+from tracearena.synthesis.ppmtf.frame import SeenCells
 from tracearena.synthesis.ppmtf.sampling import Habits, TraceModel
-from tracearena.synthesis.ppmtf.training import SeenCells
 from tracearena.synthesis.ppmtf.virtual import sample_rows, sample_virtual_users
 from tracearena.traces import Clock, Places, Traces
 
@@ -160,7 +160,7 @@ def test_another_seed_gives_other_users_and_threads_do_not_matter(trained):
 
 
 def test_users_of_tensors_factorised_apart_have_two_vectors(checkins):
-    model = PPMTF(**SMALL, share=False).fit(checkins, seed=1)
+    model = PPMTF(**SMALL, shared_factors=False).fit(checkins, seed=1)
     users = model.virtual_users(10, seed=1)
     assert not np.array_equal(users.model.users, users.model.visit_users)
     assert model.sample_users(10, 2, seed=1).n_events == 10 * 2 * 24

@@ -11,7 +11,7 @@ from tests.threads import on_threads
 from tracearena.errors import DataError, ParameterError
 from tracearena.metrics.similarity import RankedPlaces, semantic_similarity
 from tracearena.mobility import MobilityProfiles
-from tracearena.synthesis.sglt import LocationClasses, cluster, semantic_graph, separation
+from tracearena.synthesis.sglt import LocationClasses, find_classes, semantic_graph, separation
 from tracearena.synthesis.sglt.classes import candidates
 from tracearena.traces import Clock, Places, Traces
 
@@ -58,19 +58,19 @@ def homes_and_works(users=12):
 
 def test_homes_and_works_are_told_apart_without_being_named():
     graph = semantic_graph(MobilityProfiles.of(homes_and_works()), seed=1)
-    classes = cluster(graph, 2, seed=1)
+    classes = find_classes(graph, 2, seed=1)
     assert classes.class_of.tolist() == [0, 1] * 12
     assert classes.sizes.tolist() == [12, 12]
     assert separation(graph, classes) == float("inf")
 
 
 def test_the_number_of_classes_is_found():
-    assert len(cluster(semantic_graph(MobilityProfiles.of(homes_and_works(40)), seed=1), seed=1)) <= 8
+    assert len(find_classes(semantic_graph(MobilityProfiles.of(homes_and_works(40)), seed=1), seed=1)) <= 8
 
 
 def test_there_are_no_more_classes_than_different_rows():
-    assert len(cluster(np.zeros((5, 5)), 3)) == 1
-    assert len(cluster(np.ones((1, 1)))) == 1
+    assert len(find_classes(np.zeros((5, 5)), 3)) == 1
+    assert len(find_classes(np.ones((1, 1)))) == 1
 
 
 def test_classes_are_a_partition():
@@ -88,6 +88,6 @@ def test_the_numbers_tried_are_possible(different):
 
 def test_impossible_classes_are_refused():
     with pytest.raises(ParameterError, match="classes"):
-        cluster(np.ones((3, 3)), 0)
+        find_classes(np.ones((3, 3)), 0)
     with pytest.raises(DataError):
-        cluster(np.zeros((0, 0)))
+        find_classes(np.zeros((0, 0)))

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.attacks.markov.chains import UNSEEN, Chains, UserTransitions
+from tracearena.attacks.markov.chains import UNSEEN, Chains
 from tracearena.checks import require_fitted, require_number
 from tracearena.engine import block_ranges, run_blocks
 from tracearena.errors import DataError
+from tracearena.mobility.transitions import UserTransitions
 from tracearena.traces import Traces
 
 _CHAINS_PER_BLOCK = 256

@@ -9,10 +9,11 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.attacks.markov.chains import UNSEEN, Chains, UserTransitions
+from tracearena.attacks.markov.chains import UNSEEN, Chains
 from tracearena.checks import require_fitted, require_number, require_switch, require_whole
 from tracearena.engine import block_ranges, fold_blocks
 from tracearena.errors import DataError
+from tracearena.mobility.transitions import UserTransitions
 from tracearena.traces import Traces
 
 _CHAINS_PER_BLOCK = 256

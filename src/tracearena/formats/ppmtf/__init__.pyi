@@ -12,7 +12,6 @@ from .sglt import (
 )
 from .synthetic import SyntheticTraces, read_synthetic, write_synthetic
 from .tensors import (
-    SparseTensor,
     read_transition_tensor,
     read_visit_tensor,
     write_transition_tensor,
@@ -31,7 +30,6 @@ from .traces import (
 __all__ = [
     "DeniabilityResults",
     "Parameters",
-    "SparseTensor",
     "SyntheticTraces",
     "check_in_clock",
     "is_people_flow",

@@ -1,13 +1,12 @@
 from .budget import PrivacyBudget, fit_bounded, measured_kappa, privacy_budget
 from .clusters import ClusterFeatures, cluster_features
+from .conditionals import Factors
 from .deniability import Deniability, measure_deniability
 from .distributed import PartitionedTraces
-from .files import Convergence
-from .gibbs import Factors
+from .frame import SeenCells
 from .model import PPMTF
 from .sampling import TraceModel
-from .tensors import transition_counts, visit_counts
-from .training import SeenCells
+from .training import Convergence
 from .virtual import VirtualUsers
 
 __all__ = [
@@ -26,6 +25,4 @@ __all__ = [
     "measure_deniability",
     "measured_kappa",
     "privacy_budget",
-    "transition_counts",
-    "visit_counts",
 ]

@@ -10,13 +10,22 @@ import math
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
+
+Index = NDArray[np.integer]
+"""Rows of a matrix; the smallest type that holds them."""
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 GATHER = 65_536  # elements of z × z × rows in one product: below the size at which BLAS starts threads
 TILE = 32
 
 
 @njit(cache=True, nogil=True)
-def sample_zeros(positive, positive_offsets, n_cells, wanted, uniforms, out):  # type: ignore[no-untyped-def]
+def sample_zeros(
+    positive: Ints, positive_offsets: Ints, n_cells: int, wanted: int, uniforms: Floats, out: Ints
+) -> Ints:
     """Draw `wanted` cells of each user uniformly without replacement from those that are not positive.
 
     R. Floyd's algorithm on the ranks of the free cells, each rank then shifted past the positive
@@ -48,7 +57,7 @@ def sample_zeros(positive, positive_offsets, n_cells, wanted, uniforms, out):  #
 
 
 @njit(cache=True, nogil=True)
-def _insert(table, value):  # type: ignore[no-untyped-def]
+def _insert(table: Ints, value: int) -> bool:
     mask = len(table) - 1
     slot = (value * 0x9E3779B1 >> 7) & mask
     while table[slot] != -1:
@@ -60,7 +69,7 @@ def _insert(table, value):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _shifted(positive, rank):  # type: ignore[no-untyped-def]
+def _shifted(positive: Ints, rank: int) -> int:
     low, high = 0, len(positive)
     while low < high:
         middle = (low + high) // 2
@@ -72,7 +81,9 @@ def _shifted(positive, rank):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def split_cells(cells, counts, width, shift, user, place, target):  # type: ignore[no-untyped-def]
+def split_cells(
+    cells: Ints, counts: Ints, width: int, shift: int, user: Index, place: Index, target: Index
+) -> None:
     """Write user, place and shifted target of cells, of which each user has the next ``counts[user]``."""
     c = 0
     for u in range(len(counts)):
@@ -85,7 +96,9 @@ def split_cells(cells, counts, width, shift, user, place, target):  # type: igno
 
 
 @njit(cache=True, nogil=True)
-def sort_pairs(key, offsets, left, right, sorted_left, sorted_right):  # type: ignore[no-untyped-def]
+def sort_pairs(
+    key: Index, offsets: Ints, left: Index, right: Index, sorted_left: Index, sorted_right: Index
+) -> None:
     """Put each pair behind the others of its key, whose place begins at ``offsets[key]``."""
     free = offsets.copy()
     for c in range(len(key)):
@@ -96,7 +109,9 @@ def sort_pairs(key, offsets, left, right, sorted_left, sorted_right):  # type: i
 
 
 @njit(cache=True, nogil=True)
-def gram(left, right, offsets, left_index, right_index, out):  # type: ignore[no-untyped-def]
+def gram(
+    left: Floats, right: Floats, offsets: Ints, left_index: Index, right_index: Index, out: Floats
+) -> None:
     """Set ``out[g]`` to the sum over the group's cells of x xᵀ with x = left[l] * right[r]."""
     z = left.shape[1]
     room = max(8, GATHER // (z * z))
@@ -115,7 +130,10 @@ def gram(left, right, offsets, left_index, right_index, out):  # type: ignore[no
 
 
 @njit(cache=True, nogil=True)
-def weighted_sum(left, right, left_index, right_index, group, value, out):  # type: ignore[no-untyped-def]
+def weighted_sum(
+    left: Floats, right: Floats, left_index: Index, right_index: Index, group: Index,
+    value: NDArray[np.float32], out: Floats,
+) -> None:  # fmt: skip
     """Add value * left[l] * right[r] of each cell to ``out[group]``."""
     for c in range(len(value)):
         a, b, g = left_index[c], right_index[c], group[c]
@@ -124,7 +142,9 @@ def weighted_sum(left, right, left_index, right_index, group, value, out):  # ty
 
 
 @njit(cache=True, nogil=True)
-def draw_rows(G, h, alpha, precision, shift, noise, out):  # type: ignore[no-untyped-def]
+def draw_rows(
+    G: Floats, h: Floats, alpha: float, precision: Floats, shift: Floats, noise: Floats, out: Floats
+) -> float:
     """Draw each row from Normal(P⁻¹ m, P⁻¹), P = precision + alpha G, m = shift + alpha h.
 
     With P = L Lᵀ and standard normal noise ε the row is L⁻ᵀ (L⁻¹ m + ε). Returns the sum over
@@ -162,7 +182,7 @@ def draw_rows(G, h, alpha, precision, shift, noise, out):  # type: ignore[no-unt
 
 
 @njit(cache=True, nogil=True)
-def clamped(coefficients, transposed, smallest, out):  # type: ignore[no-untyped-def]
+def clamped(coefficients: Floats, transposed: Floats, smallest: float, out: Floats) -> None:
     """Set ``out[j]`` to max(Σ_k coefficients[k] transposed[k, j], smallest)."""
     z, n = transposed.shape
     out[:] = 0.0
@@ -186,13 +206,15 @@ def clamped(coefficients, transposed, smallest, out):  # type: ignore[no-untyped
 
 
 @njit(cache=True, nogil=True)
-def rows_at_once(z, n):  # type: ignore[no-untyped-def]
+def rows_at_once(z: int, n: int) -> int:
     """Return how many rows of n values `clamped_rows` may make without BLAS starting threads."""
     return max(1, 4 * GATHER // max(z * n, 1))
 
 
 @njit(cache=True, nogil=True)
-def clamped_rows(coefficients, rows, transposed, smallest, X, out):  # type: ignore[no-untyped-def]
+def clamped_rows(
+    coefficients: Floats, rows: Floats, transposed: Floats, smallest: float, X: Floats, out: Floats
+) -> None:
     """Set ``out[r]`` to what `clamped` makes of coefficients * rows[r], all rows in one product."""
     count = len(rows)
     for r in range(count):
@@ -205,7 +227,7 @@ def clamped_rows(coefficients, rows, transposed, smallest, X, out):  # type: ign
 
 
 @njit(cache=True, nogil=True)
-def row_sums(a, B, CT, smallest, sums):  # type: ignore[no-untyped-def]
+def row_sums(a: Floats, B: Floats, CT: Floats, smallest: float, sums: Floats) -> None:
     """Set ``sums[i]`` to Σ_j max(Σ_k a_k b_ik c_jk, smallest)."""
     n = CT.shape[1]
     room = rows_at_once(len(a), n)
@@ -218,7 +240,7 @@ def row_sums(a, B, CT, smallest, sums):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
-def _tile_sum(values, first, stop):  # type: ignore[no-untyped-def]
+def _tile_sum(values: Floats, first: int, stop: int) -> float:
     total = 0.0
     for j in range(first, stop):
         total += values[j]
@@ -226,7 +248,7 @@ def _tile_sum(values, first, stop):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def total_of(values, tiles):  # type: ignore[no-untyped-def]
+def total_of(values: Floats, tiles: Floats) -> float:
     """Return the sum, and leave the sums of tiles of `TILE` values in `tiles`."""
     total = 0.0
     for b in range(len(tiles)):
@@ -236,7 +258,7 @@ def total_of(values, tiles):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def pick(values, tiles, target):  # type: ignore[no-untyped-def]
+def pick(values: Floats, tiles: Floats, target: float) -> int:
     """Return the first index at which the running sum exceeds `target`; inverse-CDF sampling."""
     b = 0
     while b < len(tiles) - 1 and target >= tiles[b]:
@@ -251,7 +273,7 @@ def pick(values, tiles, target):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _pair(a, b, c, smallest):  # type: ignore[no-untyped-def]
+def _pair(a: Floats, b: Floats, c: Floats, smallest: float) -> float:
     total = 0.0
     for k in range(len(a)):
         total += a[k] * b[k] * c[k]
@@ -259,7 +281,7 @@ def _pair(a, b, c, smallest):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _hide_unseen(row, i, offsets, targets, smallest):  # type: ignore[no-untyped-def]
+def _hide_unseen(row: Floats, i: int, offsets: Ints, targets: Index, smallest: float) -> None:
     """Lower the entries of row i that are not among ``targets[offsets[i]:offsets[i + 1]]``."""
     if len(offsets) == 0:
         return
@@ -272,16 +294,18 @@ def _hide_unseen(row, i, offsets, targets, smallest):  # type: ignore[no-untyped
 
 
 @njit(cache=True, nogil=True)
-def _is_seen(i, j, offsets, targets):  # type: ignore[no-untyped-def]
+def _is_seen(i: int, j: int, offsets: Ints, targets: Index) -> bool:
     if len(offsets) == 0:
         return True
     mine = targets[offsets[i] : offsets[i + 1]]
     at = np.searchsorted(mine, j)
-    return at < len(mine) and mine[at] == j
+    return bool(at < len(mine) and mine[at] == j)
 
 
 @njit(cache=True, nogil=True)
-def _visit_row(coefficients, B2T, smallest, visit_seen, slot, out):  # type: ignore[no-untyped-def]
+def _visit_row(
+    coefficients: Floats, B2T: Floats, smallest: float, visit_seen: Flags, slot: int, out: Floats
+) -> None:
     clamped(coefficients, B2T, smallest, out)
     if len(visit_seen):
         for j in range(len(out)):
@@ -290,10 +314,11 @@ def _visit_row(coefficients, B2T, smallest, visit_seen, slot, out):  # type: ign
 
 
 @njit(cache=True, nogil=True)
-def walk(  # type: ignore[no-untyped-def]
-    A, B, C, CT, A2, B2, B2T, D, slot_of, smallest,
-    homes, home_weight, seen_offsets, seen_targets, visit_seen, instant_of, uniforms, out,
-):  # fmt: skip
+def walk(
+    A: Floats, B: Floats, C: Floats, CT: Floats, A2: Floats, B2: Floats, B2T: Floats, D: Floats,
+    slot_of: Ints, smallest: float, homes: Index, home_weight: Floats, seen_offsets: Ints,
+    seen_targets: Index, visit_seen: Flags, instant_of: Ints, uniforms: Floats, out: Index,
+) -> None:  # fmt: skip
     """Draw traces: users × days × instants of a day.
 
     Step s of a day leads to instant ``instant_of[s]``; the last step to an instant says where it is.
@@ -354,7 +379,10 @@ def walk(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _visit(a, b, D, slot, place, smallest, visit_seen, home, at_home):  # type: ignore[no-untyped-def]
+def _visit(
+    a: Floats, b: Floats, D: Floats, slot: int, place: int, smallest: float, visit_seen: Flags, home: int,
+    at_home: Floats,
+) -> float:  # fmt: skip
     value = smallest
     if len(visit_seen) == 0 or visit_seen[slot, place]:
         value = _pair(a, b, D[slot], smallest)
@@ -364,9 +392,10 @@ def _visit(a, b, D, slot, place, smallest, visit_seen, home, at_home):  # type: 
 
 
 @njit(cache=True, nogil=True)
-def log_likelihoods(  # type: ignore[no-untyped-def]
-    A, B, BT, C, CT, A2, B2, B2T, D, slot_of, smallest, traces, user, out
-):
+def log_likelihoods(
+    A: Floats, B: Floats, BT: Floats, C: Floats, CT: Floats, A2: Floats, B2: Floats, B2T: Floats,
+    D: Floats, slot_of: Ints, smallest: float, traces: Index, user: Ints, out: Floats,
+) -> None:  # fmt: skip
     """Set ``out`` to the running log-likelihood of each trace (rows of places) as made for ``user``.
 
     ``A`` and ``A2`` have a row a trace. Traces must be grouped by user, so that the row sums of a user

@@ -11,23 +11,36 @@ import math
 import numpy as np
 from numba import njit
 
-from tracearena.synthesis.ppmtf._kernels import TILE, clamped, clamped_rows, row_sums, rows_at_once, total_of
+from tracearena.synthesis.ppmtf._kernels import (
+    TILE,
+    Floats,
+    Index,
+    Ints,
+    clamped,
+    clamped_rows,
+    row_sums,
+    rows_at_once,
+    total_of,
+)
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
-def _moved(row, share, visits, scaled, here):  # type: ignore[no-untyped-def]
-    """Return Σ_j min(row[j] · share, visits[j] · scaled[j] · here), the own place included."""
+def _moved(row: Floats, inverse_sum: float, visits: Floats, scaled: Floats, here: float) -> float:
+    """Return Σ_j min(row[j] · inverse_sum, visits[j] · scaled[j] · here), the own place included."""
     total = 0.0
     for j in range(len(row)):
-        total += min(row[j] * share, visits[j] * scaled[j] * here)
+        total += min(row[j] * inverse_sum, visits[j] * scaled[j] * here)
     return total
 
 
 @njit(cache=True, nogil=True)
-def _step_logs(a, B, BT, C, CT, V, shares, smallest, offsets, slot, target, out):  # type: ignore[no-untyped-def]
+def _step_logs(
+    a: Floats, B: Floats, BT: Floats, C: Floats, CT: Floats, V: Floats, inverse_sums: Floats,
+    smallest: float, offsets: Ints, slot: Index, target: Index, out: Floats,
+) -> None:  # fmt: skip
     """Set ``out[s]`` to the log-probability of each step; steps are grouped by the place they leave.
 
-    ``shares`` are one over the row sums.
+    ``inverse_sums`` are one over the row sums.
     """
     n = len(B)
     room = rows_at_once(len(a), n)
@@ -40,33 +53,34 @@ def _step_logs(a, B, BT, C, CT, V, shares, smallest, offsets, slot, target, out)
         clamped_rows(a, C[low:high], BT, smallest, X, backs)
         for i in range(low, high):
             row, back = rows[i - low], backs[i - low]
-            share, ready = shares[i], False
+            inverse_sum, ready = inverse_sums[i], False
             for s in range(offsets[i], offsets[i + 1]):
                 t, j = slot[s], target[s]
                 here = 1.0 / V[t, i]
                 if i != j:
-                    step = min(row[j] * share, V[t, j] * back[j] * shares[j] * here)
+                    step = min(row[j] * inverse_sum, V[t, j] * back[j] * inverse_sums[j] * here)
                 else:
                     if not ready:
                         for other in range(n):
-                            scaled[other] = back[other] * shares[other]
+                            scaled[other] = back[other] * inverse_sums[other]
                         ready = True
-                    own = min(row[i] * share, V[t, i] * scaled[i] * here)
-                    step = max(1.0 - (_moved(row, share, V[t], scaled, here) - own), 1e-300)
+                    own = min(row[i] * inverse_sum, V[t, i] * scaled[i] * here)
+                    step = max(1.0 - (_moved(row, inverse_sum, V[t], scaled, here) - own), 1e-300)
                 out[s] = math.log(step)
 
 
 @njit(cache=True, nogil=True)
-def count_same_bucket(  # type: ignore[no-untyped-def]
-    A, B, BT, C, CT, A2, B2T, D, first_slot, smallest, verifiers,
-    offsets, slot, target, first, steps, owner, bucket, eta, counts,
-):  # fmt: skip
+def count_same_bucket(
+    A: Floats, B: Floats, BT: Floats, C: Floats, CT: Floats, A2: Floats, B2T: Floats, D: Floats,
+    first_slot: int, smallest: float, verifiers: Ints, offsets: Ints, slot: Index, target: Index,
+    first: Index, steps: Index, owner: Ints, bucket: Floats, eta: float, counts: Index,
+) -> None:  # fmt: skip
     """Add to ``counts[r]`` the verifiers other than ``owner[r]`` for whom trace r is in ``bucket[r]``.
 
     ``A`` and ``A2`` have a row a verifier.
     """
     n, n_slots = len(B), len(D)
-    V, sums, shares = np.empty((n_slots, n)), np.empty(n), np.empty(n)
+    V, sums, inverse_sums = np.empty((n_slots, n)), np.empty(n), np.empty(n)
     tiles = np.empty((n + TILE - 1) // TILE)
     logs, first_logs = np.empty(len(slot)), np.empty(n)
     for v in range(len(verifiers)):
@@ -77,8 +91,8 @@ def count_same_bucket(  # type: ignore[no-untyped-def]
         for i in range(n):
             first_logs[i] = math.log(V[first_slot, i] / visit_total)
         row_sums(a, B, CT, smallest, sums)
-        shares[:] = 1.0 / sums
-        _step_logs(a, B, BT, C, CT, V, shares, smallest, offsets, slot, target, logs)
+        inverse_sums[:] = 1.0 / sums
+        _step_logs(a, B, BT, C, CT, V, inverse_sums, smallest, offsets, slot, target, logs)
         for r in range(len(first)):
             if owner[r] == u:
                 continue

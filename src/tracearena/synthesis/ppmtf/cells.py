@@ -1,43 +1,22 @@
-"""The cells of the two tensors that the sampler sees, arranged by block of users.
+"""The cells of the two tensors that the sampler sees, by block of users, and the sums over them.
 
 Both tensors have users and places in common, so they are kept as one: users × places × *targets*,
-where the targets are the next places followed by the slots. A cell (user, place, target) is seen
-if it is positive and was not trimmed, or if it was drawn among the zero cells.
+where the targets are the next places followed by the slots. A positive cell (user, place, target) is
+seen unless it was trimmed. Of the zero cells, `SampledCells` see some that were drawn, as in the
+paper, and `WeightedCells` see all, with a weight.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.formats.ppmtf import SparseTensor
-from tracearena.synthesis.ppmtf.tensors import trimmed, truncated
-
 Matrix = NDArray[np.float64]
 Index = NDArray[np.uint16] | NDArray[np.int32]
-
-
-@dataclass(frozen=True)
-class CellRules:
-    """Which cells are kept of a tensor.
-
-    Parameters
-    ----------
-    positive
-        At most so many positive cells a user (λ).
-    largest
-        Counts are cut to this (r_max).
-    zeros
-        So many zero cells a user (ρ).
-    """
-
-    positive: int = 100
-    largest: int = 10
-    zeros: int = 1000
 
 
 @dataclass(frozen=True)
@@ -47,6 +26,25 @@ class Groups:
     offsets: NDArray[np.int64]
     left: Index
     right: Index
+
+    @classmethod
+    def of(cls, key: Index, groups: int, left: Index, right: Index) -> Groups:
+        """Sort pairs by a key below `groups`; pairs with the same key stay in order."""
+        from tracearena.synthesis.ppmtf._kernels import sort_pairs
+
+        offsets = np.concatenate([[0], np.cumsum(np.bincount(key, minlength=groups))]).astype(np.int64)
+        sorted_left, sorted_right = np.empty_like(left), np.empty_like(right)
+        sort_pairs(key, offsets, left, right, sorted_left, sorted_right)
+        return cls(offsets, sorted_left, sorted_right)
+
+    def gram(self, left: Matrix, right: Matrix) -> NDArray[np.float64]:
+        """Return Σ x xᵀ over the pairs of each group, x the product of the two rows."""
+        from tracearena.synthesis.ppmtf._kernels import gram
+
+        z = left.shape[1]
+        out = np.empty((len(self.offsets) - 1, z, z))
+        gram(left, right, self.offsets, self.left, self.right, out)
+        return out
 
 
 class SortedCells:
@@ -75,8 +73,8 @@ class SortedCells:
 
 
 @dataclass(frozen=True)
-class BlockCells(SortedCells):
-    """The seen cells of a block of users, once for each of the three ways to sum over them.
+class SampledCells(SortedCells):
+    """The positive cells and the drawn zero cells of a block of users, once for each way to sum over them.
 
     Attributes
     ----------
@@ -103,127 +101,15 @@ class BlockCells(SortedCells):
 
     def user_gram(self, places: Matrix, targets: Matrix) -> NDArray[np.float64]:
         """Return Σ x xᵀ over the cells of each user, x = b_i * c_j or b_i * d_t."""
-        return gram_of(self.by_user, places, targets)
+        return self.by_user.gram(places, targets)
 
     def place_gram(self, users: Matrix, targets: Matrix) -> NDArray[np.float64]:
         """Return Σ x xᵀ over the block's cells of each place, x = a_n * c_j or a_n * d_t."""
-        return gram_of(self.by_place, users, targets)
+        return self.by_place.gram(users, targets)
 
     def target_gram(self, users: Matrix, places: Matrix) -> NDArray[np.float64]:
         """Return Σ x xᵀ over the block's cells of each target, x = a_n * b_i."""
-        return gram_of(self.by_target, users, places)
-
-
-def gram_of(groups: Groups, left: Matrix, right: Matrix) -> NDArray[np.float64]:
-    """Return Σ x xᵀ over the cells of each group, x the product of the two rows."""
-    from tracearena.synthesis.ppmtf._kernels import gram
-
-    z = left.shape[1]
-    out = np.empty((len(groups.offsets) - 1, z, z))
-    gram(left, right, groups.offsets, groups.left, groups.right, out)
-    return out
-
-
-def arrange(
-    transitions: SparseTensor | None,
-    visits: SparseTensor | None,
-    rules: tuple[CellRules, CellRules],
-    rng: np.random.Generator,
-) -> BlockCells:
-    """Trim, truncate and draw zeros for a block of users, then sort the cells three ways.
-
-    Either tensor may be left out; it has no targets then.
-    """
-    given = transitions if transitions is not None else visits
-    if given is None:
-        raise ValueError("at least one tensor is needed")
-    n_users, n_places, _ = given.shape
-    n_next = transitions.shape[2] if transitions is not None else 0
-    n_targets = n_next + (visits.shape[2] if visits is not None else 0)
-    small = max(n_users, n_places, n_targets) <= np.iinfo(np.uint16).max
-    parts = [
-        _seen(tensor, rule, shift, rng, small)
-        for tensor, rule, shift in ((transitions, rules[0], 0), (visits, rules[1], n_next))
-        if tensor is not None
-    ]
-    names = ("user", "place", "target")
-    user, place, target = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
-    own, here, there = (
-        np.concatenate([getattr(part, name)[: len(part.kept)] for part in parts]) for name in names
-    )
-    counts = np.concatenate([part.kept.counts for part in parts])
-    return BlockCells(
-        n_users=n_users,
-        by_user=grouped(user, n_users, place, target),
-        by_place=grouped(place, n_places, user, target),
-        by_target=grouped(target, n_targets, user, place),
-        user=own,
-        place=here,
-        target=there,
-        value=counts.astype(np.float32),  # exact: whole numbers below 2^24
-    )
-
-
-class _Seen(NamedTuple):
-    """Kept positive cells of a tensor; user, place and target of these and then of the zero cells."""
-
-    kept: SparseTensor
-    user: Index
-    place: Index
-    target: Index
-
-
-def _seen(tensor: SparseTensor, rule: CellRules, shift: int, rng: np.random.Generator, small: bool) -> _Seen:
-    from tracearena.synthesis.ppmtf._kernels import sample_zeros, split_cells
-
-    kept = truncated(trimmed(tensor, rule.positive, seed=rng), rule.largest)
-    n_users, n_places, width = tensor.shape
-    positive = kept.i.astype(np.int64) * width + kept.j
-    uniforms = rng.random((n_users, rule.zeros))
-    zeros = np.empty(n_users * rule.zeros, np.int64)
-    written = sample_zeros(positive, kept.offsets, n_places * width, rule.zeros, uniforms, zeros)
-    total = len(kept) + int(written.sum())
-    user, place, target = (as_index(np.empty(total, np.uint16), small) for _ in range(3))
-    for cells, counts, first in ((positive, np.diff(kept.offsets), 0), (zeros, written, len(kept))):
-        split_cells(cells, counts, max(width, 1), shift, user[first:], place[first:], target[first:])
-    return _Seen(kept, user, place, target)
-
-
-def as_index(values: NDArray[np.generic], small: bool) -> Index:
-    return values.astype(np.uint16) if small else values.astype(np.int32)
-
-
-def grouped(key: Index, groups: int, left: Index, right: Index) -> Groups:
-    """Sort pairs by a key below `groups`; pairs with the same key stay in order."""
-    from tracearena.synthesis.ppmtf._kernels import sort_pairs
-
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(key, minlength=groups))]).astype(np.int64)
-    sorted_left, sorted_right = np.empty_like(left), np.empty_like(right)
-    sort_pairs(key, offsets, left, right, sorted_left, sorted_right)
-    return Groups(offsets, sorted_left, sorted_right)
-
-
-REGULAR_SCALES = (32.0, 0.5)
-SPARSE_SCALES = (2.0, 1.0)
-
-
-def usual_scales(mostly_moves: bool) -> tuple[float, float]:
-    """Return what all zeros should weigh, in multiples of the sampled ones: transitions, visits.
-
-    Parameters
-    ----------
-    mostly_moves
-        Whether most events are followed by a transition.
-
-    Notes
-    -----
-    Found by measurement. In regular traces most events are followed by a transition. The rows of
-    transition probabilities are then what makes a trace, and since they are normalised over all
-    places, the many zeros must be held down for the few positive cells to stand out. In sparse
-    traces such as check-ins transitions are rare; heavy zeros among them only pull the users'
-    factors, which both tensors share, away from what the visits say.
-    """
-    return REGULAR_SCALES if mostly_moves else SPARSE_SCALES
+        return self.by_target.gram(users, places)
 
 
 @dataclass(frozen=True)
@@ -262,7 +148,7 @@ class WeightedCells(SortedCells):
     def user_gram(self, places: Matrix, targets: Matrix) -> NDArray[np.float64]:
         """Return the weighted Σ x xᵀ over the cells of each user, x = b_i * c_j or b_i * d_t."""
         n, z = self.n_users, places.shape[1]
-        positive = gram_of(self.by_user, places, targets).reshape(2, n, z * z)
+        positive = self.by_user.gram(places, targets).reshape(2, n, z * z)
         whole = np.stack([(places.T @ places) * gram for gram in self._target_grams(targets)])
         out = self.zero_weight.T @ whole.reshape(2, z * z)
         for weight, part in zip(self.zero_weight, positive, strict=True):
@@ -272,14 +158,14 @@ class WeightedCells(SortedCells):
 
     def place_gram(self, users: Matrix, targets: Matrix) -> NDArray[np.float64]:
         """Return the weighted Σ x xᵀ over the block's cells of each place, x = a_n * c_j or a_n * d_t."""
-        out = gram_of(self.by_place, self._scaled(users), targets)
+        out = self.by_place.gram(self._scaled(users), targets)
         for moment, gram in zip(self._user_grams(users), self._target_grams(targets), strict=True):
             out += moment * gram
         return out
 
     def target_gram(self, users: Matrix, places: Matrix) -> NDArray[np.float64]:
         """Return the weighted Σ x xᵀ over the block's cells of each target, x = a_n * b_i."""
-        out = gram_of(self.by_target, self._scaled(users), places)
+        out = self.by_target.gram(self._scaled(users), places)
         moves, visits = self._user_grams(users)
         inner = places.T @ places
         out[: self.n_next] += moves * inner
@@ -300,53 +186,4 @@ class WeightedCells(SortedCells):
         return next_places.T @ next_places, slots.T @ slots
 
 
-def arrange_weighted(
-    transitions: SparseTensor | None,
-    visits: SparseTensor | None,
-    rules: tuple[CellRules, CellRules],
-    scales: tuple[float, float],
-    rng: np.random.Generator,
-) -> WeightedCells:
-    """Trim and truncate for a block of users, weigh the zeros, and sort the positive cells three ways.
-
-    Either tensor may be left out; it has no targets then. The zeros of a user and tensor weigh
-    together what `rules` would draw of them, times the tensor's scale; no zero weighs more than 1.
-    """
-    given = transitions if transitions is not None else visits
-    if given is None:
-        raise ValueError("at least one tensor is needed")
-    n_users, n_places, _ = given.shape
-    n_next = transitions.shape[2] if transitions is not None else 0
-    n_targets = n_next + (visits.shape[2] if visits is not None else 0)
-    kept: list[tuple[NDArray[np.int64], ...]] = []
-    values: list[NDArray[np.float64]] = []
-    weight = np.zeros((2, n_users))
-    total = 0.0
-    for number, tensor in enumerate((transitions, visits)):
-        if tensor is None:
-            continue
-        part = truncated(trimmed(tensor, rules[number].positive, seed=rng), rules[number].largest)
-        free = n_places * tensor.shape[2] - np.diff(part.offsets)
-        weight[number] = np.minimum(scales[number] * rules[number].zeros / np.maximum(free, 1), 1)
-        total += len(part) + float(weight[number] @ free)
-        targets = part.j.astype(np.int64) + (n_next if number else 0)
-        kept.append(
-            (part.users.astype(np.int64), part.i.astype(np.int64), targets, np.full(len(part), number))
-        )
-        values.append(part.counts.astype(np.float64))
-    user, place, target, which = (np.concatenate(column) for column in zip(*kept, strict=True))
-    small = max(2 * n_users, n_places, n_targets) <= np.iinfo(np.uint16).max
-    row, own, here, there = (as_index(c, small) for c in (user + n_users * which, user, place, target))
-    return WeightedCells(
-        n_users=n_users,
-        n_next=n_next,
-        by_user=grouped(row, 2 * n_users, here, there),
-        by_place=grouped(here, n_places, row, there),
-        by_target=grouped(there, n_targets, row, here),
-        user=own,
-        place=here,
-        target=there,
-        value=np.concatenate(values).astype(np.float32),  # exact: whole numbers below 2^24
-        zero_weight=weight,
-        weight=total,
-    )
+Cells: TypeAlias = SampledCells | WeightedCells

@@ -74,8 +74,8 @@ def cluster_features(
     >>> found.places.shape, found.slots.shape, found.populations.users.shape
     ((2, 2), (2, 3), (2, 2))
     """
-    if not model.share:
-        raise ParameterError("clusters need shared factors: with share=False no column of C belongs to D's")
+    if not model.shared_factors:
+        raise ParameterError("clusters need shared factors: otherwise no column of C belongs to one of D")
     factors = model.trace_model_
     populations = cluster_populations(factors.users, training, synthetic, share=share)
     visits = np.bincount(training.place_index, minlength=len(training.places))

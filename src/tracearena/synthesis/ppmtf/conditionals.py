@@ -1,98 +1,25 @@
-"""The conditional distributions of rows of factor matrices, and what they need to know of the cells."""
+"""The factor matrices, and the conditional distributions that Gibbs sampling draws them from.
+
+First Ψ, the mean and precision of the rows of a matrix, given the matrix; then the rows, given Ψ, the
+other matrices and the cells.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.synthesis.ppmtf.cells import BlockCells, WeightedCells
+from tracearena.engine import block_ranges, stream
+from tracearena.formats.ppmtf import Parameters
+from tracearena.synthesis.ppmtf.arrangement import USERS_PER_BLOCK
+from tracearena.synthesis.ppmtf.cells import Cells
 
 Matrix = NDArray[np.float64]
-Cells: TypeAlias = BlockCells | WeightedCells
-
-
-@dataclass(frozen=True, eq=False)
-class RowStatistics:
-    """What the rows of a factor matrix need to know of the cells: Σ x xᵀ and Σ r x for each row."""
-
-    gram: NDArray[np.float64]
-    weighted: Matrix
-
-    def __add__(self, other: RowStatistics) -> RowStatistics:
-        return RowStatistics(self.gram + other.gram, self.weighted + other.weighted)
-
-    def __iadd__(self, other: RowStatistics) -> RowStatistics:
-        np.add(self.gram, other.gram, out=self.gram)
-        np.add(self.weighted, other.weighted, out=self.weighted)
-        return self
-
-
-@dataclass(frozen=True, eq=False)
-class UserStep:
-    """What a block of users hands on after it drew its rows of A."""
-
-    places: RowStatistics
-    moments: Moments
-    squared_error: float
-
-    def __add__(self, other: UserStep) -> UserStep:
-        error = self.squared_error + other.squared_error
-        return UserStep(self.places + other.places, self.moments + other.moments, error)
-
-    def __iadd__(self, other: UserStep) -> UserStep:
-        places = self.places
-        places += other.places
-        return UserStep(places, self.moments + other.moments, self.squared_error + other.squared_error)
-
-
-def draw_rows(
-    statistics: RowStatistics, alpha: float, prior: Gaussian, rng: np.random.Generator
-) -> tuple[Matrix, float]:
-    """Draw every row from its normal conditional; also return Σ (xᵀ G x − 2 xᵀ h)."""
-    from tracearena.synthesis.ppmtf import _kernels
-
-    rows = np.empty_like(statistics.weighted)
-    noise = rng.standard_normal(rows.shape)
-    gram, weighted = statistics.gram, statistics.weighted
-    error = _kernels.draw_rows(gram, weighted, alpha, prior.precision, prior.shift, noise, rows)
-    return rows, float(error)
-
-
-def step_users(
-    cells: Cells,
-    places: Matrix,
-    targets: Matrix,
-    alpha: float,
-    prior: Gaussian,
-    rng: np.random.Generator,
-) -> tuple[Matrix, UserStep]:
-    """Draw the block's rows of A given B, C and D, and sum up what B needs to know."""
-    from tracearena.synthesis.ppmtf._kernels import weighted_sum
-
-    z = places.shape[1]
-    mine = np.zeros((cells.n_users, z))
-    weighted_sum(places, targets, cells.place, cells.target, cells.user, cells.value, mine)
-    users, error = draw_rows(RowStatistics(cells.user_gram(places, targets), mine), alpha, prior, rng)
-    weighted = np.zeros_like(places)
-    weighted_sum(users, targets, cells.user, cells.target, cells.place, cells.value, weighted)
-    statistics = RowStatistics(cells.place_gram(users, targets), weighted)
-    return users, UserStep(statistics, Moments.of(users), error + cells.squared_values)
-
-
-def target_statistics(cells: Cells, users: Matrix, places: Matrix) -> RowStatistics:
-    """Sum up what C and D need to know of a block, given its rows of A and the new B."""
-    from tracearena.synthesis.ppmtf._kernels import weighted_sum
-
-    gram = cells.target_gram(users, places)
-    weighted = np.zeros((len(gram), users.shape[1]))
-    weighted_sum(users, places, cells.user, cells.place, cells.target, cells.value, weighted)
-    return RowStatistics(gram, weighted)
-
-
 Scatter = Literal["centred", "uncentred"]
+_INITIAL_STREAM = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +33,61 @@ class Gaussian:
     def shift(self) -> NDArray[np.float64]:
         """Precision times mean, the prior's part in the mean of a row."""
         return self.precision @ self.mean
+
+
+Priors = tuple[Gaussian, Gaussian, Gaussian, Gaussian]
+
+
+@dataclass(eq=False)
+class Factors:
+    """The factor matrices after an iteration, and the Ψ they were drawn with.
+
+    Attributes
+    ----------
+    users, places, next_places, slots
+        A, B, C and D; rows × factors.
+    priors
+        (μ, Λ) of A, B, C and D.
+    """
+
+    users: Matrix
+    places: Matrix
+    next_places: Matrix
+    slots: Matrix
+    priors: Priors
+
+    @classmethod
+    def from_parameters(cls, parameters: Parameters) -> Factors:
+        """Take the matrices of the PPMTF tools' files; Ψ is standard normal where they have none."""
+        z = parameters.n_factors
+        priors = [
+            Gaussian(parameters.mu.get(name, np.zeros(z)), parameters.Lambda.get(name, np.eye(z)))
+            for name in "ABCD"
+        ]
+        matrices = (parameters.A, parameters.B, parameters.C, parameters.D)
+        return cls(*matrices, (priors[0], priors[1], priors[2], priors[3]))
+
+    def to_parameters(self) -> Parameters:
+        """Return the matrices under the paper's letters."""
+        means = {name: prior.mean for name, prior in zip("ABCD", self.priors, strict=True)}
+        precisions = {name: prior.precision for name, prior in zip("ABCD", self.priors, strict=True)}
+        return Parameters(self.users, self.places, self.next_places, self.slots, means, precisions)
+
+    @property
+    def n_factors(self) -> int:
+        """Number of columns (z)."""
+        return int(self.users.shape[1])
+
+
+def initial_factors(rows: tuple[int, int, int, int], factors: int, root: np.random.SeedSequence) -> Factors:
+    """Start A, B, C, D of so many rows from independent uniform numbers in [0, 1]."""
+    users = np.empty((rows[0], factors))
+    for block, (first, stop) in enumerate(block_ranges(rows[0], USERS_PER_BLOCK), start=1):
+        stream(root, _INITIAL_STREAM, block).random(out=users[first:stop])
+    rng = stream(root, _INITIAL_STREAM, 0)
+    blank = Gaussian(np.zeros(factors), np.eye(factors))
+    places, next_places, slots = (rng.random((count, factors)) for count in rows[1:])
+    return Factors(users, places, next_places, slots, (blank, blank, blank, blank))
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,3 +153,81 @@ def wishart(scale: NDArray[np.float64], degrees: float, rng: np.random.Generator
     factor[np.diag_indices(z)] = np.sqrt(rng.chisquare(degrees - np.arange(z)))
     root = np.linalg.cholesky((scale + scale.T) / 2) @ factor
     return np.asarray(root @ root.T)
+
+
+@dataclass(frozen=True, eq=False)
+class RowStatistics:
+    """What the rows of a factor matrix need to know of the cells: Σ x xᵀ and Σ r x for each row."""
+
+    gram: NDArray[np.float64]
+    weighted: Matrix
+
+    def __add__(self, other: RowStatistics) -> RowStatistics:
+        return RowStatistics(self.gram + other.gram, self.weighted + other.weighted)
+
+    def __iadd__(self, other: RowStatistics) -> RowStatistics:
+        np.add(self.gram, other.gram, out=self.gram)
+        np.add(self.weighted, other.weighted, out=self.weighted)
+        return self
+
+
+def draw_rows(
+    statistics: RowStatistics, alpha: float, prior: Gaussian, rng: np.random.Generator
+) -> tuple[Matrix, float]:
+    """Draw every row from its normal conditional; also return Σ (xᵀ G x − 2 xᵀ h)."""
+    from tracearena.synthesis.ppmtf import _kernels
+
+    rows = np.empty_like(statistics.weighted)
+    noise = rng.standard_normal(rows.shape)
+    gram, weighted = statistics.gram, statistics.weighted
+    error = _kernels.draw_rows(gram, weighted, alpha, prior.precision, prior.shift, noise, rows)
+    return rows, float(error)
+
+
+@dataclass(frozen=True, eq=False)
+class UserStep:
+    """What a block of users hands on after it drew its rows of A."""
+
+    places: RowStatistics
+    moments: Moments
+    squared_error: float
+
+    def __add__(self, other: UserStep) -> UserStep:
+        error = self.squared_error + other.squared_error
+        return UserStep(self.places + other.places, self.moments + other.moments, error)
+
+    def __iadd__(self, other: UserStep) -> UserStep:
+        places = self.places
+        places += other.places
+        return UserStep(places, self.moments + other.moments, self.squared_error + other.squared_error)
+
+
+def step_users(
+    cells: Cells,
+    places: Matrix,
+    targets: Matrix,
+    alpha: float,
+    prior: Gaussian,
+    rng: np.random.Generator,
+) -> tuple[Matrix, UserStep]:
+    """Draw the block's rows of A given B, C and D, and sum up what B needs to know."""
+    from tracearena.synthesis.ppmtf._kernels import weighted_sum
+
+    z = places.shape[1]
+    mine = np.zeros((cells.n_users, z))
+    weighted_sum(places, targets, cells.place, cells.target, cells.user, cells.value, mine)
+    users, error = draw_rows(RowStatistics(cells.user_gram(places, targets), mine), alpha, prior, rng)
+    weighted = np.zeros_like(places)
+    weighted_sum(users, targets, cells.user, cells.target, cells.place, cells.value, weighted)
+    statistics = RowStatistics(cells.place_gram(users, targets), weighted)
+    return users, UserStep(statistics, Moments.of(users), error + cells.squared_values)
+
+
+def target_statistics(cells: Cells, users: Matrix, places: Matrix) -> RowStatistics:
+    """Sum up what C and D need to know of a block, given its rows of A and the new B."""
+    from tracearena.synthesis.ppmtf._kernels import weighted_sum
+
+    gram = cells.target_gram(users, places)
+    weighted = np.zeros((len(gram), users.shape[1]))
+    weighted_sum(users, places, cells.user, cells.place, cells.target, cells.value, weighted)
+    return RowStatistics(gram, weighted)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.engine import Cluster, PairwiseSum, block_ranges
-from tracearena.engine.cluster import shares, task, worker_threads
+from tracearena.engine.cluster import even_ranges, task, worker_threads
 from tracearena.engine.parcels import packed, unpacked
 from tracearena.engine.summing import Node, S
 from tracearena.errors import FileError
@@ -25,14 +25,14 @@ from tracearena.formats import partitions
 from tracearena.formats import read as read_traces
 from tracearena.intake import Choices, Report
 from tracearena.intake.report import Dropped
+from tracearena.synthesis.ppmtf.arrangement import Arrangement
 from tracearena.synthesis.ppmtf.conditionals import Moments, RowStatistics, UserStep
-from tracearena.synthesis.ppmtf.gibbs import CHECKPOINT_EVERY, Iteration, IterationResult
-from tracearena.synthesis.ppmtf.local_users import Arrangement, LocalUsers
-from tracearena.synthesis.ppmtf.training import USERS_PER_DIGEST, TrainingFrame
+from tracearena.synthesis.ppmtf.frame import USERS_PER_DIGEST, TrainingFrame
+from tracearena.synthesis.ppmtf.gibbs import Iteration, IterationResult, LocalUsers
 from tracearena.traces import Places, Traces
 
 Matrix = NDArray[np.float64]
-FRESH_EVERY = CHECKPOINT_EVERY
+FRESH_EVERY = 10
 """Workers begin the next iteration by themselves, but every tenth begins from here, so that what a dead
 worker knew is made again from ten iterations at most."""
 
@@ -57,10 +57,10 @@ class RemoteUsers:
         self.users_per_block = size = arrangement.users_per_block
         how = cluster.keep((arrangement, lean))
         if isinstance(traces, PartitionedTraces):
-            pieces: list[tuple[int, Any]] = traces.shared_out(len(self._homes))
+            pieces: list[tuple[int, Any]] = traces.dealt_out(len(self._homes))
             self.n_users = traces.frame.n_users
         else:
-            pieces = _shared_out(traces, size, len(self._homes))
+            pieces = _dealt_out(traces, size, len(self._homes))
             self.n_users = traces.n_users
         self._held = [
             cluster.submit(_arranged, cluster.keep(piece), how, first // size, worker=home)
@@ -117,9 +117,9 @@ def _replaced(homes: list[str], alive: list[str]) -> list[str]:
     return [home if home in alive or not free else free.pop() for home in homes]
 
 
-def _shared_out(traces: Traces, size: int, workers: int) -> list[tuple[int, Traces]]:
+def _dealt_out(traces: Traces, size: int, workers: int) -> list[tuple[int, Traces]]:
     """Return, for each worker, the number of its first user, and the traces of its users."""
-    ranges = shares(-(-traces.n_users // size), workers)
+    ranges = even_ranges(-(-traces.n_users // size), workers)
     bare = traces.without_timestamps()
     return [(first * size, bare.take_users(slice(first * size, stop * size))) for first, stop in ranges]
 
@@ -244,11 +244,11 @@ class PartitionedTraces:
         self.report = _summed(folder, [report for _, report in found])
         self._first_users = np.cumsum([0, *(part.n_users for part in parts)]).tolist()
 
-    def shared_out(self, workers: int) -> list[tuple[int, Files]]:
+    def dealt_out(self, workers: int) -> list[tuple[int, Files]]:
         """Return, for each worker, the number of its first user, and its files."""
         return [
             (self._first_users[first], self._some(first, stop))
-            for first, stop in shares(len(self.files.paths), workers)
+            for first, stop in even_ranges(len(self.files.paths), workers)
         ]
 
     def _some(self, first: int, stop: int) -> Files:

@@ -1,4 +1,4 @@
-"""Models as one file, finished or half trained."""
+"""Models as files: whole or half-trained ones in one file, and the PPMTF tools' parameters in several."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import json
 import math
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from datetime import date
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -17,21 +17,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.checks import require_number, require_whole
+from tracearena.checks import require_fitted, require_number, require_whole
 from tracearena.engine import SeedLike, is_secret, seed_sequence
 from tracearena.errors import DataError, FileError, ParameterError, TracearenaError
 from tracearena.files.whole import read_bytes, replacing
-from tracearena.synthesis.ppmtf.conditionals import Gaussian
-from tracearena.synthesis.ppmtf.gibbs import Factors
-from tracearena.synthesis.ppmtf.training import SeenCells
-from tracearena.traces import Clock, Grid, Places
+from tracearena.formats.ppmtf import read_parameters, write_parameters
+from tracearena.synthesis.ppmtf.conditionals import Factors, Gaussian
+from tracearena.synthesis.ppmtf.frame import SeenCells
+from tracearena.traces import Clock, Grid, Places, Traces
 from tracearena.traces._arrays import identifiers
 
 if TYPE_CHECKING:
+    from tracearena.synthesis.ppmtf.distributed import PartitionedTraces
     from tracearena.synthesis.ppmtf.model import PPMTF
 
 FORMAT = "tracearena-ppmtf"
-VERSION = 2
+VERSION = 3
 _MATRICES = ("users", "places", "next_places", "slots")
 _PLACE_COLUMNS = ("latitude", "longitude", "ids", "sensitive", "categories")
 
@@ -103,7 +104,7 @@ def load(path: str | PathLike[str]) -> PPMTF:
         frame = len(model.places_), model.clock_.slots_per_day
         model.seen_ = SeenCells.checked(*frame, arrays["seen_moves"], arrays["seen_visits"])
     with _field(path, "factors"):
-        factors = [_factors(arrays, number) for number in range(1 if model.share else 2)]
+        factors = [_factors(arrays, number) for number in range(1 if model.shared_factors else 2)]
         _check(model, factors)
     model._set_factors(factors)
     return model
@@ -151,7 +152,9 @@ def resume(model: PPMTF, path: str | PathLike[str], fingerprint: str, seed: Seed
 
 
 def _chains_of(model: PPMTF) -> list[Factors]:
-    return [model.transition_factors_] if model.share else [model.transition_factors_, model.visit_factors_]
+    if model.shared_factors:
+        return [model.transition_factors_]
+    return [model.transition_factors_, model.visit_factors_]
 
 
 def _read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -209,7 +212,7 @@ def _array(content: bytes, name: str) -> NDArray[Any]:
 def _check(model: PPMTF, factors: list[Factors]) -> None:
     users, places, slots = len(model.user_ids_), len(model.places_), model.clock_.slots_per_day
     for number, chain in enumerate(factors):
-        has_moves, has_visits = model.share or number == 0, model.share or number == 1
+        has_moves, has_visits = model.shared_factors or number == 0, model.shared_factors or number == 1
         rows = (users, places, places if has_moves else 0, slots if has_visits else 0)
         for name, count in zip(_MATRICES, rows, strict=True):
             matrix = getattr(chain, name)
@@ -218,12 +221,12 @@ def _check(model: PPMTF, factors: list[Factors]) -> None:
         for name, prior in zip(_MATRICES, chain.priors, strict=True):
             if prior.mean.shape != (model.factors,) or prior.precision.shape != (model.factors,) * 2:
                 raise DataError(f"mean and precision of {name} do not fit {model.factors} factors")
-            check_prior(name, prior)
+            _check_prior(name, prior)
     if len(model.error_) > model.iteration_:
         raise DataError(f"{model.iteration_} iterations but {len(model.error_)} errors")
 
 
-def check_prior(name: str, prior: Gaussian) -> None:
+def _check_prior(name: str, prior: Gaussian) -> None:
     """Refuse a prior from which nothing can be drawn."""
     if not (np.isfinite(prior.mean).all() and np.isfinite(prior.precision).all()):
         raise DataError(f"mean or precision of {name} has values that are not numbers")
@@ -294,46 +297,49 @@ def _seed_from_json(values: dict[str, Any] | None) -> np.random.SeedSequence:
     return np.random.SeedSequence(values["entropy"], spawn_key=tuple(values["spawn_key"]))
 
 
-SETTLED_BELOW = 0.01
-FEWEST = 20
+def export_parameters(model: PPMTF, folder: str | PathLike[str]) -> None:
+    """Write the factors as the PPMTF tools do, which know one set of them."""
+    if not model.shared_factors:
+        raise ParameterError(
+            "the PPMTF tools' files hold factors shared by both tensors; shared_factors=False has two sets"
+        )
+    require_fitted(model, "transition_factors_")
+    write_parameters(folder, model.transition_factors_.to_parameters(), model.iteration_)
 
 
-@dataclass(frozen=True)
-class Convergence:
-    """How the error of the seen cells moved at the end of training.
+def import_parameters(
+    folder: str | PathLike[str],
+    traces: Traces | PartitionedTraces,
+    iteration: int,
+    parameters: dict[str, Any],
+) -> PPMTF:
+    """Read the PPMTF tools' files of an iteration into a model of the traces it was trained on."""
+    from tracearena.synthesis.ppmtf.model import MOST, PPMTF
 
-    Attributes
-    ----------
-    iterations
-        Iterations done.
-    error
-        Mean root mean squared error over the last quarter of them.
-    drift
-        Relative change of that mean from the third quarter to the last; near 0 when settled.
-    settled
-        Whether the drift is below 1 % in size, after at least 20 iterations.
-    """
-
-    iterations: int
-    error: float
-    drift: float
-    settled: bool
-
-    @classmethod
-    def of(cls, errors: Sequence[float]) -> Convergence:
-        """Judge the errors of all iterations; fewer than 20 are never settled.
-
-        >>> Convergence.of([1.0] * 50 + [0.5] * 50)
-        Convergence(iterations=100, error=0.5, drift=0.0, settled=True)
-        """
-        n = len(errors)
-        quarter = max(n // 4, 1)
-        last = float(np.mean(errors[-quarter:])) if n else float("nan")
-        before = float(np.mean(errors[-2 * quarter : -quarter])) if n > quarter else float("nan")
-        drift = last / before - 1 if before > 0 else 0.0 if before == last else float("nan")
-        return cls(n, last, drift, n >= FEWEST and abs(drift) < SETTLED_BELOW)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON; null for what is not known yet."""
-        values = asdict(self)
-        return {key: None if value != value else value for key, value in values.items()}
+    require_whole("iteration", iteration, at_least=1, at_most=MOST["iterations"])
+    read = read_parameters(folder, iteration)
+    asked = parameters.pop("factors", read.n_factors)
+    if asked != read.n_factors:
+        raise ParameterError(
+            f"{folder}: the model there has {read.n_factors} factors, not {asked}: ask for as many"
+        )
+    if not parameters.get("shared_factors", True):
+        raise ParameterError(f"{folder}: the model there shares its factors; it cannot be one of --apart")
+    model = PPMTF(**(parameters | {"factors": read.n_factors, "iterations": iteration}))
+    frame = model._set_frame(traces)
+    expected = (frame.n_users, len(frame.places), frame.clock.slots_per_day)
+    if read.shape != expected:
+        raise DataError(
+            f"{folder}: parameters of {read.shape[0]} users, {read.shape[1]} places and {read.shape[2]} "
+            f"slots do not fit traces of {expected[0]}, {expected[1]} and {expected[2]}"
+        )
+    factors = Factors.from_parameters(read)
+    for name, prior in zip("ABCD", factors.priors, strict=True):
+        try:
+            _check_prior(name, prior)
+        except DataError as error:
+            raise DataError(f"{folder}: {error}") from None
+    model._set_factors([factors])
+    model._root = seed_sequence(0)
+    model.iteration_, model.error_ = iteration, []
+    return model

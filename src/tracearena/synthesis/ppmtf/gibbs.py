@@ -1,7 +1,16 @@
-"""Gibbs sampling of the factor matrices."""
+"""Gibbs sampling: one iteration after the other, each in the order Ψ, A, B, C, D.
+
+An iteration begins with Ψ (`Iteration.begun`). Blocks of users then draw their rows of A and sum up
+what B needs to know, B is drawn, they sum up what C and D need to know, and these are drawn
+(`LocalUsers.run`). Rows of A depend on the user's own cells, B, C, D and Ψ, not on the rows before, so
+blocks of users can be held anywhere: by this process (here), or by the workers of a cluster
+(`distributed`). What is drawn from which distribution stands in `conditionals`, the sums over
+the cells in `cells`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
@@ -9,196 +18,23 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.engine import block_ranges, fold_blocks, stream
-from tracearena.formats.ppmtf import Parameters
+from tracearena.engine import PairwiseSum, block_ranges, fold_blocks, run_blocks, stream, sum_blocks
+from tracearena.synthesis.ppmtf.arrangement import Arrangement, LeanCells
+from tracearena.synthesis.ppmtf.cells import Cells
 from tracearena.synthesis.ppmtf.conditionals import (
-    Gaussian,
+    Factors,
     Hyperprior,
     Moments,
+    Priors,
     RowStatistics,
     UserStep,
     draw_rows,
+    step_users,
+    target_statistics,
 )
+from tracearena.traces import Traces
 
 Matrix = NDArray[np.float64]
-USERS_PER_BLOCK = 256
-_INITIAL_STREAM = 1
-
-
-@dataclass(eq=False)
-class Factors:
-    """The factor matrices after an iteration, and the Ψ they were drawn with.
-
-    Attributes
-    ----------
-    users, places, next_places, slots
-        A, B, C and D; rows × factors.
-    priors
-        (μ, Λ) of A, B, C and D.
-    """
-
-    users: Matrix
-    places: Matrix
-    next_places: Matrix
-    slots: Matrix
-    priors: Priors
-
-    @classmethod
-    def from_parameters(cls, parameters: Parameters) -> Factors:
-        """Take the matrices of the PPMTF tools' files; Ψ is standard normal where they have none."""
-        z = parameters.n_factors
-        priors = [
-            Gaussian(parameters.mu.get(name, np.zeros(z)), parameters.Lambda.get(name, np.eye(z)))
-            for name in "ABCD"
-        ]
-        matrices = (parameters.A, parameters.B, parameters.C, parameters.D)
-        return cls(*matrices, (priors[0], priors[1], priors[2], priors[3]))
-
-    def to_parameters(self) -> Parameters:
-        """Return the matrices under the paper's letters."""
-        means = {name: prior.mean for name, prior in zip("ABCD", self.priors, strict=True)}
-        precisions = {name: prior.precision for name, prior in zip("ABCD", self.priors, strict=True)}
-        return Parameters(self.users, self.places, self.next_places, self.slots, means, precisions)
-
-    @property
-    def n_factors(self) -> int:
-        """Number of columns (z)."""
-        return int(self.users.shape[1])
-
-
-class UserBlocks(Protocol):
-    """Blocks of users, wherever they are held.
-
-    Rows of A are handed around as a token, since only `collected` needs to bring them here.
-    """
-
-    weight: float
-    users_per_block: int
-
-    def run(self, iteration: Iteration) -> tuple[Any, IterationResult]:
-        """Draw A, B, C and D; return a token of the rows of A, and the rest."""
-
-    def collected(self, rows: Any) -> Matrix:
-        """Return the matrix A of a token."""
-
-
-@dataclass(frozen=True, eq=False)
-class State:
-    """Where a chain is after a whole iteration.
-
-    Attributes
-    ----------
-    factors
-        All matrices, but A only at the start.
-    rows
-        Token of the rows of A, if any have been drawn.
-    """
-
-    factors: Factors
-    rows: Any
-
-
-class Chain:
-    """One Markov chain over (A, B, C, D).
-
-    Parameters
-    ----------
-    users
-        Who holds the cells and draws the rows of A.
-    factors
-        Where the chain starts.
-    alpha
-        Precision of the counts (α).
-    hyperprior
-        Prior of the factor matrices' means and precisions.
-    root
-        Seed of all draws; those of iteration t depend on nothing but root, t and the block.
-    """
-
-    def __init__(
-        self,
-        users: UserBlocks,
-        factors: Factors,
-        alpha: float,
-        hyperprior: Hyperprior,
-        root: np.random.SeedSequence,
-    ) -> None:
-        self.users = users
-        self.alpha = alpha
-        self.hyperprior = hyperprior
-        self.root = root
-        self.state = State(factors, None)
-        self._user_moments = _moments(factors.users, users.users_per_block)
-
-    @property
-    def factors(self) -> Factors:
-        """The matrices after the last whole iteration."""
-        return self.factors_of(self.state)
-
-    def factors_of(self, state: State) -> Factors:
-        """Return the matrices of a state, the rows of A from who holds them."""
-        if state.rows is None:
-            return state.factors
-        return replace(state.factors, users=self.users.collected(state.rows))
-
-    def step(self, iteration: int) -> float:
-        """Run one iteration in the order Ψ, A, B, C, D; return the mean squared error of the seen cells.
-
-        The error is that of the new A with the B, C and D it was drawn with.
-        """
-        old = self.state.factors
-        begun = Iteration.begun(
-            iteration,
-            self.root,
-            self.alpha,
-            self.hyperprior,
-            self._user_moments,
-            (old.places, old.next_places, old.slots),
-        )
-        rows, drawn = self.users.run(begun)
-        self._user_moments = drawn.users
-        nobody = old.users[:0].copy()
-        factors = Factors(nobody, drawn.places, drawn.next_places, drawn.slots, begun.priors)
-        self.state = State(factors, rows)
-        return max(drawn.squared_error, 0.0) / max(self.users.weight, 1)
-
-
-@dataclass(frozen=True, eq=False)
-class TrainingState:
-    """How far training is: iterations, their errors, and where the chains are."""
-
-    iterations: int
-    errors: tuple[float, ...]
-    states: list[State]
-
-    def next(self, chains: list[Chain]) -> TrainingState:
-        """Run an iteration of every chain."""
-        errors = [chain.step(self.iterations) for chain in chains]
-        weights = [chain.users.weight for chain in chains]
-        error = float(np.sqrt(np.dot(errors, weights) / sum(weights)))
-        return TrainingState(self.iterations + 1, (*self.errors, error), [chain.state for chain in chains])
-
-
-def _moments(users: Matrix, users_per_block: int) -> Moments:
-    def work(block: int, first: int, stop: int) -> Moments:
-        return Moments.of(users[first:stop])
-
-    return fold_blocks(work, block_ranges(len(users), users_per_block))
-
-
-def initial_factors(rows: tuple[int, int, int, int], factors: int, root: np.random.SeedSequence) -> Factors:
-    """Start A, B, C, D of so many rows from independent uniform numbers in [0, 1]."""
-    users = np.empty((rows[0], factors))
-    for block, (first, stop) in enumerate(block_ranges(rows[0], USERS_PER_BLOCK), start=1):
-        stream(root, _INITIAL_STREAM, block).random(out=users[first:stop])
-    rng = stream(root, _INITIAL_STREAM, 0)
-    blank = Gaussian(np.zeros(factors), np.eye(factors))
-    places, next_places, slots = (rng.random((count, factors)) for count in rows[1:])
-    return Factors(users, places, next_places, slots, (blank, blank, blank, blank))
-
-
-Priors = tuple[Gaussian, Gaussian, Gaussian, Gaussian]
-CHECKPOINT_EVERY = 10
 _ITERATION_STREAM, _USER_STREAM = 2, 3
 _PRIORS, _PLACES, _TARGETS = range(3)
 
@@ -301,3 +137,197 @@ class IterationResult:
     slots: Matrix
     users: Moments
     squared_error: float
+
+
+class UserBlocks(Protocol):
+    """Blocks of users, wherever they are held.
+
+    Rows of A are handed around as a token, since only `collected` needs to bring them here.
+    """
+
+    weight: float
+    users_per_block: int
+
+    def run(self, iteration: Iteration) -> tuple[Any, IterationResult]:
+        """Draw A, B, C and D; return a token of the rows of A, and the rest."""
+
+    def collected(self, rows: Any) -> Matrix:
+        """Return the matrix A of a token."""
+
+
+class LocalUsers:
+    """Blocks of users in this process.
+
+    Parameters
+    ----------
+    cells
+        The cells, a block of users each.
+    number
+        Number of the first block.
+    """
+
+    def __init__(self, cells: Sequence[Cells], *, number: int = 0) -> None:
+        self.cells = cells
+        self.number = number
+        each = run_blocks(_size_and_weight(cells), block_ranges(len(cells), 1))
+        self.weights = [weight for _, weight in each]
+        ends = np.cumsum([size for size, _ in each]).tolist()
+        self._ranges = list(zip([0, *ends[:-1]], ends, strict=True))
+        self.users_per_block = int(ends[0])
+        self.weight = sum(self.weights)
+        self._latest: tuple[Iteration, Matrix] | None = None
+
+    @classmethod
+    def of(
+        cls, parts: Sequence[Traces], arrangement: Arrangement, *, number: int = 0, lean: bool = False
+    ) -> LocalUsers:
+        """Arrange the cells of some traces, whose first block has a number."""
+        anew = LeanCells(parts, arrangement, number)
+        cells: Sequence[Cells] = anew
+        if not lean:
+            cells = run_blocks(lambda block, *_: anew[block], block_ranges(len(anew), 1))
+        return cls(cells, number=number)
+
+    def __sizeof__(self) -> int:
+        """Tell a scheduler what moving this would cost."""
+        if isinstance(self.cells, LeanCells):
+            return sum(part.instants.nbytes + part.place_index.nbytes for part in self.cells.parts)
+        return sum(block.nbytes for block in self.cells)
+
+    def run(self, iteration: Iteration) -> tuple[Matrix, IterationResult]:
+        """Draw A, B, C and D."""
+        rows, sums = self.draw_users(iteration)
+        handed = sums.total()
+        places = iteration.draw_places(handed)
+        both = self.target_sums(rows, places).total()
+        return rows, IterationResult(
+            places, *iteration.draw_targets(both), handed.moments, handed.squared_error
+        )
+
+    def draw_users(self, iteration: Iteration) -> tuple[Matrix, PairwiseSum[UserStep]]:
+        """Draw the rows of these blocks; the sums can be joined with those of others."""
+        rows = np.empty((self._ranges[-1][1], iteration.places.shape[1]))
+        given = (iteration.places, iteration.targets, iteration.alpha, iteration.priors[0])
+
+        def work(block: int, first: int, stop: int) -> UserStep:
+            cells = self.cells[block - self.number]
+            rows[first:stop], handed = step_users(cells, *given, iteration.user_stream(block))
+            return handed
+
+        sums = sum_blocks(work, self._ranges, number=self.number)
+        self._latest = iteration, rows
+        return rows, sums
+
+    def rows(self, iteration: Iteration) -> Matrix:
+        """Return the rows that an iteration draws, those at hand or drawn again."""
+        if self._latest is not None and self._latest[0].is_same(iteration):
+            return self._latest[1]
+        return self.draw_users(iteration)[0]
+
+    def target_sums(self, rows: Matrix, places: Matrix) -> PairwiseSum[RowStatistics]:
+        """Sum up what C and D need to know of these blocks, given the new B."""
+
+        def work(block: int, first: int, stop: int) -> RowStatistics:
+            return target_statistics(self.cells[block - self.number], rows[first:stop], places)
+
+        return sum_blocks(work, self._ranges, number=self.number)
+
+    def collected(self, rows: Matrix) -> Matrix:
+        """Return A."""
+        return rows
+
+
+def _size_and_weight(cells: Sequence[Cells]) -> Callable[..., tuple[int, float]]:
+    def work(block: int, *_: int) -> tuple[int, float]:
+        mine = cells[block]
+        return mine.n_users, mine.weight
+
+    return work
+
+
+@dataclass(frozen=True, eq=False)
+class ChainState:
+    """Where a chain is after a whole iteration.
+
+    Attributes
+    ----------
+    factors
+        All matrices, but A only at the start.
+    rows
+        Token of the rows of A, if any have been drawn.
+    """
+
+    factors: Factors
+    rows: Any
+
+
+class GibbsChain:
+    """One Markov chain over (A, B, C, D).
+
+    Parameters
+    ----------
+    users
+        Who holds the cells and draws the rows of A.
+    factors
+        Where the chain starts.
+    alpha
+        Precision of the counts (α).
+    hyperprior
+        Prior of the factor matrices' means and precisions.
+    root
+        Seed of all draws; those of iteration t depend on nothing but root, t and the block.
+    """
+
+    def __init__(
+        self,
+        users: UserBlocks,
+        factors: Factors,
+        alpha: float,
+        hyperprior: Hyperprior,
+        root: np.random.SeedSequence,
+    ) -> None:
+        self.users = users
+        self.alpha = alpha
+        self.hyperprior = hyperprior
+        self.root = root
+        self.state = ChainState(factors, None)
+        self._user_moments = _moments(factors.users, users.users_per_block)
+
+    @property
+    def factors(self) -> Factors:
+        """The matrices after the last whole iteration."""
+        return self.factors_of(self.state)
+
+    def factors_of(self, state: ChainState) -> Factors:
+        """Return the matrices of a state, the rows of A from who holds them."""
+        if state.rows is None:
+            return state.factors
+        return replace(state.factors, users=self.users.collected(state.rows))
+
+    def step(self, iteration: int) -> float:
+        """Run one iteration in the order Ψ, A, B, C, D; return the mean squared error of the seen cells.
+
+        The error is that of the new A with the B, C and D it was drawn with.
+        """
+        old = self.state.factors
+        begun = Iteration.begun(
+            iteration,
+            self.root,
+            self.alpha,
+            self.hyperprior,
+            self._user_moments,
+            (old.places, old.next_places, old.slots),
+        )
+        rows, drawn = self.users.run(begun)
+        self._user_moments = drawn.users
+        nobody = old.users[:0].copy()
+        factors = Factors(nobody, drawn.places, drawn.next_places, drawn.slots, begun.priors)
+        self.state = ChainState(factors, rows)
+        return max(drawn.squared_error, 0.0) / max(self.users.weight, 1)
+
+
+def _moments(users: Matrix, users_per_block: int) -> Moments:
+    def work(block: int, first: int, stop: int) -> Moments:
+        return Moments.of(users[first:stop])
+
+    return fold_blocks(work, block_ranges(len(users), users_per_block))

@@ -20,33 +20,16 @@ from tracearena.checks import (
     require_switch,
     require_whole,
 )
-from tracearena.engine import (
-    SeedLike,
-    child_seed,
-    current_cluster,
-    one_library_thread,
-    report,
-    seed_sequence,
-)
+from tracearena.engine import SeedLike, one_library_thread, seed_sequence
 from tracearena.errors import DataError, ParameterError
-from tracearena.formats.ppmtf import read_parameters, write_parameters
 from tracearena.synthesis.days import traces_of_days, trainable
 from tracearena.synthesis.ppmtf import files
-from tracearena.synthesis.ppmtf.cells import CellRules, usual_scales
-from tracearena.synthesis.ppmtf.conditionals import Hyperprior, Scatter
-from tracearena.synthesis.ppmtf.distributed import PartitionedTraces, RemoteUsers
-from tracearena.synthesis.ppmtf.files import Convergence
-from tracearena.synthesis.ppmtf.gibbs import (
-    CHECKPOINT_EVERY,
-    Chain,
-    Factors,
-    TrainingState,
-    UserBlocks,
-    initial_factors,
-)
-from tracearena.synthesis.ppmtf.local_users import Arrangement, LocalUsers, Zeros
+from tracearena.synthesis.ppmtf.arrangement import Zeros, usual_scales
+from tracearena.synthesis.ppmtf.conditionals import Factors, Scatter
+from tracearena.synthesis.ppmtf.distributed import PartitionedTraces
+from tracearena.synthesis.ppmtf.frame import TrainingFrame
 from tracearena.synthesis.ppmtf.sampling import TraceModel
-from tracearena.synthesis.ppmtf.training import TrainingFrame
+from tracearena.synthesis.ppmtf.training import Convergence, starting_factors, train
 from tracearena.synthesis.ppmtf.virtual import VirtualUsers, sample_virtual_users
 from tracearena.traces import Clock, Places, Traces
 
@@ -58,7 +41,7 @@ _AT_LEAST_1 = (
     "largest_transition",
     "largest_visit",
 )
-_MOST = {"factors": 4_096, "iterations": 1_000_000}
+MOST = {"factors": 4_096, "iterations": 1_000_000}
 _LARGEST_PRIOR = 1e12
 
 
@@ -98,8 +81,8 @@ class PPMTF(Synthesizer):
         Hyperprior: μ0 of every component, β0, ν0 (None: the number of factors), W0 = scale0 · I.
     smallest
         Smaller reconstructed counts are raised to this (φ), so that every place can be reached.
-    share
-        Share the factors of users and places between the tensors; False factorises them apart.
+    shared_factors
+        Whether both tensors have the same factors of users and places; False factorises them apart.
     scatter
         "centred": exact conditional of the hyperparameters; "uncentred": that of the authors' program.
 
@@ -153,7 +136,7 @@ class PPMTF(Synthesizer):
     nu0: float | None = None
     scale0: float = 1.0
     smallest: float = 1e-8
-    share: bool = True
+    shared_factors: bool = True
     scatter: Scatter = "centred"
     zeros: Zeros = "sampled"
     transition_zeros: float | None = None
@@ -161,7 +144,7 @@ class PPMTF(Synthesizer):
 
     def __post_init__(self) -> None:
         for name in _AT_LEAST_1:
-            most = _MOST.get(name, LARGEST_COUNT)
+            most = MOST.get(name, LARGEST_COUNT)
             require_whole(name, getattr(self, name), at_least=1, at_most=most)
         for name in ("zero_transitions", "zero_visits"):
             require_whole(name, getattr(self, name), at_least=0, at_most=LARGEST_COUNT)
@@ -172,7 +155,7 @@ class PPMTF(Synthesizer):
         if self.nu0 is not None:
             require_number("nu0", self.nu0, at_least=self.factors, at_most=_LARGEST_PRIOR)
         require_number("mean0", self.mean0, at_least=-_LARGEST_PRIOR, at_most=_LARGEST_PRIOR)
-        require_switch("share", self.share)
+        require_switch("shared_factors", self.shared_factors)
         require_choice("scatter", self.scatter, get_args(Scatter))
         require_choice("zeros", self.zeros, get_args(Zeros))
         if self.zeros == "sampled" and (self.transition_zeros, self.visit_zeros) != (None, None):
@@ -191,20 +174,15 @@ class PPMTF(Synthesizer):
         Parameters
         ----------
         traces
-            Training traces; users without events are kept, and look like the average user. With a
-            cluster also a folder of files that its workers read (`PartitionedTraces`).
+            Training traces; users without events are kept, and look like the average user. In a
+            cluster (`engine.use`) also a folder of files that its workers read (`PartitionedTraces`);
+            the workers then keep the users and draw their rows, with the same result.
         seed
             Seed of all draws. With a checkpoint to go on from, its own seed holds. None draws from
             the system's source; no file has that, so training that goes on draws from it anew.
-        threads
-            The result does not depend on it.
-        cluster
-            Keep the users in its workers and draw their rows there, with the same result.
         lean
             Keep no cells, and arrange them anew from the traces whenever they are needed: the same
             result with less memory, in more time.
-        progress
-            Called with iterations done and all.
         checkpoint
             A model file, written every 10 iterations, at the end, and when training is interrupted.
             If it is there already, training goes on from it, under a seed with the same result as
@@ -217,43 +195,14 @@ class PPMTF(Synthesizer):
             self._root = seed_sequence(seed)
             self.error_: list[float] = []
             self.iteration_ = 0
-            self._set_factors(self._starts())
+            self._set_factors(starting_factors(self))
         if self.iteration_ < self.iterations:
             with one_library_thread():
-                self._train(traces, usual_scales(frame.mostly_moves), lean, checkpoint)
+                scales = usual_scales(frame.mostly_moves)
+                train(self, traces, scales, lean=lean, checkpoint=checkpoint)
         if checkpoint is not None:
             self.save(checkpoint)
         return self
-
-    def _train(
-        self,
-        traces: Traces | PartitionedTraces,
-        scales: tuple[float, float],
-        lean: bool,
-        checkpoint: str | PathLike[str] | None,
-    ) -> None:
-        numbers = range(1 if self.share else 2)
-        chains = [self._chain(traces, scales, number, lean) for number in numbers]
-        done = TrainingState(self.iteration_, tuple(self.error_), [chain.state for chain in chains])
-        try:
-            while done.iterations < self.iterations:
-                done = done.next(chains)
-                report(done.iterations, self.iterations)
-                if checkpoint is not None and done.iterations % CHECKPOINT_EVERY == 0:
-                    self._take_over(chains, done)
-                    self.save(checkpoint)
-        except KeyboardInterrupt:
-            self._take_over(chains, done)
-            if checkpoint is not None:
-                self.save(checkpoint)
-            raise
-        self._take_over(chains, done)
-
-    def _take_over(self, chains: list[Chain], done: TrainingState) -> None:
-        """Become the model after the last whole iteration; a chain may be in the middle of the next."""
-        states = zip(chains, done.states, strict=True)
-        self._set_factors([chain.factors_of(state) for chain, state in states])
-        self.iteration_, self.error_ = done.iterations, list(done.errors)
 
     def _set_frame(self, traces: Traces | PartitionedTraces) -> TrainingFrame:
         require_kind(self, traces, Traces, PartitionedTraces)
@@ -268,45 +217,6 @@ class PPMTF(Synthesizer):
     def _set_factors(self, factors: list[Factors]) -> None:
         self.transition_factors_ = factors[0]
         self.visit_factors_ = factors[-1]
-
-    def _starts(self) -> list[Factors]:
-        users, places, slots = len(self.user_ids_), len(self.places_), self.clock_.slots_per_day
-        shapes = [(users, places, places, slots)]
-        if not self.share:
-            shapes = [(users, places, places, 0), (users, places, 0, slots)]
-        return [
-            initial_factors(shape, self.factors, child_seed(self._root, number))
-            for number, shape in enumerate(shapes)
-        ]
-
-    def _chain(
-        self, traces: Traces | PartitionedTraces, usual: tuple[float, float], number: int, lean: bool
-    ) -> Chain:
-        root = child_seed(self._root, number)
-        arrangement = Arrangement(
-            root,
-            rules=(
-                CellRules(self.kept_transitions, self.largest_transition, self.zero_transitions),
-                CellRules(self.kept_visits, self.largest_visit, self.zero_visits),
-            ),
-            zeros=self.zeros,
-            scales=(self.transition_zeros or usual[0], self.visit_zeros or usual[1]),
-            tensors=(self.share or number == 0, self.share or number == 1),
-        )
-        users: UserBlocks
-        cluster = current_cluster()
-        if cluster is not None:
-            users = RemoteUsers(cluster, traces, arrangement, lean=lean)
-        elif isinstance(traces, PartitionedTraces):
-            raise ParameterError("traces in files that workers read are trained in their cluster")
-        else:
-            users = LocalUsers.of([traces], arrangement, lean=lean)
-        state = self.visit_factors_ if number else self.transition_factors_
-        return Chain(users, state, self.alpha, self._hyperprior(), root)
-
-    def _hyperprior(self) -> Hyperprior:
-        nu = self.factors if self.nu0 is None else self.nu0
-        return Hyperprior(self.mean0, self.beta0, nu, self.scale0, self.scatter)
 
     @property
     def trace_model_(self) -> TraceModel:
@@ -360,7 +270,7 @@ class PPMTF(Synthesizer):
 
         Notes
         -----
-        Feature vectors come from the (μ_A, Λ_A) of the last iteration. With ``share=False`` there
+        Feature vectors come from the (μ_A, Λ_A) of the last iteration. With ``shared_factors=False`` there
         are two, and a virtual user has two independent vectors.
         """
         model = self.trace_model_
@@ -440,12 +350,7 @@ class PPMTF(Synthesizer):
 
     def export_parameters(self, folder: str | PathLike[str]) -> None:
         """Write the factors as the PPMTF tools' files ``modelparameter_Itr<t>_*.csv`` (6 decimals)."""
-        if not self.share:
-            raise ParameterError(
-                "the PPMTF tools' files hold factors shared by both tensors; share=False has two sets"
-            )
-        require_fitted(self, "transition_factors_")
-        write_parameters(folder, self.transition_factors_.to_parameters(), self.iteration_)
+        files.export_parameters(self, folder)
 
     @classmethod
     def import_parameters(
@@ -470,30 +375,4 @@ class PPMTF(Synthesizer):
             What the model was trained with, as far as it matters later (such as ``alpha``). The files
             say how many factors there are; another number is refused.
         """
-        require_whole("iteration", iteration, at_least=1, at_most=_MOST["iterations"])
-        read = read_parameters(folder, iteration)
-        asked = parameters.pop("factors", read.n_factors)
-        if asked != read.n_factors:
-            raise ParameterError(
-                f"{folder}: the model there has {read.n_factors} factors, not {asked}: ask for as many"
-            )
-        if not parameters.get("share", True):
-            raise ParameterError(f"{folder}: the model there shares its factors; it cannot be one of --apart")
-        model = cls(**(parameters | {"factors": read.n_factors, "iterations": iteration}))
-        frame = model._set_frame(training)
-        expected = (frame.n_users, len(frame.places), frame.clock.slots_per_day)
-        if read.shape != expected:
-            raise DataError(
-                f"{folder}: parameters of {read.shape[0]} users, {read.shape[1]} places and {read.shape[2]} "
-                f"slots do not fit traces of {expected[0]}, {expected[1]} and {expected[2]}"
-            )
-        factors = Factors.from_parameters(read)
-        for name, prior in zip("ABCD", factors.priors, strict=True):
-            try:
-                files.check_prior(name, prior)
-            except DataError as error:
-                raise DataError(f"{folder}: {error}") from None
-        model._set_factors([factors])
-        model._root = seed_sequence(0)
-        model.iteration_, model.error_ = iteration, []
-        return model
+        return files.import_parameters(folder, training, iteration, parameters)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.engine import block_ranges, run_blocks, stream
-from tracearena.synthesis.ppmtf.training import SeenCells
+from tracearena.synthesis.ppmtf.frame import SeenCells
 
 Matrix = NDArray[np.float64]
 USERS_PER_BLOCK = 64
@@ -54,7 +54,9 @@ class Habits:
         steps[0] = 1
         return np.repeat(np.arange(len(slot_of)), steps)
 
-    def arrays(self, users: int, slots: int) -> tuple[NDArray[np.generic], ...]:
+    def arrays(
+        self, users: int, slots: int
+    ) -> tuple[NDArray[np.int32], Matrix, NDArray[np.int64], NDArray[np.int32], NDArray[np.bool_]]:
         """Return homes (-1: none), weights, and offsets, next places and visits seen (empty: all)."""
         homes = np.full(users, -1, np.int32) if self.homes is None else self.homes
         weight = np.zeros(slots) if self.home_weight is None else self.home_weight
@@ -126,7 +128,7 @@ class TraceModel:
             return traces
 
         ranges = block_ranges(len(self.users), USERS_PER_BLOCK)
-        own = (homes, *self._user_matrices)
+        own: list[NDArray[Any]] = [homes, *self._user_matrices]
         found = run_blocks(work, ranges, rows=own, anywhere=True, report=True)
         return np.concatenate(found) if found else np.empty((0, days, length), np.int32)
 

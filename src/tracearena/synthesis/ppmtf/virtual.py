@@ -11,8 +11,8 @@ from tracearena.checks import LARGEST_COUNT, require_whole
 from tracearena.engine import block_ranges, child_seed, run_blocks, stream
 from tracearena.errors import DataError
 from tracearena.synthesis.ppmtf.conditionals import Gaussian
+from tracearena.synthesis.ppmtf.frame import SeenCells
 from tracearena.synthesis.ppmtf.sampling import Habits, TraceModel
-from tracearena.synthesis.ppmtf.training import SeenCells
 
 HOME_WEIGHT = 20.0
 """Added to the home's visit probability at home time, which becomes at least 20/21."""

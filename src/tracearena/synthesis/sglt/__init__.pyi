@@ -1,4 +1,4 @@
-from .classes import LocationClasses, cluster, separation
+from .classes import LocationClasses, find_classes, separation
 from .fakes import FakeMaker, Fakes, draw_by_likelihood
 from .graph import semantic_graph
 from .model import SGLT
@@ -15,9 +15,9 @@ __all__ = [
     "PassRates",
     "PrivacyTests",
     "Verdicts",
-    "cluster",
     "draw_by_likelihood",
     "fill_gaps",
+    "find_classes",
     "merge_places",
     "semantic_graph",
     "separation",

@@ -53,7 +53,7 @@ class LocationClasses:
         return np.diff(self.offsets)
 
 
-def cluster(
+def find_classes(
     graph: NDArray[np.float64], classes: int | None = None, *, seed: SeedLike = None
 ) -> LocationClasses:
     """Group the places whose rows of the graph point the same way.

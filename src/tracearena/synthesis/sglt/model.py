@@ -13,7 +13,7 @@ from tracearena.checks import LARGEST_COUNT, require_fitted, require_number, req
 from tracearena.engine import SeedLike, child_seed, report, seed_sequence, stream, use
 from tracearena.mobility import AggregateMobility, MobilityProfiles
 from tracearena.synthesis.days import traces_of_days, trainable
-from tracearena.synthesis.sglt.classes import LocationClasses, cluster
+from tracearena.synthesis.sglt.classes import LocationClasses, find_classes
 from tracearena.synthesis.sglt.fakes import LARGEST_FACTOR, FakeMaker, Fakes
 from tracearena.synthesis.sglt.graph import semantic_graph
 from tracearena.synthesis.sglt.preparation import DaySeeds
@@ -118,7 +118,9 @@ class SGLT(Synthesizer):
         profiles = MobilityProfiles.of(self.seeds_.as_traces(traces), self.periods)
         self.mobility_ = AggregateMobility.of(profiles, traces.places)
         self.graph_ = semantic_graph(profiles, seed=child_seed(root, _GRAPH))
-        self.classes_: LocationClasses = cluster(self.graph_, self.classes, seed=child_seed(root, _CLASSES))
+        self.classes_: LocationClasses = find_classes(
+            self.graph_, self.classes, seed=child_seed(root, _CLASSES)
+        )
         self.tests_ = (tests or PrivacyTests()) if self.privacy_tests else None
         self.alternatives_ = self._without_fakes(stream(root, _ALTERNATIVES))
         self._alternative_profiles = self._profiles(

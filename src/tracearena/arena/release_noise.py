@@ -131,7 +131,7 @@ class NoiseTables(NamedTuple):
     reach: NDArray[np.int64]
 
 
-def release_noise(
+def measure_release_noise(
     original: GpsTraces,
     released: GpsTraces,
     *,

@@ -21,7 +21,7 @@ class WeightedEvents(NamedTuple):
 
     Attributes
     ----------
-    users, instants, codes
+    user_index, instants, codes
         One value an event.
     spread
         Codes × places; a row sums to 1. None where a code is a place.
@@ -29,7 +29,7 @@ class WeightedEvents(NamedTuple):
 
     places: Places
     clock: Clock
-    users: NDArray[np.int32]
+    user_index: NDArray[np.int32]
     instants: NDArray[np.int32]
     codes: NDArray[np.int64]
     spread: csr_array | None
@@ -49,7 +49,7 @@ class WeightedEvents(NamedTuple):
         order = np.argsort(day, kind="stable")
         cuts = np.flatnonzero(np.diff(day[order])) + 1
         return [
-            self._replace(users=self.users[one], instants=self.instants[one], codes=self.codes[one])
+            self._replace(user_index=self.user_index[one], instants=self.instants[one], codes=self.codes[one])
             for one in np.split(order, cuts)
             if len(one)
         ]

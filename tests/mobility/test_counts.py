@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from tracearena.formats.ppmtf import read_transition_tensor, read_visit_tensor
-from tracearena.synthesis.ppmtf.tensors import transition_counts, trimmed, truncated, visit_counts
+from tracearena.mobility import transition_counts, visit_counts
 from tracearena.traces import Clock, Places, Traces
 
 FIVE = Places([0.0] * 5, range(5))
@@ -41,23 +39,6 @@ def test_slots_repeat_every_day_and_every_event_of_an_instant_is_a_visit():
     assert cells(visit_counts(traces)) == {(0, 2, 0): 3, (0, 3, 1): 1}
 
 
-def test_trimming_keeps_a_random_choice_with_full_counts(make_walks):
-    tensor = visit_counts(make_walks(users=5, days=4))
-    fewer = trimmed(tensor, 10, seed=1)
-    before, after = cells(tensor), cells(fewer)
-    assert after.items() <= before.items()
-    assert np.diff(fewer.offsets).tolist() == [min(10, n) for n in np.diff(tensor.offsets).tolist()]
-    assert cells(trimmed(tensor, 10, seed=1)) == after != cells(trimmed(tensor, 10, seed=2))
-    assert trimmed(tensor, 10_000, seed=1) is tensor
-
-
-def test_truncation_cuts_counts_only():
-    traces = Traces.from_dense([[0] * 9, [1] * 9], FIVE, NINE)
-    tensor = transition_counts(traces)
-    assert tensor.counts.tolist() == [8, 8]
-    assert truncated(tensor, 5).counts.tolist() == [5, 5]
-
-
 def test_users_without_events_have_no_cells():
     traces = Traces.from_events([1], [0], [0], FIVE, NINE, user_ids=[1, 2, 3])
     assert transition_counts(traces).offsets.tolist() == [0, 0, 0, 0]
@@ -69,4 +50,3 @@ def test_both_tensors_equal_the_published_files(tokyo_training, tokyo):
     visits = read_visit_tensor(tokyo / "trainvisittensor_TK_mnv100.csv", 500, 400, 30)
     assert transition_counts(tokyo_training) == moves
     assert visit_counts(tokyo_training) == visits
-    assert trimmed(visits, 100, seed=1) is visits

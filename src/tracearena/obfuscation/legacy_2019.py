@@ -1,4 +1,4 @@
-"""Random numbers for the sample defences: ours, or the very draws of the programs of 2019."""
+"""The very draws of the programs of 2019, for sample defences that are asked for them."""
 
 from __future__ import annotations
 
