@@ -33,9 +33,7 @@ def csv_text(header: Sequence[str] | None, rows: Iterable[Iterable[Any]]) -> str
     return text.getvalue()
 
 
-def write_csv(
-    path: str | PathLike[str], header: Sequence[str] | None, rows: Iterable[Iterable[Any]]
-) -> Path:
+def write_csv(path: str | PathLike[str], header: Sequence[str] | None, rows: Iterable[Iterable[Any]]) -> Path:
     """Write `csv_text` whole or not at all, and return the path."""
     content = csv_text(header, rows).encode()
     with replacing(path) as file:
