@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from tracearena.arena import ATTACKS_2019, SweepRow, run_sweep
-from tracearena.figures._teams import Team, teams
+from tracearena.figures.data import Team, teams
 
 SWEEP = (
     *("No", "ClusterAveraging(0.7)", "ClusterAveraging(0.7,200)", "PL(3.5,1)", "PL(4,1)", "PL(5,1)"),

@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -30,6 +31,7 @@ from tracearena.figures.contest import figure_16 as contest_16
 from tracearena.figures.contest import figure_17 as contest_17
 from tracearena.figures.contest import figure_18 as contest_18
 from tracearena.figures.contest import table_2 as contest_table_2
+from tracearena.figures.data import Size
 from tracearena.figures.geo import figure_3 as geo_3
 from tracearena.figures.geo import figure_4 as geo_4
 from tracearena.figures.geo import figure_5 as geo_5
@@ -307,7 +309,7 @@ def test_every_figure_that_states_something_is_tried_and_tells_it() -> None:
     }
     assert stating == tried
     for name in sorted(stating):
-        assert "announce(" in (SOURCE / "figures" / f"{name}.py").read_text()
+        assert "announce(" in (SOURCE / "figures" / f"{name.replace('.', '/')}.py").read_text()
 
 
 def test_nine_of_twelve_points_worse_than_uniform_are_not_near_the_training_data() -> None:
@@ -382,14 +384,16 @@ def words(node: ast.AST) -> Iterator[str]:
 
 def test_titles_name_what_is_drawn_and_claim_nothing() -> None:
     assert all(CLAIM.search(title) for title in FORMER)
-    found = [(path.name, text) for path in sorted((SOURCE / "figures").glob("*.py")) for text in titles(path)]
+    found = [
+        (path.name, text) for path in sorted((SOURCE / "figures").rglob("*.py")) for text in titles(path)
+    ]
     assert len(found) > 30
     assert [(name, text) for name, text in found if CLAIM.search(text)] == []
 
 
 @pytest.mark.slow
 def test_the_command_prints_what_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sglt_classes, "USERS", 60)
+    monkeypatch.setattr(sglt_classes, "make", partial(sglt_classes.make, size=Size(60)))
     command = ["figure", "sglt-classes", "--out", str(tmp_path)]
     for holds, bound in (("holds: ", 0.0), ("does not hold here: ", 9.0)):
         monkeypatch.setattr(sglt_classes, "WIDE", bound)

@@ -178,7 +178,7 @@ def test_neither_the_pseudonymised_team_nor_samples_win() -> None:
     attacks = [attack("VisitProb-T", target, 0.0) for target in TEAMS] + [attack("a", "b", 0.9)]
     utilities = [UtilityRecord(team=team, utility=0.8) for team in (*TEAMS, "PL(4,1)")]
     board = make_board(Rules(), ROSTER, utilities, attacks)
-    assert board.row("none").s_t_min == board.row("PL(4,1)").s_t_min == 1
+    assert board.row("none").s_T_min == board.row("PL(4,1)").s_T_min == 1
     assert award(board, "best-anonymization").winners == TEAMS
     assert award(board, "best-trace-inference").winners == ("a",)
 

@@ -34,19 +34,19 @@ def board_of(
 
 def test_the_strongest_attack_counts_be_it_a_teams_or_the_judges() -> None:
     board = board_of([attack("b", "a", 0.5), attack("c", "a", 0.3), attack("VisitProb-T", "a", 0.4)])
-    assert board.row("a").s_t_min == 0.3
+    assert board.row("a").s_T_min == 0.3
     board = board_of([attack("b", "a", 0.5), attack("VisitProb-R", "a", 0.2, R)])
-    assert (board.row("a").s_r_min, board.row("a").s_t_min) == (0.2, 0.5)
+    assert (board.row("a").s_R_min, board.row("a").s_T_min) == (0.2, 0.5)
 
 
 def test_a_valid_set_that_nobody_attacked_scores_one() -> None:
-    assert (board_of().row("a").s_r_min, board_of().row("a").s_t_min) == (1, 1)
+    assert (board_of().row("a").s_R_min, board_of().row("a").s_T_min) == (1, 1)
 
 
 def test_an_invalid_set_scores_zero_whatever_the_attacks() -> None:
     utilities = [UtilityRecord(team="a", utility=math.nextafter(0.7, 0))]
     row = board_of([attack("b", "a", 0.9)], utilities).row("a")
-    assert (row.valid, row.s_r_min, row.s_t_min) == (False, 0, 0)
+    assert (row.valid, row.s_R_min, row.s_T_min) == (False, 0, 0)
 
 
 def test_a_utility_equal_to_the_threshold_is_valid() -> None:
@@ -55,19 +55,19 @@ def test_a_utility_equal_to_the_threshold_is_valid() -> None:
 
 def test_a_team_without_upload_is_on_the_board_and_invalid() -> None:
     row = board_of(utilities=[]).row("a")
-    assert (row.utility, row.valid, row.s_t_min) == (None, False, 0)
+    assert (row.utility, row.valid, row.s_T_min) == (None, False, 0)
 
 
 def test_the_pseudonymised_team_is_a_valid_target_without_upload() -> None:
     row = board_of([attack("a", "none", 0.1)]).row("none")
-    assert (row.role, row.utility, row.valid, row.s_t_min) == (Role.PSEUDONYMISED, 1, True, 0.1)
+    assert (row.role, row.utility, row.valid, row.s_T_min) == (Role.PSEUDONYMISED, 1, True, 0.1)
 
 
 def test_a_sample_defence_is_shown_and_is_no_target_of_the_contest() -> None:
     board = board_of(
         [attack("a", "VisitProb-T", 0.6)], [*ALL_VALID, UtilityRecord(team="VisitProb-T", utility=1)]
     )
-    assert board.row("VisitProb-T").s_t_min == 0.6
+    assert board.row("VisitProb-T").s_T_min == 0.6
     assert board.targets() == [("a", 1), ("b", 1), ("c", 1), ("none", 1)]
 
 
@@ -77,8 +77,8 @@ def test_an_invalid_target_drops_out() -> None:
 
 def test_the_last_attack_of_a_kind_counts_by_receipt_and_not_by_order() -> None:
     later, earlier = attack("b", "a", 0.6, receipt=9), attack("b", "a", 0.2, receipt=4)
-    assert board_of([later, earlier]).row("a").s_t_min == 0.6
-    assert board_of([earlier, later]).row("a").s_t_min == 0.6
+    assert board_of([later, earlier]).row("a").s_T_min == 0.6
+    assert board_of([earlier, later]).row("a").s_T_min == 0.6
 
 
 def test_the_last_valid_upload_counts() -> None:
@@ -109,7 +109,7 @@ def test_the_two_data_sets_of_a_team_are_apart() -> None:
         UtilityRecord(team="a", utility=0.6, data_set=2),
     ]
     board = board_of([attack("b", "a", 0.5, data_set=1), attack("b", "a", 0.4, data_set=2)], utilities, 2)
-    assert (board.row("a", 1).s_t_min, board.row("a", 2).s_t_min) == (0.5, 0)
+    assert (board.row("a", 1).s_T_min, board.row("a", 2).s_T_min) == (0.5, 0)
     assert board.targets() == [("a", 1), ("none", 1), ("none", 2)]
 
 
@@ -238,8 +238,8 @@ def test_the_minimum_is_that_of_brute_force_in_any_order(
         uploads = [u.utility for u in utilities if (u.team, u.data_set) == (row.team, row.data_set)]
         valid = row.team == "none" or any(utility >= 0.7 for utility in uploads)
         assert row.valid == valid
-        assert row.s_r_min == (slow_minimum(attacks, row.team, row.data_set, R) if valid else 0)
-        assert row.s_t_min == (slow_minimum(attacks, row.team, row.data_set, T) if valid else 0)
+        assert row.s_R_min == (slow_minimum(attacks, row.team, row.data_set, R) if valid else 0)
+        assert row.s_T_min == (slow_minimum(attacks, row.team, row.data_set, T) if valid else 0)
     rng = random.Random(order)
     mixed = board_of(rng.sample(attacks, len(attacks)), rng.sample(utilities, len(utilities)), data_sets=2)
     assert mixed == board
@@ -257,13 +257,13 @@ def test_one_more_attack_never_raises_a_minimum(
     after = board_of([*(record for record in attacks if record.key != new.key), new], data_sets=2)
     for row in after.rows:
         old = before.row(row.team, row.data_set)
-        assert row.s_r_min <= old.s_r_min
-        assert row.s_t_min <= old.s_t_min
+        assert row.s_R_min <= old.s_R_min
+        assert row.s_T_min <= old.s_T_min
 
 
 @given(attack_lists())
 @settings(max_examples=200, deadline=None)
 def test_no_score_on_a_board_is_nan_or_outside_0_to_1(attacks: list[AttackRecord]) -> None:
     for row in board_of(attacks, data_sets=2).rows:
-        assert 0 <= row.s_r_min <= 1
-        assert 0 <= row.s_t_min <= 1
+        assert 0 <= row.s_R_min <= 1
+        assert 0 <= row.s_T_min <= 1

@@ -12,7 +12,7 @@ from tracearena import contest
 from tracearena.contest.data import check_regions
 from tracearena.contest.team_clock import contest_days, contest_training
 from tracearena.engine import use
-from tracearena.errors import DataError, ParameterError
+from tracearena.errors import DataError, FileError, ParameterError
 from tracearena.formats import pwscup
 from tracearena.synthesis import PPMTF
 from tracearena.traces import Clock, Grid, Places, Traces
@@ -122,7 +122,7 @@ def test_nothing_is_left_of_a_contest_that_failed(tmp_path):
 def test_a_folder_with_something_in_it_is_not_touched(model, tmp_path):
     (tmp_path / "mine").write_text("precious")
     for target in (tmp_path, tmp_path / "mine", tmp_path / "no" / "where"):
-        with pytest.raises(ParameterError):
+        with pytest.raises(FileError, match=r"not an empty folder|there is no folder"):
             contest.write_contest_data(target, model, PLAN)
     assert (tmp_path / "mine").read_text() == "precious"
 

@@ -51,7 +51,7 @@ def test_the_judges_attacks_count_in_the_minimum(held: Rehearsal) -> None:
         for kind in AttackKind:
             scores = [s for (_, t, _, of), s in held.board.attacks.items() if (t, of) == (target, kind)]
             row = held.board.row(target)
-            assert min(scores) == (row.s_r_min if kind is AttackKind.REIDENTIFICATION else row.s_t_min)
+            assert min(scores) == (row.s_R_min if kind is AttackKind.REIDENTIFICATION else row.s_T_min)
         sample = {a for a, t, _, _ in held.board.attacks if t == target} - set(held.board.roster.teams)
         assert sample == set(held.rules.sample_attacks)
 
@@ -121,13 +121,13 @@ def test_the_board_ranks_sensibly() -> None:
     """With 20 + 20 days habits tell who is who, unless the defence is good."""
     held = rehearse(users=300, seed=1)
     nobody = held.board.row(PSEUDONYMISED)
-    assert nobody.s_r_min < 0.5
+    assert nobody.s_R_min < 0.5
     assert held.awards[0].winners == ("Paper Cranes",)
     assert not held.entrant("Heavy Weather").valid
     cheats, honest = held.board.row("Card Sharps"), held.board.row("Fog Bank")
-    assert cheats.s_r_min > nobody.s_r_min + 0.1
-    assert abs(cheats.s_t_min - nobody.s_t_min) < 0.1
-    assert honest.s_t_min > cheats.s_t_min + 0.1
+    assert cheats.s_R_min > nobody.s_R_min + 0.1
+    assert abs(cheats.s_T_min - nobody.s_T_min) < 0.1
+    assert honest.s_T_min > cheats.s_T_min + 0.1
 
 
 @pytest.mark.slow

@@ -4,30 +4,19 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tracearena.errors import DataError
-from tracearena.figures import _check_ins, figure
-from tracearena.figures._deniable import kept_days
+from tracearena.figures import figure
+from tracearena.figures.data import Size, kept_days
 from tracearena.figures.ppmtf import figure_11 as ppmtf_11
-from tracearena.figures.ppmtf import figure_12 as ppmtf_12
-from tracearena.figures.ppmtf import figure_13 as ppmtf_13
-from tracearena.synthesis import PPMTF
 from tracearena.traces import Places, Traces
 
-
-@pytest.fixture(autouse=True)
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few people, few days, few iterations, and few others who could have made a trace."""
-    monkeypatch.setattr(_check_ins, "USERS", 250)
-    monkeypatch.setattr(_check_ins, "DAYS", 10)
-    monkeypatch.setattr(ppmtf_13, "USERS", 100)
-    for module in (ppmtf_11, ppmtf_12, ppmtf_13):
-        monkeypatch.setattr(module, "K", 2)
-        monkeypatch.setattr(module, "PPMTF", partial(PPMTF, iterations=10))
+SMALL: dict[str, Any] = {"size": Size(250, 10), "k": 2, "iterations": 10}
+"""Few people, few days, few iterations, and few others who could have made a trace."""
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:
@@ -36,7 +25,7 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 
 
 def test_time_at_four_categories(tmp_path: Path) -> None:
-    picture, numbers = figure("ppmtf-11")(tmp_path, seed=1)
+    picture, numbers = figure("ppmtf-11")(tmp_path, seed=1, **SMALL)
     assert "<svg" in picture.read_text()
     rows = rows_of(numbers)
     assert [*dict.fromkeys(row["category"] for row in rows)] == [
@@ -70,13 +59,13 @@ def test_places_without_categories_are_refused(
         instants=given.instants,
         place_index=given.place_index,
     )
-    monkeypatch.setattr(ppmtf_11, "check_ins", lambda data, seed: (bare, bare))
+    monkeypatch.setattr(ppmtf_11, "check_ins", lambda *_: (bare, bare))
     with pytest.raises(DataError, match="no categories"):
         figure("ppmtf-11")(tmp_path, seed=1)
 
 
 def test_two_clusters_on_a_map_and_by_the_hour(tmp_path: Path) -> None:
-    picture, numbers, hours = figure("ppmtf-12")(tmp_path, seed=1)
+    picture, numbers, hours = figure("ppmtf-12")(tmp_path, seed=1, **SMALL)
     assert "column of B" in picture.read_text()
     rows = rows_of(numbers)
     clusters = list(dict.fromkeys(row["cluster"] for row in rows))
@@ -95,17 +84,17 @@ def test_two_clusters_on_a_map_and_by_the_hour(tmp_path: Path) -> None:
     assert sum(float(row["training"]) for row in slots[:12]) == pytest.approx(1)
 
 
-def test_regions_without_categories_have_clusters_too(
-    tmp_path: Path, shared_data: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ppmtf_12, "TRACES_PER_USER", 1)
-    _, numbers, hours = figure("ppmtf-12")(tmp_path, data=shared_data / "ppmtf-tokyo", seed=1)
+def test_regions_without_categories_have_clusters_too(tmp_path: Path, shared_data: Path) -> None:
+    published = shared_data / "ppmtf-tokyo"
+    _, numbers, hours = figure("ppmtf-12")(
+        tmp_path, data=published, seed=1, k=2, iterations=10, traces_per_user=1
+    )
     assert {row["category"] for row in rows_of(numbers)} == {""}
     assert len(rows_of(hours)) == 2 * 30
 
 
 def test_running_times_over_users(tmp_path: Path) -> None:
-    _, numbers = figure("ppmtf-13")(tmp_path, seed=1)
+    _, numbers = figure("ppmtf-13")(tmp_path, seed=1, **SMALL | {"size": Size(100, 10)})
     rows = rows_of(numbers)
     measured = [row for row in rows if row["source"] == "measured"]
     assert [int(row["users"]) for row in measured if row["series"] == "PPMTF (P)"] == [10, 20, 40, 80]

@@ -8,18 +8,14 @@ import pytest
 
 from tracearena.arena import AttackScores, SweepRow
 from tracearena.errors import DataError
-from tracearena.figures import _teams, figure
-from tracearena.figures._teams import DEFENCES, points_of_interest, teams
+from tracearena.figures import figure
 from tracearena.figures.contest import figure_13 as contest_13
 from tracearena.figures.contest.figure_9 import correlation
 from tracearena.figures.contest.figure_12 import WEIGHTS
+from tracearena.figures.data import DEFENCES, Size, points_of_interest, teams
 from tracearena.formats import pwscup
 
-
-@pytest.fixture(autouse=True)
-def _small_teams(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_teams, "USERS", 60)
-    monkeypatch.setattr(_teams, "DAYS", 2)
+SMALL = Size(60, 2)
 
 
 def table(path: Path) -> list[dict[str, str]]:
@@ -28,7 +24,7 @@ def table(path: Path) -> list[dict[str, str]]:
 
 
 def test_teams_are_different_people_under_the_same_numbers() -> None:
-    one, two = teams(None, 2, 1)
+    one, two = teams(None, 2, 1, SMALL)
     assert one.original.user_ids.tolist() == two.original.user_ids.tolist() == list(range(1, 61))
     assert one.reference.span == (0, 40)
     assert one.original.span == (40, 80)
@@ -36,7 +32,7 @@ def test_teams_are_different_people_under_the_same_numbers() -> None:
 
 
 def test_teams_are_read_from_contest_files(tmp_path: Path) -> None:
-    (team,) = teams(None, 1, 1)
+    (team,) = teams(None, 1, 1, SMALL)
     pwscup.write_places(tmp_path / "info_region.csv", team.original.places)
     with pytest.raises(DataError, match="reftraces"):
         teams(tmp_path, 1, 1)
@@ -48,7 +44,7 @@ def test_teams_are_read_from_contest_files(tmp_path: Path) -> None:
 
 
 def test_contest_9_has_a_point_for_every_defence(tmp_path: Path) -> None:
-    picture, numbers = figure("contest-9")(tmp_path, seed=1)
+    picture, numbers = figure("contest-9")(tmp_path, seed=1, size=SMALL)
     rows = table(numbers)
     assert [row["defence"] for row in rows] == ["No", *DEFENCES]
     assert "FuzzyCount-T" in rows[0]
@@ -64,7 +60,7 @@ def test_the_correlation_is_over_valid_releases_only() -> None:
 
 
 def test_contest_12_has_every_attack_and_every_weight(tmp_path: Path) -> None:
-    picture, points, weights = figure("contest-12")(tmp_path, seed=1)
+    picture, points, weights = figure("contest-12")(tmp_path, seed=1, size=SMALL)
     assert picture.stat().st_size > 10_000
     rows = table(points)
     assert len(rows) == 18 * 3
@@ -85,7 +81,7 @@ def test_contest_12_has_every_attack_and_every_weight(tmp_path: Path) -> None:
 
 
 def test_contest_13_measures_every_use_for_every_group(tmp_path: Path) -> None:
-    _, numbers = figure("contest-13")(tmp_path, seed=1)
+    _, numbers = figure("contest-13")(tmp_path, seed=1, size=SMALL)
     rows = table(numbers)
     assert len(rows) == 17 + 5 * contest_13.TEAMS
     mean = {

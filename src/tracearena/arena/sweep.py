@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import secrets
 import zlib
 from collections.abc import Sequence
@@ -28,7 +26,7 @@ from tracearena.engine import (
     seed_sequence,
 )
 from tracearena.errors import DataError, TracearenaError
-from tracearena.files.whole import replacing
+from tracearena.files import write_csv
 from tracearena.metrics import utility_score
 from tracearena.traces import Traces
 
@@ -232,12 +230,7 @@ def write_table(rows: Sequence[SweepRow], path: str | PathLike[str]) -> None:
     score of a defence that failed.
     """
     table = [row.to_dict() for row in rows]
-    text = io.StringIO(newline="")
     columns = max((list(row) for row in table), key=len, default=["defence", "utility", "valid"])
-    writer = csv.DictWriter(text, fieldnames=columns)
-    writer.writeheader()
-    writer.writerows(
-        {key: str(value).lower() if key == "valid" else value for key, value in row.items()} for row in table
-    )
-    with replacing(path) as file:
-        file.write(text.getvalue().replace("\r\n", "\n").encode())
+    for row in table:
+        row["valid"] = str(row["valid"]).lower()
+    write_csv(path, columns, ([row.get(column) for column in columns] for row in table))

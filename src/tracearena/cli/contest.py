@@ -84,8 +84,9 @@ def data(
     cryptographic source.
     """
     from tracearena import contest
-    from tracearena.contest.data import check_new, check_regions
+    from tracearena.contest.data import check_regions
     from tracearena.engine import child_seed, seed_sequence
+    from tracearena.files import require_new
     from tracearena.formats import read
     from tracearena.intake import Choices
     from tracearena.intake.user_key import refuse_numbered_apart
@@ -94,7 +95,7 @@ def data(
     plan = contest.ContestPlan(
         teams=teams, users=users, days=days, data_sets=data_sets, homes=homes, only_seen=only_seen
     )
-    check_new(folder)
+    require_new(folder)
     choices = Choices.parse(grid=grid, bounds=bounds, interval=interval, slot=slot, timezone=timezone)
     training, report = read(file, format, places=places, choices=choices, times=times)
     for line in report.lines():

@@ -65,7 +65,7 @@ def _print_awards(held: Rehearsal) -> None:
     typer.echo("\nteam              defence               utility  s_R,min  s_T,min")
     for row in held.board.rows:
         player = held.entrant(row.team).player
-        scores = f"{row.s_r_min:7.3f}  {row.s_t_min:7.3f}" if row.valid else "invalid"
+        scores = f"{row.s_R_min:7.3f}  {row.s_T_min:7.3f}" if row.valid else "invalid"
         name = "No" if player is None else player.defence
         typer.echo(f"{row.team:<16}  {name:<20}  {row.utility or 0:7.3f}  {scores}")
 

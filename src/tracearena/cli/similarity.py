@@ -101,14 +101,6 @@ def _common(a: Traces, b: Traces) -> tuple[Traces, Traces]:
 
 
 def _write(path: Path, users: list[Any], near: list[float], alike: list[float]) -> None:
-    import csv
-    import io
+    from tracearena.files import write_csv
 
-    from tracearena.files.whole import replacing
-
-    text = io.StringIO()
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow(["user", "geographic", "semantic"])
-    table.writerows(zip(users, near, alike, strict=True))
-    with replacing(path) as file:
-        file.write(text.getvalue().encode())
+    write_csv(path, ["user", "geographic", "semantic"], zip(users, near, alike, strict=True))

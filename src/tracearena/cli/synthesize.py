@@ -304,14 +304,12 @@ def synthesize(
 
 def _check_out(out: Path, format: str, inputs: tuple[Path | None, ...]) -> None:
     """Refuse an OUT that cannot be written before the hours of training, not after them."""
-    from tracearena.errors import ParameterError
+    from tracearena.files import require_new
 
-    if format != "partitions":
+    if format == "partitions":
+        require_new(out)
+    else:
         check_outputs(out, inputs=inputs)
-    elif out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise ParameterError(f"{out}: exists and is not an empty folder; choose another name")
-    elif not out.parent.is_dir():
-        raise ParameterError(f"{out}: there is no folder {out.parent}")
 
 
 def _left_to_workers(folder: Path, places: Path, choices: Choices, cluster: Cluster) -> PartitionedTraces:

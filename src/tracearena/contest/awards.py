@@ -133,7 +133,7 @@ def _best_attack(board: Board, name: str, kind: AttackKind) -> Award:
 
 def _best_defence(board: Board, name: str, kind: AttackKind, data_set: int) -> Award:
     scores = {
-        row.team: row.s_r_min if kind is AttackKind.REIDENTIFICATION else row.s_t_min
+        row.team: row.s_R_min if kind is AttackKind.REIDENTIFICATION else row.s_T_min
         for row in board.rows
         if row.role is Role.TEAM and row.valid and row.data_set == data_set
     }

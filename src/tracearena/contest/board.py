@@ -31,7 +31,7 @@ class BoardRow:
         s_U of the upload that counts, None without any upload.
     valid
         Whether the utility reaches the threshold.
-    s_r_min, s_t_min
+    s_R_min, s_T_min
         Re-identification and trace-inference privacy that the strongest attack leaves.
     """
 
@@ -40,8 +40,8 @@ class BoardRow:
     data_set: int
     utility: float | None
     valid: bool
-    s_r_min: float
-    s_t_min: float
+    s_R_min: float
+    s_T_min: float
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row as plain values for JSON."""
@@ -51,8 +51,8 @@ class BoardRow:
             "data_set": self.data_set,
             "utility": self.utility,
             "valid": self.valid,
-            "s_R_min": self.s_r_min,
-            "s_T_min": self.s_t_min,
+            "s_R_min": self.s_R_min,
+            "s_T_min": self.s_T_min,
         }
 
 
@@ -137,7 +137,7 @@ def make_board(
     ...     AttackRecord(attacker="VisitProb-T", target="a", kind="trace-inference", score=0.5),
     ... ])
     >>> for row in board.rows:
-    ...     print(row.team, row.valid, row.s_r_min, row.s_t_min)
+    ...     print(row.team, row.valid, row.s_R_min, row.s_T_min)
     a True 1.0 0.4
     b False 0.0 0.0
     """
@@ -148,7 +148,7 @@ def make_board(
         _row(rules, roster, target, counting.get(target), minima)
         for target in _shown(rules, roster, counting)
     ]
-    rows.sort(key=lambda row: (row.data_set, -row.s_t_min, -row.s_r_min, row.team))
+    rows.sort(key=lambda row: (row.data_set, -row.s_T_min, -row.s_R_min, row.team))
     return Board(rules, roster, tuple(rows), MappingProxyType(scores))
 
 
@@ -200,9 +200,9 @@ def _row(
     minima: Mapping[tuple[Target, AttackKind], float],
 ) -> BoardRow:
     valid = utility is not None and rules.is_valid(utility)
-    s_r_min = minima[target, AttackKind.REIDENTIFICATION] if valid else INVALID
-    s_t_min = minima[target, AttackKind.TRACE_INFERENCE] if valid else INVALID
-    return BoardRow(target[0], roster.role(target[0]), target[1], utility, valid, s_r_min, s_t_min)
+    s_R_min = minima[target, AttackKind.REIDENTIFICATION] if valid else INVALID
+    s_T_min = minima[target, AttackKind.TRACE_INFERENCE] if valid else INVALID
+    return BoardRow(target[0], roster.role(target[0]), target[1], utility, valid, s_R_min, s_T_min)
 
 
 def _shown(rules: Rules, roster: Roster, counting: Mapping[Target, float]) -> set[Target]:

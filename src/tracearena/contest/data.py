@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from os import PathLike
 from pathlib import Path
@@ -17,9 +15,8 @@ from tracearena.arena.pseudonyms import pseudonymise
 from tracearena.checks import require_whole
 from tracearena.contest.team_clock import contest_days
 from tracearena.engine import SeedLike, child_seed, is_secret, report, seed_sequence, use
-from tracearena.errors import DataError, FileError, ParameterError
-from tracearena.files.folders import replacing_folder, require_new
-from tracearena.files.whole import replacing
+from tracearena.errors import DataError, ParameterError
+from tracearena.files import replacing, replacing_folder
 from tracearena.formats import pwscup
 from tracearena.traces import ObfuscatedTraces, Traces
 
@@ -132,13 +129,11 @@ def write_contest_data(
         shuffles with the operating system's cryptographic source: a short seed could be guessed.
     about
         What the manifest should say of the model.
-    threads, progress
-        Threads that draw, and whom to tell of data sets done.
     """
     root = seed_sequence(seed)
     sets = [(team, number) for number in range(plan.data_sets) for team in plan.roles()]
     entries: list[dict[str, Any]] = []
-    with new_folder(folder) as place:
+    with replacing_folder(folder, private=True) as place:
         for done, (team, number) in enumerate(sets, 1):
             own = child_seed(root, team, number)
             with use(progress=None):
@@ -157,25 +152,6 @@ def write_contest_data(
         with replacing(place / MANIFEST, private=True) as file:
             file.write((json.dumps(manifest, indent=1) + "\n").encode())
     return manifest
-
-
-@contextmanager
-def new_folder(folder: str | PathLike[str]) -> Iterator[Path]:
-    """Give a folder beside `folder`, for the organiser alone, that gets its name when the block ends well."""
-    check_new(folder)
-    with replacing_folder(folder, private=True) as place:
-        yield place
-
-
-def check_new(folder: str | PathLike[str]) -> None:
-    """Refuse a folder that has anything in it."""
-    target = Path(folder)
-    if not target.parent.is_dir():
-        raise ParameterError.of("folder", str(folder), f"inside a folder that exists, not {target.parent}")
-    try:
-        require_new(target)
-    except FileError:
-        raise ParameterError.of("folder", str(folder), "new or empty: it would be written over") from None
 
 
 def check_regions(traces: Traces) -> None:

@@ -1,13 +1,16 @@
 """The papers' figures, one module each.
 
-Every figure module has
-``make(out, *, data=None, seed=1, progress=None, tell=None) -> list[Path]``: it writes its picture and
-the numbers behind it (CSV) into the folder `out` and returns the files, from the published data in the
-folder `data` if it is given and from the simulated city if not.
+Every figure module has ``make(out, *, data=None, seed=1, tell=None, size=...) -> list[Path]``: it writes
+its picture and the numbers behind it (CSV) into the folder `out` and returns the files, from the published
+data in the folder `data` if it is given and from a simulated city of that `Size` if not. What else makes a
+figure quick or slow (iterations, settings tried) is a keyword too, with the paper's value by default.
 
 The title of a picture is neutral. What a paper says of it is tested on the numbers drawn: a module with
 such a statement has a function ``findings``, whose docstring says what it takes; each `Finding` is
 written below the title and given to `tell`.
+
+What is drawn comes from `tracearena.figures.data`, what is written goes through `tracearena.figures.tables`,
+and all pictures look as `tracearena.figures.style` has it.
 """
 
 from __future__ import annotations

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from tracearena.arena.sweep import SweepRow
 from tracearena.errors import ParameterError
-from tracearena.figures.style import MARKERS, OKABE_ITO, PLOTLY_MARKERS, canvas, families, label_points, save
+from tracearena.figures.style import canvas, families, label_points, save
+from tracearena.files import replacing
+from tracearena.pages.style import COLOURS, MARKERS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,7 +55,7 @@ def scatter(axes: Axes, rows: Sequence[SweepRow]) -> None:
     number = families(row.defence for row in rows)
     for family, k in number.items():
         own = [row for row in rows if row.defence.partition("(")[0] == family]
-        colour, marker = OKABE_ITO[k % len(OKABE_ITO)], MARKERS[k % len(MARKERS)]
+        colour, marker = COLOURS[k % len(COLOURS)], MARKERS[k % len(MARKERS)].matplotlib
         axes.scatter(
             [row.scores.minima[0] for row in own],
             [row.scores.minima[1] for row in own],
@@ -84,15 +86,13 @@ def _left_out(rows: Sequence[SweepRow]) -> str:
 def _draw_html(rows: Sequence[SweepRow], path: Path, threshold: float) -> Path:
     import plotly.graph_objects as go
 
-    from tracearena.files.whole import replacing
-
     figure = go.Figure()
     left_out, rows = _left_out(rows), _shown(rows)
     if not rows:
         figure.add_annotation(text=_NOTHING, x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False)
     for family, k in families(row.defence for row in rows).items():
         own = [row for row in rows if row.defence.partition("(")[0] == family]
-        symbol = PLOTLY_MARKERS[k % len(PLOTLY_MARKERS)]
+        symbol = MARKERS[k % len(MARKERS)].plotly
         figure.add_scatter(
             x=[row.scores.s_R_min for row in own],
             y=[row.scores.s_T_min for row in own],
@@ -102,7 +102,7 @@ def _draw_html(rows: Sequence[SweepRow], path: Path, threshold: float) -> Path:
             hovertemplate="%{text}<br>s_R,min %{x:.4f}<br>s_T,min %{y:.4f}<extra></extra>",
             marker={
                 "size": 10,
-                "color": OKABE_ITO[k % len(OKABE_ITO)],
+                "color": COLOURS[k % len(COLOURS)],
                 "symbol": [symbol if row.valid else f"{symbol}-open" for row in own],
             },
         )

@@ -1,4 +1,4 @@
-"""One look for all pictures: colours, markers, and labels that keep out of each other's way."""
+"""One style for all pictures: their canvas, titles, maps, and labels that keep out of each other's way."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tracearena.arena.findings import Finding, titled
+from tracearena.files import replacing
+from tracearena.pages.style import scale_length
+from tracearena.traces.geodesy import metres_per_degree
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-PLOTLY_MARKERS = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x", "star")
+    from tracearena.traces.area import Area
 
 _SETTINGS: dict[Any, Any] = {
     "font.family": "sans-serif",
@@ -59,13 +60,37 @@ def head(
 
 def save(figure: Figure, path: Path) -> Path:
     """Write a picture in the format of its suffix, the same bytes for the same data."""
-    from tracearena.files.whole import replacing
-
     kind = path.suffix.lstrip(".")
     metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
     with replacing(path) as file:
         figure.savefig(file, format=kind, metadata=metadata)
     return path
+
+
+def draw_ground(axes: Axes, area: Area) -> None:
+    """Give a map in degrees the shape of the ground, its borders and a scale bar."""
+    north, east = (float(metres) for metres in metres_per_degree((area.south + area.north) / 2))
+    axes.set(xlim=(area.west, area.east), ylim=(area.south, area.north))
+    axes.set_aspect(north / east)
+    axes.grid(False)
+    axes.ticklabel_format(useOffset=False)
+    axes.locator_params(axis="x", nbins=4)
+    scale_bar(axes, east / 1000)
+
+
+def scale_bar(axes: Axes, km_per_unit: float) -> None:
+    """Draw a bar of a round length in the south-west corner of a map that is drawn; north is up."""
+    axes.autoscale(False)
+    (west, east), (south, north) = axes.get_xlim(), axes.get_ylim()
+    length_km, words = scale_length((east - west) * km_per_unit)
+    x, y = west + 0.04 * (east - west), south + 0.04 * (north - south)
+    for colour, width in (("white", 4.5), ("black", 2)):
+        ends = [x, x + length_km / km_per_unit], [y, y]
+        axes.plot(*ends, color=colour, linewidth=width, solid_capstyle="butt", zorder=4)
+    ground = {"facecolor": "white", "edgecolor": "none", "pad": 0.8, "alpha": 0.85}
+    axes.annotate(
+        words, (x, y), xytext=(0, 5), textcoords="offset points", fontsize=7.5, bbox=ground, zorder=4
+    )
 
 
 def families(names: Iterable[str]) -> dict[str, int]:

@@ -1,7 +1,8 @@
 """How files and folders come in and go out: whole, within limits, and never half written.
 
 `replacing` writes a file that takes its place only when it is complete, `replacing_all` lets several
-appear together, `replacing_folder` does it for folders; `read_bytes` reads what is within the limits.
+appear together, `replacing_folder` does it for folders; `read_bytes` reads what is within the limits,
+`write_csv` writes a small table.
 """
 
 import lazy_loader

@@ -1,8 +1,10 @@
 from .folders import replacing_folder, require_new
 from .staging import make_folder, naming, replacing_all
+from .tables import csv_text, write_csv
 from .whole import is_stream, read_bytes, replacing, require_lasting
 
 __all__ = [
+    "csv_text",
     "is_stream",
     "make_folder",
     "naming",
@@ -12,4 +14,5 @@ __all__ = [
     "replacing_folder",
     "require_lasting",
     "require_new",
+    "write_csv",
 ]

@@ -30,8 +30,13 @@ def replacing_folder(path: str | PathLike[str], *, private: bool = False) -> Ite
 
 
 def require_new(path: str | PathLike[str]) -> None:
-    """Refuse a folder with something in it, unless it is what a killed run of ours did not finish."""
+    """Refuse a folder with something in it, and one that nothing can be put into.
+
+    What a killed run of ours did not finish does not count.
+    """
     target = Path(path)
+    if not target.parent.is_dir():
+        raise FileError.whole(target, f"there is no folder {target.parent}", "no-folder")
     clear_leftovers(target)
     if target.exists() and (not target.is_dir() or next(target.iterdir(), None) is not None):
         raise FileError.whole(target, "exists and is not an empty folder; choose another name", "exists")

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.errors import DataError, Fault, FileError, ParameterError
-from tracearena.files.whole import is_stream, read_bytes, replacing
+from tracearena.files import csv_text, is_stream, read_bytes, replacing
 from tracearena.traces._events import EventTable
 
 HEADER = ("user_id", "original_id")
@@ -127,11 +127,7 @@ class UserKey:
 
     def text(self) -> bytes:
         """Return the key as its file, by number."""
-        out = io.StringIO(newline="")
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(HEADER)
-        writer.writerows(sorted((number, own) for own, number in self.numbers.items()))
-        return out.getvalue().encode()
+        return csv_text(HEADER, sorted((number, own) for own, number in self.numbers.items())).encode()
 
     def contradiction(self, other: UserKey) -> str | None:
         """Say which user has another number, or which number another user, in another key."""

@@ -1,5 +1,6 @@
 from . import contest
 from .maps import ground, place_map, sensitive_marks
-from .page import COLOURS, Page
+from .page import Page
+from .style import COLOURS, MARKERS
 
-__all__ = ["COLOURS", "Page", "contest", "ground", "place_map", "sensitive_marks"]
+__all__ = ["COLOURS", "MARKERS", "Page", "contest", "ground", "place_map", "sensitive_marks"]

@@ -12,7 +12,8 @@ import numpy as np
 from tracearena.intake.local_time import LocalTime
 from tracearena.intake.report import Report
 from tracearena.pages.maps import place_map
-from tracearena.pages.page import COLOURS, Page, capital, shown
+from tracearena.pages.page import Page, capital, shown
+from tracearena.pages.style import BLUE
 from tracearena.pages.summary import Summary, summarise
 from tracearena.traces import Traces
 
@@ -217,7 +218,7 @@ def _wrong(page: Page, summary: Summary) -> None:
 
 def _bars(labels: list[str], counts: Any, x: str, y: str) -> dict[str, Any]:
     bars = {
-        "type": "bar", "x": labels, "y": counts, "marker": {"color": COLOURS[0]},
+        "type": "bar", "x": labels, "y": counts, "marker": {"color": BLUE},
         "hovertemplate": "%{x}: %{y:,} " + y + "<extra></extra>",
     }  # fmt: skip
     layout = {
@@ -238,7 +239,7 @@ def _few_ticks(labels: list[str]) -> dict[str, Any]:
 def _line(dates: list[str], counts: Any) -> dict[str, Any]:
     line = {
         "type": "scatter", "mode": "lines" if len(dates) > 60 else "lines+markers", "x": dates, "y": counts,
-        "line": {"color": COLOURS[0], "width": 1}, "hovertemplate": "%{x}: %{y:,} events<extra></extra>",
+        "line": {"color": BLUE, "width": 1}, "hovertemplate": "%{x}: %{y:,} events<extra></extra>",
     }  # fmt: skip
     layout = {
         "height": 300,

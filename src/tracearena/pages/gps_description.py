@@ -9,7 +9,8 @@ import numpy as np
 from tracearena.intake.gps_reading import GpsReading
 from tracearena.pages.gps_summary import summarise_gps
 from tracearena.pages.maps import place_map
-from tracearena.pages.page import COLOURS, Page, capital
+from tracearena.pages.page import Page, capital
+from tracearena.pages.style import BLUE
 from tracearena.traces import Places
 from tracearena.traces.area import default_area, tessellation
 from tracearena.traces.local_time import DAY_S, local_seconds
@@ -123,7 +124,7 @@ def _wrong(page: Page, reading: GpsReading) -> None:
 
 
 def _bars(labels: list[str], counts: Any, x: str, y: str) -> dict[str, Any]:
-    bars = {"type": "bar", "x": labels, "y": counts, "marker": {"color": COLOURS[0]},
+    bars = {"type": "bar", "x": labels, "y": counts, "marker": {"color": BLUE},
             "hovertemplate": "%{x}: %{y:,} " + y + "<extra></extra>"}  # fmt: skip
     step = -(-len(labels) // 8)
     axis = {"title": {"text": x}, "type": "category", "tickmode": "array", "tickvals": labels[::step]}

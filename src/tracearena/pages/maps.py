@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tracearena.pages.style import VERMILION, scale_length
 from tracearena.traces import Grid, Places
 
 KM_PER_DEGREE = 111.19
@@ -158,7 +159,7 @@ def sensitive_marks(places: Places) -> list[dict[str, Any]]:
         "x": places.longitude[places.sensitive],
         "y": places.latitude[places.sensitive],
         "hoverinfo": "skip",
-        "marker": {"symbol": "x-thin", "size": 7, "line": {"width": 1.5, "color": "#D55E00"}},
+        "marker": {"symbol": "x-thin", "size": 7, "line": {"width": 1.5, "color": VERMILION}},
     }]  # fmt: skip
 
 
@@ -174,14 +175,12 @@ def _frame(places: Places) -> tuple[float, float, float, float]:
 def _scale_bar(
     south: float, west: float, north: float, east: float, shrink: float
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A bar of a round length, about a fifth of the map, in its south-west corner."""
-    width_km = (east - west) * KM_PER_DEGREE * shrink
-    power = 10.0 ** np.floor(np.log10(width_km / 5))
-    length_km = max(step * power for step in (1, 2, 5) if step * power <= width_km / 5)
+    """Return the bar and its label, in the south-west corner."""
+    length_km, words = scale_length((east - west) * KM_PER_DEGREE * shrink)
     x, y = west + 0.04 * (east - west), south + 0.04 * (north - south)
     line = {"color": "var(--ink)", "width": 3}
     bar = {"type": "line", "x0": x, "x1": x + length_km / (KM_PER_DEGREE * shrink), "y0": y, "y1": y,
            "line": line}  # fmt: skip
-    label = {"x": x, "y": y, "text": f"{length_km:g} km", "showarrow": False, "xanchor": "left",
+    label = {"x": x, "y": y, "text": words, "showarrow": False, "xanchor": "left",
              "yanchor": "bottom", "bgcolor": "var(--paper)", "opacity": 0.85}  # fmt: skip
     return bar, label

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import base64
-import csv
-import io
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,10 +14,8 @@ from typing import Any
 import numpy as np
 
 from tracearena import __version__
-from tracearena.files.whole import replacing
-
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#F0E442", "#8C8C8C")
-"""Okabe-Ito, with a grey that shows on white and on black in the place of its black."""
+from tracearena.files import csv_text, replacing
+from tracearena.pages.style import COLOURS
 
 Table = tuple[Sequence[str], Sequence[Sequence[Any]]]
 """Column names and rows."""
@@ -181,11 +177,7 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
 
 def _numbers(table: Table, name: str) -> str:
     columns, rows = table
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(rows)
-    packed = base64.b64encode(text.getvalue().encode()).decode()
+    packed = base64.b64encode(csv_text(columns, rows).encode()).decode()
     more = len(rows) - _SHOWN_ROWS
     hidden = f"<p><small>… and {more:,} more rows in the file.</small></p>" if more > 0 else ""
     return (

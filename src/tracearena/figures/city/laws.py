@@ -10,28 +10,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.arena.findings import Tell
+from tracearena.cities import simulate
 from tracearena.errors import ParameterError
-from tracearena.figures.style import OKABE_ITO, canvas, save
-from tracearena.files.whole import replacing
+from tracearena.figures.data import Size
+from tracearena.figures.style import canvas, save
+from tracearena.figures.tables import six_digits
+from tracearena.files import write_csv
+from tracearena.mobility import laws
+from tracearena.pages.style import BLUE, GREEN, VERMILION
+from tracearena.traces import Traces
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from tracearena.traces import Traces
-
 Columns = Mapping[str, NDArray[Any]]
-BLUE, ORANGE, GREEN, PINK = OKABE_ITO[:4]
-_USERS, _DAYS = 4_000, 40
+SIZE = Size(4_000, 40)
+CHECKIN_DAYS = 730
 
 
-def make(out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None) -> list[Path]:
+def make(
+    out: Path,
+    *,
+    data: Path | None = None,
+    seed: int = 1,
+    tell: Tell | None = None,
+    size: Size = SIZE,
+    checkin_days: int = CHECKIN_DAYS,
+) -> list[Path]:
     """Write one picture and one table a law, and a table of the exponents."""
-    from tracearena import cities
-
     if data is not None:
         raise ParameterError("city-laws measures the embedded city: it takes no --data")
-    city = cities.simulate(users=_USERS, days=_DAYS, seed=seed)
-    checkins = cities.simulate(users=_USERS, days=730, mode="checkins", seed=seed)
+    city = simulate(*size, seed=seed)
+    checkins = simulate(size.users, checkin_days, mode="checkins", seed=seed)
     panels: dict[str, tuple[Callable[[Axes, Traces], Columns], Traces]] = {
         "gyration": (_gyration, city),
         "ranks": (_ranks, city),
@@ -52,12 +62,12 @@ def make(out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | Non
 
 
 def _gyration(axes: Axes, city: Traces) -> Columns:
-    from tracearena.mobility import laws
-
     radius = np.sort(laws.radius_of_gyration_km(city))
     beyond = 1 - np.arange(len(radius)) / len(radius)
     axes.loglog(radius, beyond, color=BLUE)
-    axes.axvline(np.median(radius), color=ORANGE, linestyle="--", label=f"median {np.median(radius):.1f} km")
+    axes.axvline(
+        np.median(radius), color=VERMILION, linestyle="--", label=f"median {np.median(radius):.1f} km"
+    )
     axes.set(xlabel="radius of gyration (km)", ylabel="share of people beyond", ylim=(0.001, 1.3))
     _plain_ticks(axes)
     axes.legend(frameon=False)
@@ -65,13 +75,11 @@ def _gyration(axes: Axes, city: Traces) -> Columns:
 
 
 def _ranks(axes: Axes, city: Traces) -> Columns:
-    from tracearena.mobility import laws
-
     shares = laws.visit_frequencies(city, 50)
     rank = np.arange(1, len(shares) + 1)
     fitted = laws.zipf_exponent(shares)
     axes.loglog(rank, shares, "o", color=BLUE, markersize=4, label=f"city, ζ = {fitted:.2f}")
-    axes.loglog(rank, shares[2] * (rank / 3) ** -1.2, "--", color=ORANGE, label="published, ζ = 1.2")
+    axes.loglog(rank, shares[2] * (rank / 3) ** -1.2, "--", color=VERMILION, label="published, ζ = 1.2")
     axes.set(xlabel="rank of the place", ylabel="share of visits")
     _plain_ticks(axes)
     axes.legend(frameon=False)
@@ -79,13 +87,11 @@ def _ranks(axes: Axes, city: Traces) -> Columns:
 
 
 def _exploration(axes: Axes, city: Traces) -> Columns:
-    from tracearena.mobility import laws
-
     places = laws.distinct_places(city)
     day = np.arange(1, len(places) + 1)
     fitted = laws.exploration_exponent(places)
     axes.loglog(day, places, "o", color=BLUE, markersize=4, label=f"city, μ = {fitted:.2f}")
-    axes.loglog(day, places[0] * day**0.6, "--", color=ORANGE, label="published, μ = 0.6")
+    axes.loglog(day, places[0] * day**0.6, "--", color=VERMILION, label="published, μ = 0.6")
     axes.set(xlabel="days observed", ylabel="distinct regions seen")
     _plain_ticks(axes)
     axes.legend(frameon=False)
@@ -93,8 +99,6 @@ def _exploration(axes: Axes, city: Traces) -> Columns:
 
 
 def _returns(axes: Axes, city: Traces) -> Columns:
-    from tracearena.mobility import laws
-
     hours = laws.return_times_h(city)
     edges = np.arange(0, 241)
     density = np.histogram(hours, edges - 0.5)[0] / len(hours)
@@ -105,14 +109,12 @@ def _returns(axes: Axes, city: Traces) -> Columns:
 
 
 def _home(axes: Axes, city: Traces) -> Columns:
-    from tracearena.mobility import laws
-
-    weekend = np.arange(_DAYS) % 7 >= 5
+    weekend = np.arange(city.span[1] // city.clock.instants_per_day) % 7 >= 5
     hour = np.arange(city.clock.instants_per_day) * city.clock.interval_s / 3600
     weekdays = laws.share_at_home(city, np.flatnonzero(~weekend))
     weekends = laws.share_at_home(city, np.flatnonzero(weekend))
     axes.plot(hour, weekdays, color=BLUE, label="Monday to Friday")
-    axes.plot(hour, weekends, "--", color=ORANGE, label="weekend")
+    axes.plot(hour, weekends, "--", color=VERMILION, label="weekend")
     axes.set(xlabel="hour of the day", ylabel="share of people at home", ylim=(0, 1), xlim=(0, 24))
     axes.set_xticks(range(0, 25, 3))
     axes.legend(frameon=False, loc="lower left")
@@ -120,14 +122,12 @@ def _home(axes: Axes, city: Traces) -> Columns:
 
 
 def _entropy(axes: Axes, city: Traces) -> Columns:
-    from tracearena.mobility import laws
-
     few = city.take_users(np.arange(0, city.n_users, 8))
     hourly = few.keep_events(few.instants % 2 == 0)
     bits = laws.entropies(hourly)
     edges = np.arange(0, 7.51, 0.15)
     columns: dict[str, NDArray[Any]] = {"bits": edges[:-1]}
-    styles = (("real", BLUE, "-"), ("uncorrelated", ORANGE, "--"), ("random", GREEN, ":"))
+    styles = (("real", BLUE, "-"), ("uncorrelated", VERMILION, "--"), ("random", GREEN, ":"))
     for name, colour, line in styles:
         density = np.histogram(getattr(bits, name), edges, density=True)[0]
         label = f"{name}, median {np.median(getattr(bits, name)):.1f}"
@@ -140,8 +140,6 @@ def _entropy(axes: Axes, city: Traces) -> Columns:
 
 
 def _trips(axes: Axes, city: Traces) -> Columns:
-    from tracearena.mobility import laws
-
     km = laws.trip_lengths_km(city)
     law = laws.trip_length_law(km)
     # Bins wider than a region, or the lattice of the grid would show and not the law.
@@ -153,7 +151,7 @@ def _trips(axes: Axes, city: Traces) -> Columns:
     fitted = f"fit: β = {law.exponent:.2f}, κ = {law.cutoff_km:.1f} km"
     for curve, style, label in ((law, "-", fitted), (published, "--", "published: β = 1.75, no border")):
         height = curve.density(middle) / (curve.density(middle) * np.diff(edges)).sum()
-        axes.loglog(middle, height, style, color=ORANGE if curve is law else GREEN, label=label)
+        axes.loglog(middle, height, style, color=VERMILION if curve is law else GREEN, label=label)
     axes.set(xlabel="trip length (km)", ylabel="density (1/km)", ylim=(2e-4, 2))
     axes.legend(frameon=False)
     return {"km": middle, "density": density}
@@ -169,7 +167,9 @@ def _gaps(axes: Axes, checkins: Traces) -> Columns:
     axes.loglog(np.maximum(hours[shown], 0.01), beyond[shown], color=BLUE, label="city")
     mean = hours.mean()
     steady = np.geomspace(0.01, hours.max(), 200)
-    axes.loglog(steady, np.exp(-steady / mean), "--", color=ORANGE, label="the same number, evenly at random")
+    axes.loglog(
+        steady, np.exp(-steady / mean), "--", color=VERMILION, label="the same number, evenly at random"
+    )
     axes.set(xlabel="hours to the next check-in", ylabel="share of gaps beyond", ylim=(1e-4, 1.3))
     axes.legend(frameon=False, loc="lower left")
     return {"hours": hours[shown], "share_beyond": beyond[shown]}
@@ -186,8 +186,6 @@ def _plain_ticks(axes: Axes) -> None:
 
 
 def _exponents(path: Path, city: Traces, checkins: Traces) -> Path:
-    from tracearena.mobility import laws
-
     hourly = city.keep_events(city.instants % 2 == 0)
     measured = [laws.measure(traces).to_dict() for traces in (city, hourly, checkins)]
     columns: dict[str, Any] = {"law": np.array(list(measured[0]))}
@@ -197,9 +195,5 @@ def _exponents(path: Path, city: Traces, checkins: Traces) -> Path:
 
 
 def _write(path: Path, columns: Columns) -> Path:
-    rows = [",".join(columns)]
-    for row in zip(*(column.tolist() for column in columns.values()), strict=True):
-        rows.append(",".join(f"{value:.6g}" if isinstance(value, float) else str(value) for value in row))
-    with replacing(path) as file:
-        file.write(("\n".join(rows) + "\n").encode())
-    return path
+    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+    return write_csv(path, list(columns), six_digits(rows))

@@ -9,48 +9,52 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.arena.findings import Tell
+from tracearena.cities import regions, simulate
 from tracearena.errors import ParameterError
-from tracearena.figures.style import OKABE_ITO, canvas, save
-from tracearena.files.whole import replacing
+from tracearena.figures.data import Size
+from tracearena.figures.style import canvas, save, scale_bar
+from tracearena.files import write_csv
+from tracearena.pages.style import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION
+from tracearena.traces import Traces
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _COLOURS = {
     "homes": "#e8e4dc",
-    "offices": OKABE_ITO[0],
-    "shops": OKABE_ITO[4],
-    "leisure": OKABE_ITO[3],
-    "schools": OKABE_ITO[5],
-    "parks": OKABE_ITO[2],
-    "hospitals": OKABE_ITO[1],
+    "offices": BLUE,
+    "shops": ORANGE,
+    "leisure": PURPLE,
+    "schools": SKY,
+    "parks": GREEN,
+    "hospitals": VERMILION,
 }
-_USERS, _DAYS = 20_000, 5
+SIZE = Size(20_000, 5)
 
 
-def make(out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None) -> list[Path]:
+def make(
+    out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None, size: Size = SIZE
+) -> list[Path]:
     """Draw the land use, and the population of five working days at 3:00 and at 12:00."""
-    from tracearena import cities
-
     if data is not None:
         raise ParameterError("city-map shows the embedded city only: it takes no --data")
-    city = cities.simulate(users=_USERS, days=_DAYS, seed=seed)
-    population = {hour: _population(city, hour) for hour in (3, 12)}
+    city = simulate(*size, seed=seed)
+    population = {hour: _population(city, hour, size.days) for hour in (3, 12)}
     with canvas(11.5, 4.0, nrows=1, ncols=3) as (figure, axes):
         figure.set_layout_engine("constrained")
         _draw_land_use(axes[0])
         top = max(float(people.max()) for people in population.values())
         for axis, (hour, people) in zip(axes[1:], population.items(), strict=True):
-            image = _draw_people(axis, people, hour, top)
+            image = _draw_people(axis, people, hour, top, size.users)
         figure.colorbar(image, ax=axes[2], label="people in a region", shrink=0.75)
         picture = save(figure, out / "city-map.png")
     return [picture, _write(out / "city-map.csv", population)]
 
 
-def _population(city: Any, hour: int) -> NDArray[np.float64]:
+def _population(city: Traces, hour: int, days: int) -> NDArray[np.float64]:
     """Return the mean number of people in each region at one hour."""
     now = city.clock.second_of_day(city.instants) == hour * 3600
-    return np.bincount(city.place_index[now], minlength=len(city.places)) / _DAYS
+    return np.bincount(city.place_index[now], minlength=len(city.places)) / days
 
 
 def _draw_land_use(axes: Axes) -> None:
@@ -74,7 +78,7 @@ def _draw_land_use(axes: Axes) -> None:
     _frame(axes, "Land use")
 
 
-def _draw_people(axes: Axes, people: NDArray[np.float64], hour: int, top: float) -> Any:
+def _draw_people(axes: Axes, people: NDArray[np.float64], hour: int, top: float, users: int) -> Any:
     from matplotlib.colors import PowerNorm
 
     from tracearena.cities.land_use import GRID, build_land_use
@@ -83,9 +87,9 @@ def _draw_people(axes: Axes, people: NDArray[np.float64], hour: int, top: float)
     hospital = build_land_use().regions_of("hospitals")
     ground = build_land_use()
     axes.scatter(
-        ground.x_km[hospital], ground.y_km[hospital], s=9, marker="+", color=OKABE_ITO[1], linewidths=0.9
+        ground.x_km[hospital], ground.y_km[hospital], s=9, marker="+", color=VERMILION, linewidths=0.9
     )
-    _frame(axes, f"{_USERS:,} people at {hour}:00 (+ hospital)")
+    _frame(axes, f"{users:,} people at {hour}:00 (+ hospital)")
     return image
 
 
@@ -97,30 +101,26 @@ def _image(axes: Axes, values: NDArray[Any], colours: Any, norm: Any = None) -> 
 
 
 def _frame(axes: Axes, title: str) -> None:
-    """Take the axes away and draw a scale bar of 2 km; north is up."""
+    """Take the axes away and draw a scale bar."""
     axes.set_title(title, fontsize=10)
     axes.set(xticks=[], yticks=[])
     axes.grid(False)
-    axes.plot([0.4, 2.4], [0.45, 0.45], color="white", linewidth=4.5, solid_capstyle="butt")
-    axes.plot([0.4, 2.4], [0.45, 0.45], color="black", linewidth=2, solid_capstyle="butt")
-    axes.text(
-        1.4, 0.6, "2 km", ha="center", va="bottom", fontsize=7.5,
-        bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8},
-    )  # fmt: skip
+    scale_bar(axes, 1)
 
 
 def _write(path: Path, population: dict[int, NDArray[np.float64]]) -> Path:
-    from tracearena.cities import regions
-
     places = regions()
     assert places.categories is not None
-    rows = ["reg_id,latitude,longitude,land_use," + ",".join(f"people_{hour}h" for hour in population)]
-    for index in range(len(places)):
-        people = ",".join(f"{counts[index]:.1f}" for counts in population.values())
-        rows.append(
-            f"{places.ids[index]},{places.latitude[index]:.7f},{places.longitude[index]:.7f},"
-            f"{places.categories[index]},{people}"
+    header = ["reg_id", "latitude", "longitude", "land_use", *(f"people_{hour}h" for hour in population)]
+    rows = (
+        [id_, f"{latitude:.7f}", f"{longitude:.7f}", use, *(f"{count:.1f}" for count in counts)]
+        for id_, latitude, longitude, use, *counts in zip(
+            places.ids,
+            places.latitude,
+            places.longitude,
+            places.categories,
+            *population.values(),
+            strict=True,
         )
-    with replacing(path) as file:
-        file.write(("\n".join(rows) + "\n").encode())
-    return path
+    )
+    return write_csv(path, header, rows)

@@ -12,10 +12,12 @@ from tracearena.arena import Ensemble, make_attacks, pseudonymise
 from tracearena.arena.findings import Finding, Tell, announce
 from tracearena.arena.lessons import STRONG
 from tracearena.engine import block_ranges, child_seed, run_blocks, seed_sequence
-from tracearena.figures._csv import write_rows
-from tracearena.figures._teams import DEFENCES, Team, correlation_of, teams
-from tracearena.figures.style import MARKERS, OKABE_ITO, canvas, families, head, label_points, save
+from tracearena.figures.data import DEFENCES, TEAM, Size, Team, teams
+from tracearena.figures.style import canvas, families, head, label_points, save
+from tracearena.figures.tables import correlation_of
+from tracearena.files import write_csv
 from tracearena.metrics import trace_inference_score
+from tracearena.pages.style import COLOURS, MARKERS
 from tracearena.traces import Traces
 
 WEIGHTS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
@@ -41,18 +43,20 @@ class Minimum(NamedTuple):
     s_T: tuple[float, ...]
 
 
-def make(out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None) -> list[Path]:
+def make(
+    out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None, size: Size = TEAM
+) -> list[Path]:
     """Write contest-12.svg, contest-12.csv (every attack) and contest-12-weights.csv (correlations)."""
-    (team,) = teams(data, 1, seed)
+    (team,) = teams(data, 1, seed, size)
     found = inferences(team, seed)
     least = minima(found)
     correlations = [correlation(least, weight) for weight in WEIGHTS]
     said = findings(correlations)
     announce(said, tell)
     header = ("defence", "attack", "expected_error_km", *(f"s_T_weight_{weight}" for weight in WEIGHTS))
-    points = write_rows(out / "contest-12.csv", header, [(*one[:3], *one.s_T) for one in found])
+    points = write_csv(out / "contest-12.csv", header, [(*one[:3], *one.s_T) for one in found])
     pairs = zip(WEIGHTS, correlations, strict=True)
-    weights = write_rows(out / "contest-12-weights.csv", ("hospital_weight", "correlation"), pairs)
+    weights = write_csv(out / "contest-12-weights.csv", ("hospital_weight", "correlation"), pairs)
     return [_draw(out / "contest-12.svg", least, correlations, said), points, weights]
 
 
@@ -124,7 +128,9 @@ def _draw(
         for family, k in families(one.defence for one in least).items():
             own = [one for one in least if one.defence.partition("(")[0] == family]
             errors, scores = [one.expected_error_km for one in own], [one.s_T[at] for one in own]
-            left.scatter(errors, scores, color=OKABE_ITO[k], marker=MARKERS[k], label=family, zorder=3)
+            left.scatter(
+                errors, scores, color=COLOURS[k], marker=MARKERS[k].matplotlib, label=family, zorder=3
+            )
         left.set(
             xlabel="expected error of the best inference (km)",
             ylabel="privacy against trace inference, s_T,min (1 = no place found)",
@@ -135,7 +141,7 @@ def _draw(
         left.legend(frameon=False, loc="lower right", fontsize=8)
         points = [(one.expected_error_km, one.s_T[at]) for one in least]
         label_points(left, points, [one.defence for one in least], size=6.5)
-        right.plot(WEIGHTS, correlations, marker="o", color=OKABE_ITO[0])
+        right.plot(WEIGHTS, correlations, marker="o", color=COLOURS[0])
         right.set(xscale="log", xlabel="weight of hospitals", ylabel="correlation R with the expected error")
         right.set_ylim(min(0.0, *correlations), 1.02)
         right.set_title("the weight of hospitals and the plain error", fontsize=10, loc="left")

@@ -11,11 +11,12 @@ from tracearena.algorithms import catalogue
 from tracearena.arena.findings import Tell
 from tracearena.attacks import ReferenceReplay
 from tracearena.engine import SeedLike, block_ranges, child_seed, run_blocks, seed_sequence
-from tracearena.figures._csv import write_rows
-from tracearena.figures._teams import DEFENCES, Team, points_of_interest, teams
-from tracearena.figures.style import OKABE_ITO, canvas, save
+from tracearena.figures.data import DEFENCES, TEAM, Size, Team, points_of_interest, teams
+from tracearena.figures.style import canvas, save
+from tracearena.files import write_csv
 from tracearena.metrics import poi_accuracy_score, tm_emd_sliced, tp_tv, utility_score
 from tracearena.metrics.trace_inference import places_at
+from tracearena.pages.style import VERMILION
 from tracearena.traces import ObfuscatedTraces, Places
 
 TEAMS = 3
@@ -47,11 +48,13 @@ PANELS = (
 )
 
 
-def make(out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None) -> list[Path]:
+def make(
+    out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None, size: Size = TEAM
+) -> list[Path]:
     """Write contest-13.svg and contest-13.csv; without a file of POIs the first panel is left out."""
-    several = teams(data, TEAMS, seed)
+    several = teams(data, TEAMS, seed, size)
     found = usefulness(several, points_of_interest(data), seed)
-    table = write_rows(out / "contest-13.csv", Usefulness._fields, found)
+    table = write_csv(out / "contest-13.csv", Usefulness._fields, found)
     return [_draw(out / "contest-13.svg", found), table]
 
 
@@ -96,7 +99,7 @@ def _draw(path: Path, found: Sequence[Usefulness]) -> Path:
     with canvas(5 * len(panels), 4.2, ncols=len(panels)) as (figure, all_axes):
         for axes, (field, title) in zip(all_axes, panels, strict=True):
             values = [[getattr(one, field) for one in found if one.group == group] for group in groups]
-            axes.boxplot(values, medianprops={"color": OKABE_ITO[1], "linewidth": 2})
+            axes.boxplot(values, medianprops={"color": VERMILION, "linewidth": 2})
             axes.set_xticks(range(1, len(groups) + 1), _labels(found, groups), fontsize=7)
             axes.set_ylim(bottom=0)
             axes.set_title(title, fontsize=10, loc="left")

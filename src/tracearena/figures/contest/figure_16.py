@@ -7,29 +7,40 @@ from pathlib import Path
 
 from tracearena.arena.findings import Finding, Tell, announce, titled
 from tracearena.engine import child_seed, seed_sequence
-from tracearena.figures._check_ins import check_ins
-from tracearena.figures._rows import write_rows
-from tracearena.figures.style import OKABE_ITO, canvas, save
+from tracearena.figures.data import CHECK_INS, Size, check_ins
+from tracearena.figures.style import canvas, save
+from tracearena.figures.tables import write_records
 from tracearena.metrics import Diversity, measure_diversity
+from tracearena.pages.style import COLOURS
 from tracearena.synthesis import PPMTF
 
 DAYS = 20
+ITERATIONS = 100
 ALIKE = 0.1
 
 
-def make(out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None) -> list[Path]:
+def make(
+    out: Path,
+    *,
+    data: Path | None = None,
+    seed: int = 1,
+    tell: Tell | None = None,
+    size: Size = CHECK_INS,
+    days: int = DAYS,
+    iterations: int = ITERATIONS,
+) -> list[Path]:
     """Write contest-16.svg and contest-16.csv: Same-TV and Diff-TV of PPMTF and PPMTF+, 20 days a user."""
-    training, _ = check_ins(data, seed)
+    training, _ = check_ins(data, seed, size)
     root = seed_sequence(seed)
-    model = PPMTF(zeros="all").fit(training, seed=child_seed(root, 0))
+    model = PPMTF(zeros="all", iterations=iterations).fit(training, seed=child_seed(root, 0))
     pair = [child_seed(root, 1), child_seed(root, 2)]
-    real = [model.synthesize(DAYS, seed=one) for one in pair]
-    virtual = [model.sample_users(training.n_users, DAYS, seed=one) for one in pair]
+    real = [model.synthesize(days, seed=one) for one in pair]
+    virtual = [model.sample_users(training.n_users, days, seed=one) for one in pair]
     found = {"PPMTF": measure_diversity(*real, seed=seed), "PPMTF+": measure_diversity(*virtual, seed=seed)}
     rows = [{"method": name, **result.to_dict()} for name, result in found.items()]
     said = findings(found)
     announce(said, tell)
-    return [_draw(out / "contest-16.svg", found, said), write_rows(out / "contest-16.csv", rows)]
+    return [_draw(out / "contest-16.svg", found, said), write_records(out / "contest-16.csv", rows)]
 
 
 def findings(found: Mapping[str, Diversity]) -> list[Finding]:
@@ -61,7 +72,7 @@ def _draw(path: Path, found: dict[str, Diversity], said: list[Finding]) -> Path:
             values = [one.diff_tv if number else one.same_tv for one in found.values()]
             errors = [0.1 * (one.diff_sd if number else one.same_sd) for one in found.values()]
             at = [place + side for place in range(len(found))]
-            axes.bar(at, values, 0.38, yerr=errors, capsize=3, color=OKABE_ITO[number], label=label)
+            axes.bar(at, values, 0.38, yerr=errors, capsize=3, color=COLOURS[number], label=label)
         axes.set_xticks(range(len(found)), list(found))
         axes.set(ylim=(0, 1), ylabel="mean total variation of two users of two teams")
         title = "Same-TV and Diff-TV of two teams"

@@ -8,25 +8,34 @@ from typing import Any
 
 from tracearena.arena.findings import Finding, Tell, announce, counted
 from tracearena.engine import child_seed, seed_sequence
-from tracearena.figures._check_ins import check_ins
-from tracearena.figures._rows import write_rows
-from tracearena.figures._utility_bars import TITLES, draw_bars, halved, utility
+from tracearena.figures.data import CHECK_INS, Size, check_ins
+from tracearena.figures.tables import TITLES, draw_bars, halved, utility, write_records
 from tracearena.synthesis import PPMTF, SGD
 from tracearena.traces import Traces
 
 DAYS = 20
+ITERATIONS = 100
 METRICS = ("vf_tv", "tp_tv_top50", "tm_emd_sliced")
 
 
-def make(out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None) -> list[Path]:
+def make(
+    out: Path,
+    *,
+    data: Path | None = None,
+    seed: int = 1,
+    tell: Tell | None = None,
+    size: Size = CHECK_INS,
+    days: int = DAYS,
+    iterations: int = ITERATIONS,
+) -> list[Path]:
     """Write contest-17.svg and contest-17.csv: each of 20 days against the training traces, averaged."""
-    training, testing = check_ins(data, seed)
+    training, testing = check_ins(data, seed, size)
     root = seed_sequence(seed)
-    model = PPMTF(zeros="all").fit(training, seed=child_seed(root, 0))
+    model = PPMTF(zeros="all", iterations=iterations).fit(training, seed=child_seed(root, 0))
     candidates: dict[str, Traces | None] = {
-        "PPMTF+": model.sample_users(training.n_users, DAYS, seed=child_seed(root, 1)),
-        "PPMTF": model.synthesize(DAYS, seed=child_seed(root, 2)),
-        "SGD": SGD().fit(training).synthesize(DAYS, seed=child_seed(root, 3)),
+        "PPMTF+": model.sample_users(training.n_users, days, seed=child_seed(root, 1)),
+        "PPMTF": model.synthesize(days, seed=child_seed(root, 2)),
+        "SGD": SGD().fit(training).synthesize(days, seed=child_seed(root, 3)),
         "real": testing,
         "uniform": None,
     }
@@ -44,7 +53,7 @@ def make(out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | Non
     title = "Utility of PPMTF+, PPMTF and SGD, against the training traces"
     return [
         draw_bars(out / "contest-17.svg", rows, METRICS, title, found, spread),
-        write_rows(out / "contest-17.csv", rows),
+        write_records(out / "contest-17.csv", rows),
     ]
 
 

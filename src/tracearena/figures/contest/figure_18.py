@@ -11,34 +11,43 @@ import numpy as np
 from tracearena.arena.findings import Finding, Tell, announce
 from tracearena.attacks import MarkovIdentification, MembershipInference
 from tracearena.engine import child_seed, seed_sequence
-from tracearena.figures._people_flow import people_flow
-from tracearena.figures._rows import write_rows
-from tracearena.figures._utility_bars import draw_bars, halved, utility
+from tracearena.figures.data import PEOPLE_FLOW, Size, people_flow
+from tracearena.figures.tables import draw_bars, halved, utility, write_records
 from tracearena.formats.ppmtf import read_synthetic
 from tracearena.synthesis import PPMTF, SGD, SGLT
 from tracearena.traces import Traces
 
 DAYS = 10
+ITERATIONS = 100
 UTILITIES = ("tp_tv_top50", "tm_emd_sliced")
 METRICS = ("reidentification_rate", "membership_advantage", *UTILITIES)
 
 
-def make(out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None) -> list[Path]:
+def make(
+    out: Path,
+    *,
+    data: Path | None = None,
+    seed: int = 1,
+    tell: Tell | None = None,
+    size: Size = PEOPLE_FLOW,
+    days: int = DAYS,
+    iterations: int = ITERATIONS,
+) -> list[Path]:
     """Write contest-18.svg and contest-18.csv.
 
     Virtual user i is compared with training user i, so that 1 / users is a random guess. SGLT's
     fakes (100 classes, tests off, as the published ones) stand beside the published traces, if
     `data` has them.
     """
-    training, testing = people_flow(data, seed)
+    training, testing = people_flow(data, seed, size)
     root = seed_sequence(seed)
-    model = PPMTF().fit(training, seed=child_seed(root, 0))
-    virtual = model.sample_users(training.n_users, DAYS, seed=child_seed(root, 1))
+    model = PPMTF(iterations=iterations).fit(training, seed=child_seed(root, 0))
+    virtual = model.sample_users(training.n_users, days, seed=child_seed(root, 1))
     candidates = {
         "PPMTF+": virtual.with_user_ids(training.user_ids),
-        "PPMTF": model.synthesize(DAYS, seed=child_seed(root, 2)),
-        "SGD": SGD().fit(training).synthesize(DAYS, seed=child_seed(root, 3)),
-        "SGLT": _fakes(training, child_seed(root, 4)),
+        "PPMTF": model.synthesize(days, seed=child_seed(root, 2)),
+        "SGD": SGD().fit(training).synthesize(days, seed=child_seed(root, 3)),
+        "SGLT": _fakes(training, days, child_seed(root, 4)),
     } | _published_fakes(data, training)
     who = MarkovIdentification().fit(training)
     members = MembershipInference().fit(training, testing)
@@ -57,12 +66,12 @@ def make(out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | Non
     rows.append({"method": "random guess", **none, "reidentification_rate": 1 / training.n_users})
     parted, spread = halved(training, testing, UTILITIES)
     rows += [{**row, **none, **{name: row[name] for name in UTILITIES}} for row in parted]
-    found = findings(rows, training.n_users, DAYS * training.n_users)
+    found = findings(rows, training.n_users, days * training.n_users)
     announce(found, tell)
     title = "Privacy and utility of PPMTF+, PPMTF, SGD and SGLT"
     return [
         draw_bars(out / "contest-18.svg", rows, METRICS, title, found, spread),
-        write_rows(out / "contest-18.csv", rows),
+        write_records(out / "contest-18.csv", rows),
     ]
 
 
@@ -85,10 +94,10 @@ def findings(rows: Sequence[Mapping[str, Any]], users: int, traces: int) -> list
     ]
 
 
-def _fakes(training: Traces, seed: np.random.SeedSequence) -> Traces:
+def _fakes(training: Traces, days: int, seed: np.random.SeedSequence) -> Traces:
     classes = min(100, len(training.places) // 2)
     maker = SGLT(classes=classes, privacy_tests=False).fit(training, seed=child_seed(seed, 0))
-    return maker.synthesize(DAYS, seed=child_seed(seed, 1))
+    return maker.synthesize(days, seed=child_seed(seed, 1))
 
 
 def _published_fakes(data: Path | None, training: Traces) -> dict[str, Traces]:

@@ -10,41 +10,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.arena.findings import Finding, Tell, announce, titled
-from tracearena.cities import simulate
-from tracearena.contest import contest_training
 from tracearena.engine import child_seed, seed_sequence
 from tracearena.errors import DataError
-from tracearena.figures._rows import write_rows
-from tracearena.figures.style import OKABE_ITO, canvas, save
-from tracearena.formats import pwscup
+from tracearena.figures.data import GENERATOR, Size, generator_training
+from tracearena.figures.style import canvas, save
+from tracearena.figures.tables import write_records
+from tracearena.pages.style import COLOURS
 from tracearena.synthesis import PPMTF
 from tracearena.traces import Traces
 
-USERS, DAYS = 2_000, 10
+ITERATIONS = 100
 NOON_S = 12 * 3600
 
 
-def training_traces(data: Path | None, seed: int) -> Traces:
-    """Return what a contest's generator learns from: people of the city, or a team's official files.
-
-    `data` is a folder with ``info_region.csv``, ``reftraces_*`` and ``orgtraces_*`` of one team.
-    """
-    if data is None:
-        return contest_training(simulate(USERS, DAYS, seed=seed))
-    places = pwscup.read_places(data / "info_region.csv")
-    found = [sorted(data.glob(f"{kind}traces_team*_IDP.csv")) for kind in ("ref", "org")]
-    if not all(found):
-        raise DataError(f"{data} holds no reftraces_team*_IDP.csv and orgtraces_team*_IDP.csv")
-    return Traces.joined([pwscup.read_traces(paths[0], places) for paths in found])
-
-
-def make(out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None) -> list[Path]:
+def make(
+    out: Path,
+    *,
+    data: Path | None = None,
+    seed: int = 1,
+    tell: Tell | None = None,
+    size: Size = GENERATOR,
+    iterations: int = ITERATIONS,
+) -> list[Path]:
     """Write contest-4.svg, contest-19.svg and their CSV files: 2,000 virtual users with homes."""
-    training = training_traces(data, seed)
+    training = generator_training(data, seed, size)
     root = seed_sequence(seed)
-    model = PPMTF(factors=32, zeros="all").fit(training, seed=child_seed(root, 0))
-    users = model.virtual_users(USERS, homes=True, only_seen=True, seed=child_seed(root, 1))
-    table = users.draw(DAYS)
+    model = PPMTF(factors=32, zeros="all", iterations=iterations).fit(training, seed=child_seed(root, 0))
+    users = model.virtual_users(size.users, homes=True, only_seen=True, seed=child_seed(root, 1))
+    table = users.draw(size.days)
     homes_of = np.asarray(users.homes)
     share = (table == homes_of[:, None, None]).mean(axis=(0, 1))
     clock, n = training.clock, len(training.places)
@@ -61,9 +54,9 @@ def make(out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | Non
     announce(found, tell)
     return [
         _draw_maps(out / "contest-4.svg", training, maps, clock.label(noon)),
-        write_rows(out / "contest-4.csv", cells),
+        write_records(out / "contest-4.csv", cells),
         _draw_homes(out / "contest-19.svg", homes, found),
-        write_rows(out / "contest-19.csv", homes),
+        write_records(out / "contest-19.csv", homes),
     ]
 
 
@@ -116,7 +109,7 @@ def _draw_maps(path: Path, training: Traces, maps: list[NDArray[np.float64]], ti
 def _draw_homes(path: Path, homes: list[dict[str, Any]], found: list[Finding]) -> Path:
     with canvas(7, 4) as (figure, axes):
         at = range(len(homes))
-        axes.plot(at, [row["at_home"] for row in homes], "o-", color=OKABE_ITO[0])
+        axes.plot(at, [row["at_home"] for row in homes], "o-", color=COLOURS[0])
         axes.set_xticks(at, [row["time"] for row in homes], rotation=90, fontsize=7)
         axes.set(ylim=(0, 1), xlabel="time of day", ylabel="share of virtual users at home")
         title = "Virtual users at home, by time of day"

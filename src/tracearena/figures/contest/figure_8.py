@@ -9,13 +9,15 @@ from tracearena.arena import SweepRow, write_table
 from tracearena.arena.findings import Finding, Tell, announce, titled
 from tracearena.arena.lessons import shuffling_hides_names_only
 from tracearena.figures import privacy_scatter
-from tracearena.figures._sample_sweep import sample_sweep
+from tracearena.figures.data import TEAM, Size, sample_sweep
 from tracearena.figures.style import canvas, save
 
 
-def make(out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None) -> list[Path]:
+def make(
+    out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None, size: Size = TEAM
+) -> list[Path]:
     """Write contest-8.svg and contest-8.csv."""
-    rows = sample_sweep(data, seed)
+    rows = sample_sweep(data, seed, size)
     write_table(rows, out / "contest-8.csv")
     found = findings(rows)
     announce(found, tell)

@@ -9,13 +9,16 @@ from tracearena.arena import ATTACKS_2019, SweepRow, run_sweep, succeeded, write
 from tracearena.arena.findings import Finding, Tell, announce, titled
 from tracearena.arena.lessons import privacies_together
 from tracearena.figures import privacy_scatter
-from tracearena.figures._teams import DEFENCES, correlation_of, teams
+from tracearena.figures.data import DEFENCES, TEAM, Size, teams
 from tracearena.figures.style import canvas, save
+from tracearena.figures.tables import correlation_of
 
 
-def make(out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None) -> list[Path]:
+def make(
+    out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None, size: Size = TEAM
+) -> list[Path]:
     """Write contest-9.svg and contest-9.csv."""
-    (team,) = teams(data, 1, seed)
+    (team,) = teams(data, 1, seed, size)
     rows = run_sweep(*team, defences=("No", *DEFENCES), attacks=ATTACKS_2019, seed=seed)
     succeeded(rows)
     write_table(rows, out / "contest-9.csv")

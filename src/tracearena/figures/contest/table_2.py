@@ -10,32 +10,44 @@ from tracearena.arena.fairness import Fairness
 from tracearena.arena.findings import Finding, Tell, announce, titled
 from tracearena.contest import ContestPlan, team_traces
 from tracearena.engine import child_seed, seed_sequence, tracked
-from tracearena.figures._rows import write_rows
-from tracearena.figures.contest.figure_4_and_19 import training_traces
-from tracearena.figures.style import OKABE_ITO, canvas, save
+from tracearena.figures.data import GENERATOR, Size, generator_training
+from tracearena.figures.style import canvas, save
+from tracearena.figures.tables import write_records
+from tracearena.pages.style import COLOURS
 from tracearena.synthesis import PPMTF
 from tracearena.traces import Traces
 
 TEAMS = 17
+ITERATIONS = 100
 PLAN = ContestPlan()
 LARGEST_SPREAD = 0.015
 
 
-def make(out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None) -> list[Path]:
+def make(
+    out: Path,
+    *,
+    data: Path | None = None,
+    seed: int = 1,
+    tell: Tell | None = None,
+    size: Size = GENERATOR,
+    count: int = TEAMS,
+    plan: ContestPlan = PLAN,
+    iterations: int = ITERATIONS,
+) -> list[Path]:
     """Write contest-table2.csv and contest-table2.svg: 17 teams of 2,000 virtual users, 40 days."""
-    training = training_traces(data, seed)
+    training = generator_training(data, seed, size)
     root = seed_sequence(seed)
-    model = PPMTF(factors=32, zeros="all").fit(training, seed=child_seed(root, 0))
+    model = PPMTF(factors=32, zeros="all", iterations=iterations).fit(training, seed=child_seed(root, 0))
 
     def teams() -> Iterator[tuple[Traces, Traces]]:
-        for team in tracked(range(TEAMS), TEAMS):
-            yield team_traces(model, PLAN, child_seed(root, 1, team))
+        for team in tracked(range(count), count):
+            yield team_traces(model, plan, child_seed(root, 1, team))
 
     found = measure_fairness(teams(), seed=child_seed(root, 2))
     rows = [row.to_dict() for row in found]
     said = findings(found)
     announce(said, tell)
-    return [_draw(out / "contest-table2.svg", found, said), write_rows(out / "contest-table2.csv", rows)]
+    return [_draw(out / "contest-table2.svg", found, said), write_records(out / "contest-table2.csv", rows)]
 
 
 def findings(found: Sequence[Fairness]) -> list[Finding]:
@@ -63,7 +75,7 @@ def _draw(path: Path, found: list[Fairness], said: list[Finding]) -> Path:
             at = [place + side for place in range(len(found))]
             label = ("s_R,min", "s_T,min")[number]
             axes.errorbar(
-                at, values, yerr=spread, fmt="os"[number], capsize=4, color=OKABE_ITO[number], label=label
+                at, values, yerr=spread, fmt="os"[number], capsize=4, color=COLOURS[number], label=label
             )
         axes.set_xticks(range(len(found)), [row.defence for row in found])
         axes.set(ylim=(0, 1.05), ylabel="privacy (1 is best)\nmean ± standard deviation over teams")

@@ -8,10 +8,12 @@ import numpy as np
 
 from tracearena.arena.findings import Tell
 from tracearena.attacks import Interpolation
-from tracearena.figures._gps_data import draw_ground, load, write_rows
-from tracearena.figures.style import OKABE_ITO, canvas, head, save
+from tracearena.figures.data import RECEIVERS, Size, gps_data
+from tracearena.figures.style import canvas, draw_ground, head, save
+from tracearena.files import write_csv
 from tracearena.metrics.applications import distance_error
 from tracearena.obfuscation import GeoInd
+from tracearena.pages.style import BLUE
 from tracearena.traces import GpsTraces
 from tracearena.traces.area import Area
 from tracearena.traces.geodesy import metres_per_degree
@@ -21,9 +23,11 @@ _EXTENT_M = 8000.0
 _LONGEST_S = 7200.0
 
 
-def make(out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None) -> list[Path]:
+def make(
+    out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None, size: Size = RECEIVERS
+) -> list[Path]:
     """Draw a trajectory as it was, with independent noise, with time-dependent noise, and interpolated."""
-    original = _interesting(load(data, seed).traces)
+    original = _interesting(gps_data(data, seed, size).traces)
     held = GeoInd(expected_noise=NOISE_M, window=WINDOW_S).transform(original, seed=seed)
     versions = {
         "original": original,
@@ -35,8 +39,8 @@ def make(out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | Non
     with canvas(9, 8.4, nrows=2, ncols=2, sharex=True, sharey=True) as (figure, axes):
         figure.set_layout_engine("constrained")
         for axis, (name, traces) in zip(axes.flat, versions.items(), strict=True):
-            axis.plot(traces.longitude, traces.latitude, color=OKABE_ITO[0], linewidth=0.5, alpha=0.6)
-            axis.scatter(traces.longitude, traces.latitude, s=5, color=OKABE_ITO[0], linewidths=0)
+            axis.plot(traces.longitude, traces.latitude, color=BLUE, linewidth=0.5, alpha=0.6)
+            axis.scatter(traces.longitude, traces.latitude, s=5, color=BLUE, linewidths=0)
             draw_ground(axis, area)
             error = distance_error(original, traces).mean_m
             axis.set_title(name if traces is original else f"{name}: {error:.0f} m off", fontsize=10)
@@ -47,12 +51,11 @@ def make(out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | Non
         head(figure, "One trajectory four ways, with the mean distance from the original", top=1.01)
         picture = save(figure, out / "geo-2.png")
     rows = [
-        (name, int(t), float(lat), float(lon))
+        (name, int(t), f"{lat:.7f}", f"{lon:.7f}")
         for name, traces in versions.items()
         for t, lat, lon in zip(traces.time_ms, traces.latitude, traces.longitude, strict=True)
     ]
-    quoted = [(f'"{name}"', t, f"{lat:.7f}", f"{lon:.7f}") for name, t, lat, lon in rows]
-    return [picture, write_rows(out / "geo-2.csv", "version,time_ms,latitude,longitude", quoted)]
+    return [picture, write_csv(out / "geo-2.csv", ["version", "time_ms", "latitude", "longitude"], rows)]
 
 
 def _interesting(traces: GpsTraces) -> GpsTraces:

@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.arena.findings import Finding, Tell, announce, counted
-from tracearena.figures._gps_data import draw_ground, load, write_rows
-from tracearena.figures.style import canvas, head, save
+from tracearena.figures.data import RECEIVERS, Size, gps_data
+from tracearena.figures.style import canvas, draw_ground, head, save
+from tracearena.figures.tables import six_digits
+from tracearena.files import write_csv
 from tracearena.metrics.applications import bayesian_update
 from tracearena.metrics.applications.offloading import RANGE_M, released_counts
 from tracearena.obfuscation import GeoInd
@@ -20,11 +22,13 @@ from tracearena.traces.area import tessellation
 NOISE_M = (100, 250, 1000)
 
 
-def make(out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None) -> list[Path]:
+def make(
+    out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None, size: Size = RECEIVERS
+) -> list[Path]:
     """Draw the original, and for each noise the noisy distribution and the updated one."""
     from matplotlib.colors import LogNorm
 
-    source = load(data, seed)
+    source = gps_data(data, seed, size)
     side_m = RANGE_M * math.sqrt(math.pi)
     grid = tessellation(source.area, side_m)
     true = released_counts(source.traces, source.traces, grid)
@@ -64,11 +68,14 @@ def make(out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | Non
         picture = save(figure, out / "geo-4.png")
     latitude, longitude = grid.centres()
     rows = [
-        (f'"{name}"', f"{latitude[cell]:.6f}", f"{longitude[cell]:.6f}", float(share[cell]))
+        (name, f"{latitude[cell]:.6f}", f"{longitude[cell]:.6f}", float(share[cell]))
         for name, share in shares.items()
         for cell in np.flatnonzero(share >= least)
     ]
-    return [picture, write_rows(out / "geo-4.csv", "map,latitude,longitude,share", rows)]
+    return [
+        picture,
+        write_csv(out / "geo-4.csv", ["map", "latitude", "longitude", "share"], six_digits(rows)),
+    ]
 
 
 def findings(shares: Mapping[str, NDArray[np.float64]]) -> list[Finding]:

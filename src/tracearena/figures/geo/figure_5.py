@@ -11,22 +11,33 @@ from tracearena.arena.findings import Finding, Tell, announce, counted, titled
 from tracearena.attacks import Interpolation
 from tracearena.engine import report
 from tracearena.errors import DataError
-from tracearena.figures._gps_data import NOISE_M, load, write_rows
-from tracearena.figures.style import MARKERS, OKABE_ITO, canvas, save
+from tracearena.figures.data import NOISE_M, RECEIVERS, Size, gps_data
+from tracearena.figures.style import canvas, save
+from tracearena.figures.tables import six_digits
+from tracearena.files import write_csv
 from tracearena.metrics.applications import gossip
 from tracearena.obfuscation import GeoInd
+from tracearena.pages.style import COLOURS, MARKERS
 
 WINDOWS_S = (None, 120.0, 300.0, 600.0)
-SEEDS = 3
+RUNS = 3
 
 
-def make(out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None) -> list[Path]:
+def make(
+    out: Path,
+    *,
+    data: Path | None = None,
+    seed: int = 1,
+    tell: Tell | None = None,
+    size: Size = RECEIVERS,
+    runs: int = RUNS,
+) -> list[Path]:
     """Draw the infection rate against the noise; time-dependent noise after interpolation."""
-    source = load(data, seed)
+    source = gps_data(data, seed, size)
     baseline = gossip(source.traces).infection_rate
     if baseline is None:
         raise DataError(f"{source.name}: gossip needs people")
-    rates = np.empty((len(WINDOWS_S), len(NOISE_M), SEEDS))
+    rates = np.empty((len(WINDOWS_S), len(NOISE_M), runs))
     for done, (w, at, run) in enumerate(np.ndindex(rates.shape)):
         mechanism = GeoInd(expected_noise=NOISE_M[at], window=WINDOWS_S[w])
         released = mechanism.transform(source.traces, seed=seed * 1000 + run)
@@ -40,15 +51,17 @@ def make(out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | Non
         for w, window in enumerate(WINDOWS_S):
             name = "independent noise" if window is None else f"T = {window / 60:g} min, interpolated"
             low, high = rates[w].min(axis=1), rates[w].max(axis=1)
-            axes.fill_between(NOISE_M, low, high, color=OKABE_ITO[w], alpha=0.2, linewidth=0)
-            axes.plot(NOISE_M, rates[w].mean(axis=1), color=OKABE_ITO[w], marker=MARKERS[w], label=name)
+            axes.fill_between(NOISE_M, low, high, color=COLOURS[w], alpha=0.2, linewidth=0)
+            axes.plot(
+                NOISE_M, rates[w].mean(axis=1), color=COLOURS[w], marker=MARKERS[w].matplotlib, label=name
+            )
         axes.axhline(baseline, color="#222222", linestyle="--", label=f"original: {baseline:.2f}")
         axes.set(xlabel="expected noise, m", ylabel="share of users reached (1 = all)", ylim=(0, 1))
         axes.legend(frameon=False, fontsize=9)
         title = f"Share of users reached by gossip, against the noise ({source.name})"
         axes.set_title(titled(title, found, width=78), fontsize=10, loc="left")
         picture = save(figure, out / "geo-5.png")
-    rows: list[tuple[object, ...]] = [("original", "", "", baseline)]
+    rows: list[tuple[object, ...]] = [("original", None, None, baseline)]
     rows += [
         (
             "independent" if WINDOWS_S[w] is None else f"{WINDOWS_S[w]:g}",
@@ -58,7 +71,8 @@ def make(out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | Non
         )
         for w, at, run in np.ndindex(rates.shape)
     ]
-    return [picture, write_rows(out / "geo-5.csv", "window_s,expected_noise_m,run,infection_rate", rows)]
+    header = ["window_s", "expected_noise_m", "run", "infection_rate"]
+    return [picture, write_csv(out / "geo-5.csv", header, six_digits(rows))]
 
 
 def findings(baseline: float, rates: NDArray[np.float64]) -> list[Finding]:

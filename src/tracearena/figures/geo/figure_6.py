@@ -12,8 +12,10 @@ import numpy as np
 from tracearena.arena import Deanonymisation, deanonymise
 from tracearena.arena.findings import Finding, Tell, announce, counted
 from tracearena.attacks.deanonymisation import LstmClassifier, WindowForest
-from tracearena.figures._gps_data import load, write_rows
+from tracearena.figures.data import RECEIVERS, Size, gps_data
 from tracearena.figures.style import canvas, head, save
+from tracearena.figures.tables import six_digits
+from tracearena.files import write_csv
 from tracearena.obfuscation import GeoInd
 
 if TYPE_CHECKING:
@@ -23,19 +25,27 @@ NOISE_M, WINDOW_S, TARGETS = 100.0, 300.0, 10
 PAPER = {"independent": 0.4727, "T = 5 min": 0.4876}
 
 
-def make(out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None) -> list[Path]:
+def make(
+    out: Path,
+    *,
+    data: Path | None = None,
+    seed: int = 1,
+    tell: Tell | None = None,
+    size: Size = RECEIVERS,
+    targets: int = TARGETS,
+) -> list[Path]:
     """Draw confusion matrices of the LSTM and of the forest, for both kinds of noise.
 
     Without PyTorch (extra ``neural``) the forest alone is drawn.
     """
-    traces = load(data, seed).traces
+    traces = gps_data(data, seed, size).traces
     found: dict[tuple[str, str], Deanonymisation] = {}
     for noise, window in (("independent", None), ("T = 5 min", WINDOW_S)):
         released = GeoInd(expected_noise=NOISE_M, window=window).transform(traces, seed=seed)
         if importlib.util.find_spec("torch") is not None:
             network = LstmClassifier()
-            found["LSTM", noise] = deanonymise(released, network, targets=TARGETS, seed=seed)
-        found["forest", noise] = deanonymise(released, WindowForest(), targets=TARGETS, seed=seed)
+            found["LSTM", noise] = deanonymise(released, network, targets=targets, seed=seed)
+        found["forest", noise] = deanonymise(released, WindowForest(), targets=targets, seed=seed)
     said = findings(found.values())
     announce(said, tell)
     methods = list(dict.fromkeys(method for method, _ in found))
@@ -46,12 +56,12 @@ def make(out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | Non
         head(figure, f"Confusion of people under {NOISE_M:g} m of noise", said, width=95, top=1.01)
         picture = save(figure, out / "geo-6.png")
     rows = [
-        (method, f'"{noise}"', true, answer, int(count), result.accuracy, result.most_frequent)
+        (method, noise, true, answer, int(count), result.accuracy, result.most_frequent)
         for (method, noise), result in found.items()
         for (true, answer), count in np.ndenumerate(result.confusion)
     ]
-    header = "method,noise,true_class,answered_class,windows,accuracy,most_frequent"
-    return [picture, write_rows(out / "geo-6.csv", header, rows)]
+    header = ["method", "noise", "true_class", "answered_class", "windows", "accuracy", "most_frequent"]
+    return [picture, write_csv(out / "geo-6.csv", header, six_digits(rows))]
 
 
 def _draw(axes: Axes, result: Deanonymisation, title: str) -> None:

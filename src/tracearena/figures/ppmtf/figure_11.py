@@ -11,11 +11,11 @@ import numpy as np
 from tracearena.arena.findings import Finding, Tell, announce, counted
 from tracearena.engine import child_seed, seed_sequence
 from tracearena.errors import DataError
-from tracearena.figures._check_ins import check_ins
-from tracearena.figures._deniable import kept_days
-from tracearena.figures._rows import write_rows
-from tracearena.figures.style import MARKERS, OKABE_ITO, canvas, head, save
+from tracearena.figures.data import CHECK_INS, Size, check_ins, kept_days
+from tracearena.figures.style import canvas, head, save
+from tracearena.figures.tables import write_records
 from tracearena.metrics import category_fractions
+from tracearena.pages.style import COLOURS, MARKERS
 from tracearena.synthesis import PPMTF, SGD
 from tracearena.synthesis.ppmtf import measure_deniability
 from tracearena.traces import Traces
@@ -25,31 +25,41 @@ if TYPE_CHECKING:
 
 CATEGORIES = ("Park", "Bar", "Office", "University")
 K = 10
+ITERATIONS = 100
 BINS_SHOWN = 12
 
 
-def make(out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None) -> list[Path]:
+def make(
+    out: Path,
+    *,
+    data: Path | None = None,
+    seed: int = 1,
+    tell: Tell | None = None,
+    size: Size = CHECK_INS,
+    k: int = K,
+    iterations: int = ITERATIONS,
+) -> list[Path]:
     """Write ppmtf-11.svg and ppmtf-11.csv: visit fractions of places of four categories.
 
     Categories that the data lacks give way to those with the most visitors in the testing traces.
     """
-    training, testing = check_ins(data, seed)
+    training, testing = check_ins(data, seed, size)
     if training.places.categories is None:
         raise DataError("the places of the data have no categories, which this figure is about")
     root = seed_sequence(seed)
-    model = PPMTF(zeros="all").fit(training, seed=child_seed(root, 0))
+    model = PPMTF(zeros="all", iterations=iterations).fit(training, seed=child_seed(root, 0))
     made = model.synthesize(1, seed=child_seed(root, 1))
-    passed = measure_deniability(model, made, k=K, early_stop=True, seed=child_seed(root, 2)).passed
+    passed = measure_deniability(model, made, k=k, early_stop=True, seed=child_seed(root, 2)).passed
     shown = {
         "testing": testing,
         "PPMTF": made,
-        f"PPMTF, k = {K}": kept_days(made, passed),
+        f"PPMTF, k = {k}": kept_days(made, passed),
         "SGD": SGD().fit(training).synthesize(1, seed=child_seed(root, 3)),
     }
     rows = _rows(shown)
     found = findings(rows)
     announce(found, tell)
-    return [_draw(out / "ppmtf-11.svg", rows, found), write_rows(out / "ppmtf-11.csv", rows)]
+    return [_draw(out / "ppmtf-11.svg", rows, found), write_records(out / "ppmtf-11.csv", rows)]
 
 
 def findings(rows: Sequence[Mapping[str, Any]]) -> list[Finding]:
@@ -133,6 +143,6 @@ def _panel(panel: Axes, rows: list[dict[str, Any]], category: str) -> None:
         mine = [row for row in rows if row["method"] == method][:BINS_SHOWN]
         x, y = [row["up_to"] for row in mine], [row["share"] for row in mine]
         label = method if mine[0]["visitors"] else f"{method} (nobody)"
-        panel.plot(x, y, marker=MARKERS[number], ms=4, color=OKABE_ITO[number], label=label)
+        panel.plot(x, y, marker=MARKERS[number].matplotlib, ms=4, color=COLOURS[number], label=label)
     panel.set_title(category.rpartition("/")[2], fontsize=10)
     panel.set_xticks([2 / 24, 6 / 24, 10 / 24], ["2/24", "6/24", "10/24"])

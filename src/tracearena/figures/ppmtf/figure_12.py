@@ -13,14 +13,15 @@ from numpy.typing import NDArray
 from tracearena.arena.findings import Finding, Tell, announce, counted
 from tracearena.engine import child_seed, seed_sequence
 from tracearena.errors import DataError
-from tracearena.figures._check_ins import check_ins
-from tracearena.figures._deniable import kept_days
-from tracearena.figures._rows import write_rows
-from tracearena.figures.style import OKABE_ITO, canvas, head, save
+from tracearena.figures.data import CHECK_INS, Size, check_ins, kept_days
+from tracearena.figures.style import canvas, head, save, scale_bar
+from tracearena.figures.tables import write_records
 from tracearena.metrics import cluster_populations
+from tracearena.pages.style import COLOURS
 from tracearena.synthesis import PPMTF
 from tracearena.synthesis.ppmtf import cluster_features, measure_deniability
 from tracearena.traces import Clock, Places, Traces
+from tracearena.traces.geodesy import metres_per_degree
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,6 +31,7 @@ TOP, LISTED = 20, 5
 HOURS = (10, 12)
 K = 10
 TRACES_PER_USER = 10
+ITERATIONS = 100
 _OTHER = "#999999"
 
 
@@ -50,25 +52,35 @@ class Cluster:
     training_slots: NDArray[np.float64]
 
 
-def make(out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None) -> list[Path]:
+def make(
+    out: Path,
+    *,
+    data: Path | None = None,
+    seed: int = 1,
+    tell: Tell | None = None,
+    size: Size = CHECK_INS,
+    k: int = K,
+    traces_per_user: int = TRACES_PER_USER,
+    iterations: int = ITERATIONS,
+) -> list[Path]:
     """Write ppmtf-12.svg, ppmtf-12.csv (20 places a map) and ppmtf-12-slots.csv (columns of D).
 
     The two clusters of a tenth of the users who are farthest from where everybody is; synthetic
     traces are those of ten a user that have (10, 1)-plausible deniability.
     """
-    training, _ = check_ins(data, seed)
+    training, _ = check_ins(data, seed, size)
     root = seed_sequence(seed)
-    model = PPMTF(zeros="all").fit(training, seed=child_seed(root, 0))
-    made = model.synthesize(TRACES_PER_USER, seed=child_seed(root, 1))
-    passed = measure_deniability(model, made, k=K, early_stop=True, seed=child_seed(root, 2)).passed
+    model = PPMTF(zeros="all", iterations=iterations).fit(training, seed=child_seed(root, 0))
+    made = model.synthesize(traces_per_user, seed=child_seed(root, 1))
+    passed = measure_deniability(model, made, k=k, early_stop=True, seed=child_seed(root, 2)).passed
     clusters = _clusters(model, training, kept_days(made, passed))
     places, clock = training.places, training.clock
     found = findings(clusters)
     announce(found, tell)
     return [
         _draw(out / "ppmtf-12.svg", clusters, places, clock, found),
-        write_rows(out / "ppmtf-12.csv", _place_rows(clusters, places)),
-        write_rows(out / "ppmtf-12-slots.csv", _slot_rows(clusters, clock)),
+        write_records(out / "ppmtf-12.csv", _place_rows(clusters, places)),
+        write_records(out / "ppmtf-12-slots.csv", _slot_rows(clusters, clock)),
     ]
 
 
@@ -176,7 +188,7 @@ def _draw(path: Path, clusters: list[Cluster], places: Places, clock: Clock, fou
                 panel.set_title(title, fontsize=9)
             _hours(row[1], cluster, clock)
         handles = [] if places.categories is None else _legend(colours)
-        figure.legend(handles=handles, loc="lower center", ncol=len(OKABE_ITO), frameon=False, fontsize=9)
+        figure.legend(handles=handles, loc="lower center", ncol=len(COLOURS), frameon=False, fontsize=9)
         title = "Two clusters: places and hours of the model, places of real and of synthetic people"
         head(figure, title, found, width=150)
         return save(figure, path)
@@ -193,8 +205,8 @@ def _colours(clusters: list[Cluster], places: Places) -> dict[str, str]:
     """Give the commonest kinds of places in the picture a colour each; what is rarer is grey."""
     shown = np.concatenate([_top(weights) for one in clusters for weights in one.weights.values()])
     names, counts = np.unique(_kinds(places)[shown], return_counts=True)
-    common = names[np.argsort(-counts, kind="stable")][: len(OKABE_ITO)]
-    return dict(zip(common.tolist(), OKABE_ITO, strict=False))
+    common = names[np.argsort(-counts, kind="stable")][: len(COLOURS)]
+    return dict(zip(common.tolist(), COLOURS, strict=False))
 
 
 def _legend(colours: dict[str, str]) -> list[Any]:
@@ -215,7 +227,8 @@ def _map(panel: Axes, places: Places, weights: NDArray[np.float64], colours: dic
     colour = [colours.get(kind, _OTHER) for kind in kinds[top].tolist()]
     panel.scatter(places.longitude[top], places.latitude[top], s=sizes, c=colour, alpha=0.75, linewidths=0)
     panel.set(xticks=[], yticks=[])
-    _scale_bar(panel, places)
+    _, east = metres_per_degree(places.latitude.mean())
+    scale_bar(panel, float(east) / 1000)
     lines = [f"{rank}. {_label(places, place)}" for rank, place in enumerate(top[:LISTED], 1)]
     panel.text(0, -0.03, "\n".join(lines), transform=panel.transAxes, va="top", fontsize=8)
 
@@ -226,24 +239,10 @@ def _label(places: Places, place: int) -> str:
     return f"{str(places.categories[place]).rpartition('/')[2]} ({places.ids[place]})"
 
 
-def _scale_bar(panel: Axes, places: Places) -> None:
-    """Draw a bar of about a fifth of the map; north is up."""
-    west, east = float(places.longitude.min()), float(places.longitude.max())
-    south = float(places.latitude.min())
-    per_degree = 111.2 * float(np.cos(np.radians(places.latitude.mean())))
-    rough = (east - west) * per_degree / 5
-    scale = 10 ** np.floor(np.log10(rough)) if rough > 0 else 1.0
-    length = max(step * scale for step in (1, 2, 5) if step * scale <= max(rough, scale))
-    panel.plot([west, west + length / per_degree], [south, south], color="black", linewidth=2)
-    panel.annotate(f"{length:g} km", (west, south), xytext=(0, 3), textcoords="offset points", fontsize=7)
-
-
 def _hours(panel: Axes, cluster: Cluster, clock: Clock) -> None:
     slots = np.arange(clock.slots_per_day)
-    panel.plot(slots, cluster.slots, "o-", ms=4, color=OKABE_ITO[0], label="column of D")
-    panel.plot(
-        slots, cluster.training_slots, "s--", ms=3, color=OKABE_ITO[1], label="share of training events"
-    )
+    panel.plot(slots, cluster.slots, "o-", ms=4, color=COLOURS[0], label="column of D")
+    panel.plot(slots, cluster.training_slots, "s--", ms=3, color=COLOURS[1], label="share of training events")
     shown = slots[:: max(len(slots) // 6, 1)]
     panel.set_xticks(shown, [clock.label(int(slot) * clock.instants_per_slot) for slot in shown], fontsize=7)
     panel.axhline(0, color="#555555", linewidth=0.8)

@@ -8,34 +8,44 @@ from typing import Any
 
 from tracearena.arena.findings import Finding, Tell, announce, titled
 from tracearena.engine import tracked
-from tracearena.figures._check_ins import check_ins
-from tracearena.figures._rows import write_rows
-from tracearena.figures._seconds import growth, timed
-from tracearena.figures.style import MARKERS, OKABE_ITO, canvas, save
+from tracearena.figures.data import CHECK_INS, Size, check_ins
+from tracearena.figures.style import canvas, save
+from tracearena.figures.tables import growth, timed, write_records
+from tracearena.pages.style import COLOURS, MARKERS
 from tracearena.synthesis import PPMTF, SGD
 from tracearena.synthesis.ppmtf import measure_deniability
 from tracearena.traces import Traces
 
-USERS = 10_000
+SIZE = Size(10_000, CHECK_INS.days)
 SHARES = (0.125, 0.25, 0.5, 1.0)
 VERIFIERS = 32_000
 K = 10
+ITERATIONS = 100
 ISTANBUL = 219_793
 AUTHORS = {"PPMTF (T)": 10.2, "PPMTF (S)": 0.6, "PPMTF (P)": 2.1}
 """Hours of the authors' program (one thread) for Istanbul, extrapolated from runs with up to 8,000 users."""
 
 
-def make(out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None) -> list[Path]:
+def make(
+    out: Path,
+    *,
+    data: Path | None = None,
+    seed: int = 1,
+    tell: Tell | None = None,
+    size: Size = SIZE,
+    k: int = K,
+    iterations: int = ITERATIONS,
+) -> list[Path]:
     """Write ppmtf-13.svg and ppmtf-13.csv: up to 8,000 training users, k = 10, η = 1, |U*| = 32,000.
 
     T is training (100 iterations), S one trace a user, P the test with early stop.
     """
-    training, _ = check_ins(data, seed, USERS)
-    _measured(training.take_users(range(min(50, training.n_users))), seed)
+    training, _ = check_ins(data, seed, size)
+    _measured(training.take_users(range(min(50, training.n_users))), k, iterations, seed)
     rows: list[dict[str, Any]] = []
     for share in tracked(SHARES, len(SHARES)):
         users = max(round(share * training.n_users), 1)
-        seconds = _measured(training.take_users(range(users)), seed)
+        seconds = _measured(training.take_users(range(users)), k, iterations, seed)
         rows += [
             {"series": name, "users": users, "seconds": value, "source": "measured"}
             for name, value in seconds.items()
@@ -51,7 +61,7 @@ def make(out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | Non
         }
         for name, hours in AUTHORS.items()
     ]
-    return [_draw(out / "ppmtf-13.svg", rows, found), write_rows(out / "ppmtf-13.csv", rows)]
+    return [_draw(out / "ppmtf-13.svg", rows, found), write_records(out / "ppmtf-13.csv", rows)]
 
 
 def findings(rows: Sequence[Mapping[str, Any]]) -> list[Finding]:
@@ -78,12 +88,12 @@ def findings(rows: Sequence[Mapping[str, Any]]) -> list[Finding]:
     return found
 
 
-def _measured(training: Traces, seed: int) -> dict[str, float]:
+def _measured(training: Traces, k: int, iterations: int, seed: int) -> dict[str, float]:
     """Return the seconds of each part."""
-    model, learned = timed(lambda: PPMTF(zeros="all").fit(training, seed=seed))
+    model, learned = timed(lambda: PPMTF(zeros="all", iterations=iterations).fit(training, seed=seed))
     made, drawn = timed(lambda: model.synthesize(1, seed=seed))
     _, tested = timed(
-        lambda: measure_deniability(model, made, k=K, eta=1, verifiers=VERIFIERS, early_stop=True, seed=seed)
+        lambda: measure_deniability(model, made, k=k, eta=1, verifiers=VERIFIERS, early_stop=True, seed=seed)
     )
     chain, counted = timed(lambda: SGD().fit(training))
     _, walked = timed(lambda: chain.synthesize(1, seed=seed))
@@ -94,7 +104,7 @@ def _measured(training: Traces, seed: int) -> dict[str, float]:
 def _draw(path: Path, rows: list[dict[str, Any]], found: list[Finding]) -> Path:
     with canvas(7.5, 4.8) as (figure, axes):
         for number, series in enumerate(dict.fromkeys(row["series"] for row in rows)):
-            style = {"marker": MARKERS[number], "color": OKABE_ITO[number]}
+            style = {"marker": MARKERS[number].matplotlib, "color": COLOURS[number]}
             for source, look in (
                 ("measured", {"label": series}),
                 ("authors' program, extrapolated", {"mfc": "white"}),

@@ -7,31 +7,42 @@ from pathlib import Path
 
 from tracearena.arena.findings import Finding, Tell, announce, counted, titled
 from tracearena.engine import child_seed, seed_sequence, tracked
-from tracearena.figures._check_ins import check_ins
-from tracearena.figures._rows import write_rows
-from tracearena.figures.style import MARKERS, OKABE_ITO, canvas, save
+from tracearena.figures.data import CHECK_INS, Size, check_ins
+from tracearena.figures.style import canvas, save
+from tracearena.figures.tables import write_records
+from tracearena.pages.style import COLOURS, MARKERS
 from tracearena.synthesis import PPMTF
 from tracearena.synthesis.ppmtf import measure_deniability
 
 KS = (1, 10, 20, 50, 100, 150, 200)
+ITERATIONS = 100
 SHARES = (0.25, 0.5, 1.0)
 
 
-def make(out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None) -> list[Path]:
+def make(
+    out: Path,
+    *,
+    data: Path | None = None,
+    seed: int = 1,
+    tell: Tell | None = None,
+    size: Size = CHECK_INS,
+    ks: Sequence[int] = KS,
+    iterations: int = ITERATIONS,
+) -> list[Path]:
     """Write ppmtf-14.svg and ppmtf-14.csv: pass rate over k for growing numbers of users, η = 1."""
-    training, _ = check_ins(data, seed)
+    training, _ = check_ins(data, seed, size)
     root = seed_sequence(seed)
     rows = []
     for share in tracked(SHARES, len(SHARES)):
         users = max(round(share * training.n_users), 1)
         part = training.take_users(range(users))
-        model = PPMTF(zeros="all").fit(part, seed=child_seed(root, 0))
+        model = PPMTF(zeros="all", iterations=iterations).fit(part, seed=child_seed(root, 0))
         synthetic = model.synthesize(1, seed=child_seed(root, 1))
-        found = measure_deniability(model, synthetic, k=max(KS), seed=child_seed(root, 2))
-        rows += [{"users": users, "k": k, "eta": 1, "pass_rate": found.pass_rate_at(k)} for k in KS]
+        found = measure_deniability(model, synthetic, k=max(ks), seed=child_seed(root, 2))
+        rows += [{"users": users, "k": k, "eta": 1, "pass_rate": found.pass_rate_at(k)} for k in ks]
     said = findings(rows)
     announce(said, tell)
-    return [_draw(out / "ppmtf-14.svg", rows, said), write_rows(out / "ppmtf-14.csv", rows)]
+    return [_draw(out / "ppmtf-14.svg", rows, said), write_records(out / "ppmtf-14.csv", rows)]
 
 
 def findings(rows: Sequence[Mapping[str, float]]) -> list[Finding]:
@@ -55,7 +66,7 @@ def _draw(path: Path, rows: list[dict[str, float]], found: list[Finding]) -> Pat
     with canvas(6.5, 4.2) as (figure, axes):
         for number, users in enumerate(sorted({row["users"] for row in rows})):
             line = [(row["k"], row["pass_rate"]) for row in rows if row["users"] == users]
-            style = {"color": OKABE_ITO[number], "marker": MARKERS[number]}
+            style = {"color": COLOURS[number], "marker": MARKERS[number].matplotlib}
             axes.plot(*zip(*line, strict=True), label=f"{users:,} users", **style)
         axes.set(
             xlabel="k: people a trace must be plausible for", ylabel="share of traces that pass", ylim=(0, 1)

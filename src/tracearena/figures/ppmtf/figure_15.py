@@ -8,10 +8,11 @@ from typing import Any
 
 from tracearena.arena.findings import Finding, Tell, announce
 from tracearena.engine import tracked
-from tracearena.figures._check_ins import check_ins
-from tracearena.figures._rows import write_rows
-from tracearena.figures.style import OKABE_ITO, canvas, head, save
+from tracearena.figures.data import CHECK_INS, Size, check_ins
+from tracearena.figures.style import canvas, head, save
+from tracearena.figures.tables import write_records
 from tracearena.metrics import tm_emd, tp_tv
+from tracearena.pages.style import COLOURS
 from tracearena.synthesis import PPMTF
 from tracearena.synthesis.ppmtf import privacy_budget
 
@@ -20,12 +21,21 @@ ITERATIONS = 100
 SMALLEST_USEFUL = 20_000
 
 
-def make(out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None) -> list[Path]:
+def make(
+    out: Path,
+    *,
+    data: Path | None = None,
+    seed: int = 1,
+    tell: Tell | None = None,
+    size: Size = CHECK_INS,
+    alphas: Sequence[float] = ALPHAS,
+    iterations: int = ITERATIONS,
+) -> list[Path]:
     """Write ppmtf-15.svg and ppmtf-15.csv: α from 1e-6 to 1e3; ε for κ = 0 (as published) and as measured."""
-    training, testing = check_ins(data, seed)
+    training, testing = check_ins(data, seed, size)
     rows: list[dict[str, Any]] = []
-    for alpha in tracked(ALPHAS, len(ALPHAS)):
-        model = PPMTF(alpha=alpha, iterations=ITERATIONS).fit(training, seed=seed)
+    for alpha in tracked(alphas, len(alphas)):
+        model = PPMTF(alpha=alpha, iterations=iterations).fit(training, seed=seed)
         made = model.synthesize(1, seed=seed)
         least, measured = privacy_budget(model, kappa=0), privacy_budget(model)
         rows.append(
@@ -43,7 +53,7 @@ def make(out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | Non
         )
     found = findings(rows)
     announce(found, tell)
-    return [_draw(out / "ppmtf-15.svg", rows, found), write_rows(out / "ppmtf-15.csv", rows)]
+    return [_draw(out / "ppmtf-15.svg", rows, found), write_records(out / "ppmtf-15.csv", rows)]
 
 
 def findings(rows: Sequence[Mapping[str, Any]]) -> list[Finding]:
@@ -74,7 +84,7 @@ def _draw(path: Path, rows: list[dict[str, Any]], found: list[Finding]) -> Path:
         ):
             for panel, metric in zip(axes, ("tp_tv", "tm_emd_x"), strict=True):
                 line = sorted((row[column], row[metric]) for row in rows)
-                panel.plot(*zip(*line, strict=True), "o-", color=OKABE_ITO[number], label=label)
+                panel.plot(*zip(*line, strict=True), "o-", color=COLOURS[number], label=label)
         for panel, title in zip(axes, ("TP-TV", "TM-EMD-X"), strict=True):
             panel.set_xscale("log")
             panel.set(xlabel="ε of the parameters (κ = 0)", ylabel=f"{title} (0 is best)")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 from tracearena.arena.evaluation import baselines, evaluate, halves
 from tracearena.arena.findings import Finding, Tell, announce, counted
 from tracearena.engine import tracked
-from tracearena.figures._people_flow import people_flow, published_results
-from tracearena.figures.style import MARKERS, OKABE_ITO, canvas, head, save
-from tracearena.files.whole import replacing
+from tracearena.figures.data import PEOPLE_FLOW, Size, people_flow, published_results
+from tracearena.figures.style import canvas, head, save
+from tracearena.figures.tables import write_records
+from tracearena.pages.style import COLOURS, MARKERS
 from tracearena.synthesis import PPMTF, SGD, SGLT
 from tracearena.traces import Traces
 
@@ -27,6 +26,7 @@ COPIED = (0, 1, 2, 3, 4, 5)
 DROPPED = (0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.8, 1)
 """par_l of SGLT, with 100 classes."""
 TRACES_PER_USER = 10
+ITERATIONS = 100
 MOST_REIDENTIFIED, LARGEST_ADVANTAGE = 0.02, 0.055
 """What [ppmtf] section 4.4 claims for PPMTF in Figure 7."""
 UTILITIES = {
@@ -55,13 +55,32 @@ class Point:
     membership_advantage: float
 
 
-def make(out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None) -> list[Path]:
+def make(
+    out: Path,
+    *,
+    data: Path | None = None,
+    seed: int = 1,
+    tell: Tell | None = None,
+    size: Size = PEOPLE_FLOW,
+    alphas: Sequence[float] = ALPHAS,
+    copied: Sequence[int] = COPIED,
+    dropped: Sequence[float] = DROPPED,
+    iterations: int = ITERATIONS,
+) -> list[Path]:
     """Write ppmtf-7.svg and ppmtf-7.csv; the authors' points come from their tables."""
-    training, testing = people_flow(data, seed)
+    training, testing = people_flow(data, seed, size)
     points: list[Point] = []
-    settings = len(ALPHAS) + len(COPIED) + len(DROPPED)
-    for point in tracked(_measured(training, testing, seed), settings):
-        points.append(point)
+    models: list[tuple[str, str, PPMTF | SGD | SGLT]] = [
+        *(("PPMTF", f"α={alpha:g}", PPMTF(alpha=alpha, iterations=iterations)) for alpha in alphas),
+        *(("SGD", f"ξ={many}", SGD(copied=many)) for many in copied),
+        *(
+            ("SGLT", f"par_l={share:g}", SGLT(classes=100, par_l=share, privacy_tests=False))
+            for share in dropped
+        ),
+    ]
+    for series, setting, model in tracked(models, len(models)):
+        made = model.fit(training, seed=seed).synthesize(TRACES_PER_USER, seed=seed)
+        points.append(_point(series, setting, made, training, testing))
     for method, series in (("PPMTF", "PPMTF (published)"), ("SGLT", "SGLT (published)")):
         points += [_published(row, series) for row in published_results(data, method)]
     limits = {name: use.to_dict() for name, use in baselines(training, testing).items()}
@@ -70,8 +89,10 @@ def make(out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | Non
         limits |= {"halves": parted.mean.to_dict(), "halves, spread": parted.spread.to_dict()}
     found = findings(points, limits)
     announce(found, tell)
-    _write_csv(out / "ppmtf-7.csv", points, limits)
-    return [_draw(out / "ppmtf-7.svg", points, limits, found), out / "ppmtf-7.csv"]
+    return [
+        _draw(out / "ppmtf-7.svg", points, limits, found),
+        _write_numbers(out / "ppmtf-7.csv", points, limits),
+    ]
 
 
 def findings(points: Sequence[Point], limits: Mapping[str, Mapping[str, Any]]) -> list[Finding]:
@@ -113,20 +134,6 @@ def findings(points: Sequence[Point], limits: Mapping[str, Mapping[str, Any]]) -
     ]
 
 
-def _measured(training: Traces, testing: Traces, seed: int) -> Iterator[Point]:
-    for alpha in ALPHAS:
-        model = PPMTF(alpha=alpha).fit(training, seed=seed)
-        yield _point("PPMTF", f"α={alpha:g}", model.synthesize(TRACES_PER_USER, seed=seed), training, testing)
-    for copied in COPIED:
-        made = SGD(copied=copied).fit(training).synthesize(TRACES_PER_USER, seed=seed)
-        yield _point("SGD", f"ξ={copied}", made, training, testing)
-    for par_l in DROPPED:
-        fakes = SGLT(classes=100, par_l=par_l, privacy_tests=False).fit(training, seed=seed)
-        yield _point(
-            "SGLT", f"par_l={par_l:g}", fakes.synthesize(TRACES_PER_USER, seed=seed), training, testing
-        )
-
-
 def _point(series: str, setting: str, synthetic: Traces, training: Traces, testing: Traces) -> Point:
     found = evaluate(synthetic, training, testing).to_dict()
     return Point(series, setting, **{name: found[name] for name in (*UTILITIES, *PRIVACIES)})
@@ -145,15 +152,10 @@ def _published(row: dict[str, Any], series: str) -> Point:
     )
 
 
-def _write_csv(path: Path, points: list[Point], limits: dict[str, dict[str, Any]]) -> None:
-    names = list(Point.__dataclass_fields__)
-    text = io.StringIO()
-    table = csv.DictWriter(text, names, restval="", extrasaction="ignore", lineterminator="\n")
-    table.writeheader()
-    table.writerows(asdict(point) for point in points)
-    table.writerows({"series": name, "setting": ""} | values for name, values in limits.items())
-    with replacing(path) as file:
-        file.write(text.getvalue().encode())
+def _write_numbers(path: Path, points: list[Point], limits: dict[str, dict[str, Any]]) -> Path:
+    rows = [asdict(point) for point in points]
+    rows += [{"series": name, **values} for name, values in limits.items()]
+    return write_records(path, rows, list(Point.__dataclass_fields__))
 
 
 def _draw(path: Path, points: list[Point], limits: dict[str, dict[str, Any]], found: list[Finding]) -> Path:
@@ -180,7 +182,7 @@ def _panel(panel: Axes, points: list[Point], series: list[str], utility: str, pr
     for number, name in enumerate(series):
         mine = [point for point in points if point.series == name]
         x, y = ([getattr(point, axis) for point in mine] for axis in (utility, privacy))
-        panel.plot(x, y, MARKERS[number], ms=5, color=OKABE_ITO[number], label=name, alpha=0.85)
+        panel.plot(x, y, MARKERS[number].matplotlib, ms=5, color=COLOURS[number], label=name, alpha=0.85)
 
 
 def _limits(panel: Axes, limits: dict[str, dict[str, Any]], utility: str) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,9 +11,9 @@ from numpy.typing import NDArray
 
 from tracearena.arena.findings import Finding, Tell, announce, counted
 from tracearena.engine import generator
-from tracearena.figures._people_flow import people_flow
+from tracearena.figures.data import PEOPLE_FLOW, Size, people_flow
 from tracearena.figures.style import canvas, head, save
-from tracearena.files.whole import replacing
+from tracearena.files import write_csv
 from tracearena.synthesis import PPMTF
 from tracearena.synthesis.ppmtf import cluster_features
 from tracearena.traces import Traces
@@ -24,13 +23,25 @@ if TYPE_CHECKING:
 
 SHOWN = 3
 HALVINGS = 10
+ITERATIONS = 100
+COLUMNS = (
+    "cluster", "total_variation", "from_everybody", "halves", "place", "training", "synthetic", "b", "c",
+)  # fmt: skip
 _ROWS = ("training", "synthetic", "column of B", "column of C")
 
 
-def make(out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None) -> list[Path]:
+def make(
+    out: Path,
+    *,
+    data: Path | None = None,
+    seed: int = 1,
+    tell: Tell | None = None,
+    size: Size = PEOPLE_FLOW,
+    iterations: int = ITERATIONS,
+) -> list[Path]:
     """Write ppmtf-8.svg and ppmtf-8.csv: three clusters of a tenth of the users."""
-    training, _ = people_flow(data, seed)
-    model = PPMTF().fit(training, seed=seed)
+    training, _ = people_flow(data, seed, size)
+    model = PPMTF(iterations=iterations).fit(training, seed=seed)
     synthetic = model.synthesize(10, seed=seed)
     clusters = cluster_features(model, training, synthetic)
     chosen, people = clusters.most_distinct(SHOWN), clusters.populations
@@ -43,8 +54,10 @@ def make(out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | Non
     }
     found = findings(apart["synthetic"], apart["everybody"])
     announce(found, tell)
-    _write_csv(out / "ppmtf-8.csv", chosen, rows, apart)
-    return [_draw(out / "ppmtf-8.svg", training, rows, apart, found), out / "ppmtf-8.csv"]
+    return [
+        _draw(out / "ppmtf-8.svg", training, rows, apart, found),
+        write_csv(out / "ppmtf-8.csv", COLUMNS, _numbers(chosen, rows, apart)),
+    ]
 
 
 def findings(synthetic: NDArray[np.float64], everybody: NDArray[np.float64]) -> list[Finding]:
@@ -78,22 +91,12 @@ def _halves(cluster: Traces, seed: int) -> float:
     return float(np.mean(found)) if found else 0.0
 
 
-def _write_csv(
-    path: Path,
-    chosen: NDArray[np.int64],
-    rows: list[NDArray[np.float64]],
-    apart: dict[str, NDArray[np.float64]],
-) -> None:
-    text = io.StringIO()
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow(
-        ["cluster", "total_variation", "from_everybody", "halves", "place", "training", "synthetic", "b", "c"]
-    )
+def _numbers(
+    chosen: NDArray[np.int64], rows: list[NDArray[np.float64]], apart: dict[str, NDArray[np.float64]]
+) -> Iterator[list[float]]:
     for number, factor in enumerate(chosen.tolist()):
         for place, values in enumerate(zip(*(row[number].tolist() for row in rows), strict=True)):
-            table.writerow([factor, *(float(one[number]) for one in apart.values()), place, *values])
-    with replacing(path) as file:
-        file.write(text.getvalue().encode())
+            yield [factor, *(float(one[number]) for one in apart.values()), place, *values]
 
 
 def _draw(

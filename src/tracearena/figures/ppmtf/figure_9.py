@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -12,10 +10,11 @@ import numpy as np
 
 from tracearena.arena.findings import Finding, Tell, announce
 from tracearena.engine import tracked
-from tracearena.figures._people_flow import people_flow
-from tracearena.figures._seconds import growth, timed
-from tracearena.figures.style import MARKERS, OKABE_ITO, canvas, head, save
-from tracearena.files.whole import replacing
+from tracearena.figures.data import PEOPLE_FLOW, Size, people_flow
+from tracearena.figures.style import canvas, head, save
+from tracearena.figures.tables import growth, timed
+from tracearena.files import write_csv
+from tracearena.pages.style import COLOURS, MARKERS
 from tracearena.synthesis import PPMTF, SGLT
 from tracearena.traces import Places, Traces
 
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 
 SIZES = (100, 200, 400, 600, 800, 1000)
 FEW_USERS, PLACES = 100, 400
+ITERATIONS = 100
 Row: TypeAlias = tuple[str, str, int, int, float]
 
 # Hours that the paper's text states, in seconds: series, varied, users, places, seconds.
@@ -39,25 +39,34 @@ PUBLISHED: tuple[Row, ...] = (
 )
 
 
-def make(out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None) -> list[Path]:
+def make(
+    out: Path,
+    *,
+    data: Path | None = None,
+    seed: int = 1,
+    tell: Tell | None = None,
+    size: Size = PEOPLE_FLOW,
+    sizes: Sequence[int] = SIZES,
+    iterations: int = ITERATIONS,
+) -> list[Path]:
     """Write ppmtf-9.svg and ppmtf-9.csv; α = 200, z = 16, 100 iterations, one trace a user."""
-    training, testing = people_flow(data, seed)
+    training, testing = people_flow(data, seed, size)
     everybody = _joined(training, testing)
-    _timed(_sized(everybody, 50, 50), seed, iterations=1)
+    _timed(_sized(everybody, 50, 50), seed, 1)
     _timed_fakes(_sized(everybody, 50, 50), seed)
-    plan = [("users", users, PLACES) for users in SIZES] + [("places", FEW_USERS, n) for n in SIZES]
+    plan = [("users", users, PLACES) for users in sizes] + [("places", FEW_USERS, n) for n in sizes]
     rows: list[Row] = []
     for varied, users, places in tracked(plan, len(plan)):
         sized = _sized(everybody, users, places)
-        seconds = {"PPMTF": _timed(sized, seed), "SGLT": _timed_fakes(sized, seed)}
+        seconds = {"PPMTF": _timed(sized, seed, iterations), "SGLT": _timed_fakes(sized, seed)}
         for method, (fitting, drawing) in seconds.items():
             rows.append((f"{method} training", varied, users, places, fitting))
             rows.append((f"{method} synthesis", varied, users, places, drawing))
     found = findings(rows)
     announce(found, tell)
     rows += PUBLISHED
-    _write_csv(out / "ppmtf-9.csv", rows)
-    return [_draw(out / "ppmtf-9.svg", rows, found), out / "ppmtf-9.csv"]
+    header = ["series", "varied", "users", "places", "seconds"]
+    return [_draw(out / "ppmtf-9.svg", rows, found), write_csv(out / "ppmtf-9.csv", header, rows)]
 
 
 def findings(rows: Sequence[Row]) -> list[Finding]:
@@ -105,7 +114,7 @@ def _sized(traces: Traces, users: int, places: int) -> Traces:
     )
 
 
-def _timed(traces: Traces, seed: int, iterations: int = 100) -> tuple[float, float]:
+def _timed(traces: Traces, seed: int, iterations: int) -> tuple[float, float]:
     model = PPMTF(iterations=iterations)
     _, training = timed(lambda: model.fit(traces, seed=seed))
     return training, timed(lambda: model.synthesize(1, seed=seed))[1]
@@ -115,15 +124,6 @@ def _timed_fakes(traces: Traces, seed: int) -> tuple[float, float]:
     model = SGLT(classes=len(traces.places) // 4, privacy_tests=False)
     _, training = timed(lambda: model.fit(traces, seed=seed))
     return training, timed(lambda: model.synthesize(1, seed=seed))[1]
-
-
-def _write_csv(path: Path, rows: list[Row]) -> None:
-    text = io.StringIO()
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow(["series", "varied", "users", "places", "seconds"])
-    table.writerows(rows)
-    with replacing(path) as file:
-        file.write(text.getvalue().encode())
 
 
 def _draw(path: Path, rows: list[Row], found: list[Finding]) -> Path:
@@ -140,7 +140,7 @@ def _panel(panel: Axes, rows: list[Row], axis: int, label: str) -> None:
     for number, series in enumerate(dict.fromkeys(row[0] for row in rows)):
         mine = [row for row in rows if row[0] == series]
         x, y = [int(row[axis]) for row in mine], [row[4] for row in mine]
-        panel.plot(x, y, marker=MARKERS[number], color=OKABE_ITO[number], label=series)
+        panel.plot(x, y, marker=MARKERS[number].matplotlib, color=COLOURS[number], label=series)
     panel.set_xscale("log")
     panel.set_yscale("log")
     panel.set_xlabel(label)

@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 
 from tracearena.arena import location_classes
 from tracearena.arena.findings import Finding, Tell, announce, titled
-from tracearena.figures._fake_traces import classes_of, real_traces, write_rows
-from tracearena.figures.style import OKABE_ITO, canvas, save
+from tracearena.figures.data import Size, classes_of, same_people
+from tracearena.figures.style import canvas, save
+from tracearena.files import write_csv
+from tracearena.pages.style import COLOURS
 from tracearena.synthesis.sglt import LocationClasses
 from tracearena.traces import Places, Traces
 
@@ -19,13 +21,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SHOWN = 7
-USERS = 2_000
+SIZE = Size(2_000)
 WIDE = 0.7
 
 
-def make(out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None) -> list[Path]:
+def make(
+    out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None, size: Size = SIZE
+) -> list[Path]:
     """Write sglt-classes.png and .csv: every place in the colour of its class."""
-    training, _ = real_traces(data, seed, USERS)
+    training, _ = same_people(data, seed, size)
     classes = location_classes(training, classes_of(training), seed=seed)
     visits = np.bincount(training.place_index, minlength=len(training.places))
     found = findings(training.places, classes.class_of)
@@ -38,7 +42,7 @@ def make(out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | Non
     places = training.places
     rows = zip(places.ids, places.latitude, places.longitude, classes.class_of, visits, strict=True)
     header = ["place", "latitude", "longitude", "class", "visits"]
-    return [picture, write_rows(out / "sglt-classes.csv", header, rows)]
+    return [picture, write_csv(out / "sglt-classes.csv", header, rows)]
 
 
 def findings(places: Places, class_of: NDArray[np.int32]) -> list[Finding]:
@@ -82,7 +86,7 @@ def draw(axes: Axes, traces: Traces, classes: LocationClasses) -> None:
         label = (
             f"class {kind}: {int(own.sum())} places, {per_class[kind] / max(visits.sum(), 1):.0%} of visits"
         )
-        axes.scatter(x[own], y[own], s=size[own], color=OKABE_ITO[number], label=label)
+        axes.scatter(x[own], y[own], s=size[own], color=COLOURS[number], label=label)
     marked = traces.places.sensitive
     if marked.any():
         axes.scatter(x[marked], y[marked], s=16, marker="+", color="black", linewidths=0.8, label="sensitive")

@@ -8,17 +8,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.arena.findings import Finding, Tell, announce, titled
-from tracearena.figures._fake_traces import experiment, write_rows
-from tracearena.figures.style import OKABE_ITO, canvas, save
+from tracearena.figures.data import SAME_PEOPLE, Size, fakes_experiment
+from tracearena.figures.style import canvas, save
+from tracearena.files import write_csv
 from tracearena.metrics.similarity import all_pairs, semantic_similarity
+from tracearena.pages.style import BLUE
 
 LARGEST_GAP = 0.1
 _AT = np.linspace(0, 1, 101)
 
 
-def make(out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None) -> list[Path]:
+def make(
+    out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None, size: Size = SAME_PEOPLE
+) -> list[Path]:
     """Write sglt-qq.png and .csv: quantiles of semantic similarity, real–real against fake–fake."""
-    found = experiment(data, seed)
+    found = fakes_experiment(data, seed, size)
     quantiles = []
     for traces in (found.training, found.data_sets()[0]):
         profiles = found.profiles(traces)
@@ -30,7 +34,7 @@ def make(out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | Non
     announce(said, tell)
     with canvas(5.2, 5.2) as (figure, axes):
         axes.plot([0, 1], [0, 1], color="#888888", linewidth=1, linestyle="--", label="the same distribution")
-        axes.plot(real, fake, "o", markersize=4, color=OKABE_ITO[0], label="percentiles")
+        axes.plot(real, fake, "o", markersize=4, color=BLUE, label="percentiles")
         axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
         axes.set_xlabel("semantic similarity of two real people")
         axes.set_ylabel("semantic similarity of two fakes")
@@ -39,7 +43,7 @@ def make(out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | Non
         axes.set_title(titled(title, said, width=62), fontsize=10, loc="left")
         picture = save(figure, out / "sglt-qq.png")
     rows = zip(_AT.round(2), real, fake, strict=True)
-    return [picture, write_rows(out / "sglt-qq.csv", ["quantile", "real", "fake"], rows)]
+    return [picture, write_csv(out / "sglt-qq.csv", ["quantile", "real", "fake"], rows)]
 
 
 def findings(real: NDArray[np.float64], fake: NDArray[np.float64]) -> list[Finding]:

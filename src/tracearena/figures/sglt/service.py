@@ -10,11 +10,13 @@ from tracearena.arena import ServiceResult, hide_from_service, location_classes
 from tracearena.arena.findings import Finding, Tell, announce, counted
 from tracearena.attacks.tracking import ViterbiTracking
 from tracearena.engine import child_seed, seed_sequence, tracked
-from tracearena.figures._fake_traces import classes_of, real_traces, write_rows
-from tracearena.figures.style import MARKERS, OKABE_ITO, canvas, head, save
+from tracearena.figures.data import Size, classes_of, same_people
+from tracearena.figures.style import canvas, head, save
+from tracearena.files import write_csv
 from tracearena.obfuscation.fakes import METHODS, FakeTraces
+from tracearena.pages.style import COLOURS, MARKERS
 
-USERS = 150
+SIZE = Size(150)
 COUNTS = (5, 10, 20)
 EXPOSURE = 0.3
 _NAMES = {
@@ -30,9 +32,17 @@ _OVERHEADS = {
 }
 
 
-def make(out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None) -> list[Path]:
+def make(
+    out: Path,
+    *,
+    data: Path | None = None,
+    seed: int = 1,
+    tell: Tell | None = None,
+    size: Size = SIZE,
+    counts: Sequence[int] = COUNTS,
+) -> list[Path]:
     """Write sglt-lbs.png and .csv: five generators with 5, 10 and 20 fakes."""
-    results = service_results(data, seed)
+    results = service_results(data, seed, size, counts)
     said = findings(results)
     announce(said, tell)
     with canvas(10.5, 4.8, ncols=2, sharey=True) as (figure, axes):
@@ -43,8 +53,8 @@ def make(out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | Non
                 axis.plot(
                     [getattr(one, overhead) for one in mine],
                     [one.privacy for one in mine],
-                    marker=MARKERS[number],
-                    color=OKABE_ITO[number],
+                    marker=MARKERS[number].matplotlib,
+                    color=COLOURS[number],
                     label=_NAMES[method],
                 )
             axis.set_xlabel(f"{label} (1 is free)")
@@ -56,10 +66,16 @@ def make(out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | Non
             frameon=False,
             fontsize=8,
         )
-        head(figure, "Privacy against overhead, with 5, 10 and 20 fakes", said, width=125, top=1.01)
+        head(
+            figure,
+            f"Privacy against overhead, with {', '.join(map(str, counts))} fakes",
+            said,
+            width=125,
+            top=1.01,
+        )
         picture = save(figure, out / "sglt-lbs.png")
     rows = [one.to_dict().values() for one in results]
-    return [picture, write_rows(out / "sglt-lbs.csv", list(results[0].to_dict()), rows)]
+    return [picture, write_csv(out / "sglt-lbs.csv", list(results[0].to_dict()), rows)]
 
 
 def findings(results: Sequence[ServiceResult]) -> list[Finding]:
@@ -87,9 +103,11 @@ def findings(results: Sequence[ServiceResult]) -> list[Finding]:
     ]
 
 
-def service_results(data: Path | None, seed: int) -> list[ServiceResult]:
-    """Let the same people hide in five ways with three numbers of fakes."""
-    training, original = real_traces(data, seed, USERS)
+def service_results(
+    data: Path | None, seed: int, size: Size = SIZE, counts: Sequence[int] = COUNTS
+) -> list[ServiceResult]:
+    """Let the same people hide in five ways with several numbers of fakes."""
+    training, original = same_people(data, seed, size)
     if data is not None:
         # Published testing traces are of other people, who have no fakes of their own.
         original = training
@@ -97,7 +115,7 @@ def service_results(data: Path | None, seed: int) -> list[ServiceResult]:
     classes = location_classes(training, classes_of(training), seed=child_seed(root, 0))
     attacker = ViterbiTracking().fit(training)
     results: list[ServiceResult] = []
-    settings = list(product(METHODS, COUNTS))
+    settings = list(product(METHODS, counts))
     for method, count in tracked(settings, len(settings)):
         defence = FakeTraces(method=method, fakes=count, exposure=EXPOSURE, classes=len(classes))
         results.append(

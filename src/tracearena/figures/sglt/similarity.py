@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 
 from tracearena.arena.findings import Finding, Tell, announce
 from tracearena.engine import generator
-from tracearena.figures._fake_traces import Experiment, experiment, write_rows
-from tracearena.figures.style import OKABE_ITO, canvas, head, save
+from tracearena.figures.data import SAME_PEOPLE, FakesExperiment, Size, fakes_experiment
+from tracearena.figures.style import canvas, head, save
+from tracearena.files import write_csv
 from tracearena.metrics.similarity import all_pairs, geographic_similarity, semantic_similarity
+from tracearena.pages.style import COLOURS
 from tracearena.traces import Traces
 
 _BINS = np.linspace(0, 1, 26)
@@ -27,16 +29,18 @@ _TITLES = {
 }
 
 
-def make(out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None) -> list[Path]:
+def make(
+    out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None, size: Size = SAME_PEOPLE
+) -> list[Path]:
     """Write sglt-similarity.png and .csv: four histograms."""
-    values = similarities(experiment(data, seed), seed)
+    values = similarities(fakes_experiment(data, seed, size), seed)
     said = findings(values)
     announce(said, tell)
     shares = {name: np.histogram(found, _BINS)[0] / max(len(found), 1) for name, found in values.items()}
     with canvas(9, 6.2, nrows=2, ncols=2, sharex=True) as (figure, axes):
         figure.set_layout_engine("constrained")
         for number, (axis, name) in enumerate(zip(axes.flat, _TITLES, strict=True)):
-            axis.bar(_BINS[:-1], shares[name], width=0.036, align="edge", color=OKABE_ITO[number])
+            axis.bar(_BINS[:-1], shares[name], width=0.036, align="edge", color=COLOURS[number])
             axis.axvline(float(values[name].mean()), color="#333333", linewidth=1, linestyle="--")
             axis.set_title(f"{_TITLES[name]} (mean {values[name].mean():.2f})", fontsize=10, loc="left")
             axis.set_xlabel(
@@ -47,10 +51,10 @@ def make(out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | Non
         head(figure, "Likeness of people, and of fakes and people", said, width=100, top=1.01)
         picture = save(figure, out / "sglt-similarity.png")
     rows = zip(_BINS[:-1].round(2), _BINS[1:].round(2), *shares.values(), strict=True)
-    return [picture, write_rows(out / "sglt-similarity.csv", ["from", "to", *shares], rows)]
+    return [picture, write_csv(out / "sglt-similarity.csv", ["from", "to", *shares], rows)]
 
 
-def similarities(found: Experiment, seed: int) -> dict[str, NDArray[np.float64]]:
+def similarities(found: FakesExperiment, seed: int) -> dict[str, NDArray[np.float64]]:
     """Return the similarities of pairs behind each histogram."""
     real, fake = found.profiles(found.training), found.profiles(found.fakes)
     pairs = all_pairs(real.n_users)

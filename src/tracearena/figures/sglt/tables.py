@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 
 from tracearena.arena.findings import Finding, Tell, announce, counted, titled
 from tracearena.engine import generator
-from tracearena.figures._fake_traces import Experiment, experiment, write_rows
-from tracearena.figures.style import MARKERS, OKABE_ITO, canvas, save
+from tracearena.figures.data import SAME_PEOPLE, FakesExperiment, Size, fakes_experiment
+from tracearena.figures.style import canvas, save
+from tracearena.files import write_csv
 from tracearena.metrics.publishing import time_divergence, visit_divergence
 from tracearena.mobility import AggregateMobility
+from tracearena.pages.style import COLOURS, MARKERS
 from tracearena.traces import Traces
 
 if TYPE_CHECKING:
@@ -27,9 +29,11 @@ Measure = Callable[[Traces | NDArray[np.float64]], float]
 Row = tuple[str, str, float, float]
 
 
-def make(out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None) -> list[Path]:
+def make(
+    out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None, size: Size = SAME_PEOPLE
+) -> list[Path]:
     """Write sglt-tables.png and .csv: divergences of ten fake data sets beside the baselines."""
-    found = experiment(data, seed)
+    found = fakes_experiment(data, seed, size)
     rows = divergences(found, seed) + aggregate_rows(found)
     said = findings(rows)
     announce(said, tell)
@@ -37,7 +41,7 @@ def make(out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | Non
         _draw(axes, [row for row in rows if row[1] in _COLUMNS], said)
         picture = save(figure, out / "sglt-tables.png")
     passed = [("privacy tests", name, share, 0.0) for name, share in found.rates.to_dict().items()]
-    return [picture, write_rows(out / "sglt-tables.csv", ["table", "row", "mean", "std"], rows + passed)]
+    return [picture, write_csv(out / "sglt-tables.csv", ["table", "row", "mean", "std"], rows + passed)]
 
 
 def findings(rows: Sequence[Row]) -> list[Finding]:
@@ -57,7 +61,7 @@ def findings(rows: Sequence[Row]) -> list[Finding]:
     return [counted(statement, kept, "tables have the fakes nearer to the real data")]
 
 
-def divergences(found: Experiment, seed: int) -> list[Row]:
+def divergences(found: FakesExperiment, seed: int) -> list[Row]:
     """Return (table, data set, mean, standard deviation) of the KL divergences."""
     real, m = found.training, len(found.training.places)
     one_place = np.eye(1, m)[0] * real.n_events
@@ -73,7 +77,7 @@ def divergences(found: Experiment, seed: int) -> list[Row]:
 
 
 def _rows(
-    table: str, found: Experiment, baselines: dict[str, NDArray[np.float64]], measure: Measure
+    table: str, found: FakesExperiment, baselines: dict[str, NDArray[np.float64]], measure: Measure
 ) -> list[Row]:
     values = [measure(fakes) for fakes in found.data_sets()]
     rows = [(table, "fakes", float(np.mean(values)), float(np.std(values)))]
@@ -81,7 +85,7 @@ def _rows(
     return rows + [(table, name, measure(shares), 0.0) for name, shares in baselines.items()]
 
 
-def aggregate_rows(found: Experiment) -> list[Row]:
+def aggregate_rows(found: FakesExperiment) -> list[Row]:
     """Return mean, median and spread of the similarity of fake and real aggregate mobility."""
     places = found.training.places
     real = AggregateMobility.of(found.profiles(found.training), places)
@@ -104,8 +108,8 @@ def _draw(axes: Axes, rows: list[Row], said: list[Finding]) -> None:
             [max(row[2], 1e-4) for row in mine],
             [tables.index(row[0]) for row in mine],
             xerr=[row[3] for row in mine],
-            fmt=MARKERS[number],
-            color=OKABE_ITO[number],
+            fmt=MARKERS[number].matplotlib,
+            color=COLOURS[number],
             label=column,
             markersize=7,
         )

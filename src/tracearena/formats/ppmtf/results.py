@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.errors import Fault, FileError
-from tracearena.files.whole import read_bytes, replacing
+from tracearena.files import read_bytes, write_csv
 from tracearena.formats.ppmtf._columns import UNKNOWN
 
 _COUNT = re.compile("[0-9]{1,9}")
@@ -59,11 +59,9 @@ def read_deniability(path: str | PathLike[str]) -> DeniabilityResults:
 
 def write_deniability(path: str | PathLike[str], results: DeniabilityResults) -> None:
     """Write ``pdtest_res_Itr<t>.csv``, one line a trace and the summary."""
-    pairs = zip(results.counts.tolist(), results.passed.tolist(), strict=True)
-    lines = [f"{count},{int(passed)}\n" for count, passed in pairs]
-    lines.append(f"-,-,{int(results.passed.sum())},{len(results.passed)},{results.rate}\n")
-    with replacing(path) as file:
-        file.write("".join(lines).encode())
+    rows = zip(results.counts.tolist(), results.passed.astype(int).tolist(), strict=True)
+    totals = ("-", "-", int(results.passed.sum()), len(results.passed), results.rate)
+    write_csv(path, None, [*rows, totals])
 
 
 def read_utility_and_privacy(path: str | PathLike[str]) -> list[dict[str, Any]]:

@@ -34,15 +34,15 @@ def contest_report(held: Rehearsal, *, command: str) -> Page:
     command
         What makes the same page again.
     """
-    page, look = Page("A contest of hide and seek", lead=_lead(held)), team_styles(held)
-    show_awards(page, held, look)
-    show_board(page, held, look)
+    page, styles = Page("A contest of hide and seek", lead=_lead(held)), team_styles(held)
+    show_awards(page, held, styles)
+    show_board(page, held, styles)
     show_matrices(page, held)
-    show_privacy(page, held, look)
-    show_usefulness(page, held, look)
+    show_privacy(page, held, styles)
+    show_usefulness(page, held, styles)
     show_cheating(page, held)
     entrants = _shown(held)
-    show_days(page, held, entrants, look)
+    show_days(page, held, entrants, styles)
     show_population(page, held, entrants[0])
     _show_rules(page, held)
     _show_origin(page, held, command)

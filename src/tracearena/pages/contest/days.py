@@ -11,13 +11,14 @@ from tracearena.contest.rehearsal import Entrant, Rehearsal, defence_of
 from tracearena.metrics.utility import event_losses
 from tracearena.pages import Page, ground, sensitive_marks
 from tracearena.pages.contest.team_styles import TeamStyle
+from tracearena.pages.style import VERMILION
 from tracearena.traces import ObfuscatedTraces, Places, Traces
 
 _BIN_KM = 0.5
 _MAP_KM = 4.0
 
 
-def show_days(page: Page, held: Rehearsal, entrants: list[Entrant], look: dict[str, TeamStyle]) -> None:
+def show_days(page: Page, held: Rehearsal, entrants: list[Entrant], styles: dict[str, TeamStyle]) -> None:
     """Show one day of one person, before and after, for each of the chosen teams."""
     page.heading("One person's day, before and after")
     page.text(
@@ -26,18 +27,18 @@ def show_days(page: Page, held: Rehearsal, entrants: list[Entrant], look: dict[s
         "hidden."
     )
     for entrant in entrants:
-        _show_day(page, entrant, look[entrant.name])
-    _show_displacements(page, held, entrants, look)
+        _show_day(page, entrant, styles[entrant.name])
+    _show_displacements(page, held, entrants, styles)
 
 
-def _show_day(page: Page, entrant: Entrant, look: TeamStyle) -> None:
+def _show_day(page: Page, entrant: Entrant, style: TeamStyle) -> None:
     user, day = _liveliest(entrant.original)
     original = entrant.original.take_users([user]).take_days(day, day + 1)
     obfuscated = entrant.obfuscated.take_users([user]).take_days(day, day + 1)
     hidden, sets = int(obfuscated.is_deleted.sum()), int(obfuscated.is_set.sum())
     moved = int((obfuscated.is_single & (obfuscated.codes != original.place_index)).sum())
     page.figure(
-        _day(original, obfuscated, look),
+        _day(original, obfuscated, style),
         f"{entrant.name} with {defence_of(entrant)}: of {original.n_events} half-hours of this person's day, "
         f"{moved} were moved, {sets} became a set of places and {hidden} were hidden.",
         table=_day_table(original, obfuscated),
@@ -55,10 +56,10 @@ def _liveliest(original: Traces) -> tuple[int, int]:
     return user, int(original.clock.day_of(original.span[0])) + day
 
 
-def _day(original: Traces, obfuscated: ObfuscatedTraces, look: TeamStyle) -> dict[str, Any]:
+def _day(original: Traces, obfuscated: ObfuscatedTraces, style: TeamStyle) -> dict[str, Any]:
     labels = [original.clock.label(int(instant)) for instant in original.instants]
     frames = [
-        {"name": label, "data": _until(original, obfuscated, look, now)} for now, label in enumerate(labels)
+        {"name": label, "data": _until(original, obfuscated, style, now)} for now, label in enumerate(labels)
     ]
     start = 3 * len(labels) // 4
     steps = [
@@ -87,7 +88,9 @@ def _draw_cells(layout: dict[str, Any], places: Places) -> None:
                          "showticklabels": False, "ticks": ""}  # fmt: skip
 
 
-def _until(original: Traces, obfuscated: ObfuscatedTraces, look: TeamStyle, now: int) -> list[dict[str, Any]]:
+def _until(
+    original: Traces, obfuscated: ObfuscatedTraces, style: TeamStyle, now: int
+) -> list[dict[str, Any]]:
     """Draw the day up to now: what was published, the true way, what was hidden, and the present."""
     places, cells = original.places, [obfuscated.cell(event) for event in range(now + 1)]
     way = original.place_index[: now + 1]
@@ -97,16 +100,16 @@ def _until(original: Traces, obfuscated: ObfuscatedTraces, look: TeamStyle, now:
     has_singles, has_sets, has_hidden = (
         bool(mask.any()) for mask in (obfuscated.is_single, obfuscated.is_set, obfuscated.is_deleted)
     )
-    published = {"color": look.colour, "size": 12, "symbol": "square", "opacity": 0.6}
+    published = {"color": style.colour, "size": 12, "symbol": "square", "opacity": 0.6}
     gone = {"size": 11, "symbol": "x-thin", "line": {"width": 2.5, "color": "var(--soft)"}}
     present = {"size": 14, "color": "var(--paper)", "line": {"width": 3, "color": "var(--ink)"}}
     line = {"mode": "lines+markers", "line": {"color": "var(--ink)", "width": 1.5}}
     return [
         _points(places, singles, "published", published, showlegend=has_singles),
-        _areas(places, sets, "published as a set", look, 0.10, showlegend=has_sets),
+        _areas(places, sets, "published as a set", style, 0.10, showlegend=has_sets),
         _points(places, way, "true way", {"size": 5, "color": "var(--ink)"}, **line),
         _points(places, hidden, "hidden", gone, showlegend=has_hidden),
-        _areas(places, [cells[now]] if cells[now] else [], "published now", look, 0.45),
+        _areas(places, [cells[now]] if cells[now] else [], "published now", style, 0.45),
         _points(places, way[-1:], "truly now", present),
     ]
 
@@ -118,7 +121,7 @@ def _points(places: Places, index: Any, name: str, marker: dict[str, Any], **mor
 
 
 def _areas(
-    places: Places, sets: list[list[int]], name: str, look: TeamStyle, strength: float, **more: Any
+    places: Places, sets: list[list[int]], name: str, style: TeamStyle, strength: float, **more: Any
 ) -> dict[str, Any]:
     """Draw the box around each set of cells; None parts one polygon from the next."""
     x: list[float | None] = []
@@ -127,10 +130,10 @@ def _areas(
         south, west, north, east = _around(places, cells)
         x += [west, east, east, west, west, None]
         y += [south, south, north, north, south, None]
-    red, green, blue = (int(look.colour[i : i + 2], 16) for i in (1, 3, 5))
+    red, green, blue = (int(style.colour[i : i + 2], 16) for i in (1, 3, 5))
     return {"type": "scatter", "mode": "lines", "name": name, "x": x or [None], "y": y or [None],
             "fill": "toself", "fillcolor": f"rgba({red},{green},{blue},{strength})", "hoverinfo": "name",
-            "line": {"color": look.colour, "width": 1.5}} | more  # fmt: skip
+            "line": {"color": style.colour, "width": 1.5}} | more  # fmt: skip
 
 
 def _around(places: Places, cells: Any) -> tuple[float, float, float, float]:
@@ -163,7 +166,7 @@ def _day_table(original: Traces, obfuscated: ObfuscatedTraces) -> tuple[list[str
 
 
 def _show_displacements(
-    page: Page, held: Rehearsal, entrants: list[Entrant], look: dict[str, TeamStyle]
+    page: Page, held: Rehearsal, entrants: list[Entrant], styles: dict[str, TeamStyle]
 ) -> None:
     limit = held.rules.utility_limit_km
     edges = np.arange(0, limit + 1 + _BIN_KM, _BIN_KM)
@@ -171,7 +174,7 @@ def _show_displacements(
               f"over {edges[-1]:g} km", "hidden"]  # fmt: skip
     shares = {one.name: _displacements(one, edges) for one in entrants}
     bars = [
-        {"type": "bar", "name": name, "x": labels, "y": share, "marker": {"color": look[name].colour},
+        {"type": "bar", "name": name, "x": labels, "y": share, "marker": {"color": styles[name].colour},
          "hovertemplate": f"{name}, %{{x}}: %{{y:.1%}}<extra></extra>"}
         for name, share in shares.items()
     ]  # fmt: skip
@@ -182,7 +185,7 @@ def _show_displacements(
                   "tickangle": -50},
         "yaxis": {"title": {"text": "share of all events"}, "tickformat": ".0%"},
         "shapes": [{"type": "line", "x0": at, "x1": at, "y0": 0, "y1": 1, "yref": "paper",
-                    "line": {"color": "#D55E00", "width": 2, "dash": "dot"}}],
+                    "line": {"color": VERMILION, "width": 2, "dash": "dot"}}],
         "annotations": [{"x": at, "y": 1, "yref": "paper", "text": f"worthless from {limit:g} km on",
                          "showarrow": False, "xanchor": "left", "yanchor": "top", "xshift": 6}],
         "showlegend": True,

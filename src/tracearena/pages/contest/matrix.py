@@ -8,8 +8,8 @@ from tracearena.contest.awards import attack_sums
 from tracearena.contest.records import AttackKind, Role
 from tracearena.contest.rehearsal import Rehearsal
 from tracearena.pages import Page
+from tracearena.pages.style import VERMILION
 
-_FRAME = "#D55E00"
 _KINDS = {
     AttackKind.REIDENTIFICATION: ("Who is who?", "people not identified"),
     AttackKind.TRACE_INFERENCE: ("Who was where?", "whereabouts hidden"),
@@ -112,7 +112,7 @@ def _marks(y: int, row: list[Any], target: str, attackers: list[str]) -> list[di
             shapes.append(_hatch(x, y))
         elif score is not None and score <= _least(row) + 1e-9:
             shapes.append({"type": "rect", "x0": x - 0.46, "x1": x + 0.46, "y0": y - 0.45, "y1": y + 0.45,
-                           "line": {"color": _FRAME, "width": 3}})  # fmt: skip
+                           "line": {"color": VERMILION, "width": 3}})  # fmt: skip
     return shapes
 
 

@@ -32,16 +32,16 @@ def tied(award: Award, margin: float) -> list[str]:
     return [p.team for p in award.places if p.place > 1 and abs(p.value - best) <= 2 * margin]
 
 
-def show_awards(page: Page, held: Rehearsal, look: dict[str, TeamStyle]) -> None:
+def show_awards(page: Page, held: Rehearsal, styles: dict[str, TeamStyle]) -> None:
     """Show who won what, and by how much."""
     page.heading("Who won")
     defence, *attacks = held.awards
-    page.html_part(_podium(defence, look))
+    page.html_part(_podium(defence, styles))
     page.html_part(
-        '<ul class="awards">' + "".join(_card(award, held, look) for award in held.awards) + "</ul>"
+        '<ul class="awards">' + "".join(_card(award, held, styles) for award in held.awards) + "</ul>"
     )
     page.figure(
-        _margins(defence, held, look),
+        _margins(defence, held, styles),
         f"Scores move by about ± {held.margin:.3f} from one group of {held.rules.users:,} people to another: "
         "where the bars overlap, call it a tie. To the right is better.",
         table=(["place", "team", "s_T_min"], [[p.place, p.team, p.value] for p in defence.places]),
@@ -50,7 +50,7 @@ def show_awards(page: Page, held: Rehearsal, look: dict[str, TeamStyle]) -> None
     page.html_part('<div class="pair">')
     for award in attacks:
         page.figure(
-            _sums(award, look),
+            _sums(award, styles),
             f"{award.title}: the shorter the bar, the less privacy the attacker left; 0 would mean that "
             "everything was found out.",
             table=(["place", "team", "sum"], [[p.place, p.team, p.value] for p in award.places]),
@@ -59,14 +59,14 @@ def show_awards(page: Page, held: Rehearsal, look: dict[str, TeamStyle]) -> None
     page.html_part("</div>")
 
 
-def _podium(award: Award, look: dict[str, TeamStyle]) -> str:
+def _podium(award: Award, styles: dict[str, TeamStyle]) -> str:
     by_place = {place: [p for p in award.places if p.place == place] for place in (1, 2, 3)}
     steps = []
     for place in (2, 1, 3):
         if not by_place[place]:
             continue
-        names = "<br>".join(badge(p.team, look[p.team]) for p in by_place[place])
-        colour = look[by_place[place][0].team].colour
+        names = "<br>".join(badge(p.team, styles[p.team]) for p in by_place[place])
+        colour = styles[by_place[place][0].team].colour
         steps.append(
             f'<li><div class="name">{names}</div><small>{by_place[place][0].value:.3f}</small>'
             f'<div class="step" style="border-color:{colour};height:{_STEPS[place]}">{place}</div></li>'
@@ -74,8 +74,8 @@ def _podium(award: Award, look: dict[str, TeamStyle]) -> str:
     return f'<p><b>{escape(award.title)}</b></p><ol class="podium">{"".join(steps)}</ol>'
 
 
-def _card(award: Award, held: Rehearsal, look: dict[str, TeamStyle]) -> str:
-    winners = [badge(name, look[name]) for name in award.winners]
+def _card(award: Award, held: Rehearsal, styles: dict[str, TeamStyle]) -> str:
+    winners = [badge(name, styles[name]) for name in award.winners]
     value = f"{award.places[0].value:.3f}" if award.places else "–"
     how = _methods(award, held)
     close = tied(award, held.margin) if award.name.startswith("best-anonymization") else []
@@ -94,12 +94,12 @@ def _methods(award: Award, held: Rehearsal) -> str:
     return ", ".join(dict.fromkeys(str(getattr(player, attribute)) for player in players))
 
 
-def _margins(award: Award, held: Rehearsal, look: dict[str, TeamStyle]) -> dict[str, Any]:
+def _margins(award: Award, held: Rehearsal, styles: dict[str, TeamStyle]) -> dict[str, Any]:
     error = {"type": "constant", "value": held.margin, "thickness": 2, "width": 7}
     data = [
-        dots(p.team, look[p.team], [p.value], [p.team], showlegend=False)
+        dots(p.team, styles[p.team], [p.value], [p.team], showlegend=False)
         | {
-            "error_x": error | {"color": look[p.team].colour},
+            "error_x": error | {"color": styles[p.team].colour},
             "hovertemplate": f"%{{y}}: %{{x:.3f}} ± {held.margin:.3f}<extra></extra>",
         }
         for p in award.places
@@ -115,13 +115,13 @@ def _margins(award: Award, held: Rehearsal, look: dict[str, TeamStyle]) -> dict[
     return {"data": data, "layout": layout}
 
 
-def _sums(award: Award, look: dict[str, TeamStyle]) -> dict[str, Any]:
+def _sums(award: Award, styles: dict[str, TeamStyle]) -> dict[str, Any]:
     bars = {
         "type": "bar",
         "orientation": "h",
         "x": [p.value for p in award.places],
         "y": [p.team for p in award.places],
-        "marker": {"color": [look[p.team].colour for p in award.places]},
+        "marker": {"color": [styles[p.team].colour for p in award.places]},
         "text": [f"{p.value:.2f}" for p in award.places],
         "textposition": "auto",
         "hovertemplate": "%{y}: %{x:.3f}<extra></extra>",
@@ -135,7 +135,7 @@ def _sums(award: Award, look: dict[str, TeamStyle]) -> dict[str, Any]:
     return {"data": [bars], "layout": layout}
 
 
-def show_board(page: Page, held: Rehearsal, look: dict[str, TeamStyle]) -> None:
+def show_board(page: Page, held: Rehearsal, styles: dict[str, TeamStyle]) -> None:
     """Show every data set with its defence, utility and privacy."""
     page.heading("The board")
     page.text(
@@ -147,24 +147,24 @@ def show_board(page: Page, held: Rehearsal, look: dict[str, TeamStyle]) -> None:
         "<th>people not identified <small>s_R,min</small></th>"
         "<th>whereabouts hidden <small>s_T,min</small></th><th>broken by</th>"
     )
-    rows = "".join(_board_row(row, held, look) for row in held.board.rows)
+    rows = "".join(_board_row(row, held, styles) for row in held.board.rows)
     page.html_part(
         f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
     )
 
 
-def _board_row(row: BoardRow, held: Rehearsal, look: dict[str, TeamStyle]) -> str:
+def _board_row(row: BoardRow, held: Rehearsal, styles: dict[str, TeamStyle]) -> str:
     entrant = held.entrant(row.team)
     places = {p.team: p.place for p in held.awards[0].places}
     idea = entrant.player.idea if entrant.player else "changes nothing but the names"
     scores = (
-        f"<td>{_bar(row.s_r_min)}</td><td>{_bar(row.s_t_min)}</td><td>{escape(_breaker(row, held))}</td>"
+        f"<td>{_bar(row.s_R_min)}</td><td>{_bar(row.s_T_min)}</td><td>{escape(_breaker(row, held))}</td>"
         if row.valid
         else f"<td>0</td><td>0</td><td><small>invalid: below {held.rules.utility_threshold:g}</small></td>"
     )
     mark = "" if row.role is not Role.TEAM else places.get(row.team, "–")
     return (
-        f"<tr><td>{mark}</td><td>{badge(row.team, look[row.team])}</td>"
+        f"<tr><td>{mark}</td><td>{badge(row.team, styles[row.team])}</td>"
         f"<td>{escape(idea)}<br><small>{escape(defence_of(entrant))}</small></td>"
         f"<td>{_bar(row.utility or 0.0)}</td>{scores}</tr>"
     )
@@ -181,6 +181,6 @@ def _breaker(row: BoardRow, held: Rehearsal) -> str:
         for (attacker, target, _, kind), score in held.board.attacks.items()
         if target == row.team and kind is AttackKind.TRACE_INFERENCE
     }
-    best = [name for name, score in scores.items() if score <= row.s_t_min + 1e-9]
+    best = [name for name, score in scores.items() if score <= row.s_T_min + 1e-9]
     teams = [name for name in best if held.board.roster.role(name) is Role.TEAM]
     return joined(teams or [f"the judge ({name})" for name in best[:1]])

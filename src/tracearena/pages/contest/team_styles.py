@@ -1,4 +1,4 @@
-"""How a team looks: one colour and one marker for each, through the whole page."""
+"""The style of a team: one colour and one marker for each, through the whole page."""
 
 from __future__ import annotations
 
@@ -8,13 +8,7 @@ from html import escape
 from typing import Any
 
 from tracearena.contest.rehearsal import Rehearsal
-from tracearena.pages import COLOURS
-
-GREY = COLOURS[-1]
-_MARKERS = {
-    "circle": "●", "square": "■", "triangle-up": "▲", "diamond": "◆",
-    "triangle-down": "▼", "star": "★", "pentagon": "⬟", "hexagon": "⬢",
-}  # fmt: skip
+from tracearena.pages.style import COLOURS, MARKERS
 
 
 @dataclass(frozen=True)
@@ -27,33 +21,35 @@ class TeamStyle:
 
 
 def team_styles(held: Rehearsal) -> dict[str, TeamStyle]:
-    """Return the look of every team, and a cross for the pseudonymised one.
+    """Return the style of every team, and a cross for the pseudonymised one.
 
     Seven colours and eight markers have no common factor, so 56 teams differ.
     """
-    colours, markers = COLOURS[:-1], list(_MARKERS.items())
-    given = {
-        team.name: TeamStyle(colours[i % len(colours)], *markers[i % len(markers)])
-        for i, team in enumerate(held.teams)
-    }
+    colours = COLOURS[:-1]
+    given = {}
+    for number, team in enumerate(held.teams):
+        marker = MARKERS[number % len(MARKERS)]
+        given[team.name] = TeamStyle(colours[number % len(colours)], marker.plotly, marker.letter)
     others = (one.name for one in held.entrants if one.player is None)
     return given | {name: TeamStyle("var(--ink)", "x", "✖") for name in others}
 
 
-def badge(name: str, look: TeamStyle) -> str:
+def badge(name: str, style: TeamStyle) -> str:
     """Return markup: the marker in its colour, and the name."""
-    return f'<span class="team"><span style="color:{look.colour}">{look.letter}</span> {escape(name)}</span>'
+    return (
+        f'<span class="team"><span style="color:{style.colour}">{style.letter}</span> {escape(name)}</span>'
+    )
 
 
 def dots(
-    name: str, look: TeamStyle, x: Sequence[Any], y: Sequence[Any], *, hollow: bool = False, **more: Any
+    name: str, style: TeamStyle, x: Sequence[Any], y: Sequence[Any], *, hollow: bool = False, **more: Any
 ) -> dict[str, Any]:
     """Return a Plotly trace of one team's points."""
     marker = {
-        "symbol": look.marker + ("-open" if hollow else ""),
-        "color": look.colour,
+        "symbol": style.marker + ("-open" if hollow else ""),
+        "color": style.colour,
         "size": 13,
-        "line": {"width": 2 if hollow else 1, "color": look.colour if hollow else "var(--ink)"},
+        "line": {"width": 2 if hollow else 1, "color": style.colour if hollow else "var(--ink)"},
     }
     return {"type": "scatter", "mode": "markers", "name": name, "x": x, "y": y, "marker": marker} | more
 

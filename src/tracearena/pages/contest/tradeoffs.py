@@ -8,15 +8,16 @@ from tracearena.arena.lessons import privacies_together, privacy_costs_usefulnes
 from tracearena.arena.sweep import SweepRow
 from tracearena.contest.records import Role
 from tracearena.contest.rehearsal import Rehearsal, defence_of
-from tracearena.pages import COLOURS, Page
-from tracearena.pages.contest.team_styles import GREY, TeamStyle, badge, dots, score_axis
+from tracearena.pages import Page
+from tracearena.pages.contest.team_styles import TeamStyle, badge, dots, score_axis
+from tracearena.pages.style import BLUE, GREEN, GREY, VERMILION
 
 _WHO = "people not identified (s<sub>R,min</sub>)<br>right is better"
 _WHERE = "whereabouts hidden (s<sub>T,min</sub>)<br>up is better"
 _LEGEND_BELOW = {"orientation": "h", "y": -0.25, "yanchor": "top"}
 
 
-def show_privacy(page: Page, held: Rehearsal, look: dict[str, TeamStyle]) -> None:
+def show_privacy(page: Page, held: Rehearsal, styles: dict[str, TeamStyle]) -> None:
     """Show both kinds of privacy against each other (Figure 9 of the contest's paper)."""
     page.heading("Two kinds of privacy")
     page.text(
@@ -24,11 +25,11 @@ def show_privacy(page: Page, held: Rehearsal, look: dict[str, TeamStyle]) -> Non
         "right: it answers neither."
     )
     rows = [row for row in held.board.rows if row.valid]
-    page.html_part(_legend(look))
+    page.html_part(_legend(styles))
     data = [_samples(held, lambda row: row.scores.s_R_min)]
     data += [
-        dots(row.team, look[row.team], [row.s_r_min], [row.s_t_min])
-        | {"error_x": _error(held, look[row.team]), "error_y": _error(held, look[row.team]),
+        dots(row.team, styles[row.team], [row.s_R_min], [row.s_T_min])
+        | {"error_x": _error(held, styles[row.team]), "error_y": _error(held, styles[row.team]),
            "hovertemplate": f"{row.team}: %{{x:.3f}}, %{{y:.3f}}<extra></extra>"}
         for row in rows
     ]  # fmt: skip
@@ -47,7 +48,7 @@ def show_privacy(page: Page, held: Rehearsal, look: dict[str, TeamStyle]) -> Non
 
 
 def _correlation(held: Rehearsal) -> str:
-    teams = [(row.s_r_min, row.s_t_min) for row in held.board.rows if row.valid and row.role is Role.TEAM]
+    teams = [(row.s_R_min, row.s_T_min) for row in held.board.rows if row.valid and row.role is Role.TEAM]
     samples = [row.scores.minima for row in held.samples]
     told = f"Over the sample defences (grey) it {privacies_together(samples)}."
     if len(teams) > 2:
@@ -55,22 +56,22 @@ def _correlation(held: Rehearsal) -> str:
     return told + " In the contest of 2019 R was 0.895 over 18 data sets."
 
 
-def show_usefulness(page: Page, held: Rehearsal, look: dict[str, TeamStyle]) -> None:
+def show_usefulness(page: Page, held: Rehearsal, styles: dict[str, TeamStyle]) -> None:
     """Show what privacy costs."""
     page.heading("What privacy costs")
-    page.html_part(_legend(look))
+    page.html_part(_legend(styles))
     threshold = held.rules.utility_threshold
     data = [_samples(held, lambda row: row.utility)]
     for row in held.board.rows:
-        point = dots(row.team, look[row.team], [row.utility], [row.s_t_min], hollow=not row.valid)
+        point = dots(row.team, styles[row.team], [row.utility], [row.s_T_min], hollow=not row.valid)
         point["hovertemplate"] = f"{row.team}: useful %{{x:.3f}}, hidden %{{y:.3f}}<extra></extra>"
-        data.append(point | ({"error_y": _error(held, look[row.team])} if row.valid else {}))
+        data.append(point | ({"error_y": _error(held, styles[row.team])} if row.valid else {}))
     area = {"type": "rect", "x0": threshold, "x1": 1.04, "y0": -0.04, "y1": 1.04, "layer": "below",
             "fillcolor": "rgba(0,158,115,0.12)", "line": {"width": 0}}  # fmt: skip
     line = {"type": "line", "x0": threshold, "x1": threshold, "y0": -0.04, "y1": 1.04,
-            "line": {"color": "#009E73", "width": 2, "dash": "dot"}}  # fmt: skip
+            "line": {"color": GREEN, "width": 2, "dash": "dot"}}  # fmt: skip
     label = {"x": 1.02, "y": 1.0, "text": f"valid from {threshold:g} on", "showarrow": False,
-             "xanchor": "right", "yanchor": "top", "font": {"color": "#009E73"}}  # fmt: skip
+             "xanchor": "right", "yanchor": "top", "font": {"color": GREEN}}  # fmt: skip
     layout = {
         "height": 500,
         "xaxis": score_axis("usefulness (s<sub>U</sub>)<br>right is better"),
@@ -107,10 +108,10 @@ def show_cheating(page: Page, held: Rehearsal) -> None:
         (
             "people not identified (s_R,min)",
             [row.scores.s_R_min for row in held.cheating],
-            COLOURS[0],
+            BLUE,
             "solid",
         ),
-        ("whereabouts hidden (s_T,min)", [row.scores.s_T_min for row in held.cheating], COLOURS[3], "solid"),
+        ("whereabouts hidden (s_T,min)", [row.scores.s_T_min for row in held.cheating], VERMILION, "solid"),
         ("usefulness (s_U)", [row.utility for row in held.cheating], GREY, "dot"),
     ]
     data = [
@@ -142,9 +143,9 @@ def _undefended(held: Rehearsal) -> list[SweepRow]:
     return [row for row in held.samples if row.defence == "No"]
 
 
-def _legend(look: dict[str, TeamStyle]) -> str:
+def _legend(styles: dict[str, TeamStyle]) -> str:
     """Return markup that names every marker; unlike a figure's own legend it fits any width."""
-    teams = [badge(name, one) for name, one in look.items()]
+    teams = [badge(name, one) for name, one in styles.items()]
     samples = badge("sample defences", TeamStyle(GREY, "circle", "●"))
     return f'<p class="legend">{" ".join([*teams, samples])}</p>'
 
@@ -162,14 +163,14 @@ def _samples(held: Rehearsal, x: Any) -> dict[str, Any]:
     }
 
 
-def _error(held: Rehearsal, look: TeamStyle) -> dict[str, Any]:
-    return {"type": "constant", "value": held.margin, "color": look.colour, "thickness": 1.5, "width": 4}
+def _error(held: Rehearsal, style: TeamStyle) -> dict[str, Any]:
+    return {"type": "constant", "value": held.margin, "color": style.colour, "thickness": 1.5, "width": 4}
 
 
 def _table(held: Rehearsal) -> tuple[list[str], list[list[Any]]]:
     rows: list[list[Any]] = [
-        [row.team, defence_of(held.entrant(row.team)), row.utility, str(row.valid).lower(), row.s_r_min,
-         row.s_t_min]
+        [row.team, defence_of(held.entrant(row.team)), row.utility, str(row.valid).lower(), row.s_R_min,
+         row.s_T_min]
         for row in held.board.rows
     ]  # fmt: skip
     rows += [

@@ -20,7 +20,7 @@ from tracearena.engine import (
     use,
 )
 from tracearena.errors import DataError, ParameterError
-from tracearena.files.whole import replacing
+from tracearena.files import write_csv
 from tracearena.synthesis.ppmtf.sampling import TraceModel
 from tracearena.traces import Traces
 
@@ -86,10 +86,9 @@ class Deniability:
 
     def write(self, path: str | PathLike[str]) -> None:
         """Write k′ and pass (0 or 1) of each trace, and the totals, as the PPMTF tools do."""
-        lines = [f"{k},{int(k >= self.k)}" for k in self.k_prime.tolist()]
-        lines.append(f"-,-,{int(self.passed.sum())},{len(self.k_prime)},{self.pass_rate:.6f}")
-        with replacing(path) as out:
-            out.write(("\n".join(lines) + "\n").encode())
+        rows: list[tuple[Any, ...]] = [(k, int(k >= self.k)) for k in self.k_prime.tolist()]
+        totals = ("-", "-", int(self.passed.sum()), len(self.k_prime), f"{self.pass_rate:.6f}")
+        write_csv(path, None, [*rows, totals])
 
 
 def bucket_of(log_likelihood: Any, eta: float) -> NDArray[np.float64]:

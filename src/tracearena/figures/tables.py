@@ -1,18 +1,24 @@
-"""Utility of several synthesizers, and bars of it."""
+"""The numbers behind a picture: rows and their files, sums of them, and bars of utility."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+import numpy as np
 
 from tracearena.arena.evaluation import halves
 from tracearena.arena.findings import Finding
-from tracearena.figures.style import OKABE_ITO, canvas, head, save
+from tracearena.figures.style import canvas, head, save
+from tracearena.files import write_csv
 from tracearena.metrics import tm_emd, tm_emd_sliced, tp_tv, vf_tv
+from tracearena.pages.style import COLOURS
 from tracearena.traces import Traces
 
-GREY = "#aaaaaa"
+T = TypeVar("T")
+
 HALVES = "halves"
 """Half of the training users against the other half."""
 
@@ -26,6 +32,60 @@ TITLES = {
     "reidentification_rate": "re-identification rate",
     "membership_advantage": "membership advantage",
 }
+
+
+def write_records(
+    path: Path, rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = None
+) -> Path:
+    """Write one line a row; the first row names the columns, unless they are given.
+
+    What a row does not have is an empty cell.
+    """
+    names = list(rows[0]) if columns is None else columns
+    return write_csv(path, names, ([row.get(name) for name in names] for row in rows))
+
+
+def six_digits(rows: Iterable[Iterable[Any]]) -> list[list[Any]]:
+    """Return rows for a file, every float with six significant digits.
+
+    >>> six_digits([["a", 1, 2 / 3]])
+    [['a', 1, '0.666667']]
+    """
+    return [
+        [f"{value:.6g}" if isinstance(value, (float, np.floating)) else value for value in row]
+        for row in rows
+    ]
+
+
+def correlation_of(pairs: Sequence[tuple[float, float]]) -> float:
+    """Return the correlation coefficient, 0 where fewer than two pairs differ.
+
+    >>> correlation_of([(1, 2), (2, 4), (3, 6)])
+    1.0
+    """
+    values = np.array(pairs)
+    if len(values) < 2 or (values.std(axis=0) < 1e-12).any():
+        return 0.0
+    return float(np.corrcoef(values.T)[0, 1].round(12))
+
+
+def growth(points: Sequence[tuple[float, float]]) -> float | None:
+    """Return the exponent of a power law of seconds over size; None for fewer than two sizes.
+
+    >>> round(growth([(1, 3.0), (2, 6.0), (4, 12.0)]) or 0, 6)
+    1.0
+    """
+    if len({size for size, _ in points}) < 2:
+        return None
+    size, seconds = np.log(np.array(points, float)).T
+    return float(np.polyfit(size, seconds, 1)[0])
+
+
+def timed(work: Callable[[], T]) -> tuple[T, float]:
+    """Do the work; return its result and the seconds it took."""
+    begin = time.perf_counter()
+    result = work()
+    return result, time.perf_counter() - begin
 
 
 def utility(
@@ -82,7 +142,7 @@ def draw_bars(
         for panel, name in zip(axes, names, strict=True):
             shown = [row for row in rows if row[name] is not None]
             colours = [
-                GREY if row["method"] == HALVES else OKABE_ITO[methods.index(row["method"]) % len(OKABE_ITO)]
+                "#aaaaaa" if row["method"] == HALVES else COLOURS[methods.index(row["method"]) % len(COLOURS)]
                 for row in shown
             ]
             panel.bar(range(len(shown)), [row[name] for row in shown], color=colours)

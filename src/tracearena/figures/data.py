@@ -1,0 +1,283 @@
+"""What is drawn: published data, or people of the simulated city in its place, and what is made of both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.arena import SweepRow, run_sweep, succeeded
+from tracearena.cities import pois, simulate, simulate_gps
+from tracearena.contest import contest_training
+from tracearena.engine import SeedLike, child_seed, generator, report, seed_sequence, use
+from tracearena.errors import DataError
+from tracearena.formats import gps, peopleflow, ppmtf, pwscup
+from tracearena.mobility import MobilityProfiles
+from tracearena.synthesis.sglt import SGLT, PassRates
+from tracearena.traces import GpsTraces, Places, Traces
+from tracearena.traces.area import Area, default_area
+
+
+class Size(NamedTuple):
+    """How many people of the simulated city, and days of each, stand in for published data."""
+
+    users: int
+    days: int = 1
+
+
+PEOPLE_FLOW = Size(500)
+"""Training users of [ppmtf] section 4.4, and as many testing users."""
+CHECK_INS = Size(2_500, 60)
+"""Training and testing users together."""
+TEAM = Size(2_000, 20)
+"""A team of 2019: its users, and days of reference and as many of original traces."""
+GENERATOR = Size(2_000, 10)
+"""Whom the generator of a contest learns from."""
+SAME_PEOPLE = Size(300)
+"""The users of [sglt], and days of training and as many of testing traces."""
+RECEIVERS = Size(40, 30)
+"""People with a GPS receiver."""
+
+TEST_SHARE = 0.2
+PLACES_PER_CLASS = 20
+"""As in [sglt], which has 20 classes of 400 places."""
+FAKES_PER_USER = 10
+BEIJING = Area(39.85, 116.25, 40.05, 116.5)
+"""The box of [geo-ind]."""
+NOISE_M = (50, 100, 250, 500, 1000)
+
+DEFENCES = (
+    *(f"ClusterAveraging({setting})" for setting in ("0.7", "0.7,50", "0.7,200", "0.8", "0.9")),
+    *(f"PL({level},1)" for level in ("3.5", "4", "5", "6", "7")),
+    *(f"MRLH(0,0,{deletion})" for deletion in ("0.1", "0.2", "0.25")),
+    *(f"MRLH(1,1,{deletion})" for deletion in ("0", "0.1")),
+    *(f"RR({epsilon})" for epsilon in ("8", "10")),
+)
+"""17 defences that stand for the 17 teams with valid traces of 2019."""
+
+
+# People flow and check-ins
+
+
+def people_flow(data: Path | None, seed: int, size: Size = PEOPLE_FLOW) -> tuple[Traces, Traces]:
+    """Return training users and as many testing users, ten hours every 20 minutes.
+
+    `data` is a folder with ``POI_*.csv``, ``traintraces_*.csv`` and ``testtraces_*.csv``.
+    """
+    if data is None:
+        users, days = size
+        city = simulate(2 * users, days, clock=ppmtf.people_flow_clock(), seed=seed)
+        return city.take_users(np.arange(users)), city.take_users(np.arange(users, 2 * users))
+    places = ppmtf.read_places(_only(data, "POI_*.csv"))
+    training, testing = (
+        ppmtf.read_traces(_only(data, f"{kind}traces_*.csv"), places) for kind in ("train", "test")
+    )
+    return training, testing
+
+
+def published_results(data: Path | None, method: str) -> list[dict[str, Any]]:
+    """Return the authors' table of a method, if ``published-results`` lies beside the data."""
+    if data is None:
+        return []
+    found = sorted((data.resolve().parent / "published-results").glob(f"PF_utilpriv_{method}_*.csv"))
+    return ppmtf.read_utility_and_privacy(found[0]) if found else []
+
+
+def _only(folder: Path, pattern: str) -> Path:
+    found = sorted(folder.glob(pattern))
+    if not found:
+        raise DataError(f"{folder} holds no {pattern}")
+    return found[0]
+
+
+def check_ins(data: Path | None, seed: int, size: Size = CHECK_INS) -> tuple[Traces, Traces]:
+    """Return training and testing users with hourly check-ins in slots of two hours.
+
+    `data` is a folder as of `people_flow`. Without it a fifth of the people of the city are for
+    testing, as in [ppmtf] section 4.1.
+    """
+    if data is not None:
+        return people_flow(data, seed)
+    city = simulate(*size, mode="checkins", seed=seed)
+    order = generator(seed).permutation(city.n_users)
+    cut = round(TEST_SHARE * city.n_users)
+    return city.take_users(np.sort(order[cut:])), city.take_users(np.sort(order[:cut]))
+
+
+def kept_days(made: Traces, passed: Any) -> Traces:
+    """Return the days that passed; users none of whose days did are kept without events."""
+    return made.keep_events(np.repeat(passed, made.clock.instants_per_day))
+
+
+# Teams of a contest
+
+
+class Team(NamedTuple):
+    """What everybody knows of a team's users, and what the team protects."""
+
+    reference: Traces
+    original: Traces
+
+
+def teams(data: Path | None, count: int, seed: SeedLike, size: Size = TEAM) -> list[Team]:
+    """Return the data of several teams.
+
+    Parameters
+    ----------
+    data
+        A folder of contest files: as many of its teams as there are, at most `count`. None makes
+        teams of different people of the simulated city.
+    """
+    if data is not None:
+        return _published_teams(data, count)
+    users, days = size
+    city = simulate(count * users, 2 * days, clock=pwscup.PWS_CLOCK, seed=seed)
+    parts = [city.take_users(np.arange(users) + team * users) for team in range(count)]
+    return [Team(*part.with_user_ids(np.arange(1, users + 1)).split_days(days)) for part in parts]
+
+
+def _published_teams(folder: Path, count: int) -> list[Team]:
+    """Read the reference and original traces of the first teams in a folder of contest files."""
+    places = pwscup.read_places(folder / "info_region.csv")
+    files = [sorted(folder.glob(f"{kind}_*.csv*")) for kind in ("reftraces", "orgtraces")]
+    if not files[0] or len(files[0]) != len(files[1]):
+        raise DataError(f"{folder} does not hold a reftraces_*.csv and an orgtraces_*.csv of each team")
+    pairs = list(zip(*files, strict=True))[:count]
+    return [Team(*(pwscup.read_traces(path, places) for path in pair)) for pair in pairs]
+
+
+def sample_sweep(data: Path | None, seed: int, size: Size = TEAM) -> list[SweepRow]:
+    """Run every sample defence against every sample attack, on one team."""
+    (team,) = teams(data, 1, seed, size)
+    return [*succeeded(run_sweep(team.reference, team.original, seed=seed))]
+
+
+def generator_training(data: Path | None, seed: int, size: Size = GENERATOR) -> Traces:
+    """Return what a contest's generator learns from: people of the city, or a team's official files.
+
+    `data` is a folder with ``info_region.csv``, ``reftraces_*`` and ``orgtraces_*`` of one team.
+    """
+    if data is None:
+        return contest_training(simulate(*size, seed=seed))
+    places = pwscup.read_places(data / "info_region.csv")
+    found = [sorted(data.glob(f"{kind}traces_team*_IDP.csv")) for kind in ("ref", "org")]
+    if not all(found):
+        raise DataError(f"{data} holds no reftraces_team*_IDP.csv and orgtraces_team*_IDP.csv")
+    return Traces.joined([pwscup.read_traces(paths[0], places) for paths in found])
+
+
+def points_of_interest(data: Path | None) -> Places | None:
+    """Return the POIs of the city, or those of a POI_*.csv in the folder, if there is one."""
+    if data is None:
+        return pois()
+    found = sorted(data.glob("POI_*.csv"))
+    return peopleflow.read_pois(found[0]) if found else None
+
+
+# GPS
+
+
+@dataclass(frozen=True)
+class GpsData:
+    """Traces cut to an area, and what to call them."""
+
+    traces: GpsTraces
+    area: Area
+    name: str
+
+
+def gps_data(data: Path | None, seed: int, size: Size = RECEIVERS) -> GpsData:
+    """Read GPS traces, or simulate them; cut them to the paper's box if most points lie there."""
+    if data is None:
+        traces, name = simulate_gps(*size, seed=seed), f"simulated city, {size.users} users"
+    else:
+        traces = gps.read(_archive(data)).traces
+        name = f"{_archive(data).name}, {traces.n_users} users"
+    inside = traces.take_box(*BEIJING)
+    area = BEIJING if 2 * len(inside) > len(traces) else default_area(traces, 88.6)
+    return GpsData(traces.take_box(*area), area, name)
+
+
+def _archive(data: Path) -> Path:
+    """Return the path itself, or the GeoLife archive in a folder of published data."""
+    if data.is_dir():
+        packed = sorted([*data.glob("*eolife*.tar.gz"), *data.glob("*eolife*.zip")])
+        if packed:
+            return packed[0]
+    elif not data.exists():
+        raise DataError(f"{data} does not exist")
+    return data
+
+
+# Fakes
+
+
+@dataclass(frozen=True, eq=False)
+class FakesExperiment:
+    """Real traces, a trained model, and its fakes.
+
+    Attributes
+    ----------
+    training, testing
+        Real traces.
+    model
+        `SGLT` trained on the training traces.
+    fakes
+        Fakes that passed the tests; each is a user of its own.
+    seeds
+        Row of ``model.seeds_`` of each fake.
+    rates
+        How many passed.
+    """
+
+    training: Traces
+    testing: Traces
+    model: SGLT
+    fakes: Traces
+    seeds: NDArray[np.int64]
+    rates: PassRates
+
+    def data_sets(self) -> list[Traces]:
+        """Return fake data sets with one fake for each seed that has so many."""
+        order = np.argsort(self.seeds, kind="stable")
+        ordered = self.seeds[order]
+        number = np.arange(len(ordered)) - np.searchsorted(ordered, ordered)
+        return [
+            self.fakes.take_users(order[number == k])
+            for k in range(FAKES_PER_USER)
+            if (number == k).sum() > 1
+        ]
+
+    def profiles(self, traces: Traces) -> MobilityProfiles:
+        """Return the profiles of one period, as the paper's evaluation has it."""
+        return MobilityProfiles.of(traces)
+
+
+def same_people(data: Path | None, seed: int, size: Size = SAME_PEOPLE) -> tuple[Traces, Traces]:
+    """Return training and testing traces of the same people of the city, or published ones."""
+    if data is not None:
+        return people_flow(data, seed)
+    return simulate(size.users, 2 * size.days, seed=seed).split_days(size.days)
+
+
+def classes_of(traces: Traces) -> int:
+    """Return the number of classes for so many places."""
+    return max(len(traces.places) // PLACES_PER_CLASS, 1)
+
+
+def fakes_experiment(data: Path | None, seed: int, size: Size = SAME_PEOPLE) -> FakesExperiment:
+    """Train and make ten fakes a user."""
+    training, testing = same_people(data, seed, size)
+    root = seed_sequence(seed)
+    model = SGLT(classes=classes_of(training)).fit(training, seed=child_seed(root, 0))
+    report(1, 3)
+    with use(progress=None):
+        made, rows, verdicts = model.pool(FAKES_PER_USER, seed=child_seed(root, 1))
+    report(2, 3)
+    assert verdicts is not None
+    good = verdicts.passed
+    fakes = Traces.from_dense(made.places[good], training.places, model.clock_)
+    return FakesExperiment(training, testing, model, fakes, rows[good], PassRates.of([verdicts]))
