@@ -18,10 +18,10 @@ from uuid import uuid4
 from numpy.typing import NDArray
 
 from tracearena.engine import surroundings
-from tracearena.engine.blocks import numbered, sum_blocks
+from tracearena.engine.blocks import numbered
 from tracearena.engine.one_thread import one_library_thread
 from tracearena.engine.parcels import Parcel, packed, unpacked
-from tracearena.engine.summing import Node, PairwiseSum, S
+from tracearena.engine.summing import Node, PairwiseSum, S, sum_blocks
 from tracearena.errors import ClusterError, ParameterError
 
 T = TypeVar("T")
