@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.installed
 # Waiting threads must sleep, not spin, on a machine that does other things too.
 export OMP_WAIT_POLICY ?= PASSIVE
 
-.PHONY: demo test check lint bench docs clean
+.PHONY: demo test test-long check lint bench docs clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("tracearena needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
@@ -25,10 +25,13 @@ lint: $(STAMP)
 	$(BIN)/lint-imports
 
 check: lint
-	$(BIN)/pytest -q -n 2 -m 'not slow'
+	$(BIN)/pytest -q -n 2 -m 'not slow and not long'
 
 test: lint
-	$(BIN)/pytest -n 2 --doctest-modules
+	$(BIN)/pytest -n 2 -m 'not long' --doctest-modules
+
+test-long: $(STAMP)
+	$(BIN)/pytest -n 2 -m long tests
 
 bench: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'

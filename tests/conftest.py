@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path
@@ -13,7 +14,11 @@ from tracearena.engine import Cluster
 from tracearena.formats.ppmtf import read_places, read_traces
 from tracearena.traces import Clock, Grid, Places, Traces
 
-SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+SHARED_DATA = Path(
+    os.environ.get("TRACEARENA_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data"
+).resolve()
+"""Real and published data: where ``TRACEARENA_DATA`` says, or beside the project."""
+NO_DATA = "published data is not at hand"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -21,11 +26,27 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--digests-anew", action="store_true", help="write tests/digests/digests.json")
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say loudly what a run without the data did not check: a skipped test reads like a passed one."""
+    skipped = [
+        report
+        for report in terminalreporter.stats.get("skipped", [])
+        if isinstance(report.longrepr, tuple) and NO_DATA in report.longrepr[2]
+    ]
+    if skipped:
+        terminalreporter.section("PUBLISHED NUMBERS NOT CHECKED", sep="!", red=True, bold=True)
+        terminalreporter.write_line(
+            f"{len(skipped)} tests of published numbers were not run: there is no folder {SHARED_DATA}. "
+            "TRACEARENA_DATA names another.",
+            red=True,
+        )
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The folder of real and published data; tests that need it are skipped elsewhere."""
     if not SHARED_DATA.is_dir():
-        pytest.skip("needs ../shared/data, which is not here")
+        pytest.skip(f"{NO_DATA}: {SHARED_DATA}")
     return SHARED_DATA
 
 

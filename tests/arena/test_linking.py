@@ -31,6 +31,10 @@ MECHANISMS = (
     "Thin(2h)",
     "Snap(500m)",
 )
+ONE_AND_LONG = [
+    MECHANISMS[1],
+    *(pytest.param(m, marks=pytest.mark.long) for m in MECHANISMS if m != MECHANISMS[1]),
+]
 
 
 @cache
@@ -126,20 +130,20 @@ def assert_never_weaker(folder: Path | None, mechanism: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("mechanism", ONE_AND_LONG)
 def test_in_the_city_it_is_never_weaker_than_twenty_lines(mechanism: str) -> None:
     assert_never_weaker(None, mechanism)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("mechanism", ONE_AND_LONG)
 def test_on_check_ins_it_is_never_weaker_than_twenty_lines(shared_data: Path, mechanism: str) -> None:
     assert_never_weaker(shared_data, mechanism)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("known", [False, True], ids=["measured", "known"])
-@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("mechanism", ONE_AND_LONG)
 def test_more_knowledge_never_links_less_in_the_city(mechanism: str, known: bool) -> None:
     found = list(ours(None, mechanism, known=known).linked.values())
     assert found == sorted(found)
@@ -148,7 +152,7 @@ def test_more_knowledge_never_links_less_in_the_city(mechanism: str, known: bool
 
 @pytest.mark.slow
 @pytest.mark.parametrize("known", [False, True], ids=["measured", "known"])
-@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("mechanism", ONE_AND_LONG)
 def test_more_knowledge_never_links_less_on_check_ins(shared_data: Path, mechanism: str, known: bool) -> None:
     found = list(ours(shared_data, mechanism, known=known).linked.values())
     assert found == sorted(found)

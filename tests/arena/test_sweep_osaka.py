@@ -52,7 +52,7 @@ def test_utilities_equal_the_organisers_to_twelve_digits(
             assert identified == pytest.approx(table[row.defence]["I3"], abs=1e-12), row.defence
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_attack_scores_agree_with_the_organisers_over_ten_seeds(
     table: dict[str, dict[str, float]], team: tuple[Traces, Traces]
 ) -> None:

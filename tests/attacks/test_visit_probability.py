@@ -82,6 +82,7 @@ def test_the_index_gives_the_answers_of_the_definition(seed: int, kind: str) -> 
     assert match.exclusive.tolist() == exclusive
 
 
+@pytest.mark.slow
 def test_more_users_than_a_block_are_matched_as_one_would_by_hand(make_walks: Callable[..., Traces]) -> None:
     reference, original = make_walks(users=600, days=4).split_days(2)
     anonymized = PlanarLaplace(l=4, r=1).transform(original, seed=1)

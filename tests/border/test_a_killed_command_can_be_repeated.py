@@ -82,7 +82,7 @@ def test_convert_to_partitions(tmp_path, check_ins):
     )  # fmt: skip
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_convert_to_geolife(tmp_path):
     gps.write(simulate_gps(3, 1, seed=1), tmp_path / "points.csv")
     moments = [("write", 1), ("write", 3), ("chmod", 1), ("replace", 1)]
@@ -92,7 +92,7 @@ def test_convert_to_geolife(tmp_path):
     )  # fmt: skip
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_contest_data(tmp_path, make_walks):
     walks = make_walks(users=20, days=4)
     pwscup.write_places(tmp_path / "places.csv", walks.places)

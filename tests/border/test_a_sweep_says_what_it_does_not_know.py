@@ -181,7 +181,10 @@ def test_a_killed_sweep_goes_on_to_the_same_bytes(team: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("changed", ["seed", "attacks", "input", "code", "none"])
+@pytest.mark.parametrize(
+    "changed",
+    ["seed", "none", *(pytest.param(n, marks=pytest.mark.long) for n in ("attacks", "input", "code"))],
+)
 def test_a_row_is_taken_over_only_if_all_it_depends_on_is_the_same(team: Path, changed: str) -> None:
     defences = ("own:Counted", "own:Deadly")
     (team / "armed").touch()

@@ -70,7 +70,9 @@ def result(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], 
     return both
 
 
-@pytest.mark.parametrize("command", ["gossip", "uniqueness", "homes", "error", "hotspots"])
+@pytest.mark.parametrize(
+    "command", ["gossip", pytest.param("uniqueness", marks=pytest.mark.slow), "homes", "error", "hotspots"]
+)
 def test_applications_on_single_points(result, command):
     options = ("--seed", 1, "--draws", 3) if command == "uniqueness" else ()
     for original, released in product(POINTS, POINTS):

@@ -126,6 +126,10 @@ MECHANISMS: dict[str, tuple[str, Traces, Callable[[ObfuscatedTraces], NDArray[np
     "Fakes": ("Fakes(uniform,2,0.5)", WANDERERS, by_exposure),
 }
 OTHER_FAKES = ("Fakes(sglt,1,0.5)", "Fakes(aggregate,1,0.5)", "Fakes(walk,1,0.5)", "Fakes(own-walk,1,0.5)")
+ONE_AND_LONG = [
+    "MRLH",
+    *(pytest.param(name, marks=pytest.mark.long) for name in (*MECHANISMS, *OTHER_FAKES) if name != "MRLH"),
+]
 
 
 def test_the_attacker_knows_every_mechanism_that_draws() -> None:
@@ -160,7 +164,7 @@ class Release:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [*MECHANISMS, *OTHER_FAKES])
+@pytest.mark.parametrize("name", ONE_AND_LONG)
 def test_a_seed_is_found_and_a_secret_root_is_not(name: str, tmp_path: Path) -> None:
     defence, original, screen = MECHANISMS.get(name, (name, WANDERERS, by_exposure))
     assert Release(tmp_path, defence, original, "--seed", SEED).attacked(screen) == [SEED]

@@ -82,6 +82,7 @@ def reidentification(folder: Path, reference: Path, original: Path) -> float:
     return float(json.loads(found)["reidentification"])
 
 
+@pytest.mark.slow
 def test_a_user_missing_in_each_half_does_not_move_s_R(tmp_path: Path) -> None:
     scores = []
     for name, without in (("whole", (None, None)), ("less", (3, USERS - 4))):

@@ -196,6 +196,7 @@ def test_an_award_is_plain_values() -> None:
 CELLS = [(x, y, k) for x in TEAMS for y in (*TEAMS, "none") for k in (R, T) if x != y]
 
 
+@pytest.mark.slow
 @given(
     st.dictionaries(st.sampled_from(CELLS), st.integers(0, 8), max_size=len(CELLS)),
     st.sets(st.sampled_from(TEAMS)),

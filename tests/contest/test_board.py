@@ -227,6 +227,7 @@ def slow_minimum(attacks: Sequence[AttackRecord], target: str, data_set: int, ki
     return sorted(scores)[0]
 
 
+@pytest.mark.slow
 @given(utility_lists(), attack_lists(), st.integers(0, 2**32))
 @settings(max_examples=1000, deadline=None)
 def test_the_minimum_is_that_of_brute_force_in_any_order(
@@ -245,6 +246,7 @@ def test_the_minimum_is_that_of_brute_force_in_any_order(
     assert mixed == board
 
 
+@pytest.mark.slow
 @given(attack_lists(), st.sampled_from(ATTACKERS), st.sampled_from(TARGETS), st.sampled_from([R, T]), SCORES)
 @settings(max_examples=1000, deadline=None)
 def test_one_more_attack_never_raises_a_minimum(

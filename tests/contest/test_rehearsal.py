@@ -24,6 +24,7 @@ def held() -> Rehearsal:
     return rehearse(**SMALL, seed=7)
 
 
+@pytest.mark.slow
 def test_no_two_teams_share_anybody(held: Rehearsal) -> None:
     for one in held.entrants:
         assert one.reference.n_users == one.original.n_users == 40

@@ -6,6 +6,7 @@ import errno
 import importlib
 import inspect
 import sys
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -45,8 +46,16 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-def build() -> typer.Typer:
-    """Assemble the application."""
+def build(words: Sequence[str] | None = None) -> typer.Typer:
+    """Assemble the application.
+
+    Parameters
+    ----------
+    words
+        What was typed. If it begins with a command, only that one is built; otherwise none will run,
+        and the commands are there by name and first sentence alone, which is quick. By default all are
+        built.
+    """
     app = typer.Typer(
         name="tracearena",
         help="Where defences and attacks on location traces meet.",
@@ -56,13 +65,30 @@ def build() -> typer.Typer:
         rich_markup_mode=None,
     )
     app.callback()(_options)
-    for command in COMMANDS:
+    named = [command for command in COMMANDS if words and words[0] == command]
+    for command in named or COMMANDS:
         importlib.import_module(f"tracearena.cli.{command}").register(app)
     for info in app.registered_commands:
         # The whole first sentence, which would otherwise be cut to fit the line.
         info.short_help = inspect.getdoc(info.callback or app).partition("\n")[0]  # type: ignore[union-attr]
+    if words is not None and not named:
+        _drop_options(app)
     guard_all(app)
     return app
+
+
+def _drop_options(app: typer.Typer) -> None:
+    """Leave of every command its name and its help: reading all their options takes Typer long."""
+    for info in app.registered_commands:
+        info.name = info.name or getattr(info.callback, "__name__", None)
+        info.callback = _nothing
+    for group in app.registered_groups:
+        if group.typer_instance is not None:
+            _drop_options(group.typer_instance)
+
+
+def _nothing() -> None:
+    pass
 
 
 def main() -> None:
@@ -81,7 +107,7 @@ def main() -> None:
 
 def _run() -> None:
     try:
-        build()()
+        build(sys.argv[1:])()
     except TracearenaError as error:
         _fail(str(error), 2)
     except MemoryError as error:

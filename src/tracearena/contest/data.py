@@ -15,7 +15,7 @@ from tracearena.arena.pseudonyms import pseudonymise
 from tracearena.checks import require_whole
 from tracearena.contest.team_clock import contest_days
 from tracearena.engine import SeedLike, child_seed, is_secret, report, seed_sequence, use
-from tracearena.errors import DataError, ParameterError
+from tracearena.errors import DataError
 from tracearena.files import replacing, replacing_folder
 from tracearena.formats import pwscup
 from tracearena.traces import ObfuscatedTraces, Traces

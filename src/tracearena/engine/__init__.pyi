@@ -1,4 +1,4 @@
-from .blocks import block_ranges, fold_blocks, run_blocks, sum_blocks
+from .blocks import block_ranges, run_blocks, uniforms
 from .cluster import Cluster
 from .one_thread import one_library_thread
 from .secret import SecretRoot
@@ -11,9 +11,8 @@ from .seeding import (
     library_state,
     seed_sequence,
     stream,
-    uniforms,
 )
-from .summing import PairwiseSum
+from .summing import PairwiseSum, fold_blocks, sum_blocks
 from .surroundings import Progress, current_cluster, current_progress, report, thread_count, tracked, use
 
 __all__ = [

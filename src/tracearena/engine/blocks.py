@@ -10,14 +10,16 @@ from itertools import islice
 from threading import Lock
 from typing import Any, TypeVar
 
+import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.checks import require_whole
 from tracearena.engine import surroundings
-from tracearena.engine.summing import PairwiseSum, S
+from tracearena.engine.seeding import stream
 from tracearena.engine.surroundings import current_cluster, thread_count, use
 
 T = TypeVar("T")
+_DRAWS_PER_BLOCK = 2**16
 
 
 def block_ranges(total: int, size: int) -> list[tuple[int, int]]:
@@ -64,46 +66,21 @@ def run_blocks(
         return cluster.run(work, ranges, rows=rows, report=report, finished=finished)
     if finished is not None:
         work = _telling(work, finished)
-    return list(_in_order(work, list(numbered(ranges, rows)), report, ahead=len(ranges)))
+    return list(in_order(work, list(numbered(ranges, rows)), report, ahead=len(ranges)))
 
 
-def fold_blocks(
-    work: Callable[..., S],
-    ranges: Sequence[tuple[int, int]],
-    *,
-    rows: Sequence[NDArray[Any]] = (),
-    anywhere: bool = False,
-    report: bool = False,
-) -> S:
-    """Call ``work(block, first, stop, *its_rows)`` for every range and return the sum.
+def uniforms(root: np.random.SeedSequence, count: int, columns: int = 1) -> NDArray[np.float64]:
+    """Draw `count` rows of numbers from [0, 1), block by block, each block from its own stream.
 
-    The results are added in a fixed tree (`PairwiseSum`), and only few are held at a time, whatever
-    the number of blocks. Parameters are those of `run_blocks`.
+    The first rows are the same however many follow, and for any number of threads.
     """
-    cluster = current_cluster() if anywhere else None
-    if cluster is not None:
-        return cluster.fold(work, ranges, rows=rows, report=report)
-    return sum_blocks(work, ranges, rows=rows, report=report).total()
+    numbers = np.empty((count, columns))
 
+    def fill(block: int, first: int, stop: int) -> None:
+        stream(root, block).random(out=numbers[first:stop])
 
-def sum_blocks(
-    work: Callable[..., S],
-    ranges: Sequence[tuple[int, int]],
-    *,
-    rows: Sequence[NDArray[Any]] = (),
-    number: int = 0,
-    origin: int = 0,
-    report: bool = False,
-) -> PairwiseSum[S]:
-    """Do what `fold_blocks` does for the blocks from `number` on; return sums that can be joined.
-
-    Row 0 of `rows` is that of `origin`.
-    """
-    sums: PairwiseSum[S] = PairwiseSum()
-    pieces = list(numbered(ranges, rows, number, origin))
-    for done, result in enumerate(_in_order(work, pieces, report, ahead=thread_count() + 1)):
-        sums.add(number + done, result)
-    return sums
+    run_blocks(fill, block_ranges(count, _DRAWS_PER_BLOCK))
+    return numbers[:, 0] if columns == 1 else numbers
 
 
 def numbered(
@@ -114,7 +91,7 @@ def numbered(
         yield block, first, stop, *(array[first - origin : stop - origin] for array in rows)
 
 
-def _in_order(
+def in_order(
     work: Callable[..., T], pieces: list[tuple[Any, ...]], report: bool, *, ahead: int
 ) -> Iterator[T]:
     """Yield the results in order, working on at most `ahead` blocks at a time."""

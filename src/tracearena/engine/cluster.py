@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from tracearena.checks import require_whole
 from tracearena.engine import surroundings
-from tracearena.engine.blocks import numbered, sum_blocks
+from tracearena.engine.blocks import numbered
 from tracearena.engine.one_thread import one_library_thread
 from tracearena.engine.parcels import Parcel, packed, unpacked
-from tracearena.engine.summing import Node, PairwiseSum, S
+from tracearena.engine.summing import Node, PairwiseSum, S, sum_blocks
 from tracearena.errors import ClusterError, ParameterError
 
 T = TypeVar("T")

@@ -6,12 +6,9 @@ import secrets
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tracearena.checks import require_whole
-from tracearena.engine.blocks import block_ranges, run_blocks
-from tracearena.engine.secret import KEY_BYTES, SecretRoot
-from tracearena.engine.secret_streams import SecretBits
+from tracearena.engine.secret import KEY_BYTES, SecretBits, SecretRoot
 
 SeedLike: TypeAlias = int | np.random.SeedSequence | np.random.Generator | None
 
@@ -80,20 +77,3 @@ def library_state(rng: np.random.Generator) -> int | np.random.RandomState:
 def fresh_seed() -> int:
     """Draw a seed that a person can write down, for measurements: it is short enough to be guessed."""
     return secrets.randbelow(2**32)
-
-
-_DRAWS_PER_BLOCK = 2**16
-
-
-def uniforms(root: np.random.SeedSequence, count: int, columns: int = 1) -> NDArray[np.float64]:
-    """Draw `count` rows of numbers from [0, 1), block by block, each block from its own stream.
-
-    The first rows are the same however many follow, and for any number of threads.
-    """
-    numbers = np.empty((count, columns))
-
-    def fill(block: int, first: int, stop: int) -> None:
-        stream(root, block).random(out=numbers[first:stop])
-
-    run_blocks(fill, block_ranges(count, _DRAWS_PER_BLOCK))
-    return numbers[:, 0] if columns == 1 else numbers

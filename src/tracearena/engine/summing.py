@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
+from numpy.typing import NDArray
+
+from tracearena.engine.blocks import in_order, numbered
+from tracearena.engine.surroundings import current_cluster, thread_count
 from tracearena.errors import ParameterError
 
 
@@ -100,3 +104,42 @@ class PairwiseSum(Generic[S]):
 
 def _begins_pair(node: Node[Any]) -> bool:
     return node.first % (2 * node.size) == 0
+
+
+def fold_blocks(
+    work: Callable[..., S],
+    ranges: Sequence[tuple[int, int]],
+    *,
+    rows: Sequence[NDArray[Any]] = (),
+    anywhere: bool = False,
+    report: bool = False,
+) -> S:
+    """Call ``work(block, first, stop, *its_rows)`` for every range and return the sum.
+
+    The results are added in a fixed tree (`PairwiseSum`), and only few are held at a time, whatever
+    the number of blocks. Parameters are those of `run_blocks`.
+    """
+    cluster = current_cluster() if anywhere else None
+    if cluster is not None:
+        return cluster.fold(work, ranges, rows=rows, report=report)
+    return sum_blocks(work, ranges, rows=rows, report=report).total()
+
+
+def sum_blocks(
+    work: Callable[..., S],
+    ranges: Sequence[tuple[int, int]],
+    *,
+    rows: Sequence[NDArray[Any]] = (),
+    number: int = 0,
+    origin: int = 0,
+    report: bool = False,
+) -> PairwiseSum[S]:
+    """Do what `fold_blocks` does for the blocks from `number` on; return sums that can be joined.
+
+    Row 0 of `rows` is that of `origin`.
+    """
+    sums: PairwiseSum[S] = PairwiseSum()
+    pieces = list(numbered(ranges, rows, number, origin))
+    for done, result in enumerate(in_order(work, pieces, report, ahead=thread_count() + 1)):
+        sums.add(number + done, result)
+    return sums

@@ -1,0 +1,176 @@
+"""What a door of the house shows, and how little comes in with it.
+
+A door is a package: a room, or a room within a room. It is *imported* when its package is, and *opened*
+when every name that it shows has been used once.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import tracearena as ta
+
+SOURCE = Path(ta.__file__).parent
+HEAVY = ("django", "matplotlib", "numba", "ot", "plotly", "polars", "pyproj", "scipy", "sklearn", "torch")
+DOORS = sorted(
+    ".".join(("tracearena", *path.parent.relative_to(SOURCE).parts)) for path in SOURCE.rglob("__init__.py")
+)
+WITH_STUBS = [door for door in DOORS if (SOURCE.parent / door.replace(".", "/") / "__init__.pyi").is_file()]
+
+NOT_ONLY_DOORS = {
+    "tracearena.cli": 6,
+    "tracearena.figures": 3,
+}
+"""Packages with code of their own, and how many modules they load: the command line, the list of figures."""
+
+OPENED = {
+    "tracearena": (92, {"polars"}),
+    "tracearena.algorithms": (17, set()),
+    "tracearena.arena": (82, set()),
+    "tracearena.attacks": (41, set()),
+    "tracearena.attacks.deanonymisation": (15, set()),
+    "tracearena.attacks.markov": (19, set()),
+    "tracearena.attacks.smoothing": (23, set()),
+    "tracearena.attacks.tracking": (21, set()),
+    "tracearena.cities": (24, set()),
+    "tracearena.contest": (64, set()),
+    "tracearena.engine": (11, set()),
+    "tracearena.files": (7, set()),
+    "tracearena.formats": (55, {"polars"}),
+    "tracearena.formats.geolife": (22, set()),
+    "tracearena.formats.ppmtf": (22, set()),
+    "tracearena.formats.pwscup": (27, set()),
+    "tracearena.intake": (19, {"polars"}),
+    "tracearena.metrics": (27, set()),
+    "tracearena.metrics.applications": (23, set()),
+    "tracearena.metrics.similarity": (21, set()),
+    "tracearena.mobility": (13, set()),
+    "tracearena.obfuscation": (53, set()),
+    "tracearena.obfuscation.fakes": (41, set()),
+    "tracearena.pages": (13, set()),
+    "tracearena.pages.contest": (76, set()),
+    "tracearena.synthesis": (65, set()),
+    "tracearena.synthesis.ppmtf": (56, set()),
+    "tracearena.synthesis.sglt": (37, set()),
+    "tracearena.traces": (13, set()),
+}
+"""Door → modules of ours that are loaded when it has been opened, at most, and which heavy packages."""
+
+MODULES = {
+    "tracearena.traces": 12,
+    "tracearena.traces.traces": 12,
+    "tracearena.traces.gps": 12,
+    "tracearena.obfuscation.none": 20,
+    "tracearena.attacks.random_guess": 22,
+    "tracearena.contest.phases": 12,
+}
+"""Module → modules of ours that it loads, at most; none of them needs a heavy package."""
+
+FRONT = {"Box", "Clock", "GpsTraces", "Grid", "IdTable", "ObfuscatedTraces", "Places", "Traces"} | {
+    "create",
+    "evaluate",
+    "pseudonymise",
+    "read",
+    "run_sweep",
+    "simulate",
+    "write",
+}
+NO_ROOM_FOR_PYTHON = {"cli"}
+
+
+def loaded(statement: str) -> tuple[set[str], set[str]]:
+    """Return our modules and the heavy packages that a fresh interpreter has after a statement."""
+    code = f"import sys, json\n{statement}\nprint(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    modules = set(json.loads(done.stdout))
+    return {name for name in modules if name.partition(".")[0] == "tracearena"}, modules & set(HEAVY)
+
+
+def stub(door: str) -> tuple[list[str], list[str]]:
+    """Return what a stub imports and what it lists in ``__all__``, without names of double underscores."""
+    tree = ast.parse((SOURCE.parent / door.replace(".", "/") / "__init__.pyi").read_text())
+    imported = [
+        alias.asname or alias.name
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    ]
+    lists: list[Any] = [
+        ast.literal_eval(node.value)
+        for node in tree.body
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", None) == "__all__"
+    ]
+    assert len(lists) == 1, "one __all__"
+    return imported, [name for name in lists[0] if not name.startswith("__")]
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_importing_a_door_loads_the_door_alone(door: str) -> None:
+    ours, heavy = loaded(f"import {door}")
+    room = ".".join(door.split(".")[:2])
+    allowed = NOT_ONLY_DOORS.get(room, len(room.split("."))) + max(0, door.count(".") - 1)
+    assert len(ours) <= allowed, sorted(ours)
+    assert not heavy
+
+
+@pytest.mark.parametrize("door", OPENED)
+def test_an_opened_door_has_loaded_no_more_than_before(door: str) -> None:
+    most, needed = OPENED[door]
+    ours, heavy = loaded(f"import {door} as door\nfor name in door.__all__: getattr(door, name)")
+    assert len(ours) <= most, sorted(ours)
+    assert heavy <= needed
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_light_module_is_light(module: str) -> None:
+    ours, heavy = loaded(f"import {module}")
+    assert len(ours) <= MODULES[module], sorted(ours)
+    assert not heavy
+
+
+def test_every_lazy_door_is_in_the_table() -> None:
+    assert set(OPENED) == set(WITH_STUBS)
+
+
+def test_the_front_door_shows_its_names_and_the_rooms_and_nothing_else() -> None:
+    rooms = {path.parent.name for path in SOURCE.glob("*/__init__.py")} | {"errors"}
+    assert set(dir(ta)) == FRONT | (rooms - NO_ROOM_FOR_PYTHON)
+    # Attributes that Python itself sets when a submodule is loaded do not show.
+    importlib.import_module("tracearena.cli")
+    assert set(dir(ta)) == FRONT | (rooms - NO_ROOM_FOR_PYTHON)
+
+
+@pytest.mark.parametrize("door", WITH_STUBS)
+def test_every_name_of_a_stub_is_there_and_listed(door: str) -> None:
+    imported, listed = stub(door)
+    assert sorted(imported) == sorted(listed)
+    package = importlib.import_module(door)
+    assert sorted(package.__all__) == sorted(listed)
+    for name in listed:
+        assert getattr(package, name) is not None
+    assert set(dir(package)) >= set(listed)
+
+
+@pytest.mark.parametrize("door", [door for door in DOORS if not door.startswith("tracearena.cli")])
+def test_nothing_carries_the_name_of_its_module(door: str) -> None:
+    """Else ``import tracearena.room.name as name`` would give a function.
+
+    The modules of the command line are excepted: each is named after its command, and Typer names
+    the command after its function; nobody imports them by that name.
+    """
+    package = importlib.import_module(door)
+    folder = SOURCE.parent / door.replace(".", "/")
+    inside = {path.stem for path in folder.glob("*.py")} | {
+        path.parent.name for path in folder.glob("*/__init__.py")
+    }
+    for name in inside & set(getattr(package, "__all__", vars(package))):
+        assert isinstance(getattr(package, name), ModuleType), f"{door}.{name}"
