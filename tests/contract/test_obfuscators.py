@@ -25,7 +25,7 @@ def test_every_event_is_answered_where_it_stands(
     original = shapes[shape]
     released = obfuscator.transform(original, seed=1)
     assert isinstance(released, ObfuscatedTraces)
-    assert released.has_events_of(original)
+    assert released.has_rows_of(original)
     assert np.array_equal(released.user_ids, original.user_ids)
     assert released.span == original.span
 

@@ -51,7 +51,7 @@ def test_one_user_with_one_event_is_enough(synthesizer):
 def test_no_events_and_no_traces_are_refused(synthesizer, make_walks):
     walks = make_walks()
     with pytest.raises(DataError):
-        synthesizer.fit(walks.keep_events(np.zeros(len(walks), bool)))
+        synthesizer.fit(walks.keep(np.zeros(len(walks), bool)))
     with pytest.raises(ParameterError, match="traces_per_user"):
         synthesizer.fit(walks, seed=1).synthesize(0)
 

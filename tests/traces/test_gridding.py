@@ -10,7 +10,7 @@ import pytest
 from tracearena.errors import DataError, ParameterError
 from tracearena.traces import Clock, GpsTraces, Grid, Places, Traces
 from tracearena.traces.gridding import as_gps, gridded, resampled, split_by_gap
-from tracearena.traces.local_time import local_seconds, solar_seconds, utc_ms
+from tracearena.traces.time import local_seconds, solar_seconds, utc_ms
 
 HOUR = 3_600_000
 PLACES = Places.of_grid(Grid(rows=2, columns=2, south=0, west=0, north=2, east=2))

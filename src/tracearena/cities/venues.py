@@ -9,10 +9,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.cities.land_use import GRID, KM_PER_DEGREE, LAND_USES, MAP_SEED, build_land_use
+from tracearena.cities.land_use import GRID, LAND_USES, MAP_SEED, build_land_use
 from tracearena.engine import seed_sequence, stream
 from tracearena.errors import ParameterError
 from tracearena.traces import Places
+from tracearena.traces.geodesy import CONTEST_KM_PER_DEGREE
 
 
 class Kind(NamedTuple):
@@ -154,7 +155,7 @@ def pois(top: int | None = None) -> Places:
         ids=chosen,
         categories=known.category[chosen],
         sensitive=known.kind[chosen] == HOSPITAL,
-        km_per_degree=KM_PER_DEGREE,
+        km_per_degree=CONTEST_KM_PER_DEGREE,
     )
 
 

@@ -11,4 +11,4 @@ from tracearena.traces import Traces
 
 def kept_days(made: Traces, passed: Any) -> Traces:
     """Return the days that passed; users none of whose days did are kept without events."""
-    return made.keep_events(np.repeat(passed, made.clock.instants_per_day))
+    return made.keep(np.repeat(passed, made.clock.instants_per_day))

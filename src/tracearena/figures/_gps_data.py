@@ -12,13 +12,14 @@ from tracearena.cities import simulate_gps
 from tracearena.errors import DataError
 from tracearena.formats import gps
 from tracearena.traces import GpsTraces
-from tracearena.traces.area import Area, default_area
+from tracearena.traces.area import default_area
+from tracearena.traces.box import Box
 from tracearena.traces.geodesy import metres_per_degree
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-BEIJING = Area(39.85, 116.25, 40.05, 116.5)
+BEIJING = Box(39.85, 116.25, 40.05, 116.5)
 """The box of [geo-ind]."""
 NOISE_M = (50, 100, 250, 500, 1000)
 USERS, DAYS = 40, 30
@@ -29,7 +30,7 @@ class GpsData:
     """Traces cut to an area, and what to call them."""
 
     traces: GpsTraces
-    area: Area
+    area: Box
     name: str
 
 
@@ -40,9 +41,9 @@ def load(data: Path | None, seed: int) -> GpsData:
     else:
         traces = gps.read(_archive(data)).traces
         name = f"{_archive(data).name}, {traces.n_users} users"
-    inside = traces.take_box(*BEIJING)
+    inside = traces.take_box(BEIJING)
     area = BEIJING if 2 * len(inside) > len(traces) else default_area(traces, 88.6)
-    return GpsData(traces.take_box(*area), area, name)
+    return GpsData(traces.take_box(area), area, name)
 
 
 def _archive(data: Path) -> Path:
@@ -56,7 +57,7 @@ def _archive(data: Path) -> Path:
     return data
 
 
-def draw_ground(axes: Axes, area: Area) -> None:
+def draw_ground(axes: Axes, area: Box) -> None:
     """Give a map the shape of the ground, its borders and a scale bar."""
     _, east = metres_per_degree((area.south + area.north) / 2)
     north, _ = metres_per_degree((area.south + area.north) / 2)

@@ -13,8 +13,8 @@ from tracearena.intake.report import Dropped, Report
 from tracearena.traces import Clock, GpsTraces, Grid, Places, Traces
 from tracearena.traces.area import default_area
 from tracearena.traces.gridding import gridded, resampled
+from tracearena.traces.time import DAY_S
 
-_DAY_S = 86_400
 _HOUR_S = 3600
 _SIDE_M = 88.6
 METHODS = ("last", "nearest", "interpolate")
@@ -65,12 +65,12 @@ def events_of(
         places = _cells(traces, choices)
     interval = choices.interval_s or _HOUR_S
     clock = Clock(
-        instants_per_day=_DAY_S // interval,
+        instants_per_day=DAY_S // interval,
         interval_s=interval,
         instants_per_slot=choices.instants_per_slot(interval),
     )
     zone = reading.local_time.zone or "UTC"
-    inside = traces if choices.bounds is None else traces.take_box(*choices.bounds)
+    inside = traces if choices.bounds is None else traces.take_box(choices.bounds)
     if not len(inside):
         raise DataError(f"{path}: no point lies within the bounds {choices.bounds}")
     if resample is None:
@@ -97,6 +97,5 @@ def _refuse_what_does_not_apply(choices: Choices, resample: str | None, places: 
 
 
 def _cells(traces: GpsTraces, choices: Choices) -> Places:
-    south, west, north, east = choices.bounds or default_area(traces, _SIDE_M)
-    rows, columns = choices.grid or (1, 1)
-    return Places.of_grid(Grid(rows=rows, columns=columns, south=south, west=west, north=north, east=east))
+    box = choices.bounds or default_area(traces, _SIDE_M)
+    return Places.of_grid(Grid.over(box, *(choices.grid or (1, 1))))

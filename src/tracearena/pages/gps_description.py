@@ -12,7 +12,7 @@ from tracearena.pages.maps import place_map
 from tracearena.pages.page import COLOURS, Page, capital
 from tracearena.traces import Places
 from tracearena.traces.area import default_area, tessellation
-from tracearena.traces.local_time import DAY_S, local_seconds
+from tracearena.traces.time import DAY_S, local_seconds
 
 _MAP_CELLS = 120
 

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.errors import ParameterError
-
-_DAY_S = 86_400
+from tracearena.traces.time import DAY_S
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,11 +50,11 @@ class Clock:
     def __post_init__(self) -> None:
         for name in ("instants_per_day", "interval_s", "instants_per_slot"):
             value = getattr(self, name)
-            if not isinstance(value, int) or not 1 <= value <= _DAY_S:
+            if not isinstance(value, int) or not 1 <= value <= DAY_S:
                 raise ParameterError.of(name, value, "a whole number of at least 1, and at most 86400")
-        if not isinstance(self.start_s, int) or not 0 <= self.start_s < _DAY_S:
+        if not isinstance(self.start_s, int) or not 0 <= self.start_s < DAY_S:
             raise ParameterError.of("start_s", self.start_s, "a whole number of seconds from 0 to 86399")
-        if self.start_s + (self.instants_per_day - 1) * self.interval_s >= _DAY_S:
+        if self.start_s + (self.instants_per_day - 1) * self.interval_s >= DAY_S:
             raise ParameterError(
                 f"{self.instants_per_day} instants every {self.interval_s} s from {self.start_s} s on "
                 "do not fit into a day"

@@ -21,6 +21,7 @@ from tracearena.metrics import cluster_populations
 from tracearena.synthesis import PPMTF
 from tracearena.synthesis.ppmtf import cluster_features, measure_deniability
 from tracearena.traces import Clock, Places, Traces
+from tracearena.traces.geodesy import KM_PER_DEGREE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -114,7 +115,7 @@ def _clusters(model: PPMTF, training: Traces, synthetic: Traces) -> list[Cluster
 def _late_morning(traces: Traces) -> Traces:
     """Return the events from 10:00 to 12:00."""
     hour = traces.clock.second_of_day(traces.instants) // 3600
-    kept = traces.keep_events((hour >= HOURS[0]) & (hour < HOURS[1]))
+    kept = traces.keep((hour >= HOURS[0]) & (hour < HOURS[1]))
     if not len(kept):
         raise DataError(f"the traces have no events from {HOURS[0]}:00 to {HOURS[1]}:00")
     return kept
@@ -230,7 +231,7 @@ def _scale_bar(panel: Axes, places: Places) -> None:
     """Draw a bar of about a fifth of the map; north is up."""
     west, east = float(places.longitude.min()), float(places.longitude.max())
     south = float(places.latitude.min())
-    per_degree = 111.2 * float(np.cos(np.radians(places.latitude.mean())))
+    per_degree = KM_PER_DEGREE * float(np.cos(np.radians(places.latitude.mean())))
     rough = (east - west) * per_degree / 5
     scale = 10 ** np.floor(np.log10(rough)) if rough > 0 else 1.0
     length = max(step * scale for step in (1, 2, 5) if step * scale <= max(rough, scale))
