@@ -31,6 +31,12 @@ class RowTable:
     """Attributes with a value for each row; the first is the time that rows are sorted by."""
     _row: ClassVar[str]
     """What a row is called."""
+    _derived: ClassVar[frozenset[str]]
+    """Attributes worked out from the others, which a changed copy must not take over."""
+
+    def __init_subclass__(cls) -> None:
+        named = (pair for kind in cls.__mro__ for pair in vars(kind).items())
+        cls._derived = frozenset(name for name, value in named if isinstance(value, cached_property))
 
     def _set_users(self, user_ids: Any, offsets: Any) -> None:
         self._set(user_ids=identifiers(user_ids, "user_ids"), offsets=frozen(offsets, np.int64, "offsets"))
@@ -66,14 +72,8 @@ class RowTable:
 
     def _with(self, **changed: Any) -> Self:
         """Return a copy with some attributes replaced by arrays that are known to be good."""
-        derived = {
-            name
-            for kind in type(self).__mro__
-            for name, value in vars(kind).items()
-            if isinstance(value, cached_property)
-        }
         other = object.__new__(type(self))
-        other._set(**{name: value for name, value in self.__dict__.items() if name not in derived})
+        other._set(**{name: value for name, value in self.__dict__.items() if name not in self._derived})
         for name, value in changed.items():
             other.__dict__[name] = trusted(value) if isinstance(value, np.ndarray) else value
         return other
