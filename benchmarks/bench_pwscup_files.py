@@ -25,6 +25,7 @@ import polars as pl
 
 from tracearena.formats import pwscup
 from tracearena.traces import Grid, ObfuscatedTraces, Places, PlaceSets, Traces
+from tracearena.traces.geodesy import CONTEST_KM_PER_DEGREE
 
 SIDE = 32
 REPEATS = 3
@@ -33,7 +34,7 @@ REPEATS = 3
 def make_original(users: int, instants: int) -> Traces:
     """Random places; the readers do not care where people go."""
     grid = Grid(rows=SIDE, columns=SIDE, south=34.64, west=135.44, north=34.74, east=135.56)
-    places = Places.of_grid(grid, km_per_degree=pwscup.KM_PER_DEGREE)
+    places = Places.of_grid(grid, km_per_degree=CONTEST_KM_PER_DEGREE)
     dense = np.random.default_rng(1).integers(0, len(places), (users, instants))
     return Traces.from_dense(dense, places, pwscup.PWS_CLOCK, first_instant=instants)
 

@@ -21,11 +21,12 @@ from .algorithms import create
 from .arena import evaluate, pseudonymise, run_sweep
 from .cities import simulate
 from .formats import read, write
-from .traces import Clock, GpsTraces, Grid, IdTable, ObfuscatedTraces, Places, Traces
+from .traces import Box, Clock, GpsTraces, Grid, IdTable, ObfuscatedTraces, Places, Traces
 
 __version__: str
 
 __all__ = [
+    "Box",
     "Clock",
     "GpsTraces",
     "Grid",

@@ -109,7 +109,7 @@ def test_home_hours_are_the_first_hour_of_the_contests_day(make_walks: Callable[
     walks = make_walks(days=4)
     reference, original = walks.split_days(2)
     early = reference.clock.time_of_day(reference.instants) < 2
-    only_early = VisitProbabilityR().fit(reference.keep_events(early))
+    only_early = VisitProbabilityR().fit(reference.keep(early))
     blind = ObfuscatedTraces.like(
         original, np.where(original.clock.time_of_day(original.instants) < 2, original.place_index, DELETED)
     )

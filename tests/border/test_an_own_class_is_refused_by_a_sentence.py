@@ -48,9 +48,9 @@ OTHER_USERS = {
     "gps-attack": "return released.take_users([0])",
 }
 OTHER_EVENTS = {
-    "obfuscator": "return ObfuscatedTraces.unchanged(original).keep_events(np.arange(len(original)) > 0)",
+    "obfuscator": "return ObfuscatedTraces.unchanged(original).keep(np.arange(len(original)) > 0)",
     "reidentification": "return IdTable(anonymized.user_ids[1:], self.known.user_ids[1:])",
-    "trace-inference": "return known_at(self.known, anonymized).keep_events(np.arange(240) > 0)",
+    "trace-inference": "return known_at(self.known, anonymized).keep(np.arange(240) > 0)",
     "synthesizer": "return self.known.take_days(0, 1) if traces_per_user > 1 else self.known",
     "gps-attack": "return released.keep(np.arange(len(released)) > 0)",
 }

@@ -18,7 +18,7 @@ from tracearena.cities.gps import simulate_gps
 from tracearena.errors import TracearenaError
 from tracearena.formats import pwscup
 from tracearena.metrics import utility_score
-from tracearena.traces import GpsTraces, Traces
+from tracearena.traces import Box, GpsTraces, Traces
 
 NUMBERS = ("0", "1e-300", "1e-12", "0.5", "1", "36.7", "700", "709", "745", "746", "1e9", "1e300")
 LENGTHS = ("1e-9m", "1m", "1e6m", "1e18m", "1e300m")
@@ -71,7 +71,7 @@ def events(make_walks: Callable[..., Traces]) -> list[Traces]:
 @pytest.fixture(scope="module")
 def points() -> list[GpsTraces]:
     some = simulate_gps(2, 1, seed=1)
-    return [some, some.take_box(0, 0, 1, 1)]
+    return [some, some.take_box(Box(0, 0, 1, 1))]
 
 
 def attack(name: str, original: Traces) -> None:

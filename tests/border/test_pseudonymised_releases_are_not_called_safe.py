@@ -50,7 +50,7 @@ def folder(original: GpsTraces, tmp_path_factory: pytest.TempPathFactory) -> Pat
     place = tmp_path_factory.mktemp("release")
     released = ta.obfuscation.GeoInd(expected_noise=100).transform(original, seed=2)
     pseudonyms = np.random.default_rng(1).permutation(released.n_users) + 9001
-    hidden = released.renamed(pseudonyms).take_users(np.argsort(pseudonyms))
+    hidden = released.with_user_ids(pseudonyms).take_users(np.argsort(pseudonyms))
     gps.write(original, place / "original.csv")
     gps.write(released, place / "released.csv")
     gps.write(hidden, place / "hidden.csv")
@@ -98,7 +98,7 @@ def test_a_table_of_another_release_is_refused(folder: Path, table: str, said: s
 @pytest.mark.slow
 def test_a_partial_overlap_is_counted_and_said(folder: Path, original: GpsTraces) -> None:
     ids = original.user_ids.tolist()
-    some = original.renamed([*ids[:9], 701, 702, 703])
+    some = original.with_user_ids([*ids[:9], 701, 702, 703])
     gps.write(some, folder / "some.csv")
     both = ("--original", folder / "original.csv", "--released", folder / "some.csv")
     done = tracearena("applications", "uniqueness", *both, "--seed", 1, "--draws", 5, "--json")
@@ -110,7 +110,7 @@ def test_a_partial_overlap_is_counted_and_said(folder: Path, original: GpsTraces
 
 def test_in_python_the_table_is_a_mapping(original: GpsTraces) -> None:
     ids = original.user_ids.tolist()
-    hidden = original.renamed([f"p{user}" for user in ids])
+    hidden = original.with_user_ids([f"p{user}" for user in ids])
     table = {f"p{user}": user for user in ids}
     for judge in (uniqueness, compare_homes, distance_error, hotspots):
         with pytest.raises(DataError, match="id_table="):
@@ -122,7 +122,7 @@ def test_in_python_the_table_is_a_mapping(original: GpsTraces) -> None:
 
 
 def test_ids_that_are_the_same_words_for_other_people_are_refused(original: GpsTraces) -> None:
-    swapped = original.renamed(np.roll(original.user_ids, 1))
+    swapped = original.with_user_ids(np.roll(original.user_ids, 1))
     noisy = ta.obfuscation.GeoInd(expected_noise=500).transform(swapped, seed=1)
     for judge in (uniqueness, compare_homes, distance_error):
         with pytest.raises(DataError, match="under another user's id"):

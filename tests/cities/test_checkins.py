@@ -45,7 +45,7 @@ def test_check_ins_are_bursty_with_gaps_of_weeks(checkins: Traces) -> None:
     assert (gaps < 3600).mean() > 0.2
     assert (gaps > 14 * 86_400).mean() > 0.1
     assert gaps.std() > 1.5 * gaps.mean()
-    assert not checkins.has_one_event_an_instant
+    assert not checkins.is_regular
 
 
 def test_check_ins_cover_the_whole_time(checkins: Traces) -> None:

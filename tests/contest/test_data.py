@@ -16,13 +16,14 @@ from tracearena.errors import DataError, FileError, ParameterError
 from tracearena.formats import pwscup
 from tracearena.synthesis import PPMTF
 from tracearena.traces import Clock, Grid, Places, Traces
+from tracearena.traces.geodesy import CONTEST_KM_PER_DEGREE
 
 PLAN = contest.ContestPlan(teams=2, users=12, days=4)
 
 
 def training(clock: Clock, days: int = 3) -> Traces:
     grid = Grid(rows=3, columns=3, south=34.6, west=135.4, north=34.7, east=135.5)
-    places = Places.of_grid(grid, km_per_degree=pwscup.KM_PER_DEGREE)
+    places = Places.of_grid(grid, km_per_degree=CONTEST_KM_PER_DEGREE)
     table = np.random.default_rng(1).integers(0, 9, size=(25, days * clock.instants_per_day))
     return Traces.from_dense(table, places, clock)
 

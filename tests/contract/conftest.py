@@ -21,7 +21,7 @@ def shapes(make_walks: Callable[..., Traces]) -> Shapes:
     return {
         "ordinary": make_walks(users=30, days=4),
         "one user": make_walks(users=1, days=4),
-        "one event": make_walks(users=1, days=4).keep_events(np.arange(80) == 41),
+        "one event": make_walks(users=1, days=4).keep(np.arange(80) == 41),
         "half missing": make_walks(users=30, days=4, missing=0.5),
         "nothing": make_walks(users=3, days=4, missing=1.0),
     }

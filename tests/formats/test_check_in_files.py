@@ -12,7 +12,7 @@ import pytest
 from tracearena.errors import FileError
 from tracearena.formats import foursquare, gowalla, read, tsmc
 from tracearena.intake import Choices
-from tracearena.traces import Places, Traces
+from tracearena.traces import Box, Places, Traces
 
 NEW_YORK = Choices(timezone="America/New_York")
 GOOD = "7\t2010-10-19T23:55:27Z\t40.7\t-73.9\t22847\n"
@@ -193,7 +193,7 @@ def test_bounds_include_both_ends(tmp_path: Path) -> None:
     path = tmp_path / "gowalla.txt"
     lines = [f"1\t2010-10-19T10:00:00Z\t{lat}\t-73.9\t{i}\n" for i, lat in enumerate((40.5, 41.0, 41.0001))]
     path.write_text("".join(lines))
-    traces, _ = gowalla.read(path, choices=Choices(bounds=(40.5, -74.28, 41.0, -73.68)))
+    traces, _ = gowalla.read(path, choices=Choices(bounds=Box(40.5, -74.28, 41.0, -73.68)))
     assert traces.places.ids.tolist() == [0, 1]
 
 

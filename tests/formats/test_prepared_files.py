@@ -170,7 +170,7 @@ def test_what_a_contest_file_cannot_hold_is_left_out_and_reported(
     write(tmp_path / "t.csv", make_check_ins(events=3000))
     traces, report = read(tmp_path / "t.csv", grid="4x4")
     held = fitted(traces.with_user_ids([f"u{i}" for i in traces.user_ids]), "pwscup", report)
-    assert held.has_one_event_an_instant
+    assert held.is_regular
     assert held.user_ids.tolist() == list(range(1, 21))
     assert report.dropped[-1].reason == "second event at an instant"
     assert held.n_events + report.dropped_rows == report.rows

@@ -106,7 +106,7 @@ def test_scores_of_other_traces_or_of_nothing_are_refused(make_walks: Callable[.
     other = ObfuscatedTraces.unchanged(walks.take_days(0, 1))
     with pytest.raises(DataError, match="not obfuscated from these"):
         utility_score(walks, other)
-    empty = walks.keep_events(np.zeros(walks.n_events, bool))
+    empty = walks.keep(np.zeros(walks.n_events, bool))
     with pytest.raises(DataError, match="no events"):
         utility_score(empty, ObfuscatedTraces.unchanged(empty))
     with pytest.raises(ParameterError, match="rule"):
@@ -172,7 +172,7 @@ def test_an_answer_that_lacks_something_is_refused(make_walks: Callable[..., Tra
     with pytest.raises(DataError, match="cover instants"):
         trace_inference_score(walks, walks.take_days(0, 1))
     with pytest.raises(DataError, match="lack a place for 1 events"):
-        trace_inference_score(walks, walks.keep_events(np.arange(walks.n_events) != 3))
+        trace_inference_score(walks, walks.keep(np.arange(walks.n_events) != 3))
 
 
 def test_only_the_original_place_decides_the_weight() -> None:

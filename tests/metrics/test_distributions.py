@@ -112,7 +112,7 @@ def test_traces_of_other_places_or_slots_are_refused() -> None:
     with pytest.raises(ParameterError, match="top = 0"):
         tp_tv(here, here, top=0)
     with pytest.raises(DataError, match="no events"):
-        tp_tv(here, here.keep_events(np.zeros(1, bool)))
+        tp_tv(here, here.keep(np.zeros(1, bool)))
 
 
 def slow_fractions(rows: list[tuple[int, int, int]]) -> list[list[int]]:

@@ -13,16 +13,9 @@ from hypothesis import strategies as st
 from scipy.stats import wasserstein_distance
 
 from tracearena.errors import ParameterError
-from tracearena.metrics import (
-    legacy_directions,
-    population,
-    tm_emd,
-    tm_emd_sliced,
-    tm_tv,
-    tp_emd_sliced,
-)
-from tracearena.metrics.transitions import bins_of, box_of
-from tracearena.traces import Clock, Grid, ObfuscatedTraces, Places, Traces
+from tracearena.metrics import legacy_directions, population, tm_emd, tm_emd_sliced, tm_tv, tp_emd_sliced
+from tracearena.metrics.transitions import bins_of
+from tracearena.traces import Box, Clock, Grid, ObfuscatedTraces, Places, Traces
 
 CLOCK = Clock(instants_per_day=4, interval_s=3600, instants_per_slot=2)
 GRID = Grid(rows=3, columns=2, south=35, west=139, north=36, east=140)
@@ -112,14 +105,14 @@ def test_an_unchanged_release_has_the_same_transitions(rows: Rows) -> None:
 
 def test_places_beyond_the_bounds_fall_into_the_outermost_bins() -> None:
     places = Places([40.0, 40.5, 40.75, 41.0, 42.0], [-74.0] * 5)
-    y, x = bins_of(places, bounds=(40.5, -74.5, 41.0, -73.5), bins=2)
+    y, x = bins_of(places, bounds=Box(40.5, -74.5, 41.0, -73.5), bins=2)
     assert y.tolist() == [0, 0, 1, 1, 1]
     assert x.tolist() == [1] * 5
-    assert box_of(places) == (40.0, -74.0, 42.0, -74.0)
+    assert Box.of(places) == Box(40.0, -74.0, 42.0, -74.0)
     with pytest.raises(ParameterError, match="south < north"):
-        bins_of(places, bounds=(41.0, -74.5, 40.5, -73.5))
+        bins_of(places, bounds=Box(40.5, -73.5, 41.0, -73.5))
     with pytest.raises(ParameterError, match="none of the 5 places"):
-        bins_of(places, bounds=(-6.4, 106.7, -6.1, 107.0))
+        bins_of(places, bounds=Box(-6.4, 106.7, -6.1, 107.0))
 
 
 def test_places_on_one_line_are_no_distance_apart_across_it() -> None:

@@ -122,7 +122,7 @@ def test_laws_need_something_to_measure() -> None:
 
 
 def test_the_city_obeys_the_published_laws(city: Traces) -> None:
-    hourly = city.keep_events(city.instants % 2 == 0)
+    hourly = city.keep(city.instants % 2 == 0)
     found = laws.measure(hourly)
     assert found.zipf == pytest.approx(1.2, abs=0.15)
     assert found.exploration == pytest.approx(0.6, abs=0.1)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracearena.errors import DataError
-from tracearena.traces import GpsTraces
+from tracearena.traces import Box, GpsTraces
 
 
 def test_points_are_sorted_by_user_and_time_and_ties_keep_their_order() -> None:
@@ -84,13 +84,28 @@ def test_keeping_points_keeps_exactly_those(rows: list[tuple[int, int, bool]]) -
     assert set(part.trajectory.tolist()) == set(range(part.n_trajectories))
 
 
-def test_taken_users_keep_their_points_and_order() -> None:
-    traces = GpsTraces.from_points([1, 1, 2, 3], [0, 1, 0, 0], [1.0, 2.0, 3.0, 4.0], [0.0] * 4)
-    assert traces.take_users([2, 0]).latitude.tolist() == [4.0, 1.0, 2.0]
-    assert traces.take_users(np.array([False, True, False])).user_ids.tolist() == [2]
+def test_trajectories_close_up_when_points_go() -> None:
+    traces = GpsTraces.from_points([1, 1, 2], [0, 1, 0], [1.0, 2.0, 3.0], [0.0] * 3, trajectories=[7, 8, 9])
+    second = traces.take_users(slice(1, 2))
+    assert (second.trajectory.tolist(), second.trajectory_ids.tolist()) == ([0], [9])
+    later = traces.take_time(1, 2)
+    assert (later.trajectory.tolist(), later.trajectory_ids.tolist()) == ([0], [8])
 
 
-def test_arrays_cannot_be_changed() -> None:
-    traces = GpsTraces.from_points([1], [0], [0.0], [0.0])
-    with pytest.raises(ValueError, match="read-only"):
-        traces.latitude[0] = 1
+def test_recordings_of_one_name_are_put_together_again() -> None:
+    traces = GpsTraces.from_points([1, 1, 2], [0, 9, 0], [1.0, 2.0, 3.0], [0.0] * 3, trajectories=["x"] * 3)
+    again = GpsTraces.joined([traces.take_time(5, 10), traces.take_time(0, 5)])
+    assert again == traces
+    assert again.n_trajectories == 2
+
+
+def test_trajectories_can_have_other_ids() -> None:
+    traces = GpsTraces.from_points([1, 2], [0, 0], [1.0, 2.0], [0.0] * 2, trajectories=["x", "y"])
+    assert traces.with_trajectory_ids([0, 1]).trajectory_ids.tolist() == [0, 1]
+    with pytest.raises(DataError, match="2 trajectories need as many ids, not 1"):
+        traces.with_trajectory_ids([0])
+
+
+def test_a_box_keeps_the_points_on_its_border() -> None:
+    traces = GpsTraces.from_points([1] * 3, [0, 1, 2], [0.0, 1.0, 1.1], [0.0, 2.0, 1.0])
+    assert traces.take_box(Box(0, 0, 1, 2)).latitude.tolist() == [0.0, 1.0]

@@ -10,7 +10,6 @@ import pytest
 from tracearena.errors import DataError, ParameterError
 from tracearena.traces import Clock, GpsTraces, Grid, Places, Traces
 from tracearena.traces.gridding import as_gps, gridded, resampled, split_by_gap
-from tracearena.traces.local_time import local_seconds, solar_seconds, utc_ms
 
 HOUR = 3_600_000
 PLACES = Places.of_grid(Grid(rows=2, columns=2, south=0, west=0, north=2, east=2))
@@ -78,13 +77,3 @@ def test_events_become_points_at_the_centres_and_come_back() -> None:
 def test_trajectories_are_cut_where_nothing_was_recorded() -> None:
     traces = split_by_gap(walk((0, 0, 0), (0.1, 0, 0), (2, 0, 0), (2.1, 0, 0)), 3600)
     assert traces.trajectory.tolist() == [0, 0, 1, 1]
-
-
-def test_local_time_knows_summer() -> None:
-    winter, summer = (int(np.datetime64(day, "ms").astype(np.int64)) for day in ("2019-01-01", "2019-07-01"))
-    times = np.array([winter, summer])
-    assert (local_seconds(times, "Europe/Paris") - times // 1000).tolist() == [3600, 7200]
-    assert utc_ms(local_seconds(times, "Europe/Paris"), "Europe/Paris").tolist() == times.tolist()
-    assert solar_seconds(np.array([0]), np.array([116.3])).tolist() == [8 * 3600]
-    with pytest.raises(ParameterError, match="Asia/Shanghai"):
-        local_seconds(times, "Mars/Olympus")

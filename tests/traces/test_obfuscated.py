@@ -2,6 +2,8 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tracearena.errors import DataError
 from tracearena.traces import DELETED, Clock, IdTable, ObfuscatedTraces, Places, PlaceSets, Traces
@@ -21,6 +23,34 @@ def test_an_event_is_one_place_several_or_none() -> None:
 def test_slices_keep_their_sets() -> None:
     assert RELEASED.take_users([1]).cells() == [[3, 4, 5], [0, 1], [5]]
     assert RELEASED.take_instants(1, 2).cells() == [[], [0, 1]]
+
+
+@given(
+    st.lists(st.integers(-4, 5), min_size=6, max_size=6),
+    st.lists(st.lists(st.integers(0, 5), min_size=1, max_size=5), min_size=3, max_size=3),
+)
+def test_pairs_are_the_cells_event_by_event(codes: list[int], sets: list[list[int]]) -> None:
+    released = ObfuscatedTraces.like(ORIGINAL, codes, PlaceSets.of(sets))
+    expected = [(e, place, 1 / len(cell)) for e, cell in enumerate(released.cells()) for place in cell]
+    event, place, weight = released.pairs()
+    assert list(zip(event.tolist(), place.tolist(), weight.tolist(), strict=True)) == expected
+    assert np.bincount(event, weight, minlength=6) == pytest.approx((~released.is_deleted).astype(float))
+
+
+def test_a_release_of_nothing_has_no_pairs() -> None:
+    nothing = ObfuscatedTraces.like(ORIGINAL, [DELETED] * 6)
+    assert [len(column) for column in nothing.pairs()] == [0, 0, 0]
+    assert len(nothing.keep(np.zeros(6, bool)).pairs().event) == 0
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 9), min_size=1, max_size=4), max_size=5),
+    st.lists(st.integers(0, 4), max_size=8),
+)
+def test_sets_are_taken_by_number(sets: list[list[int]], wanted: list[int]) -> None:
+    chosen = [number for number in wanted if number < len(sets)]
+    taken = PlaceSets.of(sets).take(chosen)
+    assert [taken[at].tolist() for at in range(len(taken))] == [sets[number] for number in chosen]
 
 
 def test_equality_looks_at_the_places_not_at_how_sets_are_numbered() -> None:

@@ -77,7 +77,7 @@ def test_check_ins_keep_several_events_of_an_hour_in_their_order() -> None:
     )
     assert traces.user_ids.tolist() == ["a", "b"]
     assert traces.place_index.tolist() == [1, 3, 2, 0]
-    assert not traces.has_one_event_an_instant
+    assert not traces.is_regular
     with pytest.raises(DataError, match="no dense view"):
         traces.dense()
 
@@ -101,9 +101,9 @@ def test_users_without_events_can_be_listed() -> None:
     [
         ({"place_index": [0, 6]}, "place_index[1] = 6"),
         ({"place_index": [0, -1]}, "place_index[1] = -1"),
-        ({"place_index": [0]}, "2 instants but 1"),
+        ({"place_index": [0]}, "2 events but 1"),
         ({"place_index": [0, 0.5]}, "fractions"),
-        ({"instants": [1, 0]}, "sorted by instant"),
+        ({"instants": [1, 0]}, "sorted by time"),
         ({"instants": [0, 3], "span": (0, 2)}, "instants[1] = 3"),
         ({"instants": [0, 2**40]}, "instants holds values beyond"),
         ({"offsets": [0, 1]}, "offsets"),

@@ -164,7 +164,7 @@ def _released(defence: Any, got: Any, original: Traces) -> ObfuscatedTraces:
         raise _wrong(defence, "transform", wanted, f"traces of {_users(got)}")
     if got.places != original.places:
         raise _wrong(defence, "transform", wanted, "traces at other places")
-    if got.span != original.span or got.clock != original.clock or not got.has_events_of(original):
+    if got.span != original.span or got.clock != original.clock or not got.has_rows_of(original):
         raise _wrong(defence, "transform", wanted, f"{got.n_events:,} events at instants {_span(got)}")
     return got
 
@@ -180,7 +180,7 @@ def _same_users(algorithm: Any, method: str, got: Any, given: GpsTraces) -> GpsT
 
 def _same_points(attack: Any, got: Any, released: GpsTraces) -> GpsTraces:
     made = _same_users(attack, "recover", got, released)
-    if not made.same_points(released):
+    if not made.has_rows_of(released):
         wanted = f"the same {released.n_points:,} points at other positions"
         raise _wrong(attack, "recover", wanted, f"{made.n_points:,} points, or other times")
     return made

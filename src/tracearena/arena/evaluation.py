@@ -17,7 +17,7 @@ from tracearena.engine import SeedLike, generator
 from tracearena.metrics.distributions import tp_tv, vf_tv
 from tracearena.metrics.transitions import tm_emd, tm_emd_sliced
 from tracearena.mobility.transitions import has_transitions
-from tracearena.traces import Traces
+from tracearena.traces import Box, Traces
 
 _TOP = 50
 
@@ -110,7 +110,7 @@ def evaluate(
     training: Traces,
     testing: Traces,
     *,
-    bounds: tuple[float, float, float, float] | None = None,
+    bounds: Box | None = None,
     legacy_ppmtf: bool = False,
 ) -> Evaluation:
     """Judge synthetic traces by utility and by privacy ([ppmtf] section 4.3).
@@ -122,7 +122,7 @@ def evaluate(
     training, testing
         Traces that the synthesizer learned from, and traces of other people.
     bounds
-        South, west, north, east of the city in degrees; the box of the places by default.
+        The box of the city; the box of the places by default.
     legacy_ppmtf
         Attack membership as the authors' program does (`MembershipInference`).
     cluster
@@ -157,9 +157,7 @@ def _named_after(synthetic: Traces, training: Traces) -> bool:
     return names.dtype.kind == known.dtype.kind and bool(np.isin(names, known).all())
 
 
-def baselines(
-    training: Traces, testing: Traces, *, bounds: tuple[float, float, float, float] | None = None
-) -> dict[str, Utility]:
+def baselines(training: Traces, testing: Traces, *, bounds: Box | None = None) -> dict[str, Utility]:
     """Return the utility of the training traces themselves, and of uniformly random places.
 
     A synthesizer without privacy reaches ``training``; one without utility is at ``uniform``.
@@ -174,7 +172,7 @@ def halves(
     training: Traces,
     testing: Traces,
     *,
-    bounds: tuple[float, float, float, float] | None = None,
+    bounds: Box | None = None,
     halvings: int = 10,
     seed: SeedLike = 0,
 ) -> Halves | None:
@@ -234,7 +232,7 @@ def _utility(
     traces: Traces | None,
     training: Traces,
     testing: Traces,
-    bounds: tuple[float, float, float, float] | None,
+    bounds: Box | None,
     *,
     by_day: bool,
 ) -> Utility:

@@ -15,10 +15,9 @@ from tracearena.engine import SeedLike, child_seed, run_blocks, seed_sequence, s
 from tracearena.errors import DataError, ParameterError
 from tracearena.metrics.applications.identity import IdTable, with_true_ids
 from tracearena.traces import GpsTraces
-from tracearena.traces.geodesy import metres_per_degree
+from tracearena.traces.geodesy import MIDDLE_DEGREE_M, metres_per_degree
 
 MOST_POINTS = 5
-_DEGREE_M = 111_132.0
 _ORIGINAL, _RELEASED, _MECHANISM = range(3)
 
 Ints = NDArray[np.int64]
@@ -202,10 +201,10 @@ def _codes(original: GpsTraces, released: GpsTraces, side_m: float, window_s: fl
     latitude = np.concatenate([original.latitude, released.latitude])
     longitude = np.concatenate([original.longitude, released.longitude])
     time_ms = np.concatenate([original.time_ms, released.time_ms])
-    row = np.floor(latitude * _DEGREE_M / side_m).astype(np.int64)
-    width = np.maximum(metres_per_degree((row + 0.5) * side_m / _DEGREE_M)[1], 1.0)
+    row = np.floor(latitude * MIDDLE_DEGREE_M / side_m).astype(np.int64)
+    width = np.maximum(metres_per_degree((row + 0.5) * side_m / MIDDLE_DEGREE_M)[1], 1.0)
     column = np.floor(longitude * width / side_m).astype(np.int64)
-    columns = np.int64(360 * _DEGREE_M // side_m + 3)
+    columns = np.int64(360 * MIDDLE_DEGREE_M // side_m + 3)
     cells = np.unique(row * columns + column, return_inverse=True)[1]
     window = time_ms // round(window_s * 1000)
     since = window - window.min()
@@ -259,12 +258,11 @@ class _Attacker:
         self.has_points = filled > 0
         self.candidates = int(self.has_points.sum())
         weight = np.where(self.has_points, 1 / np.maximum(filled, 1), 0.0)
-        window, y = believed.time_ms // self.window_ms, believed.latitude * _DEGREE_M
+        window, y = believed.time_ms // self.window_ms, believed.latitude * MIDDLE_DEGREE_M
         order = np.lexsort((y, window))
         windows, starts = np.unique(window[order], return_index=True)
-        cells = len(
-            np.unique(np.floor(y / side_m) * 2.0**31 + np.floor(believed.longitude * _DEGREE_M / side_m))
-        )
+        x = believed.longitude * MIDDLE_DEGREE_M
+        cells = len(np.unique(np.floor(y / side_m) * 2.0**31 + np.floor(x / side_m)))
         self.search = (
             self.window_ms,
             windows,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tracearena.engine import SeedLike, generator
 from tracearena.errors import DataError
-from tracearena.traces import GpsTraces, IdTable, ObfuscatedTraces, PlaceSets, Traces
+from tracearena.traces import GpsTraces, IdTable, ObfuscatedTraces, Traces
 
 _Users = TypeVar("_Users", Traces, GpsTraces)
 
@@ -85,12 +85,9 @@ def pseudonymise_users(traces: _Users, *, seed: SeedLike = None) -> tuple[_Users
     """
     order = _permutation(traces.n_users, seed)
     pseudonyms = _pseudonyms(traces.user_ids)
-    shuffled = traces.take_users(order)
-    released: Any
-    if isinstance(shuffled, GpsTraces):
-        released = shuffled.renamed(pseudonyms, lambda names: np.arange(len(names)))
-    else:
-        released = shuffled.with_user_ids(pseudonyms)
+    released: Any = traces.take_users(order).with_user_ids(pseudonyms)
+    if isinstance(released, GpsTraces):
+        released = released.with_trajectory_ids(np.arange(released.n_trajectories))
     return released, IdTable(pseudonyms, traces.user_ids[order])
 
 
@@ -132,11 +129,4 @@ def _with_sets_renumbered(traces: ObfuscatedTraces) -> ObfuscatedTraces:
     new[order] = np.arange(len(order), dtype=np.int32)
     codes = traces.codes.copy()
     codes[events] = -2 - new[old]
-    return ObfuscatedTraces.like(traces, codes, _taken(traces.sets, order))
-
-
-def _taken(sets: PlaceSets, order: NDArray[np.int64]) -> PlaceSets:
-    sizes = sets.sizes[order]
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    members = np.repeat(sets.offsets[order] - offsets[:-1], sizes) + np.arange(offsets[-1])
-    return PlaceSets(offsets, sets.members[members])
+    return ObfuscatedTraces.like(traces, codes, traces.sets.take(order))

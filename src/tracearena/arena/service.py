@@ -87,7 +87,7 @@ def hide_from_service(
         raise DataError(f"no event was sent at exposure {defence.exposure:g}")
     guess = (attacker or ViterbiTracking().fit(training)).track(sent)
     wrong = guess[exposed] != original.place_index[exposed]
-    places, kinds = _overheads(sent, exposed, classes)
+    places, kinds = _overheads(sent, classes)
     return ServiceResult(
         defence.method,
         defence.fakes,
@@ -99,17 +99,9 @@ def hide_from_service(
     )
 
 
-def _overheads(
-    sent: ObfuscatedTraces, exposed: np.ndarray[tuple[int], np.dtype[np.int64]], classes: LocationClasses
-) -> tuple[float, float]:
+def _overheads(sent: ObfuscatedTraces, classes: LocationClasses) -> tuple[float, float]:
     """Return the mean number of places and of classes of the sets sent."""
-    sets = sent.sets
-    of_set = np.repeat(np.arange(len(sets)), sets.sizes)
-    kinds = np.unique(of_set * np.int64(len(classes)) + classes.class_of[sets.members])
-    per_set = np.bincount(kinds // max(len(classes), 1), minlength=len(sets))
-    number = sent.set_index[exposed]
-    generalised = sent.is_set[exposed]
-    places, different = np.ones(len(exposed)), np.ones(len(exposed))
-    places[generalised] = sets.sizes[number[generalised]]
-    different[generalised] = per_set[number[generalised]]
-    return float(places.mean()), float(different.mean())
+    event, place, _ = sent.pairs()
+    kinds = np.unique(event * len(classes) + classes.class_of[place])
+    exposed = len(np.unique(event))
+    return len(event) / exposed, len(kinds) / exposed

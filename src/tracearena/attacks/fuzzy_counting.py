@@ -82,15 +82,8 @@ def counts_of(traces: Traces | ObfuscatedTraces) -> csr_array:
     if isinstance(traces, Traces):
         offsets, places, counts = traces.visit_counts()
         return csr_array((counts.astype(np.float64), places, offsets), shape=shape)
-    single, generalised = traces.is_single, traces.is_set
-    sizes = traces.sets.sizes[traces.set_index[generalised]]
-    starts = traces.sets.offsets[traces.set_index[generalised]]
-    first = np.concatenate([[0], np.cumsum(sizes)])
-    member = np.repeat(starts - first[:-1], sizes) + np.arange(first[-1])
-    user = np.concatenate([traces.user_index[single], np.repeat(traces.user_index[generalised], sizes)])
-    place = np.concatenate([traces.codes[single], traces.sets.members[member]])
-    weight = np.concatenate([np.ones(int(single.sum())), np.repeat(1 / sizes, sizes)])
-    return csr_array(coo_array((weight, (user, place)), shape=shape))
+    event, place, weight = traces.pairs()
+    return csr_array(coo_array((weight, (traces.user_index[event], place)), shape=shape))
 
 
 @dataclass(kw_only=True)

@@ -136,14 +136,14 @@ class VisitMatcher(Matcher):
     def _in_hours(self, traces: AnyTraces) -> AnyTraces:
         if self.hours is None:
             return traces
-        return traces.keep_events(during(traces.clock, traces.instants, self.hours))
+        return traces.keep(during(traces.clock, traces.instants, self.hours))
 
     def _thinned(self, anonymized: ObfuscatedTraces, seed: SeedLike) -> ObfuscatedTraces:
         if self.sampling >= 1 and self.largest_set is None:
             return anonymized
         rng = generator(seed)
         if self.sampling < 1:
-            anonymized = anonymized.keep_events(rng.random(anonymized.n_events) < self.sampling)
+            anonymized = anonymized.keep(rng.random(anonymized.n_events) < self.sampling)
         return (
             anonymized if self.largest_set is None else _with_smaller_sets(anonymized, self.largest_set, rng)
         )

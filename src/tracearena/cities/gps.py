@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +14,7 @@ from tracearena.engine import SeedLike, child_seed, run_blocks, seed_sequence, s
 from tracearena.traces import Clock, GpsTraces
 from tracearena.traces._arrays import trusted
 from tracearena.traces.geodesy import metres_per_degree
+from tracearena.traces.time import DAY_S, EPOCH
 
 Floats = NDArray[np.float64]
 
@@ -78,7 +78,7 @@ def simulate_gps(
     require_number("interval_s", interval_s, at_least=0.1, at_most=_STEP_S)
     root = seed_sequence(seed)
     lives = child_seed(root, _LIVES)
-    clock = Clock(instants_per_day=86_400 // _STEP_S, interval_s=_STEP_S, first_day=FIRST_DAY)
+    clock = Clock(instants_per_day=DAY_S // _STEP_S, interval_s=_STEP_S, first_day=FIRST_DAY)
     with use(progress=None):
         stays = simulate(users, days, clock=clock, seed=lives)
     table = stays.place_index.reshape(users, -1)
@@ -152,7 +152,7 @@ def _recordings(
     x, y = _along_streets(corners, second)
     x, y = x + _jitter(rng, len(x)), y + _jitter(rng, len(y))
     north, east = _degree_m()
-    midnight = (FIRST_DAY - date(1970, 1, 1)).days * 86_400 - UTC_OFFSET_S
+    midnight = (FIRST_DAY - EPOCH).days * DAY_S - UTC_OFFSET_S
     # PLT files and many receivers give whole seconds.
     time_ms = (np.floor(second).astype(np.int64) + midnight) * 1000
     return _Recordings(time_ms, GRID.south + y / north, GRID.west + x / east, trajectory)

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from tracearena.engine import seed_sequence, stream
 from tracearena.traces import Grid, Places
+from tracearena.traces.geodesy import CONTEST_KM_PER_DEGREE
 
 GRID = Grid(rows=32, columns=32, south=34.9, west=150.0, north=35.0, east=150.12)
-KM_PER_DEGREE = (111.0, 91.0)
 LAND_USES = ("homes", "offices", "shops", "leisure", "schools", "parks", "hospitals")
 HOSPITAL_REGIONS = 37
 MAP_SEED = 20190921
@@ -81,13 +81,14 @@ def regions() -> Places:
         GRID,
         sensitive=use == LAND_USES.index("hospitals"),
         categories=np.array(LAND_USES)[use],
-        km_per_degree=KM_PER_DEGREE,
+        km_per_degree=CONTEST_KM_PER_DEGREE,
     )
 
 
 def _centres_km() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     latitude, longitude = GRID.centres()
-    return (longitude - GRID.west) * KM_PER_DEGREE[1], (latitude - GRID.south) * KM_PER_DEGREE[0]
+    north, east = CONTEST_KM_PER_DEGREE
+    return (longitude - GRID.west) * east, (latitude - GRID.south) * north
 
 
 def river_km(y: NDArray[np.float64]) -> NDArray[np.float64]:

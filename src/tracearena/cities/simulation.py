@@ -18,6 +18,7 @@ from tracearena.cities.venues import KINDS, pois
 from tracearena.engine import SeedLike, block_ranges, run_blocks, seed_sequence, stream
 from tracearena.errors import ParameterError
 from tracearena.traces import Clock, Traces
+from tracearena.traces.time import DAY_S, EPOCH
 
 Mode = Literal["regular", "checkins"]
 FIRST_DAY = date(2019, 4, 1)
@@ -165,7 +166,7 @@ def _checkins(
 ) -> Traces:
     from tracearena.cities._kernels.checkins import check_in_all
 
-    if clock.start_s or clock.instants_per_day * clock.interval_s != 86_400:
+    if clock.start_s or clock.instants_per_day * clock.interval_s != DAY_S:
         raise ParameterError("the clock of check-ins must cover whole days: they happen at any hour")
     places, town, customs, weekdays = pois(top), build_atlas(top), habits(), _weekdays(clock, days)
     hours, kinds = hours_of_checkins(), kinds_of_checkins(np.bincount(town.kind, minlength=len(KINDS)) > 0)
@@ -180,7 +181,7 @@ def _checkins(
 
     done = run_blocks(work, block_ranges(users, USERS_PER_BLOCK), report=True)
     counts, at, visited = (np.concatenate(column) for column in zip(*done, strict=True))
-    midnight = (clock.first_day or FIRST_DAY) - date(1970, 1, 1)
+    midnight = (clock.first_day or FIRST_DAY) - EPOCH
     return Traces(
         places,
         clock if clock.first_day else replace(clock, first_day=FIRST_DAY),

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.checks import require_whole
-from tracearena.cities.land_use import GRID, KM_PER_DEGREE, LAND_USES, MAP_SEED, build_land_use
+from tracearena.cities.land_use import GRID, LAND_USES, MAP_SEED, build_land_use
 from tracearena.engine import seed_sequence, stream
 from tracearena.traces import Places
+from tracearena.traces.geodesy import CONTEST_KM_PER_DEGREE
 
 
 class Kind(NamedTuple):
@@ -153,7 +154,7 @@ def pois(top: int | None = None) -> Places:
         ids=chosen,
         categories=known.category[chosen],
         sensitive=known.kind[chosen] == HOSPITAL,
-        km_per_degree=KM_PER_DEGREE,
+        km_per_degree=CONTEST_KM_PER_DEGREE,
     )
 
 

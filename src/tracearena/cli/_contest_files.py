@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tracearena.formats.pwscup import Times
     from tracearena.intake.user_key import UserKey
     from tracearena.traces import Places, Traces
-    from tracearena.traces._events import EventTable
+    from tracearena.traces.event_table import EventTable
 
 TimesOption = Annotated[
     Path | None,

@@ -142,7 +142,7 @@ def _boxed(reading: GpsReading, choices: Choices) -> GpsReading:
 
     if choices.bounds is None:
         return reading
-    traces = reading.traces.take_box(*choices.bounds)
+    traces = reading.traces.take_box(choices.bounds)
     if not len(traces):
         raise ParameterError(f"no point lies within the bounds {choices.bounds}")
     return dataclasses.replace(reading, traces=traces)

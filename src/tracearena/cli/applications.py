@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -17,9 +17,6 @@ from tracearena.cli._console import (
     working,
 )
 from tracearena.cli._gps import TimezoneOption, read_traces
-
-if TYPE_CHECKING:
-    from tracearena.traces import Area
 
 OriginalOption = Annotated[
     Path,
@@ -68,11 +65,12 @@ def hotspots(
 ) -> None:
     """Place hotspots by the released points and count the original points they serve."""
     from tracearena.metrics import applications
+    from tracearena.traces import Box
 
     result = applications.hotspots(
         read_traces(original, timezone),
         read_traces(released, timezone),
-        area=None if box is None else _area(box),
+        area=None if box is None else Box.parse(box, "--box"),
         expected_noise_m=None if expected_noise is None else _metres(expected_noise),
         rounds=rounds,
         threshold=threshold,
@@ -231,19 +229,6 @@ def _who_is_who(path: Path | None) -> dict[str, str] | None:
     from tracearena.formats.pseudonyms import read_pseudonyms
 
     return read_pseudonyms(path)
-
-
-def _area(text: str) -> Area:
-    from tracearena.errors import ParameterError
-    from tracearena.traces import Area
-
-    try:
-        area = Area(*(float(part) for part in text.split(",")))
-    except (TypeError, ValueError):
-        raise ParameterError.of("--box", text, "south,west,north,east in degrees") from None
-    if not (-90 <= area.south < area.north <= 90 and -180 <= area.west < area.east <= 180):
-        raise ParameterError.of("--box", text, "south,west,north,east with south < north and west < east")
-    return area
 
 
 def _metres(text: str) -> float:

@@ -67,9 +67,9 @@ def evaluate(
     from tracearena.arena.evaluation import baselines, halves, worse_than_uniform
     from tracearena.arena.evaluation import evaluate as judge
     from tracearena.engine import use
-    from tracearena.intake.choices import box
+    from tracearena.traces import Box
 
-    city = None if bounds is None else box(bounds)
+    city = None if bounds is None else Box.parse(bounds)
     workers = joined(context, cluster)
     training, testing, made = _read(format, places, train, test, synthetic, interval, slot, times)
     limits = baselines(training, testing, bounds=city)

@@ -359,7 +359,7 @@ def _deniable(
 
     with working("testing", cluster=cluster):
         found = measure_deniability(model, synthetic, k=k, eta=eta, early_stop=True, seed=seed)
-    kept = synthetic.keep_events(np.repeat(found.passed, synthetic.clock.instants_per_day))
+    kept = synthetic.keep(np.repeat(found.passed, synthetic.clock.instants_per_day))
     result = found.to_dict()
     chosen = {name: result[name] for name in ("k", "eta", "pass_rate", "passed")}
     return kept.take_users(np.diff(kept.offsets) > 0), chosen

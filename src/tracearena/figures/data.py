@@ -18,7 +18,8 @@ from tracearena.formats import gps, peopleflow, ppmtf, pwscup
 from tracearena.mobility import MobilityProfiles
 from tracearena.synthesis.sglt import SGLT, PassRates
 from tracearena.traces import GpsTraces, Places, Traces
-from tracearena.traces.area import Area, default_area
+from tracearena.traces.area import default_area
+from tracearena.traces.box import Box
 
 
 class Size(NamedTuple):
@@ -45,7 +46,7 @@ TEST_SHARE = 0.2
 PLACES_PER_CLASS = 20
 """As in [sglt], which has 20 classes of 400 places."""
 FAKES_PER_USER = 10
-BEIJING = Area(39.85, 116.25, 40.05, 116.5)
+BEIJING = Box(39.85, 116.25, 40.05, 116.5)
 """The box of [geo-ind]."""
 NOISE_M = (50, 100, 250, 500, 1000)
 
@@ -109,7 +110,7 @@ def check_ins(data: Path | None, seed: int, size: Size = CHECK_INS) -> tuple[Tra
 
 def kept_days(made: Traces, passed: Any) -> Traces:
     """Return the days that passed; users none of whose days did are kept without events."""
-    return made.keep_events(np.repeat(passed, made.clock.instants_per_day))
+    return made.keep(np.repeat(passed, made.clock.instants_per_day))
 
 
 # Teams of a contest
@@ -185,7 +186,7 @@ class GpsData:
     """Traces cut to an area, and what to call them."""
 
     traces: GpsTraces
-    area: Area
+    area: Box
     name: str
 
 

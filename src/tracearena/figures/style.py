@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from tracearena.traces.area import Area
+    from tracearena.traces.box import Box
 
 _SETTINGS: dict[Any, Any] = {
     "font.family": "sans-serif",
@@ -67,7 +67,7 @@ def save(figure: Figure, path: Path) -> Path:
     return path
 
 
-def draw_ground(axes: Axes, area: Area) -> None:
+def draw_ground(axes: Axes, area: Box) -> None:
     """Give a map in degrees the shape of the ground, its borders and a scale bar."""
     north, east = (float(metres) for metres in metres_per_degree((area.south + area.north) / 2))
     axes.set(xlim=(area.west, area.east), ylim=(area.south, area.north))

@@ -12,7 +12,7 @@ from tracearena.files.whole import require_lasting
 from tracearena.formats import geolife, gpx, partitions, points, recognition
 from tracearena.intake.gps_reading import GpsReading
 from tracearena.traces import GpsTraces
-from tracearena.traces.zones import require_zone
+from tracearena.traces.time import require_zone
 
 FORMATS = ("geolife", "gpx", "points")
 """Names of the formats that hold GPS traces."""

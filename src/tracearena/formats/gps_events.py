@@ -15,8 +15,8 @@ from tracearena.intake.gps_reading import GpsReading
 from tracearena.intake.report import Dropped, Report
 from tracearena.traces import Clock, GpsTraces, Grid, Places, Traces
 from tracearena.traces.gridding import gridded, resampled
+from tracearena.traces.time import DAY_S
 
-_DAY_S = 86_400
 _HOUR_S = 3600
 METHODS = ("last", "nearest", "interpolate")
 """Ways to make one event an instant of the points around it."""
@@ -66,12 +66,12 @@ def events_of(
         places = _cells(traces, choices)
     interval = choices.interval_s or _HOUR_S
     clock = Clock(
-        instants_per_day=_DAY_S // interval,
+        instants_per_day=DAY_S // interval,
         interval_s=interval,
         instants_per_slot=choices.instants_per_slot(interval),
     )
     zone = reading.local_time.zone or "UTC"
-    inside = traces if choices.bounds is None else traces.take_box(*choices.bounds)
+    inside = traces if choices.bounds is None else traces.take_box(choices.bounds)
     if not len(inside):
         raise DataError(f"{path}: no point lies within the bounds {choices.bounds}")
     if resample is None:
@@ -83,7 +83,7 @@ def events_of(
         raise DataError(f"{path}: no point lies on the grid")
     grid = places.grid
     if grid is not None:
-        covered = traces.take_box(grid.south, grid.west, grid.north, grid.east).n_points
+        covered = traces.take_box(grid.box).n_points
         if covered < traces.n_points:
             report.dropped.append(Dropped("outside the bounds", traces.n_points - covered))
     return events, report
@@ -102,6 +102,5 @@ def _refuse_what_does_not_apply(choices: Choices, resample: str | None, places: 
 
 def _cells(traces: GpsTraces, choices: Choices) -> Places:
     around = pl.Series(traces.latitude), pl.Series(traces.longitude)
-    south, west, north, east = choices.bounds or robust_box(*around)
-    rows, columns = choices.grid or (1, 1)
-    return Places.of_grid(Grid(rows=rows, columns=columns, south=south, west=west, north=north, east=east))
+    box = choices.bounds or robust_box(*around)
+    return Places.of_grid(Grid.over(box, *(choices.grid or (1, 1))))

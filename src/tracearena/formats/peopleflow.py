@@ -17,16 +17,16 @@ from tracearena.errors import DataError, FileError
 from tracearena.formats import pwscup, table
 from tracearena.intake.checkins import CheckIns, identifiers
 from tracearena.intake.choices import Choices
-from tracearena.intake.discretise import box_grid
 from tracearena.intake.report import Dropped, Report, Rule, report_of
 from tracearena.intake.text import read_rows, split_header, text_bytes
-from tracearena.traces import Clock, Places, Traces
+from tracearena.traces import Box, Clock, Grid, Places, Traces
+from tracearena.traces.geodesy import CONTEST_KM_PER_DEGREE
 
 CLOCK = Clock(instants_per_day=35, interval_s=1200)
 """35 instants in order. The files say neither their hours nor their interval; 20 minutes is a guess."""
 
 CLEANED_CLOCK = Clock(instants_per_day=30, start_s=9 * 3600, interval_s=1200)
-TOKYO = (35.65, 139.68, 35.75, 139.80)
+TOKYO = Box(35.65, 139.68, 35.75, 139.80)
 HOSPITAL = "building/Hospital/7"
 _CLEANED_GRID = (20, 20)
 _POIS = ("poi_id", "y", "x", "category", "y_id", "x_id", "2D_id", "count")
@@ -82,7 +82,7 @@ def tokyo_regions() -> Places:
     >>> tokyo_regions()
     <Places: 1,024, grid 32 × 32, 0 sensitive>
     """
-    return Places.of_grid(box_grid(TOKYO, (32, 32)), km_per_degree=pwscup.KM_PER_DEGREE)
+    return Places.of_grid(Grid.over(TOKYO, 32, 32), km_per_degree=CONTEST_KM_PER_DEGREE)
 
 
 def read_regions(path: str | PathLike[str], pois: str | PathLike[str] | None = None) -> Places:
@@ -133,7 +133,7 @@ def clean(checkins: CheckIns, report: Report, choices: Choices | None = None) ->
     several days; instants carry no date.
     """
     chosen = choices or Choices()
-    grid = box_grid(chosen.bounds or TOKYO, chosen.grid or _CLEANED_GRID)
+    grid = Grid.over(chosen.bounds or TOKYO, *(chosen.grid or _CLEANED_GRID))
     frame = checkins.frame
     cell = grid.cell_of(frame["lat"].to_numpy(), frame["lon"].to_numpy())
     minute = pl.col("local") // 60 % 1440
@@ -150,7 +150,7 @@ def clean(checkins: CheckIns, report: Report, choices: Choices | None = None) ->
     report.refuse_if_nothing_is_left(kept)
     users = kept["user"].unique(maintain_order=True)
     dense = kept["place"].to_numpy().reshape(len(users), CLEANED_CLOCK.instants_per_day)
-    places = Places.of_grid(grid, first_id=0, km_per_degree=pwscup.KM_PER_DEGREE)
+    places = Places.of_grid(grid, first_id=0, km_per_degree=CONTEST_KM_PER_DEGREE)
     return Traces.from_dense(dense, places, CLEANED_CLOCK, user_ids=np.asarray(users.to_list()))
 
 

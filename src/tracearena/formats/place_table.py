@@ -16,7 +16,7 @@ from tracearena.formats.table import header_fields, is_parquet, roles
 from tracearena.intake.checkins import LONGEST_ID, identifiers
 from tracearena.intake.columns import expected, read_parquet
 from tracearena.intake.text import read_rows, split_header, text_bytes
-from tracearena.traces import Grid, Places
+from tracearena.traces import Box, Grid, Places
 
 _BOUND_DECIMALS = 9
 _OWN = ("sensitive", "row", "column")
@@ -128,5 +128,5 @@ def _grid(path: str | PathLike[str], frame: pl.DataFrame, latitude: Any, longitu
     # Rounded, because centres carry the noise of their own arithmetic.
     south, west = latitude[0] - height / 2, longitude[0] - width / 2
     north, east = latitude[-1] + height / 2, longitude[-1] + width / 2
-    box = [round(float(bound), _BOUND_DECIMALS) for bound in (south, west, north, east)]
-    return Grid(rows=rows, columns=columns, south=box[0], west=box[1], north=box[2], east=box[3])
+    box = Box(*(round(float(bound), _BOUND_DECIMALS) for bound in (south, west, north, east)))
+    return Grid.over(box, rows, columns)

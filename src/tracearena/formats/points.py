@@ -20,8 +20,7 @@ from tracearena.intake.columns import expected, read_parquet
 from tracearena.intake.gps_reading import Findings, GpsReading, misplaced, odd_users, oddly_dated, unsorted
 from tracearena.intake.text import EXTRA, read_rows, split_header, text_bytes
 from tracearena.traces import GpsTraces
-from tracearena.traces.local_time import EARLIEST_S, LATEST_S
-from tracearena.traces.zones import require_zone
+from tracearena.traces.time import EARLIEST_S, LATEST_S, require_zone
 
 if TYPE_CHECKING:
     import polars as pl
@@ -106,7 +105,9 @@ def _reading(table: pl.DataFrame, timezone: str | None, findings: Findings, name
         longitude[good],
         trajectories=trajectory,
         user_ids=np.arange(len(user_ids)),
-    ).renamed(user_ids, None if names is None else lambda labels: names[labels])
+    ).with_user_ids(user_ids)
+    if names is not None:
+        traces = traces.with_trajectory_ids(names[traces.trajectory_ids])
     _report_order(name, user, times[good], rows[good], findings)
     odd_users(name, traces, findings)
     return GpsReading.of(traces, findings, timezone)

@@ -21,6 +21,7 @@ from tracearena.intake.local_time import (
 )
 from tracearena.intake.report import Report, Rule
 from tracearena.traces import Places
+from tracearena.traces.time import DAY_S
 
 FIRST_PLAUSIBLE_S = 1_041_379_200
 """2003-01-01: no check-in or phone trace is older; what is, has a clock that was never set."""
@@ -28,7 +29,6 @@ FIRST_PLAUSIBLE_S = 1_041_379_200
 LONGEST_ID = 256
 """Letters of an id or a category: arrays of text are as wide as their longest entry."""
 
-_DAY_S = 86_400
 _FARTHEST_OFFSET_MIN = 18 * 60
 
 
@@ -122,7 +122,7 @@ def _local_and_utc(
     if choices.timezone is None and "offset_min" in raw.columns:
         report.clock = BY_OFFSETS
         report.notice("times without an offset, taken as UTC", raw["offset_min"].null_count())
-        minutes = raw["offset_min"].cast(pl.Float64, strict=False).clip(-_DAY_S, _DAY_S)
+        minutes = raw["offset_min"].cast(pl.Float64, strict=False).clip(-DAY_S, DAY_S)
         offset = (minutes * 60).cast(pl.Int64, strict=False)
         return utc + offset.fill_null(0), utc, is_local
     if choices.timezone is None and is_local:
@@ -180,7 +180,7 @@ def _time_rules(are_instants: bool) -> list[Rule]:
         large = pl.col("_utc") > times.LARGEST_INSTANT
         rules.append(Rule(reason="negative time number", bad=pl.col("_utc") < 0, column="time"))
         return [*rules, Rule(reason="implausible time number", bad=large, column="time")]
-    latest = int(time.time()) + _DAY_S
+    latest = int(time.time()) + DAY_S
     implausible = ~pl.col("_utc").is_between(FIRST_PLAUSIBLE_S, latest)
     return [*rules, Rule(reason="implausible date", bad=implausible, column="time")]
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from tracearena.checks import LARGEST_COUNT, require_whole
 from tracearena.errors import ParameterError
-from tracearena.traces.zones import require_zone
+from tracearena.traces.box import Box
+from tracearena.traces.time import DAY_S, require_zone
 
 _MOST_CELLS = 2**24
-_DAY_S = 86_400
 _UNITS_S = {"s": 1, "min": 60, "m": 60, "h": 3600}
 
 
@@ -23,7 +23,7 @@ class Choices:
     grid
         Rows and columns of a grid over `bounds`; its cells become the places.
     bounds
-        South, west, north, east in degrees, both ends included; events outside are left out.
+        A box, borders included; events outside are left out.
         A grid without bounds covers nearly all of the data (`discretise.robust_box`).
     top
         Keep the so many most visited places only ([ppmtf]: 1,000).
@@ -46,7 +46,7 @@ class Choices:
     """
 
     grid: tuple[int, int] | None = None
-    bounds: tuple[float, float, float, float] | None = None
+    bounds: Box | None = None
     top: int | None = None
     interval_s: int | None = None
     slot_s: int | None = None
@@ -54,9 +54,9 @@ class Choices:
     utc_hours: bool = False
 
     def __post_init__(self) -> None:
-        if self.interval_s is not None and (self.interval_s < 1 or _DAY_S % self.interval_s):
+        if self.interval_s is not None and (self.interval_s < 1 or DAY_S % self.interval_s):
             raise ParameterError.of("interval", f"{self.interval_s} s", "a whole fraction of a day")
-        if self.slot_s is not None and not 1 <= self.slot_s <= _DAY_S:
+        if self.slot_s is not None and not 1 <= self.slot_s <= DAY_S:
             raise ParameterError.of("slot", f"{self.slot_s} s", "from a second to a day")
         if self.interval_s is not None:
             self.instants_per_slot(self.interval_s)
@@ -101,7 +101,7 @@ class Choices:
         """Read the choices as the command line writes them."""
         return cls(
             grid=None if grid is None else grid_shape(grid),
-            bounds=None if bounds is None else box(bounds),
+            bounds=None if bounds is None else Box.parse(bounds),
             top=top,
             interval_s=None if interval is None else seconds(interval, "interval"),
             slot_s=None if slot is None else seconds(slot, "slot"),
@@ -131,16 +131,3 @@ def grid_shape(text: str) -> tuple[int, int]:
             "grid", text, f"rows x columns, such as 32x32, of at most {_MOST_CELLS:,} cells"
         )
     return rows, columns
-
-
-def box(text: str) -> tuple[float, float, float, float]:
-    """Read south, west, north, east in degrees."""
-    try:
-        south, west, north, east = (float(part) for part in text.split(","))
-    except ValueError:
-        raise ParameterError.of(
-            "bounds", text, "south,west,north,east in degrees, such as 40.5,-74.28,41.0,-73.68"
-        ) from None
-    if not (-90 <= south < north <= 90 and -180 <= west < east <= 180):
-        raise ParameterError.of("bounds", text, "south,west,north,east with south < north and west < east")
-    return south, west, north, east

@@ -12,13 +12,12 @@ from tracearena.errors import DataError, ParameterError
 from tracearena.intake.checkins import CheckIns, identifiers
 from tracearena.intake.choices import Choices
 from tracearena.intake.report import Report, Rule
-from tracearena.traces import Clock, Grid, Places, Traces
+from tracearena.traces import Box, Clock, Grid, Places, Traces
+from tracearena.traces.time import DAY_S, EPOCH
 
 DEFAULT_GRID = (32, 32)
-_DAY_S = 86_400
 _HOUR_S = 3600
 _SHORTEST_REGULAR_S = 300
-_EPOCH = datetime.date(1970, 1, 1)
 
 
 def traces_of(
@@ -45,14 +44,14 @@ def traces_of(
     return _assembled(frame, places, choices, checkins, report)
 
 
-def robust_box(latitude: pl.Series, longitude: pl.Series) -> tuple[float, float, float, float]:
+def robust_box(latitude: pl.Series, longitude: pl.Series) -> Box:
     """Return a box around nearly all points: the middle 99 % and a tenth more on each side.
 
     It never reaches beyond the points themselves, and its corners are rounded outwards to 0.0001°.
     """
     south, north = _robust_range(latitude)
     west, east = _robust_range(longitude)
-    return max(south, -90.0), max(west, -180.0), min(north, 90.0), min(east, 180.0)
+    return Box(max(south, -90.0), max(west, -180.0), min(north, 90.0), min(east, 180.0))
 
 
 def _robust_range(values: pl.Series) -> tuple[float, float]:
@@ -63,17 +62,10 @@ def _robust_range(values: pl.Series) -> tuple[float, float]:
     return (low, high) if high > low else (low - 0.005, high + 0.005)
 
 
-def box_grid(box: tuple[float, float, float, float], shape: tuple[int, int]) -> Grid:
-    """Return a grid of rows × columns over south, west, north, east."""
-    south, west, north, east = box
-    return Grid(rows=shape[0], columns=shape[1], south=south, west=west, north=north, east=east)
-
-
-def _inside(frame: pl.DataFrame, box: tuple[float, float, float, float], report: Report) -> pl.DataFrame:
+def _inside(frame: pl.DataFrame, box: Box, report: Report) -> pl.DataFrame:
     if "lat" not in frame.columns:
         raise ParameterError("bounds need coordinates, and the file has none")
-    south, west, north, east = box
-    inside = pl.col("lat").is_between(south, north) & pl.col("lon").is_between(west, east)
+    inside = pl.col("lat").is_between(box.south, box.north) & pl.col("lon").is_between(box.west, box.east)
     kept = report.sift(frame, [Rule(reason="outside the bounds", bad=~inside, column="lat, lon")])
     report.refuse_if_nothing_is_left(kept)
     return kept
@@ -85,7 +77,7 @@ def _on_grid(frame: pl.DataFrame, choices: Choices, report: Report) -> tuple[Pla
     if "lat" not in frame.columns:
         raise ParameterError("a grid needs coordinates, and the file has none")
     box = choices.bounds or robust_box(frame["lat"], frame["lon"])
-    grid = box_grid(box, choices.grid or DEFAULT_GRID)
+    grid = Grid.over(box, *(choices.grid or DEFAULT_GRID))
     cell = grid.cell_of(frame["lat"].to_numpy(), frame["lon"].to_numpy())
     frame = frame.with_columns(place=pl.Series(cell))
     rule = Rule(reason="outside the bounds", bad=pl.col("place") < 0, column="lat, lon")
@@ -167,16 +159,16 @@ def _timed(frame: pl.DataFrame, choices: Choices, checkins: CheckIns) -> tuple[C
     per_slot = choices.instants_per_slot(interval)
     if checkins.are_numbered:
         first = min(int(frame["instant"].to_numpy().min()), 1)
-        clock = Clock(instants_per_day=_DAY_S // interval, interval_s=interval, instants_per_slot=per_slot)
+        clock = Clock(instants_per_day=DAY_S // interval, interval_s=interval, instants_per_slot=per_slot)
         return clock, frame.with_columns(pl.col("instant") - first)
-    day = int(frame["local"].to_numpy().min()) // _DAY_S
+    day = int(frame["local"].to_numpy().min()) // DAY_S
     clock = Clock(
-        instants_per_day=_DAY_S // interval,
+        instants_per_day=DAY_S // interval,
         interval_s=interval,
         instants_per_slot=per_slot,
-        first_day=_EPOCH + datetime.timedelta(days=day),
+        first_day=EPOCH + datetime.timedelta(days=day),
     )
-    return clock, frame.with_columns(instant=(pl.col("local") - day * _DAY_S) // interval)
+    return clock, frame.with_columns(instant=(pl.col("local") - day * DAY_S) // interval)
 
 
 def _interval_of(frame: pl.DataFrame) -> int:

@@ -27,7 +27,7 @@ def fitted(traces: Traces, to: str, report: Report, key: UserKey | None = None) 
     again[1:] = (np.diff(traces.instants) == 0) & (np.diff(traces.user_index) == 0)
     if again.any():
         report.dropped.append(Dropped("second event at an instant", int(again.sum())))
-        traces = traces.keep_events(~again)
+        traces = traces.keep(~again)
     numbered = (UserKey() if key is None else key).numbered(traces, to)
     own, number = set(map(str, traces.user_ids.tolist())), set(map(str, numbered.user_ids.tolist()))
     report.notice("users with a new number", len(own - number))

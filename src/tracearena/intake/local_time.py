@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.traces.zones import guess_zone
+from tracearena.traces.time import guess_zone
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from tracearena.errors import DataError
 from tracearena.intake.choices import Choices
-from tracearena.intake.discretise import box_grid, robust_box
+from tracearena.intake.discretise import robust_box
 from tracearena.intake.report import Dropped, Report
-from tracearena.traces import Places, Traces
+from tracearena.traces import Grid, Places, Traces
 
 
 def regridded(traces: Traces, choices: Choices, report: Report) -> Traces:
@@ -23,11 +23,11 @@ def regridded(traces: Traces, choices: Choices, report: Report) -> Traces:
     old = traces.places
     if choices.grid is not None:
         box = choices.bounds or robust_box(pl.Series(old.latitude), pl.Series(old.longitude))
-        grid = box_grid(box, choices.grid)
+        grid = Grid.over(box, *choices.grid)
         cell = grid.cell_of(old.latitude, old.longitude)
         return _moved(traces, cell, Places.of_grid(grid), "outside the bounds", report)
     if choices.bounds is not None:
-        inside = np.flatnonzero(box_grid(choices.bounds, (1, 1)).cell_of(old.latitude, old.longitude) == 0)
+        inside = np.flatnonzero(choices.bounds.contains(old.latitude, old.longitude))
         traces = _only(traces, inside, "outside the bounds", report)
     if choices.top is not None:
         reason = f"not among the {choices.top:,} most visited places"
@@ -62,7 +62,7 @@ def _moved(traces: Traces, new: NDArray[Any], places: Places, reason: str, repor
         raise DataError(f"{report.path}: no event is left: all are {reason}")
     if not found.all():
         report.dropped.append(Dropped(reason, int((~found).sum())))
-        traces = traces.keep_events(found)
+        traces = traces.keep(found)
     return Traces(
         places,
         traces.clock,

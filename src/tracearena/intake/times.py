@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from tracearena.errors import ParameterError
-from tracearena.traces.local_time import EARLIEST_S, LATEST_S
-from tracearena.traces.zones import require_zone
+from tracearena.traces.time import DAY_S, EARLIEST_S, LATEST_S, require_zone
 
 ACCEPTED = "ISO 8601 (2012-04-03T18:00:06Z), 2012/04/03 18:00, Tue Apr 03 18:00:06 +0000 2012 or unix time"
 _FORMATS = (
@@ -93,7 +92,7 @@ def twitter_seconds(text: pl.Series) -> pl.Series:
         & (second < 61)
     )
     days = day.cast(pl.Int32).cast(pl.Int64)
-    seconds = days * 86_400 + hour.cast(pl.Int64) * 3600 + minute.cast(pl.Int64) * 60 + second
+    seconds = days * DAY_S + hour.cast(pl.Int64) * 3600 + minute.cast(pl.Int64) * 60 + second
     return pl.DataFrame({"t": text}).select(pl.when(whole).then(seconds)).to_series()
 
 

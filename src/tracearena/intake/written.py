@@ -11,19 +11,19 @@ from numpy.typing import NDArray
 
 from tracearena.files.whole import replacing
 from tracearena.traces import Traces
+from tracearena.traces.time import DAY_S, EPOCH
 
 DAY_ZERO = datetime.date(2018, 1, 1)
 """A Monday: day 0 of traces whose instants have no date, in formats that cannot do without one."""
 
-_DAY_S = 86_400
 _STEPS_MIN = (60, 30, 15, 1)
 
 
 def local_seconds(traces: Traces) -> NDArray[np.int64]:
     """Return the local second, since 1970-01-01, at which the instant of each event begins."""
-    first = (traces.clock.first_day or DAY_ZERO) - datetime.date(1970, 1, 1)
+    first = (traces.clock.first_day or DAY_ZERO) - EPOCH
     days = first.days + traces.clock.day_of(traces.instants)
-    return np.asarray(days * _DAY_S + traces.clock.second_of_day(traces.instants), np.int64)
+    return np.asarray(days * DAY_S + traces.clock.second_of_day(traces.instants), np.int64)
 
 
 def utc_seconds(traces: Traces) -> NDArray[np.int64]:

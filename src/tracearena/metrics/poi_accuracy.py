@@ -78,7 +78,7 @@ def poi_accuracy_score(
     """
     require_number("nearby_km", nearby_km, above=0)
     require_number("sent_km", sent_km, above=0)
-    if not obfuscated.has_events_of(original):
+    if not obfuscated.has_rows_of(original):
         raise DataError("the obfuscated traces are not obfuscated from these originals")
     points = _points_km(_of_category(pois, category), original.places)
     centres = _points_km(original.places, original.places)

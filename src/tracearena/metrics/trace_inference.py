@@ -80,7 +80,7 @@ def trace_inference_score(
 
 def places_at(inferred: Traces, original: Traces) -> NDArray[np.int32]:
     """Return the place that `inferred` gives for the user and instant of each original event."""
-    if inferred.has_events_of(original) and np.array_equal(inferred.user_ids, original.user_ids):
+    if inferred.has_users_of(original) and inferred.has_rows_of(original):
         return inferred.place_index
     order = np.argsort(inferred.user_ids, kind="stable")
     at = np.minimum(

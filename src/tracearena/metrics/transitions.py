@@ -17,7 +17,7 @@ from tracearena.errors import DataError, ParameterError
 from tracearena.metrics.distributions import population, populations
 from tracearena.mobility.transitions import transition_matrix
 from tracearena.mobility.weighted import comparable, weighted_events
-from tracearena.traces import Places
+from tracearena.traces import Box, Places
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -28,28 +28,8 @@ BINS = 20
 _ROWS_PER_BLOCK = 64
 
 
-class Box(NamedTuple):
-    """Degrees of the four sides of a city."""
-
-    south: float
-    west: float
-    north: float
-    east: float
-
-
-def box_of(places: Places) -> Box:
-    """Return the box of a grid, else the smallest box that holds all places."""
-    if places.grid is not None:
-        grid = places.grid
-        return Box(grid.south, grid.west, grid.north, grid.east)
-    latitude, longitude = places.latitude, places.longitude
-    if not len(places):
-        raise DataError("there are no places, and so no box around them")
-    return Box(float(latitude.min()), float(longitude.min()), float(latitude.max()), float(longitude.max()))
-
-
 def bins_of(
-    places: Places, bounds: tuple[float, float, float, float] | None = None, bins: int = BINS
+    places: Places, bounds: Box | None = None, bins: int = BINS
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return for each place its bin from south to north (y) and from west to east (x).
 
@@ -58,21 +38,18 @@ def bins_of(
     Parameters
     ----------
     bounds
-        South, west, north, east of the box in degrees; `box_of` by default.
+        The box of the bins; `Box.of` the places if omitted.
     """
     require_whole("bins", bins, at_least=1)
-    south, west, north, east = box_of(places) if bounds is None else _checked(bounds, places)
+    south, west, north, east = Box.of(places) if bounds is None else _checked(bounds, places)
     return _bin(places.latitude, south, north, bins), _bin(places.longitude, west, east, bins)
 
 
-def _checked(bounds: tuple[float, float, float, float], places: Places) -> Box:
-    box = Box(*bounds)
+def _checked(box: Box, places: Places) -> Box:
     if not (box.south < box.north and box.west < box.east):
-        raise ParameterError.of("bounds", tuple(bounds), "south < north and west < east")
-    inside = (places.latitude >= box.south) & (places.latitude <= box.north)
-    inside &= (places.longitude >= box.west) & (places.longitude <= box.east)
-    if not inside.any():
-        raise ParameterError(f"the bounds {tuple(bounds)} hold none of the {len(places):,} places")
+        raise ParameterError.of("bounds", str(box), "south < north and west < east")
+    if not box.contains(places.latitude, places.longitude).any():
+        raise ParameterError(f"the bounds {box} hold none of the {len(places):,} places")
     return box
 
 
@@ -131,7 +108,7 @@ def tm_emd(
     traces: AnyTraces | None,
     axis: Literal["x", "y"],
     *,
-    bounds: tuple[float, float, float, float] | None = None,
+    bounds: Box | None = None,
     bins: int = BINS,
     by_day: bool = False,
 ) -> float:
@@ -144,7 +121,7 @@ def tm_emd(
     Parameters
     ----------
     bounds
-        South, west, north, east of the city in degrees; the box of the places by default.
+        The box of the city; the box of the places by default.
     bins
         Number of bins along the axis.
     by_day
@@ -203,7 +180,7 @@ def tm_emd_sliced(
     reference: AnyTraces,
     traces: AnyTraces | None,
     *,
-    bounds: tuple[float, float, float, float] | None = None,
+    bounds: Box | None = None,
     bins: int = BINS,
     directions: int = 50,
     by_day: bool = False,
@@ -252,7 +229,7 @@ def tp_emd_sliced(
     reference: AnyTraces,
     traces: AnyTraces | None,
     *,
-    bounds: tuple[float, float, float, float] | None = None,
+    bounds: Box | None = None,
     bins: int = BINS,
     directions: int = 50,
     by_day: bool = False,
@@ -287,9 +264,7 @@ class _Slices(NamedTuple):
     gaps: NDArray[np.float64]
 
     @classmethod
-    def of(
-        cls, places: Places, bounds: tuple[float, float, float, float] | None, bins: int, directions: int
-    ) -> _Slices:
+    def of(cls, places: Places, bounds: Box | None, bins: int, directions: int) -> _Slices:
         y, x = bins_of(places, bounds, bins)
         occupied, cell = np.unique(y * bins + x, return_inverse=True)
         cell_y, cell_x = np.divmod(occupied, bins)

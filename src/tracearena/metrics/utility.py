@@ -109,11 +109,9 @@ def _set_losses(
     pair = original.place_index[generalised].astype(np.int64) * len(sets) + obfuscated.set_index[generalised]
     distinct, event_pair = np.unique(pair, return_inverse=True)
     place, chosen = np.divmod(distinct, len(sets))
-    sizes = sets.sizes[chosen]
-    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    member = sets.members[np.repeat(sets.offsets[chosen] - starts, sizes) + np.arange(sizes.sum())]
-    share = original.places.distance_km(np.repeat(place, sizes), member) / limit_km
-    mean = np.add.reduceat(share, starts) / sizes
+    listed = sets.take(chosen)
+    share = original.places.distance_km(np.repeat(place, listed.sizes), listed.members) / limit_km
+    mean = np.add.reduceat(share, listed.offsets[:-1]) / listed.sizes
     return np.asarray(np.minimum(mean, 1)[event_pair])
 
 
@@ -123,23 +121,19 @@ def _official_mean(original: Traces, obfuscated: ObfuscatedTraces, limit_km: flo
     Over a hundred thousand places the order of addition shows in the twelfth digit, where published
     scores are compared.
     """
-    generalised, sets = obfuscated.is_set, obfuscated.sets
-    sizes = np.ones(obfuscated.n_events, np.int64)
-    sizes[generalised] = sets.sizes[obfuscated.set_index[generalised]]
-    event = np.repeat(np.arange(obfuscated.n_events), sizes)
-    within = np.arange(len(event)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    place = obfuscated.codes[event]
-    listed = generalised[event]
-    place[listed] = sets.members[sets.offsets[obfuscated.set_index[event[listed]]] + within[listed]]
+    event, place, _ = obfuscated.pairs()
     distance = original.places.distance_km(original.place_index[event], place)
-    loss = np.where(obfuscated.is_deleted[event], 1, np.minimum(distance / limit_km, 1))
-    return float(1 - np.add.accumulate(loss / sizes[event])[-1] / obfuscated.n_events)
+    sizes = np.bincount(event, minlength=obfuscated.n_events)
+    deleted = np.flatnonzero(obfuscated.is_deleted)
+    loss = np.minimum(distance / limit_km, 1) / sizes[event]
+    loss = np.insert(loss, np.searchsorted(event, deleted), 1.0)
+    return float(1 - np.add.accumulate(loss)[-1] / obfuscated.n_events)
 
 
 def _check_same_events(original: Traces, obfuscated: ObfuscatedTraces) -> None:
     if original.n_events == 0:
         raise DataError("there are no events to score")
-    if not obfuscated.has_events_of(original):
+    if not obfuscated.has_rows_of(original):
         raise DataError(
             f"the obfuscated traces ({obfuscated.n_users:,} users, {obfuscated.n_events:,} events) are not "
             f"obfuscated from these originals ({original.n_users:,} users, {original.n_events:,} events)"

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from tracearena.checks import require_whole
 from tracearena.errors import DataError
 from tracearena.traces import Traces
+from tracearena.traces.time import DAY_S
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,7 @@ def visit_frequencies(traces: Traces, ranks: int = 100) -> NDArray[np.float64]:
     A stay counts once, however many instants it lasts.
     """
     require_whole("ranks", ranks, at_least=1)
-    stays = traces.keep_events(_arrivals(traces))
+    stays = traces.keep(_arrivals(traces))
     offsets, _, counts = stays.visit_counts()
     user = np.repeat(np.arange(stays.n_users), np.diff(offsets))
     order = np.lexsort((-counts, user))
@@ -301,7 +302,7 @@ def _hours(traces: Traces) -> NDArray[np.float64]:
     if traces.timestamps is not None:
         return traces.timestamps / 3600
     clock = traces.clock
-    seconds = clock.day_of(traces.instants) * 86_400 + clock.second_of_day(traces.instants)
+    seconds = clock.day_of(traces.instants) * DAY_S + clock.second_of_day(traces.instants)
     return np.asarray(seconds / 3600)
 
 

@@ -208,7 +208,7 @@ def moves_to_average(
     """
     free = np.flatnonzero(is_free)
     order = free[np.lexsort((chance[free], original.place_index[free], original.user_index[free]))]
-    offsets, visited, counts = original.keep_events(is_free).visit_counts()
+    offsets, visited, counts = original.keep(is_free).visit_counts()
     starts = np.concatenate([[0], np.cumsum(counts)])
     by_cluster = np.argsort(cluster_of, kind="stable")
     limits = np.searchsorted(cluster_of[by_cluster], np.arange(cluster_of.max(initial=-1) + 2))

@@ -14,9 +14,9 @@ from tracearena.checks import LARGEST_KM, require_kind, require_number, require_
 from tracearena.engine import SeedLike, block_ranges, run_blocks, seed_sequence, stream
 from tracearena.obfuscation.legacy_2019 import cell_draws
 from tracearena.traces import Grid, ObfuscatedTraces, Places, Traces
+from tracearena.traces.geodesy import KM_PER_DEGREE
 
 _EVENTS_PER_BLOCK = 2**16
-_KM_PER_DEGREE = 111.195
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,8 +94,8 @@ def _moved(
         latitude, longitude = latitude + north_km / per_latitude, longitude + east_km / per_longitude
     else:
         shrink = np.maximum(np.cos(np.radians(latitude)), 1e-9)
-        latitude = latitude + north_km / _KM_PER_DEGREE
-        longitude = longitude + east_km / (_KM_PER_DEGREE * shrink)
+        latitude = latitude + north_km / KM_PER_DEGREE
+        longitude = longitude + east_km / (KM_PER_DEGREE * shrink)
     if places.grid is not None:
         return _nearest_cell(places.grid, latitude, longitude)
     return _nearest_place(places, latitude, longitude)

@@ -13,7 +13,7 @@ from tracearena.pages.page import Page, capital
 from tracearena.pages.style import BLUE
 from tracearena.traces import Places
 from tracearena.traces.area import default_area, tessellation
-from tracearena.traces.local_time import DAY_S, local_seconds
+from tracearena.traces.time import DAY_S, local_seconds
 
 _MAP_CELLS = 120
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from tracearena.intake.gps_reading import GpsReading
+from tracearena.traces import Box
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class GpsSummary:
     first, last
         Times (UTC) of the first and last point.
     bounds
-        South, west, north, east of all points, degrees.
+        The box of all points.
     points_per_user
         Least, median and most.
     interval_s
@@ -39,7 +40,7 @@ class GpsSummary:
     trajectories: int
     first: str
     last: str
-    bounds: tuple[float, float, float, float]
+    bounds: Box
     points_per_user: dict[str, float]
     interval_s: float | None
     gaps_over_4h: int
@@ -49,9 +50,8 @@ class GpsSummary:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; GPS points lie at no places, so `places` is null."""
-        names = ("south", "west", "north", "east")
         values = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        values["bounds"] = dict(zip(names, self.bounds, strict=True))
+        values["bounds"] = asdict(self.bounds)
         return {"format": "gps", "places": None, "dropped_rows": sum(self.dropped.values()), **values}
 
 
@@ -72,7 +72,7 @@ def summarise_gps(reading: GpsReading) -> GpsSummary:
         trajectories=traces.n_trajectories,
         first=first,
         last=last,
-        bounds=traces.bounds,
+        bounds=Box.of(traces),
         points_per_user={
             "least": int(lengths.min()),
             "median": float(np.median(lengths)),

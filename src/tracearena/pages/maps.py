@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.pages.style import VERMILION, scale_length
-from tracearena.traces import Grid, Places
+from tracearena.traces import Box, Grid, Places
+from tracearena.traces.geodesy import KM_PER_DEGREE
 
-KM_PER_DEGREE = 111.19
 _LARGEST_MAP = 20_000
 _LARGEST_DRAWING = 5_000
 """More points than this need WebGL, which paper and some browsers lack."""
@@ -60,19 +60,18 @@ def place_map(
     return {"data": [trace, *sensitive_marks(places)], "layout": ground(places, height=height)}
 
 
-def ground(
-    places: Places, *, height: int = 560, box: tuple[float, float, float, float] | None = None
-) -> dict[str, Any]:
+def ground(places: Places, *, height: int = 560, box: Box | None = None) -> dict[str, Any]:
     """Return the layout of a map: its shape, its axes and a scale bar.
 
     Parameters
     ----------
     box
-        South, west, north and east of what is shown; by default all places.
+        What is shown; by default all places.
     """
-    south, west, north, east = box or _frame(places)
-    shrink = np.cos(np.radians((south + north) / 2))
-    bar, label = _scale_bar(south, west, north, east, shrink)
+    shown = box or _frame(places)
+    south, west, north, east = shown
+    shrink = np.cos(np.radians(shown.middle[0]))
+    bar, label = _scale_bar(shown, shrink)
     return {
         "height": height,
         "showlegend": bool(places.sensitive.any()),
@@ -163,19 +162,15 @@ def sensitive_marks(places: Places) -> list[dict[str, Any]]:
     }]  # fmt: skip
 
 
-def _frame(places: Places) -> tuple[float, float, float, float]:
-    if places.grid is not None:
-        return places.grid.south, places.grid.west, places.grid.north, places.grid.east
-    south, north = float(places.latitude.min()), float(places.latitude.max())
-    west, east = float(places.longitude.min()), float(places.longitude.max())
-    rim = max(north - south, east - west, 0.01) * 0.03
-    return south - rim, west - rim, north + rim, east + rim
+def _frame(places: Places) -> Box:
+    box = Box.of(places)
+    rim = 0.03 * max(box.north - box.south, box.east - box.west, 0.01)
+    return box if places.grid is not None else box.expanded(rim)
 
 
-def _scale_bar(
-    south: float, west: float, north: float, east: float, shrink: float
-) -> tuple[dict[str, Any], dict[str, Any]]:
+def _scale_bar(box: Box, shrink: float) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the bar and its label, in the south-west corner."""
+    south, west, north, east = box
     length_km, words = scale_length((east - west) * KM_PER_DEGREE * shrink)
     x, y = west + 0.04 * (east - west), south + 0.04 * (north - south)
     line = {"color": "var(--ink)", "width": 3}

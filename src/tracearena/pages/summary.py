@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from tracearena.intake.report import Report
 from tracearena.traces import Traces
-
-_DAY_S = 86_400
+from tracearena.traces.time import DAY_S
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +102,7 @@ def _gaps(traces: Traces) -> dict[str, float]:
     clock = traces.clock
     exact = traces.timestamps
     if exact is None:
-        exact = clock.day_of(traces.instants) * _DAY_S + clock.second_of_day(traces.instants)
+        exact = clock.day_of(traces.instants) * DAY_S + clock.second_of_day(traces.instants)
     gaps = np.abs(np.diff(exact))[same_user(traces)] / 3600
     values = np.quantile(gaps, [0.5, 0.9, 1]) if len(gaps) else np.zeros(3)
     return {

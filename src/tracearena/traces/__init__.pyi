@@ -1,4 +1,5 @@
-from .area import Area, default_area, tessellation
+from .area import default_area, tessellation
+from .box import Box
 from .clock import Clock
 from .gps import GpsTraces
 from .id_table import IdTable
@@ -8,7 +9,7 @@ from .traces import Traces
 
 __all__ = [
     "DELETED",
-    "Area",
+    "Box",
     "Clock",
     "GpsTraces",
     "Grid",

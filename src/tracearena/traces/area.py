@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.checks import require_number
+from tracearena.traces.box import Box
 from tracearena.traces.geodesy import metres_per_degree
 from tracearena.traces.gps import GpsTraces
 from tracearena.traces.places import Grid
@@ -17,49 +16,34 @@ MARGIN_KM = 2.0
 MOST_CELLS = 250_000
 
 
-class Area(NamedTuple):
-    """A box in degrees."""
-
-    south: float
-    west: float
-    north: float
-    east: float
-
-    def size_m(self) -> tuple[float, float]:
-        """Height and width in metres, the width at the middle latitude."""
-        north, east = metres_per_degree((self.south + self.north) / 2)
-        return (self.north - self.south) * float(north), (self.east - self.west) * float(east)
-
-
-def tessellation(area: Area, side_m: float) -> Grid:
+def tessellation(area: Box, side_m: float) -> Grid:
     """Cut an area into cells of about `side_m`: as many as fit its size to the nearest whole number.
 
-    >>> grid = tessellation(Area(39.85, 116.25, 40.05, 116.5), 88.62)
+    >>> grid = tessellation(Box(39.85, 116.25, 40.05, 116.5), 88.62)
     >>> grid.rows, grid.columns
     (251, 241)
     """
     require_number("side_m", side_m, above=0)
     height, width = area.size_m()
     rows, columns = max(1, round(height / side_m)), max(1, round(width / side_m))
-    return Grid(rows=rows, columns=columns, **area._asdict())
+    return Grid.over(area, rows, columns)
 
 
-def default_area(traces: GpsTraces, side_m: float) -> Area:
+def default_area(traces: GpsTraces, side_m: float) -> Box:
     """Return the box of all points and 2 km around it, or of the city where most are if it is too large.
 
     Too large is more than 250,000 cells; the city is then the 22 × 22 km box with the most points,
     to about 1 km. The margin gives noise a place to go: without it, what leaves the box piles up
     at its border.
     """
-    south, west, north, east = traces.bounds
-    degree_north, degree_east = (float(m) for m in metres_per_degree((south + north) / 2))
-    up, aside = MARGIN_KM * 1000 / degree_north, MARGIN_KM * 1000 / max(degree_east, 1.0)
-    whole = Area(max(south - up, -90), max(west - aside, -180), min(north + up, 90), min(east + aside, 180))
+    tight = Box.of(traces)
+    degree_north, degree_east = (float(m) for m in metres_per_degree(tight.middle[0]))
+    whole = tight.expanded(MARGIN_KM * 1000 / degree_north, MARGIN_KM * 1000 / max(degree_east, 1.0))
     height, width = whole.size_m()
     return whole if height * width / side_m**2 <= MOST_CELLS else _densest(traces)
 
 
-def _densest(traces: GpsTraces) -> Area:
+def _densest(traces: GpsTraces) -> Box:
     latitude, longitude = _around_mode(traces)
     degree_north, degree_east = metres_per_degree(np.median(latitude))
     size = np.array([CITY_KM * 1000 / float(degree_north), CITY_KM * 1000 / float(degree_east)])
@@ -72,7 +56,7 @@ def _densest(traces: GpsTraces) -> Area:
     boxes = sums[steps:, steps:] - sums[:-steps, steps:] - sums[steps:, :-steps] + sums[:-steps, :-steps]
     row, column = np.unravel_index(int(np.argmax(boxes)), boxes.shape)
     south, west = corner + np.array([row, column]) * size / steps
-    return Area(float(south), float(west), float(south + size[0]), float(west + size[1]))
+    return Box(float(south), float(west), float(south + size[0]), float(west + size[1]))
 
 
 def _around_mode(traces: GpsTraces) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

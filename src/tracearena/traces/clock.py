@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from tracearena.checks import require_whole
 from tracearena.errors import ParameterError
-
-_DAY_S = 86_400
+from tracearena.traces.time import DAY_S
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,9 +50,9 @@ class Clock:
 
     def __post_init__(self) -> None:
         for name in ("instants_per_day", "interval_s", "instants_per_slot"):
-            require_whole(name, getattr(self, name), at_least=1, at_most=_DAY_S)
-        require_whole("start_s", self.start_s, at_least=0, at_most=_DAY_S - 1)
-        if self.start_s + (self.instants_per_day - 1) * self.interval_s >= _DAY_S:
+            require_whole(name, getattr(self, name), at_least=1, at_most=DAY_S)
+        require_whole("start_s", self.start_s, at_least=0, at_most=DAY_S - 1)
+        if self.start_s + (self.instants_per_day - 1) * self.interval_s >= DAY_S:
             raise ParameterError(
                 f"{self.instants_per_day} instants every {self.interval_s} s from {self.start_s} s on "
                 "do not fit into a day"

@@ -16,6 +16,15 @@ Floats = NDArray[np.float64]
 SEMI_MAJOR_M = 6_378_137.0
 ECCENTRICITY_SQUARED = 0.0066943799901413165
 
+KM_PER_DEGREE = 111.195
+"""Kilometres of a degree of a great circle, on a sphere as large as the earth."""
+
+CONTEST_KM_PER_DEGREE = (111.0, 91.0)
+"""Kilometres per degree of latitude and of longitude of the PWS Cup, for both of its cities."""
+
+MIDDLE_DEGREE_M = 111_132.0
+"""Metres of a degree of latitude halfway to the pole."""
+
 
 @cache
 def _geod() -> Geod:

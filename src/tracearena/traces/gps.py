@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.errors import DataError
 from tracearena.traces._arrays import checked, frozen, identifiers, trusted
+from tracearena.traces.box import Box
+from tracearena.traces.row_table import RowTable, arranged, distinct, users_of_all
 
-_PER_POINT = ("time_ms", "latitude", "longitude", "trajectory")
 
-
-class GpsTraces:
+class GpsTraces(RowTable):
     """Points (user, time, latitude, longitude), sorted by user and time.
 
     Several points of a user at one time are kept in the order given. Trajectories (recordings) are
@@ -23,10 +23,8 @@ class GpsTraces:
 
     Parameters
     ----------
-    user_ids
-        External id of each user; a user may have no points.
-    offsets
-        Points of user ``u`` are ``offsets[u]:offsets[u + 1]``.
+    user_ids, offsets
+        Users, and where the points of each begin (with the end as last value).
     time_ms
         Milliseconds since 1970-01-01 (UTC).
     latitude, longitude
@@ -46,13 +44,14 @@ class GpsTraces:
     [40.1, 40.2, 40.0]
     """
 
-    user_ids: NDArray[Any]
-    offsets: NDArray[np.int64]
     time_ms: NDArray[np.int64]
     latitude: NDArray[np.float64]
     longitude: NDArray[np.float64]
     trajectory: NDArray[np.int32]
     trajectory_ids: NDArray[Any]
+
+    _columns: ClassVar[tuple[str, ...]] = ("time_ms", "latitude", "longitude", "trajectory")
+    _row: ClassVar[str] = "point"
 
     def __init__(
         self,
@@ -65,57 +64,36 @@ class GpsTraces:
         trajectory: Any = None,
         trajectory_ids: Any = None,
     ) -> None:
-        self.user_ids = identifiers(user_ids, "user_ids")
-        self.offsets = frozen(offsets, np.int64, "offsets")
-        self.time_ms = frozen(time_ms, np.int64, "time_ms")
-        self.latitude = frozen(latitude, np.float64, "latitude")
-        self.longitude = frozen(longitude, np.float64, "longitude")
-        self._check_users()
+        self._set_users(user_ids, offsets)
+        self._set(
+            time_ms=frozen(time_ms, np.int64, "time_ms"),
+            latitude=frozen(latitude, np.float64, "latitude"),
+            longitude=frozen(longitude, np.float64, "longitude"),
+            trajectory=None if trajectory is None else frozen(trajectory, np.int32, "trajectory"),
+        )
+        self._check_rows()
         if trajectory is None:
-            self._one_trajectory_a_user()
+            self._set_one_trajectory_a_user()
         else:
-            self.trajectory = frozen(trajectory, np.int32, "trajectory")
             count = int(self.trajectory.max(initial=-1)) + 1
-            self.trajectory_ids = identifiers(
-                np.arange(count) if trajectory_ids is None else trajectory_ids, "trajectory_ids"
-            )
+            ids = np.arange(count) if trajectory_ids is None else trajectory_ids
+            self._set(trajectory_ids=identifiers(ids, "trajectory_ids"))
         self._check_points()
 
-    def _one_trajectory_a_user(self) -> None:
+    def _set_one_trajectory_a_user(self) -> None:
         occupied = np.diff(self.offsets) > 0
-        number = np.cumsum(occupied) - 1
-        self.trajectory = trusted(np.repeat(number.astype(np.int32), np.diff(self.offsets)))
-        self.trajectory_ids = identifiers(np.arange(int(occupied.sum())), "trajectory_ids")
-
-    def _check_users(self) -> None:
-        offsets, n = self.offsets, len(self.time_ms)
-        if len(offsets) != len(self.user_ids) + 1:
-            raise DataError(
-                f"{len(self.user_ids)} users need {len(self.user_ids) + 1} offsets, not {len(offsets)}"
-            )
-        if offsets[0] != 0 or offsets[-1] != n or (np.diff(offsets) < 0).any():
-            raise DataError(f"offsets must rise from 0 to the number of points, {n}")
-        if len(np.unique(self.user_ids)) != len(self.user_ids):
-            raise DataError("two users have the same id")
+        number = (np.cumsum(occupied) - 1).astype(np.int32)
+        self._set(
+            trajectory=trusted(np.repeat(number, np.diff(self.offsets))),
+            trajectory_ids=identifiers(np.arange(int(occupied.sum())), "trajectory_ids"),
+        )
 
     def _check_points(self) -> None:
-        for name in _PER_POINT:
-            if len(getattr(self, name)) != len(self.time_ms):
-                raise DataError(f"{len(self.time_ms)} times but {len(getattr(self, name))} values in {name}")
-        checked(self.latitude, lambda a: np.abs(a) <= 90, "latitude", "from -90 to 90")
-        checked(self.longitude, lambda a: np.abs(a) <= 180, "longitude", "from -180 to 180")
+        _check_positions(self.latitude, self.longitude)
         top = len(self.trajectory_ids) - 1
         checked(self.trajectory, lambda a: (a >= 0) & (a <= top), "trajectory", f"from 0 to {top}")
-        falls = np.flatnonzero(np.diff(self.time_ms) < 0) + 1
-        if falls.size and not np.isin(falls, self.offsets).all():
-            raise DataError("the points of a user must be sorted by time")
-        if not self._trajectories_have_one_user():
+        if not np.array_equal(self.trajectory_user[self.trajectory], self.user_index):
             raise DataError("a trajectory must belong to one user")
-
-    def _trajectories_have_one_user(self) -> bool:
-        owner = np.full(len(self.trajectory_ids), -1, np.int32)
-        owner[self.trajectory] = self.user_index
-        return bool(np.array_equal(owner[self.trajectory], self.user_index))
 
     @classmethod
     def from_points(
@@ -139,30 +117,39 @@ class GpsTraces:
         user_ids
             All users, where some have no points; by default those of the points, sorted.
         """
-        given = np.asarray(users)
-        known, index = _numbered(given, user_ids)
         moments = np.asarray(time_ms)
-        order = _order(index, moments)
+        rows = arranged(users, [moments], user_ids)
         trajectory, trajectory_ids = None, None
         if trajectories is not None:
-            trajectory, trajectory_ids = _numbered_trajectories(index[order], np.asarray(trajectories)[order])
+            trajectory, trajectory_ids = _numbered_trajectories(
+                rows.users[rows.order], np.asarray(trajectories)[rows.order]
+            )
         return cls(
-            user_ids=known,
-            offsets=np.concatenate([[0], np.cumsum(np.bincount(index, minlength=len(known)))]),
-            time_ms=moments[order],
-            latitude=np.asarray(latitude)[order],
-            longitude=np.asarray(longitude)[order],
+            user_ids=rows.user_ids,
+            offsets=rows.offsets,
+            time_ms=moments[rows.order],
+            latitude=np.asarray(latitude)[rows.order],
+            longitude=np.asarray(longitude)[rows.order],
             trajectory=trajectory,
             trajectory_ids=trajectory_ids,
         )
 
-    def __len__(self) -> int:
-        return len(self.time_ms)
+    @classmethod
+    def joined(cls, parts: Sequence[GpsTraces]) -> GpsTraces:
+        """Put together the points of several traces.
 
-    @property
-    def n_users(self) -> int:
-        """Number of users, with or without points."""
-        return len(self.user_ids)
+        Points of users with the same id become one user's, and of her trajectories with the same
+        id one trajectory's.
+        """
+        users, user_ids = users_of_all(parts)
+        return cls.from_points(
+            users,
+            np.concatenate([part.time_ms for part in parts]),
+            np.concatenate([part.latitude for part in parts]),
+            np.concatenate([part.longitude for part in parts]),
+            trajectories=np.concatenate([part.trajectory_ids[part.trajectory] for part in parts]),
+            user_ids=user_ids,
+        )
 
     @property
     def n_points(self) -> int:
@@ -173,11 +160,6 @@ class GpsTraces:
     def n_trajectories(self) -> int:
         """Number of trajectories."""
         return len(self.trajectory_ids)
-
-    @cached_property
-    def user_index(self) -> NDArray[np.int32]:
-        """User (0..n_users-1) of each point."""
-        return trusted(np.repeat(np.arange(self.n_users, dtype=np.int32), np.diff(self.offsets)))
 
     @cached_property
     def trajectory_order(self) -> NDArray[np.int64]:
@@ -202,67 +184,29 @@ class GpsTraces:
         owner[self.trajectory] = self.user_index
         return trusted(owner)
 
-    @property
-    def bounds(self) -> tuple[float, float, float, float]:
-        """South, west, north, east of all points; a DataError without points."""
-        if not len(self):
-            raise DataError("GPS traces without points have no bounds")
-        return (
-            float(self.latitude.min()),
-            float(self.longitude.min()),
-            float(self.latitude.max()),
-            float(self.longitude.max()),
-        )
-
     def moved(self, latitude: Any, longitude: Any) -> GpsTraces:
         """Return the same points at other positions."""
         latitude = frozen(latitude, np.float64, "latitude")
         longitude = frozen(longitude, np.float64, "longitude")
         if len(latitude) != len(self) or len(longitude) != len(self):
             raise DataError(f"{len(self)} points need as many positions, not {len(latitude)}")
-        checked(latitude, lambda a: np.abs(a) <= 90, "latitude", "from -90 to 90")
-        checked(longitude, lambda a: np.abs(a) <= 180, "longitude", "from -180 to 180")
+        _check_positions(latitude, longitude)
         return self._with(latitude=latitude, longitude=longitude)
 
-    def keep(self, mask: Any) -> GpsTraces:
-        """Return the points for which the mask is true; all users stay, empty trajectories go."""
-        chosen = np.asarray(mask, bool)
-        kept = np.concatenate([[0], np.cumsum(chosen)]).astype(np.int64)
-        columns = {name: getattr(self, name)[chosen] for name in _PER_POINT}
-        left = np.bincount(columns["trajectory"], minlength=self.n_trajectories) > 0
-        renumbered = (np.cumsum(left) - 1).astype(np.int32)
-        columns["trajectory"] = renumbered[columns["trajectory"]]
-        return self._with(offsets=kept[self.offsets], trajectory_ids=self.trajectory_ids[left], **columns)
-
-    def take_box(self, south: float, west: float, north: float, east: float) -> GpsTraces:
+    def take_box(self, box: Box) -> GpsTraces:
         """Return the points inside a box, borders included."""
-        return self.keep(
-            (self.latitude >= south)
-            & (self.latitude <= north)
-            & (self.longitude >= west)
-            & (self.longitude <= east)
-        )
+        return self.keep(box.contains(self.latitude, self.longitude))
 
     def take_time(self, first_ms: int, stop_ms: int) -> GpsTraces:
         """Return the points from one time up to but not including another."""
         return self.keep((self.time_ms >= first_ms) & (self.time_ms < stop_ms))
 
-    def take_users(self, users: Any) -> GpsTraces:
-        """Return the traces of some users, by index or mask, in the order given."""
-        chosen = np.asarray(users)
-        chosen = np.flatnonzero(chosen) if chosen.dtype == bool else chosen.astype(np.int64)
-        lengths = np.diff(self.offsets)[chosen]
-        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        points = np.repeat(self.offsets[chosen] - offsets[:-1], lengths) + np.arange(offsets[-1])
-        columns = {name: getattr(self, name)[points] for name in _PER_POINT}
-        used, renumbered = np.unique(columns["trajectory"], return_inverse=True)
-        columns["trajectory"] = renumbered.astype(np.int32)
-        return self._with(
-            user_ids=self.user_ids[chosen],
-            offsets=offsets,
-            trajectory_ids=self.trajectory_ids[used],
-            **columns,
-        )
+    def _take_rows(self, rows: Any, **changed: Any) -> Self:
+        """Return some points; trajectories without points go, and the others close up."""
+        taken = super()._take_rows(rows, **changed)
+        left = np.bincount(taken.trajectory, minlength=self.n_trajectories) > 0
+        number = (np.cumsum(left) - 1).astype(np.int32)
+        return taken._with(trajectory=number[taken.trajectory], trajectory_ids=self.trajectory_ids[left])
 
     def with_trajectories(self, trajectory: NDArray[np.int32], trajectory_ids: Any = None) -> GpsTraces:
         """Return the same points cut into other trajectories."""
@@ -276,46 +220,15 @@ class GpsTraces:
             trajectory_ids=trajectory_ids,
         )
 
-    def renamed(
-        self, user_ids: Any, trajectory_ids: Callable[[NDArray[Any]], NDArray[Any]] | None = None
-    ) -> GpsTraces:
-        """Return the same points of users, and of trajectories, with other ids.
+    def with_trajectory_ids(self, trajectory_ids: Any) -> GpsTraces:
+        """Return the same points in trajectories under other ids."""
+        ids = identifiers(trajectory_ids, "trajectory_ids")
+        if len(ids) != self.n_trajectories:
+            raise DataError(f"{self.n_trajectories} trajectories need as many ids, not {len(ids)}")
+        return self._with(trajectory_ids=ids)
 
-        Parameters
-        ----------
-        user_ids
-            As many different ids as there are users.
-        trajectory_ids
-            Turns the ids of the trajectories into the new ones.
-        """
-        ids = identifiers(user_ids, "user_ids")
-        if len(ids) != self.n_users or len(np.unique(ids)) != len(ids):
-            raise DataError(f"{self.n_users} users need as many different ids")
-        names = self.trajectory_ids if trajectory_ids is None else trajectory_ids(self.trajectory_ids)
-        return self._with(user_ids=ids, trajectory_ids=identifiers(names, "trajectory_ids"))
-
-    def same_points(self, other: GpsTraces) -> bool:
-        """Whether another release has the same users and, point by point, the same times."""
-        return (
-            np.array_equal(self.user_ids, other.user_ids)
-            and np.array_equal(self.offsets, other.offsets)
-            and np.array_equal(self.time_ms, other.time_ms)
-        )
-
-    def _with(self, **changed: Any) -> GpsTraces:
-        other = object.__new__(GpsTraces)
-        other.__dict__.update({k: v for k, v in self.__dict__.items() if k not in _DERIVED})
-        for name, value in changed.items():
-            other.__dict__[name] = trusted(value)
-        return other
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, GpsTraces):
-            return NotImplemented
-        names = ("user_ids", "offsets", *_PER_POINT, "trajectory_ids")
-        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names)
-
-    __hash__ = None  # type: ignore[assignment]
+    def _equals(self, other: Self) -> bool:
+        return super()._equals(other) and np.array_equal(self.trajectory_ids, other.trajectory_ids)
 
     def __repr__(self) -> str:
         counts = f"{self.n_users:,} users, {self.n_points:,} points, {self.n_trajectories:,} trajectories"
@@ -326,51 +239,18 @@ class GpsTraces:
         return f"<GpsTraces: {counts}, {shown} UTC>"
 
 
-_DERIVED = frozenset(name for name, value in vars(GpsTraces).items() if isinstance(value, cached_property))
-
-
-def _order(user: NDArray[Any], moments: NDArray[Any]) -> Any:
-    """Return what sorts points by user and time; large data is mostly sorted already."""
-    step = np.diff(user)
-    if (step >= 0).all() and ((np.diff(moments) >= 0) | (step > 0)).all():
-        return slice(None)
-    return np.lexsort((moments, user))
-
-
-def _numbered(users: NDArray[Any], user_ids: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    known, index = _distinct(users)
-    if user_ids is None:
-        return known, index
-    listed = np.asarray(user_ids)
-    position = {value: at for at, value in enumerate(listed.tolist())}
-    unknown = [value for value in known.tolist() if value not in position]
-    if unknown:
-        raise DataError(f"a point belongs to user {unknown[0]!r}, who is not listed in user_ids")
-    moved = np.array([position[value] for value in known.tolist()], np.int64)
-    return listed, moved[index] if len(known) else index.astype(np.int64)
+def _check_positions(latitude: NDArray[np.float64], longitude: NDArray[np.float64]) -> None:
+    checked(latitude, lambda a: np.abs(a) <= 90, "latitude", "from -90 to 90")
+    checked(longitude, lambda a: np.abs(a) <= 180, "longitude", "from -180 to 180")
 
 
 def _numbered_trajectories(user: NDArray[Any], names: NDArray[Any]) -> tuple[NDArray[np.int32], NDArray[Any]]:
     """Number the (user, name) pairs by user and first point."""
-    known, name = _distinct(names)
-    pairs, index = _distinct(user.astype(np.int64) * max(len(known), 1) + name)
+    known, name = distinct(names)
+    pairs, index = distinct(user.astype(np.int64) * max(len(known), 1) + name)
     first = np.empty(len(pairs), np.int64)
     first[index[::-1]] = np.arange(len(index))[::-1]  # the last to be written is the first point
     by_start = np.argsort(first, kind="stable")
     rank = np.empty(len(pairs), np.int32)
     rank[by_start] = np.arange(len(pairs), dtype=np.int32)
     return rank[index], known[pairs[by_start] % max(len(known), 1)]
-
-
-def _distinct(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return the sorted distinct values and the index of each; without sorting where they are dense."""
-    if values.dtype.kind in "iu" and len(values):
-        low, high = int(values.min()), int(values.max())
-        if high - low <= 4 * len(values) + 1000:
-            offset = values - values.dtype.type(low)
-            present = np.zeros(high - low + 1, bool)
-            present[offset] = True
-            known = np.flatnonzero(present).astype(values.dtype) + values.dtype.type(low)
-            return known, (np.cumsum(present) - 1)[offset]
-    known, index = np.unique(values, return_inverse=True)
-    return known, index

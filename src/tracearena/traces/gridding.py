@@ -14,8 +14,8 @@ from tracearena.errors import DataError
 from tracearena.traces.clock import Clock
 from tracearena.traces.geodesy import between
 from tracearena.traces.gps import GpsTraces
-from tracearena.traces.local_time import DAY_S, EPOCH, local_seconds, utc_ms
 from tracearena.traces.places import Places
+from tracearena.traces.time import DAY_S, EPOCH, local_seconds, utc_ms
 from tracearena.traces.traces import Traces
 
 Method = Literal["last", "nearest", "interpolate"]

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.errors import DataError
 from tracearena.traces._arrays import checked, frozen
-from tracearena.traces._events import EventTable
 from tracearena.traces.clock import Clock
+from tracearena.traces.event_table import EventTable, common_span
 from tracearena.traces.places import Places
+from tracearena.traces.row_table import arranged, users_of_all
 from tracearena.traces.traces import Traces
 
 DELETED = -1
@@ -57,8 +59,37 @@ class PlaceSets:
         """Number of places in each set."""
         return np.diff(self.offsets)
 
+    def take(self, chosen: Any) -> PlaceSets:
+        """Return some of the sets, by index, in the order given; one may be taken twice.
+
+        >>> PlaceSets.of([[0, 1], [5]]).take([1, 0, 1]).members.tolist()
+        [5, 0, 1, 5]
+        """
+        index = np.asarray(chosen, np.int64)
+        sizes = self.sizes[index]
+        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        members = np.repeat(self.offsets[index] - offsets[:-1], sizes) + np.arange(offsets[-1])
+        return PlaceSets(offsets, self.members[members])
+
 
 _NO_SETS = PlaceSets([0], [])
+
+
+class ReleasedPairs(NamedTuple):
+    """Events and the places released for them, one pair after the other.
+
+    Attributes
+    ----------
+    event, place
+        An event and one of its places, in the order of events and of the places in their sets; an
+        event that was deleted is in no pair.
+    weight
+        One over the number of places of the event.
+    """
+
+    event: NDArray[np.int64]
+    place: NDArray[np.int32]
+    weight: NDArray[np.float64]
 
 
 class ObfuscatedTraces(EventTable):
@@ -78,12 +109,15 @@ class ObfuscatedTraces(EventTable):
     >>> released = ObfuscatedTraces.like(original, [0, DELETED, -2], PlaceSets.of([[0, 1]]))
     >>> released.cells()
     [[0], [], [0, 1]]
+    >>> event, place, weight = released.pairs()
+    >>> event.tolist(), place.tolist(), weight.tolist()
+    ([0, 2, 2], [0, 0, 1], [1.0, 0.5, 0.5])
     """
 
     codes: NDArray[np.int32]
     sets: PlaceSets
 
-    _per_event: ClassVar[tuple[str, ...]] = ("instants", "codes")
+    _columns: ClassVar[tuple[str, ...]] = ("instants", "codes")
 
     def __init__(
         self,
@@ -99,10 +133,10 @@ class ObfuscatedTraces(EventTable):
     ) -> None:
         self._set_frame(places, clock, user_ids, offsets, instants, span)
         self._set_codes(codes, sets)
+        self._check_frame()
 
     def _set_codes(self, codes: Any, sets: PlaceSets | None) -> None:
-        self.codes = frozen(codes, np.int32, "codes")
-        self.sets = _NO_SETS if sets is None else sets
+        self._set(codes=frozen(codes, np.int32, "codes"), sets=_NO_SETS if sets is None else sets)
         if len(self.codes) != self.n_events:
             raise DataError(f"{self.n_events} events need as many codes, not {len(self.codes)}")
         self._check_place_indices(self.codes, "codes", lowest=_FIRST_SET + 1 - len(self.sets))
@@ -112,8 +146,8 @@ class ObfuscatedTraces(EventTable):
     def like(cls, original: EventTable, codes: Any, sets: PlaceSets | None = None) -> ObfuscatedTraces:
         """Put codes on the events of other traces."""
         other = object.__new__(cls)
-        for name in ("places", "clock", "user_ids", "offsets", "instants", "span"):
-            other.__dict__[name] = getattr(original, name)
+        shared = ("places", "clock", "user_ids", "offsets", "instants", "span")
+        other._set(**{name: getattr(original, name) for name in shared})
         other._set_codes(codes, sets)
         return other
 
@@ -121,6 +155,35 @@ class ObfuscatedTraces(EventTable):
     def unchanged(cls, original: Traces) -> ObfuscatedTraces:
         """Release every event as it is."""
         return cls.like(original, original.place_index)
+
+    @classmethod
+    def joined(cls, parts: Sequence[ObfuscatedTraces]) -> ObfuscatedTraces:
+        """Put together the events of several releases with the same places and clock.
+
+        Events of users with the same id become one user's, such as the days of a release.
+        """
+        users, user_ids = users_of_all(parts)
+        instants = np.concatenate([part.instants for part in parts])
+        rows = arranged(users, [instants], user_ids)
+        shifts = np.cumsum([0, *(len(part.sets) for part in parts)])
+        codes = [
+            np.where(part.is_set, part.codes - shift, part.codes)
+            for part, shift in zip(parts, shifts, strict=False)
+        ]
+        ends = np.cumsum([0, *(len(part.sets.members) for part in parts)])
+        starts = [part.sets.offsets[:-1] + end for part, end in zip(parts, ends, strict=False)]
+        return cls(
+            parts[0].places,
+            parts[0].clock,
+            user_ids=rows.user_ids,
+            offsets=rows.offsets,
+            instants=instants[rows.order],
+            codes=np.concatenate(codes)[rows.order],
+            sets=PlaceSets(
+                np.concatenate([*starts, ends[-1:]]), np.concatenate([part.sets.members for part in parts])
+            ),
+            span=common_span(parts),
+        )
 
     @property
     def is_single(self) -> NDArray[np.bool_]:
@@ -153,25 +216,37 @@ class ObfuscatedTraces(EventTable):
             return [code]
         return [] if code == DELETED else [int(place) for place in self.sets[_FIRST_SET - code]]
 
+    def pairs(self) -> ReleasedPairs:
+        """Return each event with each place released for it, and the share 1/k that the place has.
+
+        A deleted event is in no pair; the pairs of an event stand together, in the order of its set.
+        """
+        sizes = np.where(self.codes == DELETED, 0, 1)
+        in_set = np.flatnonzero(self.is_set)
+        chosen = self.sets.take(_FIRST_SET - self.codes[in_set]) if len(in_set) else _NO_SETS
+        sizes[in_set] = chosen.sizes
+        event = np.repeat(np.arange(self.n_events), sizes)
+        place = self.codes[event]
+        place[self.is_set[event]] = chosen.members
+        return ReleasedPairs(event, place, 1 / sizes[event])
+
     def dense_codes(self) -> NDArray[np.int32]:
         """Return the users × instants table of codes, `NO_EVENT` where there is no event."""
         return self._dense(self.codes, NO_EVENT)
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, ObfuscatedTraces):
-            return NotImplemented
-        if not self._same_frame(other):
-            return False
+    def _same_column(self, name: str, other: Self) -> bool:
+        return self._releases_as(other) if name == "codes" else super()._same_column(name, other)
+
+    def _releases_as(self, other: Self) -> bool:
+        """Whether the same places are released for each event, however the sets are numbered."""
         if not (
             np.array_equal(self.is_set, other.is_set)
-            and np.array_equal(self.codes.clip(-1), other.codes.clip(-1))
+            and np.array_equal(self.codes.clip(DELETED), other.codes.clip(DELETED))
         ):
             return False
         mine, yours = self.set_index[self.is_set], other.set_index[other.is_set]
         pairs = np.unique(np.column_stack([mine, yours]), axis=0) if len(mine) else np.zeros((0, 2), np.int32)
         return all(np.array_equal(self.sets[a], other.sets[b]) for a, b in pairs)
-
-    __hash__ = None
 
     def __repr__(self) -> str:
         return (

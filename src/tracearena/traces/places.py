@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tracearena.errors import DataError, ParameterError
 from tracearena.traces._arrays import checked, frozen, identifiers, same, trusted
+from tracearena.traces.box import Box
 
 EARTH_RADIUS_KM = 6371.0088
 
@@ -34,6 +35,16 @@ class Grid:
                 f"bounds south {self.south}, west {self.west}, north {self.north}, east {self.east}: "
                 "south must lie below north, west before east, latitudes within ±90, longitudes within ±180"
             )
+
+    @classmethod
+    def over(cls, box: Box, rows: int, columns: int) -> Grid:
+        """Cut a box into rows × columns cells."""
+        return cls(rows=rows, columns=columns, south=box.south, west=box.west, north=box.north, east=box.east)
+
+    @property
+    def box(self) -> Box:
+        """The box that the cells fill."""
+        return Box(self.south, self.west, self.north, self.east)
 
     def __len__(self) -> int:
         return self.rows * self.columns
@@ -60,12 +71,7 @@ class Grid:
         Cells are half-open; the last row and column take the upper border.
         """
         latitude, longitude = np.asarray(latitude, float), np.asarray(longitude, float)
-        inside = (
-            (latitude >= self.south)
-            & (latitude <= self.north)
-            & (longitude >= self.west)
-            & (longitude <= self.east)
-        )
+        inside = self.box.contains(latitude, longitude)
         row = np.where(inside, (latitude - self.south) / self.cell_height, 0).astype(np.int64)
         column = np.where(inside, (longitude - self.west) / self.cell_width, 0).astype(np.int64)
         cell = np.minimum(row, self.rows - 1) * self.columns + np.minimum(column, self.columns - 1)

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.errors import DataError
-from tracearena.traces._arrays import frozen, same
-from tracearena.traces._events import EventTable
+from tracearena.traces._arrays import frozen
 from tracearena.traces.clock import Clock
+from tracearena.traces.event_table import EventTable, common_span
 from tracearena.traces.places import Places
+from tracearena.traces.row_table import arranged, users_of_all
 
 MISSING = -1
 
@@ -54,7 +55,7 @@ class Traces(EventTable):
     place_index: NDArray[np.int32]
     timestamps: NDArray[np.int64] | None
 
-    _per_event: ClassVar[tuple[str, ...]] = ("instants", "place_index", "timestamps")
+    _columns: ClassVar[tuple[str, ...]] = ("instants", "place_index", "timestamps")
 
     def __init__(
         self,
@@ -69,11 +70,11 @@ class Traces(EventTable):
         span: tuple[int, int] | None = None,
     ) -> None:
         self._set_frame(places, clock, user_ids, offsets, instants, span)
-        self.place_index = frozen(place_index, np.int32, "place_index")
-        self.timestamps = None if timestamps is None else frozen(timestamps, np.int64, "timestamps")
-        for name in self._event_columns():
-            if len(getattr(self, name)) != self.n_events:
-                raise DataError(f"{self.n_events} instants but {len(getattr(self, name))} values in {name}")
+        self._set(
+            place_index=frozen(place_index, np.int32, "place_index"),
+            timestamps=None if timestamps is None else frozen(timestamps, np.int64, "timestamps"),
+        )
+        self._check_frame()
         self._check_place_indices(self.place_index, "place_index")
 
     @classmethod
@@ -95,28 +96,17 @@ class Traces(EventTable):
         timestamps, or the order given. Users are sorted by id unless `user_ids` lists them (which
         also admits users without events).
         """
-        given = np.asarray(users)
-        known, index = np.unique(given, return_inverse=True)
-        if user_ids is not None:
-            listed = np.asarray(user_ids)
-            order = np.argsort(listed, kind="stable")
-            at = np.minimum(np.searchsorted(listed[order], known), max(len(listed) - 1, 0))
-            if len(known) and (not len(listed) or (listed[order][at] != known).any()):
-                raise DataError("an event belongs to a user who is not listed in user_ids")
-            index = order[at][index] if len(known) else index
-            known = listed
         moments = np.asarray(instants)
-        keys = [moments, index] if timestamps is None else [np.asarray(timestamps), moments, index]
-        order = np.lexsort(keys)
-        offsets = np.concatenate([[0], np.cumsum(np.bincount(index, minlength=len(known)))])
+        times = [moments] if timestamps is None else [moments, np.asarray(timestamps)]
+        rows = arranged(users, times, user_ids)
         return cls(
             places,
             clock,
-            user_ids=known,
-            offsets=offsets,
-            instants=moments[order],
-            place_index=np.asarray(place_index)[order],
-            timestamps=None if timestamps is None else np.asarray(timestamps)[order],
+            user_ids=rows.user_ids,
+            offsets=rows.offsets,
+            instants=moments[rows.order],
+            place_index=np.asarray(place_index)[rows.order],
+            timestamps=None if timestamps is None else np.asarray(timestamps)[rows.order],
             span=span,
         )
 
@@ -149,21 +139,17 @@ class Traces(EventTable):
 
         Events of users with the same id become one user's, such as reference and original traces.
         """
-        if not parts:
-            raise DataError("there are no traces to join")
-        first = parts[0]
-        if any(part.places != first.places or part.clock != first.clock for part in parts):
-            raise DataError("traces with different places or clocks cannot be joined")
+        users, user_ids = users_of_all(parts)
         stamped = all(part.timestamps is not None for part in parts)
         return cls.from_events(
-            np.concatenate([part.user_ids[part.user_index] for part in parts]),
+            users,
             np.concatenate([part.instants for part in parts]),
             np.concatenate([part.place_index for part in parts]),
-            first.places,
-            first.clock,
-            user_ids=np.unique(np.concatenate([part.user_ids for part in parts])),
+            parts[0].places,
+            parts[0].clock,
+            user_ids=user_ids,
             timestamps=np.concatenate([part.timestamps for part in parts]) if stamped else None,
-            span=(min(part.span[0] for part in parts), max(part.span[1] for part in parts)),
+            span=common_span(parts),
         )
 
     def with_places(self, place_index: Any) -> Traces:
@@ -195,17 +181,6 @@ class Traces(EventTable):
         users, visited = np.divmod(distinct, max(len(self.places), 1))
         offsets = np.searchsorted(users, np.arange(self.n_users + 1))
         return offsets.astype(np.int64), visited.astype(np.int32), counts.astype(np.int64)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Traces):
-            return NotImplemented
-        return (
-            self._same_frame(other)
-            and np.array_equal(self.place_index, other.place_index)
-            and same(self.timestamps, other.timestamps)
-        )
-
-    __hash__ = None
 
     def __repr__(self) -> str:
         first, stop = self.span

@@ -152,7 +152,7 @@ def test_users_with_one_event_are_candidates_like_others() -> None:
 
 def test_what_cannot_be_attacked_is_refused() -> None:
     some = random_traces(0, 2, 1, missing=0)
-    none = some.keep_events(np.zeros(some.n_events, bool))
+    none = some.keep(np.zeros(some.n_events, bool))
     nobody = some.take_users([])
     with pytest.raises(DataError, match="no users"):
         MarkovIdentification().fit(nobody)

@@ -12,12 +12,13 @@ from tests.formats.pwscup.small_contest import PSEUDONYMS, VALID, Reader
 
 from tracearena.formats import pwscup
 from tracearena.traces import Grid, Places, Traces
+from tracearena.traces.geodesy import CONTEST_KM_PER_DEGREE
 
 
 @pytest.fixture(scope="session")
 def places() -> Places:
     grid = Grid(rows=32, columns=32, south=34.64, west=135.44, north=34.74, east=135.56)
-    return Places.of_grid(grid, sensitive=np.arange(1024) % 9 == 1, km_per_degree=pwscup.KM_PER_DEGREE)
+    return Places.of_grid(grid, sensitive=np.arange(1024) % 9 == 1, km_per_degree=CONTEST_KM_PER_DEGREE)
 
 
 @pytest.fixture(scope="session")

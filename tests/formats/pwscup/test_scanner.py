@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from tracearena.errors import FileError
 from tracearena.formats import pwscup
 from tracearena.traces import Clock, Grid, ObfuscatedTraces, Places, PlaceSets, Traces
+from tracearena.traces.geodesy import CONTEST_KM_PER_DEGREE
 
 GRID = Places.of_grid(
-    Grid(rows=3, columns=4, south=0, west=0, north=3, east=4), km_per_degree=pwscup.KM_PER_DEGREE
+    Grid(rows=3, columns=4, south=0, west=0, north=3, east=4), km_per_degree=CONTEST_KM_PER_DEGREE
 )
 ROW = re.compile(r"([1-9][0-9]{0,8}),([1-9][0-9]{0,6}),(\*|[1-9][0-9]*(?: [1-9][0-9]*)*)")
 
@@ -126,7 +127,7 @@ def test_regions_read_the_same(
     south, west, cell = round(south, 6), round(west, 6), round(cell, 3)
     north, east = round(south + rows * cell, 6), round(west + columns * cell, 6)
     grid = Grid(rows=rows, columns=columns, south=south, west=west, north=north, east=east)
-    places = Places.of_grid(grid, sensitive=np.arange(len(grid)) % 2, km_per_degree=pwscup.KM_PER_DEGREE)
+    places = Places.of_grid(grid, sensitive=np.arange(len(grid)) % 2, km_per_degree=CONTEST_KM_PER_DEGREE)
     path = tmp_path_factory.getbasetemp() / "info_region.csv"
     pwscup.write_places(path, places)
     assert pwscup.read_places(path) == places

@@ -14,6 +14,7 @@ from tracearena.errors import DataError, ParameterError
 from tracearena.formats import pwscup
 from tracearena.formats.pwscup import PwsName
 from tracearena.traces import Clock, Grid, IdTable, Places, Traces
+from tracearena.traces.geodesy import CONTEST_KM_PER_DEGREE
 
 
 @pytest.mark.parametrize("kind", VALID)
@@ -82,7 +83,7 @@ def test_a_clock_with_seconds_has_no_table_of_times(tmp_path: Path) -> None:
 
 def test_distances_of_all_ordered_pairs(tmp_path: Path) -> None:
     grid = Grid(rows=2, columns=2, south=0, west=0, north=2, east=2)
-    places = Places.of_grid(grid, sensitive=[0, 1, 0, 0], km_per_degree=pwscup.KM_PER_DEGREE)
+    places = Places.of_grid(grid, sensitive=[0, 1, 0, 0], km_per_degree=CONTEST_KM_PER_DEGREE)
     pwscup.write_distances(tmp_path / "d.csv", places)
     header, *lines = (tmp_path / "d.csv").read_text().splitlines()
     assert header == "reg_id1,reg_id2,dist,reg_id1_is_hospital"

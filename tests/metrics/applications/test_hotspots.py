@@ -15,9 +15,9 @@ from tracearena.formats import geolife
 from tracearena.metrics.applications import bayesian_update, hotspots
 from tracearena.metrics.applications.offloading import released_counts, served_share
 from tracearena.obfuscation import GeoInd, Thinning
-from tracearena.traces import Area, GpsTraces, default_area, tessellation
+from tracearena.traces import Box, GpsTraces, default_area, tessellation
 
-BEIJING = Area(39.85, 116.25, 40.05, 116.5)
+BEIJING = Box(39.85, 116.25, 40.05, 116.5)
 
 
 def dense_update(
@@ -121,7 +121,7 @@ def test_far_travels_do_not_blow_up_the_area() -> None:
     traces = GpsTraces.from_points([1] * 1002, range(1002), latitude, longitude)
     area = default_area(traces, 88.6)
     assert area.size_m() == pytest.approx((22_000, 22_000), rel=0.01)
-    assert traces.take_box(*area).n_points >= 990
+    assert traces.take_box(area).n_points >= 990
 
 
 def test_thinned_traces_can_be_judged_too() -> None:
@@ -136,7 +136,7 @@ def test_thinned_traces_can_be_judged_too() -> None:
 @pytest.mark.slow
 def test_geolife_has_the_shape_of_figure_3(shared_data: Path) -> None:
     """[geo-ind]: 96 % → 98 % at 250 m, 89 % → 93 % at 1,000 m on the whole; our sample is a tenth of it."""
-    original = geolife.read(shared_data / "geolife-sample.tar.gz").traces.take_box(*BEIJING)
+    original = geolife.read(shared_data / "geolife-sample.tar.gz").traces.take_box(BEIJING)
     found = {
         noise: hotspots(original, GeoInd(expected_noise=noise).transform(original, seed=1), area=BEIJING)
         for noise in (50, 250, 1000)

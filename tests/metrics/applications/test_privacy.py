@@ -71,4 +71,4 @@ def test_users_nobody_released_are_counted() -> None:
     error = distance_error(original, original.take_users([1]))
     assert (error.points, error.unmatched) == (1, 1)
     with pytest.raises(DataError, match="none of the 2 released users"):
-        distance_error(original, original.renamed([8, 9]))
+        distance_error(original, original.with_user_ids([8, 9]))

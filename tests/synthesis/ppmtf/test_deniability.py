@@ -114,7 +114,7 @@ def test_the_result_does_not_depend_on_threads(trained):
 def test_days_that_were_left_out_do_not_matter(trained):
     synthetic = trained.synthesize(3, seed=6)
     kept = np.random.default_rng(1).random(3 * synthetic.n_users) < 0.5
-    some = synthetic.keep_events(np.repeat(kept, 24))
+    some = synthetic.keep(np.repeat(kept, 24))
     whole = measure_deniability(trained, synthetic, eta=2).k_prime
     assert np.array_equal(measure_deniability(trained, some, eta=2).k_prime, whole[kept])
 

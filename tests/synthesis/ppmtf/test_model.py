@@ -189,7 +189,7 @@ def test_training_settles_and_says_so(checkins):
 
 def test_nothing_can_be_learned_from_nothing_nor_drawn_from_an_untrained_model(checkins):
     with pytest.raises(DataError, match="at least one user"):
-        PPMTF().fit(checkins.keep_events(np.zeros(len(checkins), bool)))
+        PPMTF().fit(checkins.keep(np.zeros(len(checkins), bool)))
     with pytest.raises(DataError, match="not trained"):
         PPMTF().synthesize()
 

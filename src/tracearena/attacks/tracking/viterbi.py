@@ -12,7 +12,7 @@ from tracearena.checks import require_fitted
 from tracearena.engine import block_ranges, run_blocks
 from tracearena.errors import DataError
 from tracearena.mobility import AggregateMobility, MobilityProfiles
-from tracearena.traces import DELETED, ObfuscatedTraces, Traces
+from tracearena.traces import ObfuscatedTraces, Traces
 
 LONGEST_GAP = 8
 """Steps after which a person may be anywhere."""
@@ -56,8 +56,9 @@ class ViterbiTracking:
         require_fitted(self, "visits_")
         if len(sent.places) != len(self.visits_):
             raise DataError("the sets and the reference traces must have the same places")
-        events = np.flatnonzero(sent.codes != DELETED)
-        offsets, members = _members(sent, events)
+        event, members, _ = sent.pairs()
+        events, first = np.unique(event, return_index=True)
+        offsets = np.append(first, len(event)).astype(np.int64)
         day = sent.clock.day_of(sent.instants[events])
         owner = sent.user_index[events]
         begins = np.flatnonzero((np.diff(owner, prepend=-1) != 0) | (np.diff(day, prepend=-1) != 0))
@@ -73,23 +74,3 @@ class ViterbiTracking:
         guess = np.full(sent.n_events, NOT_SENT, np.int32)
         guess[events] = found
         return guess
-
-
-def _members(
-    sent: ObfuscatedTraces, events: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return the places of each event as one ragged list."""
-    codes = sent.codes[events]
-    is_set = codes < DELETED
-    number = np.where(is_set, -2 - codes, 0)
-    sizes = np.ones(len(events), np.int64)
-    sizes[is_set] = sent.sets.sizes[number[is_set]]
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    starts = np.zeros(len(events), np.int64)
-    starts[is_set] = sent.sets.offsets[number[is_set]]
-    within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], sizes)
-    taken = np.repeat(starts, sizes) + within
-    members = np.repeat(codes, sizes)
-    of_set = np.repeat(is_set, sizes)
-    members[of_set] = sent.sets.members[taken[of_set]]
-    return offsets, members.astype(np.int32)

@@ -9,8 +9,8 @@ from numba import njit
 
 from tracearena.cities._kernels.choice import blank_memory, choose, draw
 from tracearena.cities._kernels.persons import NOWHERE, person
+from tracearena.traces.time import DAY_S
 
-DAY_S = 86_400
 _BURST = 0.38
 """Probability that another check-in follows within the same burst."""
 _GAP_TAIL = 1.1

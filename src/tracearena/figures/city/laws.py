@@ -123,7 +123,7 @@ def _home(axes: Axes, city: Traces) -> Columns:
 
 def _entropy(axes: Axes, city: Traces) -> Columns:
     few = city.take_users(np.arange(0, city.n_users, 8))
-    hourly = few.keep_events(few.instants % 2 == 0)
+    hourly = few.keep(few.instants % 2 == 0)
     bits = laws.entropies(hourly)
     edges = np.arange(0, 7.51, 0.15)
     columns: dict[str, NDArray[Any]] = {"bits": edges[:-1]}
@@ -186,7 +186,7 @@ def _plain_ticks(axes: Axes) -> None:
 
 
 def _exponents(path: Path, city: Traces, checkins: Traces) -> Path:
-    hourly = city.keep_events(city.instants % 2 == 0)
+    hourly = city.keep(city.instants % 2 == 0)
     measured = [laws.measure(traces).to_dict() for traces in (city, hourly, checkins)]
     columns: dict[str, Any] = {"law": np.array(list(measured[0]))}
     for name, values in zip(("half_hourly", "hourly", "checkins"), measured, strict=True):

@@ -94,9 +94,11 @@ def _draw_people(axes: Axes, people: NDArray[np.float64], hour: int, top: float,
 
 
 def _image(axes: Axes, values: NDArray[Any], colours: Any, norm: Any = None) -> Any:
-    from tracearena.cities.land_use import GRID, KM_PER_DEGREE
+    from tracearena.cities.land_use import GRID
+    from tracearena.traces.geodesy import CONTEST_KM_PER_DEGREE
 
-    width, height = (GRID.east - GRID.west) * KM_PER_DEGREE[1], (GRID.north - GRID.south) * KM_PER_DEGREE[0]
+    north, east = CONTEST_KM_PER_DEGREE
+    width, height = (GRID.east - GRID.west) * east, (GRID.north - GRID.south) * north
     return axes.imshow(values, origin="lower", extent=(0, width, 0, height), cmap=colours, norm=norm)
 
 

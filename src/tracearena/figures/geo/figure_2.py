@@ -15,7 +15,7 @@ from tracearena.metrics.applications import distance_error
 from tracearena.obfuscation import GeoInd
 from tracearena.pages.style import BLUE
 from tracearena.traces import GpsTraces
-from tracearena.traces.area import Area
+from tracearena.traces.box import Box
 from tracearena.traces.geodesy import metres_per_degree
 
 NOISE_M, WINDOW_S = 100.0, 300.0
@@ -75,11 +75,10 @@ def _interesting(traces: GpsTraces) -> GpsTraces:
     return chosen.take_users(np.diff(chosen.offsets) > 0)
 
 
-def _around(traces: GpsTraces) -> Area:
+def _around(traces: GpsTraces) -> Box:
     """Return a square with room for the noise."""
-    south, west, north, east = traces.bounds
-    middle = (south + north) / 2, (west + east) / 2
-    degree_north, degree_east = (float(m) for m in metres_per_degree(middle[0]))
-    half_m = 0.62 * max((north - south) * degree_north, (east - west) * degree_east)
-    up, aside = half_m / degree_north, half_m / degree_east
-    return Area(middle[0] - up, middle[1] - aside, middle[0] + up, middle[1] + aside)
+    box = Box.of(traces)
+    latitude, longitude = box.middle
+    degree_north, degree_east = (float(m) for m in metres_per_degree(latitude))
+    half_m = 0.62 * max(box.size_m())
+    return Box(latitude, longitude, latitude, longitude).expanded(half_m / degree_north, half_m / degree_east)

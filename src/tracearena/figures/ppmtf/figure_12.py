@@ -126,7 +126,7 @@ def _clusters(model: PPMTF, training: Traces, synthetic: Traces) -> list[Cluster
 def _late_morning(traces: Traces) -> Traces:
     """Return the events from 10:00 to 12:00."""
     hour = traces.clock.second_of_day(traces.instants) // 3600
-    kept = traces.keep_events((hour >= HOURS[0]) & (hour < HOURS[1]))
+    kept = traces.keep((hour >= HOURS[0]) & (hour < HOURS[1]))
     if not len(kept):
         raise DataError(f"the traces have no events from {HOURS[0]}:00 to {HOURS[1]}:00")
     return kept

@@ -16,6 +16,7 @@ from tracearena.files import write_csv
 from tracearena.pages.style import COLOURS
 from tracearena.synthesis.sglt import LocationClasses
 from tracearena.traces import Places, Traces
+from tracearena.traces.geodesy import KM_PER_DEGREE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -96,7 +97,10 @@ def draw(axes: Axes, traces: Traces, classes: LocationClasses) -> None:
 
 def _plane_km(places: Places) -> tuple[np.ndarray, np.ndarray]:
     """Return kilometres east and north of the south-west corner."""
-    north, east = places.km_per_degree or (111.2, 111.2 * float(np.cos(np.radians(places.latitude.mean()))))
+    north, east = places.km_per_degree or (
+        KM_PER_DEGREE,
+        KM_PER_DEGREE * float(np.cos(np.radians(places.latitude.mean()))),
+    )
     return (places.longitude - places.longitude.min()) * east, (
         places.latitude - places.latitude.min()
     ) * north

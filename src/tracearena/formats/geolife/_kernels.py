@@ -8,6 +8,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from tracearena.traces.time import DAY_S
+
 GOOD, SLOW, BLANK, FIELDS, LATITUDE, LONGITUDE, DATE, TIME = range(8)
 
 _COMMA, _LF, _CR, _DOT, _MINUS, _PLUS, _ZERO, _SPACE, _COLON, _SLASH = 44, 10, 13, 46, 45, 43, 48, 32, 58, 47
@@ -174,7 +176,7 @@ def _parse_row(
     if seconds < 0:
         return TIME
     latitude[row], longitude[row] = lat, lon
-    time_ms[row] = (days * 86400 + seconds) * 1000
+    time_ms[row] = (days * DAY_S + seconds) * 1000
     return SLOW if lat_state == SLOW or lon_state == SLOW else GOOD
 
 
@@ -213,11 +215,11 @@ def format_rows(
             out[at] = c
             at += 1
         seconds = time_ms[i] // 1000
-        days = seconds // 86400
-        second = seconds - days * 86400
+        days = seconds // DAY_S
+        second = seconds - days * DAY_S
         at = _put(out, at, days + 25569, 5)  # from 1899-12-30
         out[at] = _DOT
-        at = _put(out, at + 1, (second * 10_000_000_000 + 43_200) // 86400, 10)
+        at = _put(out, at + 1, (second * 10_000_000_000 + 43_200) // DAY_S, 10)
         out[at] = _COMMA
         year, month, day = civil_from_days(days)
         at = _put(out, at + 1, year, 4)

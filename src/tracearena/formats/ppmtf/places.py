@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tracearena.errors import FileError
 from tracearena.formats.ppmtf._columns import UNKNOWN, Table, read_table, write_table
-from tracearena.traces import Grid, Places
+from tracearena.traces import Box, Grid, Places
 
 _REGIONS = ("poi_id", "y", "x", "category", "y_id", "x_id", "2D_id", "count")
 _POIS = ("poi_id", "y", "x", "category", "count")
@@ -76,8 +76,7 @@ def _grid(table: Table, latitude: NDArray[np.float64], longitude: NDArray[np.flo
     south, west = latitude[0] - height / 2, longitude[0] - width / 2
     bounds = (south, west, south + height * rows, west + width * columns)
     # Borders are short decimals that the centres hold to the last bit or two only.
-    south, west, north, east = (round(float(degrees), 9) for degrees in bounds)
-    grid = Grid(rows=rows, columns=columns, south=south, west=west, north=north, east=east)
+    grid = Grid.over(Box(*(round(float(degrees), 9) for degrees in bounds)), rows, columns)
     there = grid.centres()
     close = np.allclose(there, (latitude, longitude), rtol=0, atol=_SAME_DEGREES)
     return grid if close else None

@@ -11,8 +11,7 @@ from tracearena.errors import DataError
 from tracearena.files.whole import replacing
 from tracearena.formats.ppmtf._columns import read_bare_table, write_table
 from tracearena.traces import Clock, Places, Traces
-
-_KM_PER_DEGREE = (111.0, 91.0)
+from tracearena.traces.geodesy import CONTEST_KM_PER_DEGREE
 
 
 def read_sglt_traces(path: str | PathLike[str], places: Places, clock: Clock) -> Traces:
@@ -58,8 +57,8 @@ def locations_km(places: Places) -> NDArray[np.float64]:
     """
     grid = places.grid
     half = (0.0, 0.0) if grid is None else (grid.cell_width / 2, grid.cell_height / 2)
-    x = (places.longitude - half[0]) * _KM_PER_DEGREE[1]
-    y = (places.latitude - half[1]) * _KM_PER_DEGREE[0]
+    x = (places.longitude - half[0]) * CONTEST_KM_PER_DEGREE[1]
+    y = (places.latitude - half[1]) * CONTEST_KM_PER_DEGREE[0]
     return np.column_stack([x, y])
 
 

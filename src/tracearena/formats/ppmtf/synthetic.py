@@ -14,8 +14,8 @@ from tracearena.formats.ppmtf._columns import read_table, write_table
 from tracearena.formats.ppmtf.places import categories_of
 from tracearena.formats.ppmtf.traces import check_span
 from tracearena.traces import Clock, Places, Traces
+from tracearena.traces.time import DAY_S
 
-_DAY_S = 86_400
 _PLAIN = ("user", "trace_no", "time_slot", "time_instant", "poi_index", "category")
 _PPMTF = (*_PLAIN, "loglikeli")
 _SGLT = ("user", "trace_no", "time_period", "time_instant", "poi_index", "category")
@@ -63,8 +63,8 @@ def read_synthetic(path: str | PathLike[str], places: Places, clock: Clock | Non
     table = read_table(path, _PPMTF, _PLAIN, _SGLT)
     slot_name = "time_period" if "time_period" in table else "time_slot"
     users, days = table.whole("user"), table.whole("trace_no", 0, 1_000_000)
-    slots_high = _DAY_S - 1 if clock is None else clock.slots_per_day - 1
-    within_high = _DAY_S - 1 if clock is None else clock.instants_per_slot - 1
+    slots_high = DAY_S - 1 if clock is None else clock.slots_per_day - 1
+    within_high = DAY_S - 1 if clock is None else clock.instants_per_slot - 1
     slots = table.whole(slot_name, 0, slots_high)
     within = table.whole("time_instant", 0, within_high)
     place_index = table.whole("poi_index", 0, max(len(places) - 1, 0))
@@ -87,9 +87,9 @@ def read_synthetic(path: str | PathLike[str], places: Places, clock: Clock | Non
 def _clock_of(path: str | PathLike[str], slots: NDArray[np.int64], within: NDArray[np.int64]) -> Clock:
     per_slot = int(within.max(initial=0)) + 1
     per_day = (int(slots.max(initial=0)) + 1) * per_slot
-    if per_day > _DAY_S:
+    if per_day > DAY_S:
         raise FileError.whole(path, f"has {per_day:,} instants a day, more than seconds", "bad-instant")
-    interval = 3600 if per_day <= 24 else _DAY_S // per_day
+    interval = 3600 if per_day <= 24 else DAY_S // per_day
     return Clock(instants_per_day=per_day, interval_s=interval, instants_per_slot=per_slot)
 
 

@@ -19,12 +19,12 @@ from tracearena.errors import FileError, ParameterError
 from tracearena.formats.ppmtf._columns import Table, read_table, write_table
 from tracearena.formats.ppmtf.places import categories_of
 from tracearena.traces import Clock, Places, Traces
+from tracearena.traces.time import DAY_S
 
 _CHECK_INS = ("user_index", "poi_index", "category", "unixtime", "dow", "hour", "min")
 _PEOPLE_FLOW = (*_CHECK_INS, "distance")
 _USERS = ("user_id", "user_index")
 _WEEKDAYS = np.array(["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"])
-_DAY_S = 86_400
 _EPOCH = date(1970, 1, 1).toordinal()
 
 
@@ -43,7 +43,7 @@ def check_in_clock(interval_s: int = 3600, slot_s: int | None = None) -> Clock:
     >>> check_in_clock().slots_per_day
     12
     """
-    return _clock(0, _DAY_S, interval_s, 2 * interval_s if slot_s is None else slot_s)
+    return _clock(0, DAY_S, interval_s, 2 * interval_s if slot_s is None else slot_s)
 
 
 def _clock(start_s: int, length_s: int, interval_s: int, slot_s: int) -> Clock:
@@ -135,8 +135,8 @@ def _dates(midnights: NDArray[np.int64]) -> NDArray[np.int64]:
     """
     if not len(midnights):
         return midnights
-    first = int(np.rint(midnights[0] / _DAY_S))
-    return np.asarray((midnights - midnights[0] + _DAY_S // 2) // _DAY_S + first)
+    first = int(np.rint(midnights[0] / DAY_S))
+    return np.asarray((midnights - midnights[0] + DAY_S // 2) // DAY_S + first)
 
 
 def _own_days(users: NDArray[np.int64], time_of_day: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -186,7 +186,7 @@ def _moments(traces: Traces, people_flow: bool) -> tuple[NDArray[np.int64], NDAr
     second = clock.second_of_day(traces.instants)
     if traces.timestamps is None:
         first = 0 if clock.first_day is None else clock.first_day.toordinal() - _EPOCH
-        return (first + clock.day_of(traces.instants)) * _DAY_S + second, second
+        return (first + clock.day_of(traces.instants)) * DAY_S + second, second
     if people_flow:
         return traces.timestamps, second
     return traces.timestamps, second + traces.timestamps % clock.interval_s

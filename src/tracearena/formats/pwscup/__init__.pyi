@@ -1,7 +1,7 @@
 from ._verdicts import VERDICTS
 from .id_tables import read_id_table, read_inferred_table, write_id_table, write_inferred_table
 from .names import PwsName
-from .places import KM_PER_DEGREE, contest_regions, read_places, write_distances, write_places
+from .places import contest_regions, read_places, write_distances, write_places
 from .times import PWS_CLOCK, Times, read_times, times_beside, write_times
 from .traces import (
     MAX_LISTED_IDS,
@@ -17,7 +17,6 @@ from .traces import (
 )
 
 __all__ = [
-    "KM_PER_DEGREE",
     "MAX_LISTED_IDS",
     "MAX_SUBMISSION_BYTES",
     "PWS_CLOCK",

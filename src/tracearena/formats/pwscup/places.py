@@ -13,9 +13,7 @@ from tracearena.formats.pwscup._layout import DISTANCES, REGIONS, REGIONS_WITHOU
 from tracearena.formats.pwscup._rows import write_lines
 from tracearena.formats.pwscup._sheet import Sheet, open_sheet
 from tracearena.traces import Grid, Places
-
-KM_PER_DEGREE = (111.0, 91.0)
-"""Kilometres per degree of latitude and of longitude, the contest's constants for both cities."""
+from tracearena.traces.geodesy import CONTEST_KM_PER_DEGREE
 
 _TOLERANCE_DEGREES = 1e-6
 _BOUND_DECIMALS = 9
@@ -24,7 +22,7 @@ _BOUND_DECIMALS = 9
 def contest_regions() -> Places:
     """Return the 1,024 regions of the contest by number, for work that needs no map."""
     tokyo = Grid(rows=32, columns=32, south=35.65, west=139.68, north=35.75, east=139.80)
-    return Places.of_grid(tokyo, km_per_degree=KM_PER_DEGREE)
+    return Places.of_grid(tokyo, km_per_degree=CONTEST_KM_PER_DEGREE)
 
 
 def read_places(path: str | PathLike[str]) -> Places:
@@ -32,7 +30,7 @@ def read_places(path: str | PathLike[str]) -> Places:
 
     Regions must be numbered 1, 2, … row by row from the south-west, and their centres must lie
     where those of equal cells lie. The column ``hospital`` may be missing: no region is sensitive
-    then. Distances are planar, with `KM_PER_DEGREE`.
+    then. Distances are planar, with `CONTEST_KM_PER_DEGREE`.
     """
     sheet = open_sheet(path, REGIONS, REGIONS_WITHOUT_HOSPITALS)
     rows = [cells for _, cells in sheet.lines()]
@@ -46,7 +44,7 @@ def read_places(path: str | PathLike[str]) -> Places:
         ids=np.arange(1, len(rows) + 1),
         sensitive=[cells[5:] == ["1"] for cells in rows],
         grid=grid,
-        km_per_degree=KM_PER_DEGREE,
+        km_per_degree=CONTEST_KM_PER_DEGREE,
     )
 
 

@@ -18,7 +18,7 @@ from tracearena.formats.pwscup._scan import Rows, scan
 from tracearena.formats.pwscup._sheet import open_sheet
 from tracearena.formats.pwscup.times import Times, keeping_times, settled_clock
 from tracearena.traces import Clock, ObfuscatedTraces, Places, Traces
-from tracearena.traces._events import EventTable
+from tracearena.traces.event_table import EventTable
 
 MAX_SUBMISSION_BYTES = 64 * 2**20
 MAX_LISTED_IDS = 16_000_000
@@ -186,7 +186,7 @@ def _keys(table: EventTable) -> list[NDArray[np.int32]]:
     ids = id_column(table.user_ids, "user ids")
     if not (ids[:-1] < ids[1:]).all():
         raise DataError("users must be in ascending order of their ids: use take_users(np.argsort(ids))")
-    if not table.has_one_event_an_instant:
+    if not table.is_regular:
         raise DataError("some users have several events at one instant; PWS Cup files hold one")
     if len(table) and int(table.instants.max()) >= MAX_TIME_ID:
         raise DataError(f"PWS Cup files hold times up to {MAX_TIME_ID}")

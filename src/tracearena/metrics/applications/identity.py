@@ -121,7 +121,7 @@ def _renamed(ids: list[Any], released: GpsTraces, id_table: IdTable) -> GpsTrace
     if len({type(name) for name in names}) > 1:
         # ids are all numbers or all words; somebody whom the original lacks has the table's word
         names = [_number(name) for name in names]
-    return released.renamed(names)
+    return released.with_user_ids(names)
 
 
 def _number(name: Any) -> int:

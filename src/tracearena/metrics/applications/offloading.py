@@ -15,7 +15,8 @@ from tracearena.metrics.applications.deblurring import bayesian_update
 from tracearena.metrics.applications.displacement import distance_error
 from tracearena.metrics.applications.identity import IdTable, with_true_ids
 from tracearena.traces import GpsTraces, Grid
-from tracearena.traces.area import Area, default_area, tessellation
+from tracearena.traces.area import default_area, tessellation
+from tracearena.traces.box import Box
 
 RANGE_M = 50.0
 
@@ -52,18 +53,18 @@ class Hotspots:
     rows: int
     columns: int
     points: int
-    area: Area
+    area: Box
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
-        return asdict(self) | {"area": self.area._asdict()}
+        return asdict(self)
 
 
 def hotspots(
     original: GpsTraces,
     released: GpsTraces,
     *,
-    area: Area | None = None,
+    area: Box | None = None,
     expected_noise_m: float | None = None,
     rounds: int = 50,
     threshold: float = 1e-8,
@@ -106,7 +107,7 @@ def hotspots(
     grid = tessellation(area, side_m)
     cell = grid.cell_of(original.latitude, original.longitude)
     if not (cell >= 0).any():
-        raise DataError(f"no original point lies in the area {tuple(area)}")
+        raise DataError(f"no original point lies in the area {area}")
     true_counts = np.bincount(cell[cell >= 0], minlength=len(grid))
     noisy_counts = released_counts(original, released, grid)
     noise = distance_error(original, released).mean_m if expected_noise_m is None else expected_noise_m
@@ -136,7 +137,7 @@ def hotspots(
 def released_counts(original: GpsTraces, released: GpsTraces, grid: Grid) -> NDArray[np.int64]:
     """Count the released points in each cell; those of people in the area who left it, at its border."""
     latitude, longitude = released.latitude, released.longitude
-    if original.same_points(released):
+    if original.has_users_of(released) and original.has_rows_of(released):
         inside = grid.cell_of(original.latitude, original.longitude) >= 0
     else:
         inside = grid.cell_of(latitude, longitude) >= 0

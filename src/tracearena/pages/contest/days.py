@@ -12,7 +12,7 @@ from tracearena.metrics.utility import event_losses
 from tracearena.pages import Page, ground, sensitive_marks
 from tracearena.pages.contest.team_styles import TeamStyle
 from tracearena.pages.style import VERMILION
-from tracearena.traces import ObfuscatedTraces, Places, Traces
+from tracearena.traces import Box, ObfuscatedTraces, Places, Traces
 
 _BIN_KM = 0.5
 _MAP_KM = 4.0
@@ -136,23 +136,15 @@ def _areas(
             "line": {"color": style.colour, "width": 1.5}} | more  # fmt: skip
 
 
-def _around(places: Places, cells: Any) -> tuple[float, float, float, float]:
+def _around(places: Places, cells: Any) -> Box:
     grid = places.grid
     half = (grid.cell_height / 2, grid.cell_width / 2) if grid is not None else (0.002, 0.002)
-    latitude, longitude = places.latitude[cells], places.longitude[cells]
-    return (
-        float(latitude.min() - half[0]),
-        float(longitude.min() - half[1]),
-        float(latitude.max() + half[0]),
-        float(longitude.max() + half[1]),
-    )
+    return Box.of(Places(places.latitude[cells], places.longitude[cells])).expanded(*half)
 
 
-def _box(original: Traces, obfuscated: ObfuscatedTraces) -> tuple[float, float, float, float]:
-    cells = [place for cell in obfuscated.cells() for place in cell] + original.place_index.tolist()
-    south, west, north, east = _around(original.places, cells)
-    rim = 0.12 * max(north - south, east - west)
-    return south - rim, west - rim, north + rim, east + rim
+def _box(original: Traces, obfuscated: ObfuscatedTraces) -> Box:
+    box = _around(original.places, np.concatenate([obfuscated.pairs().place, original.place_index]))
+    return box.expanded(0.12 * max(box.north - box.south, box.east - box.west))
 
 
 def _day_table(original: Traces, obfuscated: ObfuscatedTraces) -> tuple[list[str], list[list[Any]]]:

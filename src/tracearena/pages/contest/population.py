@@ -45,14 +45,11 @@ def show_population(page: Page, held: Rehearsal, entrant: Entrant) -> None:
 def _at_noon(entrant: Entrant) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Count people by region at noon; who may be in one of k regions counts 1/k in each."""
     noon = entrant.original.clock.second_of_day(entrant.original.instants) == _NOON_S
-    before = entrant.original.keep_events(noon)
-    after = entrant.obfuscated.keep_events(noon)
+    before = entrant.original.keep(noon)
+    after = entrant.obfuscated.keep(noon)
     m = len(before.places)
-    counts = np.bincount(after.codes[after.is_single], minlength=m).astype(float)
-    if after.is_set.any():
-        times = np.bincount(after.set_index[after.is_set], minlength=len(after.sets))
-        weights = np.repeat(times / after.sets.sizes, after.sets.sizes)
-        counts += np.bincount(after.sets.members, weights=weights, minlength=m)
+    _, place, weight = after.pairs()
+    counts = np.bincount(place, weights=weight, minlength=m).astype(float)
     return np.bincount(before.place_index, minlength=m).astype(float), counts
 
 

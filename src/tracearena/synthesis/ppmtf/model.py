@@ -320,7 +320,7 @@ class PPMTF(Synthesizer):
         length = self.clock_.instants_per_day
         if len(traces.places) != len(self.places_):
             raise DataError(f"{len(traces.places)} places where the model has {len(self.places_)}")
-        if traces.n_events % length or not traces.has_one_event_an_instant:
+        if traces.n_events % length or not traces.is_regular:
             raise DataError(f"log-likelihoods need whole days of {length} events each")
         day = traces.clock.day_of(traces.instants).reshape(-1, length)
         owner = traces.user_index.reshape(-1, length)

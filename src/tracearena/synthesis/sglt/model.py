@@ -19,6 +19,7 @@ from tracearena.synthesis.sglt.graph import semantic_graph
 from tracearena.synthesis.sglt.preparation import DaySeeds
 from tracearena.synthesis.sglt.privacy import PassRates, PrivacyTests, Verdicts
 from tracearena.traces import Clock, Places, Traces
+from tracearena.traces.time import DAY_S
 
 ATTEMPTS = 20
 """Fakes made for each one wanted before a user goes without."""
@@ -97,7 +98,7 @@ class SGLT(Synthesizer):
         for name in ("par_c", "par_m", "par_l"):
             require_number(name, getattr(self, name), at_least=0, at_most=1)
         require_number("par_v", self.par_v, at_least=1, at_most=LARGEST_FACTOR)
-        require_whole("periods", self.periods, at_least=1, at_most=86_400)
+        require_whole("periods", self.periods, at_least=1, at_most=DAY_S)
         require_switch("privacy_tests", self.privacy_tests)
 
     def fit(self, traces: Traces, *, seed: SeedLike = None, tests: PrivacyTests | None = None) -> Self:

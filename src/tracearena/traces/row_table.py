@@ -1,0 +1,238 @@
+"""The table under all traces: rows sorted by user and time, and cheap ways to slice them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple, NoReturn, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.errors import DataError
+from tracearena.traces._arrays import frozen, identifiers, same, trusted
+
+
+class RowTable:
+    """Rows of many users as flat arrays, sorted by user, then by time; never changed.
+
+    Attributes
+    ----------
+    user_ids
+        External id of each user (or pseudonym); a user may have no rows.
+    offsets
+        Rows of user ``u`` are ``offsets[u]:offsets[u + 1]``.
+    """
+
+    user_ids: NDArray[Any]
+    offsets: NDArray[np.int64]
+
+    _columns: ClassVar[tuple[str, ...]]
+    """Attributes with a value for each row; the first is the time that rows are sorted by."""
+    _row: ClassVar[str]
+    """What a row is called."""
+    _derived: ClassVar[frozenset[str]]
+    """Attributes worked out from the others, which a changed copy must not take over."""
+
+    def __init_subclass__(cls) -> None:
+        named = (pair for kind in cls.__mro__ for pair in vars(kind).items())
+        cls._derived = frozenset(name for name, value in named if isinstance(value, cached_property))
+
+    def _set_users(self, user_ids: Any, offsets: Any) -> None:
+        self._set(user_ids=identifiers(user_ids, "user_ids"), offsets=frozen(offsets, np.int64, "offsets"))
+
+    def _set(self, **values: Any) -> None:
+        self.__dict__.update(values)
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        raise AttributeError(f"{type(self).__name__} cannot be changed; make new ones with another {name}")
+
+    def _check_rows(self) -> None:
+        offsets, n, rows = self.offsets, len(self), f"{self._row}s"
+        if len(offsets) != self.n_users + 1:
+            raise DataError(f"{self.n_users} users need {self.n_users + 1} offsets, not {len(offsets)}")
+        if offsets[0] != 0 or offsets[-1] != n or (np.diff(offsets) < 0).any():
+            raise DataError(f"offsets must rise from 0 to the number of {rows}, {n}")
+        if len(np.unique(self.user_ids)) != self.n_users:
+            raise DataError("two users have the same id")
+        for name in self._known_columns():
+            if len(getattr(self, name)) != n:
+                raise DataError(f"{n} {rows} but {len(getattr(self, name))} values in {name}")
+        falls = np.flatnonzero(np.diff(self._times) < 0) + 1
+        if falls.size and not np.isin(falls, offsets).all():
+            raise DataError(f"the {rows} of a user must be sorted by time")
+
+    @property
+    def _times(self) -> NDArray[Any]:
+        times: NDArray[Any] = getattr(self, self._columns[0])
+        return times
+
+    def _known_columns(self) -> list[str]:
+        return [name for name in self._columns if getattr(self, name) is not None]
+
+    def _with(self, **changed: Any) -> Self:
+        """Return a copy with some attributes replaced by arrays that are known to be good."""
+        other = object.__new__(type(self))
+        other._set(**{name: value for name, value in self.__dict__.items() if name not in self._derived})
+        for name, value in changed.items():
+            other.__dict__[name] = trusted(value) if isinstance(value, np.ndarray) else value
+        return other
+
+    def __len__(self) -> int:
+        return len(self._times)
+
+    @property
+    def n_users(self) -> int:
+        """Number of users, with or without rows."""
+        return len(self.user_ids)
+
+    @cached_property
+    def user_index(self) -> NDArray[np.int32]:
+        """User (0..n_users-1) of each row."""
+        return trusted(np.repeat(np.arange(self.n_users, dtype=np.int32), np.diff(self.offsets)))
+
+    def take_users(self, users: Any) -> Self:
+        """Return the traces of some users, by index or mask, in the order given.
+
+        A slice without a step copies nothing.
+        """
+        if isinstance(users, slice):
+            first, stop, step = users.indices(self.n_users)
+            if step == 1:
+                return self._take_range(first, max(first, stop))
+            users = np.arange(first, stop, step)
+        chosen = np.asarray(users)
+        if chosen.dtype == bool:
+            chosen = np.flatnonzero(self._mask(chosen, self.n_users, "users"))
+        chosen = chosen.astype(np.int64)
+        lengths = np.diff(self.offsets)[chosen]
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        rows = np.repeat(self.offsets[chosen] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        return self._take_rows(rows, user_ids=self.user_ids[chosen], offsets=offsets)
+
+    def _take_range(self, first: int, stop: int) -> Self:
+        begin, end = self.offsets[first], self.offsets[stop]
+        offsets = self.offsets[first : stop + 1] - begin
+        return self._take_rows(slice(begin, end), user_ids=self.user_ids[first:stop], offsets=offsets)
+
+    def keep(self, mask: Any) -> Self:
+        """Return the rows for which the mask is true; all users stay."""
+        return self._keep(mask)
+
+    def _keep(self, mask: Any, **changed: Any) -> Self:
+        chosen = self._mask(mask, len(self), f"{self._row}s")
+        before = np.concatenate([[0], np.cumsum(chosen)]).astype(np.int64)
+        return self._take_rows(chosen, offsets=before[self.offsets], **changed)
+
+    @staticmethod
+    def _mask(mask: Any, n: int, what: str) -> NDArray[np.bool_]:
+        chosen = np.asarray(mask, bool)
+        if chosen.shape != (n,):
+            raise DataError(f"{n} {what} need a mask of as many values, not of {chosen.size}")
+        return chosen
+
+    def _take_rows(self, rows: Any, **changed: Any) -> Self:
+        """Return some rows, with the users and offsets that go with them."""
+        return self._with(**changed, **{name: getattr(self, name)[rows] for name in self._known_columns()})
+
+    def with_user_ids(self, user_ids: Any) -> Self:
+        """Return the same traces under other ids."""
+        ids = identifiers(user_ids, "user_ids")
+        if len(ids) != self.n_users or len(np.unique(ids)) != len(ids):
+            raise DataError(f"{self.n_users} users need as many different ids")
+        return self._with(user_ids=ids)
+
+    def has_rows_of(self, other: RowTable) -> bool:
+        """Whether both have the same number of users, under whatever ids, with rows at the same times."""
+        return np.array_equal(self.offsets, other.offsets) and np.array_equal(self._times, other._times)
+
+    def has_users_of(self, other: RowTable) -> bool:
+        """Whether both have users with the same ids in the same order."""
+        return np.array_equal(self.user_ids, other.user_ids)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, type(self)):
+            return NotImplemented
+        return self._equals(other)
+
+    def _equals(self, other: Self) -> bool:
+        return (
+            self.has_users_of(other)
+            and self.has_rows_of(other)
+            and all(self._same_column(name, other) for name in self._columns[1:])
+        )
+
+    def _same_column(self, name: str, other: Self) -> bool:
+        return same(getattr(self, name), getattr(other, name))
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Arrangement(NamedTuple):
+    """How rows in any order become a table.
+
+    Attributes
+    ----------
+    user_ids, offsets
+        As in `RowTable`.
+    users
+        User (0..n_users-1) of each row as it was given.
+    order
+        What sorts the rows by user and time; a slice where they are sorted already.
+    """
+
+    user_ids: NDArray[Any]
+    offsets: NDArray[np.int64]
+    users: NDArray[np.int64]
+    order: Any
+
+
+def arranged(users: Any, times: Sequence[NDArray[Any]], user_ids: Any = None) -> Arrangement:
+    """Arrange rows by user, then by the first of the times, then by the next; ties keep their order.
+
+    Users are sorted by id unless `user_ids` lists them (which also admits users without rows).
+    """
+    known, index = distinct(np.asarray(users))
+    if user_ids is not None:
+        listed = np.asarray(user_ids)
+        position = {value: at for at, value in enumerate(listed.tolist())}
+        unknown = [value for value in known.tolist() if value not in position]
+        if unknown:
+            raise DataError(f"a row belongs to user {unknown[0]!r}, who is not listed in user_ids")
+        places = np.array([position[value] for value in known.tolist()], np.int64)
+        known, index = listed, places[index] if len(known) else index.astype(np.int64)
+    counts = np.bincount(index, minlength=len(known))
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return Arrangement(known, offsets, index, _order([index, *times]))
+
+
+def _order(keys: Sequence[NDArray[Any]]) -> Any:
+    """Return what sorts by the first key, then by the next; large data is mostly sorted already."""
+    tied = np.ones(max(len(keys[0]) - 1, 0), bool)
+    for key in keys:
+        if (tied & (key[1:] < key[:-1])).any():
+            return np.lexsort(tuple(reversed(keys)))
+        tied &= key[1:] == key[:-1]
+    return slice(None)
+
+
+def distinct(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return the sorted distinct values and the index of each; without sorting where they are dense."""
+    if values.dtype.kind in "iu" and len(values):
+        low, high = int(values.min()), int(values.max())
+        if high - low <= 4 * len(values) + 1000:
+            offset = values - values.dtype.type(low)
+            present = np.zeros(high - low + 1, bool)
+            present[offset] = True
+            known = np.flatnonzero(present).astype(values.dtype) + values.dtype.type(low)
+            return known, (np.cumsum(present) - 1)[offset]
+    known, index = np.unique(values, return_inverse=True)
+    return known, index
+
+
+def users_of_all(parts: Sequence[RowTable]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the user id of each row of several tables in turn, and the ids of all their users, sorted."""
+    if not parts:
+        raise DataError("there are no traces to join")
+    rows = np.concatenate([part.user_ids[part.user_index] for part in parts])
+    return rows, np.unique(np.concatenate([part.user_ids for part in parts]))
