@@ -42,10 +42,10 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
 def files(tmp_path: Path, make_walks: Callable[..., Traces]) -> Path:
     """A small team's files, and GPS points."""
     reference, original = make_walks(users=12, days=4).split_days(2)
-    pwscup.write_places(tmp_path / "places.csv", reference.places)
-    pwscup.write_traces(tmp_path / "ref.csv", reference)
-    pwscup.write_traces(tmp_path / "org.csv", original)
-    pwscup.write_obfuscated(tmp_path / "ano.csv", ObfuscatedTraces.unchanged(original))
+    pwscup.write_places(reference.places, tmp_path / "places.csv")
+    pwscup.write_traces(reference, tmp_path / "ref.csv")
+    pwscup.write_traces(original, tmp_path / "org.csv")
+    pwscup.write_obfuscated(ObfuscatedTraces.unchanged(original), tmp_path / "ano.csv")
     points = 30
     track = GpsTraces(
         user_ids=["a"],

@@ -138,8 +138,8 @@ class Release:
 
     def __init__(self, folder: Path, defence: str, original: Traces, *options: object) -> None:
         self.defence, self.original, self.folder = defence, original, folder
-        pwscup.write_places(folder / "places.csv", original.places)
-        pwscup.write_traces(folder / "org.csv", original)
+        pwscup.write_places(original.places, folder / "places.csv")
+        pwscup.write_traces(original, folder / "org.csv")
         named = ("--places", folder / "places.csv", *options)
         said = command("obfuscate", defence, folder / "org.csv", folder / "ano.csv", *named)
         self.said = said.replace(str(folder), "")
@@ -150,7 +150,7 @@ class Release:
 
     def _replayed(self, seed: int) -> bytes:
         defence = catalogue.create(self.defence, "obfuscator")
-        pwscup.write_obfuscated(self.folder / "try.csv", defence.transform(self.original, seed=seed))
+        pwscup.write_obfuscated(defence.transform(self.original, seed=seed), self.folder / "try.csv")
         return (self.folder / "try.csv").read_bytes()
 
     def attacked(self, screen: Callable[[ObfuscatedTraces], NDArray[np.bool_]]) -> list[int]:
@@ -220,9 +220,9 @@ def test_gps_points_become_a_track_again_under_a_seed_only(tmp_path: Path) -> No
 
 @pytest.mark.slow
 def test_a_shuffle_is_found_under_a_seed_only(tmp_path: Path) -> None:
-    pwscup.write_places(tmp_path / "places.csv", MANY.places)
-    pwscup.write_traces(tmp_path / "org.csv", MANY)
-    pwscup.write_obfuscated(tmp_path / "ano.csv", ObfuscatedTraces.unchanged(MANY))
+    pwscup.write_places(MANY.places, tmp_path / "places.csv")
+    pwscup.write_traces(MANY, tmp_path / "org.csv")
+    pwscup.write_obfuscated(ObfuscatedTraces.unchanged(MANY), tmp_path / "ano.csv")
 
     def found(*options: object) -> list[int]:
         named = ("--places", tmp_path / "places.csv", "--id-table", tmp_path / "ids.csv", *options)

@@ -80,7 +80,7 @@ def test_events_get_pseudonyms(make_check_ins: Callable[..., Traces], tmp_path: 
     traces = make_check_ins(users=30)
     name = {"table": "in.csv", "parquet": "in.parquet", "partitions": "in"}.get(format, "in.txt")
     (tmp_path / "out").mkdir()
-    write(tmp_path / name, traces, to=None if format in ("table", "parquet") else format)
+    write(traces, tmp_path / name, to=None if format in ("table", "parquet") else format)
     out, table = tmp_path / "out" / name, tmp_path / "table.csv"
     done("pseudonymise", tmp_path / name, out, "--id-table", table)
     secret = id_table(table)
@@ -101,8 +101,8 @@ def test_events_get_pseudonyms(make_check_ins: Callable[..., Traces], tmp_path: 
 
 def test_contest_traces_become_public_ones(tmp_path: Path, make_walks: Callable[..., Traces]) -> None:
     walks = make_walks(users=9)
-    pwscup.write_places(tmp_path / "info_region.csv", walks.places)
-    pwscup.write_traces(tmp_path / "org.csv", walks)
+    pwscup.write_places(walks.places, tmp_path / "info_region.csv")
+    pwscup.write_traces(walks, tmp_path / "org.csv")
     done("pseudonymise", tmp_path / "org.csv", tmp_path / "pub.csv", "--id-table", tmp_path / "t.csv")
     public = pwscup.read_anonymized(tmp_path / "pub.csv", walks.places)
     assert public.user_ids.tolist() == list(range(10, 19))
@@ -112,8 +112,8 @@ def test_contest_traces_become_public_ones(tmp_path: Path, make_walks: Callable[
 @pytest.fixture
 def team(tmp_path: Path, make_walks: Callable[..., Traces]) -> Path:
     walks = make_walks(users=10)
-    pwscup.write_places(tmp_path / "places.csv", walks.places)
-    pwscup.write_traces(tmp_path / "org.csv", walks)
+    pwscup.write_places(walks.places, tmp_path / "places.csv")
+    pwscup.write_traces(walks, tmp_path / "org.csv")
     for defence, name in (("MRLH(0,0,1)", "gone.csv"), ("MRLH(0,0,0)", "kept.csv")):
         done(
             "obfuscate", defence, tmp_path / "org.csv", tmp_path / name,
@@ -156,7 +156,7 @@ def test_an_option_that_does_not_apply_to_gps_is_refused(tmp_path: Path, option:
 def test_an_option_that_does_not_apply_to_events_is_refused(
     tmp_path: Path, make_check_ins: Callable[..., Traces], option: str
 ) -> None:
-    write(tmp_path / "in.csv", make_check_ins())
+    write(make_check_ins(), tmp_path / "in.csv")
     status, _, err = run(
         "pseudonymise", tmp_path / "in.csv", tmp_path / "out.csv", "--id-table", tmp_path / "t.csv",
         f"--{option}", "UTC",

@@ -106,7 +106,7 @@ def test_events_are_written_as_they_were(
     format: str, make_check_ins: Callable[..., Traces], walks: Traces, tmp_path: Path, known: Known
 ) -> None:
     prepared = {"pwscup": walks, "ppmtf": walks, "peopleflow": walks.take_days(0, 1)}
-    written = write(tmp_path / "traces.csv", prepared.get(format) or make_check_ins(), to=format)
+    written = write(prepared.get(format) or make_check_ins(), tmp_path / "traces.csv", to=format)
     known(f"write {format}", digest(*(np.frombuffer(path.read_bytes(), np.uint8) for path in written)))
 
 

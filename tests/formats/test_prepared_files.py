@@ -72,7 +72,7 @@ def test_people_flow_is_read_whole(tokyo: Path) -> None:
 
 def test_people_flow_round_trip(tokyo: Path, tmp_path: Path) -> None:
     traces, _ = read(tokyo / "testtraces_TK.csv")
-    write(tmp_path / "again.csv", traces, to="peopleflow")
+    write(traces, tmp_path / "again.csv", to="peopleflow")
     assert (tmp_path / "again.csv").read_bytes() == (tokyo / "testtraces_TK.csv").read_bytes()
     assert read(tmp_path / "again.csv", places=traces.places)[0] == traces
 
@@ -98,15 +98,15 @@ def test_ppmtf_files_are_read_with_the_places_beside_them(shared_data: Path) -> 
 
 def test_ppmtf_round_trip(shared_data: Path, tmp_path: Path) -> None:
     traces, _ = read(shared_data / "ppmtf-tokyo" / "traintraces_TK.csv")
-    write(tmp_path / "traintraces_TK.csv", traces, to="ppmtf", places_out=tmp_path / "POI_TK.csv")
+    write(traces, tmp_path / "traintraces_TK.csv", to="ppmtf", places_out=tmp_path / "POI_TK.csv")
     again, _ = read(tmp_path / "traintraces_TK.csv")
     assert again == traces
 
 
 def test_check_ins_become_ppmtf_files(make_check_ins: Callable[..., Traces], tmp_path: Path) -> None:
-    write(tmp_path / "t.csv", make_check_ins())
+    write(make_check_ins(), tmp_path / "t.csv")
     traces, _ = read(tmp_path / "t.csv", top=10, slot="2h")
-    write(tmp_path / "traintraces_NY.csv", traces, to="ppmtf", places_out=tmp_path / "POI_NY.csv")
+    write(traces, tmp_path / "traintraces_NY.csv", to="ppmtf", places_out=tmp_path / "POI_NY.csv")
     again, report = read(tmp_path / "traintraces_NY.csv")
     assert report.format == "ppmtf"
     assert again.clock.slots_per_day == 12
@@ -123,9 +123,9 @@ def test_osaka_is_read_with_the_files_beside_it(osaka: Path) -> None:
 
 def test_osaka_through_a_table_and_back(osaka: Path, tmp_path: Path) -> None:
     traces, _ = read(osaka / "orgtraces_team001_data01_IDP.csv")
-    write(tmp_path / "t.parquet", traces)
+    write(traces, tmp_path / "t.parquet")
     again, _ = read(tmp_path / "t.parquet", places=osaka / "info_region.csv")
-    write(tmp_path / "again.csv", again, to="pwscup")
+    write(again, tmp_path / "again.csv", to="pwscup")
     assert (tmp_path / "again.csv").read_bytes() == (osaka / "orgtraces_team001_data01_IDP.csv").read_bytes()
 
 
@@ -153,28 +153,28 @@ def test_files_without_times_take_no_interval(osaka: Path) -> None:
 
 
 def test_a_missing_file_of_places_is_asked_for(make_walks: Callable[..., Traces], tmp_path: Path) -> None:
-    write(tmp_path / "t.csv", make_walks(), to="pwscup")
+    write(make_walks(), tmp_path / "t.csv", to="pwscup")
     with pytest.raises(FileError, match=r"needs its file of places.*info_region\.csv"):
         read(tmp_path / "t.csv")
 
 
 def test_pwscup_gives_back_what_was_written(make_walks: Callable[..., Traces], tmp_path: Path) -> None:
     walks = make_walks()
-    write(tmp_path / "org.csv", walks, to="pwscup", places_out=tmp_path / "info_region.csv")
+    write(walks, tmp_path / "org.csv", to="pwscup", places_out=tmp_path / "info_region.csv")
     assert read(tmp_path / "org.csv")[0] == walks
 
 
 def test_what_a_contest_file_cannot_hold_is_left_out_and_reported(
     make_check_ins: Callable[..., Traces], tmp_path: Path
 ) -> None:
-    write(tmp_path / "t.csv", make_check_ins(events=3000))
+    write(make_check_ins(events=3000), tmp_path / "t.csv")
     traces, report = read(tmp_path / "t.csv", grid="4x4")
     held = fitted(traces.with_user_ids([f"u{i}" for i in traces.user_ids]), "pwscup", report)
     assert held.has_one_event_an_instant
     assert held.user_ids.tolist() == list(range(1, 21))
     assert report.dropped[-1].reason == "second event at an instant"
     assert held.n_events + report.dropped_rows == report.rows
-    write(tmp_path / "org.csv", held, to="pwscup", places_out=tmp_path / "info_region.csv")
+    write(held, tmp_path / "org.csv", to="pwscup", places_out=tmp_path / "info_region.csv")
     np.testing.assert_array_equal(read(tmp_path / "org.csv")[0].place_index, held.place_index)
 
 

@@ -51,7 +51,7 @@ def test_columns_go_by_many_names(tmp_path: Path, header: str, separator: str) -
 @pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.parquet"])
 def test_check_ins_come_back_equal(make_check_ins: Callable[..., Traces], tmp_path: Path, name: str) -> None:
     traces = make_check_ins()
-    write(tmp_path / name, traces)
+    write(traces, tmp_path / name)
     again, report = read(tmp_path / name)
     assert report.format == "table"
     assert again == traces
@@ -61,26 +61,26 @@ def test_check_ins_come_back_equal(make_check_ins: Callable[..., Traces], tmp_pa
 def test_any_interval_comes_back_equal(
     make_check_ins: Callable[..., Traces], tmp_path: Path, interval: str
 ) -> None:
-    write(tmp_path / "t.csv", make_check_ins())
+    write(make_check_ins(), tmp_path / "t.csv")
     options = {"interval": interval, "timezone": "Asia/Kolkata"}
     first, _ = read(tmp_path / "t.csv", **options)
-    write(tmp_path / "again.csv", first)
+    write(first, tmp_path / "again.csv")
     assert read(tmp_path / "again.csv", interval=interval)[0] == first
 
 
 def test_grid_cells_come_back_equal_with_their_places(
     make_check_ins: Callable[..., Traces], tmp_path: Path
 ) -> None:
-    write(tmp_path / "t.csv", make_check_ins())
+    write(make_check_ins(), tmp_path / "t.csv")
     traces, _ = read(tmp_path / "t.csv", grid="8x6")
-    written = write(tmp_path / "g.csv", traces, places_out=tmp_path / "places.csv")
+    written = write(traces, tmp_path / "g.csv", places_out=tmp_path / "places.csv")
     assert [path.name for path in written] == ["g.csv", "places.csv"]
     assert read(tmp_path / "g.csv", places=tmp_path / "places.csv")[0] == traces
 
 
 def test_instants_without_dates_come_back_equal(make_walks: Callable[..., Traces], tmp_path: Path) -> None:
     walks = make_walks(missing=0.3)
-    write(tmp_path / "t.csv", walks)
+    write(walks, tmp_path / "t.csv")
     assert (tmp_path / "t.csv").read_text().startswith("user_id,time_id,place,lat,lng\n")
     again, _ = read(tmp_path / "t.csv", places=walks.places, interval="30min")
     assert again.clock == Clock(instants_per_day=48, interval_s=1800)
@@ -92,7 +92,7 @@ def test_dated_instants_come_back_equal_without_timestamps(tmp_path: Path) -> No
     places = table.from_frame(pl.read_csv(CSV.encode()))[0].places
     clock = Clock(instants_per_day=24, first_day=datetime.date(2024, 2, 29))
     traces = Traces.from_events([1, 1, 2], [3, 30, 4], [0, 1, 0], places, clock)
-    write(tmp_path / "t.parquet", traces)
+    write(traces, tmp_path / "t.parquet")
     assert read(tmp_path / "t.parquet")[0] == traces
 
 
@@ -103,7 +103,7 @@ def test_half_hours_are_found_out_and_come_back_equal(
     clock = Clock(instants_per_day=48, interval_s=1800, first_day=datetime.date(2024, 2, 29))
     dense = np.random.default_rng(0).integers(0, len(places), (9, 96))
     traces = Traces.from_dense(dense, places, clock)
-    write(tmp_path / "t.csv", traces)
+    write(traces, tmp_path / "t.csv")
     assert read(tmp_path / "t.csv")[0] == traces
     assert read(tmp_path / "t.csv", interval="2h")[0].clock.instants_per_day == 12
 
@@ -263,14 +263,14 @@ def test_choices_that_make_no_sense_are_refused(tmp_path: Path, options: dict, m
 
 def test_an_output_of_unknown_kind_is_refused(make_check_ins: Callable[..., Traces], tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="name a format"):
-        write(tmp_path / "t.xyz", make_check_ins())
+        write(make_check_ins(), tmp_path / "t.xyz")
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("name", ["places.csv", "places.parquet"])
 def test_places_come_back_equal(make_check_ins: Callable[..., Traces], tmp_path: Path, name: str) -> None:
     places = make_check_ins().places
-    place_table.write(tmp_path / name, places)
+    place_table.write(places, tmp_path / name)
     assert place_table.read(tmp_path / name) == places
 
 

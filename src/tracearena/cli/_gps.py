@@ -125,7 +125,7 @@ def convert(
         note(line)
     numbers = {out: made.user_ids.tolist()} if to in LOWEST else {}
     with replacing_all(), keeping(key, numbers, user_key) as keys:
-        written = [str(path) for path in (*write(out, made, to=to, places_out=places_out), *keys)]
+        written = [str(path) for path in (*write(made, out, to=to, places_out=places_out), *keys)]
     say_keys(keys)
     say_lost_dates(to, made)
     result = report.to_dict() | {"format": "gps", "users": made.n_users, "points": report.rows}

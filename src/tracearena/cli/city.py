@@ -78,7 +78,7 @@ def city(
             clock=PWS_CLOCK if target == "pwscup" else None,
             seed=used,
         )
-    written = formats.write(out, traces, to=target, places_out=places_out)
+    written = formats.write(traces, out, to=target, places_out=places_out)
     if target == "pwscup" and places_out is None:
         note("other commands need the regions with it: --places-out info_region.csv writes them")
     print_result(

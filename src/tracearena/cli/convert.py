@@ -125,8 +125,8 @@ def convert(
     numbers = {path: side.user_ids.tolist() for path, side in outputs.items()} if to in LOWEST else {}
     with replacing_all(), keeping(key, numbers, user_key) as keys:
         if test is not None:
-            write(test, outputs[test], to=to)
-        written = write(out, outputs[out], to=to, places_out=places_out)
+            write(outputs[test], test, to=to)
+        written = write(outputs[out], out, to=to, places_out=places_out)
     result |= {
         "to": to or "table",
         "users": traces.n_users,

@@ -131,7 +131,7 @@ def _obfuscated(
     with replacing_all(), ExitStack() as stack:
         _keep(stack, release.id_table, id_table)
         stack.enter_context(carrying(original, id_table))
-        pwscup.write_anonymized(out, release.anonymized)
+        pwscup.write_anonymized(release.anonymized, out)
     if not valid:
         note(
             f"warning: utility {utility:.6g} is below the contest's threshold {rules.utility_threshold:g}: "
@@ -180,9 +180,9 @@ def _events(
     with replacing_all(), ExitStack() as stack:
         _keep(stack, secret, id_table)
         if report.format == "pwscup":
-            pwscup.write_anonymized(out, ObfuscatedTraces.unchanged(released))
+            pwscup.write_anonymized(ObfuscatedTraces.unchanged(released), out)
         else:
-            write(out, released, to=report.format)
+            write(released, out, to=report.format)
     return _told(out, id_table, secret)
 
 

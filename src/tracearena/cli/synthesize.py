@@ -418,7 +418,7 @@ def _write(out: Path, synthetic: Traces, format: str, likelihood: Any, slot_name
     from tracearena.formats import ppmtf, write
 
     if format == "ppmtf":
-        ppmtf.write_synthetic(out, ppmtf.SyntheticTraces(synthetic, likelihood), slot_name=slot_name)
+        ppmtf.write_synthetic(ppmtf.SyntheticTraces(synthetic, likelihood), out, slot_name=slot_name)
     else:
-        write(out, synthetic, to=format if format in ("pwscup", "peopleflow", "partitions") else "table")
+        write(synthetic, out, to=format if format in ("pwscup", "peopleflow", "partitions") else "table")
     return out

@@ -5,7 +5,7 @@ got wrong is in the `Report` beside the traces.
 
 >>> import tracearena as ta
 >>> traces, report = ta.formats.read("checkins.csv", grid="32x32")   # doctest: +SKIP
->>> ta.formats.write("checkins.parquet", traces)                     # doctest: +SKIP
+>>> ta.formats.write(traces, "checkins.parquet")                     # doctest: +SKIP
 """
 
 import lazy_loader

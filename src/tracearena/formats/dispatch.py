@@ -83,8 +83,8 @@ def read(
 
 
 def write(
-    path: str | PathLike[str],
     traces: Traces,
+    path: str | PathLike[str],
     *,
     to: str | None = None,
     places_out: str | PathLike[str] | None = None,
@@ -102,22 +102,22 @@ def write(
     if target not in FORMATS:
         raise ParameterError.of("to", target, f"one of {', '.join(FORMATS)}")
     if target == "foursquare":
-        return [Path(path), foursquare.write(path, traces, pois=places_out)]
+        return [Path(path), foursquare.write(traces, path, pois=places_out)]
     beside: list[Path] = []
     with replacing_all():
         if target == "pwscup":
-            times = pwscup.write_traces(path, traces)
+            times = pwscup.write_traces(traces, path)
             beside = [] if times is None else [times]
         elif target == "peopleflow":
-            peopleflow.write(path, traces)
+            peopleflow.write(traces, path)
         elif target == "ppmtf":
             from tracearena.formats import ppmtf
 
-            ppmtf.write_traces(path, traces)
+            ppmtf.write_traces(traces, path)
         else:
-            _CHECK_INS[target].write(path, traces)
+            _CHECK_INS[target].write(traces, path)
         if places_out is not None:
-            write_places(places_out, traces.places, to=target)
+            write_places(traces.places, places_out, to=target)
             beside.append(Path(places_out))
     return [Path(path), *beside]
 

@@ -56,7 +56,7 @@ def read(
     return traces_of(check_ins(raw, report, chosen), report, chosen), report
 
 
-def write(path: str | PathLike[str], traces: Traces, *, pois: str | PathLike[str] | None = None) -> Path:
+def write(traces: Traces, path: str | PathLike[str], *, pois: str | PathLike[str] | None = None) -> Path:
     """Write check-ins and venues; return where the venues went (``raw_POIs.txt`` beside, by default)."""
     places, at = traces.places, traces.place_index
     target = Path(path).parent / POI_NAME if pois is None else Path(pois)
@@ -75,8 +75,8 @@ def write(path: str | PathLike[str], traces: Traces, *, pois: str | PathLike[str
         "offset_min": offset_minutes(traces),
     }
     with replacing_all():
-        write_tabs(target, pl.DataFrame(about))
-        write_tabs(path, pl.DataFrame(events))
+        write_tabs(pl.DataFrame(about), target)
+        write_tabs(pl.DataFrame(events), path)
     return target
 
 

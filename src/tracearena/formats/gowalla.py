@@ -32,11 +32,10 @@ def read(
     return traces_of(check_ins(raw, report, chosen, places), report, chosen, places=places), report
 
 
-def write(path: str | PathLike[str], traces: Traces) -> None:
+def write(traces: Traces, path: str | PathLike[str]) -> None:
     """Write the events with the coordinates of their places, by user and time."""
     places = traces.places
     write_tabs(
-        path,
         pl.DataFrame(
             {
                 "user": traces.user_ids[traces.user_index],
@@ -46,4 +45,5 @@ def write(path: str | PathLike[str], traces: Traces) -> None:
                 "venue": places.ids[traces.place_index],
             }
         ),
+        path,
     )

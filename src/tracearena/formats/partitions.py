@@ -55,7 +55,7 @@ def _columns(frame: pl.DataFrame) -> str:
     return ", ".join(f"{name} {kind}" for name, kind in frame.schema.items())
 
 
-def write(path: str | PathLike[str], traces: Traces) -> None:
+def write(traces: Traces, path: str | PathLike[str]) -> None:
     """Write a folder of files ``part-00000.parquet``, …, each with the next 16,384 users.
 
     The folder appears when all of it is written; one that has something in it is never replaced.
@@ -63,4 +63,4 @@ def write(path: str | PathLike[str], traces: Traces) -> None:
     with replacing_folder(path) as folder:
         for number, first in enumerate(range(0, max(traces.n_users, 1), USERS_PER_FILE)):
             part = traces.take_users(slice(first, first + USERS_PER_FILE))
-            table.write(folder / f"part-{number:05}.parquet", part)
+            table.write(part, folder / f"part-{number:05}.parquet")

@@ -154,14 +154,14 @@ def clean(checkins: CheckIns, report: Report, choices: Choices | None = None) ->
     return Traces.from_dense(dense, places, CLEANED_CLOCK, user_ids=np.asarray(users.to_list()))
 
 
-def write(path: str | PathLike[str], traces: Traces) -> None:
+def write(traces: Traces, path: str | PathLike[str]) -> None:
     """Write a prepared file: 35 instants at most, whose hours the format does not tell."""
     if len(traces) and int(traces.instants.max()) >= CLOCK.instants_per_day:
         raise DataError(
             f"files of format peopleflow hold {CLOCK.instants_per_day} instants and no days, and these "
             f"reach instant {int(traces.instants.max()) + 1}; format pwscup holds them with their times"
         )
-    pwscup.write_traces(path, traces, with_times=False)
+    pwscup.write_traces(traces, path, with_times=False)
 
 
 def _whole_days(frame: pl.DataFrame, report: Report) -> pl.DataFrame:

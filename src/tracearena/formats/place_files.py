@@ -34,16 +34,16 @@ def read_places(path: str | PathLike[str]) -> Places:
     return place_table.read(path)
 
 
-def write_places(path: str | PathLike[str], places: Places, *, to: str = "table") -> None:
+def write_places(places: Places, path: str | PathLike[str], *, to: str = "table") -> None:
     """Write the file of places that goes with a format of traces."""
     if to in ("pwscup", "peopleflow"):
-        pwscup.write_places(path, places)
+        pwscup.write_places(places, path)
     elif to == "ppmtf":
         from tracearena.formats import ppmtf
 
-        ppmtf.write_places(path, places)
+        ppmtf.write_places(places, path)
     else:
-        place_table.write(path, places)
+        place_table.write(places, path)
 
 
 def places_beside(path: Path, format: str) -> Places:

@@ -22,7 +22,7 @@ _BOUND_DECIMALS = 9
 _OWN = ("sensitive", "row", "column")
 
 
-def write(path: str | PathLike[str], places: Places) -> None:
+def write(places: Places, path: str | PathLike[str]) -> None:
     """Write id, coordinates, sensitivity, the category where there is one, row and column of a grid.
 
     Rows and columns are counted from 1 in the south-west.

@@ -94,7 +94,7 @@ def to_frame(traces: Traces) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
-def write(path: str | PathLike[str], traces: Traces) -> None:
+def write(traces: Traces, path: str | PathLike[str]) -> None:
     """Write Parquet where the name ends so, and CSV (packed with ``.gz``) otherwise."""
     frame = to_frame(traces)
     with replacing(path) as out:

@@ -33,12 +33,11 @@ def read(
     return traces_of(check_ins(raw, report, chosen), report, chosen, places=places), report
 
 
-def write(path: str | PathLike[str], traces: Traces) -> None:
+def write(traces: Traces, path: str | PathLike[str]) -> None:
     """Write the events by user and time; the category stands in for the category id, which we lack."""
     places, at = traces.places, traces.place_index
     category = np.full(len(places), "") if places.categories is None else places.categories
     write_tabs(
-        path,
         pl.DataFrame(
             {
                 "user": traces.user_ids[traces.user_index],
@@ -51,4 +50,5 @@ def write(path: str | PathLike[str], traces: Traces) -> None:
                 "time": utc_text(traces, TIME),
             }
         ),
+        path,
     )

@@ -51,7 +51,7 @@ def offset_minutes(traces: Traces) -> NDArray[np.int64]:
     return np.asarray(offset, np.int64)
 
 
-def write_tabs(path: str | PathLike[str], frame: pl.DataFrame) -> None:
+def write_tabs(frame: pl.DataFrame, path: str | PathLike[str]) -> None:
     """Write rows without header or quotes; tabs and line ends inside text become blanks."""
     text = [
         pl.col(name).str.replace_all(r"[\t\r\n]", " ")

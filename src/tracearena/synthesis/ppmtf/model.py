@@ -433,7 +433,7 @@ class PPMTF(Synthesizer):
             raise ParameterError(
                 "the PPMTF tools' files hold factors shared by both tensors; share=False has two sets"
             )
-        write_parameters(folder, self.transition_factors_.to_parameters(), self.iteration_)
+        write_parameters(self.transition_factors_.to_parameters(), folder, self.iteration_)
 
     @classmethod
     def import_parameters(
