@@ -14,7 +14,7 @@ from tracearena import formats
 from tracearena.cities.gps import simulate_gps
 from tracearena.files.folders import replacing_folder
 from tracearena.files.whole import replacing
-from tracearena.formats import gps, pwscup
+from tracearena.formats import pwscup, write
 from tracearena.traces import Traces
 
 KILLED = """
@@ -84,7 +84,7 @@ def test_convert_to_partitions(tmp_path, check_ins):
 
 @pytest.mark.slow
 def test_convert_to_geolife(tmp_path):
-    gps.write(simulate_gps(3, 1, seed=1), tmp_path / "points.csv")
+    write(simulate_gps(3, 1, seed=1), tmp_path / "points.csv")
     moments = [("write", 1), ("write", 3), ("chmod", 1), ("replace", 1)]
     check(
         tmp_path, moments, "convert", tmp_path / "points.csv", "OUT/geolife", "--from", "points",

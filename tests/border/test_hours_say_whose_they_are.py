@@ -10,7 +10,7 @@ import pytest
 from tests.border.command_line import tracearena
 
 from tracearena import formats
-from tracearena.formats import gps
+from tracearena.formats import read
 
 GUESSED = "times are local to America/New_York, guessed from the coordinates; --timezone says otherwise"
 HEADER = "user,time,lat,lng,place\n"
@@ -127,7 +127,7 @@ def test_gps_points_are_shown_and_gridded_in_the_guessed_zone(tmp_path: Path) ->
 
 def test_gps_points_without_a_zone_are_as_written(tmp_path: Path) -> None:
     path = events(tmp_path, "1,2012-04-03 17:00:00,40.7,-74.0", header="user,time,lat,lng\n")
-    reading = gps.read(path)
+    reading = read(path)
     assert reading.local_time.zone == "UTC"
     assert "they are taken as UTC, as they are written" in str(reading.local_time)
     tracearena("describe", path, "--html", tmp_path / "page.html")

@@ -18,7 +18,7 @@ from tracearena.cli import main
 from tracearena.contest import ContestPlan, write_contest_data
 from tracearena.engine import SecretRoot, seed_sequence
 from tracearena.errors import ParameterError
-from tracearena.formats import gps, pwscup
+from tracearena.formats import pwscup, write
 from tracearena.synthesis import PPMTF
 from tracearena.traces import GpsTraces, ObfuscatedTraces, Traces
 
@@ -54,7 +54,7 @@ def files(tmp_path: Path, make_walks: Callable[..., Traces]) -> Path:
         latitude=39.9 + 1e-4 * np.arange(points),
         longitude=np.full(points, 116.3),
     )
-    gps.write(track, tmp_path / "track.csv")
+    write(track, tmp_path / "track.csv")
     return tmp_path
 
 

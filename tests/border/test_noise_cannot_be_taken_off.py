@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 import tracearena as ta
 from tracearena.algorithms import catalogue
-from tracearena.formats import gps, pwscup
+from tracearena.formats import pwscup, read, write
 from tracearena.traces import Clock, GpsTraces, Grid, ObfuscatedTraces, Places, Traces
 from tracearena.traces.geodesy import metres_per_degree
 
@@ -204,10 +204,10 @@ def tracks_found(released: GpsTraces, said: str) -> list[int]:
 @pytest.mark.slow
 def test_gps_points_become_a_track_again_under_a_seed_only(tmp_path: Path) -> None:
     track, out = a_track(), tmp_path / "released.parquet"
-    gps.write(track, tmp_path / "track.csv")
+    write(track, tmp_path / "track.csv")
     defence = ("obfuscate", "GeoInd(expected_noise=100m)", tmp_path / "track.csv", out)
     said = command(*defence, "--seed", SEED)
-    released = gps.read(out).traces
+    released = read(out).traces
     assert tracks_found(released, said) == [SEED]
     found = denoised(released.latitude, released.longitude, SEED)
     truth = np.array([track.latitude - released.latitude[0], track.longitude - released.longitude[0]])
@@ -215,7 +215,7 @@ def test_gps_points_become_a_track_again_under_a_seed_only(tmp_path: Path) -> No
     assert np.hypot(*(found - truth)).max() < 0.5
 
     said = command(*defence).replace(str(tmp_path), "")
-    assert tracks_found(gps.read(out).traces, said) == []
+    assert tracks_found(read(out).traces, said) == []
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ import pytest
 
 from tracearena import formats
 from tracearena.cities.gps import simulate_gps
-from tracearena.formats import gps, pwscup
+from tracearena.formats import pwscup, write
 from tracearena.traces import Traces
 
 HERE = {"PYTHONHASHSEED": "1", "TZ": "UTC", "LC_ALL": "C", "TRACEARENA_THREADS": "1", "SOURCE_DATE_EPOCH": ""}
@@ -64,7 +64,7 @@ def test_the_page_that_describes_events(tmp_path, make_check_ins):
 
 @pytest.mark.slow
 def test_the_page_that_describes_points(tmp_path):
-    gps.write(simulate_gps(3, 1, seed=1), tmp_path / "points.csv")
+    write(simulate_gps(3, 1, seed=1), tmp_path / "points.csv")
     check(tmp_path, "describe", tmp_path / "points.csv", "--from", "points", "--html", "page.html")
 
 

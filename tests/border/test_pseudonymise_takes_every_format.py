@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from tracearena.cli import build
 from tracearena.errors import TracearenaError
-from tracearena.formats import gps, pwscup, read, write
+from tracearena.formats import pwscup, read, write
 from tracearena.traces import GpsTraces, Traces
 
 
@@ -57,13 +57,13 @@ def walkers(users: int = 25) -> GpsTraces:
 @pytest.mark.parametrize("source", ["in.csv", "in.parquet", "geolife", "gpx"])
 def test_gps_traces_get_pseudonyms(tmp_path: Path, source: str, name: str) -> None:
     traces = walkers()
-    gps.write(traces, tmp_path / source, "gpx" if source == "gpx" else None)
+    write(traces, tmp_path / source, to="gpx" if source == "gpx" else None)
     table = tmp_path / "table.csv"
     out, _ = done("pseudonymise", tmp_path / source, tmp_path / name, "--id-table", table, "--json")
     secret = id_table(table)
     assert sorted(secret.values()) == traces.user_ids.tolist()
     assert list(secret.values()) != traces.user_ids.tolist()
-    back = gps.read(tmp_path / name).traces
+    back = read(tmp_path / name).traces
     assert list(map(str, back.user_ids.tolist())) == sorted(secret)
     for pseudonym in back.user_ids.tolist():
         mine = np.flatnonzero(traces.user_ids == secret[pseudonym])
@@ -143,7 +143,7 @@ def test_obfuscated_traces_need_their_original(team: Path) -> None:
 
 @pytest.mark.parametrize("option", ["original", "places", "times"])
 def test_an_option_that_does_not_apply_to_gps_is_refused(tmp_path: Path, option: str) -> None:
-    gps.write(walkers(), tmp_path / "in.csv")
+    write(walkers(), tmp_path / "in.csv")
     status, _, err = run(
         "pseudonymise", tmp_path / "in.csv", tmp_path / "out.csv", "--id-table", tmp_path / "t.csv",
         f"--{option}", tmp_path / "in.csv",
@@ -166,7 +166,7 @@ def test_an_option_that_does_not_apply_to_events_is_refused(
 
 
 def test_no_id_table_stays_where_the_traces_cannot_be_written(tmp_path: Path) -> None:
-    gps.write(walkers(), tmp_path / "in.csv")
+    write(walkers(), tmp_path / "in.csv")
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "something").touch()
     status, _, _ = run(

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from tracearena.errors import FileError
-from tracearena.formats import gps, points
+from tracearena.formats import points, read, write
 from tracearena.traces import GpsTraces
 
 
@@ -82,8 +82,8 @@ def test_what_is_written_is_read_again(tmp_path: Path, name: str) -> None:
         rng.integers(0, 5, 200), rng.integers(2 * 10**12, 3 * 10**12, 200), rng.uniform(-90, 90, 200),
         rng.uniform(-180, 180, 200), trajectories=rng.integers(0, 9, 200),
     )  # fmt: skip
-    gps.write(traces, tmp_path / name)
-    assert gps.read(tmp_path / name).traces == traces
+    write(traces, tmp_path / name)
+    assert read(tmp_path / name).traces == traces
 
 
 def test_pandas_and_polars_frames_are_welcome() -> None:
@@ -98,4 +98,4 @@ def test_a_path_of_no_known_kind_is_named(tmp_path: Path) -> None:
     (tmp_path / "x.txt").write_text("hello")
     for name in ("x.txt", "missing.csv", "."):
         with pytest.raises(FileError, match=r"does not exist|not known as GPS"):
-            gps.read(tmp_path / name)
+            read(tmp_path / name)

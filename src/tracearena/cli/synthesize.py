@@ -248,7 +248,7 @@ def synthesize(
         training = _left_to_workers(file, places, choices, workers)
         report = training.report
     else:
-        training, report = read(file, known, places=places, choices=choices, times=times)
+        training, report = read(file, known, places=places, choices=choices, times=times).as_events()
     known = "table" if known == "points" else known
     for line in report.lines():
         note(line)

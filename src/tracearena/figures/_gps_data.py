@@ -10,7 +10,7 @@ import numpy as np
 
 from tracearena.cities import simulate_gps
 from tracearena.errors import DataError
-from tracearena.formats import gps
+from tracearena.formats import read
 from tracearena.traces import GpsTraces
 from tracearena.traces.area import Area, default_area
 from tracearena.traces.geodesy import metres_per_degree
@@ -38,7 +38,7 @@ def load(data: Path | None, seed: int) -> GpsData:
     if data is None:
         traces, name = simulate_gps(USERS, DAYS, seed=seed), f"simulated city, {USERS} users"
     else:
-        traces = gps.read(_archive(data)).traces
+        traces = read(_archive(data)).as_points().traces
         name = f"{_archive(data).name}, {traces.n_users} users"
     inside = traces.take_box(*BEIJING)
     area = BEIJING if 2 * len(inside) > len(traces) else default_area(traces, 88.6)

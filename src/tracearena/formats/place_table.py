@@ -12,10 +12,10 @@ import polars as pl
 from tracearena.errors import DataError, FileError
 from tracearena.files.limits import require_columns
 from tracearena.files.whole import replacing
-from tracearena.formats.table import header_fields, is_parquet, roles
 from tracearena.intake.checkins import LONGEST_ID, identifiers
-from tracearena.intake.columns import expected, read_parquet
-from tracearena.intake.text import read_rows, split_header, text_bytes
+from tracearena.intake.columns import roles
+from tracearena.intake.delimited import read_rows, split_header, text_bytes
+from tracearena.intake.tables import expected, header_fields, is_parquet, read_parquet
 from tracearena.traces import Grid, Places
 
 _BOUND_DECIMALS = 9

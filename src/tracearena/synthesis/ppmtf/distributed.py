@@ -21,10 +21,9 @@ from tracearena.engine.cluster import shares, task, worker_threads
 from tracearena.engine.parcels import packed, unpacked
 from tracearena.engine.summing import Node, S
 from tracearena.errors import FileError
-from tracearena.formats import partitions
 from tracearena.formats import read as read_traces
 from tracearena.intake import Choices, Report
-from tracearena.intake.report import Dropped
+from tracearena.intake.tables import files_of
 from tracearena.synthesis.ppmtf.conditionals import Moments, RowStatistics, UserStep
 from tracearena.synthesis.ppmtf.gibbs import CHECKPOINT_EVERY, Iteration, IterationResult
 from tracearena.synthesis.ppmtf.local_users import Arrangement, LocalUsers
@@ -195,7 +194,7 @@ class Files:
 
     def _read(self, path: str) -> tuple[Traces, Report]:
         try:
-            return read_traces(path, "table", places=self.places, choices=self.choices)
+            return read_traces(path, "table", places=self.places, choices=self.choices).as_events()
         except FileNotFoundError:
             raise FileError.whole(path, "is not where a worker looks for it", "missing") from None
 
@@ -233,7 +232,7 @@ class PartitionedTraces:
     def __init__(
         self, folder: str | PathLike[str], places: Places, cluster: Cluster, *, choices: Choices | None = None
     ) -> None:
-        paths = partitions.files_of(folder)
+        paths = files_of(folder)
         if not paths:
             raise FileError.whole(folder, "holds no .parquet files", "empty")
         self.files = Files(tuple(str(path.resolve()) for path in paths), places, choices or Choices())
@@ -279,12 +278,8 @@ def _check(paths: list[Path], parts: list[TrainingFrame]) -> None:
 
 
 def _summed(folder: str | PathLike[str], reports: list[Report]) -> Report:
-    """Add up what was read and dropped; single rows are not named."""
+    """Add up what was read and dropped."""
     total = Report(str(folder), "partitions", sum(report.rows for report in reports))
-    for reason in dict.fromkeys(dropped.reason for report in reports for dropped in report.dropped):
-        same = [dropped for report in reports for dropped in report.dropped if dropped.reason == reason]
-        total.dropped.append(Dropped(reason, sum(dropped.count for dropped in same)))
     for report in reports:
-        for what, count in report.noticed.items():
-            total.notice(what, count)
+        total.add(report)
     return total
