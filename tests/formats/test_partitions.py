@@ -8,13 +8,14 @@ import pytest
 from tracearena import formats
 from tracearena.errors import FileError
 from tracearena.formats import partitions, recognise
+from tracearena.intake.tables import files_of
 
 
 def test_what_is_written_is_read_again(make_check_ins, tmp_path, monkeypatch):
     monkeypatch.setattr(partitions, "USERS_PER_FILE", 6)
     traces = make_check_ins(20, 400)
     formats.write(traces, tmp_path / "parts", to="partitions")
-    files = [file.name for file in partitions.files_of(tmp_path / "parts")]
+    files = [file.name for file in files_of(tmp_path / "parts")]
     assert files == ["part-00000.parquet", "part-00001.parquet", "part-00002.parquet", "part-00003.parquet"]
     again, report = formats.read(tmp_path / "parts", places=traces.places)
     assert again == traces
@@ -49,9 +50,8 @@ def test_bad_rows_are_counted_through_the_files(make_check_ins, tmp_path):
         tmp_path / "b.parquet"
     )
     _, report = formats.read(tmp_path)
-    [dropped] = report.dropped
-    assert dropped.reason == "bad latitude"
-    assert dropped.examples[0][0] == 60 + 3
+    assert report.dropped == {"bad latitude": 1}
+    assert report.examples[0].fault.row == 60 + 3
 
 
 def test_a_folder_with_something_in_it_is_never_replaced(make_check_ins, tmp_path):

@@ -199,12 +199,13 @@ def _write_events(traces: Traces | ObfuscatedTraces, path: _File, to: str) -> li
 
 
 def _settled(path: Path, format: str | None) -> str:
+    if format is not None:
+        _require_known(format)
     require_lasting(path)
-    if format is None:
-        return recognition.recognise(path)
-    _require_known(format)
     if not path.exists():
         raise FileError.whole(path, "does not exist", "missing-file")
+    if format is None:
+        return recognition.recognise(path)
     recognition.require(path, format)
     return format
 

@@ -121,6 +121,8 @@ def look_at(path: str | PathLike[str]) -> Look:
         if inside.formats[:1] == ("points",):
             return Look(("points", "partitions"), "a folder of Parquet tables of GPS points")
         return Look(("partitions",), "a folder of Parquet tables") if inside.formats else inside
+    if Path(path).is_dir():
+        return Look((), "a folder without PLT, GPX or Parquet files")
     if is_parquet(path):
         return _parquet_look(path)
     start = _start(path)

@@ -32,11 +32,12 @@ def points_of(raw: pl.DataFrame, report: Report) -> GpsTraces:
         require_zone(report.timezone)
     given = by_role(raw, report, POINTS)
     rows = row_numbers(raw).to_numpy()
-    latitude = _numbers(given["lat"], rows, report)
-    longitude = _numbers(given["lon"], rows, report)
-    times, timed = _times(given["time"], rows, report.timezone, report)
-    users, named = _ids(given["user"], rows, report)
-    good = np.flatnonzero(~np.isnan(latitude) & ~np.isnan(longitude) & timed & named)
+    sieve = _Sieve(rows, report)
+    latitude = _numbers(given["lat"], sieve)
+    longitude = _numbers(given["lon"], sieve)
+    times = _times(given["time"], sieve)
+    users = _ids(given["user"], sieve)
+    good = np.flatnonzero(sieve.left)
     good = good[~misplaced(report.path, latitude[good], longitude[good], rows[good], report)]
     report.refuse_if_nothing_is_left(good.size, "holds no point", "no-points")
     oddly_dated(report.path, times[good], rows[good], report)
@@ -56,59 +57,56 @@ def points_of(raw: pl.DataFrame, report: Report) -> GpsTraces:
     return traces
 
 
-def _numbers(column: pl.Series, rows: NDArray[np.int64], report: Report) -> NDArray[np.float64]:
+class _Sieve:
+    """Rows in use; each that is dropped is counted once, for the first thing that is wrong with it."""
+
+    def __init__(self, rows: NDArray[np.int64], report: Report) -> None:
+        self.rows, self.report = rows, report
+        self.left = np.ones(len(rows), bool)
+
+    def drop(self, column: pl.Series, bad: NDArray[np.bool_], problem: str, code: str) -> None:
+        """Drop rows for what stands in one column."""
+        lost = np.flatnonzero(bad & self.left)
+        faults = [
+            Fault(
+                int(self.rows[at]), column.name, "" if column[at] is None else str(column[at]), problem, code
+            )
+            for at in lost[:SHOWN_EXAMPLES].tolist()
+        ]
+        self.report.drop(code.replace("-", " "), len(lost), *faults)
+        self.left[lost] = False
+
+
+def _numbers(column: pl.Series, sieve: _Sieve) -> NDArray[np.float64]:
     if column.dtype == pl.String:
         column = column.str.strip_chars()
     values = column.cast(pl.Float64, strict=False).to_numpy().astype(np.float64)
-    bad = np.flatnonzero(~np.isfinite(values))
-    _drop(column, bad, rows, "must be a number", "bad-number", report)
-    values[bad] = np.nan
+    sieve.drop(column, ~np.isfinite(values), "must be a number", "bad-number")
     return values
 
 
-def _ids(column: pl.Series, rows: NDArray[np.int64], report: Report) -> tuple[pl.Series, NDArray[np.bool_]]:
+def _ids(column: pl.Series, sieve: _Sieve) -> pl.Series:
     ids = identifiers(column) if column.dtype.is_float() else column
-    missing = ids.is_null().to_numpy()
-    _drop(column, np.flatnonzero(missing), rows, "must name a user", "bad-user", report)
-    if ids.dtype != pl.String:
-        return ids, ~missing
-    long = (ids.str.len_chars() > LONGEST_ID).fill_null(False).to_numpy()
-    problem = f"must have at most {LONGEST_ID} letters"
-    _drop(column, np.flatnonzero(long), rows, problem, "overlong-id", report)
-    return ids, ~missing & ~long
+    sieve.drop(column, ids.is_null().to_numpy(), "must name a user", "bad-user")
+    if ids.dtype == pl.String:
+        long = (ids.str.len_chars() > LONGEST_ID).fill_null(False).to_numpy()
+        sieve.drop(column, long, f"must have at most {LONGEST_ID} letters", "overlong-id")
+    return ids
 
 
-def _drop(
-    column: pl.Series,
-    bad: NDArray[np.int64],
-    rows: NDArray[np.int64],
-    problem: str,
-    code: str,
-    report: Report,
-) -> None:
-    """Report rows for what stands in one column."""
-    faults = [
-        Fault(int(rows[at]), column.name, "" if column[at] is None else str(column[at]), problem, code)
-        for at in bad[:SHOWN_EXAMPLES].tolist()
-    ]
-    report.drop(code.replace("-", " "), len(bad), *faults)
-
-
-def _times(
-    column: pl.Series, rows: NDArray[np.int64], timezone: str | None, report: Report
-) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return milliseconds since 1970 and where there are any."""
+def _times(column: pl.Series, sieve: _Sieve) -> NDArray[np.int64]:
+    """Return milliseconds since 1970."""
+    report, zone = sieve.report, sieve.report.timezone
     moments, bare = (_in_calendar(part) for part in _moments(column))
     report.unzoned = len(bare) - bare.null_count()
     if report.unzoned:
-        if timezone is None and report.unzoned + moments.null_count() < len(moments):
+        if zone is None and report.unzoned + moments.null_count() < len(moments):
             problem = "some times name no zone; these are taken as UTC"
             report.notice_fault(Fault(None, column.name, None, problem, "no-zone"), report.unzoned)
-        moments = moments.fill_null(_of_zone(bare, timezone or "UTC", column.name, report))
-    missing = moments.is_null().to_numpy()
+        moments = moments.fill_null(_of_zone(bare, zone or "UTC", column.name, report))
     problem = "must be a time such as 2008-11-03T10:13:36Z or seconds since 1970, before the year 10000"
-    _drop(column, np.flatnonzero(missing), rows, problem, "bad-time", report)
-    return moments.fill_null(0).to_numpy(), ~missing
+    sieve.drop(column, moments.is_null().to_numpy(), problem, "bad-time")
+    return moments.fill_null(0).to_numpy()
 
 
 def _in_calendar(moments: pl.Series) -> pl.Series:

@@ -59,7 +59,7 @@ def strings(valid: bytes, seed: int) -> list[bytes]:
 def test_ten_thousand_strings_are_accepted_or_refused_and_the_accepted_come_back(
     kind: str,
     readers: dict[str, Reader],
-    writers: dict[str, Callable[[Path, Any], None]],
+    writers: dict[str, Callable[[Any, Path], None]],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -77,6 +77,6 @@ def test_ten_thousand_strings_are_accepted_or_refused_and_the_accepted_come_back
     assert len(refused) > 10
     assert accepted
     for got in accepted.values():
-        writers[kind](tmp_path / "again", got)
+        writers[kind](got, tmp_path / "again")
         content = (tmp_path / "again").read_bytes()
         assert readers[kind](tmp_path / "again") == got

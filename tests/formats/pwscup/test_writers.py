@@ -18,10 +18,10 @@ from tracearena.traces import Clock, Grid, IdTable, Places, Traces
 
 @pytest.mark.parametrize("kind", VALID)
 def test_the_small_files_come_back_to_the_byte(
-    kind: str, readers: dict[str, Reader], writers: dict[str, Callable[[Path, Any], None]], tmp_path: Path
+    kind: str, readers: dict[str, Reader], writers: dict[str, Callable[[Any, Path], None]], tmp_path: Path
 ) -> None:
     (tmp_path / "given").write_bytes(VALID[kind])
-    writers[kind](tmp_path / "written", readers[kind](tmp_path / "given"))
+    writers[kind](readers[kind](tmp_path / "given"), tmp_path / "written")
     assert (tmp_path / "written").read_bytes() == VALID[kind]
 
 

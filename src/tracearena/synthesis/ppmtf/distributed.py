@@ -193,10 +193,9 @@ class Files:
         return [self._read(path) for path in self.paths]
 
     def _read(self, path: str) -> tuple[Traces, Report]:
-        try:
-            return read_traces(path, "table", places=self.places, choices=self.choices).as_events()
-        except FileNotFoundError:
-            raise FileError.whole(path, "is not where a worker looks for it", "missing") from None
+        if not Path(path).exists():
+            raise FileError.whole(path, "is not where a worker looks for it", "missing")
+        return read_traces(path, "table", places=self.places, choices=self.choices).as_events()
 
 
 class PartitionedTraces:
