@@ -16,6 +16,7 @@ from tracearena import formats
 from tracearena.cli import main
 from tracearena.errors import ParameterError
 from tracearena.formats import read
+from tracearena.traces import GpsTraces
 
 Run = Callable[..., tuple[int, str, str]]
 CITIES = [(39.9, 116.4), (52.5, 13.4), (34.7, 135.5), (-33.9, 151.2)]
@@ -118,7 +119,8 @@ def test_a_grid_makes_events_of_them_and_resampling_thins_them(
 
 def test_without_a_grid_nobody_puts_them_on_one(points: Path) -> None:
     with pytest.raises(ParameterError, match=r"holds GPS points, .* name a grid"):
-        formats.read(points)
+        formats.read(points).as_events()
+    assert isinstance(formats.read(points).traces, GpsTraces)
 
 
 def test_place_ids_make_events_and_a_format_can_be_forced(

@@ -84,9 +84,9 @@ def test_an_hour_that_clocks_skip_or_repeat_is_read_by_a_rule_and_reported(folde
     reading = read(path, timezone="America/New_York")
     times = [str(pl.Series([t]).cast(pl.Datetime("ms"))[0]) for t in reading.traces.time_ms.tolist()]
     assert times == ["2010-03-14 06:30:00", "2010-03-14 07:30:00", "2010-11-07 05:30:00"]
-    assert reading.noticed == {"skipped-hour": 1, "repeated-hour": 1}
+    assert reading.report.noticed == {"skipped hour": 1, "repeated hour": 1}
     done = tracearena("describe", path, "--timezone", "America/New_York")
-    assert "the clocks of America/New_York skip" in done.err
+    assert "the clocks of America/New_York skip" in done.out
 
 
 def test_events_follow_the_same_rule(folder: Path) -> None:

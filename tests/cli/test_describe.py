@@ -65,7 +65,7 @@ def test_the_page_stands_alone_and_says_what_was_dropped(
     found = described(tmp_path / "t.csv", "--html", tmp_path / "page.html")
     assert found["dropped"] == {"bad latitude": 1}
     page = (tmp_path / "page.html").read_text()
-    for words in ("Where people are", "When people are seen", "bad latitude", "row 401: 400.17"):
+    for words in ("Where people are", "When people are seen", "bad latitude", "row 401, lat"):
         assert words in page
     assert '<meta name="viewport"' in page
     assert "prefers-color-scheme: dark" in page

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from tracearena.errors import FileError, ParameterError
+from tracearena.errors import ParameterError
 from tracearena.files.staging import replacing_all
 from tracearena.files.whole import require_lasting
 from tracearena.formats import (
@@ -202,8 +202,6 @@ def _settled(path: Path, format: str | None) -> str:
     if format is not None:
         _require_known(format)
     require_lasting(path)
-    if not path.exists():
-        raise FileError.whole(path, "does not exist", "missing-file")
     if format is None:
         return recognition.recognise(path)
     recognition.require(path, format)

@@ -112,6 +112,8 @@ def is_synthetic(path: str | PathLike[str]) -> bool:
 
 def look_at(path: str | PathLike[str]) -> Look:
     """Look at the first lines, at the columns of a Parquet file, or into a folder of them."""
+    if not Path(path).exists():
+        raise FileError.whole(path, "No such file or directory", "missing-file")
     if geolife.looks_like_geolife(path):
         return Look(("geolife",), "GPS points of GeoLife")
     if gpx.looks_like_gpx(path):
