@@ -89,7 +89,8 @@ def is_gps(path: str | PathLike[str], format: str | None = None) -> bool:
     if format is not None:
         return format in GPS_FORMATS
     require_lasting(path)
-    return look_at(path).formats[:1] in [(format,) for format in GPS_FORMATS]
+    formats = look_at(path).formats
+    return bool(formats) and formats[0] in GPS_FORMATS
 
 
 def require(path: str | PathLike[str], format: str) -> None:
