@@ -66,13 +66,13 @@ def read_and_evaluate(folder: Path) -> Evaluation:
 
 def write_files(folder: Path, users: int) -> None:
     """Write random walks around homes that lie where many live."""
-    ppmtf.write_places(folder / "POI_TK.csv", PLACES)
+    ppmtf.write_places(PLACES, folder / "POI_TK.csv")
     rng = np.random.default_rng(users)
     homes = rng.integers(0, 20, size=(2, 2 * users)) // rng.integers(1, 4, size=(2, 2 * users))
     training, testing = homes[:, :users], homes[:, users:]
-    ppmtf.write_traces(folder / "train.csv", walks(rng, training, 1, 0))
-    ppmtf.write_traces(folder / "test.csv", walks(rng, testing, 1, users))
-    ppmtf.write_synthetic(folder / "synthetic.csv", walks(rng, training, TRACES_A_USER, 0))
+    ppmtf.write_traces(walks(rng, training, 1, 0), folder / "train.csv")
+    ppmtf.write_traces(walks(rng, testing, 1, users), folder / "test.csv")
+    ppmtf.write_synthetic(walks(rng, training, TRACES_A_USER, 0), folder / "synthetic.csv")
 
 
 def walks(rng: np.random.Generator, homes: np.ndarray, days: int, first_id: int) -> Traces:

@@ -116,19 +116,19 @@ def main() -> None:
             "original traces",
             path,
             lambda p: pwscup.read_traces(p, original.places),
-            lambda p: pwscup.write_traces(p, original),
+            lambda p: pwscup.write_traces(original, p),
         )
         compare(
             "public traces",
             path,
             lambda p: pwscup.read_anonymized(p, original.places),
-            lambda p: pwscup.write_anonymized(p, released),
+            lambda p: pwscup.write_anonymized(released, p),
         )
         compare(
             "obfuscated traces",
             path,
             lambda p: pwscup.read_obfuscated(p, original),
-            lambda p: pwscup.write_obfuscated(p, released),
+            lambda p: pwscup.write_obfuscated(released, p),
         )
 
 

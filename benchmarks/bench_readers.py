@@ -93,7 +93,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for to, name, peer in cases:
             path = Path(folder, name)
-            write(path, traces, to=to)
+            write(traces, path, to=to)
             assert read(path, to)[0].n_events == len(peer(path)) == events
             ours, our_cpu = best(lambda p=path, f=to: read(p, f))
             theirs, their_cpu = best(lambda p=path, g=peer: g(p))

@@ -39,7 +39,7 @@ def test_hours_of_many_days_come_back_as_they_were(
 ) -> None:
     from tracearena.formats import write
 
-    write(tmp_path / "in.csv", make_check_ins(events=3000))
+    write(make_check_ins(events=3000), tmp_path / "in.csv")
     box = ("--grid", "8x8", "--bounds", "40.5,-74.3,41.0,-73.7", "--timezone", "America/New_York")
     before = json.loads(done("describe", tmp_path / "in.csv", *box, "--json"))
     said = done(
@@ -63,7 +63,7 @@ def test_the_first_day_is_told_because_the_files_hold_no_dates(
 ) -> None:
     from tracearena.formats import write
 
-    write(tmp_path / "in.csv", make_check_ins())
+    write(make_check_ins(), tmp_path / "in.csv")
     _, _, err = run("convert", tmp_path / "in.csv", tmp_path / "out.csv", "--to", "pwscup", "--grid", "4x4")
     assert "day 1 is 2012-04-03" in err
 
@@ -76,9 +76,9 @@ def made(tmp_path_factory: pytest.TempPathFactory, make_walks: Callable[..., Tra
     hourly = Traces.from_dense(walks.dense()[:, :96], walks.places, HOURS)
     reference, original = hourly.split_days(2)
     (folder / "times").mkdir()
-    pwscup.write_places(folder / "places.csv", walks.places)
-    pwscup.write_traces(folder / "ref.csv", reference)
-    pwscup.write_traces(folder / "org.csv", original)
+    pwscup.write_places(walks.places, folder / "places.csv")
+    pwscup.write_traces(reference, folder / "ref.csv")
+    pwscup.write_traces(original, folder / "org.csv")
     common = ("--places", folder / "places.csv")
     done("obfuscate", "PL(4,1)", folder / "org.csv", folder / "obf.csv", *common, "--seed", 1)
     done(
@@ -145,7 +145,7 @@ def test_every_command_finds_the_times_beside_the_traces(
 
 
 def test_times_that_end_too_early_are_refused(team: Path) -> None:
-    pwscup.write_times(team / "info_time.csv", pwscup.Times(HOURS, 2, 1))
+    pwscup.write_times(pwscup.Times(HOURS, 2, 1), team / "info_time.csv")
     status, _, err = run("describe", team / "org.csv", "--places", team / "places.csv")
     assert status == 2
     assert "ends with time 72" in err
@@ -163,11 +163,11 @@ def test_public_traces_take_their_times_to_another_folder(team: Path) -> None:
 
 def test_times_of_another_clock_are_not_replaced(tmp_path: Path, make_walks: Callable[..., Traces]) -> None:
     walks = make_walks(users=3)
-    pwscup.write_times(tmp_path / "info_time.csv", pwscup.Times(pwscup.PWS_CLOCK, 1, 1))
+    pwscup.write_times(pwscup.Times(pwscup.PWS_CLOCK, 1, 1), tmp_path / "info_time.csv")
     before = (tmp_path / "info_time.csv").read_bytes()
     hourly = Traces.from_dense(walks.dense()[:, :24], walks.places, HOURS)
     with pytest.raises(TracearenaError, match="20 times a day every 30 min from 08:00"):
-        pwscup.write_traces(tmp_path / "org.csv", hourly)
+        pwscup.write_traces(hourly, tmp_path / "org.csv")
     assert (tmp_path / "info_time.csv").read_bytes() == before
     assert not (tmp_path / "org.csv").exists()
 
@@ -176,7 +176,7 @@ def test_a_longer_file_adds_its_days_to_the_times(tmp_path: Path, make_walks: Ca
     walks = make_walks(users=3, days=6)
     for name, days in (("ref.csv", 2), ("org.csv", 4)):
         hourly = Traces.from_dense(walks.dense()[:, : 24 * days], walks.places, HOURS)
-        pwscup.write_traces(tmp_path / name, hourly)
+        pwscup.write_traces(hourly, tmp_path / name)
         assert pwscup.read_traces(tmp_path / name, walks.places) == hourly
     assert pwscup.read_times(tmp_path / "info_time.csv").original_days == 4
 
@@ -199,7 +199,7 @@ def test_a_first_user_with_35_events_does_not_make_people_flow(
     dense = walks.dense()[:, :96].copy()
     dense[0, 35:] = -1
     hourly = Traces.from_dense(dense, walks.places, HOURS)
-    pwscup.write_traces(tmp_path / "org.csv", hourly)
+    pwscup.write_traces(hourly, tmp_path / "org.csv")
     traces, report = read(tmp_path / "org.csv", places=walks.places)
     assert (report.format, traces.clock) == ("pwscup", HOURS)
 
@@ -209,8 +209,8 @@ def test_times_have_no_meaning_for_other_formats(
 ) -> None:
     from tracearena.formats import write
 
-    write(tmp_path / "in.csv", make_check_ins())
-    pwscup.write_times(tmp_path / "t.csv", pwscup.Times(HOURS, 0, 1))
+    write(make_check_ins(), tmp_path / "in.csv")
+    pwscup.write_times(pwscup.Times(HOURS, 0, 1), tmp_path / "t.csv")
     status, _, err = run("describe", tmp_path / "in.csv", "--times", tmp_path / "t.csv")
     assert status == 2
     assert "pwscup" in err

@@ -14,7 +14,7 @@ from tracearena import formats
 from tracearena.cities.gps import simulate_gps
 from tracearena.files.folders import replacing_folder
 from tracearena.files.whole import replacing
-from tracearena.formats import gps, pwscup
+from tracearena.formats import pwscup, write
 from tracearena.traces import Traces
 
 KILLED = """
@@ -69,7 +69,7 @@ def check(tmp_path: Path, moments: list[tuple[str, int]], *arguments: object) ->
 
 @pytest.fixture
 def check_ins(tmp_path: Path, make_check_ins: Callable[..., Traces]) -> Path:
-    formats.write(tmp_path / "in.csv", make_check_ins(30, 500))
+    formats.write(make_check_ins(30, 500), tmp_path / "in.csv")
     return tmp_path / "in.csv"
 
 
@@ -84,7 +84,7 @@ def test_convert_to_partitions(tmp_path, check_ins):
 
 @pytest.mark.long
 def test_convert_to_geolife(tmp_path):
-    gps.write(simulate_gps(3, 1, seed=1), tmp_path / "points.csv")
+    write(simulate_gps(3, 1, seed=1), tmp_path / "points.csv")
     moments = [("write", 1), ("write", 3), ("chmod", 1), ("replace", 1)]
     check(
         tmp_path, moments, "convert", tmp_path / "points.csv", "OUT/geolife", "--from", "points",
@@ -95,8 +95,8 @@ def test_convert_to_geolife(tmp_path):
 @pytest.mark.long
 def test_contest_data(tmp_path, make_walks):
     walks = make_walks(users=20, days=4)
-    pwscup.write_places(tmp_path / "places.csv", walks.places)
-    pwscup.write_traces(tmp_path / "org.csv", walks)
+    pwscup.write_places(walks.places, tmp_path / "places.csv")
+    pwscup.write_traces(walks, tmp_path / "org.csv")
     check(
         tmp_path, [("fsync", 1), ("fsync", 5), ("replace", 7), ("replace", 14)], "contest", "data",
         tmp_path / "org.csv", "OUT/contest", "--places", tmp_path / "places.csv", "--teams", 1,

@@ -264,8 +264,8 @@ def run(
 def exported(trained: Path, walks: Traces, tmp_path: Path) -> list[object]:
     """Words of a command that uses the authors' parameter files of iteration 3."""
     PPMTF.load(trained).export_parameters(tmp_path / "parameters")
-    pwscup.write_places(tmp_path / "places.csv", walks.places)
-    pwscup.write_traces(tmp_path / "org.csv", walks)
+    pwscup.write_places(walks.places, tmp_path / "places.csv")
+    pwscup.write_traces(walks, tmp_path / "org.csv")
     files = [tmp_path / "org.csv", tmp_path / "out.csv", "--places", tmp_path / "places.csv"]
     return ["synthesize", "ppmtf", *files, "--model", tmp_path / "parameters", "--seed", 1]
 

@@ -56,9 +56,9 @@ class Broken(ta.algorithms.Obfuscator):
 @pytest.fixture
 def team(tmp_path: Path, make_walks: Callable[..., Traces]) -> Path:
     reference, original = make_walks(users=12, days=4).split_days(2)
-    pwscup.write_places(tmp_path / "places.csv", reference.places)
-    pwscup.write_traces(tmp_path / "ref.csv", reference)
-    pwscup.write_traces(tmp_path / "org.csv", original)
+    pwscup.write_places(reference.places, tmp_path / "places.csv")
+    pwscup.write_traces(reference, tmp_path / "ref.csv")
+    pwscup.write_traces(original, tmp_path / "org.csv")
     (tmp_path / "own.py").write_text(OWN)
     return tmp_path
 

@@ -33,7 +33,7 @@ def gowalla(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     training, testing = some.take_users(~aside), some.take_users(aside)
     made = SGD().fit(training).synthesize(2, seed=1)
     for name, traces in (("train", training), ("test", testing), ("synthetic", made)):
-        formats.write(folder / f"{name}.csv", traces, to="table", places_out=folder / "places.csv")
+        formats.write(traces, folder / f"{name}.csv", to="table", places_out=folder / "places.csv")
     return folder
 
 

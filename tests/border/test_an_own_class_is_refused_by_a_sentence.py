@@ -93,9 +93,9 @@ def source(kind: str, body: str, *, name: str | None = "Mine", base: str | None 
 def files(tmp_path: Path, make_walks: Callable[..., Traces], monkeypatch: pytest.MonkeyPatch) -> Path:
     walks = make_walks(users=6, days=4)
     reference, original = walks.split_days(2)
-    pwscup.write_places(tmp_path / "places.csv", walks.places)
-    pwscup.write_traces(tmp_path / "ref.csv", reference)
-    pwscup.write_traces(tmp_path / "org.csv", original)
+    pwscup.write_places(walks.places, tmp_path / "places.csv")
+    pwscup.write_traces(reference, tmp_path / "ref.csv")
+    pwscup.write_traces(original, tmp_path / "org.csv")
     (tmp_path / "points.csv").write_text(POINTS)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)

@@ -15,7 +15,8 @@ import pytest
 from tracearena import formats
 from tracearena.cli import main
 from tracearena.errors import ParameterError
-from tracearena.formats import gps
+from tracearena.formats import read
+from tracearena.traces import GpsTraces
 
 Run = Callable[..., tuple[int, str, str]]
 CITIES = [(39.9, 116.4), (52.5, 13.4), (34.7, 135.5), (-33.9, 151.2)]
@@ -86,7 +87,7 @@ def test_every_command_counts_the_same_users_and_points(run: Run, points: Path, 
     converted = answer(run, "convert", points, tmp_path / "again.parquet")
     released = answer(run, "obfuscate", "GeoInd(100m)", points, tmp_path / "r.parquet", "--seed", 1)
     error = answer(run, "applications", "error", "--original", points, "--released", tmp_path / "r.parquet")
-    traces = gps.read(points).traces
+    traces = read(points).traces
     assert formats.recognise(points) == "points"
     everything = (USERS, USERS * POINTS)
     assert (described["format"], described["places"]) == ("gps", None)
@@ -95,7 +96,7 @@ def test_every_command_counts_the_same_users_and_points(run: Run, points: Path, 
     assert (released["users"], released["points"]) == everything
     assert error["points"] == USERS * POINTS
     assert (traces.n_users, traces.n_points) == everything
-    assert gps.read(tmp_path / "again.parquet").traces == traces
+    assert read(tmp_path / "again.parquet").traces == traces
 
 
 def test_a_grid_makes_events_of_them_and_resampling_thins_them(
@@ -118,7 +119,8 @@ def test_a_grid_makes_events_of_them_and_resampling_thins_them(
 
 def test_without_a_grid_nobody_puts_them_on_one(points: Path) -> None:
     with pytest.raises(ParameterError, match=r"holds GPS points, .* name a grid"):
-        formats.read(points)
+        formats.read(points).as_events()
+    assert isinstance(formats.read(points).traces, GpsTraces)
 
 
 def test_place_ids_make_events_and_a_format_can_be_forced(

@@ -16,7 +16,7 @@ from tests.border.command_line import tracearena
 
 from tracearena.errors import FileError
 from tracearena.files.limits import FREE_BYTES, LONGEST_LINE, MOST_COLUMNS
-from tracearena.formats import geolife, gps, gpx, read_places
+from tracearena.formats import geolife, gpx, read, read_places
 
 HEAD = b"user,time,lat,lng,place\n"
 POINT = b'<trkpt lat="40" lon="1"><time>2012-01-01T00:00:00Z</time></trkpt>'
@@ -41,7 +41,7 @@ def test_a_header_of_a_million_columns_is_refused(tmp_path: Path, names: str, co
     refused(path, told)
     if names != "a,b":
         with pytest.raises(FileError, match=r"columns|line of more"):
-            gps.read(path)
+            read(path)
     with pytest.raises(FileError, match=r"columns|line of more"):
         read_places(path)
 

@@ -10,7 +10,8 @@ import pytest
 from tests.border.command_line import tracearena
 
 from tracearena import formats
-from tracearena.formats import gps
+from tracearena.formats import read
+from tracearena.intake.positions import local_time
 
 GUESSED = "times are local to America/New_York, guessed from the coordinates; --timezone says otherwise"
 HEADER = "user,time,lat,lng,place\n"
@@ -118,8 +119,8 @@ def test_gps_points_are_shown_and_gridded_in_the_guessed_zone(tmp_path: Path) ->
     assert done.json["first"] == "2012-04-03T17:00:00Z"
     assert done.json["times"] == f"UTC (Z) here; on a page and on a grid {GUESSED}"
     page = (tmp_path / "page.html").read_text()
-    assert "The busiest hour begins at 13:00 (America/New_York)" in page
-    assert '"text":"hour of the day, America/New_York"' in page
+    assert "The busiest time of day is 13:00 (America/New_York)" in page
+    assert '"text":"time of day, America/New_York"' in page
     done = tracearena("convert", tmp_path / "p.parquet", tmp_path / "e.csv", "--grid", "2x2")
     assert GUESSED in done.err.splitlines()
     assert ",-240," in (tmp_path / "e.csv").read_text()
@@ -127,8 +128,8 @@ def test_gps_points_are_shown_and_gridded_in_the_guessed_zone(tmp_path: Path) ->
 
 def test_gps_points_without_a_zone_are_as_written(tmp_path: Path) -> None:
     path = events(tmp_path, "1,2012-04-03 17:00:00,40.7,-74.0", header="user,time,lat,lng\n")
-    reading = gps.read(path)
-    assert reading.local_time.zone == "UTC"
-    assert "they are taken as UTC, as they are written" in str(reading.local_time)
+    local = local_time(*read(path).as_points())
+    assert local.zone == "UTC"
+    assert "they are taken as UTC, as they are written" in str(local)
     tracearena("describe", path, "--html", tmp_path / "page.html")
-    assert "The busiest hour begins at 17:00 (UTC)" in (tmp_path / "page.html").read_text()
+    assert "The busiest time of day is 17:00 (UTC)" in (tmp_path / "page.html").read_text()

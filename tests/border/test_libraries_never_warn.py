@@ -133,8 +133,8 @@ def test_no_allowed_parameter_makes_a_library_warn(entry, events, points):
 @pytest.mark.parametrize("defence", ["RR(700)", "RR(745)", "ClusterAveraging(0.7,2,1e9)"])
 def test_stderr_has_the_seed_and_nothing_else(tmp_path, make_walks, defence):
     walks = make_walks(users=40)
-    pwscup.write_places(tmp_path / "places.csv", walks.places)
-    pwscup.write_traces(tmp_path / "org.csv", walks)
+    pwscup.write_places(walks.places, tmp_path / "places.csv")
+    pwscup.write_traces(walks, tmp_path / "org.csv")
     command = [
         sys.executable,
         "-W",
@@ -176,8 +176,8 @@ class Careless(NoObfuscation):
 
 def test_a_warning_of_ones_own_is_a_sentence_without_a_path(tmp_path, make_walks):
     walks = make_walks(users=4)
-    pwscup.write_places(tmp_path / "places.csv", walks.places)
-    pwscup.write_traces(tmp_path / "org.csv", walks)
+    pwscup.write_places(walks.places, tmp_path / "places.csv")
+    pwscup.write_traces(walks, tmp_path / "org.csv")
     (tmp_path / "careless.py").write_text(PLUG_IN)
     command = [sys.executable, "-m", "tracearena", "obfuscate", "careless:Careless", "org.csv", "ano.csv"]
     done = subprocess.run(

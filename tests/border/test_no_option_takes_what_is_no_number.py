@@ -88,8 +88,8 @@ def options() -> list[tuple[str, str]]:
 def folder(tmp_path_factory: pytest.TempPathFactory, make_walks: Callable[..., Traces]) -> Path:
     folder = tmp_path_factory.mktemp("numbers")
     walks = make_walks(users=4, days=2)
-    pwscup.write_places(folder / "places.csv", walks.places)
-    pwscup.write_traces(folder / "org.csv", walks)
+    pwscup.write_places(walks.places, folder / "places.csv")
+    pwscup.write_traces(walks, folder / "org.csv")
     (folder / "points.csv").write_text(POINTS)
     PPMTF(factors=2, iterations=2).fit(walks, seed=1).save(folder / "model.npz")
     return folder

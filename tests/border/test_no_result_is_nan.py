@@ -38,9 +38,9 @@ def tiny(tmp_path: Path, make_walks: Callable[..., object]) -> Path:
     (tmp_path / "venues.csv").write_text("place,lat,lon\nv1,35.0,139.0\nv2,35.1,139.0\n")
     walks = make_walks(users=1, days=2, side=2)
     reference, original = walks.split_days(1)
-    pwscup.write_places(tmp_path / "places.csv", walks.places)
-    pwscup.write_traces(tmp_path / "ref.csv", reference)
-    pwscup.write_traces(tmp_path / "org.csv", original)
+    pwscup.write_places(walks.places, tmp_path / "places.csv")
+    pwscup.write_traces(reference, tmp_path / "ref.csv")
+    pwscup.write_traces(original, tmp_path / "org.csv")
     return tmp_path
 
 

@@ -18,7 +18,7 @@ from tracearena.cli import main
 from tracearena.contest import ContestPlan, write_contest_data
 from tracearena.engine import SecretRoot, seed_sequence
 from tracearena.errors import ParameterError
-from tracearena.formats import gps, pwscup
+from tracearena.formats import pwscup, write
 from tracearena.synthesis import PPMTF
 from tracearena.traces import GpsTraces, ObfuscatedTraces, Traces
 
@@ -42,10 +42,10 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
 def files(tmp_path: Path, make_walks: Callable[..., Traces]) -> Path:
     """A small team's files, and GPS points."""
     reference, original = make_walks(users=12, days=4).split_days(2)
-    pwscup.write_places(tmp_path / "places.csv", reference.places)
-    pwscup.write_traces(tmp_path / "ref.csv", reference)
-    pwscup.write_traces(tmp_path / "org.csv", original)
-    pwscup.write_obfuscated(tmp_path / "ano.csv", ObfuscatedTraces.unchanged(original))
+    pwscup.write_places(reference.places, tmp_path / "places.csv")
+    pwscup.write_traces(reference, tmp_path / "ref.csv")
+    pwscup.write_traces(original, tmp_path / "org.csv")
+    pwscup.write_obfuscated(ObfuscatedTraces.unchanged(original), tmp_path / "ano.csv")
     points = 30
     track = GpsTraces(
         user_ids=["a"],
@@ -54,7 +54,7 @@ def files(tmp_path: Path, make_walks: Callable[..., Traces]) -> Path:
         latitude=39.9 + 1e-4 * np.arange(points),
         longitude=np.full(points, 116.3),
     )
-    gps.write(track, tmp_path / "track.csv")
+    write(track, tmp_path / "track.csv")
     return tmp_path
 
 

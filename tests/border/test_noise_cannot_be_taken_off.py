@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 import tracearena as ta
 from tracearena.algorithms import catalogue
-from tracearena.formats import gps, pwscup
+from tracearena.formats import pwscup, read, write
 from tracearena.traces import Clock, GpsTraces, Grid, ObfuscatedTraces, Places, Traces
 from tracearena.traces.geodesy import metres_per_degree
 
@@ -142,8 +142,8 @@ class Release:
 
     def __init__(self, folder: Path, defence: str, original: Traces, *options: object) -> None:
         self.defence, self.original, self.folder = defence, original, folder
-        pwscup.write_places(folder / "places.csv", original.places)
-        pwscup.write_traces(folder / "org.csv", original)
+        pwscup.write_places(original.places, folder / "places.csv")
+        pwscup.write_traces(original, folder / "org.csv")
         named = ("--places", folder / "places.csv", *options)
         said = command("obfuscate", defence, folder / "org.csv", folder / "ano.csv", *named)
         self.said = said.replace(str(folder), "")
@@ -154,7 +154,7 @@ class Release:
 
     def _replayed(self, seed: int) -> bytes:
         defence = catalogue.create(self.defence, "obfuscator")
-        pwscup.write_obfuscated(self.folder / "try.csv", defence.transform(self.original, seed=seed))
+        pwscup.write_obfuscated(defence.transform(self.original, seed=seed), self.folder / "try.csv")
         return (self.folder / "try.csv").read_bytes()
 
     def attacked(self, screen: Callable[[ObfuscatedTraces], NDArray[np.bool_]]) -> list[int]:
@@ -208,10 +208,10 @@ def tracks_found(released: GpsTraces, said: str) -> list[int]:
 @pytest.mark.slow
 def test_gps_points_become_a_track_again_under_a_seed_only(tmp_path: Path) -> None:
     track, out = a_track(), tmp_path / "released.parquet"
-    gps.write(track, tmp_path / "track.csv")
+    write(track, tmp_path / "track.csv")
     defence = ("obfuscate", "GeoInd(expected_noise=100m)", tmp_path / "track.csv", out)
     said = command(*defence, "--seed", SEED)
-    released = gps.read(out).traces
+    released = read(out).traces
     assert tracks_found(released, said) == [SEED]
     found = denoised(released.latitude, released.longitude, SEED)
     truth = np.array([track.latitude - released.latitude[0], track.longitude - released.longitude[0]])
@@ -219,14 +219,14 @@ def test_gps_points_become_a_track_again_under_a_seed_only(tmp_path: Path) -> No
     assert np.hypot(*(found - truth)).max() < 0.5
 
     said = command(*defence).replace(str(tmp_path), "")
-    assert tracks_found(gps.read(out).traces, said) == []
+    assert tracks_found(read(out).traces, said) == []
 
 
 @pytest.mark.slow
 def test_a_shuffle_is_found_under_a_seed_only(tmp_path: Path) -> None:
-    pwscup.write_places(tmp_path / "places.csv", MANY.places)
-    pwscup.write_traces(tmp_path / "org.csv", MANY)
-    pwscup.write_obfuscated(tmp_path / "ano.csv", ObfuscatedTraces.unchanged(MANY))
+    pwscup.write_places(MANY.places, tmp_path / "places.csv")
+    pwscup.write_traces(MANY, tmp_path / "org.csv")
+    pwscup.write_obfuscated(ObfuscatedTraces.unchanged(MANY), tmp_path / "ano.csv")
 
     def found(*options: object) -> list[int]:
         named = ("--places", tmp_path / "places.csv", "--id-table", tmp_path / "ids.csv", *options)

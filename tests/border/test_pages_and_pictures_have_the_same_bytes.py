@@ -12,7 +12,7 @@ import pytest
 
 from tracearena import formats
 from tracearena.cities.gps import simulate_gps
-from tracearena.formats import gps, pwscup
+from tracearena.formats import pwscup, write
 from tracearena.traces import Traces
 
 HERE = {"PYTHONHASHSEED": "1", "TZ": "UTC", "LC_ALL": "C", "TRACEARENA_THREADS": "1", "SOURCE_DATE_EPOCH": ""}
@@ -40,9 +40,9 @@ def check(tmp_path: Path, *arguments: object) -> None:
 def team(tmp_path: Path, make_walks: Callable[..., Traces]) -> Path:
     walks = make_walks(users=20, days=4)
     reference, original = walks.split_days(2)
-    pwscup.write_places(tmp_path / "places.csv", walks.places)
-    pwscup.write_traces(tmp_path / "ref.csv", reference)
-    pwscup.write_traces(tmp_path / "org.csv", original)
+    pwscup.write_places(walks.places, tmp_path / "places.csv")
+    pwscup.write_traces(reference, tmp_path / "ref.csv")
+    pwscup.write_traces(original, tmp_path / "org.csv")
     return tmp_path
 
 
@@ -58,13 +58,13 @@ def test_the_picture_of_a_sweep(team, tmp_path, kind):
 
 @pytest.mark.slow
 def test_the_page_that_describes_events(tmp_path, make_check_ins):
-    formats.write(tmp_path / "in.csv", make_check_ins(20, 300))
+    formats.write(make_check_ins(20, 300), tmp_path / "in.csv")
     check(tmp_path, "describe", tmp_path / "in.csv", "--html", "page.html")
 
 
 @pytest.mark.slow
 def test_the_page_that_describes_points(tmp_path):
-    gps.write(simulate_gps(3, 1, seed=1), tmp_path / "points.csv")
+    write(simulate_gps(3, 1, seed=1), tmp_path / "points.csv")
     check(tmp_path, "describe", tmp_path / "points.csv", "--from", "points", "--html", "page.html")
 
 

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from tracearena.cli import build
 from tracearena.errors import TracearenaError
-from tracearena.formats import gps, pwscup, read, write
+from tracearena.formats import pwscup, read, write
 from tracearena.traces import GpsTraces, Traces
 
 
@@ -57,13 +57,13 @@ def walkers(users: int = 25) -> GpsTraces:
 @pytest.mark.parametrize("source", ["in.csv", "in.parquet", "geolife", "gpx"])
 def test_gps_traces_get_pseudonyms(tmp_path: Path, source: str, name: str) -> None:
     traces = walkers()
-    gps.write(traces, tmp_path / source, "gpx" if source == "gpx" else None)
+    write(traces, tmp_path / source, to="gpx" if source == "gpx" else None)
     table = tmp_path / "table.csv"
     out, _ = done("pseudonymise", tmp_path / source, tmp_path / name, "--id-table", table, "--json")
     secret = id_table(table)
     assert sorted(secret.values()) == traces.user_ids.tolist()
     assert list(secret.values()) != traces.user_ids.tolist()
-    back = gps.read(tmp_path / name).traces
+    back = read(tmp_path / name).traces
     assert list(map(str, back.user_ids.tolist())) == sorted(secret)
     for pseudonym in back.user_ids.tolist():
         mine = np.flatnonzero(traces.user_ids == secret[pseudonym])
@@ -80,7 +80,7 @@ def test_events_get_pseudonyms(make_check_ins: Callable[..., Traces], tmp_path: 
     traces = make_check_ins(users=30)
     name = {"table": "in.csv", "parquet": "in.parquet", "partitions": "in"}.get(format, "in.txt")
     (tmp_path / "out").mkdir()
-    write(tmp_path / name, traces, to=None if format in ("table", "parquet") else format)
+    write(traces, tmp_path / name, to=None if format in ("table", "parquet") else format)
     out, table = tmp_path / "out" / name, tmp_path / "table.csv"
     done("pseudonymise", tmp_path / name, out, "--id-table", table)
     secret = id_table(table)
@@ -101,8 +101,8 @@ def test_events_get_pseudonyms(make_check_ins: Callable[..., Traces], tmp_path: 
 
 def test_contest_traces_become_public_ones(tmp_path: Path, make_walks: Callable[..., Traces]) -> None:
     walks = make_walks(users=9)
-    pwscup.write_places(tmp_path / "info_region.csv", walks.places)
-    pwscup.write_traces(tmp_path / "org.csv", walks)
+    pwscup.write_places(walks.places, tmp_path / "info_region.csv")
+    pwscup.write_traces(walks, tmp_path / "org.csv")
     done("pseudonymise", tmp_path / "org.csv", tmp_path / "pub.csv", "--id-table", tmp_path / "t.csv")
     public = pwscup.read_anonymized(tmp_path / "pub.csv", walks.places)
     assert public.user_ids.tolist() == list(range(10, 19))
@@ -112,8 +112,8 @@ def test_contest_traces_become_public_ones(tmp_path: Path, make_walks: Callable[
 @pytest.fixture
 def team(tmp_path: Path, make_walks: Callable[..., Traces]) -> Path:
     walks = make_walks(users=10)
-    pwscup.write_places(tmp_path / "places.csv", walks.places)
-    pwscup.write_traces(tmp_path / "org.csv", walks)
+    pwscup.write_places(walks.places, tmp_path / "places.csv")
+    pwscup.write_traces(walks, tmp_path / "org.csv")
     for defence, name in (("MRLH(0,0,1)", "gone.csv"), ("MRLH(0,0,0)", "kept.csv")):
         done(
             "obfuscate", defence, tmp_path / "org.csv", tmp_path / name,
@@ -155,7 +155,7 @@ def test_obfuscated_traces_need_their_original(team: Path) -> None:
 
 @pytest.mark.parametrize("option", ["original", "places", "times"])
 def test_an_option_that_does_not_apply_to_gps_is_refused(tmp_path: Path, option: str) -> None:
-    gps.write(walkers(), tmp_path / "in.csv")
+    write(walkers(), tmp_path / "in.csv")
     status, _, err = run(
         "pseudonymise", tmp_path / "in.csv", tmp_path / "out.csv", "--id-table", tmp_path / "t.csv",
         f"--{option}", tmp_path / "in.csv",
@@ -168,7 +168,7 @@ def test_an_option_that_does_not_apply_to_gps_is_refused(tmp_path: Path, option:
 def test_an_option_that_does_not_apply_to_events_is_refused(
     tmp_path: Path, make_check_ins: Callable[..., Traces], option: str
 ) -> None:
-    write(tmp_path / "in.csv", make_check_ins())
+    write(make_check_ins(), tmp_path / "in.csv")
     status, _, err = run(
         "pseudonymise", tmp_path / "in.csv", tmp_path / "out.csv", "--id-table", tmp_path / "t.csv",
         f"--{option}", "UTC",
@@ -178,7 +178,7 @@ def test_an_option_that_does_not_apply_to_events_is_refused(
 
 
 def test_no_id_table_stays_where_the_traces_cannot_be_written(tmp_path: Path) -> None:
-    gps.write(walkers(), tmp_path / "in.csv")
+    write(walkers(), tmp_path / "in.csv")
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "something").touch()
     status, _, _ = run(

@@ -15,7 +15,7 @@ import pytest
 import tracearena as ta
 from tracearena.arena import uniqueness
 from tracearena.errors import DataError
-from tracearena.formats import gps
+from tracearena.formats import read, write
 from tracearena.metrics.applications import compare_homes, distance_error, hotspots
 from tracearena.traces import GpsTraces
 
@@ -51,10 +51,10 @@ def folder(original: GpsTraces, tmp_path_factory: pytest.TempPathFactory) -> Pat
     released = ta.obfuscation.GeoInd(expected_noise=100).transform(original, seed=2)
     pseudonyms = np.random.default_rng(1).permutation(released.n_users) + 9001
     hidden = released.with_user_ids(pseudonyms).take_users(np.argsort(pseudonyms))
-    gps.write(original, place / "original.csv")
-    gps.write(released, place / "released.csv")
-    gps.write(hidden, place / "hidden.csv")
-    users = gps.read(place / "original.csv").traces.user_ids
+    write(original, place / "original.csv")
+    write(released, place / "released.csv")
+    write(hidden, place / "hidden.csv")
+    users = read(place / "original.csv").traces.user_ids
     rows = sorted(zip(pseudonyms.tolist(), users.tolist(), strict=True))
     for name, header, lines in (
         ("ptable.csv", ("pse_id", "user_id"), rows),
@@ -99,7 +99,7 @@ def test_a_table_of_another_release_is_refused(folder: Path, table: str, said: s
 def test_a_partial_overlap_is_counted_and_said(folder: Path, original: GpsTraces) -> None:
     ids = original.user_ids.tolist()
     some = original.with_user_ids([*ids[:9], 701, 702, 703])
-    gps.write(some, folder / "some.csv")
+    write(some, folder / "some.csv")
     both = ("--original", folder / "original.csv", "--released", folder / "some.csv")
     done = tracearena("applications", "uniqueness", *both, "--seed", 1, "--draws", 5, "--json")
     result = json.loads(done.stdout)

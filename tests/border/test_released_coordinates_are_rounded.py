@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tracearena.algorithms import catalogue
 from tracearena.errors import ParameterError
-from tracearena.formats import gps
+from tracearena.formats import read, write
 from tracearena.obfuscation import GeoInd, Snapping, Thinning
 from tracearena.obfuscation.rounding import rounded
 from tracearena.traces import GpsTraces
@@ -52,7 +52,7 @@ def track() -> GpsTraces:
 @pytest.fixture
 def folder(tmp_path: Path, track: GpsTraces) -> Path:
     """A folder with the track in a file and somebody's own defence."""
-    gps.write(track, tmp_path / "track.parquet")
+    write(track, tmp_path / "track.parquet")
     (tmp_path / "own.py").write_text(OWN_DEFENCE)
     return tmp_path
 
@@ -110,7 +110,7 @@ def test_digits_are_checked(digits: object) -> None:
 def test_every_format_has_rounded_degrees(name: str, folder: Path) -> None:
     done = obfuscate(folder, "GeoInd(expected_noise=100m)", "track.parquet", name)
     assert done.returncode == 0, done.stderr
-    released = gps.read(folder / name).traces
+    released = read(folder / name).traces
     assert released.n_points == POINTS
     assert has_decimals(released.latitude, 6)
     assert has_decimals(released.longitude, 6)
@@ -122,7 +122,7 @@ def test_somebodys_own_defence_is_rounded_too(folder: Path) -> None:
         done = obfuscate(folder, "own:Shift", "track.parquet", "out.parquet", *options, "--json")
         assert done.returncode == 0, done.stderr
         assert json.loads(done.stdout)["points"] == POINTS
-        assert has_decimals(gps.read(folder / "out.parquet").traces.latitude, digits)
+        assert has_decimals(read(folder / "out.parquet").traces.latitude, digits)
 
 
 @pytest.mark.slow

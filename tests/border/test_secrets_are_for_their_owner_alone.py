@@ -44,8 +44,8 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 @pytest.fixture
 def team(tmp_path: Path, make_walks: Callable[..., Traces]) -> Path:
     walks = make_walks(users=12, days=4)
-    pwscup.write_places(tmp_path / "places.csv", walks.places)
-    pwscup.write_traces(tmp_path / "org.csv", walks)
+    pwscup.write_places(walks.places, tmp_path / "places.csv")
+    pwscup.write_traces(walks, tmp_path / "org.csv")
     return tmp_path
 
 
@@ -87,5 +87,5 @@ def test_there_is_no_moment_at_which_others_could_read(tmp_path):
 
 
 def test_an_id_table_written_from_python(tmp_path):
-    pwscup.write_id_table(tmp_path / "ptable.csv", IdTable([3, 4], [2, 1]))
+    pwscup.write_id_table(IdTable([3, 4], [2, 1]), tmp_path / "ptable.csv")
     assert mode(tmp_path / "ptable.csv") == "0o600"

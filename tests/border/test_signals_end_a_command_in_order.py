@@ -24,9 +24,9 @@ PATIENCE_S = 120
 def team(tmp_path: Path, make_walks: Callable[..., Traces]) -> Path:
     walks = make_walks(users=200, days=8)
     reference, original = walks.split_days(4)
-    pwscup.write_places(tmp_path / "places.csv", walks.places)
-    pwscup.write_traces(tmp_path / "ref.csv", reference)
-    pwscup.write_traces(tmp_path / "org.csv", original)
+    pwscup.write_places(walks.places, tmp_path / "places.csv")
+    pwscup.write_traces(reference, tmp_path / "ref.csv")
+    pwscup.write_traces(original, tmp_path / "org.csv")
     return tmp_path
 
 

@@ -10,7 +10,7 @@ from tests.border.command_line import tracearena
 
 from tracearena import formats
 from tracearena.errors import ParameterError
-from tracearena.formats import gps
+from tracearena.formats import read
 
 POINTS = "user,time,lat,lng\na,2010-03-14 01:30:00,40.7,-74\na,2010-03-14 02:30:00,40.7,-74\n"
 EVENTS = "user,time,lat,lng,place\na,2010-03-14 02:30:00,40.7,-74,x\na,2010-11-07 01:30:00,40.7,-74,x\n"
@@ -67,7 +67,7 @@ def test_a_zone_that_does_not_exist_is_refused(folder: Path, command: list[str],
 )
 def test_the_nearest_zone_is_suggested(folder: Path, zone: str, meant: str) -> None:
     with pytest.raises(ParameterError, match=rf"\(perhaps {meant}\)"):
-        gps.read(folder / "points.csv", timezone=zone)
+        read(folder / "points.csv", timezone=zone)
     with pytest.raises(ParameterError, match=rf"\(perhaps {meant}\)"):
         formats.read(folder / "events.csv", timezone=zone)
 
@@ -81,12 +81,12 @@ def test_an_hour_that_clocks_skip_or_repeat_is_read_by_a_rule_and_reported(folde
     if kind == "parquet":
         path = folder / "points.parquet"
         pl.read_csv(folder / "points.csv", try_parse_dates=True).write_parquet(path)
-    reading = gps.read(path, timezone="America/New_York")
+    reading = read(path, timezone="America/New_York")
     times = [str(pl.Series([t]).cast(pl.Datetime("ms"))[0]) for t in reading.traces.time_ms.tolist()]
     assert times == ["2010-03-14 06:30:00", "2010-03-14 07:30:00", "2010-11-07 05:30:00"]
-    assert reading.noticed == {"skipped-hour": 1, "repeated-hour": 1}
+    assert reading.report.noticed == {"skipped hour": 1, "repeated hour": 1}
     done = tracearena("describe", path, "--timezone", "America/New_York")
-    assert "the clocks of America/New_York skip" in done.err
+    assert "the clocks of America/New_York skip" in done.out
 
 
 def test_events_follow_the_same_rule(folder: Path) -> None:

@@ -52,7 +52,7 @@ def team(tmp_path: Path, make_walks: Callable[..., Traces]) -> Path:
     """A folder with the files of a small team."""
     walks = make_walks(users=30, days=4)
     reference, original = walks.split_days(2)
-    pwscup.write_places(tmp_path / "places.csv", walks.places)
-    pwscup.write_traces(tmp_path / "ref.csv", reference)
-    pwscup.write_traces(tmp_path / "org.csv", original)
+    pwscup.write_places(walks.places, tmp_path / "places.csv")
+    pwscup.write_traces(reference, tmp_path / "ref.csv")
+    pwscup.write_traces(original, tmp_path / "org.csv")
     return tmp_path

@@ -18,8 +18,8 @@ from tracearena.traces import ObfuscatedTraces, PlaceSets, Traces
 @pytest.fixture
 def contest(make_walks: Callable[..., Traces], tmp_path: Path) -> Traces:
     walks = make_walks(users=5, days=1)
-    pwscup.write_places(tmp_path / "places.csv", walks.places)
-    pwscup.write_traces(tmp_path / "original.csv", walks)
+    pwscup.write_places(walks.places, tmp_path / "places.csv")
+    pwscup.write_traces(walks, tmp_path / "original.csv")
     return walks
 
 
@@ -46,7 +46,7 @@ def test_good_obfuscated_traces_are_ok_with_counts(
     codes[:10], codes[10:15] = -1, -2
     codes[15] = (codes[15] + 1) % 64
     pwscup.write_obfuscated(
-        tmp_path / "file.csv", ObfuscatedTraces.like(contest, codes, PlaceSets.of([[0, 1]]))
+        ObfuscatedTraces.like(contest, codes, PlaceSets.of([[0, 1]])), tmp_path / "file.csv"
     )
     status, out, err = check("obfuscated")
     assert (status, err) == (0, "")
@@ -87,7 +87,7 @@ def test_inferred_tables_must_name_users_of_the_original(
 def test_inferred_traces_have_one_region_a_row(
     contest: Traces, check: Callable[..., tuple[int, str, str]], tmp_path: Path
 ) -> None:
-    pwscup.write_inferred_traces(tmp_path / "file.csv", contest.with_places(np.zeros(100, int)))
+    pwscup.write_inferred_traces(contest.with_places(np.zeros(100, int)), tmp_path / "file.csv")
     assert "100 rows, 1 different regions" in check("inferred-traces")[1]
     (tmp_path / "file.csv").write_text("reg_id\n" + "*\n" * 100)
     assert check("inferred-traces")[0] == 2

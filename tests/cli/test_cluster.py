@@ -54,7 +54,7 @@ def test_every_command_gives_the_same_with_a_cluster(run, team: Path, address: s
 def test_folders_of_files_go_in_and_out(run, tmp_path: Path, address: str, monkeypatch) -> None:
     people = simulate(1_500, 5, mode="checkins", top=30, checkins_per_user=5.0, seed=1)
     monkeypatch.setattr(partitions, "USERS_PER_FILE", 1_024)
-    formats.write(tmp_path / "in", people, to="partitions", places_out=tmp_path / "places.csv")
+    formats.write(people, tmp_path / "in", to="partitions", places_out=tmp_path / "places.csv")
     made = {}
     for name, given in {"here": (), "there": ("--cluster", address)}.items():
         done = run(
@@ -69,7 +69,7 @@ def test_folders_of_files_go_in_and_out(run, tmp_path: Path, address: str, monke
 
 def test_a_folder_that_is_there_is_refused_before_the_work(run, tmp_path: Path) -> None:
     people = simulate(50, 5, mode="checkins", top=30, seed=1)
-    formats.write(tmp_path / "in", people, to="partitions")
+    formats.write(people, tmp_path / "in", to="partitions")
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "notes.txt").touch()
     done = run("synthesize", "ppmtf", tmp_path / "in", tmp_path / "out", "--model", tmp_path / "m.npz")

@@ -28,7 +28,7 @@ def test_check_ins_go_through_every_format(
     make_check_ins: Callable[..., Traces], tmp_path: Path, to: str
 ) -> None:
     traces = make_check_ins()
-    write(tmp_path / "in.csv", traces)
+    write(traces, tmp_path / "in.csv")
     (tmp_path / "out").mkdir()
     out = tmp_path / "out" / "events.csv"
     found = converted(tmp_path / "in.csv", out, "--to", to, "--timezone", "America/New_York")
@@ -42,7 +42,7 @@ def test_check_ins_go_through_every_format(
 
 def test_users_set_aside_are_a_seeded_share(make_check_ins: Callable[..., Traces], tmp_path: Path) -> None:
     traces = make_check_ins(users=23)
-    write(tmp_path / "in.csv", traces)
+    write(traces, tmp_path / "in.csv")
     sides = []
     for name in ("a", "b"):
         train, test = tmp_path / f"{name}.csv", tmp_path / f"{name}-test.csv"
@@ -57,7 +57,7 @@ def test_users_set_aside_are_a_seeded_share(make_check_ins: Callable[..., Traces
 
 
 def test_ppmtf_numbers_training_users_first(make_check_ins: Callable[..., Traces], tmp_path: Path) -> None:
-    write(tmp_path / "in.csv", make_check_ins())
+    write(make_check_ins(), tmp_path / "in.csv")
     converted(
         tmp_path / "in.csv", tmp_path / "traintraces_NY.csv", "--to", "ppmtf", "--top", 10, "--slot", "2h",
         "--places-out", tmp_path / "POI_NY.csv", "--seed", 1,
@@ -79,7 +79,7 @@ def test_commas_in_categories_are_no_obstacle(tmp_path: Path) -> None:
 
 
 def test_testing_users_need_a_place_to_go(make_check_ins: Callable[..., Traces], tmp_path: Path) -> None:
-    write(tmp_path / "in.csv", make_check_ins())
+    write(make_check_ins(), tmp_path / "in.csv")
     with pytest.raises(ParameterError, match="belong together"):
         converted(tmp_path / "in.csv", tmp_path / "out.csv", "--test-share", 0.2)
     for share in (0, 1, 0.01):
@@ -91,7 +91,7 @@ def test_testing_users_need_a_place_to_go(make_check_ins: Callable[..., Traces],
 
 
 def test_check_ins_become_contest_files(make_check_ins: Callable[..., Traces], tmp_path: Path) -> None:
-    write(tmp_path / "in.csv", make_check_ins(events=3000))
+    write(make_check_ins(events=3000), tmp_path / "in.csv")
     found = converted(
         tmp_path / "in.csv", tmp_path / "org.csv", "--to", "pwscup", "--grid", "4x4",
         "--places-out", tmp_path / "info_region.csv",

@@ -62,7 +62,7 @@ def test_only_deniable_traces_are_released(run, made: Path) -> None:
 def test_a_table_will_do_as_well(run, made: Path) -> None:
     model = PPMTF.load(made / "model.npz")
     table = made / "syn-table.csv"
-    write(table, model.synthesize(1, seed=2), to="table")
+    write(model.synthesize(1, seed=2), table, to="table")
     done = run("deniability", "--model", made / "model.npz", "--synthetic", table, "--seed", 1, "--json")
     assert done.status == 0, done.err
     assert done.json["traces"] == 30

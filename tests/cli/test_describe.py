@@ -41,7 +41,7 @@ def test_osaka_is_described_without_dates(osaka: Path) -> None:
 
 
 def test_the_numbers_are_those_of_a_slow_count(make_check_ins: Callable[..., Traces], tmp_path: Path) -> None:
-    write(tmp_path / "t.csv", make_check_ins(events=900))
+    write(make_check_ins(events=900), tmp_path / "t.csv")
     traces, report = read(tmp_path / "t.csv")
     found = summarise(traces, report).to_dict()
     seen: dict[int, list[tuple[int, int]]] = {}
@@ -59,13 +59,13 @@ def test_the_numbers_are_those_of_a_slow_count(make_check_ins: Callable[..., Tra
 def test_the_page_stands_alone_and_says_what_was_dropped(
     make_check_ins: Callable[..., Traces], tmp_path: Path
 ) -> None:
-    write(tmp_path / "t.csv", make_check_ins())
+    write(make_check_ins(), tmp_path / "t.csv")
     with (tmp_path / "t.csv").open("a") as file:
         file.write("7,2012-04-05T10:00:00Z,-240,v000,400.17,-74,<b>\n")
     found = described(tmp_path / "t.csv", "--html", tmp_path / "page.html")
     assert found["dropped"] == {"bad latitude": 1}
     page = (tmp_path / "page.html").read_text()
-    for words in ("Where people are", "When people are seen", "bad latitude", "row 401: 400.17"):
+    for words in ("Where people are", "When people are seen", "bad latitude", "row 401, lat"):
         assert words in page
     assert '<meta name="viewport"' in page
     assert "prefers-color-scheme: dark" in page

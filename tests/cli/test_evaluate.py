@@ -32,15 +32,15 @@ def write_folder(folder: Path, clock: Clock, missing: float) -> Path:
     rng = np.random.default_rng(1)
     grid = Grid(rows=4, columns=5, south=35.65, west=139.68, north=35.75, east=139.8)
     places = Places.of_grid(grid, first_id=0)
-    ppmtf.write_places(folder / "POI_TK.csv", places)
+    ppmtf.write_places(places, folder / "POI_TK.csv")
     for name, first, days, share in (("train", 0, 1, missing), ("test", 10, 1, missing), ("syn", 0, 2, 0.0)):
         table = rng.integers(0, 20, size=(10, days * clock.instants_per_day))
         table[rng.random(table.shape) < share] = -1
         traces = Traces.from_dense(table, places, clock, user_ids=np.arange(first, first + 10))
         if name == "syn":
-            ppmtf.write_synthetic(folder / "syn.csv.gz", traces)
+            ppmtf.write_synthetic(traces, folder / "syn.csv.gz")
         else:
-            ppmtf.write_traces(folder / f"{name}.csv", traces)
+            ppmtf.write_traces(traces, folder / f"{name}.csv")
     return folder
 
 
@@ -144,7 +144,7 @@ def test_other_formats_are_found_out_and_give_the_same(tmp_path: Path) -> None:
             table = rng.integers(0, 20, size=(10, 20 * days))
             traces = Traces.from_dense(table, places, clock, user_ids=np.arange(first, first + 10))
             formats.write(
-                tmp_path / f"{name}.{kind}.csv", traces, to=kind, places_out=tmp_path / f"{kind}.csv"
+                traces, tmp_path / f"{name}.{kind}.csv", to=kind, places_out=tmp_path / f"{kind}.csv"
             )
         options = [
             ("--places", f"{kind}.csv"),

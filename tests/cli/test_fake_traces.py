@@ -21,8 +21,8 @@ def tokyo(tmp_path, make_walks):
     training = Traces.from_dense(
         walks.dense()[:, :30], walks.places, ppmtf.people_flow_clock(), user_ids=np.arange(30)
     )
-    ppmtf.write_places(tmp_path / "POI_TK.csv", walks.places)
-    ppmtf.write_traces(tmp_path / "traintraces_TK.csv", training)
+    ppmtf.write_places(walks.places, tmp_path / "POI_TK.csv")
+    ppmtf.write_traces(training, tmp_path / "traintraces_TK.csv")
     return tmp_path
 
 

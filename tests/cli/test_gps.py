@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from tracearena.cities import simulate_gps
 from tracearena.cli import build
 from tracearena.errors import TracearenaError
-from tracearena.formats import geolife, gps
+from tracearena.formats import geolife, read
 
 
 def run(*arguments: str | Path) -> dict[str, Any]:
@@ -38,12 +38,12 @@ def released(tree: Path) -> Path:
 
 def test_the_city_writes_a_geolife_folder(tmp_path: Path) -> None:
     result = run("city", tmp_path / "c", "--mode", "gps", "--users", 3, "--days", 2, "--seed", 1)
-    assert result["points"] == gps.read(tmp_path / "c").traces.n_points
+    assert result["points"] == read(tmp_path / "c").traces.n_points
 
 
 def test_a_seed_gives_the_same_release(tree: Path, released: Path, tmp_path: Path) -> None:
     run("obfuscate", "GeoInd(expected_noise=100m)", tree, tmp_path / "again.parquet", "--seed", 1)
-    assert gps.read(tmp_path / "again.parquet").traces == gps.read(released).traces
+    assert read(tmp_path / "again.parquet").traces == read(released).traces
 
 
 def test_smoothing_brings_points_back(tree: Path, released: Path, tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_describe_draws_a_map(tree: Path, tmp_path: Path) -> None:
 
 def test_convert_goes_between_gps_files_and_to_events(tree: Path, tmp_path: Path) -> None:
     run("convert", tree, tmp_path / "points.csv")
-    assert gps.read(tmp_path / "points.csv").traces.n_points == gps.read(tree).traces.n_points
+    assert read(tmp_path / "points.csv").traces.n_points == read(tree).traces.n_points
     result = run(
         "convert", tree, tmp_path / "events.csv", "--grid", "32x32", "--interval", "30min",
         "--resample", "last",        "--timezone", "Etc/GMT-10",

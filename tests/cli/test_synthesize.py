@@ -26,14 +26,14 @@ def run(*arguments: object) -> dict:
 def files(tmp_path, make_walks):
     """Training traces in the layout of the PPMTF tools, and as contest files."""
     walks = make_walks(users=20, days=2, side=32)
-    pwscup.write_traces(tmp_path / "reftraces.csv", walks)
-    pwscup.write_places(tmp_path / "info_region.csv", walks.places)
+    pwscup.write_traces(walks, tmp_path / "reftraces.csv")
+    pwscup.write_places(walks.places, tmp_path / "info_region.csv")
     small = make_walks(users=20, days=1, side=5)
-    ppmtf.write_places(tmp_path / "POI_TK.csv", small.places)
+    ppmtf.write_places(small.places, tmp_path / "POI_TK.csv")
     clock = ppmtf.people_flow_clock()
     dense = np.tile(small.dense(), 2)[:, :30]
     training = type(small).from_dense(dense, small.places, clock, user_ids=np.arange(20))
-    ppmtf.write_traces(tmp_path / "traintraces_TK.csv", training)
+    ppmtf.write_traces(training, tmp_path / "traintraces_TK.csv")
     return tmp_path
 
 

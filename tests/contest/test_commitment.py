@@ -29,7 +29,7 @@ def test_the_digest_is_sha256_of_salt_line_and_file() -> None:
 
 
 def test_the_judges_file_is_what_is_hashed(tmp_path: Path) -> None:
-    write_id_table(tmp_path / "ptable.csv", FIGURE_6)
+    write_id_table(FIGURE_6, tmp_path / "ptable.csv")
     assert (tmp_path / "ptable.csv").read_bytes() == WRITTEN
 
 

@@ -22,7 +22,6 @@ from tracearena.arena import pseudonymise
 from tracearena.cities import simulate, simulate_gps
 from tracearena.contest import rehearse
 from tracearena.formats import FORMATS, write
-from tracearena.formats import gps as gps_files
 from tracearena.obfuscation import PlanarLaplace
 from tracearena.traces import GpsTraces, ObfuscatedTraces, Traces
 
@@ -91,7 +90,7 @@ def test_events_are_written_as_they_were(
     format: str, make_check_ins: Callable[..., Traces], walks: Traces, tmp_path: Path, known: Known
 ) -> None:
     prepared = {"pwscup": walks, "ppmtf": walks, "peopleflow": walks.take_days(0, 1)}
-    written = write(tmp_path / "traces.csv", prepared.get(format) or make_check_ins(), to=format)
+    written = write(prepared.get(format) or make_check_ins(), tmp_path / "traces.csv", to=format)
     known(f"write {format}", digest(*(np.frombuffer(path.read_bytes(), np.uint8) for path in written)))
 
 
@@ -99,7 +98,7 @@ def test_events_are_written_as_they_were(
 def test_points_are_written_as_they_were(name: str, points: GpsTraces, tmp_path: Path, known: Known) -> None:
     target = tmp_path / name
     one_file_one_user = points.take_users(np.arange(points.n_users) < 1) if name.endswith("gpx") else points
-    gps_files.write(one_file_one_user, target, "geolife" if name == "folder" else None)
+    write(one_file_one_user, target, to="geolife" if name == "folder" else None)
     files = sorted(target.rglob("*.plt")) if target.is_dir() else [target]
     known(f"write {name}", digest(*(np.frombuffer(path.read_bytes(), np.uint8) for path in files)))
 

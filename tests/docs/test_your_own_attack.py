@@ -54,11 +54,11 @@ def test_it_competes_as_printed(capsys: pytest.CaptureFixture[str]) -> None:
 def test_the_commands_run_as_printed(make_walks: Callable[..., Traces]) -> None:
     reference, original = make_walks(users=30, days=4).split_days(2)
     release = pseudonymise(PlanarLaplace(l=4, r=1).transform(original, seed=1), seed=2)
-    pwscup.write_places("info_region.csv", original.places)
-    pwscup.write_traces("reftraces.csv", reference)
-    pwscup.write_traces("orgtraces.csv", original)
-    pwscup.write_anonymized("pubtraces.csv", release.anonymized)
-    pwscup.write_id_table("ptable.csv", release.id_table)
+    pwscup.write_places(original.places, "info_region.csv")
+    pwscup.write_traces(reference, "reftraces.csv")
+    pwscup.write_traces(original, "orgtraces.csv")
+    pwscup.write_anonymized(release.anonymized, "pubtraces.csv")
+    pwscup.write_id_table(release.id_table, "ptable.csv")
     for line in COMMANDS.splitlines():
         words = shlex.split(line.removeprefix("$ "))
         if words[0] == "tracearena":

@@ -33,11 +33,11 @@ def test_teams_are_different_people_under_the_same_numbers() -> None:
 
 def test_teams_are_read_from_contest_files(tmp_path: Path) -> None:
     (team,) = teams(None, 1, 1, SMALL)
-    pwscup.write_places(tmp_path / "info_region.csv", team.original.places)
+    pwscup.write_places(team.original.places, tmp_path / "info_region.csv")
     with pytest.raises(DataError, match="reftraces"):
         teams(tmp_path, 1, 1)
-    pwscup.write_traces(tmp_path / "reftraces_team001_data01_IDP.csv", team.reference)
-    pwscup.write_traces(tmp_path / "orgtraces_team001_data01_IDP.csv", team.original)
+    pwscup.write_traces(team.reference, tmp_path / "reftraces_team001_data01_IDP.csv")
+    pwscup.write_traces(team.original, tmp_path / "orgtraces_team001_data01_IDP.csv")
     (again,) = teams(tmp_path, 3, 1)
     assert np.array_equal(again.original.place_index, team.original.place_index)
     assert points_of_interest(tmp_path) is None

@@ -41,7 +41,7 @@ def test_points_are_read_to_the_last_digit(tmp_path: Path) -> None:
     assert reading.traces.time_ms.astype("datetime64[ms]").astype(str).tolist() == [
         "2008-11-03T10:13:36.000", "2008-11-03T10:13:41.000",
     ]  # fmt: skip
-    assert reading.lines() == []
+    assert reading.report.lines() == []
 
 
 def test_every_file_is_a_trajectory_of_the_folder_above(tmp_path: Path) -> None:
@@ -55,7 +55,7 @@ def test_every_file_is_a_trajectory_of_the_folder_above(tmp_path: Path) -> None:
     )
     assert reading.traces.user_ids.tolist() == ["000", "007"]
     assert reading.traces.trajectory_ids.tolist() == ["a", "b", "c"]
-    assert reading.noticed == {"same-time": 1}
+    assert reading.report.noticed == {"same time": 1}
 
 
 def test_bom_lf_and_a_missing_last_line_end_are_no_faults(tmp_path: Path) -> None:
@@ -85,15 +85,15 @@ def test_a_bad_row_is_left_out_and_named(tmp_path: Path, bad: str, code: str, wo
     path = folder(tmp_path, ("000", "a.plt", HEADER + row() + bad + row(40.1) + row(40.2)))
     reading = geolife.read(path)
     assert reading.traces.latitude.tolist() == [39.99, 40.1, 40.2]
-    assert reading.dropped == {code: 1}
-    assert re.search(rf"a\.plt: row 2 \(line 8\).*{words}.*left out", str(reading.findings[0]))
+    assert reading.report.dropped == {code.replace("-", " "): 1}
+    assert re.search(rf"a\.plt: row 2 \(line 8\).*{words}", reading.report.lines()[0])
     with pytest.raises(FileError, match="line 8"):
         geolife.read(path, strict=True)
 
 
 def test_altitude_minus_777_means_nothing(tmp_path: Path) -> None:
     text = HEADER + "39.9,116.3,0,-777,39755.4,2008-11-03,10:13:36\r\n"
-    assert geolife.read(folder(tmp_path, ("000", "a.plt", text))).lines() == []
+    assert geolife.read(folder(tmp_path, ("000", "a.plt", text))).report.lines() == []
 
 
 def test_odd_but_usable_points_are_kept_and_reported(tmp_path: Path) -> None:
@@ -101,8 +101,8 @@ def test_odd_but_usable_points_are_kept_and_reported(tmp_path: Path) -> None:
     reading = geolife.read(folder(tmp_path, ("000", "a.plt", text), ("001", "b.plt", HEADER)))
     assert reading.traces.n_points == 4
     assert (np.diff(reading.traces.time_ms) >= 0).all()
-    assert reading.noticed == {"unsorted": 2, "odd-date": 1, "same-time": 1, "empty-user": 1}
-    assert reading.dropped == {}
+    assert reading.report.noticed == {"unsorted": 2, "odd date": 1, "same time": 1, "empty user": 1}
+    assert reading.report.dropped == {}
 
 
 def test_a_file_of_swapped_columns_is_refused_with_the_cure(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_a_file_of_swapped_columns_is_refused_with_the_cure(tmp_path: Path) -> N
 def test_a_file_without_header_loses_no_row(tmp_path: Path) -> None:
     reading = geolife.read(folder(tmp_path, ("000", "a.plt", row() * 8)))
     assert reading.traces.n_points == 8
-    assert reading.noticed["no-header"] == 1
+    assert reading.report.noticed["no header"] == 1
 
 
 def test_a_user_whose_folder_is_empty_is_still_a_user(tmp_path: Path) -> None:
@@ -189,5 +189,5 @@ def test_the_published_sample(shared_data: Path) -> None:
     reading = geolife.read(shared_data / "geolife-sample.tar.gz")
     assert (reading.traces.n_users, reading.traces.n_trajectories) == (11, 245)
     assert reading.traces.n_points == 324_477
-    assert reading.dropped == {}
+    assert reading.report.dropped == {}
     assert str(reading.traces.time_ms[0].astype("datetime64[ms]"))[:7] in ("2008-11", "2008-12")

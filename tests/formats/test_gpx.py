@@ -78,8 +78,8 @@ def test_unusable_points_are_reported_with_their_number(tmp_path: Path) -> None:
     )
     reading = gpx.read(written(tmp_path, text))
     assert reading.traces.n_points == 2
-    assert reading.dropped == {"bad-latitude": 2, "bad-time": 2}
-    assert reading.noticed == {"same-time": 1}
+    assert reading.report.dropped == {"bad latitude": 2, "bad time": 2}
+    assert reading.report.noticed == {"same time": 1}
     with pytest.raises(FileError, match="row 2"):
         gpx.read(written(tmp_path, text), strict=True)
 

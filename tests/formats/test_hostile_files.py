@@ -49,7 +49,7 @@ def attempt(path: Path, data: bytes, format: str | None) -> None:
         traces, report = read(path, format)
     except TracearenaError:
         return
-    assert traces.n_events + report.dropped_rows == report.rows
+    assert len(traces) + report.dropped_rows == report.rows
 
 
 @pytest.fixture(scope="module")
@@ -57,8 +57,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("hostile")
     (folder / "raw_POIs.txt").write_text("v\t40.7\t-74.0\tBar\tUS\n")
     (folder / "POI_x.csv").write_text("poi_id,y,x,category,count\na,40,-74,-,1\nb,41,-74,-,1\n")
-    write_places(folder / "info_region.csv", peopleflow.tokyo_regions(), to="pwscup")
-    pwscup.write_times(folder / "info_time.csv", pwscup.Times(pwscup.PWS_CLOCK, 0, 1))
+    write_places(peopleflow.tokyo_regions(), folder / "info_region.csv", to="pwscup")
+    pwscup.write_times(pwscup.Times(pwscup.PWS_CLOCK, 0, 1), folder / "info_time.csv")
     return folder
 
 

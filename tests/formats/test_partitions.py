@@ -8,13 +8,14 @@ import pytest
 from tracearena import formats
 from tracearena.errors import FileError
 from tracearena.formats import partitions, recognise
+from tracearena.intake.tables import files_of
 
 
 def test_what_is_written_is_read_again(make_check_ins, tmp_path, monkeypatch):
     monkeypatch.setattr(partitions, "USERS_PER_FILE", 6)
     traces = make_check_ins(20, 400)
-    formats.write(tmp_path / "parts", traces, to="partitions")
-    files = [file.name for file in partitions.files_of(tmp_path / "parts")]
+    formats.write(traces, tmp_path / "parts", to="partitions")
+    files = [file.name for file in files_of(tmp_path / "parts")]
     assert files == ["part-00000.parquet", "part-00001.parquet", "part-00002.parquet", "part-00003.parquet"]
     again, report = formats.read(tmp_path / "parts", places=traces.places)
     assert again == traces
@@ -24,7 +25,7 @@ def test_what_is_written_is_read_again(make_check_ins, tmp_path, monkeypatch):
 
 
 def test_a_folder_of_tables_is_recognised_and_what_is_hidden_is_left_out(make_check_ins, tmp_path):
-    formats.write(tmp_path / "a.parquet", make_check_ins(5, 60))
+    formats.write(make_check_ins(5, 60), tmp_path / "a.parquet")
     (tmp_path / "_metadata.parquet").write_bytes(b"not for us")
     (tmp_path / ".part.parquet").write_bytes(b"not for us")
     (tmp_path / "README").write_text("nor this")
@@ -33,7 +34,7 @@ def test_a_folder_of_tables_is_recognised_and_what_is_hidden_is_left_out(make_ch
 
 
 def test_files_with_other_columns_are_named(make_check_ins, tmp_path):
-    formats.write(tmp_path / "a.parquet", make_check_ins(5, 60))
+    formats.write(make_check_ins(5, 60), tmp_path / "a.parquet")
     frame = pl.read_parquet(tmp_path / "a.parquet").with_columns(pl.col("lat").cast(pl.String))
     frame.write_parquet(tmp_path / "b.parquet")
     with pytest.raises(
@@ -43,22 +44,21 @@ def test_files_with_other_columns_are_named(make_check_ins, tmp_path):
 
 
 def test_bad_rows_are_counted_through_the_files(make_check_ins, tmp_path):
-    formats.write(tmp_path / "a.parquet", make_check_ins(5, 60))
+    formats.write(make_check_ins(5, 60), tmp_path / "a.parquet")
     frame = pl.read_parquet(tmp_path / "a.parquet")
     frame.with_columns(lat=pl.when(pl.int_range(pl.len()) == 2).then(99.0).otherwise("lat")).write_parquet(
         tmp_path / "b.parquet"
     )
     _, report = formats.read(tmp_path)
-    [dropped] = report.dropped
-    assert dropped.reason == "bad latitude"
-    assert dropped.examples[0][0] == 60 + 3
+    assert report.dropped == {"bad latitude": 1}
+    assert report.examples[0].fault.row == 60 + 3
 
 
 def test_a_folder_with_something_in_it_is_never_replaced(make_check_ins, tmp_path):
     (tmp_path / "parts").mkdir()
     (tmp_path / "parts" / "thesis.txt").write_text("years of work")
     with pytest.raises(FileError, match="not an empty folder"):
-        partitions.write(tmp_path / "parts", make_check_ins())
+        partitions.write(make_check_ins(), tmp_path / "parts")
     assert [path.name for path in tmp_path.rglob("*")] == ["parts", "thesis.txt"]
 
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from tracearena.errors import FileError
-from tracearena.formats import gps, points
+from tracearena.formats import points, read, write
 from tracearena.traces import GpsTraces
 
 
@@ -56,9 +56,9 @@ def test_bad_rows_are_left_out_and_named(tmp_path: Path) -> None:
     ]
     reading = points.read(csv(tmp_path, "uid,ts,lat,lon\n" + "\n".join(rows) + "\n"))
     assert reading.traces.n_points == 3
-    assert reading.dropped == {"bad-number": 1, "bad-time": 1, "bad-user": 1, "bad-latitude": 1}
-    assert reading.noticed == {"odd-date": 3, "unsorted": 1}
-    assert any("row 2 (line 3), column ts: got 'x'" in str(finding) for finding in reading.findings)
+    assert reading.report.dropped == {"bad number": 1, "bad time": 1, "bad user": 1, "bad latitude": 1}
+    assert reading.report.noticed == {"odd date": 3, "unsorted": 1}
+    assert any("row 2 (line 3), column ts: got 'x'" in line for line in reading.report.lines())
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_bad_rows_are_left_out_and_named(tmp_path: Path) -> None:
     [
         ("uid,ts,lat\na,1,2\n", "no column for the longitude"),
         ("", "p.csv"),
-        ("uid,ts,lat,lon\n", "holds no point"),
+        ("uid,ts,lat,lon\n", "has a header and no rows"),
         ("uid,ts,lat,lon\na,1,116,40\na,2,116,40\n", "swapped"),
     ],
 )
@@ -82,20 +82,20 @@ def test_what_is_written_is_read_again(tmp_path: Path, name: str) -> None:
         rng.integers(0, 5, 200), rng.integers(2 * 10**12, 3 * 10**12, 200), rng.uniform(-90, 90, 200),
         rng.uniform(-180, 180, 200), trajectories=rng.integers(0, 9, 200),
     )  # fmt: skip
-    gps.write(traces, tmp_path / name)
-    assert gps.read(tmp_path / name).traces == traces
+    write(traces, tmp_path / name)
+    assert read(tmp_path / name).traces == traces
 
 
 def test_pandas_and_polars_frames_are_welcome() -> None:
     pandas = pytest.importorskip("pandas")
     columns = {"user": ["b", "a"], "time": ["2020-01-01T00:00:00Z"] * 2, "lat": [1.0, 2.0], "lng": [3.0, 4.0]}
-    expected = points.from_frame(pl.DataFrame(columns)).traces
-    assert points.from_frame(pandas.DataFrame(columns)).traces == expected
-    assert points.from_frame(points.to_frame(expected)).traces == expected
+    expected = read(pl.DataFrame(columns)).traces
+    assert read(pandas.DataFrame(columns)).traces == expected
+    assert read(points.to_frame(expected)).traces == expected
 
 
 def test_a_path_of_no_known_kind_is_named(tmp_path: Path) -> None:
     (tmp_path / "x.txt").write_text("hello")
     for name in ("x.txt", "missing.csv", "."):
-        with pytest.raises(FileError, match=r"does not exist|not known as GPS"):
-            gps.read(tmp_path / name)
+        with pytest.raises(FileError, match=r"No such file|holds no traces"):
+            read(tmp_path / name)

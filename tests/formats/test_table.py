@@ -51,7 +51,7 @@ def test_columns_go_by_many_names(tmp_path: Path, header: str, separator: str) -
 @pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.parquet"])
 def test_check_ins_come_back_equal(make_check_ins: Callable[..., Traces], tmp_path: Path, name: str) -> None:
     traces = make_check_ins()
-    write(tmp_path / name, traces)
+    write(traces, tmp_path / name)
     again, report = read(tmp_path / name)
     assert report.format == "table"
     assert again == traces
@@ -61,26 +61,26 @@ def test_check_ins_come_back_equal(make_check_ins: Callable[..., Traces], tmp_pa
 def test_any_interval_comes_back_equal(
     make_check_ins: Callable[..., Traces], tmp_path: Path, interval: str
 ) -> None:
-    write(tmp_path / "t.csv", make_check_ins())
+    write(make_check_ins(), tmp_path / "t.csv")
     options = {"interval": interval, "timezone": "Asia/Kolkata"}
     first, _ = read(tmp_path / "t.csv", **options)
-    write(tmp_path / "again.csv", first)
+    write(first, tmp_path / "again.csv")
     assert read(tmp_path / "again.csv", interval=interval)[0] == first
 
 
 def test_grid_cells_come_back_equal_with_their_places(
     make_check_ins: Callable[..., Traces], tmp_path: Path
 ) -> None:
-    write(tmp_path / "t.csv", make_check_ins())
+    write(make_check_ins(), tmp_path / "t.csv")
     traces, _ = read(tmp_path / "t.csv", grid="8x6")
-    written = write(tmp_path / "g.csv", traces, places_out=tmp_path / "places.csv")
+    written = write(traces, tmp_path / "g.csv", places_out=tmp_path / "places.csv")
     assert [path.name for path in written] == ["g.csv", "places.csv"]
     assert read(tmp_path / "g.csv", places=tmp_path / "places.csv")[0] == traces
 
 
 def test_instants_without_dates_come_back_equal(make_walks: Callable[..., Traces], tmp_path: Path) -> None:
     walks = make_walks(missing=0.3)
-    write(tmp_path / "t.csv", walks)
+    write(walks, tmp_path / "t.csv")
     assert (tmp_path / "t.csv").read_text().startswith("user_id,time_id,place,lat,lng\n")
     again, _ = read(tmp_path / "t.csv", places=walks.places, interval="30min")
     assert again.clock == Clock(instants_per_day=48, interval_s=1800)
@@ -89,10 +89,10 @@ def test_instants_without_dates_come_back_equal(make_walks: Callable[..., Traces
 
 
 def test_dated_instants_come_back_equal_without_timestamps(tmp_path: Path) -> None:
-    places = table.from_frame(pl.read_csv(CSV.encode()))[0].places
+    places = read(pl.read_csv(CSV.encode()))[0].places
     clock = Clock(instants_per_day=24, first_day=datetime.date(2024, 2, 29))
     traces = Traces.from_events([1, 1, 2], [3, 30, 4], [0, 1, 0], places, clock)
-    write(tmp_path / "t.parquet", traces)
+    write(traces, tmp_path / "t.parquet")
     assert read(tmp_path / "t.parquet")[0] == traces
 
 
@@ -103,7 +103,7 @@ def test_half_hours_are_found_out_and_come_back_equal(
     clock = Clock(instants_per_day=48, interval_s=1800, first_day=datetime.date(2024, 2, 29))
     dense = np.random.default_rng(0).integers(0, len(places), (9, 96))
     traces = Traces.from_dense(dense, places, clock)
-    write(tmp_path / "t.csv", traces)
+    write(traces, tmp_path / "t.csv")
     assert read(tmp_path / "t.csv")[0] == traces
     assert read(tmp_path / "t.csv", interval="2h")[0].clock.instants_per_day == 12
 
@@ -125,7 +125,9 @@ def test_one_outlier_does_not_stretch_the_default_grid(tmp_path: Path) -> None:
     assert traces.places.grid is not None
     assert traces.places.grid.north - traces.places.grid.south < 0.4
     assert report.to_dict()["dropped"] == {"outside the bounds": 1}
-    assert report.dropped[0].examples == ((301, "lat, lon", "-33.9, 151.2"),)
+    assert [(e.fault.row, e.fault.column, e.fault.value) for e in report.examples] == [
+        (301, "lat, lon", "-33.9, 151.2")
+    ]
 
 
 def test_a_single_point_has_a_grid(tmp_path: Path) -> None:
@@ -151,7 +153,7 @@ def test_places_without_coordinates_ask_for_their_file(tmp_path: Path) -> None:
 
 
 def test_missing_columns_are_named(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match=r"header: got 'user, lat, lng': no column for a time"):
+    with pytest.raises(FileError, match=r"header: got 'user, lat, lng': no column for the time"):
         table.read(file_of(tmp_path, "user,lat,lng\n1,2,3\n"))
 
 
@@ -189,7 +191,7 @@ def test_byte_order_mark_and_carriage_returns_are_read(tmp_path: Path) -> None:
     path.write_bytes(b"\xef\xbb\xbf" + CSV.replace("\n", "\r\n").encode())
     traces, report = read(path)
     assert (traces.user_ids.tolist(), traces.places.ids.tolist()) == ([7, 8], ["a", "b"])
-    assert report.dropped == []
+    assert report.dropped == {}
 
 
 def test_a_column_named_row_does_no_harm(tmp_path: Path) -> None:
@@ -216,28 +218,28 @@ def test_any_data_frame_is_read(kind: str) -> None:
     elif kind == "arrow":
         pytest.importorskip("pyarrow")
         frame = pl.read_csv(CSV.encode()).to_arrow()
-    traces, report = table.from_frame(frame)
-    assert traces == table.from_frame(pl.read_csv(CSV.encode()))[0]
+    traces, report = read(frame)
+    assert traces == read(pl.read_csv(CSV.encode()))[0]
     assert report.rows == 2
 
 
 def test_a_frame_of_traces_is_read_again(make_check_ins: Callable[..., Traces]) -> None:
     traces = make_check_ins()
-    assert table.from_frame(table.to_frame(traces))[0] == traces
+    assert read(table.to_frame(traces))[0] == traces
 
 
 def test_pandas_moments_with_a_zone_are_utc() -> None:
     pandas = pytest.importorskip("pandas")
     moments = pandas.to_datetime(["2012-04-03 14:00:06-04:00"]).tz_convert("America/New_York")
     frame = pandas.DataFrame({"user": ["x"], "time": moments, "lat": [40.0], "lng": [-74.0]})
-    traces, _ = table.from_frame(frame)
+    traces, _ = read(frame, "table").as_events()
     assert traces.timestamps is not None
     assert traces.timestamps.tolist() == [1_333_476_006]
 
 
 def test_what_is_no_frame_is_refused() -> None:
-    with pytest.raises(ParameterError, match="a pandas, Polars or Arrow table"):
-        table.from_frame([1, 2, 3])
+    with pytest.raises(ParameterError, match="pandas, Polars or Arrow table"):
+        read([1, 2, 3])
 
 
 @pytest.mark.parametrize(
@@ -263,14 +265,14 @@ def test_choices_that_make_no_sense_are_refused(tmp_path: Path, options: dict, m
 
 def test_an_output_of_unknown_kind_is_refused(make_check_ins: Callable[..., Traces], tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="name a format"):
-        write(tmp_path / "t.xyz", make_check_ins())
+        write(make_check_ins(), tmp_path / "t.xyz")
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("name", ["places.csv", "places.parquet"])
 def test_places_come_back_equal(make_check_ins: Callable[..., Traces], tmp_path: Path, name: str) -> None:
     places = make_check_ins().places
-    place_table.write(tmp_path / name, places)
+    place_table.write(places, tmp_path / name)
     assert place_table.read(tmp_path / name) == places
 
 

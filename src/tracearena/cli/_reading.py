@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from tracearena.cli._console import note
+
 
 def refuse(what: str, **options: object) -> None:
     """Refuse options that are given and do not apply to `what`, instead of ignoring them."""
@@ -16,6 +18,22 @@ def refuse(what: str, **options: object) -> None:
     if given:
         verb = "does" if len(given) == 1 else "do"
         raise ParameterError(f"{', '.join(given)} {verb} not apply to {what}")
+
+
+def refuse_for_points(*, grid: str | None, needs_grid: dict[str, object], never: dict[str, object]) -> None:
+    """Refuse options that GPS points have no use for, or only on a grid."""
+    refuse("GPS points", **never)
+    if grid is None:
+        refuse("GPS points without --grid", **needs_grid)
+
+
+def say_unread_columns(path: Path, format: str) -> None:
+    """Say which columns of a table of events or points are left out."""
+    from tracearena.formats.recognition import unread_columns
+
+    others = unread_columns(path, format)
+    if others:
+        note(f"{path}: columns left out: {', '.join(others)}")
 
 
 FromOption = Annotated[

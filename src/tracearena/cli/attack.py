@@ -86,12 +86,12 @@ def attack(
     if isinstance(attacker, ReidentificationAttack):
         table = answers.identified(attacker, target, known, seed=used)
         with carrying(reference, out):
-            pwscup.write_inferred_table(out, table)
+            pwscup.write_inferred_table(table, out)
         result["kind"] = "inferred ID table"
     else:
         traces = answers.inferred(attacker, target, known, seed=used)
         with carrying(reference, out):
-            pwscup.write_inferred_traces(out, traces)
+            pwscup.write_inferred_traces(traces, out)
         result["kind"] = "inferred traces"
         result["cells"] = traces.n_events
     print_result(result, as_json)

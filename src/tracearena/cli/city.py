@@ -78,7 +78,7 @@ def city(
             clock=PWS_CLOCK if target == "pwscup" else None,
             seed=used,
         )
-    written = formats.write(out, traces, to=target, places_out=places_out)
+    written = formats.write(traces, out, to=target, places_out=places_out)
     if target == "pwscup" and places_out is None:
         note("other commands need the regions with it: --places-out info_region.csv writes them")
     print_result(
@@ -99,14 +99,15 @@ def city(
 def _gps(out: Path, users: int, days: int, to: str | None, seed: int | None, as_json: bool) -> None:
     """Write points of receivers: a GeoLife folder, or a table or GPX by the name of `out`."""
     from tracearena.cities.gps import simulate_gps
-    from tracearena.formats import gps
+    from tracearena.formats import write
+    from tracearena.formats.dispatch import format_of_points
 
     used = chosen_seed(seed)
     with working("people"):
         traces = simulate_gps(users, days, seed=used)
-    gps.write(traces, out, to)
+    write(traces, out, to=to)
     counts = {"users": users, "days": days, "points": traces.n_points, "trajectories": traces.n_trajectories}
-    result = {"mode": "gps", "format": to or gps.format_of(out), **counts}
+    result = {"mode": "gps", "format": to or format_of_points(out), **counts}
     print_result(result | {"seed": used, "written": [str(out)]}, as_json)
 
 

@@ -97,11 +97,11 @@ def data(
     )
     require_new(folder)
     choices = Choices.parse(grid=grid, bounds=bounds, interval=interval, slot=slot, timezone=timezone)
-    training, report = read(file, format, places=places, choices=choices, times=times)
+    training, report = read(file, format, places=places, choices=choices, times=times).as_events()
     for line in report.lines():
         note(line)
     if reference is not None:
-        more, _ = read(reference, format, places=places, choices=choices, times=times)
+        more, _ = read(reference, format, places=places, choices=choices, times=times).as_events()
         refuse_numbered_apart(reference, file, users=(more.user_ids.tolist(), training.user_ids.tolist()))
         training = Traces.joined([more, training])
     check_regions(training)

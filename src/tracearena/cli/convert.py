@@ -27,10 +27,12 @@ from tracearena.cli._reading import (
     TopOption,
     UtcHoursOption,
     refuse,
+    refuse_for_points,
 )
 
 if TYPE_CHECKING:
-    from tracearena.traces import Traces
+    from tracearena.intake import Reading
+    from tracearena.traces import GpsTraces, Traces
 
 
 def register(app: typer.Typer) -> None:
@@ -81,12 +83,12 @@ def convert(
     as_json: JsonOption = False,
 ) -> None:
     """Convert traces, put them on a grid, choose places and instants, set testing users aside."""
-    from tracearena.cli import _gps
     from tracearena.errors import ParameterError
     from tracearena.files.staging import replacing_all
-    from tracearena.formats import read, write
+    from tracearena.formats import read, recognition, write
     from tracearena.intake import Choices, fitted
     from tracearena.intake.user_key import LOWEST, keeping
+    from tracearena.traces import GpsTraces
 
     is_folder = to in ("partitions", "geolife", "gpx")
     check_outputs(out, test, places_out, user_key, inputs=(file, places, times), folders=is_folder)
@@ -103,23 +105,30 @@ def convert(
     )
     if test is None:
         refuse("a conversion that sets no users aside (--test)", seed=seed)
-    if _gps.is_gps(file, format):
-        refuse("GPS points", places=places, times=times, top=top, utc_hours=utc_hours, test=test)
-        if grid is None:
-            refuse(
-                "GPS points without --grid",
-                interval=interval,
-                slot=slot,
-                resample=resample,
-                places_out=places_out,
-            )
-        _gps.convert(file, format, out, to, choices, resample, places_out, user_key, as_json)
-        return
-    refuse("events, which GPS points are not", resample=resample)
+    is_gps = recognition.is_gps(file, format)
+    if is_gps:
+        refuse_for_points(
+            grid=grid,
+            needs_grid={
+                "interval": interval,
+                "slot": slot,
+                "resample": resample,
+                "places_out": places_out,
+            },
+            never={"places": places, "times": times, "top": top, "utc_hours": utc_hours, "test": test},
+        )
+    else:
+        refuse("events, which GPS points are not", resample=resample)
     key = user_numbers(user_key, to)
-    traces, report = read(file, format, places=places, choices=choices, times=times)
+    read_as = read(file, format, places=places, choices=choices, times=times, resample=resample)
+    if isinstance(read_as.traces, GpsTraces):
+        _convert_points(read_as.as_points(), out, to, timezone, as_json)
+        return
+    traces, report = read_as.as_events()
     traces = fitted(key.restored(traces, file, to or "table"), to or "table", report, key)
     result: dict[str, Any] = report.to_dict()
+    if is_gps:
+        result |= {"format": "gps", "points": report.rows}
     outputs = {out: traces}
     if test is not None and test_share is not None:
         used = chosen_seed(seed)
@@ -136,8 +145,8 @@ def convert(
             say_grid(traces)
     with replacing_all(), keeping(key, numbers, user_key) as keys:
         if test is not None:
-            write(test, outputs[test], to=to)
-        written = write(out, outputs[out], to=to, places_out=places_out)
+            write(outputs[test], test, to=to)
+        written = write(outputs[out], out, to=to, places_out=places_out)
     result |= {
         "to": to or "table",
         "users": traces.n_users,
@@ -150,6 +159,25 @@ def convert(
         note(line)
     say_keys(keys)
     say_lost_dates(to, traces)
+
+
+def _convert_points(
+    reading: Reading[GpsTraces], out: Path, to: str | None, timezone: str | None, as_json: bool
+) -> None:
+    """Write GPS points as other GPS points."""
+    from tracearena.cli._gps import write_traces
+    from tracearena.errors import ParameterError
+    from tracearena.formats.dispatch import format_of_points
+
+    traces, report = reading
+    if timezone is not None and report.unzoned == 0:
+        why = "without --grid there are no local hours, and all times of the file name their zone"
+        raise ParameterError(f"--timezone does not apply: {why}")
+    write_traces(traces, out, to)
+    result = {"format": "gps", "users": traces.n_users, "points": traces.n_points}
+    print_result(result | {"to": to or format_of_points(out), "written": [str(out)]}, as_json)
+    for line in report.lines():
+        note(line)
 
 
 def set_aside(traces: Traces, share: float, seed: int) -> tuple[Traces, Traces]:

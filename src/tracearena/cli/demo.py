@@ -77,10 +77,10 @@ def _write_team(held: Rehearsal, folder: Path) -> None:
 
     team = held.teams[0]
     make_folder(folder)
-    pwscup.write_places(folder / "info_region.csv", team.original.places)
-    pwscup.write_traces(folder / "reftraces_team001.csv", team.reference)
-    pwscup.write_traces(folder / "orgtraces_team001.csv", team.original)
-    pwscup.write_obfuscated(folder / "obftraces_team001.csv", team.obfuscated)
+    pwscup.write_places(team.original.places, folder / "info_region.csv")
+    pwscup.write_traces(team.reference, folder / "reftraces_team001.csv")
+    pwscup.write_traces(team.original, folder / "orgtraces_team001.csv")
+    pwscup.write_obfuscated(team.obfuscated, folder / "obftraces_team001.csv")
 
 
 @contextmanager

@@ -65,7 +65,7 @@ def deniability(
 
     workers = joined(context, cluster)
     trained = PPMTF.load(model)
-    traces, report = read(synthetic, format, places=trained.places_, times=times)
+    traces, report = read(synthetic, format, places=trained.places_, times=times).as_events()
     if traces.timestamps is None:
         traces = _counted_by(trained.clock_, traces)
     for line in report.lines():

@@ -19,7 +19,7 @@ from tracearena.cli._reading import (
     TimezoneOption,
     TopOption,
     UtcHoursOption,
-    refuse,
+    refuse_for_points,
 )
 
 
@@ -44,8 +44,7 @@ def describe(
     as_json: JsonOption = False,
 ) -> None:
     """Describe traces: users, events, places, span, gaps, duplicates, what was dropped and why."""
-    from tracearena.cli import _gps
-    from tracearena.formats import read
+    from tracearena.formats import read, recognition
     from tracearena.intake import Choices
     from tracearena.pages.summary import summarise
 
@@ -59,15 +58,13 @@ def describe(
         timezone=timezone,
         utc_hours=utc_hours,
     )
-    if _gps.is_gps(file, format):
-        refuse("GPS points", places=places, times=times, top=top, utc_hours=utc_hours)
-        if grid is None:
-            refuse("GPS points without --grid", interval=interval, slot=slot)
-            _gps.describe(file, format, choices, html, as_json)
-            return
-        traces, report = _gps.events(file, format, choices)
-    else:
-        traces, report = read(file, format, places=places, choices=choices, times=times)
+    if recognition.is_gps(file, format):
+        refuse_for_points(
+            grid=grid,
+            needs_grid={"interval": interval, "slot": slot},
+            never={"places": places, "times": times, "top": top, "utc_hours": utc_hours},
+        )
+    traces, report = read(file, format, places=places, choices=choices, times=times)
     if html is not None:
         from tracearena.pages.description import description_page
 
@@ -81,8 +78,8 @@ def describe(
 
 
 def _for_people(result: dict[str, Any]) -> dict[str, Any]:
-    names = ("format", "users", "events", "places", "visited_places", "first", "last", "days")
-    shown = {name: result[name] for name in names}
+    names = ("format", "users", "events", "trajectories", "places", "visited_places", "first", "last", "days")
+    shown = {name: result[name] for name in names if result[name] is not None}
     spread, gaps = result["events_per_user"], result["gap_h"]
     shown["events_per_user"] = f"{spread['least']} to {spread['most']}, median {spread['median']}"
     shown["hours_between_events"] = f"median {gaps['median']:g}, longest {gaps['longest']:g}"

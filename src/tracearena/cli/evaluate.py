@@ -114,7 +114,7 @@ def _read(
     choices = Choices.parse(interval=interval, slot=slot)
     traces = []
     for path in (train, test, *synthetic):
-        one, report = read(path, format, places=known, choices=choices, times=times)
+        one, report = read(path, format, places=known, choices=choices, times=times).as_events()
         if report.dropped_rows:
             note(f"{path}: {report.dropped_rows:,} of {report.rows:,} rows were dropped")
         traces.append(one)

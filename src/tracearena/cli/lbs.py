@@ -67,7 +67,7 @@ def lbs(
     from tracearena.obfuscation.fakes import FakeTraces
 
     defence = FakeTraces(method=method.value, fakes=fakes, exposure=exposure, classes=classes)
-    traces, report = read(file, format, places=read_places(places), times=times)
+    traces, report = read(file, format, places=read_places(places), times=times).as_events()
     for line in report.lines():
         note(line)
     root = seed_sequence(chosen_seed(seed))

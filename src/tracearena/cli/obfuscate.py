@@ -90,7 +90,7 @@ def obfuscate(
         )
     used = seed if legacy_2019 else release_seed(seed)
     obfuscated = answers.transformed(obfuscator, traces, seed=used)
-    pwscup.write_obfuscated(out, obfuscated)
+    pwscup.write_obfuscated(obfuscated, out)
     note(f"{out}: users are in the order of {original}; tracearena pseudonymise shuffles them")
     print_result(
         {

@@ -18,6 +18,7 @@ from tracearena.cli._console import (
     release_seed,
 )
 from tracearena.cli._contest_files import TimesOption, given_times
+from tracearena.cli._reading import say_unread_columns
 
 if TYPE_CHECKING:
     from tracearena.traces import IdTable
@@ -98,12 +99,12 @@ def pseudonymise(
 
 def _kind(file: Path, format: str | None) -> str:
     """Tell obfuscated traces, whose users are in another file, from GPS traces and from events."""
-    from tracearena.cli import _gps
-    from tracearena.formats import recognition, table
+    from tracearena.formats import recognition
+    from tracearena.intake.tables import is_parquet
 
-    if _gps.is_gps(file, format):
+    if recognition.is_gps(file, format):
         return "GPS traces"
-    is_text = format is None and not file.is_dir() and not table.is_parquet(file)
+    is_text = format is None and not file.is_dir() and not is_parquet(file)
     return "obfuscated traces" if is_text and recognition.first_line(file) == _OBFUSCATED else "events"
 
 
@@ -136,7 +137,7 @@ def _obfuscated(
     with replacing_all(), ExitStack() as stack:
         _keep(stack, release.id_table, id_table)
         stack.enter_context(carrying(original, id_table))
-        pwscup.write_anonymized(out, release.anonymized)
+        pwscup.write_anonymized(release.anonymized, out)
     if not valid:
         note(
             f"warning: utility {utility:.6g} is below the contest's threshold {rules.utility_threshold:g}: "
@@ -150,7 +151,7 @@ def _gps(file: Path, out: Path, id_table: Path, timezone: str, seed: int | None)
     from tracearena.files.staging import replacing_all
 
     traces = _gps.read_traces(file, timezone)
-    _gps.say_unread_columns(file)
+    say_unread_columns(file, "points")
     released, table = arena.pseudonymise_users(traces, seed=release_seed(seed))
     with replacing_all(), ExitStack() as stack:
         _keep(stack, table, id_table)
@@ -169,15 +170,13 @@ def _events(
 ) -> dict[str, Any]:
     from tracearena.errors import ParameterError
     from tracearena.files.staging import replacing_all
-    from tracearena.formats import foursquare, pwscup, read, recognition, write
+    from tracearena.formats import foursquare, pwscup, read, write
     from tracearena.traces import ObfuscatedTraces
 
-    traces, report = read(file, format, places=places, times=times)
+    traces, report = read(file, format, places=places, times=times).as_events()
     for line in report.lines():
         note(line)
-    others = recognition.unread_columns(file) if report.format == "table" else []
-    if others:
-        note(f"{file}: columns left out: {', '.join(others)}")
+    say_unread_columns(file, report.format)
     venues = out.parent / foursquare.POI_NAME
     if report.format == "foursquare" and venues.exists():
         raise ParameterError(f"{venues}: exists, and the venues would go there; write to another folder")
@@ -185,20 +184,20 @@ def _events(
     with replacing_all(), ExitStack() as stack:
         _keep(stack, secret, id_table)
         if report.format == "pwscup":
-            pwscup.write_anonymized(out, ObfuscatedTraces.unchanged(released))
+            pwscup.write_anonymized(ObfuscatedTraces.unchanged(released), out)
         else:
-            write(out, released, to=report.format)
+            write(released, out, to=report.format)
     return _told(out, id_table, secret)
 
 
 def _check_outputs(out: Path, id_table: Path, kind: str, inputs: tuple[Path | None, ...]) -> None:
     """Refuse outputs that cannot both be written; OUT may be a new folder where the format is one."""
     from tracearena.errors import ParameterError
-    from tracearena.formats import gps
+    from tracearena.formats.dispatch import format_of_points
 
     is_folder = inputs[0] is not None and inputs[0].is_dir()
     if kind == "GPS traces":
-        is_folder = gps.format_of(out) == "geolife"
+        is_folder = format_of_points(out) == "geolife"
     if not is_folder:
         check_outputs(out, id_table, inputs=inputs)
         return

@@ -85,7 +85,7 @@ def _read(path: Path, kind: str, places: Places, like: Traces | None, times: Pat
 
     if kind == "ppmtf" and b"trace_no" in read_bytes(path)[:200].partition(b"\n")[0]:
         return ppmtf.read_synthetic(path, places, None if like is None else like.clock).traces
-    return read(path, kind, places=places, times=times)[0]
+    return read(path, kind, places=places, times=times).as_events().traces
 
 
 def _common(a: Traces, b: Traces) -> tuple[Traces, Traces]:

@@ -248,7 +248,7 @@ def synthesize(
         training = _left_to_workers(file, places, choices, workers)
         report = training.report
     else:
-        training, report = read(file, known, places=places, choices=choices, times=times)
+        training, report = read(file, known, places=places, choices=choices, times=times).as_events()
     known = "table" if known == "points" else known
     for line in report.lines():
         note(line)
@@ -417,7 +417,7 @@ def _write(out: Path, synthetic: Traces, format: str, likelihood: Any, slot_name
     from tracearena.formats import ppmtf, write
 
     if format == "ppmtf":
-        ppmtf.write_synthetic(out, ppmtf.SyntheticTraces(synthetic, likelihood), slot_name=slot_name)
+        ppmtf.write_synthetic(ppmtf.SyntheticTraces(synthetic, likelihood), out, slot_name=slot_name)
     else:
-        write(out, synthetic, to=format if format in ("pwscup", "peopleflow", "partitions") else "table")
+        write(synthetic, out, to=format if format in ("pwscup", "peopleflow", "partitions") else "table")
     return out

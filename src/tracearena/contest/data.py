@@ -167,16 +167,16 @@ def check_regions(traces: Traces) -> None:
 
 def _write_frame(place: Path, plan: ContestPlan, original: Traces) -> None:
     days = plan.reference_days, plan.days - plan.reference_days
-    pwscup.write_places(place / "info_region.csv", original.places)
-    pwscup.write_times(place / "info_time.csv", pwscup.Times(original.clock, *days))
+    pwscup.write_places(original.places, place / "info_region.csv")
+    pwscup.write_times(pwscup.Times(original.clock, *days), place / "info_time.csv")
 
 
 def _write_team(place: Path, team: int, purpose: str, reference: Traces, original: Traces) -> dict[str, str]:
     names = [
         str(pwscup.PwsName(kind=kind, team=team, purpose=purpose)) for kind in ("reftraces", "orgtraces")
     ]
-    pwscup.write_traces(place / names[0], reference)
-    pwscup.write_traces(place / names[1], original)
+    pwscup.write_traces(reference, place / names[0])
+    pwscup.write_traces(original, place / names[1])
     return dict(zip(("reference", "original"), names, strict=True))
 
 
@@ -188,9 +188,9 @@ def _write_pseudonymised(
     names = {what: str(pwscup.PwsName(kind=kind, team=team, purpose=purpose)) for what, kind in kinds.items()}
     unchanged = ObfuscatedTraces.unchanged(original)
     release = pseudonymise(unchanged, seed=seed)
-    pwscup.write_obfuscated(place / names["obfuscated"], unchanged)
-    pwscup.write_anonymized(place / names["anonymized"], release.anonymized)
-    pwscup.write_id_table(place / names["id_table"], release.id_table)
+    pwscup.write_obfuscated(unchanged, place / names["obfuscated"])
+    pwscup.write_anonymized(release.anonymized, place / names["anonymized"])
+    pwscup.write_id_table(release.id_table, place / names["id_table"])
     return names
 
 

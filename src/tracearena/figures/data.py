@@ -14,7 +14,7 @@ from tracearena.cities import pois, simulate, simulate_gps
 from tracearena.contest import contest_training
 from tracearena.engine import SeedLike, child_seed, generator, report, seed_sequence, use
 from tracearena.errors import DataError
-from tracearena.formats import gps, peopleflow, ppmtf, pwscup
+from tracearena.formats import peopleflow, ppmtf, pwscup, read
 from tracearena.mobility import MobilityProfiles
 from tracearena.synthesis.sglt import SGLT, PassRates
 from tracearena.traces import GpsTraces, Places, Traces
@@ -195,7 +195,7 @@ def gps_data(data: Path | None, seed: int, size: Size = RECEIVERS) -> GpsData:
     if data is None:
         traces, name = simulate_gps(*size, seed=seed), f"simulated city, {size.users} users"
     else:
-        traces = gps.read(_archive(data)).traces
+        traces = read(_archive(data)).as_points().traces
         name = f"{_archive(data).name}, {traces.n_users} users"
     inside = traces.take_box(*BEIJING)
     area = BEIJING if 2 * len(inside) > len(traces) else default_area(traces, 88.6)

@@ -1,11 +1,11 @@
 """Readers and writers of files, one module a format.
 
-`read` and `write` go by the format's name; `recognise` finds it from the first lines. What a file
-got wrong is in the `Report` beside the traces.
+`read` and `write` take events and GPS points alike and go by the format's name; `recognise` finds it
+from the first lines. What a file got wrong is in the `Report` beside the traces.
 
 >>> import tracearena as ta
->>> traces, report = ta.formats.read("checkins.csv", grid="32x32")   # doctest: +SKIP
->>> ta.formats.write("checkins.parquet", traces)                     # doctest: +SKIP
+>>> traces, report = ta.read("checkins.csv", grid="32x32")   # doctest: +SKIP
+>>> ta.write(traces, "checkins.parquet")                     # doctest: +SKIP
 """
 
 import lazy_loader

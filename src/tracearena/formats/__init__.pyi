@@ -2,7 +2,6 @@ from . import (
     foursquare,
     geolife,
     gowalla,
-    gps,
     gpx,
     partitions,
     peopleflow,
@@ -15,14 +14,14 @@ from . import (
 )
 from .dispatch import FORMATS, read, write
 from .place_files import read_places, write_places
-from .recognition import recognise
+from .recognition import GPS_FORMATS, recognise
 
 __all__ = [
     "FORMATS",
+    "GPS_FORMATS",
     "foursquare",
     "geolife",
     "gowalla",
-    "gps",
     "gpx",
     "partitions",
     "peopleflow",

@@ -1,137 +1,229 @@
-"""One door to all formats."""
+"""One door to all formats: `read` and `write`, of events and of GPS points alike."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from tracearena.errors import ParameterError
 from tracearena.files.staging import replacing_all
 from tracearena.files.whole import require_lasting
 from tracearena.formats import (
     foursquare,
+    geolife,
     gowalla,
-    gps_events,
+    gpx,
     partitions,
     peopleflow,
+    points,
     pwscup,
     recognition,
     table,
     tsmc,
 )
 from tracearena.formats.place_files import places_beside, read_places, write_places
+from tracearena.formats.recognition import GPS_FORMATS
 from tracearena.intake.choices import Choices
 from tracearena.intake.discretise import notice_oddities
+from tracearena.intake.gps_events import events_of
+from tracearena.intake.gps_points import points_of
 from tracearena.intake.regrid import regridded
-from tracearena.intake.report import Report, report_of
-from tracearena.traces import Places, Traces
+from tracearena.intake.report import Reading, Report
+from tracearena.intake.tables import rows_of_frame
+from tracearena.traces import GpsTraces, ObfuscatedTraces, Places, Traces
+
+if TYPE_CHECKING:
+    import polars as pl
 
 FORMATS = ("pwscup", "ppmtf", "peopleflow", "foursquare", "tsmc", "gowalla", "table", "partitions")
-"""Names of the formats that hold traces."""
+"""Names of the formats that hold traces of events."""
 
-_CHECK_INS = {"table": table, "partitions": partitions, "gowalla": gowalla, "tsmc": tsmc}
+FRAME = "data frame"
+_CHECK_INS: Mapping[str, ModuleType] = {
+    "table": table,
+    "partitions": partitions,
+    "gowalla": gowalla,
+    "tsmc": tsmc,
+}
+_GPS_WRITERS = {"points": points.write, "gpx": gpx.write, "geolife": geolife.write}
 _TABLE_NAMES = (".csv", ".csv.gz", ".parquet")
+_File = str | PathLike[str]
 
 
 def read(
-    path: str | PathLike[str],
+    path_or_frame: Any,
     format: str | None = None,
     *,
-    places: str | PathLike[str] | Places | None = None,
+    places: _File | Places | None = None,
+    times: _File | None = None,
     choices: Choices | None = None,
-    times: str | PathLike[str] | None = None,
+    resample: str | None = None,
+    strict: bool = False,
     **options: Any,
-) -> tuple[Traces, Report]:
-    """Read the traces of a file and report what it got wrong.
+) -> Reading[Traces | GpsTraces]:
+    """Read traces and report what their file got wrong.
+
+    Coordinates without place ids are GPS points: they are read as `GpsTraces`, or with a grid as
+    events at its cells. All else is events at places, `Traces`.
 
     Parameters
     ----------
+    path_or_frame
+        A file or folder, or a pandas, Polars or Arrow table.
     format
-        One of `FORMATS`, or ``points``: GPS points, which need a grid (`formats.gps.read` reads
-        them as they are). Recognised from the file if left out.
+        One of `FORMATS` for events, of `GPS_FORMATS` for points. Recognised from the file if omitted.
     places
         The places, or their file. Formats that have a file of their own for them find it beside
-        `path`: ``info_region.csv``, ``regions_*.csv``, ``POI_*.csv``, ``raw_POIs.txt``.
-    choices
-        Which places and instants to make of raw events (`Choices`).
+        the file: ``info_region.csv``, ``regions_*.csv``, ``POI_*.csv``, ``raw_POIs.txt``.
     times
         Of a pwscup file, what its time ids mean; by default the ``info_time.csv`` beside it.
+    choices
+        Which places and instants to make of raw events (`Choices`).
+    resample
+        Of points on a grid, one event per instant: ``last``, ``nearest`` or ``interpolate``.
+    strict
+        Refuse a file of which a row must be left out, instead of reporting it.
     **options
-        The same as the command line writes them: ``grid="32x32"``, ``top=1000``, ``slot="2h"``, …
+        The choices as the command line writes them: ``grid="32x32"``, ``bounds``, ``top=1000``,
+        ``interval="20min"``, ``slot="2h"``, ``timezone``, ``utc_hours``.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"uid": [7, 7], "datetime": ["2012-04-03 18:00", "2012-04-03 19:31"],
+    ...                       "lat": [40.7, 40.8], "lng": [-74.0, -73.9]})
+    >>> read(frame).traces
+    <GpsTraces: 1 users, 2 points, 1 trajectories, 2012-04-03 18:00:00 to 2012-04-03 19:31:00 UTC>
+    >>> traces, report = read(frame.with_columns(venue=pl.Series(["a", "b"])))
+    >>> traces, traces.clock.label(18)
+    (<Traces: 1 users, 2 events, 2 places, instants 18 to 19>, '18:00')
     """
     if choices is not None and options:
         raise ParameterError("give choices or single options, not both")
     chosen = Choices.parse(**options) if choices is None else choices
-    require_lasting(path)
-    name = _settled(path, format)
+    is_file = isinstance(path_or_frame, (str, PathLike))
+    frame = None if is_file else rows_of_frame(path_or_frame)
+    path = Path(path_or_frame) if frame is None else Path(FRAME)
+    name = _settled(path, format) if frame is None else _settled_frame(frame, format)
     if times is not None and name != "pwscup":
         raise ParameterError(f"{path}: is read as {name}; only files of format pwscup have a table of times")
-    if name in ("pwscup", "ppmtf") or (name == "peopleflow" and recognition.is_prepared(path)):
-        return _prepared(Path(path), name, places, chosen, times)
-    if name == "peopleflow":
-        return peopleflow.read(path, choices=chosen)
-    if name == "foursquare":
-        if isinstance(places, Places):
-            raise ParameterError("the places of a foursquare file are read from its file of venues")
-        return foursquare.read(path, choices=chosen, pois=places)
-    known = places if places is None or isinstance(places, Places) else read_places(places)
-    if name == "points":
-        return gps_events.read(path, choices=chosen, places=known)
-    traces, report = _CHECK_INS[name].read(path, choices=chosen, places=known)
-    return traces, report
+    if name in GPS_FORMATS:
+        if frame is None:
+            made = _points(path, name, chosen.timezone, strict)
+        else:
+            report = Report(FRAME, "points", strict=strict, timezone=chosen.timezone)
+            made = Reading(points_of(frame, report), report)
+        return _as_chosen(made, chosen, resample, _known(places))
+    if resample is not None:
+        raise ParameterError(f"{path}: resample is for GPS points, and this holds events")
+    if frame is None:
+        reading = _events(path, name, places, chosen, times)
+    else:
+        reading = table.events_of(frame, Report(FRAME, "table"), chosen, _known(places))
+    if strict:
+        reading.report.refuse_losses()
+    return reading
 
 
 def write(
-    path: str | PathLike[str],
-    traces: Traces,
+    traces: Traces | GpsTraces | ObfuscatedTraces,
+    path: _File,
     *,
     to: str | None = None,
-    places_out: str | PathLike[str] | None = None,
+    places_out: _File | None = None,
 ) -> list[Path]:
     """Write traces, and their places if `places_out` is given; return the files written.
 
-    Both appear together, or neither.
+    They appear together, or none of them.
 
     Parameters
     ----------
     to
-        One of `FORMATS`; by default a table, for names that end in .csv, .csv.gz or .parquet.
+        One of `FORMATS` for events, by default a table, for names that end in .csv, .csv.gz or
+        .parquet. One of `GPS_FORMATS` for GPS points, by default what the name says
+        (`format_of_points`). Of obfuscated traces there are pwscup files only.
     """
+    if isinstance(traces, GpsTraces):
+        chosen = to or format_of_points(path)
+        if chosen not in GPS_FORMATS:
+            raise ParameterError.of("to", chosen, "points, gpx or geolife, or a format of events with a grid")
+        if places_out is not None:
+            raise ParameterError("GPS points lie at no places: there are none to write")
+        _GPS_WRITERS[chosen](traces, path)
+        return [Path(path)]
     target = to or _format_of_name(path)
     if target not in FORMATS:
         raise ParameterError.of("to", target, f"one of {', '.join(FORMATS)}")
-    if target == "foursquare":
-        return [Path(path), foursquare.write(path, traces, pois=places_out)]
-    beside: list[Path] = []
+    if target == "foursquare" and isinstance(traces, Traces):
+        return [Path(path), foursquare.write(traces, path, pois=places_out)]
     with replacing_all():
-        if target == "pwscup":
-            times = pwscup.write_traces(path, traces)
-            beside = [] if times is None else [times]
-        elif target == "peopleflow":
-            peopleflow.write(path, traces)
-        elif target == "ppmtf":
-            from tracearena.formats import ppmtf
-
-            ppmtf.write_traces(path, traces)
-        else:
-            _CHECK_INS[target].write(path, traces)
+        beside = _write_events(traces, path, target)
         if places_out is not None:
-            write_places(places_out, traces.places, to=target)
+            write_places(traces.places, places_out, to=target)
             beside.append(Path(places_out))
     return [Path(path), *beside]
 
 
-def _settled(path: str | PathLike[str], format: str | None) -> str:
+def format_of_points(path: _File) -> str:
+    """Return what a new file of GPS points of this name holds: points, gpx, or else a GeoLife folder.
+
+    >>> format_of_points("out.parquet"), format_of_points("out.gpx"), format_of_points("out")
+    ('points', 'gpx', 'geolife')
+    """
+    if str(path).endswith(_TABLE_NAMES):
+        return "points"
+    return "gpx" if str(path).endswith((".gpx", ".gpx.gz")) else "geolife"
+
+
+def _write_events(traces: Traces | ObfuscatedTraces, path: _File, to: str) -> list[Path]:
+    """Write events in a format, and return the files that had to be written beside them."""
+    if isinstance(traces, ObfuscatedTraces):
+        if to != "pwscup":
+            raise ParameterError.of("to", to, "pwscup for obfuscated traces")
+        pwscup.write_anonymized(traces, path)
+    elif to == "pwscup":
+        times = pwscup.write_traces(traces, path)
+        return [] if times is None else [times]
+    elif to == "peopleflow":
+        peopleflow.write(traces, path)
+    elif to == "ppmtf":
+        from tracearena.formats import ppmtf
+
+        ppmtf.write_traces(traces, path)
+    else:
+        _CHECK_INS[to].write(traces, path)
+    return []
+
+
+def _settled(path: Path, format: str | None) -> str:
+    if format is not None:
+        _require_known(format)
+    require_lasting(path)
     if format is None:
         return recognition.recognise(path)
-    if format not in (*FORMATS, "points"):
-        raise ParameterError.of("format", format, f"one of {', '.join(FORMATS)}")
     recognition.require(path, format)
     return format
 
 
-def _format_of_name(path: str | PathLike[str]) -> str:
+def _settled_frame(frame: pl.DataFrame, format: str | None) -> str:
+    if format is None:
+        return recognition.look_at_frame(frame)
+    _require_known(format)
+    if format not in ("table", "points"):
+        raise ParameterError.of("format", format, "table or points for a data frame")
+    return format
+
+
+def _require_known(format: str) -> None:
+    known = (*FORMATS, *GPS_FORMATS)
+    if format not in known:
+        raise ParameterError.of("format", format, f"one of {', '.join(known)}")
+
+
+def _format_of_name(path: _File) -> str:
     if not str(path).endswith(_TABLE_NAMES):
         raise ParameterError(
             f"{path}: name a format (one of {', '.join(FORMATS)}) or a file that ends in "
@@ -140,29 +232,81 @@ def _format_of_name(path: str | PathLike[str]) -> str:
     return "table"
 
 
+def _known(places: _File | Places | None) -> Places | None:
+    return None if places is None else _read_if_file(places)
+
+
+def _read_if_file(places: _File | Places) -> Places:
+    return places if isinstance(places, Places) else read_places(places)
+
+
+def _points(path: Path, format: str, timezone: str | None, strict: bool) -> Reading[GpsTraces]:
+    if format == "points":
+        return points.read(path, timezone=timezone, strict=strict)
+    reading = geolife.read(path, strict=strict) if format == "geolife" else gpx.read(path, strict=strict)
+    reading.report.timezone = timezone
+    return reading
+
+
+def _as_chosen(
+    reading: Reading[GpsTraces], choices: Choices, resample: str | None, places: Places | None
+) -> Reading[Traces | GpsTraces]:
+    """Put points on a grid if one is named, and otherwise keep those within the bounds."""
+    if choices.grid is not None or (places is not None and places.grid is not None):
+        return events_of(reading, choices, resample=resample, places=places)
+    settings = {
+        "places": places,
+        "top": choices.top,
+        "interval": choices.interval_s,
+        "slot": choices.slot_s,
+        "utc_hours": choices.utc_hours or None,
+        "resample": resample,
+    }
+    path = reading.report.path
+    if given := [name for name, value in settings.items() if value is not None]:
+        raise ParameterError(
+            f"{path}: holds GPS points, which lie at no places and no instants: {', '.join(given)} needs a "
+            "grid for them, such as --grid 32x32 (grid='32x32')"
+        )
+    if choices.bounds is None:
+        return reading
+    inside = reading.traces.take_box(*choices.bounds)
+    if not len(inside):
+        raise ParameterError(f"{path}: no point lies within the bounds {choices.bounds}")
+    return Reading(inside, reading.report)
+
+
+def _events(
+    path: Path, format: str, places: _File | Places | None, choices: Choices, times: _File | None
+) -> Reading[Traces]:
+    if format in ("pwscup", "ppmtf") or (format == "peopleflow" and recognition.is_prepared(path)):
+        return _prepared(path, format, places, choices, times)
+    if format == "peopleflow":
+        return peopleflow.read(path, choices=choices)
+    if format == "foursquare":
+        if isinstance(places, Places):
+            raise ParameterError("the places of a foursquare file are read from its file of venues")
+        return foursquare.read(path, choices=choices, pois=places)
+    reading: Reading[Traces] = _CHECK_INS[format].read(path, choices=choices, places=_known(places))
+    return reading
+
+
 def _prepared(
-    path: Path,
-    format: str,
-    places: str | PathLike[str] | Places | None,
-    choices: Choices,
-    times: str | PathLike[str] | None,
-) -> tuple[Traces, Report]:
+    path: Path, format: str, places: _File | Places | None, choices: Choices, times: _File | None
+) -> Reading[Traces]:
     """Read a format whose files already have places and instants."""
-    if places is None:
-        known = places_beside(path, format)
-    else:
-        known = places if isinstance(places, Places) else read_places(places)
+    known = places_beside(path, format) if places is None else _read_if_file(places)
     if format == "ppmtf":
         traces = _ppmtf(path, known, choices)
     elif not choices.times_are_as_in_file:
         raise ParameterError(f"a {format} file has instants and no times: no interval, slot or time zone")
     elif format == "peopleflow":
-        traces = peopleflow.read(path, places=known)[0]
+        traces = peopleflow.read(path, places=known).traces
     else:
         traces = pwscup.read_traces(path, known, None if times is None else pwscup.read_times(times))
-    report = report_of(path, format, traces.n_events)
+    report = Report(str(path), format, traces.n_events)
     notice_oddities(traces, report)
-    return (traces if choices.places_are_as_in_file else regridded(traces, choices, report)), report
+    return Reading(traces if choices.places_are_as_in_file else regridded(traces, choices, report), report)
 
 
 def _ppmtf(path: Path, places: Places, choices: Choices) -> Traces:

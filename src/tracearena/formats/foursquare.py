@@ -18,10 +18,10 @@ from tracearena.files.staging import replacing_all
 from tracearena.formats.tsmc import TIME
 from tracearena.intake.checkins import check_ins
 from tracearena.intake.choices import Choices
+from tracearena.intake.delimited import read_headless, write_tabs
 from tracearena.intake.discretise import traces_of
-from tracearena.intake.report import Report, Rule
-from tracearena.intake.text import read_headless
-from tracearena.intake.written import offset_minutes, utc_text, write_tabs
+from tracearena.intake.event_times import offset_minutes, utc_text
+from tracearena.intake.report import Reading, Report, Rule
 from tracearena.traces import Traces
 
 COLUMNS = ("user", "venue", "time", "offset_min")
@@ -31,7 +31,7 @@ POI_NAME = "raw_POIs.txt"
 
 def read(
     path: str | PathLike[str], *, choices: Choices | None = None, pois: str | PathLike[str] | None = None
-) -> tuple[Traces, Report]:
+) -> Reading[Traces]:
     """Read the check-ins and their venues, packed or not.
 
     Parameters
@@ -52,11 +52,11 @@ def read(
     raw = raw.join(venues, on="venue", how="left", maintain_order="left")
     rule = Rule(reason="not in the file of venues", bad=pl.col("lat").is_null(), column="venue")
     raw = report.sift(raw, [rule])
-    report.refuse_if_nothing_is_left(raw)
-    return traces_of(check_ins(raw, report, chosen), report, chosen), report
+    report.refuse_if_nothing_is_left(raw.height)
+    return Reading(traces_of(check_ins(raw, report, chosen), report, chosen), report)
 
 
-def write(path: str | PathLike[str], traces: Traces, *, pois: str | PathLike[str] | None = None) -> Path:
+def write(traces: Traces, path: str | PathLike[str], *, pois: str | PathLike[str] | None = None) -> Path:
     """Write check-ins and venues; return where the venues went (``raw_POIs.txt`` beside, by default)."""
     places, at = traces.places, traces.place_index
     target = Path(path).parent / POI_NAME if pois is None else Path(pois)
@@ -75,8 +75,8 @@ def write(path: str | PathLike[str], traces: Traces, *, pois: str | PathLike[str
         "offset_min": offset_minutes(traces),
     }
     with replacing_all():
-        write_tabs(target, pl.DataFrame(about))
-        write_tabs(path, pl.DataFrame(events))
+        write_tabs(pl.DataFrame(about), target)
+        write_tabs(pl.DataFrame(events), path)
     return target
 
 

@@ -12,10 +12,10 @@ import polars as pl
 
 from tracearena.intake.checkins import check_ins
 from tracearena.intake.choices import Choices
+from tracearena.intake.delimited import read_headless, write_tabs
 from tracearena.intake.discretise import traces_of
-from tracearena.intake.report import Report
-from tracearena.intake.text import read_headless
-from tracearena.intake.written import utc_text, write_tabs
+from tracearena.intake.event_times import utc_text
+from tracearena.intake.report import Reading, Report
 from tracearena.traces import Places, Traces
 
 COLUMNS = ("user", "time", "lat", "lon", "venue")
@@ -24,19 +24,18 @@ _TIME = "%Y-%m-%dT%H:%M:%SZ"
 
 def read(
     path: str | PathLike[str], *, choices: Choices | None = None, places: Places | None = None
-) -> tuple[Traces, Report]:
+) -> Reading[Traces]:
     """Read a file of check-ins, packed or not."""
     chosen = choices or Choices()
     report = Report(str(path), "gowalla", header_lines=0)
     raw = read_headless(path, COLUMNS, COLUMNS[:4], report)
-    return traces_of(check_ins(raw, report, chosen, places), report, chosen, places=places), report
+    return Reading(traces_of(check_ins(raw, report, chosen, places), report, chosen, places=places), report)
 
 
-def write(path: str | PathLike[str], traces: Traces) -> None:
+def write(traces: Traces, path: str | PathLike[str]) -> None:
     """Write the events with the coordinates of their places, by user and time."""
     places = traces.places
     write_tabs(
-        path,
         pl.DataFrame(
             {
                 "user": traces.user_ids[traces.user_index],
@@ -46,4 +45,5 @@ def write(path: str | PathLike[str], traces: Traces) -> None:
                 "venue": places.ids[traces.place_index],
             }
         ),
+        path,
     )

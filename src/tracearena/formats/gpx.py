@@ -16,7 +16,8 @@ import numpy as np
 from tracearena.errors import DataError, Fault, FileError
 from tracearena.files.folders import replacing_folder
 from tracearena.files.whole import read_bytes, replacing
-from tracearena.intake.gps_reading import Findings, GpsReading, misplaced, odd_users, oddly_dated, unsorted
+from tracearena.intake.positions import misplaced, odd_users, oddly_dated, unsorted
+from tracearena.intake.report import Reading, Report
 from tracearena.traces import GpsTraces
 
 MAX_BYTES = 2**30
@@ -32,7 +33,7 @@ def looks_like_gpx(path: str | PathLike[str]) -> bool:
     return place.name.endswith(_SUFFIXES)
 
 
-def read(path: str | PathLike[str], *, strict: bool = False) -> GpsReading:
+def read(path: str | PathLike[str], *, strict: bool = False) -> Reading[GpsTraces]:
     """Read a GPX file, or every GPX file below a folder.
 
     A file is one user, named like the file; a file in a subfolder belongs to the user that the
@@ -49,17 +50,16 @@ def read(path: str | PathLike[str], *, strict: bool = False) -> GpsReading:
     Documents with a document type are refused, so entities cannot expand and nothing is fetched.
     """
     place = Path(path)
-    findings = Findings(strict)
+    report = Report(str(place), "gpx", header_lines=0, strict=strict)
     files = sorted(p for p in place.rglob("*") if p.name.endswith(_SUFFIXES)) if place.is_dir() else [place]
     columns: dict[str, list[Any]] = {"user": [], "time": [], "lat": [], "lon": [], "segment": []}
     users = []
     for number, file in enumerate(files):
         inside = place.is_dir() and file.parent != place
         users.append(file.parent.name if inside else file.name.removesuffix(".gz").removesuffix(".gpx"))
-        _append(file, users[-1], number, columns, findings)
+        _append(file, users[-1], number, columns, report)
     if not columns["time"]:
-        found = [finding.fault for finding in findings.shown]
-        raise FileError(place, found or [Fault(None, None, None, "holds no track point", "no-points")])
+        report.refuse_if_nothing_is_left(0, "holds no track point", "no-points")
     traces = GpsTraces.from_points(
         np.array(columns["user"], np.str_),
         np.array(columns["time"], np.int64),
@@ -68,23 +68,24 @@ def read(path: str | PathLike[str], *, strict: bool = False) -> GpsReading:
         trajectories=np.array(columns["segment"], np.str_),
         user_ids=np.array(sorted(set(users)), np.str_),
     )
-    odd_users(str(place), traces, findings)
-    return GpsReading.of(traces, findings)
+    odd_users(str(place), traces, report)
+    report.rows = traces.n_points + report.dropped_rows
+    return Reading(traces, report)
 
 
-def _append(path: Path, user: str, number: int, columns: dict[str, list[Any]], findings: Findings) -> None:
+def _append(path: Path, user: str, number: int, columns: dict[str, list[Any]], report: Report) -> None:
     """Add the good points of one file; rows are counted from 1 through the file's track points."""
     found: list[tuple[int, int, float, float, int]] = []
     for row, segment, attributes, moment in _points(path):
-        point = _point(row, segment, attributes, moment, str(path), findings)
+        point = _point(row, segment, attributes, moment, str(path), report)
         if point is not None:
             found.append(point)
     if not found:
         return
     rows, times, latitude, longitude, segments = (np.array(column) for column in zip(*found, strict=True))
-    off = misplaced(str(path), latitude, longitude, rows, findings, 0)
-    oddly_dated(str(path), times[~off], rows[~off], findings, 0)
-    unsorted(str(path), times[~off], rows[~off], findings, 0)
+    off = misplaced(str(path), latitude, longitude, rows, report, 0)
+    oddly_dated(str(path), times[~off], rows[~off], report, 0)
+    unsorted(str(path), times[~off], rows[~off], report, 0)
     columns["user"].extend([user] * int((~off).sum()))
     columns["time"].extend(times[~off].tolist())
     columns["lat"].extend(latitude[~off].tolist())
@@ -132,7 +133,7 @@ def _points(path: Path) -> Iterator[tuple[int, int, dict[str, str], str | None]]
 
 
 def _point(
-    row: int, segment: int, attributes: dict[str, str], moment: str | None, path: str, findings: Findings
+    row: int, segment: int, attributes: dict[str, str], moment: str | None, path: str, report: Report
 ) -> tuple[int, int, float, float, int] | None:
     """Turn one point's text into numbers, or report it."""
     position = []
@@ -140,14 +141,13 @@ def _point(
         try:
             position.append(float(attributes[name]))
         except (KeyError, ValueError):
-            findings.drop(
-                path, Fault(row, name, attributes.get(name, ""), "must be a number", f"bad-{column}", 0)
-            )
+            fault = Fault(row, name, attributes.get(name, ""), "must be a number", f"bad-{column}", 0)
+            report.drop_fault(fault, path=path)
             return None
     time_ms = _milliseconds(moment)
     if time_ms is None:
         problem = "has no time" if moment is None else "must be a time such as 2008-11-03T10:13:36Z"
-        findings.drop(path, Fault(row, "time", moment, problem, "bad-time", 0))
+        report.drop_fault(Fault(row, "time", moment, problem, "bad-time", 0), path=path)
         return None
     return row, time_ms, position[0], position[1], segment
 

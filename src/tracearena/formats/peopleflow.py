@@ -17,8 +17,9 @@ from tracearena.errors import DataError, FileError
 from tracearena.formats import pwscup, table
 from tracearena.intake.checkins import CheckIns, identifiers
 from tracearena.intake.choices import Choices
-from tracearena.intake.report import Dropped, Report, Rule, report_of
-from tracearena.intake.text import read_rows, split_header, text_bytes
+from tracearena.intake.delimited import read_rows, split_header, text_bytes
+from tracearena.intake.report import Reading, Report, Rule
+from tracearena.intake.tables import is_parquet, rows_of_file
 from tracearena.traces import Box, Clock, Grid, Places, Traces
 from tracearena.traces.geodesy import CONTEST_KM_PER_DEGREE
 
@@ -49,7 +50,7 @@ _RAW = (
 
 def read(
     path: str | PathLike[str], *, choices: Choices | None = None, places: Places | None = None
-) -> tuple[Traces, Report]:
+) -> Reading[Traces]:
     """Read a prepared file, or clean one of raw points.
 
     Parameters
@@ -59,7 +60,7 @@ def read(
     places
         The regions of a prepared file; by default 32 × 32 cells of Tokyo.
     """
-    data = b"" if table.is_parquet(path) else text_bytes(path)
+    data = b"" if is_parquet(path) else text_bytes(path)
     header, rest = split_header(data)
     if header == "user_id,time_id,reg_id":
         return _prepared(path, tokyo_regions() if places is None else places)
@@ -67,13 +68,14 @@ def read(
     if header == ",".join(_RAW):
         checkins = _authors_points(path, rest, report)
     else:
-        checkins = table.read_check_ins(path, report, Choices(timezone=(choices or Choices()).timezone))
+        zone = Choices(timezone=(choices or Choices()).timezone)
+        checkins = table.check_ins_of(rows_of_file(path, report), report, zone)
         if missing := {"lat", "lon", "local"} - set(checkins.frame.columns):
             needed = "raw people flow needs a user, a time and coordinates"
             raise FileError.whole(
                 path, f"{needed}; {', '.join(sorted(missing))} cannot be read", "columns", header
             )
-    return clean(checkins, report, choices), report
+    return Reading(clean(checkins, report, choices), report)
 
 
 def tokyo_regions() -> Places:
@@ -145,23 +147,23 @@ def clean(checkins: CheckIns, report: Report, choices: Choices | None = None) ->
             Rule(reason="not at minute 0, 20 or 40", bad=minute % 20 != 0, column="row"),
         ],
     )
-    report.refuse_if_nothing_is_left(frame)
+    report.refuse_if_nothing_is_left(frame.height)
     kept = _whole_days(frame.sort("user", "utc", maintain_order=True), report)
-    report.refuse_if_nothing_is_left(kept)
+    report.refuse_if_nothing_is_left(kept.height)
     users = kept["user"].unique(maintain_order=True)
     dense = kept["place"].to_numpy().reshape(len(users), CLEANED_CLOCK.instants_per_day)
     places = Places.of_grid(grid, first_id=0, km_per_degree=CONTEST_KM_PER_DEGREE)
     return Traces.from_dense(dense, places, CLEANED_CLOCK, user_ids=np.asarray(users.to_list()))
 
 
-def write(path: str | PathLike[str], traces: Traces) -> None:
+def write(traces: Traces, path: str | PathLike[str]) -> None:
     """Write a prepared file: 35 instants at most, whose hours the format does not tell."""
     if len(traces) and int(traces.instants.max()) >= CLOCK.instants_per_day:
         raise DataError(
             f"files of format peopleflow hold {CLOCK.instants_per_day} instants and no days, and these "
             f"reach instant {int(traces.instants.max()) + 1}; format pwscup holds them with their times"
         )
-    pwscup.write_traces(path, traces, with_times=False)
+    pwscup.write_traces(traces, path, with_times=False)
 
 
 def _whole_days(frame: pl.DataFrame, report: Report) -> pl.DataFrame:
@@ -173,13 +175,13 @@ def _whole_days(frame: pl.DataFrame, report: Report) -> pl.DataFrame:
     report.notice("users without a whole day", frame["user"].n_unique() - kept["user"].n_unique())
     if kept.height < frame.height:
         reason = "of users without a whole day, or after it"
-        report.dropped.append(Dropped(reason, frame.height - kept.height))
+        report.drop(reason, frame.height - kept.height)
     return kept
 
 
-def _prepared(path: str | PathLike[str], places: Places) -> tuple[Traces, Report]:
+def _prepared(path: str | PathLike[str], places: Places) -> Reading[Traces]:
     traces = pwscup.read_traces(path, places, CLOCK)
-    return traces, report_of(path, "peopleflow", traces.n_events)
+    return Reading(traces, Report(str(path), "peopleflow", traces.n_events))
 
 
 def _authors_points(path: str | PathLike[str], rows: bytes, report: Report) -> CheckIns:
@@ -199,6 +201,6 @@ def _authors_points(path: str | PathLike[str], rows: bytes, report: Report) -> C
     )
     bad = pl.any_horizontal(pl.all().is_null())
     frame = report.sift(frame, [Rule(reason="missing fields", bad=bad, column="row")])
-    report.refuse_if_nothing_is_left(frame)
+    report.refuse_if_nothing_is_left(frame.height)
     user = identifiers(frame["user_id"])
     return CheckIns(frame.select("row", user.alias("user"), "lat", "lon", "local", utc="local"), True)

@@ -6,8 +6,9 @@ from os import PathLike
 from pathlib import Path
 
 from tracearena.errors import FileError
-from tracearena.formats import peopleflow, place_table, pwscup, table
-from tracearena.intake.text import split_header, text_bytes
+from tracearena.formats import peopleflow, place_table, pwscup
+from tracearena.intake.delimited import split_header, text_bytes
+from tracearena.intake.tables import is_parquet
 from tracearena.traces import Places
 
 _REGIONS = "reg_id,y_id,x_id,y(center),x(center)"
@@ -20,7 +21,7 @@ def read_places(path: str | PathLike[str]) -> Places:
     Regions without a column for hospitals get theirs from the ``POI_*.csv`` of the same city
     beside them, if there is one.
     """
-    if table.is_parquet(path):
+    if is_parquet(path):
         return place_table.read(path)
     header, _ = split_header(text_bytes(path))
     if header == _REGIONS:
@@ -34,16 +35,16 @@ def read_places(path: str | PathLike[str]) -> Places:
     return place_table.read(path)
 
 
-def write_places(path: str | PathLike[str], places: Places, *, to: str = "table") -> None:
+def write_places(places: Places, path: str | PathLike[str], *, to: str = "table") -> None:
     """Write the file of places that goes with a format of traces."""
     if to in ("pwscup", "peopleflow"):
-        pwscup.write_places(path, places)
+        pwscup.write_places(places, path)
     elif to == "ppmtf":
         from tracearena.formats import ppmtf
 
-        ppmtf.write_places(path, places)
+        ppmtf.write_places(places, path)
     else:
-        place_table.write(path, places)
+        place_table.write(places, path)
 
 
 def places_beside(path: Path, format: str) -> Places:

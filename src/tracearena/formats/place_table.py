@@ -12,17 +12,17 @@ import polars as pl
 from tracearena.errors import DataError, FileError
 from tracearena.files.limits import require_columns
 from tracearena.files.whole import replacing
-from tracearena.formats.table import header_fields, is_parquet, roles
 from tracearena.intake.checkins import LONGEST_ID, identifiers
-from tracearena.intake.columns import expected, read_parquet
-from tracearena.intake.text import read_rows, split_header, text_bytes
+from tracearena.intake.columns import roles
+from tracearena.intake.delimited import read_rows, split_header, text_bytes
+from tracearena.intake.tables import expected, header_fields, is_parquet, read_parquet
 from tracearena.traces import Box, Grid, Places
 
 _BOUND_DECIMALS = 9
 _OWN = ("sensitive", "row", "column")
 
 
-def write(path: str | PathLike[str], places: Places) -> None:
+def write(places: Places, path: str | PathLike[str]) -> None:
     """Write id, coordinates, sensitivity, the category where there is one, row and column of a grid.
 
     Rows and columns are counted from 1 in the south-west.

@@ -1,4 +1,4 @@
-"""What a file looks like, from its first lines."""
+"""Which format a file has: from its name where that tells, or else from its first lines."""
 
 from __future__ import annotations
 
@@ -10,11 +10,17 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from statistics import median
+from typing import TYPE_CHECKING
 
 from tracearena.errors import FileError
-from tracearena.formats import partitions, table
-from tracearena.intake.columns import parquet_schema, read_parquet
+from tracearena.files.whole import require_lasting
+from tracearena.formats import geolife, gpx
+from tracearena.intake.columns import EVENTS, POINTS, are_enough, are_points, roles
+from tracearena.intake.tables import files_of, header_fields, is_parquet, parquet_schema, read_parquet
 from tracearena.intake.times import LARGEST_INSTANT
+
+if TYPE_CHECKING:
+    import polars as pl
 
 _START = 2**16
 _SAMPLE = 100
@@ -44,6 +50,10 @@ _INSTANTS = "user_id,time_id,reg_id"
 _RAW_PEOPLE_FLOW = "user_id,y,x,y_id,x_id,2D_id,unixtime,"
 
 
+GPS_FORMATS = ("geolife", "gpx", "points")
+"""Names of the formats that hold GPS traces."""
+
+
 @dataclass(frozen=True)
 class Look:
     """What a file looks like.
@@ -71,6 +81,18 @@ def recognise(path: str | PathLike[str]) -> str:
     return look.formats[0]
 
 
+def is_gps(path: str | PathLike[str], format: str | None = None) -> bool:
+    """Whether a path holds GPS traces: as the format says, or else by its content.
+
+    Coordinates without places are GPS points, whatever the file is called; events at places are not.
+    """
+    if format is not None:
+        return format in GPS_FORMATS
+    require_lasting(path)
+    formats = look_at(path).formats
+    return bool(formats) and formats[0] in GPS_FORMATS
+
+
 def require(path: str | PathLike[str], format: str) -> None:
     """Refuse a file that is plainly of another format, and say of which."""
     look = look_at(path)
@@ -91,12 +113,20 @@ def is_synthetic(path: str | PathLike[str]) -> bool:
 
 def look_at(path: str | PathLike[str]) -> Look:
     """Look at the first lines, at the columns of a Parquet file, or into a folder of them."""
-    if Path(path).is_dir() and (files := partitions.files_of(path)):
+    if not Path(path).exists():
+        raise FileError.whole(path, "No such file or directory", "missing-file")
+    if geolife.looks_like_geolife(path):
+        return Look(("geolife",), "GPS points of GeoLife")
+    if gpx.looks_like_gpx(path):
+        return Look(("gpx",), "GPS points in GPX")
+    if Path(path).is_dir() and (files := files_of(path)):
         inside = look_at(files[0])
         if inside.formats[:1] == ("points",):
             return Look(("points", "partitions"), "a folder of Parquet tables of GPS points")
         return Look(("partitions",), "a folder of Parquet tables") if inside.formats else inside
-    if table.is_parquet(path):
+    if Path(path).is_dir():
+        return Look((), "a folder without PLT, GPX or Parquet files")
+    if is_parquet(path):
         return _parquet_look(path)
     start = _start(path)
     if not start.strip():
@@ -113,16 +143,26 @@ def look_at(path: str | PathLike[str]) -> Look:
     return Look((), f"no format known here; its first line is {lines[0][:60]!a}")
 
 
+def look_at_frame(frame: pl.DataFrame) -> str:
+    """Return what a data frame holds: ``points`` or events (``table``)."""
+    found = roles(frame.columns)
+    if not are_points(found):
+        return "table"
+    times = [str(time) for time in frame[found["time"]].head(_SAMPLE).to_list()]
+    return "table" if _are_instants(times) else "points"
+
+
 def first_line(path: str | PathLike[str]) -> str:
     """Return the first line of a text file, packed or not."""
     return _start(path).partition(b"\n")[0].decode("utf-8-sig", "replace").rstrip("\r")
 
 
-def unread_columns(path: str | PathLike[str]) -> list[str]:
-    """Return the columns of a table of events that have no role and are left out."""
-    packed = table.is_parquet(path)
-    names = table.parquet_columns(path) if packed else table.header_fields(first_line(path))[0]
-    taken = set(table.roles(names).values())
+def unread_columns(path: str | PathLike[str], format: str) -> list[str]:
+    """Return the columns of a table of events or points that have no role and are left out."""
+    if format not in ("table", "points") or Path(path).is_dir():
+        return []
+    names = list(parquet_schema(path)) if is_parquet(path) else header_fields(first_line(path))[0]
+    taken = set(roles(names, POINTS if format == "points" else EVENTS).values())
     return [name for name in names if name not in taken]
 
 
@@ -143,10 +183,10 @@ def _parquet_look(path: str | PathLike[str]) -> Look:
         if error.faults[0].code != "bad-parquet":
             raise
         return Look((), "a broken Parquet file")
-    found = table.roles(list(columns))
-    if table.are_points(found) and not _are_instants(_first_times(path, found["time"])):
+    found = roles(list(columns))
+    if are_points(found) and not _are_instants(_first_times(path, found["time"])):
         return Look(("points", "table", "peopleflow"), "a Parquet table of GPS points")
-    if table.are_enough(found):
+    if are_enough(found):
         return Look(_table_formats(found), "a Parquet table of events")
     return Look(
         (), f"a Parquet file without columns for user, time and place: {', '.join(list(columns)[:8])}"
@@ -164,7 +204,7 @@ def _known_layout(lines: list[str]) -> Look | None:
     if first in _OTHER_HEADERS:
         return Look((), _OTHER_HEADERS[first])
     if first.startswith("Geolife trajectory"):
-        return Look((), "a GeoLife PLT file of GPS points")
+        return Look((), "a GeoLife PLT file of GPS points, whose name must end in .plt")
     if first.lstrip().startswith(("<?xml", "<gpx")):
         return Look((), "an XML file such as GPX")
     return None
@@ -215,14 +255,14 @@ def _table_formats(found: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _columns(lines: list[str]) -> Look | None:
-    names, separator = table.header_fields(lines[0])
-    found = table.roles(names)
-    if table.are_points(found):
+    names, separator = header_fields(lines[0])
+    found = roles(names)
+    if are_points(found):
         at = names.index(found["time"])
         fields = [line.split(separator) for line in lines[1:_SAMPLE]]
         if not _are_instants([row[at].strip('" ') for row in fields if len(row) > at]):
             return Look(("points", "table", "peopleflow"), "a table of GPS points")
-    if table.are_enough(found):
+    if are_enough(found):
         return Look(_table_formats(found), "a table of events with a header")
     if len(names) > 1:
         shown = ", ".join(names[:8])

@@ -13,10 +13,10 @@ import polars as pl
 
 from tracearena.intake.checkins import check_ins
 from tracearena.intake.choices import Choices
+from tracearena.intake.delimited import read_headless, write_tabs
 from tracearena.intake.discretise import traces_of
-from tracearena.intake.report import Report
-from tracearena.intake.text import read_headless
-from tracearena.intake.written import offset_minutes, utc_text, write_tabs
+from tracearena.intake.event_times import offset_minutes, utc_text
+from tracearena.intake.report import Reading, Report
 from tracearena.traces import Places, Traces
 
 COLUMNS = ("user", "venue", "category_id", "category", "lat", "lon", "offset_min", "time")
@@ -25,20 +25,19 @@ TIME = "%a %b %d %H:%M:%S +0000 %Y"
 
 def read(
     path: str | PathLike[str], *, choices: Choices | None = None, places: Places | None = None
-) -> tuple[Traces, Report]:
+) -> Reading[Traces]:
     """Read a file of check-ins, packed or not; broken letters in categories survive as �."""
     chosen = choices or Choices()
     report = Report(str(path), "tsmc", header_lines=0)
     raw = read_headless(path, COLUMNS, ("user", "venue", "lat", "lon", "offset_min", "time"), report)
-    return traces_of(check_ins(raw, report, chosen), report, chosen, places=places), report
+    return Reading(traces_of(check_ins(raw, report, chosen), report, chosen, places=places), report)
 
 
-def write(path: str | PathLike[str], traces: Traces) -> None:
+def write(traces: Traces, path: str | PathLike[str]) -> None:
     """Write the events by user and time; the category stands in for the category id, which we lack."""
     places, at = traces.places, traces.place_index
     category = np.full(len(places), "") if places.categories is None else places.categories
     write_tabs(
-        path,
         pl.DataFrame(
             {
                 "user": traces.user_ids[traces.user_index],
@@ -51,4 +50,5 @@ def write(path: str | PathLike[str], traces: Traces) -> None:
                 "time": utc_text(traces, TIME),
             }
         ),
+        path,
     )

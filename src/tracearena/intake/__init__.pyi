@@ -1,5 +1,5 @@
 from .choices import Choices
-from .fitting import fitted
-from .report import Dropped, Report
+from .format_limits import fitted
+from .report import Example, Reading, Report
 
-__all__ = ["Choices", "Dropped", "Report", "fitted"]
+__all__ = ["Choices", "Example", "Reading", "Report", "fitted"]

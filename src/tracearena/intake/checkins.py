@@ -82,7 +82,7 @@ def check_ins(raw: pl.DataFrame, report: Report, choices: Choices, places: Place
         rules += _coordinate_rules()
     frame = report.sift(frame, rules)
     _refuse_if_no_time_is_read(report)
-    report.refuse_if_nothing_is_left(frame)
+    report.refuse_if_nothing_is_left(frame.height)
     return CheckIns(_named(frame, read.are_instants), times_are_local=is_local)
 
 
@@ -195,9 +195,9 @@ def _coordinate_rules() -> list[Rule]:
 
 
 def _refuse_if_no_time_is_read(report: Report) -> None:
-    unread = sum(dropped.count for dropped in report.dropped if dropped.reason == "unparsable time")
+    unread = report.dropped.get("unparsable time", 0)
     if unread and unread == report.rows:
-        value = report.dropped[0].examples[0][2]
+        value = report.examples[0].fault.value
         raise FileError.whole(
             report.path, f"no time can be read; accepted are {times.ACCEPTED}", "time", value
         )

@@ -11,7 +11,6 @@ from tracearena.traces.box import Box
 from tracearena.traces.time import DAY_S, require_zone
 
 _MOST_CELLS = 2**24
-_UNITS_S = {"s": 1, "min": 60, "m": 60, "h": 3600}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,10 +115,13 @@ def seconds(text: str, name: str) -> int:
     >>> seconds("2h", "slot")
     7200
     """
+    from tracearena.algorithms.grammar import Quantity
+
     match = re.fullmatch(r"(\d{1,6})\s*(s|min|m|h)", text.strip())
     if match is None:
         raise ParameterError.of(name, text, "a number with its unit, such as 20min, 1h or 90s")
-    return int(match[1]) * _UNITS_S[match[2]]
+    # Where only durations stand, m is no metre.
+    return int(Quantity.of(match[1], "min" if match[2] == "m" else match[2]))
 
 
 def grid_shape(text: str) -> tuple[int, int]:

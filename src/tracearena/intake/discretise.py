@@ -40,7 +40,7 @@ def traces_of(
         places, frame = _on_grid(frame, choices, report)
     else:
         places, frame = _at_venues(frame, choices.top, report)
-    report.refuse_if_nothing_is_left(frame)
+    report.refuse_if_nothing_is_left(frame.height)
     return _assembled(frame, places, choices, checkins, report)
 
 
@@ -67,7 +67,7 @@ def _inside(frame: pl.DataFrame, box: Box, report: Report) -> pl.DataFrame:
         raise ParameterError("bounds need coordinates, and the file has none")
     inside = pl.col("lat").is_between(box.south, box.north) & pl.col("lon").is_between(box.west, box.east)
     kept = report.sift(frame, [Rule(reason="outside the bounds", bad=~inside, column="lat, lon")])
-    report.refuse_if_nothing_is_left(kept)
+    report.refuse_if_nothing_is_left(kept.height)
     return kept
 
 
@@ -105,7 +105,7 @@ def _at_venues(frame: pl.DataFrame, top: int | None, report: Report) -> tuple[Pl
     if "lat" not in frame.columns:
         raise DataError(f"{report.path}: has places without coordinates; give their file with --places")
     frame = report.sift(frame, [Rule(reason="no place", bad=pl.col("venue").is_null(), column="row")])
-    report.refuse_if_nothing_is_left(frame)
+    report.refuse_if_nothing_is_left(frame.height)
     frame = frame.with_columns(venue=identifiers(frame["venue"]))
     about = [pl.col(name).first() for name in ("lat", "lon", "category") if name in frame.columns]
     venues = frame.group_by("venue", maintain_order=True).agg(pl.len().alias("visits"), *about)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tracearena.errors import DataError
 from tracearena.intake.choices import Choices
 from tracearena.intake.discretise import robust_box
-from tracearena.intake.report import Dropped, Report
+from tracearena.intake.report import Report
 from tracearena.traces import Grid, Places, Traces
 
 
@@ -61,7 +61,7 @@ def _moved(traces: Traces, new: NDArray[Any], places: Places, reason: str, repor
     if not found.any():
         raise DataError(f"{report.path}: no event is left: all are {reason}")
     if not found.all():
-        report.dropped.append(Dropped(reason, int((~found).sum())))
+        report.drop(reason, int((~found).sum()))
         traces = traces.keep(found)
     return Traces(
         places,

@@ -3,49 +3,49 @@
 from __future__ import annotations
 
 import datetime
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tracearena.intake.local_time import LocalTime
 from tracearena.intake.report import Report
 from tracearena.pages.maps import place_map
 from tracearena.pages.page import Page, capital, shown
 from tracearena.pages.style import BLUE
 from tracearena.pages.summary import Summary, summarise
-from tracearena.traces import Traces
+from tracearena.traces import GpsTraces, Places, Traces
+from tracearena.traces.area import default_area, tessellation
+from tracearena.traces.time import DAY_S, local_seconds
 
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _TOP_PLACES = 500
 _WEEK = 7
+_MAP_CELLS = 120
+_FINEST_M = 88.6
+_EPOCH = datetime.date(1970, 1, 1)
 
 
-def description_page(traces: Traces, report: Report) -> Page:
-    """Assemble the page for traces and the report of their file."""
+def description_page(traces: Traces | GpsTraces, report: Report) -> Page:
+    """Assemble the page for traces, events or points, and the report of their file."""
     summary = summarise(traces, report)
-    name = Path(report.path).name
-    zone = "" if report.clock is None or report.clock.zone is None else f" ({report.clock.zone})"
-    page = Page(name, lead=_lead(summary))
-    page.cards(
-        {
-            "users": summary.users,
-            "events": summary.events,
-            "places visited": summary.visited_places,
-            "places in all": summary.places,
-            f"first event{zone}": summary.first,
-            f"last event{zone}": summary.last,
-            "events of the median user": summary.events_per_user["median"],
-            "hours to the next event, median": summary.gap_h["median"],
-            "rows dropped": report.dropped_rows,
-        }
-    )
-    _where(page, traces)
-    _when(page, traces, report.clock)
-    _who(page, traces)
+    page = Page(Path(report.path).name, lead=_lead(summary))
+    page.cards(_cards(summary))
+    if isinstance(traces, GpsTraces):
+        _where_points(page, traces)
+        _when(page, _times_of_points(traces, summary))
+    else:
+        _where_events(page, traces)
+        _when(page, _times_of_events(traces, summary))
+    _who(page, np.sort(np.diff(traces.offsets)), _what(summary))
     _wrong(page, summary)
     return page
+
+
+def _what(summary: Summary) -> str:
+    return "points" if summary.are_points else "events"
 
 
 def _lead(summary: Summary) -> str:
@@ -54,86 +54,183 @@ def _lead(summary: Summary) -> str:
     fate = (
         f"{dropped:,} of its {summary.report.rows:,} rows were dropped" if dropped else "no row was dropped"
     )
+    recordings = "" if summary.trajectories is None else f" in {summary.trajectories:,} trajectories"
     return (
-        f"{summary.users:,} users and {summary.events:,} events within {days}, "
+        f"{summary.users:,} users and {summary.events:,} {_what(summary)}{recordings} within {days}, "
         f"read as {summary.report.format}; {fate}."
-    ) + ("" if summary.report.clock is None else f" {capital(str(summary.report.clock))}.")
+    ) + ("" if summary.local is None else f" {capital(str(summary.local))}.")
 
 
-def _where(page: Page, traces: Traces) -> None:
-    places = traces.places
-    counts = np.bincount(traces.place_index, minlength=len(places))
-    order = np.argsort(-counts, kind="stable")
-    half = int(np.searchsorted(np.cumsum(counts[order]), traces.n_events / 2)) + 1
+def _cards(summary: Summary) -> dict[str, Any]:
+    what = _what(summary)
+    zone = "" if summary.local is None or summary.local.zone is None else f" ({summary.local.zone})"
+    own = {
+        "trajectories": summary.trajectories,
+        "places visited": summary.visited_places,
+        "places in all": summary.places,
+        "seconds to the next point, median": summary.interval_s,
+        "gaps over four hours": summary.gaps_over_4h,
+    }
+    return {
+        "users": summary.users,
+        what: summary.events,
+        **{name: value for name, value in own.items() if value is not None},
+        f"first {what[:-1]}{' (UTC)' if summary.are_points else zone}": _moment(summary.first),
+        f"last {what[:-1]}{' (UTC)' if summary.are_points else zone}": _moment(summary.last),
+        f"{what} of the median user": summary.events_per_user["median"],
+        f"hours to the next {what[:-1]}, median": summary.gap_h["median"],
+        "rows dropped": summary.report.dropped_rows,
+    }
+
+
+def _moment(text: str) -> str:
+    return text.rstrip("Z").replace("T", " ")
+
+
+def _where_events(page: Page, traces: Traces) -> None:
+    counts = np.bincount(traces.place_index, minlength=len(traces.places))
+    half, visited = _half(counts)
+    message = f"Half of all events happen at {half:,} of {visited:,} visited places."
+    _where(page, traces.places, counts, "events", message)
+
+
+def _where_points(page: Page, traces: GpsTraces) -> None:
+    area = default_area(traces, _FINEST_M)
+    grid = tessellation(area, max(area.size_m()) / _MAP_CELLS)
+    cell = grid.cell_of(traces.latitude, traces.longitude)
+    counts = np.bincount(cell[cell >= 0], minlength=len(grid))
+    half, visited = _half(counts)
+    inside = counts.sum() / len(traces)
+    message = f"The map holds {inside:.0%} of all points; half of them lie in {half:,} of {visited:,} cells."
+    _where(page, Places.of_grid(grid), counts, "points", message)
+
+
+def _half(counts: NDArray[np.int64]) -> tuple[int, int]:
+    """Return how few places have half of everything, and how many have anything."""
+    half = int(np.searchsorted(np.cumsum(np.sort(counts)[::-1]), counts.sum() / 2)) + 1
+    return half, int((counts > 0).sum())
+
+
+def _where(page: Page, places: Places, counts: NDArray[np.int64], what: str, message: str) -> None:
     page.heading("Where people are")
     rows = [
-        [places.ids[i], places.latitude[i], places.longitude[i], int(counts[i])]
-        for i in order[:_TOP_PLACES]
+        [
+            str(places.ids[i]),
+            round(float(places.latitude[i]), 6),
+            round(float(places.longitude[i]), 6),
+            int(counts[i]),
+        ]
+        for i in np.argsort(-counts, kind="stable")[:_TOP_PLACES]
         if counts[i]
     ]
-    rows = [
-        [str(place), round(float(lat), 6), round(float(lon), 6), count] for place, lat, lon, count in rows
-    ]
     page.figure(
-        place_map(places, counts),
-        f"Half of all events happen at {half:,} of {int((counts > 0).sum()):,} visited places.",
-        table=(["place", "latitude", "longitude", "events"], rows),
+        place_map(places, counts, what=what),
+        message,
+        table=(["place", "latitude", "longitude", what], rows),
         name="places",
     )
 
 
-def _when(page: Page, traces: Traces, local: LocalTime | None) -> None:
+@dataclass(frozen=True)
+class _Times:
+    """When each event happens: its day, and which of the day's times.
+
+    Attributes
+    ----------
+    first_day
+        The date of day 0, if there is one.
+    whose
+        Whose clocks these are, if that is known.
+    """
+
+    what: str
+    day: NDArray[np.int64]
+    time: NDArray[np.int64]
+    labels: list[str]
+    first_day: datetime.date | None
+    whose: str | None
+
+    @property
+    def axis(self) -> str:
+        return "time of day" if self.whose is None else f"time of day, {self.whose}"
+
+
+def _times_of_events(traces: Traces, summary: Summary) -> _Times:
     clock = traces.clock
-    axis = "time of day" if local is None else f"time of day, {local.axis}"
-    whose = "" if local is None else f" ({local.axis})"
+    return _Times(
+        "events",
+        np.asarray(clock.day_of(traces.instants)),
+        np.asarray(clock.time_of_day(traces.instants)),
+        [clock.label(instant) for instant in range(clock.instants_per_day)],
+        clock.first_day,
+        None if summary.local is None else summary.local.axis,
+    )
+
+
+def _times_of_points(traces: GpsTraces, summary: Summary) -> _Times:
+    zone = "UTC" if summary.local is None or summary.local.zone is None else summary.local.zone
+    local = local_seconds(traces.time_ms, zone)
+    first = int(local.min()) // DAY_S
+    return _Times(
+        "points",
+        local // DAY_S - first,
+        local % DAY_S // 3600,
+        [f"{hour:02d}:00" for hour in range(24)],
+        _EPOCH + datetime.timedelta(days=first),
+        zone,
+    )
+
+
+def _when(page: Page, times: _Times) -> None:
+    labels, what = times.labels, times.what
+    whose = "" if times.whose is None else f" ({times.whose})"
     page.heading("When people are seen")
-    labels = [clock.label(instant) for instant in range(clock.instants_per_day)]
-    counts = np.bincount(clock.time_of_day(traces.instants), minlength=clock.instants_per_day)
-    share = counts / max(traces.n_events, 1)
+    counts = np.bincount(times.time, minlength=len(labels))
+    share = counts / max(len(times.time), 1)
     busiest = int(np.argmax(counts))
-    message = f"The busiest time of day is {labels[busiest]}{whose}, with {share[busiest]:.1%} of all events."
+    message = f"The busiest time of day is {labels[busiest]}{whose}, with {share[busiest]:.1%} of all {what}."
     if (counts == counts[0]).all():
-        message = "Every time of day has as many events as any other."
+        message = f"Every time of day has as many {what} as any other."
     page.figure(
-        _bars(labels, counts, axis, "events"),
+        _bars(labels, counts, times.axis, what),
         message,
         table=(
-            [f"time{whose}", "events"],
+            [f"time{whose}", what],
             [[label, int(n)] for label, n in zip(labels, counts, strict=True)],
         ),
         name="time-of-day",
     )
-    if clock.first_day is not None:
-        days = np.unique(clock.day_of(traces.instants))
+    if times.first_day is not None:
+        days = np.unique(times.day)
         if days[-1] - days[0] >= _WEEK:
-            _by_weekday(page, traces, clock.first_day, labels, axis)
+            _by_weekday(page, times, times.first_day)
         if len(days) > 1:
-            _by_date(page, traces, clock.first_day)
+            _by_date(page, times, times.first_day)
 
 
-def _by_weekday(page: Page, traces: Traces, first_day: datetime.date, labels: list[str], axis: str) -> None:
-    clock = traces.clock
-    weekday = (clock.day_of(traces.instants) + first_day.weekday()) % 7
-    cell = weekday * clock.instants_per_day + clock.time_of_day(traces.instants)
-    table = np.bincount(cell, minlength=7 * clock.instants_per_day).reshape(7, -1)
+def _by_weekday(page: Page, times: _Times, first_day: datetime.date) -> None:
+    labels, what = times.labels, times.what
+    weekday = (times.day + first_day.weekday()) % 7
+    cell = weekday * len(labels) + times.time
+    table = np.bincount(cell, minlength=7 * len(labels)).reshape(7, -1)
     heat = {
         "type": "heatmap", "x": labels, "y": list(_WEEKDAYS), "z": table, "colorscale": "Viridis",
-        "colorbar": {"title": {"text": "events", "side": "right"}, "thickness": 12},
-        "hovertemplate": "%{y} %{x}: %{z:,} events<extra></extra>",
+        "colorbar": {"title": {"text": what, "side": "right"}, "thickness": 12},
+        "hovertemplate": "%{y} %{x}: %{z:,} " + what + "<extra></extra>",
     }  # fmt: skip
     layout = {
         "height": 330,
         "yaxis": {"autorange": "reversed"},
-        "xaxis": {"title": {"text": axis}, **_few_ticks(labels)},
+        "xaxis": {"title": {"text": times.axis}, **_few_ticks(labels)},
     }
     totals = table.sum(axis=1)
     most, least = int(np.argmax(totals)), int(np.argmin(totals))
     message = (
-        f"{_WEEKDAYS[most]} has the most events, {totals[most] / totals.sum():.1%} of all, "
+        f"{_WEEKDAYS[most]} has the most {what}, {totals[most] / totals.sum():.1%} of all, "
         f"{_WEEKDAYS[least]} the fewest, {totals[least] / totals.sum():.1%}."
     )
     if totals[most] == totals[least]:
-        message = "Every weekday has as many events as any other."
+        message = f"Every weekday has as many {what} as any other."
     page.figure(
         {"data": [heat], "layout": layout},
         message,
@@ -145,41 +242,40 @@ def _by_weekday(page: Page, traces: Traces, first_day: datetime.date, labels: li
     )
 
 
-def _by_date(page: Page, traces: Traces, first_day: datetime.date) -> None:
-    days = traces.clock.day_of(traces.instants)
+def _by_date(page: Page, times: _Times, first_day: datetime.date) -> None:
+    days, what = times.day, times.what
     first = int(days.min())
     counts = np.bincount(days - first)
     dates = [str(first_day + datetime.timedelta(days=first + i)) for i in range(len(counts))]
     silent = int((counts == 0).sum())
-    fate = "every day has events" if silent == 0 else f"{silent:,} of {len(counts):,} days have none"
+    fate = f"every day has {what}" if silent == 0 else f"{silent:,} of {len(counts):,} days have none"
     page.figure(
-        _line(dates, counts),
+        _line(dates, counts, what),
         f"From {dates[0]} to {dates[-1]}: {fate}, and the busiest has {int(counts.max()):,}.",
-        table=(["date", "events"], [[date, int(n)] for date, n in zip(dates, counts, strict=True)]),
+        table=(["date", what], [[date, int(n)] for date, n in zip(dates, counts, strict=True)]),
         name="dates",
     )
 
 
-def _who(page: Page, traces: Traces) -> None:
-    lengths = np.sort(np.diff(traces.offsets))
+def _who(page: Page, lengths: NDArray[np.int64], what: str) -> None:
     page.heading("How much of each person")
-    tenth = lengths[-max(len(lengths) // 10, 1) :].sum() / max(traces.n_events, 1)
+    tenth = lengths[-max(len(lengths) // 10, 1) :].sum() / max(int(lengths.sum()), 1)
     edges, counts = _log_bins(lengths)
     labels = [_range(low, high) for low, high in pairwise(edges)]
     message = (
-        f"The median user has {int(np.median(lengths)):,} events; the busiest tenth of the users "
+        f"The median user has {int(np.median(lengths)):,} {what}; the busiest tenth of the users "
         f"has {tenth:.0%} of all."
     )
     if lengths[0] == lengths[-1]:
-        message = f"Every user has as many events as any other: {int(lengths[0]):,}."
+        message = f"Every user has as many {what} as any other: {int(lengths[0]):,}."
     page.figure(
-        _bars(labels, counts, "events of a user", "users"),
+        _bars(labels, counts, f"{what} of a user", "users"),
         message,
         table=(
-            ["events of a user", "users"],
+            [f"{what} of a user", "users"],
             [[text, int(n)] for text, n in zip(labels, counts, strict=True)],
         ),
-        name="events-per-user",
+        name=f"{what}-per-user",
     )
 
 
@@ -199,21 +295,29 @@ def _wrong(page: Page, summary: Summary) -> None:
     page.heading("What was dropped, and why")
     report = summary.report
     if report.dropped:
-        rows = [
-            [one.reason, one.count, "; ".join(f"row {row}: {value}" for row, _, value in one.examples)]
-            for one in report.dropped
-        ]
-        page.table(["reason", "rows", "first examples"], rows)
+        page.table(["reason", "rows", "first examples"], _counted(report, report.dropped))
     else:
         page.text(f"Nothing: all {report.rows:,} rows of the file are in use.")
     if report.noticed:
         page.heading("Noticed, and kept", level=3)
-        page.table(["what", "how often"], [[what, count] for what, count in report.noticed.items()])
-    page.text(
-        f"Between two events of a user lie {shown(summary.gap_h['median'])} hours in the median and "
-        f"{shown(summary.gap_h['longest'])} at most; {summary.missing:.1%} of all users × instants have no "
-        f"event, and {summary.several_at_an_instant:,} events share an instant with an earlier one."
+        page.table(["what", "how often", "first examples"], _counted(report, report.noticed))
+    gaps = (
+        f"Between two {_what(summary)} of a user lie {shown(summary.gap_h['median'])} hours in the median "
+        f"and {shown(summary.gap_h['longest'])} at most"
     )
+    if summary.missing is not None and summary.several_at_an_instant is not None:
+        gaps += (
+            f"; {summary.missing:.1%} of all users × instants have no event, and "
+            f"{summary.several_at_an_instant:,} events share an instant with an earlier one"
+        )
+    page.text(f"{gaps}.")
+
+
+def _counted(report: Report, counts: dict[str, int]) -> list[list[Any]]:
+    return [
+        [reason, count, "; ".join(example.said(report.path) for example in report.examples_of(reason))]
+        for reason, count in counts.items()
+    ]
 
 
 def _bars(labels: list[str], counts: Any, x: str, y: str) -> dict[str, Any]:
@@ -236,14 +340,15 @@ def _few_ticks(labels: list[str]) -> dict[str, Any]:
     return {"tickmode": "array", "tickvals": labels[::step]}
 
 
-def _line(dates: list[str], counts: Any) -> dict[str, Any]:
+def _line(dates: list[str], counts: Any, what: str) -> dict[str, Any]:
     line = {
         "type": "scatter", "mode": "lines" if len(dates) > 60 else "lines+markers", "x": dates, "y": counts,
-        "line": {"color": BLUE, "width": 1}, "hovertemplate": "%{x}: %{y:,} events<extra></extra>",
+        "line": {"color": BLUE, "width": 1},
+        "hovertemplate": "%{x}: %{y:,} " + what + "<extra></extra>",
     }  # fmt: skip
     layout = {
         "height": 300,
         "xaxis": {"title": {"text": "date"}, "type": "date"},
-        "yaxis": {"title": {"text": "events a day"}, "rangemode": "tozero"},
+        "yaxis": {"title": {"text": f"{what} a day"}, "rangemode": "tozero"},
     }
     return {"data": [line], "layout": layout}

@@ -46,7 +46,7 @@ def test_pois_are_numbered_by_the_index_beside_them(tmp_path: Path) -> None:
 
 
 def test_pois_come_back_with_their_counts(tmp_path: Path) -> None:
-    ppmtf.write_places(tmp_path / "out.csv", ppmtf.read_places(file(tmp_path, "in.csv", POIS)), [9, 7, 1])
+    ppmtf.write_places(ppmtf.read_places(file(tmp_path, "in.csv", POIS)), tmp_path / "out.csv", [9, 7, 1])
     assert (tmp_path / "out.csv").read_text() == POIS
 
 
@@ -72,7 +72,7 @@ def test_check_ins_come_back_to_the_minute(tmp_path: Path) -> None:
     text = CHECK_INS + "3,1,Park,1333551660.0,Thu,0,1\n7,2,Bar,1333441800.0,Tue,18,30\n"
     named = Places([40.7, 40.8, 40.6], [-74.0, -73.9, -73.8], categories=["Café", "Park", "Bar"])
     traces = ppmtf.read_traces(file(tmp_path, "in.csv", text.replace("Thu,0,1", "Thu,0,1")), named)
-    ppmtf.write_traces(tmp_path / "out.csv", traces)
+    ppmtf.write_traces(traces, tmp_path / "out.csv")
     assert (tmp_path / "out.csv").read_text() == text
 
 
@@ -152,7 +152,7 @@ def test_tensor_cells_stand_once(tmp_path: Path) -> None:
 
 def test_parameters_must_fit_together(tmp_path: Path) -> None:
     good = ppmtf.Parameters(*(np.ones((rows, 2)) for rows in (3, 4, 4, 5)))
-    ppmtf.write_parameters(tmp_path, good, iteration=7)
+    ppmtf.write_parameters(good, tmp_path, iteration=7)
     assert ppmtf.read_parameters(tmp_path, iteration=7).shape == (3, 4, 5)
     file(tmp_path, "modelparameter_Itr7_C.csv", "1,2\n")
     with pytest.raises(FileError, match="B has 4 places but C has 1"):
@@ -164,7 +164,7 @@ def test_parameters_must_fit_together(tmp_path: Path) -> None:
 
 def test_sampled_users_keep_every_bit(tmp_path: Path) -> None:
     users = np.random.default_rng(0).normal(size=(4, 3))
-    ppmtf.write_sampled_users(tmp_path / "SmplA1.csv", users)
+    ppmtf.write_sampled_users(users, tmp_path / "SmplA1.csv")
     assert np.array_equal(ppmtf.read_matrix(tmp_path / "SmplA1.csv"), users)
 
 
@@ -173,7 +173,7 @@ def test_deniability_results_come_back(tmp_path: Path) -> None:
     results = ppmtf.read_deniability(file(tmp_path, "in.csv", text))
     assert results.counts.tolist() == [12, 3]
     assert results.rate == 0.5
-    ppmtf.write_deniability(tmp_path / "out.csv", results)
+    ppmtf.write_deniability(results, tmp_path / "out.csv")
     assert (tmp_path / "out.csv").read_text() == text
     with pytest.raises(FileError) as error:
         ppmtf.read_deniability(file(tmp_path, "bad.csv", "12,yes\n-,-,1,2,0.5\n"))
@@ -184,12 +184,12 @@ def test_a_category_with_a_comma_cannot_be_written(tmp_path: Path) -> None:
     places = Places([0.0], [0.0], categories=["Bar, loud"])
     traces = Traces.from_dense([[0]], places, Clock(instants_per_day=24))
     with pytest.raises(DataError, match="comma"):
-        ppmtf.write_traces(tmp_path / "out.csv", traces)
+        ppmtf.write_traces(traces, tmp_path / "out.csv")
     assert not list(tmp_path.iterdir())
 
 
 def test_mobility_of_sglt_is_all_ones(tmp_path: Path) -> None:
-    ppmtf.write_sglt_mobility(tmp_path / "input.mobility", 3)
+    ppmtf.write_sglt_mobility(3, tmp_path / "input.mobility")
     assert (tmp_path / "input.mobility").read_text() == "1, 1, 1\n" * 3
     assert ppmtf.read_sglt_mobility(tmp_path / "input.mobility").all()
 

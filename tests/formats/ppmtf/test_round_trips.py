@@ -36,8 +36,8 @@ def test_regions_are_recognised_as_a_grid(places: Places) -> None:
 
 
 def test_places_and_their_index(tokyo: Path, places: Places, tmp_path: Path) -> None:
-    ppmtf.write_places(tmp_path / "POI_TK.csv", places)
-    ppmtf.write_place_index(tmp_path / "POIindex_TK.csv", places)
+    ppmtf.write_places(places, tmp_path / "POI_TK.csv")
+    ppmtf.write_place_index(places, tmp_path / "POIindex_TK.csv")
     for name in ("POI_TK.csv", "POIindex_TK.csv"):
         assert content(tmp_path / name) == content(tokyo / name)
 
@@ -47,14 +47,14 @@ def test_traces(tokyo: Path, places: Places, tmp_path: Path, name: str) -> None:
     traces = ppmtf.read_traces(tokyo / name, places)
     assert traces.is_complete
     assert (traces.n_users, traces.span, traces.clock.slots_per_day) == (500, (0, 30), 30)
-    ppmtf.write_traces(tmp_path / name, traces)
+    ppmtf.write_traces(traces, tmp_path / name)
     assert content(tmp_path / name) == content(tokyo / name)
 
 
 @pytest.mark.parametrize("name", ["tuserindex_TK.csv", "euserindex_TK.csv"])
 def test_user_indices(tokyo: Path, tmp_path: Path, name: str) -> None:
     ids, numbers = ppmtf.read_user_index(tokyo / name)
-    ppmtf.write_user_index(tmp_path / name, ids, int(numbers[0]))
+    ppmtf.write_user_index(ids, tmp_path / name, int(numbers[0]))
     assert content(tmp_path / name) == content(tokyo / name)
 
 
@@ -69,7 +69,7 @@ def test_user_indices(tokyo: Path, tmp_path: Path, name: str) -> None:
 def test_synthetic_traces(tokyo: Path, places: Places, tmp_path: Path, name: str, slot_name: str) -> None:
     synthetic = ppmtf.read_synthetic(tokyo / name, places, ppmtf.people_flow_clock())
     assert (synthetic.traces.n_users, synthetic.traces.span) == (500, (0, 300))
-    ppmtf.write_synthetic(tmp_path / name, synthetic, slot_name=slot_name)
+    ppmtf.write_synthetic(synthetic, tmp_path / name, slot_name=slot_name)
     assert content(tmp_path / name) == content(tokyo / name)
 
 
@@ -85,8 +85,8 @@ def test_tensors(tokyo: Path, tmp_path: Path) -> None:
     visits = ppmtf.read_visit_tensor(tokyo / "trainvisittensor_TK_mnv100.csv", 500, 400, 30)
     assert (len(transitions), int(transitions.counts.sum())) == (8_915, 14_500)
     assert (len(visits), int(visits.counts.sum())) == (15_000, 15_000)
-    ppmtf.write_transition_tensor(tmp_path / "traintranstensor_TK_mnt100.csv", transitions)
-    ppmtf.write_visit_tensor(tmp_path / "trainvisittensor_TK_mnv100.csv", visits)
+    ppmtf.write_transition_tensor(transitions, tmp_path / "traintranstensor_TK_mnt100.csv")
+    ppmtf.write_visit_tensor(visits, tmp_path / "trainvisittensor_TK_mnv100.csv")
     for name in ("traintranstensor_TK_mnt100.csv", "trainvisittensor_TK_mnv100.csv"):
         assert content(tmp_path / name) == content(tokyo / name)
 
@@ -94,7 +94,7 @@ def test_tensors(tokyo: Path, tmp_path: Path) -> None:
 def test_parameters(tokyo: Path, tmp_path: Path) -> None:
     parameters = ppmtf.read_parameters(tokyo)
     assert (parameters.shape, parameters.n_factors) == ((500, 400, 30), 16)
-    ppmtf.write_parameters(tmp_path, parameters)
+    ppmtf.write_parameters(parameters, tmp_path)
     written = sorted(path.name for path in tmp_path.iterdir())
     assert written == sorted(path.name for path in tokyo.glob("modelparameter_*"))
     for name in written:
@@ -115,10 +115,10 @@ def test_published_results(shared_data: Path) -> None:
 
 def test_sglt_inputs(tokyo: Path, places: Places, tmp_path: Path) -> None:
     traces = ppmtf.read_traces(tokyo / "traintraces_TK.csv", places)
-    ppmtf.write_sglt_traces(tmp_path / "input.trace", traces)
+    ppmtf.write_sglt_traces(traces, tmp_path / "input.trace")
     again = ppmtf.read_sglt_traces(tmp_path / "input.trace", places, traces.clock)
     assert np.array_equal(again.dense(), traces.dense())
-    ppmtf.write_sglt_locations(tmp_path / "locations", places)
+    ppmtf.write_sglt_locations(places, tmp_path / "locations")
     corners = ppmtf.read_sglt_locations(tmp_path / "locations")
     assert np.allclose(corners[0], (139.68 * 91, 35.65 * 111), atol=1e-9)
     assert np.array_equal(corners, ppmtf.locations_km(places))

@@ -42,5 +42,5 @@ def readers(places: Places, original: Traces) -> dict[str, Reader]:
 
 
 @pytest.fixture(scope="session")
-def writers() -> dict[str, Callable[[Path, Any], None]]:
+def writers() -> dict[str, Callable[[Any, Path], None]]:
     return {kind: getattr(pwscup, f"write_{kind}") for kind in VALID}

@@ -59,7 +59,7 @@ def strings(valid: bytes, seed: int) -> list[bytes]:
 def test_ten_thousand_strings_are_accepted_or_refused_and_the_accepted_come_back(
     kind: str,
     readers: dict[str, Reader],
-    writers: dict[str, Callable[[Path, Any], None]],
+    writers: dict[str, Callable[[Any, Path], None]],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -80,5 +80,5 @@ def test_ten_thousand_strings_are_accepted_or_refused_and_the_accepted_come_back
         again = tmp_path / str(number) / "again"
         again.parent.mkdir()
         monkeypatch.undo()
-        writers[kind](again, got)
+        writers[kind](got, again)
         assert readers[kind](again) == got

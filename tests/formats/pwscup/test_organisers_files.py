@@ -39,11 +39,11 @@ def test_the_regions_are_a_grid_of_32_by_32_with_planar_distances(places: Places
 
 
 def test_regions_and_times_come_back_to_the_byte(osaka: Path, places: Places, tmp_path: Path) -> None:
-    pwscup.write_places(tmp_path / "regions.csv", places)
+    pwscup.write_places(places, tmp_path / "regions.csv")
     assert content(tmp_path / "regions.csv") == content(osaka / "info_region.csv")
     times = pwscup.read_times(osaka / "info_time.csv")
     assert times == pwscup.Times(pwscup.PWS_CLOCK, 2, 2)
-    pwscup.write_times(tmp_path / "times.csv", times)
+    pwscup.write_times(times, tmp_path / "times.csv")
     assert content(tmp_path / "times.csv") == content(osaka / "info_time.csv")
 
 
@@ -55,7 +55,7 @@ def test_reference_and_original_traces_come_back_to_the_byte(
     for name, traces in (("reftraces", reference), ("orgtraces", original)):
         assert traces.n_users == 2000
         assert traces.is_complete
-        pwscup.write_traces(tmp_path / name, traces)
+        pwscup.write_traces(traces, tmp_path / name)
         assert content(tmp_path / name) == content(osaka / f"{name}_{TEAM}.csv")
 
 
@@ -63,10 +63,10 @@ def test_obfuscated_and_public_traces_come_back_to_the_byte(
     osaka: Path, places: Places, original: Traces, tmp_path: Path
 ) -> None:
     obfuscated = pwscup.read_obfuscated(osaka / f"anotraces_{TEAM}.csv.gz", original)
-    pwscup.write_obfuscated(tmp_path / "ano.csv.gz", obfuscated)
+    pwscup.write_obfuscated(obfuscated, tmp_path / "ano.csv.gz")
     assert content(tmp_path / "ano.csv.gz") == content(osaka / f"anotraces_{TEAM}.csv.gz")
     public = pwscup.read_anonymized(osaka / f"pubtraces_{TEAM}.csv.gz", places)
-    pwscup.write_anonymized(tmp_path / "pub.csv", public)
+    pwscup.write_anonymized(public, tmp_path / "pub.csv")
     assert content(tmp_path / "pub.csv") == content(osaka / f"pubtraces_{TEAM}.csv.gz")
     assert public.user_ids.tolist() == list(range(2001, 4001))
 
@@ -81,16 +81,16 @@ def test_tables_and_inferred_traces_come_back_to_the_byte(
     osaka: Path, original: Traces, tmp_path: Path
 ) -> None:
     table = pwscup.read_id_table(osaka / f"ptable_{TEAM}.csv")
-    pwscup.write_id_table(tmp_path / "ptable.csv", table)
+    pwscup.write_id_table(table, tmp_path / "ptable.csv")
     assert content(tmp_path / "ptable.csv") == content(osaka / f"ptable_{TEAM}.csv")
     guess_file = osaka / "etable_team020-001_data01_IDP.csv"
     guess = pwscup.read_inferred_table(guess_file, table.pseudonyms, users=original.user_ids)
-    pwscup.write_inferred_table(tmp_path / "etable.csv", guess)
+    pwscup.write_inferred_table(guess, tmp_path / "etable.csv")
     assert content(tmp_path / "etable.csv") == content(guess_file)
     assert np.mean(guess.user_ids != table.user_ids) == 0.999
     traces_file = osaka / "etraces_team020-001_data01_IDP.csv"
     inferred = pwscup.read_inferred_traces(traces_file, original)
-    pwscup.write_inferred_traces(tmp_path / "etraces.csv", inferred)
+    pwscup.write_inferred_traces(inferred, tmp_path / "etraces.csv")
     assert content(tmp_path / "etraces.csv") == content(traces_file)
 
 

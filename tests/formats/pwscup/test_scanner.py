@@ -102,14 +102,14 @@ def test_what_is_written_reads_the_same(
     frame = {name: getattr(released, name) for name in ("user_ids", "offsets", "instants")}
     original = Traces(GRID, released.clock, place_index=places, **frame)
     released = ObfuscatedTraces.like(original, released.codes, released.sets)
-    pwscup.write_traces(folder / "org.csv", original)
+    pwscup.write_traces(original, folder / "org.csv")
     assert pwscup.read_traces(folder / "org.csv", GRID) == original
-    pwscup.write_obfuscated(folder / "ano.csv.gz", released)
+    pwscup.write_obfuscated(released, folder / "ano.csv.gz")
     assert pwscup.read_obfuscated(folder / "ano.csv.gz", original) == released
-    pwscup.write_anonymized(folder / "pub.csv", released)
+    pwscup.write_anonymized(released, folder / "pub.csv")
     assert pwscup.read_anonymized(folder / "pub.csv", GRID) == released
     guess = complete(original)
-    pwscup.write_inferred_traces(folder / "etraces.csv", guess)
+    pwscup.write_inferred_traces(guess, folder / "etraces.csv")
     assert pwscup.read_inferred_traces(folder / "etraces.csv", original) == guess
 
 
@@ -129,7 +129,7 @@ def test_regions_read_the_same(
     grid = Grid(rows=rows, columns=columns, south=south, west=west, north=north, east=east)
     places = Places.of_grid(grid, sensitive=np.arange(len(grid)) % 2, km_per_degree=CONTEST_KM_PER_DEGREE)
     path = tmp_path_factory.getbasetemp() / "info_region.csv"
-    pwscup.write_places(path, places)
+    pwscup.write_places(places, path)
     assert pwscup.read_places(path) == places
 
 
@@ -137,5 +137,5 @@ def test_regions_read_the_same(
 @pytest.mark.parametrize("days", [(1, 1), (0, 2), (3, 0), (20, 20)])
 def test_times_read_the_same(clock: Clock, days: tuple[int, int], tmp_path: Path) -> None:
     times = pwscup.Times(clock, *days)
-    pwscup.write_times(tmp_path / "info_time.csv", times)
+    pwscup.write_times(times, tmp_path / "info_time.csv")
     assert pwscup.read_times(tmp_path / "info_time.csv") == times

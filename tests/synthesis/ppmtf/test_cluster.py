@@ -168,7 +168,7 @@ def folder(people, tmp_path_factory) -> Path:
     where = tmp_path_factory.mktemp("parts")
     for number, first in enumerate(range(0, people.n_users, 1_024)):
         part = people.take_users(slice(first, first + 1_024))
-        formats.write(where / f"part-{number}.parquet", part)
+        formats.write(part, where / f"part-{number}.parquet")
     return where
 
 
@@ -196,7 +196,7 @@ def test_files_that_do_not_follow_each_other_are_refused(people, cluster, tmp_pa
         where = tmp_path / f"{len(list(tmp_path.iterdir()))}"
         where.mkdir()
         for number, limits in enumerate(ranges):
-            formats.write(where / f"{number}.parquet", people.take_users(slice(*limits)))
+            formats.write(people.take_users(slice(*limits)), where / f"{number}.parquet")
         with pytest.raises(FileError) as error:
             PartitionedTraces(where, people.places, cluster)
         return str(error.value)
@@ -207,7 +207,7 @@ def test_files_that_do_not_follow_each_other_are_refused(people, cluster, tmp_pa
 
 
 def test_a_broken_file_is_named_by_who_reads_it(people, cluster, tmp_path):
-    formats.write(tmp_path / "0.parquet", people.take_users(slice(0, 1_024)))
+    formats.write(people.take_users(slice(0, 1_024)), tmp_path / "0.parquet")
     (tmp_path / "1.parquet").write_bytes(b"PAR1 and nothing more")
     with pytest.raises(FileError, match=r"1\.parquet: .*broken Parquet file"):
         PartitionedTraces(tmp_path, people.places, cluster)
@@ -215,6 +215,6 @@ def test_a_broken_file_is_named_by_who_reads_it(people, cluster, tmp_path):
 
 def test_files_with_numbers_for_times_are_refused(make_walks, cluster, tmp_path):
     walks = make_walks(20, 2)
-    partitions.write(tmp_path / "walks", walks)
+    partitions.write(walks, tmp_path / "walks")
     with pytest.raises(FileError, match=r"part-00000\.parquet: has numbers for times"):
         PartitionedTraces(tmp_path / "walks", walks.places, cluster)

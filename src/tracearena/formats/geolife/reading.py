@@ -21,7 +21,8 @@ from tracearena.engine import block_ranges, run_blocks
 from tracearena.errors import Fault, FileError
 from tracearena.files.limits import Unpacked, require_expansion, require_short_lines
 from tracearena.files.staging import naming
-from tracearena.intake.gps_reading import Findings, GpsReading, misplaced, odd_users, oddly_dated, unsorted
+from tracearena.intake.positions import misplaced, odd_users, oddly_dated, unsorted
+from tracearena.intake.report import Reading, Report
 from tracearena.traces import GpsTraces
 from tracearena.traces._arrays import trusted
 
@@ -51,7 +52,7 @@ def looks_like_geolife(path: str | PathLike[str]) -> bool:
     return place.name.endswith((".plt", *_ARCHIVES))
 
 
-def read(path: str | PathLike[str], *, strict: bool = False) -> GpsReading:
+def read(path: str | PathLike[str], *, strict: bool = False) -> Reading[GpsTraces]:
     """Read a GeoLife folder, archive or single PLT file.
 
     Each PLT file is a trajectory; the user is the folder above ``Trajectory``. Archives are read
@@ -71,38 +72,41 @@ def read(path: str | PathLike[str], *, strict: bool = False) -> GpsReading:
     """
     place = Path(path)
     if place.is_dir():
-        recordings, findings, users = _from_folder(place, strict)
+        recordings, report, users = _from_folder(place, strict)
     else:
-        recordings, findings = _from_archive(place, strict)
+        recordings, report = _from_archive(place, strict)
         users = set()
     traces = _joined(recordings, users)
-    if not len(traces):
-        if findings.shown:
-            raise FileError(place, [f.fault for f in findings.shown], total=findings.dropped.total())
-        raise FileError.whole(place, "holds no PLT file with points (Data/NNN/Trajectory/*.plt)", "no-points")
-    odd_users(str(place), traces, findings)
-    return GpsReading.of(traces, findings)
+    nothing = "holds no PLT file with points (Data/NNN/Trajectory/*.plt)"
+    report.refuse_if_nothing_is_left(len(traces), nothing, "no-points")
+    odd_users(str(place), traces, report)
+    report.rows = traces.n_points + report.dropped_rows
+    return Reading(traces, report)
 
 
-def _from_folder(root: Path, strict: bool) -> tuple[list[_Recording], Findings, set[str]]:
+def _from_folder(root: Path, strict: bool) -> tuple[list[_Recording], Report, set[str]]:
     paths = sorted(root.rglob("*.plt"))
     users = {folder.parent.name for folder in root.rglob("Trajectory") if folder.is_dir()}
 
-    def work(block: int, first: int, stop: int) -> tuple[list[_Recording], Findings]:
-        found = Findings(strict)
+    def work(block: int, first: int, stop: int) -> tuple[list[_Recording], Report]:
+        found = _report(root, strict)
         return [_parsed(p.relative_to(root).as_posix(), _limited(p), found) for p in paths[first:stop]], found
 
     results = run_blocks(work, block_ranges(len(paths), _FILES_PER_BLOCK), report=True)
-    findings = Findings(strict)
+    report = _report(root, strict)
     for _, found in results:
-        findings.add(found)
-    return [recording for recordings, _ in results for recording in recordings], findings, users
+        report.add(found)
+    return [recording for recordings, _ in results for recording in recordings], report, users
 
 
-def _from_archive(place: Path, strict: bool) -> tuple[list[_Recording], Findings]:
-    findings = Findings(strict)
-    recordings = [_parsed(name, text, findings) for name, text in _members(place)]
-    return recordings, findings
+def _from_archive(place: Path, strict: bool) -> tuple[list[_Recording], Report]:
+    report = _report(place, strict)
+    recordings = [_parsed(name, text, report) for name, text in _members(place)]
+    return recordings, report
+
+
+def _report(place: Path, strict: bool) -> Report:
+    return Report(str(place), "geolife", header_lines=HEADER_LINES, strict=strict)
 
 
 def _limited(path: Path) -> bytes:
@@ -175,13 +179,13 @@ def _zip_members(place: Path) -> Iterator[tuple[str, bytes]]:
         raise FileError.whole(place, f"is not a whole zip archive: {error}", "bad-archive") from None
 
 
-def _parsed(path: str, text: bytes, findings: Findings) -> _Recording:
+def _parsed(path: str, text: bytes, report: Report) -> _Recording:
     """Parse one PLT file; rows that cannot be used are reported and left out."""
     from tracearena.formats.geolife import _kernels as kernels
 
     require_short_lines(path, text)
     data = np.frombuffer(text, np.uint8)[3 if text.startswith(b"\xef\xbb\xbf") else 0 :]
-    skip = _header_lines(path, text, findings)
+    skip = _header_lines(path, text, report)
     size = max(int(kernels.count_lines(data)), 1)
     latitude, longitude = np.empty(size), np.empty(size)
     time_ms, state = np.empty(size, np.int64), np.empty(size, np.int8)
@@ -189,23 +193,23 @@ def _parsed(path: str, text: bytes, findings: Findings) -> _Recording:
     state = state[:rows]
     bad = np.flatnonzero(state != kernels.GOOD)
     if bad.size:
-        _mend(path, text, skip, bad, (latitude, longitude, state), findings)
+        _mend(path, text, skip, bad, (latitude, longitude, state), report)
     good = np.flatnonzero(state == kernels.GOOD)
     latitude, longitude, time_ms = latitude[good], longitude[good], time_ms[good]
-    off = misplaced(path, latitude, longitude, good + 1, findings, max(skip, 0))
+    off = misplaced(path, latitude, longitude, good + 1, report, max(skip, 0))
     if off.any():
         latitude, longitude, time_ms, good = latitude[~off], longitude[~off], time_ms[~off], good[~off]
-    oddly_dated(path, time_ms, good + 1, findings, skip)
-    unsorted(path, time_ms, good + 1, findings, skip)
+    oddly_dated(path, time_ms, good + 1, report, skip)
+    unsorted(path, time_ms, good + 1, report, skip)
     return _Recording(_user_of(path), PurePosixPath(path).stem, time_ms, latitude, longitude)
 
 
-def _header_lines(path: str, text: bytes, findings: Findings) -> int:
+def _header_lines(path: str, text: bytes, report: Report) -> int:
     """Return 6, or 0 for a file that begins with data at once."""
     first = text.lstrip(b"\xef\xbb\xbf").partition(b"\n")[0]
     if first.count(b",") == 6 and first[:1] in b"+-.0123456789":
         problem = "the six header lines are missing; the first line is read as a point"
-        findings.notice(path, Fault(None, None, None, problem, "no-header"))
+        report.notice_fault(Fault(None, None, None, problem, "no-header"), path=path)
         return 0
     return HEADER_LINES
 
@@ -216,7 +220,7 @@ def _mend(
     skip: int,
     bad: NDArray[np.int64],
     columns: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int8]],
-    findings: Findings,
+    report: Report,
 ) -> None:
     """Read long numbers the slow way; report the rest."""
     from tracearena.formats.geolife import _kernels as kernels
@@ -247,7 +251,7 @@ def _mend(
         column, problem, code = wrong[kind]
         value = line if column is None else fields[column]
         name = None if column is None else names[column]
-        findings.drop(path, Fault(row + 1, name, value, problem, code, skip))
+        report.drop_fault(Fault(row + 1, name, value, problem, code, skip), path=path)
 
 
 def _is_number(text: str) -> bool:

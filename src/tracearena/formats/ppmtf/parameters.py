@@ -86,7 +86,7 @@ def read_parameters(folder: str | PathLike[str], iteration: int = 100) -> Parame
         raise FileError.whole(f"{stem}_*.csv", f"do not fit together: {error}", "bad-shape") from None
 
 
-def write_parameters(folder: str | PathLike[str], parameters: Parameters, iteration: int = 100) -> None:
+def write_parameters(parameters: Parameters, folder: str | PathLike[str], iteration: int = 100) -> None:
     """Write ``modelparameter_Itr<t>_*.csv`` with 6 decimals, making the folder if need be."""
     stem = Path(folder) / f"modelparameter_Itr{iteration}"
     with replacing_all():
@@ -115,7 +115,7 @@ def _write_matrix(path: str | PathLike[str], matrix: NDArray[np.float64]) -> Non
     write_table(path, columns, header=False, decimals=6)
 
 
-def write_sampled_users(path: str | PathLike[str], A: NDArray[np.float64]) -> None:
+def write_sampled_users(A: NDArray[np.float64], path: str | PathLike[str]) -> None:
     """Write virtual users' rows as ``…_SmplA<team>.csv``: scientific notation, 18 decimals."""
     with replacing(path) as file:
         np.savetxt(file, A, delimiter=",", fmt="%.18e")

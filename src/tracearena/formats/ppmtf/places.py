@@ -119,7 +119,7 @@ def _first_seen(values: NDArray[np.int64]) -> NDArray[np.bool_]:
     return seen
 
 
-def write_places(path: str | PathLike[str], places: Places, counts: Any = None) -> None:
+def write_places(places: Places, path: str | PathLike[str], counts: Any = None) -> None:
     """Write ``POI_<city>.csv``, as regions if the places are a grid, else as POIs.
 
     Parameters
@@ -140,7 +140,7 @@ def write_places(path: str | PathLike[str], places: Places, counts: Any = None) 
     write_table(path, columns | {"count": _counts(places, counts)})
 
 
-def write_place_index(path: str | PathLike[str], places: Places, counts: Any = None) -> None:
+def write_place_index(places: Places, path: str | PathLike[str], counts: Any = None) -> None:
     """Write ``POIindex_<city>.csv``."""
     columns = {
         "poi_id": places.ids,

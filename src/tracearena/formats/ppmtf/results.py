@@ -57,7 +57,7 @@ def read_deniability(path: str | PathLike[str]) -> DeniabilityResults:
     return DeniabilityResults(counts, passed)
 
 
-def write_deniability(path: str | PathLike[str], results: DeniabilityResults) -> None:
+def write_deniability(results: DeniabilityResults, path: str | PathLike[str]) -> None:
     """Write ``pdtest_res_Itr<t>.csv``, one line a trace and the summary."""
     rows = zip(results.counts.tolist(), results.passed.astype(int).tolist(), strict=True)
     totals = ("-", "-", int(results.passed.sum()), len(results.passed), results.rate)

@@ -23,7 +23,7 @@ def read_sglt_traces(path: str | PathLike[str], places: Places, clock: Clock) ->
     return Traces.from_events(users - 1, times - 1, location - 1, places, clock)
 
 
-def write_sglt_traces(path: str | PathLike[str], traces: Traces) -> None:
+def write_sglt_traces(traces: Traces, path: str | PathLike[str]) -> None:
     """Write ``input.trace``; users are counted in their order."""
     columns = {
         "user": traces.user_index + 1,
@@ -33,7 +33,7 @@ def write_sglt_traces(path: str | PathLike[str], traces: Traces) -> None:
     write_table(path, columns, header=False)
 
 
-def write_sglt_mobility(path: str | PathLike[str], n_places: int) -> None:
+def write_sglt_mobility(n_places: int, path: str | PathLike[str]) -> None:
     """Write ``input.mobility``: every place can be reached from every other."""
     line = (", ".join(["1"] * n_places) + "\n").encode()
     with replacing(path) as file:
@@ -62,7 +62,7 @@ def locations_km(places: Places) -> NDArray[np.float64]:
     return np.column_stack([x, y])
 
 
-def write_sglt_locations(path: str | PathLike[str], places: Places) -> None:
+def write_sglt_locations(places: Places, path: str | PathLike[str]) -> None:
     """Write ``locations``: x and y in km, one line a place."""
     lines = "".join(f"{x!r}, {y!r}\n" for x, y in locations_km(places).tolist())
     with replacing(path) as file:

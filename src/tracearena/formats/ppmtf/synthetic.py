@@ -94,7 +94,7 @@ def _clock_of(path: str | PathLike[str], slots: NDArray[np.int64], within: NDArr
 
 
 def write_synthetic(
-    path: str | PathLike[str], synthetic: SyntheticTraces | Traces, *, slot_name: str = "time_slot"
+    synthetic: SyntheticTraces | Traces, path: str | PathLike[str], *, slot_name: str = "time_slot"
 ) -> None:
     """Write synthetic traces, with log-likelihoods (6 decimals) where there are any.
 

@@ -40,12 +40,12 @@ def _tensor(table: Table, last: str, shape: tuple[int, int, int]) -> SparseTenso
     return SparseTensor.from_cells(shape, users, i, j, counts)
 
 
-def write_transition_tensor(path: str | PathLike[str], tensor: SparseTensor) -> None:
+def write_transition_tensor(tensor: SparseTensor, path: str | PathLike[str]) -> None:
     """Write a transition tensor; ``prob`` is the share of the user's transitions from that place."""
     _write(path, tensor, _TRANSITIONS, tensor.i, tensor.shape[1])
 
 
-def write_visit_tensor(path: str | PathLike[str], tensor: SparseTensor) -> None:
+def write_visit_tensor(tensor: SparseTensor, path: str | PathLike[str]) -> None:
     """Write a visit tensor; ``prob`` is the share of the user's visits in that slot."""
     _write(path, tensor, _VISITS, tensor.j, tensor.shape[2])
 

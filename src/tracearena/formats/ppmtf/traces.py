@@ -157,7 +157,7 @@ def _dated(clock: Clock, dates: NDArray[np.int64]) -> Clock:
     return replace(clock, first_day=date.fromordinal(first)) if 1 <= first <= date.max.toordinal() else clock
 
 
-def write_traces(path: str | PathLike[str], traces: Traces) -> None:
+def write_traces(traces: Traces, path: str | PathLike[str]) -> None:
     """Write ``traintraces_<city>.csv``; people flow if the clock is, else check-ins.
 
     Users are written by their ids if these are numbers, else by their positions.
@@ -204,7 +204,7 @@ def read_user_index(path: str | PathLike[str]) -> tuple[NDArray[np.str_], NDArra
     return ids, numbers
 
 
-def write_user_index(path: str | PathLike[str], user_ids: Any, first: int = 0) -> None:
+def write_user_index(user_ids: Any, path: str | PathLike[str], first: int = 0) -> None:
     """Write a user index that counts from `first`: 0 for training, their number for testing users."""
     ids = np.asarray(user_ids)
     write_table(path, {"user_id": ids, "user_index": np.arange(first, first + len(ids))})

@@ -31,7 +31,7 @@ def read_id_table(path: str | PathLike[str]) -> IdTable:
     return IdTable(pseudonyms, users)
 
 
-def write_id_table(path: str | PathLike[str], table: IdTable) -> None:
+def write_id_table(table: IdTable, path: str | PathLike[str]) -> None:
     """Write an ID table, for its owner's eyes alone."""
     columns = [id_column(table.pseudonyms, "pseudonyms"), id_column(table.user_ids, "user ids")]
     write_rows(path, ID_TABLE, columns, private=True)
@@ -65,7 +65,7 @@ def read_inferred_table(
     return IdTable(pseudonyms, guesses)
 
 
-def write_inferred_table(path: str | PathLike[str], table: IdTable) -> None:
+def write_inferred_table(table: IdTable, path: str | PathLike[str]) -> None:
     """Write the user ids of an inferred table, in the order of the pseudonyms."""
     write_rows(path, INFERRED_TABLE, [id_column(table.user_ids, "user ids")])
 

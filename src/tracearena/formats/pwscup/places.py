@@ -93,7 +93,7 @@ def _bounds(
         raise
 
 
-def write_places(path: str | PathLike[str], places: Places) -> None:
+def write_places(places: Places, path: str | PathLike[str]) -> None:
     """Write the regions of a grid of at least 2 × 2 cells with ids 1, 2, …"""
     grid = places.grid
     if grid is None or min(grid.rows, grid.columns) < 2:
@@ -114,7 +114,7 @@ def _decimal(value: float) -> str:
     return np.format_float_positional(value, trim="0")
 
 
-def write_distances(path: str | PathLike[str], places: Places) -> None:
+def write_distances(places: Places, path: str | PathLike[str]) -> None:
     """Write the distance in km of every ordered pair of regions, unrounded."""
     ids = region_ids(places).tolist()
     lines = []

@@ -91,7 +91,7 @@ def _lines(times: Times) -> list[str]:
     return lines
 
 
-def write_times(path: str | PathLike[str], times: Times) -> None:
+def write_times(times: Times, path: str | PathLike[str]) -> None:
     """Write the table of times; the clock must tick in whole minutes."""
     with replacing(path) as out:
         out.write(_text(times))

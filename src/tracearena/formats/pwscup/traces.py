@@ -45,7 +45,7 @@ def read_traces(path: str | PathLike[str], places: Places, clock: Clock | Times 
     return Traces(places, _clock(path, clock, rows), place_index=rows.codes, **_frame(rows))
 
 
-def write_traces(path: str | PathLike[str], traces: Traces, *, with_times: bool = True) -> Path | None:
+def write_traces(traces: Traces, path: str | PathLike[str], *, with_times: bool = True) -> Path | None:
     """Write reference or original traces.
 
     With times, ``info_time.csv`` is written beside them where the contest's clock would not do;
@@ -93,7 +93,7 @@ def read_obfuscated(
     return ObfuscatedTraces.like(original, rows.codes, rows.sets)
 
 
-def write_obfuscated(path: str | PathLike[str], obfuscated: ObfuscatedTraces) -> None:
+def write_obfuscated(obfuscated: ObfuscatedTraces, path: str | PathLike[str]) -> None:
     """Write obfuscated traces, without ids, in the order of the original's events."""
     write_rows(path, OBFUSCATED, [], obfuscated.codes, obfuscated.sets, obfuscated.places)
 
@@ -116,7 +116,7 @@ def read_anonymized(
     return ObfuscatedTraces(places, clock, codes=rows.codes, sets=rows.sets, **_frame(rows))
 
 
-def write_anonymized(path: str | PathLike[str], anonymized: ObfuscatedTraces) -> None:
+def write_anonymized(anonymized: ObfuscatedTraces, path: str | PathLike[str]) -> None:
     """Write public traces, with times as in `write_traces`; the user ids must be pseudonyms."""
     keys = _keys(anonymized)
     with keeping_times(path, anonymized):
@@ -154,7 +154,7 @@ def _without_gaps(traces: Traces) -> Traces:
     )
 
 
-def write_inferred_traces(path: str | PathLike[str], inferred: Traces) -> None:
+def write_inferred_traces(inferred: Traces, path: str | PathLike[str]) -> None:
     """Write inferred traces, without ids, in the order of the original's events."""
     write_rows(path, INFERRED_TRACES, [], inferred.place_index, places=inferred.places)
 

@@ -16,13 +16,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena import formats, intake
 from tracearena.engine import Cluster, PairwiseSum, block_ranges
 from tracearena.engine.cluster import even_ranges, task, worker_threads
 from tracearena.engine.parcels import packed, unpacked
 from tracearena.engine.summing import Node, S
 from tracearena.errors import FileError
-from tracearena.intake import Choices
+from tracearena.formats import read as read_traces
+from tracearena.intake import Choices, Report
+from tracearena.intake.tables import files_of
 from tracearena.synthesis.ppmtf.arrangement import Arrangement
 from tracearena.synthesis.ppmtf.conditionals import Moments, RowStatistics, UserStep
 from tracearena.synthesis.ppmtf.frame import USERS_PER_DIGEST, TrainingFrame
@@ -187,15 +188,14 @@ class Files:
     places: Places
     choices: Choices
 
-    def read(self) -> list[tuple[Traces, intake.Report]]:
+    def read(self) -> list[tuple[Traces, Report]]:
         """Read one after the other."""
         return [self._read(path) for path in self.paths]
 
-    def _read(self, path: str) -> tuple[Traces, intake.Report]:
-        try:
-            return formats.read(path, "table", places=self.places, choices=self.choices)
-        except FileNotFoundError:
-            raise FileError.whole(path, "is not where a worker looks for it", "missing") from None
+    def _read(self, path: str) -> tuple[Traces, Report]:
+        if not Path(path).exists():
+            raise FileError.whole(path, "is not where a worker looks for it", "missing")
+        return read_traces(path, "table", places=self.places, choices=self.choices).as_events()
 
 
 class PartitionedTraces:
@@ -231,7 +231,7 @@ class PartitionedTraces:
     def __init__(
         self, folder: str | PathLike[str], places: Places, cluster: Cluster, *, choices: Choices | None = None
     ) -> None:
-        paths = formats.partitions.files_of(folder)
+        paths = files_of(folder)
         if not paths:
             raise FileError.whole(folder, "holds no .parquet files", "empty")
         self.files = Files(tuple(str(path.resolve()) for path in paths), places, choices or Choices())
@@ -253,8 +253,8 @@ class PartitionedTraces:
         return Files(self.files.paths[first:stop], self.files.places, self.files.choices)
 
 
-def _look(files: Files) -> Callable[..., tuple[TrainingFrame, intake.Report]]:
-    def work(block: int, first: int, stop: int) -> tuple[TrainingFrame, intake.Report]:
+def _look(files: Files) -> Callable[..., tuple[TrainingFrame, Report]]:
+    def work(block: int, first: int, stop: int) -> tuple[TrainingFrame, Report]:
         [(traces, report)] = Files(files.paths[first:stop], files.places, files.choices).read()
         return TrainingFrame.of(traces), report
 
@@ -276,13 +276,9 @@ def _check(paths: list[Path], parts: list[TrainingFrame]) -> None:
             raise FileError.whole(path, f"{problem}: users must ascend from file to file", "users")
 
 
-def _summed(folder: str | PathLike[str], reports: list[intake.Report]) -> intake.Report:
-    """Add up what was read and dropped; single rows are not named."""
-    total = intake.Report(str(folder), "partitions", sum(report.rows for report in reports))
-    for reason in dict.fromkeys(dropped.reason for report in reports for dropped in report.dropped):
-        same = [dropped for report in reports for dropped in report.dropped if dropped.reason == reason]
-        total.dropped.append(intake.Dropped(reason, sum(dropped.count for dropped in same)))
+def _summed(folder: str | PathLike[str], reports: list[Report]) -> Report:
+    """Add up what was read and dropped."""
+    total = Report(str(folder), "partitions", sum(report.rows for report in reports))
     for report in reports:
-        for what, count in report.noticed.items():
-            total.notice(what, count)
+        total.add(report)
     return total

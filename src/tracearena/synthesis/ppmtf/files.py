@@ -304,7 +304,7 @@ def export_parameters(model: PPMTF, folder: str | PathLike[str]) -> None:
             "the PPMTF tools' files hold factors shared by both tensors; shared_factors=False has two sets"
         )
     require_fitted(model, "transition_factors_")
-    write_parameters(folder, model.transition_factors_.to_parameters(), model.iteration_)
+    write_parameters(model.transition_factors_.to_parameters(), folder, model.iteration_)
 
 
 def import_parameters(

@@ -1,4 +1,4 @@
-"""Delimited text to a frame of text columns, with rows of the wrong length marked."""
+"""Delimited text to a frame of text columns, with rows of the wrong length marked, and back."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from os import PathLike
 import polars as pl
 
 from tracearena.errors import Fault, FileError, shorten
-from tracearena.files.whole import read_bytes
+from tracearena.files.whole import read_bytes, replacing
 from tracearena.intake.report import Report, Rule
 
 EXTRA = "_extra"
@@ -69,11 +69,11 @@ def read_rows(
 
 def length_rules(columns: Sequence[str]) -> list[Rule]:
     """Rules for rows with too many or too few fields."""
-    missing = pl.any_horizontal(*[pl.col(name).is_null() for name in columns])
-    return [
-        Rule(reason="too many fields", bad=pl.col(EXTRA).is_not_null(), column=EXTRA),
-        Rule(reason="missing fields", bad=missing, column=columns[0]),
-    ]
+    rules = [Rule(reason="too many fields", bad=pl.col(EXTRA).is_not_null(), column=EXTRA)]
+    if columns:
+        missing = pl.any_horizontal(*[pl.col(name).is_null() for name in columns])
+        rules.append(Rule(reason="missing fields", bad=missing, column=columns[0]))
+    return rules
 
 
 def read_headless(
@@ -99,3 +99,15 @@ def _wrong_length(path: str | PathLike[str], data: bytes, expected: int, report:
         f"of the {report.format} format; the first line is {shorten(line[:_SHOWN_LINE])}"
     )
     return FileError(path, [Fault(None, None, None, problem, "columns")])
+
+
+def write_tabs(frame: pl.DataFrame, path: str | PathLike[str]) -> None:
+    """Write rows without header or quotes; tabs and line ends inside text become blanks."""
+    text = [
+        pl.col(name).str.replace_all(r"[\t\r\n]", " ")
+        for name in frame.columns
+        if frame[name].dtype == pl.String
+    ]
+    content = frame.with_columns(text).write_csv(separator="\t", include_header=False, quote_style="never")
+    with replacing(path) as out:
+        out.write(content.encode())

@@ -1,15 +1,13 @@
-"""What the writers of check-ins share: times as text, offsets, tab-separated rows."""
+"""Times of events as files hold them: seconds, text, offsets from UTC."""
 
 from __future__ import annotations
 
 import datetime
-from os import PathLike
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tracearena.files.whole import replacing
 from tracearena.traces import Traces
 from tracearena.traces.time import DAY_S, EPOCH
 
@@ -49,15 +47,3 @@ def offset_minutes(traces: Traces) -> NDArray[np.int64]:
         rounded = -(-least // (step * 60)) * step
         offset = np.where(rounded * 60 < least + interval, rounded, offset)
     return np.asarray(offset, np.int64)
-
-
-def write_tabs(path: str | PathLike[str], frame: pl.DataFrame) -> None:
-    """Write rows without header or quotes; tabs and line ends inside text become blanks."""
-    text = [
-        pl.col(name).str.replace_all(r"[\t\r\n]", " ")
-        for name in frame.columns
-        if frame[name].dtype == pl.String
-    ]
-    content = frame.with_columns(text).write_csv(separator="\t", include_header=False, quote_style="never")
-    with replacing(path) as out:
-        out.write(content.encode())

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from tracearena.intake.report import Dropped, Report
+from tracearena.intake.report import Report
 from tracearena.intake.user_key import UserKey
 from tracearena.traces import Places, Traces
 
@@ -26,7 +26,7 @@ def fitted(traces: Traces, to: str, report: Report, key: UserKey | None = None) 
     again = np.zeros(traces.n_events, bool)
     again[1:] = (np.diff(traces.instants) == 0) & (np.diff(traces.user_index) == 0)
     if again.any():
-        report.dropped.append(Dropped("second event at an instant", int(again.sum())))
+        report.drop("second event at an instant", int(again.sum()))
         traces = traces.keep(~again)
     numbered = (UserKey() if key is None else key).numbered(traces, to)
     own, number = set(map(str, traces.user_ids.tolist())), set(map(str, numbered.user_ids.tolist()))

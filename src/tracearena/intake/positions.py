@@ -1,0 +1,103 @@
+"""Rules for GPS points, whatever their file: where on earth, in which order, from which year."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.errors import Fault, FileError
+from tracearena.intake.local_time import BARE_AS_UTC, LocalTime, asked_for, guessed
+from tracearena.intake.report import Report
+from tracearena.traces import GpsTraces
+
+OLDEST_MS = int(np.datetime64("2005-01-01", "ms").astype(np.int64))
+
+
+def local_time(traces: GpsTraces, report: Report) -> LocalTime:
+    """Return whose clocks the hours of the day of GPS points go by."""
+    if report.timezone is not None:
+        return asked_for(report.timezone)
+    if report.unzoned == traces.n_points:
+        return BARE_AS_UTC
+    return guessed(traces.latitude, traces.longitude)
+
+
+def misplaced(
+    path: str,
+    latitude: NDArray[np.float64],
+    longitude: NDArray[np.float64],
+    rows: NDArray[np.int64],
+    report: Report,
+    header_lines: int = 1,
+) -> NDArray[np.bool_]:
+    """Find positions that are not on earth, report them, and return where they are.
+
+    A latitude beyond ±90 beside a longitude within ±90 is reported as swapped. A file most of
+    whose positions are so is refused: exchanging its columns is the cure, not dropping them.
+    """
+    bad_latitude = ~(np.abs(latitude) <= 90)
+    bad_longitude = ~(np.abs(longitude) <= 180)
+    swapped = bad_latitude & (np.abs(latitude) <= 180) & (np.abs(longitude) <= 90)
+    at = np.flatnonzero(swapped)
+    if 2 * len(at) > len(latitude):
+        raise FileError(
+            path,
+            [_swapped(rows[at[0]], latitude[at[0]], longitude[at[0]], header_lines)],
+            total=len(at),
+        )
+    for i in at:
+        report.drop_fault(_swapped(rows[i], latitude[i], longitude[i], header_lines), path=path)
+    for i in np.flatnonzero(bad_latitude & ~swapped):
+        report.drop_fault(_beyond("latitude", rows[i], latitude[i], 90, header_lines), path=path)
+    for i in np.flatnonzero(bad_longitude & ~bad_latitude):
+        report.drop_fault(_beyond("longitude", rows[i], longitude[i], 180, header_lines), path=path)
+    return np.asarray(bad_latitude | bad_longitude)
+
+
+def _swapped(row: int, latitude: float, longitude: float, header_lines: int) -> Fault:
+    return Fault(
+        int(row), "latitude", f"{latitude}, {longitude}",
+        "latitude and longitude look swapped; exchange the columns", "swapped", header_lines,
+    )  # fmt: skip
+
+
+def _beyond(column: str, row: int, value: float, limit: int, header_lines: int) -> Fault:
+    return Fault(
+        int(row), column, str(value), f"must be from -{limit} to {limit}", f"bad-{column}", header_lines
+    )
+
+
+def oddly_dated(path: str, time_ms: NDArray[np.int64], rows: NDArray[np.int64], report: Report,
+                header_lines: int = 1) -> None:  # fmt: skip
+    """Report points from before there were such files (a receiver that had not found its satellites)."""
+    odd = np.flatnonzero(time_ms < OLDEST_MS)
+    if odd.size:
+        shown = str(np.datetime64(int(time_ms[odd[0]]), "ms").astype("datetime64[s]"))
+        problem = "is dated before 2005, as by a receiver without a fix"
+        fault = Fault(int(rows[odd[0]]), "time", shown, problem, "odd-date", header_lines)
+        report.notice_fault(fault, int(odd.size), path=path)
+
+
+def unsorted(path: str, time_ms: NDArray[np.int64], rows: NDArray[np.int64], report: Report,
+             header_lines: int = 1) -> None:  # fmt: skip
+    """Report times that fall; the points are sorted later."""
+    falls = np.flatnonzero(np.diff(time_ms) < 0)
+    if falls.size:
+        first = int(falls[0]) + 1
+        shown = str(np.datetime64(int(time_ms[first]), "ms").astype("datetime64[s]"))
+        problem = "comes after a later time; the points are sorted by time"
+        fault = Fault(int(rows[first]), "time", shown, problem, "unsorted", header_lines)
+        report.notice_fault(fault, int(falls.size), path=path)
+
+
+def odd_users(path: str, traces: GpsTraces, report: Report) -> None:
+    """Report users without points, and points of one user at the same time."""
+    for user in np.flatnonzero(np.diff(traces.offsets) == 0):
+        fault = Fault(None, "user", str(traces.user_ids[user]), "has no points", "empty-user")
+        report.notice_fault(fault, path=path)
+    same = np.flatnonzero((np.diff(traces.time_ms) == 0) & (np.diff(traces.user_index) == 0))
+    if same.size:
+        at = int(same[0])
+        shown = str(np.datetime64(int(traces.time_ms[at]), "ms").astype("datetime64[s]"))
+        problem = f"user {traces.user_ids[traces.user_index[at]]} has two points at the same time"
+        report.notice_fault(Fault(None, "time", shown, problem, "same-time"), int(same.size))
