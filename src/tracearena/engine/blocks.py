@@ -8,14 +8,16 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from itertools import islice
 from threading import Lock
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from numpy.typing import NDArray
 
 from tracearena.checks import require_whole
 from tracearena.engine import surroundings
-from tracearena.engine.summing import PairwiseSum, S
 from tracearena.engine.surroundings import current_cluster, thread_count, use
+
+if TYPE_CHECKING:
+    from tracearena.engine.summing import PairwiseSum, S
 
 T = TypeVar("T")
 
@@ -99,6 +101,8 @@ def sum_blocks(
 
     Row 0 of `rows` is that of `origin`.
     """
+    from tracearena.engine.summing import PairwiseSum
+
     sums: PairwiseSum[S] = PairwiseSum()
     pieces = list(numbered(ranges, rows, number, origin))
     for done, result in enumerate(_in_order(work, pieces, report, ahead=thread_count() + 1)):
