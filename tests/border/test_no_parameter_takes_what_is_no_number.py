@@ -1,4 +1,4 @@
-"""Every number in every name of the registry: nan, infinity, nothing and the absurd are refused."""
+"""Every number in every name of the catalogue: nan, infinity, nothing and the absurd are refused."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def given_by(algorithm: Algorithm) -> list[dataclasses.Field[Any]]:
     ]
 
 
-def test_the_registry_has_numbers_to_try() -> None:
+def test_the_catalogue_has_numbers_to_try() -> None:
     assert {"Thin", "GeoInd", "Snap", "PL", "Smooth", "PPMTF", "SGLT", "Fakes"} <= {
         name for name, _ in numbers()
     }

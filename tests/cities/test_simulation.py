@@ -138,7 +138,7 @@ def test_one_day_does_not_give_everybody_away() -> None:
         ({"users": 2.5}, "users = 2.5"),
         ({"users": True}, "users = True"),
         ({"days": -1}, "days = -1"),
-        ({"mode": "taxi"}, "'regular' or 'checkins'"),
+        ({"mode": "taxi"}, "regular or checkins"),
         ({"seed": -1}, "seed = -1"),
         ({"threads": 0}, "threads = 0"),
         ({"mode": "checkins", "top": 0}, "top = 0"),

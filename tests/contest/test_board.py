@@ -139,9 +139,9 @@ def test_a_utility_of_an_unknown_team_is_refused() -> None:
 
 @pytest.mark.parametrize("score", [math.nan, math.inf, -math.inf, -0.01, 1.01, None, "0.5", True, 1j])
 def test_what_is_no_score_is_refused(score: float) -> None:
-    with pytest.raises(ParameterError, match=r"score = .* a number from 0 to 1"):
+    with pytest.raises(ParameterError, match=r"score = .* a number of at least 0 and at most 1"):
         attack("a", "b", score)
-    with pytest.raises(ParameterError, match=r"utility = .* a number from 0 to 1"):
+    with pytest.raises(ParameterError, match=r"utility = .* a number of at least 0 and at most 1"):
         UtilityRecord(team="a", utility=score)
 
 

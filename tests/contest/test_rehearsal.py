@@ -90,11 +90,11 @@ def test_progress_names_every_stage() -> None:
 
 @pytest.mark.parametrize("teams", [1, 22, 2.0, True])
 def test_a_contest_needs_at_least_two_teams_of_the_cast(teams: int) -> None:
-    with pytest.raises(ParameterError, match="from 2 to 21"):
+    with pytest.raises(ParameterError, match="at least 2 and at most 21"):
         rehearse(teams=teams, seed=1)
 
 
-def test_the_cast_is_known_to_the_registry() -> None:
+def test_the_cast_is_known_to_the_catalogue() -> None:
     assert len({player.name for player in CAST}) == len(CAST) == 21
     assert len({player.defence for player in CAST}) == len(CAST)
     for player in CAST:

@@ -11,11 +11,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, FrozenInstanceError, field, fields
-from typing import Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from tracearena.algorithms.grammar import written
-from tracearena.engine import SeedLike
-from tracearena.traces import GpsTraces, IdTable, ObfuscatedTraces, Traces
+
+if TYPE_CHECKING:
+    from tracearena.engine import SeedLike
+    from tracearena.traces import GpsTraces, IdTable, ObfuscatedTraces, Traces
 
 Kind = Literal[
     "obfuscator", "reidentification", "trace-inference", "synthesizer", "gps-obfuscator", "gps-attack"

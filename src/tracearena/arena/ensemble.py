@@ -208,7 +208,7 @@ def strongest(
     Parameters
     ----------
     attacks
-        All of the registry by default.
+        All of the catalogue by default.
     **scoring
         `sensitive_weight` and `limit_km` of the `Ensemble`.
 

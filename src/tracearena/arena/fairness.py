@@ -56,7 +56,7 @@ def measure_fairness(
     teams
         Reference and original traces of each team; taken one by one.
     defences, attacks
-        Names of the registry; by default those of the paper's Table 2.
+        Names of the catalogue; by default those of the paper's Table 2.
     seed
         Seed of defences, shuffles and attacks.
 

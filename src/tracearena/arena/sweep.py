@@ -97,8 +97,8 @@ def run_sweep(
     reference, original
         What the attackers know, and what is protected.
     defences, attacks
-        Names of the registry; by default those of the 2019 contest. Among the attacks ``"all"``
-        stands for every one of the registry.
+        Names of the catalogue; by default those of the 2019 contest. Among the attacks ``"all"``
+        stands for every one of the catalogue.
     scoring
         Threshold, distance limits and sensitive weight; by default those of the 2019 contest.
     legacy_2019

@@ -137,7 +137,7 @@ class Rehearsal:
 
 
 def defence_of(entrant: Entrant) -> str:
-    """Return the name of a team's defence in the registry."""
+    """Return the name of a team's defence in the catalogue."""
     return "No" if entrant.player is None else entrant.player.defence
 
 

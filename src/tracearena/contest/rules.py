@@ -71,7 +71,7 @@ class Rules:
     pseudonymised_team
         Whether one more team's traces, only pseudonymised, are a target for all.
     sample_attacks
-        Attacks that the judge runs on every target, by their names in the registry.
+        Attacks that the judge runs on every target, by their names in the catalogue.
     utility_threshold
         Lowest utility of a valid data set (equality is valid), from 0 to 1.
     utility_rule

@@ -18,7 +18,7 @@ class Player:
     idea
         Its defence in a few words, for people who have not read the papers.
     defence, identification, inference
-        Names in the registry; None where the team does not attack in that way.
+        Names in the catalogue; None where the team does not attack in that way.
     """
 
     name: str

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from tracearena.algorithms.kinds import Obfuscator
 from tracearena.checks import require_kind
-from tracearena.engine import SeedLike
 from tracearena.traces import ObfuscatedTraces, Traces
+
+if TYPE_CHECKING:
+    from tracearena.engine import SeedLike
 
 
 @dataclass(frozen=True, kw_only=True)
