@@ -76,7 +76,7 @@ def test_a_map_keeps_the_shape_of_the_ground() -> None:
     assert figure["layout"]["yaxis"]["scaleanchor"] == "x"
     assert figure["layout"]["yaxis"]["scaleratio"] == pytest.approx(2.0, abs=1e-9)
     bar = figure["layout"]["shapes"][0]
-    assert (bar["x1"] - bar["x0"]) * 111.19 * 0.5 == pytest.approx(2.0)
+    assert (bar["x1"] - bar["x0"]) * 111.195 * 0.5 == pytest.approx(2.0)
     assert figure["layout"]["annotations"][0]["text"] == "2 km"
 
 
