@@ -13,29 +13,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from typing import Any
-from collections.abc import Callable
-from concurrent.futures import Future
-from collections.abc import Iterator
-from threading import Lock
-from numpy.typing import NDArray
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
-from contextvars import copy_context
-from collections import deque
-from itertools import islice
-import numpy as np
-from tracearena.engine.surroundings import current_cluster
 from tracearena.checks import require_whole
-from tracearena.engine.seeding import stream
 from tracearena.engine import surroundings
-from tracearena.engine.surroundings import thread_count
-from tracearena.engine.surroundings import use
+from tracearena.engine.seeding import stream
+from tracearena.engine.surroundings import current_cluster, thread_count, use
 
 if TYPE_CHECKING:
-    from tracearena.engine.summing import PairwiseSum, S
+    pass
 
 T = TypeVar("T")
 _DRAWS_PER_BLOCK = 2**16
@@ -98,31 +82,8 @@ def uniforms(root: np.random.SeedSequence, count: int, columns: int = 1) -> NDAr
     def fill(block: int, first: int, stop: int) -> None:
         stream(root, block).random(out=numbers[first:stop])
 
-<<<<<<< HEAD
     run_blocks(fill, block_ranges(count, _DRAWS_PER_BLOCK))
     return numbers[:, 0] if columns == 1 else numbers
-=======
-def sum_blocks(
-    work: Callable[..., S],
-    ranges: Sequence[tuple[int, int]],
-    *,
-    rows: Sequence[NDArray[Any]] = (),
-    number: int = 0,
-    origin: int = 0,
-    report: bool = False,
-) -> PairwiseSum[S]:
-    """Do what `fold_blocks` does for the blocks from `number` on; return sums that can be joined.
-
-    Row 0 of `rows` is that of `origin`.
-    """
-    from tracearena.engine.summing import PairwiseSum
-
-    sums: PairwiseSum[S] = PairwiseSum()
-    pieces = list(numbered(ranges, rows, number, origin))
-    for done, result in enumerate(_in_order(work, pieces, report, ahead=thread_count() + 1)):
-        sums.add(number + done, result)
-    return sums
->>>>>>> 96434abf67153e2e13160a58b2653fba777a4ade
 
 
 def numbered(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 
 @njit(cache=True, nogil=True)
-def mean_match(sequence: Any) -> float:
+def mean_match(sequence: NDArray[np.integer]) -> float:
     """Return the mean of Λ_i, one more than the longest match of what starts at i within what came before.
 
     Matches are found from the end: the common length of two suffixes follows from that of the

@@ -111,13 +111,14 @@ def test_an_interrupted_model_is_that_of_the_last_whole_iteration(people, cluste
     checkpoint = tmp_path / "half.npz"
     for given in ({}, {"checkpoint": checkpoint}):
         model = PPMTF(**ALL_ZEROS | {"iterations": 9})
-        with pytest.raises(KeyboardInterrupt), use(progress=interrupt):
-            model.fit(people, seed=7, **used, **given)
+        with pytest.raises(KeyboardInterrupt), use(progress=interrupt, **used):
+            model.fit(people, seed=7, **given)
         whole = PPMTF(**ALL_ZEROS | {"iterations": 3}).fit(people, seed=7)
         assert model.iteration_ == len(model.error_) == 3
         assert np.array_equal(model.transition_factors_.users, whole.transition_factors_.users)
         assert model.synthesize(seed=1) == whole.synthesize(seed=1)
-    finished = PPMTF(**ALL_ZEROS | {"iterations": 9}).fit(people, checkpoint=checkpoint, **used)
+    with use(**used):
+        finished = PPMTF(**ALL_ZEROS | {"iterations": 9}).fit(people, checkpoint=checkpoint)
     assert saved(finished, tmp_path) == saved(
         PPMTF(**ALL_ZEROS | {"iterations": 9}).fit(people, seed=7), tmp_path
     )

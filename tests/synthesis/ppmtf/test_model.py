@@ -205,7 +205,7 @@ def test_log_likelihoods_need_whole_days_of_known_users(trained, checkins):
 @pytest.mark.slow
 def test_tokyo_training_reaches_the_published_error(tokyo, tokyo_training):
     """100 iterations reconstruct the published positive counts about as well as the published factors."""
-    from tracearena.synthesis.ppmtf import transition_counts
+    from tracearena.mobility import transition_counts
 
     ours = PPMTF(iterations=60).fit(tokyo_training, seed=1).transition_factors_
     theirs = PPMTF.import_parameters(tokyo, tokyo_training).transition_factors_

@@ -1,7 +1,8 @@
-"""Blocks of users in the workers of a cluster.
+"""Training in a cluster: blocks of users in its workers, and traces that only the workers read.
 
-What a dead worker held is made anew from the traces of its users, and the rows it had drawn from
-B, C, D and Ψ of the same iteration, which the scheduler still has.
+`RemoteUsers` does there what `gibbs.LocalUsers` does here, and `PartitionedTraces` are the files of more
+users than one process holds. What a dead worker held is made anew from the traces of its users, and the
+rows it had drawn from B, C, D and Ψ of the same iteration, which the scheduler still has.
 """
 
 from __future__ import annotations
@@ -217,8 +218,6 @@ class PartitionedTraces:
         Whose workers read.
     choices
         Which instants to make of the times.
-    progress
-        Called with files looked at and all.
 
     Attributes
     ----------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, ClassVar, Self, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,12 +26,14 @@ from tracearena.synthesis.days import traces_of_days, trainable
 from tracearena.synthesis.ppmtf import files
 from tracearena.synthesis.ppmtf.arrangement import Zeros, usual_scales
 from tracearena.synthesis.ppmtf.conditionals import Factors, Scatter
-from tracearena.synthesis.ppmtf.distributed import PartitionedTraces
 from tracearena.synthesis.ppmtf.frame import TrainingFrame
 from tracearena.synthesis.ppmtf.sampling import TraceModel
 from tracearena.synthesis.ppmtf.training import Convergence, starting_factors, train
 from tracearena.synthesis.ppmtf.virtual import VirtualUsers, sample_virtual_users
 from tracearena.traces import Clock, Places, Traces
+
+if TYPE_CHECKING:
+    from tracearena.synthesis.ppmtf.distributed import PartitionedTraces
 
 _AT_LEAST_1 = (
     "factors",

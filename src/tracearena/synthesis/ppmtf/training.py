@@ -13,11 +13,11 @@ from tracearena.engine import child_seed, current_cluster, report
 from tracearena.errors import ParameterError
 from tracearena.synthesis.ppmtf.arrangement import Arrangement, CellRules
 from tracearena.synthesis.ppmtf.conditionals import Factors, Hyperprior, initial_factors
-from tracearena.synthesis.ppmtf.distributed import PartitionedTraces, RemoteUsers
 from tracearena.synthesis.ppmtf.gibbs import ChainState, GibbsChain, LocalUsers, UserBlocks
 from tracearena.traces import Traces
 
 if TYPE_CHECKING:
+    from tracearena.synthesis.ppmtf.distributed import PartitionedTraces
     from tracearena.synthesis.ppmtf.model import PPMTF
 
 CHECKPOINT_EVERY = 10
@@ -113,8 +113,10 @@ def _chain(
     users: UserBlocks
     cluster = current_cluster()
     if cluster is not None:
+        from tracearena.synthesis.ppmtf.distributed import RemoteUsers
+
         users = RemoteUsers(cluster, traces, arrangement, lean=lean)
-    elif isinstance(traces, PartitionedTraces):
+    elif not isinstance(traces, Traces):
         raise ParameterError("traces in files that workers read are trained in their cluster")
     else:
         users = LocalUsers.of([traces], arrangement, lean=lean)
