@@ -32,7 +32,7 @@ from tracearena.cli._training import train_ppmtf
 
 if TYPE_CHECKING:
     from tracearena.algorithms import Synthesizer
-    from tracearena.engine import Cluster, use
+    from tracearena.engine import Cluster
     from tracearena.intake import Choices
     from tracearena.synthesis.ppmtf import PartitionedTraces
     from tracearena.traces import Traces
@@ -195,7 +195,7 @@ def synthesize(
     They are traces of the training users, or with ppmtf-plus of virtual users who never lived.
     """
     from tracearena.algorithms import answers
-    from tracearena.engine import child_seed, seed_sequence
+    from tracearena.engine import child_seed, seed_sequence, use
     from tracearena.errors import ParameterError
     from tracearena.files.staging import replacing_all
     from tracearena.formats import read, recognise
