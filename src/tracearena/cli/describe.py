@@ -78,10 +78,13 @@ def describe(
 
 
 def _for_people(result: dict[str, Any]) -> dict[str, Any]:
-    names = ("format", "users", "events", "trajectories", "places", "visited_places", "first", "last", "days")
+    names = ["format", "users", "events", "trajectories", "places", "visited_places", "first", "last", "days"]
+    names += ["bounds", "interval_s", "gaps_over_4h"]
     shown = {name: result[name] for name in names if result[name] is not None}
     spread, gaps = result["events_per_user"], result["gap_h"]
     shown["events_per_user"] = f"{spread['least']} to {spread['most']}, median {spread['median']}"
     shown["hours_between_events"] = f"median {gaps['median']:g}, longest {gaps['longest']:g}"
     shown["rows"] = f"{result['rows']}, {result['dropped_rows']} dropped"
+    if result["trajectories"] is not None:
+        shown["times"] = result["times"]
     return shown
