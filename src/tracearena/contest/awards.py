@@ -23,7 +23,7 @@ class Standing:
     value: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the place as plain values for JSON."""
+        """Return the standing as plain values for JSON."""
         return {"place": self.place, "team": self.team, "value": self.value}
 
 
