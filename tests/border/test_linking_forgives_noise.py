@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tracearena.engine.block_ranges import at_most_threads
 
 import tracearena as ta
 from tracearena.algorithms import catalogue
 from tracearena.arena import Uniqueness, uniqueness
+from tracearena.engine import use
 from tracearena.traces import GpsTraces
 from tracearena.traces.geodesy import metres_per_degree
 
@@ -244,9 +244,9 @@ def test_a_point_that_was_not_released_makes_a_user_unlikely_not_impossible() ->
 def test_the_figures_do_not_depend_on_threads_and_follow_the_seed() -> None:
     original = few_points(users=60)
     release = ta.obfuscation.GeoInd(expected_noise=400).transform(original, seed=1)
-    with at_most_threads(1):
+    with use(threads=1):
         one = uniqueness(original, release, draws=20, seed=3)
-    with at_most_threads(4):
+    with use(threads=4):
         assert uniqueness(original, release, draws=20, seed=3) == one
     assert uniqueness(original, release, draws=20, seed=4) != one
 

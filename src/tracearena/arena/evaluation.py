@@ -124,8 +124,6 @@ def evaluate(
         South, west, north, east of the city in degrees; the box of the places by default.
     legacy_ppmtf
         Attack membership as the authors' program does (`MembershipInference`).
-    cluster
-        Compare every trace with every user in its workers; the rest is quick here.
 
     Examples
     --------

@@ -134,8 +134,6 @@ def write_contest_data(
         shuffles with the operating system's cryptographic source: a short seed could be guessed.
     about
         What the manifest should say of the model.
-    threads, progress
-        Threads that draw, and whom to tell of data sets done.
     """
     root = seed_sequence(seed)
     sets = [(team, number) for number in range(plan.data_sets) for team in plan.roles()]

@@ -1,7 +1,7 @@
 """The papers' figures, one module each.
 
 Every figure module has
-``make(out, *, data=None, seed=1, progress=None, tell=None) -> list[Path]``: it writes its picture and
+``make(out, *, data=None, seed=1, tell=None) -> list[Path]``: it writes its picture and
 the numbers behind it (CSV) into the folder `out` and returns the files, from the published data in the
 folder `data` if it is given and from the simulated city if not.
 

@@ -7,15 +7,15 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from tests.threads import on_threads
-from tracearena.synthesis.ppmtf.measure_deniability import (
+
+from tracearena.errors import DataError, ParameterError
+from tracearena.synthesis import PPMTF
+from tracearena.synthesis.ppmtf.deniability import (
     Deniability,
     bucket_of,
     distinct_steps,
     measure_deniability,
 )
-
-from tracearena.errors import DataError, ParameterError
-from tracearena.synthesis import PPMTF
 from tracearena.traces import Traces
 
 

@@ -217,8 +217,6 @@ class PartitionedTraces:
         Whose workers read.
     choices
         Which instants to make of the times.
-    progress
-        Called with files looked at and all.
 
     Attributes
     ----------
