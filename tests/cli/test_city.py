@@ -62,7 +62,7 @@ def test_the_same_seed_writes_the_same_bytes(tmp_path: Path) -> None:
     ("options", "message"),
     [
         (["--to", "gpx"], "one of pwscup"),
-        (["--mode", "checkins", "--to", "pwscup"], "one event an instant"),
+        (["--mode", "checkins", "--to", "pwscup"], "one event per instant"),
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_is_written(

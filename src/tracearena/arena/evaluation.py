@@ -125,8 +125,6 @@ def evaluate(
         The box of the city; the box of the places by default.
     legacy_ppmtf
         Attack membership as the authors' program does (`MembershipInference`).
-    cluster
-        Compare every trace with every user in its workers; the rest is quick here.
 
     Examples
     --------

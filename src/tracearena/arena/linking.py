@@ -140,8 +140,6 @@ def uniqueness(
         Short for planar Laplace noise of this expected size as `mechanism`.
     id_table
         Pseudonym → user, where the release has other ids than the original.
-    progress
-        Called with the number of users done and of all.
 
     Notes
     -----

@@ -74,8 +74,6 @@ def simulate(
         Mean number of check-ins of a person; the numbers vary widely between people.
     seed
         Seed of everything random; the map is always the same.
-    threads, progress
-        Number of threads, and whom to tell of finished blocks.
 
     References
     ----------

@@ -26,7 +26,7 @@ SeedOption = Annotated[
     typer.Option(
         "--seed",
         min=0,
-        help="Seed of all randomness, to repeat the result; fresh, and printed on stderr, if left out.",
+        help="Seed of all randomness, to repeat the result; fresh, and printed on stderr, if omitted.",
     ),
 ]
 ReleaseSeedOption = Annotated[
@@ -34,8 +34,8 @@ ReleaseSeedOption = Annotated[
     typer.Option(
         "--seed",
         min=0,
-        help="For experiments only: whoever guesses the seed can undo the release. Left out, all randomness "
-        "is drawn from the system's cryptographic source and nobody is told.",
+        help="For experiments only: whoever guesses the seed can undo the release. If omitted, all "
+        "randomness is drawn from the system's cryptographic source and nobody is told.",
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]

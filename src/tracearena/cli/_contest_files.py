@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 TimesOption = Annotated[
     Path | None,
     typer.Option(
-        "--times", help="pwscup: what the time ids mean (info_time.csv); found beside the traces if left out."
+        "--times", help="pwscup: what the time ids mean (info_time.csv); found beside the traces if omitted."
     ),
 ]
 

@@ -41,7 +41,7 @@ FromOption = Annotated[
     typer.Option(
         "--from",
         help="Format: pwscup, ppmtf, peopleflow, foursquare, tsmc, gowalla or table; for GPS geolife, gpx or "
-        "points; found out if left out.",
+        "points; recognised if omitted.",
     ),
 ]
 PlacesFileOption = Annotated[
@@ -60,7 +60,7 @@ IntervalOption = Annotated[
     typer.Option("--interval", help="Time between instants, such as 20min; 1h, or what all times lie on."),
 ]
 SlotOption = Annotated[
-    str | None, typer.Option("--slot", help="Length of a slot, such as 2h; one instant if left out.")
+    str | None, typer.Option("--slot", help="Length of a slot, such as 2h; one instant if omitted.")
 ]
 TimezoneOption = Annotated[
     str | None, typer.Option("--timezone", help="Local time, such as America/New_York.")

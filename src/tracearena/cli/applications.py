@@ -55,7 +55,7 @@ def hotspots(
     ] = None,
     expected_noise: Annotated[
         str | None,
-        typer.Option("--expected-noise", help="Such as 100m; measured between the two if left out."),
+        typer.Option("--expected-noise", help="Such as 100m; measured between the two if omitted."),
     ] = None,
     rounds: Annotated[int, typer.Option("--rounds", min=0, help="Most rounds of the Bayesian update.")] = 50,
     threshold: Annotated[float, typer.Option("--threshold", help="Stop below this L1 change.")] = 1e-8,
@@ -111,7 +111,7 @@ def uniqueness(
         typer.Option(
             "--mechanism",
             help="The defence, if the attacker knows it: 'GeoInd(500m, 5min)', 'Thin(60s)', 'Snap(500m)'; "
-            "the size of its noise is measured between the two files if left out.",
+            "the size of its noise is measured between the two files if omitted.",
         ),
     ] = None,
     expected_noise: Annotated[
@@ -165,7 +165,7 @@ def homes(
     within: Annotated[float, typer.Option("--within", help="A place this near is found, metres.")] = 200.0,
     local: Annotated[
         str | None,
-        typer.Option("--local-time", help="Zone of people's days and nights; by the sun if left out."),
+        typer.Option("--local-time", help="Zone of people's days and nights; by the sun if omitted."),
     ] = None,
     id_table: IdTableOption = None,
     timezone: TimezoneOption = "UTC",

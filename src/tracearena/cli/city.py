@@ -68,7 +68,7 @@ def city(
     if target not in formats.FORMATS:
         raise ParameterError.of("to", target, f"one of {', '.join(formats.FORMATS)}")
     if target in ("pwscup", "peopleflow") and mode is Mode.checkins:
-        raise ParameterError(f"{target} files hold one event an instant: check-ins need another format")
+        raise ParameterError(f"{target} files hold one event per instant: check-ins need another format")
     used = chosen_seed(seed)
     with working("people"):
         traces = cities.simulate(

@@ -46,7 +46,7 @@ def convert(
     format: FromOption = None,
     to: Annotated[
         str | None,
-        typer.Option("--to", help="Format of OUT; a table if left out and the name ends .csv or .parquet."),
+        typer.Option("--to", help="Format of OUT; a table if omitted and the name ends .csv or .parquet."),
     ] = None,
     places: PlacesFileOption = None,
     places_out: Annotated[
@@ -66,7 +66,7 @@ def convert(
     resample: Annotated[
         str | None,
         typer.Option(
-            "--resample", help="GPS on a grid: one event an instant by last, nearest or interpolate."
+            "--resample", help="GPS on a grid: one event per instant by last, nearest or interpolate."
         ),
     ] = None,
     test: Annotated[Path | None, typer.Option("--test", help="Where the testing users go.")] = None,

@@ -38,7 +38,7 @@ def deniability(
     ] = 10,
     eta: Annotated[float, typer.Option("--eta", help="Width of a bucket of log-likelihoods.")] = 1.0,
     verifiers: Annotated[
-        int | None, typer.Option("--verifiers", help="So many random users are asked; all if left out.")
+        int | None, typer.Option("--verifiers", help="Ask this many random users; all if omitted.")
     ] = None,
     early_stop: Annotated[
         bool, typer.Option("--early-stop", help="Stop at k: faster, and k' is cut there.")
@@ -47,7 +47,7 @@ def deniability(
         Path | None, typer.Option("--k-prime", help="File for k' and pass of each trace.")
     ] = None,
     format: Annotated[
-        str | None, typer.Option("--format", help="Format of the traces; found out if left out.")
+        str | None, typer.Option("--format", help="Format of the traces; recognised if omitted.")
     ] = None,
     times: TimesOption = None,
     cluster: ClusterOption = None,

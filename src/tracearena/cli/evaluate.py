@@ -32,22 +32,20 @@ def evaluate(
         str | None,
         typer.Option(
             "--format",
-            help="Format of the traces: ppmtf, pwscup, table, …; found out from --train if left out.",
+            help="Format of the traces: ppmtf, pwscup, table, …; recognised from --train if omitted.",
         ),
     ] = None,
     interval: Annotated[
         str | None,
-        typer.Option(
-            "--interval", help="Time between instants, such as 20min; the format's own if left out."
-        ),
+        typer.Option("--interval", help="Time between instants, such as 20min; the format's own if omitted."),
     ] = None,
     slot: Annotated[
-        str | None, typer.Option("--slot", help="Length of a slot, such as 2h; the format's own if left out.")
+        str | None, typer.Option("--slot", help="Length of a slot, such as 2h; the format's own if omitted.")
     ] = None,
     bounds: Annotated[
         str | None,
         typer.Option(
-            "--bounds", help="The city: south,west,north,east in degrees; the box of the places if left out."
+            "--bounds", help="The city: south,west,north,east in degrees; the box of the places if omitted."
         ),
     ] = None,
     legacy_ppmtf: Annotated[

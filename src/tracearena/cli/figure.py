@@ -30,7 +30,7 @@ def figure(
         "figures"
     ),
     data: Annotated[
-        Path | None, typer.Option("--data", help="Folder of published data; the simulated city if left out.")
+        Path | None, typer.Option("--data", help="Folder of published data; the simulated city if omitted.")
     ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of all randomness.")] = 1,
     as_json: JsonOption = False,

@@ -46,10 +46,10 @@ def lbs(
         ),
     ] = Method.sglt,
     classes: Annotated[
-        int | None, typer.Option("--classes", help="Semantic classes; the best number if left out.")
+        int | None, typer.Option("--classes", help="Semantic classes; the best number if omitted.")
     ] = None,
     format: Annotated[
-        str | None, typer.Option("--format", help="Format of IN: ppmtf, pwscup, …; found out if left out.")
+        str | None, typer.Option("--format", help="Format of IN: ppmtf, pwscup, …; recognised if omitted.")
     ] = None,
     times: TimesOption = None,
     seed: SeedOption = None,

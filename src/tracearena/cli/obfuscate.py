@@ -33,7 +33,7 @@ DigitsOption = Annotated[
         "--digits",
         min=0,
         max=9,
-        help="GPS: decimals of the degrees that are released; 6 (0.1 m) if left out.",
+        help="GPS: decimals of the degrees that are released; 6 (0.1 m) if omitted.",
     ),
 ]
 

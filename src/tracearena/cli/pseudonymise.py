@@ -52,11 +52,11 @@ def pseudonymise(
         typer.Option("--original", help="Obfuscated traces only: the original traces they were made from."),
     ] = None,
     format: Annotated[
-        str | None, typer.Option("--from", help="Format of IN, as for convert; found out if left out.")
+        str | None, typer.Option("--from", help="Format of IN, as for convert; recognised if omitted.")
     ] = None,
     places: Annotated[
         Path | None,
-        typer.Option("--places", help="The places; of obfuscated traces the contest's 1,024 if left out."),
+        typer.Option("--places", help="The places; of obfuscated traces the contest's 1,024 if omitted."),
     ] = None,
     times: TimesOption = None,
     timezone: Annotated[

@@ -33,7 +33,7 @@ def similarity(
     second: Annotated[Path, typer.Argument(metavar="B", help="Traces of users with the same ids.")],
     places: PlacesOption,
     format: Annotated[
-        str | None, typer.Option("--format", help="Format of both: ppmtf, pwscup, …; found out if left out.")
+        str | None, typer.Option("--format", help="Format of both: ppmtf, pwscup, …; recognised if omitted.")
     ] = None,
     order: Annotated[
         int, typer.Option("--order", min=0, max=1, help="0 compares visits, 1 where people go next.")

@@ -76,20 +76,20 @@ def synthesize(
         str | None,
         typer.Option(
             "--format",
-            help="Format: ppmtf, pwscup, table, …; found out if left out. OUT has it too (a table for raw "
+            help="Format: ppmtf, pwscup, table, …; recognised if omitted. OUT has it too (a table for raw "
             "check-ins).",
         ),
     ] = None,
     places: PlacesFileOption = None,
     traces_per_user: Annotated[
         int | None,
-        typer.Option("--traces-per-user", min=1, help="Synthetic days of each user; 10 if left out."),
+        typer.Option("--traces-per-user", min=1, help="Synthetic days of each user; 10 if omitted."),
     ] = None,
     users: Annotated[
-        int | None, typer.Option("--users", min=1, help="ppmtf-plus: virtual users; 2000 if left out.")
+        int | None, typer.Option("--users", min=1, help="ppmtf-plus: virtual users; 2000 if omitted.")
     ] = None,
     days: Annotated[
-        int | None, typer.Option("--days", min=1, help="ppmtf-plus: days of each; 40 if left out.")
+        int | None, typer.Option("--days", min=1, help="ppmtf-plus: days of each; 40 if omitted.")
     ] = None,
     homes: Annotated[
         bool, typer.Option("--homes", help="ppmtf-plus: everybody has a home, morning and evening.")
@@ -99,13 +99,13 @@ def synthesize(
         typer.Option("--only-seen", help="ppmtf-plus: no transition or visit that nobody made in training."),
     ] = False,
     alpha: Annotated[
-        float | None, typer.Option("--alpha", help="ppmtf: precision of the counts; 200 if left out.")
+        float | None, typer.Option("--alpha", help="ppmtf: precision of the counts; 200 if omitted.")
     ] = None,
     factors: Annotated[
-        int | None, typer.Option("--factors", help="ppmtf: number of factors; 16 if left out.")
+        int | None, typer.Option("--factors", help="ppmtf: number of factors; 16 if omitted.")
     ] = None,
     iterations: Annotated[
-        int | None, typer.Option("--iterations", help="ppmtf: Gibbs iterations; 100 if left out.")
+        int | None, typer.Option("--iterations", help="ppmtf: Gibbs iterations; 100 if omitted.")
     ] = None,
     apart: Annotated[bool, typer.Option("--apart", help="ppmtf: factorise the two tensors apart.")] = False,
     legacy_ppmtf: Annotated[
@@ -128,9 +128,7 @@ def synthesize(
     ] = None,
     zeros: Annotated[
         str | None,
-        typer.Option(
-            "--zeros", help="ppmtf: sampled (the paper's way) or all (faster); sampled if left out."
-        ),
+        typer.Option("--zeros", help="ppmtf: sampled (the paper's way) or all (faster); sampled if omitted."),
     ] = None,
     deniable: Annotated[
         str | None,
@@ -143,33 +141,33 @@ def synthesize(
         typer.Option("--log-likelihoods", help="ppmtf: weigh each trace (only in OUT of format ppmtf)."),
     ] = False,
     copied: Annotated[
-        int | None, typer.Option("--copied", help="sgd: first instants copied from the user; 0 if left out.")
+        int | None, typer.Option("--copied", help="sgd: first instants copied from the user; 0 if omitted.")
     ] = None,
     classes: Annotated[
-        int | None, typer.Option("--classes", help="sglt: semantic classes; the best number if left out.")
+        int | None, typer.Option("--classes", help="sglt: semantic classes; the best number if omitted.")
     ] = None,
     par_c: Annotated[
         float | None,
-        typer.Option("--par-c", help="sglt: chance that a place of a class is dropped; 0.25 if left out."),
+        typer.Option("--par-c", help="sglt: chance that a place of a class is dropped; 0.25 if omitted."),
     ] = None,
     par_m: Annotated[
         float | None,
-        typer.Option("--par-m", help="sglt: chance to merge classes a step apart; 0.75 if left out."),
+        typer.Option("--par-m", help="sglt: chance to merge classes a step apart; 0.75 if omitted."),
     ] = None,
     par_l: Annotated[
         float | None,
-        typer.Option("--par-l", help="sglt: chance that the seed's own place is dropped; 1 if left out."),
+        typer.Option("--par-l", help="sglt: chance that the seed's own place is dropped; 1 if omitted."),
     ] = None,
     par_v: Annotated[
         float | None,
-        typer.Option("--par-v", help="sglt: largest random factor of a move's probability; 4 if left out."),
+        typer.Option("--par-v", help="sglt: largest random factor of a move's probability; 4 if omitted."),
     ] = None,
     periods: Annotated[
-        int | None, typer.Option("--periods", help="sglt: time periods of a day; 1 if left out.")
+        int | None, typer.Option("--periods", help="sglt: time periods of a day; 1 if omitted.")
     ] = None,
     fakes_per_user: Annotated[
         int | None,
-        typer.Option("--fakes-per-user", min=1, help="sglt: fakes of each user; 10 if left out."),
+        typer.Option("--fakes-per-user", min=1, help="sglt: fakes of each user; 10 if omitted."),
     ] = None,
     no_privacy_tests: Annotated[
         bool, typer.Option("--no-privacy-tests", help="sglt: let fakes out that give their seed away.")

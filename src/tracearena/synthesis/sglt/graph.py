@@ -26,8 +26,6 @@ def semantic_graph(profiles: MobilityProfiles, *, seed: SeedLike = None) -> NDAr
         Of all seed users.
     seed
         Of the order of equally visited places; with short traces it decides much.
-    threads
-        The result does not depend on it.
 
     Notes
     -----
