@@ -13,8 +13,9 @@ from tracearena.cities.simulation import FIRST_DAY, UTC_OFFSET_S, simulate
 from tracearena.engine import SeedLike, child_seed, run_blocks, seed_sequence, stream, use
 from tracearena.traces import Clock, GpsTraces
 from tracearena.traces._arrays import trusted
+from tracearena.traces.clock import DAY_S
 from tracearena.traces.geodesy import metres_per_degree
-from tracearena.traces.time import DAY_S, EPOCH
+from tracearena.traces.time import EPOCH
 
 Floats = NDArray[np.float64]
 

@@ -18,7 +18,8 @@ from tracearena.cities.venues import KINDS, pois
 from tracearena.engine import SeedLike, block_ranges, run_blocks, seed_sequence, stream
 from tracearena.errors import ParameterError
 from tracearena.traces import Clock, Traces
-from tracearena.traces.time import DAY_S, EPOCH
+from tracearena.traces.clock import DAY_S
+from tracearena.traces.time import EPOCH
 
 Mode = Literal["regular", "checkins"]
 FIRST_DAY = date(2019, 4, 1)

@@ -21,7 +21,7 @@ from tracearena.intake.local_time import (
 )
 from tracearena.intake.report import Report, Rule
 from tracearena.traces import Places
-from tracearena.traces.time import DAY_S
+from tracearena.traces.clock import DAY_S
 
 FIRST_PLAUSIBLE_S = 1_041_379_200
 """2003-01-01: no check-in or phone trace is older; what is, has a clock that was never set."""

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from tracearena.checks import LARGEST_COUNT, require_whole
 from tracearena.errors import ParameterError
 from tracearena.traces.box import Box
-from tracearena.traces.time import DAY_S, require_zone
+from tracearena.traces.clock import DAY_S
+from tracearena.traces.time import require_zone
 
 _MOST_CELLS = 2**24
 

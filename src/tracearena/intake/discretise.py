@@ -13,7 +13,8 @@ from tracearena.intake.checkins import CheckIns, identifiers
 from tracearena.intake.choices import Choices
 from tracearena.intake.report import Report, Rule
 from tracearena.traces import Box, Clock, Grid, Places, Traces
-from tracearena.traces.time import DAY_S, EPOCH
+from tracearena.traces.clock import DAY_S
+from tracearena.traces.time import EPOCH
 
 DEFAULT_GRID = (32, 32)
 _HOUR_S = 3600

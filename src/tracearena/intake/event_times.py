@@ -9,7 +9,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tracearena.traces import Traces
-from tracearena.traces.time import DAY_S, EPOCH
+from tracearena.traces.clock import DAY_S
+from tracearena.traces.time import EPOCH
 
 DAY_ZERO = datetime.date(2018, 1, 1)
 """A Monday: day 0 of traces whose instants have no date, in formats that cannot do without one."""

@@ -12,8 +12,8 @@ from tracearena.intake.discretise import robust_box
 from tracearena.intake.positions import local_time
 from tracearena.intake.report import Reading, Report
 from tracearena.traces import Clock, GpsTraces, Grid, Places, Traces
+from tracearena.traces.clock import DAY_S
 from tracearena.traces.gridding import gridded, resampled
-from tracearena.traces.time import DAY_S
 
 _HOUR_S = 3600
 METHODS = ("last", "nearest", "interpolate")

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import polars as pl
 
 from tracearena.errors import ParameterError
-from tracearena.traces.time import DAY_S, EARLIEST_S, LATEST_S, require_zone
+from tracearena.traces.clock import DAY_S
+from tracearena.traces.time import EARLIEST_S, LATEST_S, require_zone
 
 ACCEPTED = "ISO 8601 (2012-04-03T18:00:06Z), 2012/04/03 18:00, Tue Apr 03 18:00:06 +0000 2012 or unix time"
 _FORMATS = (

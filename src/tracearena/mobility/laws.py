@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from tracearena.checks import require_whole
 from tracearena.errors import DataError
 from tracearena.traces import Traces
-from tracearena.traces.time import DAY_S
+from tracearena.traces.clock import DAY_S
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,8 @@ from tracearena.pages.style import BLUE
 from tracearena.pages.summary import Summary, summarise
 from tracearena.traces import GpsTraces, Places, Traces
 from tracearena.traces.area import default_area, tessellation
-from tracearena.traces.time import DAY_S, local_seconds
+from tracearena.traces.clock import DAY_S
+from tracearena.traces.time import local_seconds
 
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _TOP_PLACES = 500

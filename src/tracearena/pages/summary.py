@@ -13,7 +13,7 @@ from tracearena.intake.local_time import LocalTime
 from tracearena.intake.positions import local_time
 from tracearena.intake.report import Report
 from tracearena.traces import Box, GpsTraces, Traces
-from tracearena.traces.time import DAY_S
+from tracearena.traces.clock import DAY_S
 
 _LONG_GAP_MS = 4 * 3_600_000
 

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.errors import DataError, ParameterError
-from tracearena.traces.geodesy import metres_per_degree
 
 _EXAMPLE = "south,west,north,east in degrees, such as 40.5,-74.28,41.0,-73.68"
 
@@ -135,5 +134,7 @@ class Box:
 
     def size_m(self) -> tuple[float, float]:
         """Return height and width in metres, the width at the middle latitude."""
+        from tracearena.traces.geodesy import metres_per_degree
+
         north, east = metres_per_degree(self.middle[0])
         return (self.north - self.south) * float(north), (self.east - self.west) * float(east)

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from tracearena.checks import require_whole
 from tracearena.errors import ParameterError
-from tracearena.traces.time import DAY_S
+
+DAY_S = 86_400
+"""Seconds of a day."""
 
 
 @dataclass(frozen=True, kw_only=True)

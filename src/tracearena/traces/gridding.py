@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from tracearena.checks import require_choice, require_number
 from tracearena.errors import DataError
-from tracearena.traces.clock import Clock
+from tracearena.traces.clock import DAY_S, Clock
 from tracearena.traces.geodesy import between
 from tracearena.traces.gps import GpsTraces
 from tracearena.traces.places import Places
-from tracearena.traces.time import DAY_S, EPOCH, local_seconds, utc_ms
+from tracearena.traces.time import EPOCH, local_seconds, utc_ms
 from tracearena.traces.traces import Traces
 
 Method = Literal["last", "nearest", "interpolate"]

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.errors import DataError, ParameterError
 from tracearena.traces._arrays import checked, frozen, identifiers, same, trusted
-from tracearena.traces.box import Box
+
+if TYPE_CHECKING:
+    from tracearena.traces.box import Box
 
 EARTH_RADIUS_KM = 6371.0088
 
@@ -44,6 +46,8 @@ class Grid:
     @property
     def box(self) -> Box:
         """The box that the cells fill."""
+        from tracearena.traces.box import Box
+
         return Box(self.south, self.west, self.north, self.east)
 
     def __len__(self) -> int:

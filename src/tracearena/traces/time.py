@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from tracearena.errors import ParameterError, shorten
 
-DAY_S = 86_400
 EPOCH = date(1970, 1, 1)
 # A day within the first and the last that have a date in every zone.
 EARLIEST_S = int(datetime(1, 1, 2, tzinfo=UTC).timestamp())

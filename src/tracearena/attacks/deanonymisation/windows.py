@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from tracearena.checks import require_whole
 from tracearena.traces import GpsTraces
+from tracearena.traces.clock import DAY_S
 from tracearena.traces.geodesy import metres_per_degree
-from tracearena.traces.time import DAY_S, solar_seconds
+from tracearena.traces.time import solar_seconds
 
 CHANNELS = ("east_km", "north_km", "log_step_s", "sin_hour", "cos_hour", "weekend")
 SHORTEST = 10

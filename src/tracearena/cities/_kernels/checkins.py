@@ -9,7 +9,7 @@ from numba import njit
 
 from tracearena.cities._kernels.choice import blank_memory, choose, draw
 from tracearena.cities._kernels.persons import NOWHERE, person
-from tracearena.traces.time import DAY_S
+from tracearena.traces.clock import DAY_S
 
 _BURST = 0.38
 """Probability that another check-in follows within the same burst."""

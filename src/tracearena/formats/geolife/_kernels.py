@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from tracearena.traces.time import DAY_S
+from tracearena.traces.clock import DAY_S
 
 GOOD, SLOW, BLANK, FIELDS, LATITUDE, LONGITUDE, DATE, TIME = range(8)
 

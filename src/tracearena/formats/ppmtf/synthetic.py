@@ -14,7 +14,7 @@ from tracearena.formats.ppmtf._columns import read_table, write_table
 from tracearena.formats.ppmtf.places import categories_of
 from tracearena.formats.ppmtf.traces import check_span
 from tracearena.traces import Clock, Places, Traces
-from tracearena.traces.time import DAY_S
+from tracearena.traces.clock import DAY_S
 
 _PLAIN = ("user", "trace_no", "time_slot", "time_instant", "poi_index", "category")
 _PPMTF = (*_PLAIN, "loglikeli")

@@ -19,7 +19,7 @@ from tracearena.errors import FileError, ParameterError
 from tracearena.formats.ppmtf._columns import Table, read_table, write_table
 from tracearena.formats.ppmtf.places import categories_of
 from tracearena.traces import Clock, Places, Traces
-from tracearena.traces.time import DAY_S
+from tracearena.traces.clock import DAY_S
 
 _CHECK_INS = ("user_index", "poi_index", "category", "unixtime", "dow", "hour", "min")
 _PEOPLE_FLOW = (*_CHECK_INS, "distance")

@@ -14,8 +14,9 @@ from tracearena.metrics.applications.displacement import distance_error
 from tracearena.metrics.applications.identity import IdTable, with_true_ids
 from tracearena.traces import GpsTraces
 from tracearena.traces._arrays import trusted
+from tracearena.traces.clock import DAY_S
 from tracearena.traces.geodesy import distance_m, earth_centred, metres_per_degree
-from tracearena.traces.time import DAY_S, local_seconds, solar_seconds
+from tracearena.traces.time import local_seconds, solar_seconds
 
 NIGHT = (20, 8)
 OFFICE_HOURS = (10, 17)

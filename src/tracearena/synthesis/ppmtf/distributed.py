@@ -17,14 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tracearena import formats, intake
 from tracearena.engine import Cluster, PairwiseSum, block_ranges
 from tracearena.engine.cluster import even_ranges, task, worker_threads
 from tracearena.engine.parcels import packed, unpacked
 from tracearena.engine.summing import Node, S
 from tracearena.errors import FileError
-from tracearena.formats import read as read_traces
-from tracearena.intake import Choices, Report
-from tracearena.intake.tables import files_of
 from tracearena.synthesis.ppmtf.arrangement import Arrangement
 from tracearena.synthesis.ppmtf.conditionals import Moments, RowStatistics, UserStep
 from tracearena.synthesis.ppmtf.frame import USERS_PER_DIGEST, TrainingFrame
@@ -187,16 +185,16 @@ class Files:
 
     paths: tuple[str, ...]
     places: Places
-    choices: Choices
+    choices: intake.Choices
 
-    def read(self) -> list[tuple[Traces, Report]]:
+    def read(self) -> list[tuple[Traces, intake.Report]]:
         """Read one after the other."""
         return [self._read(path) for path in self.paths]
 
-    def _read(self, path: str) -> tuple[Traces, Report]:
+    def _read(self, path: str) -> tuple[Traces, intake.Report]:
         if not Path(path).exists():
             raise FileError.whole(path, "is not where a worker looks for it", "missing")
-        return read_traces(path, "table", places=self.places, choices=self.choices).as_events()
+        return formats.read(path, "table", places=self.places, choices=self.choices).as_events()
 
 
 class PartitionedTraces:
@@ -228,12 +226,19 @@ class PartitionedTraces:
     """
 
     def __init__(
-        self, folder: str | PathLike[str], places: Places, cluster: Cluster, *, choices: Choices | None = None
+        self,
+        folder: str | PathLike[str],
+        places: Places,
+        cluster: Cluster,
+        *,
+        choices: intake.Choices | None = None,
     ) -> None:
+        from tracearena.intake.tables import files_of
+
         paths = files_of(folder)
         if not paths:
             raise FileError.whole(folder, "holds no .parquet files", "empty")
-        self.files = Files(tuple(str(path.resolve()) for path in paths), places, choices or Choices())
+        self.files = Files(tuple(str(path.resolve()) for path in paths), places, choices or intake.Choices())
         found = cluster.run(_look(self.files), block_ranges(len(paths), 1), report=True)
         parts = [part for part, _ in found]
         _check(paths, parts)
@@ -252,8 +257,8 @@ class PartitionedTraces:
         return Files(self.files.paths[first:stop], self.files.places, self.files.choices)
 
 
-def _look(files: Files) -> Callable[..., tuple[TrainingFrame, Report]]:
-    def work(block: int, first: int, stop: int) -> tuple[TrainingFrame, Report]:
+def _look(files: Files) -> Callable[..., tuple[TrainingFrame, intake.Report]]:
+    def work(block: int, first: int, stop: int) -> tuple[TrainingFrame, intake.Report]:
         [(traces, report)] = Files(files.paths[first:stop], files.places, files.choices).read()
         return TrainingFrame.of(traces), report
 
@@ -275,9 +280,9 @@ def _check(paths: list[Path], parts: list[TrainingFrame]) -> None:
             raise FileError.whole(path, f"{problem}: users must ascend from file to file", "users")
 
 
-def _summed(folder: str | PathLike[str], reports: list[Report]) -> Report:
+def _summed(folder: str | PathLike[str], reports: list[intake.Report]) -> intake.Report:
     """Add up what was read and dropped."""
-    total = Report(str(folder), "partitions", sum(report.rows for report in reports))
+    total = intake.Report(str(folder), "partitions", sum(report.rows for report in reports))
     for report in reports:
         total.add(report)
     return total

@@ -19,7 +19,7 @@ from tracearena.synthesis.sglt.graph import semantic_graph
 from tracearena.synthesis.sglt.preparation import DaySeeds
 from tracearena.synthesis.sglt.privacy import PassRates, PrivacyTests, Verdicts
 from tracearena.traces import Clock, Places, Traces
-from tracearena.traces.time import DAY_S
+from tracearena.traces.clock import DAY_S
 
 ATTEMPTS = 20
 """Fakes made for each one wanted before a user goes without."""
