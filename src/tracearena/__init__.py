@@ -4,7 +4,7 @@ Every name is imported when it is first used:
 
 >>> import tracearena as ta
 >>> ta.obfuscation.PlanarLaplace(l=4, r=1)
-PlanarLaplace(l=4, r=1)
+PlanarLaplace(l=4, r=1, legacy_2019=False)
 """
 
 import lazy_loader

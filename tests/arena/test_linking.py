@@ -292,9 +292,9 @@ def test_links_need_the_right_user() -> None:
     traces = visits({1: [0, 1], 2: [2, 3]})
     other = visits({1: [2, 3], 2: [0, 1]})
     assert uniqueness(traces, other, seed=1).linked == dict.fromkeys(range(1, 6), 0.0)
-    assert uniqueness(traces, other.renamed([2, 1]), seed=1).linked == dict.fromkeys(range(1, 6), 1.0)
+    assert uniqueness(traces, other.with_user_ids([2, 1]), seed=1).linked == dict.fromkeys(range(1, 6), 1.0)
     with pytest.raises(DataError, match="id_table"):
-        uniqueness(traces, other.renamed([8, 9]), seed=1)
+        uniqueness(traces, other.with_user_ids([8, 9]), seed=1)
 
 
 def test_draws_follow_the_seed() -> None:

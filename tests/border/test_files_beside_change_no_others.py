@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from tests.border.command_line import tracearena
 
+import tracearena as ta
 from tracearena.arena import run_sweep
 from tracearena.cities import simulate_gps
 from tracearena.formats import pwscup
@@ -36,10 +37,8 @@ class Broken(ReidentificationAttack):
 
 @pytest.fixture(scope="module")
 def points(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from tracearena.formats import gps
-
     file = tmp_path_factory.mktemp("points") / "points.csv"
-    gps.write(simulate_gps(users=3, days=2, seed=1), file)
+    ta.write(simulate_gps(users=3, days=2, seed=1), file)
     return file
 
 
@@ -47,7 +46,7 @@ def test_a_new_clock_is_not_put_beside_files_of_the_contest(
     points: Path, tmp_path: Path, make_walks: Callable[..., Traces]
 ) -> None:
     walks = make_walks(users=3)
-    pwscup.write_traces(tmp_path / "org.csv", walks)
+    pwscup.write_traces(walks, tmp_path / "org.csv")
     done = tracearena("convert", points, tmp_path / "new.csv", "--to", "pwscup", "--grid", "4x4")
     assert done.status == 2
     assert "org.csv beside it too" in done.err

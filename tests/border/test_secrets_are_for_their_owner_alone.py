@@ -49,9 +49,7 @@ def team(tmp_path: Path, make_walks: Callable[..., Traces]) -> Path:
     return tmp_path
 
 
-def test_an_id_table_though_a_file_for_everybody_stood_there(run, team, umask):
-    (team / "ptable.csv").write_text("old")
-    (team / "ptable.csv").chmod(0o644)
+def test_an_id_table_and_its_release(run, team, umask):
     run("obfuscate", "No", team / "org.csv", team / "ano.csv", "--places", team / "places.csv", "--seed", 1)
     run(
         "pseudonymise", team / "ano.csv", team / "pub.csv", "--original", team / "org.csv",

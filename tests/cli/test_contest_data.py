@@ -39,7 +39,7 @@ def test_a_contest_is_made_of_one_teams_traces(run, team: Path) -> None:
 def test_a_contest_does_not_write_over_a_folder(run, team: Path) -> None:
     done = run("contest", "data", team / "org.csv", team, "--places", team / "places.csv")
     assert done.status == 2
-    assert "written over" in done.err
+    assert "not an empty folder" in done.err
 
 
 def test_virtual_users_are_synthesized(run, team: Path) -> None:

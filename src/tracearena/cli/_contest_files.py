@@ -86,7 +86,9 @@ def say_keys(keys: Sequence[Path]) -> None:
 
 def regions_file(out: Path, to: str | None, places_out: Path | None, traces: Traces) -> Path | None:
     """Return where the regions of contest files on a new grid go: nobody could read these without."""
-    if places_out is not None or to != "pwscup":
+    from tracearena.files import is_stream
+
+    if places_out is not None or to != "pwscup" or is_stream(out):
         return places_out
     import numpy as np
 

@@ -197,9 +197,9 @@ def gps_data(data: Path | None, seed: int, size: Size = RECEIVERS) -> GpsData:
     else:
         traces = read(_archive(data)).as_points().traces
         name = f"{_archive(data).name}, {traces.n_users} users"
-    inside = traces.take_box(*BEIJING)
+    inside = traces.take_box(BEIJING)
     area = BEIJING if 2 * len(inside) > len(traces) else default_area(traces, 88.6)
-    return GpsData(traces.take_box(*area), area, name)
+    return GpsData(traces.take_box(area), area, name)
 
 
 def _archive(data: Path) -> Path:

@@ -270,7 +270,7 @@ def _as_chosen(
         )
     if choices.bounds is None:
         return reading
-    inside = reading.traces.take_box(*choices.bounds)
+    inside = reading.traces.take_box(choices.bounds)
     if not len(inside):
         raise ParameterError(f"{path}: no point lies within the bounds {choices.bounds}")
     return Reading(inside, reading.report)

@@ -207,7 +207,10 @@ class PPMTF(Synthesizer):
         return self
 
     def _set_frame(self, traces: Traces | PartitionedTraces) -> TrainingFrame:
-        require_kind(self, traces, Traces, PartitionedTraces)
+        if not isinstance(traces, Traces):
+            from tracearena.synthesis.ppmtf.distributed import PartitionedTraces
+
+            require_kind(self, traces, Traces, PartitionedTraces)
         frame = TrainingFrame.of(trainable(self, traces)) if isinstance(traces, Traces) else traces.frame
         self.user_ids_ = frame.user_ids
         self.places_: Places = frame.places
