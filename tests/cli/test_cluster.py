@@ -9,6 +9,7 @@ import pytest
 from tracearena import formats
 from tracearena.cities import simulate
 from tracearena.formats import partitions
+from tracearena.intake.tables import files_of
 
 QUICK = ("--factors", 2, "--iterations", 3, "--zeros", "all", "--seed", 1)
 
@@ -62,7 +63,7 @@ def test_folders_of_files_go_in_and_out(run, tmp_path: Path, address: str, monke
             "--traces-per-user", 1, *QUICK, *given,
         )  # fmt: skip
         assert done.status == 0, done.err
-        made[name] = [file.read_bytes() for file in partitions.files_of(tmp_path / name)]
+        made[name] = [file.read_bytes() for file in files_of(tmp_path / name)]
     assert len(made["here"]) == 2
     assert made["there"] == made["here"]
 

@@ -31,7 +31,7 @@ VARIANTS = [
     "VisitProb-R(legacy_2019=true)",
     "HomeProb-T(legacy_2019=true)",
     "FuzzyCount-R(count-idf)",
-    "PPMTF(2,20,iterations=4,share=false)",
+    "PPMTF(2,20,iterations=4,shared_factors=false)",
     "SGD(2)",
     "SGLT(privacy_tests=false)",
     "GeoInd(epsilon=0.02)",
