@@ -123,7 +123,7 @@ def test_it_answers_what_its_kind_is_asked_for(spec: str, shape: str, data: Any)
         assert answer.is_complete
         assert answer.span == given[1].span
     if algorithm.kind == "obfuscator":
-        assert answer.has_events_of(given)
+        assert answer.has_rows_of(given)
     if algorithm.kind == "gps-obfuscator":
         assert answer.n_points <= given.n_points
 
