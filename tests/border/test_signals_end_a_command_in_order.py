@@ -105,6 +105,40 @@ def test_wherever_the_work_is_files_under_temporary_names_go_and_the_status_tell
     assert nobody_left(group)
 
 
+COLLECTING = """
+import gc, threading, time
+from pathlib import Path
+import tracearena.cities as cities
+def collecting(phase, info):
+    (Path(FOLDER) / "ready").touch()
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        pass
+def work(users, days, **options):
+    gc.disable()
+    gc.callbacks.append(collecting)
+    try:
+        gc.collect()
+        gc.callbacks.remove(collecting)
+        time.sleep(600)
+    finally:
+        (Path(FOLDER) / "cleaned").touch()
+cities.simulate = work
+"""
+
+
+@pytest.mark.parametrize("number", STATUS)
+def test_a_signal_inside_the_garbage_collector_is_not_swallowed(tmp_path, number):
+    script = COLLECTING.replace("FOLDER", repr(str(tmp_path)))
+    status, said, _ = stopped(
+        ["city", tmp_path / "city.csv", "--seed", 1], number, (tmp_path / "ready").exists, script
+    )
+    assert status == STATUS[number], said
+    assert SAYS[number] in said
+    assert "Traceback" not in said
+    assert (tmp_path / "cleaned").exists()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("number", STATUS)
 def test_training_that_is_stopped_says_how_to_go_on(team, number):

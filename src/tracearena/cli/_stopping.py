@@ -1,8 +1,10 @@
 """Ctrl-C and SIGTERM: the same way out, with nothing half written left behind.
 
 Both raise `KeyboardInterrupt` where the main thread is, so that files, threads and workers are cleaned
-up on the way. A main thread that is deep in compiled code, or waits for threads that are, hears of it
-late: a thread of ours then ends the process, after it has removed what is under temporary names.
+up on the way. An exception that lands in a destructor or in a callback of the garbage collector is
+swallowed there by Python, so it is raised again a moment later. A main thread that is deep in compiled
+code, or waits for threads that are, hears of it late: a thread of ours then ends the process, after it
+has removed what is under temporary names.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ from typing import Any, Self
 
 GRACE_S = 5.0
 """Seconds for the main thread to end by itself; half of what containers wait before they kill."""
+_AGAIN_S = 0.05
+"""Seconds until an exception that was swallowed is raised again."""
 
 _WORDS = {signal.SIGINT: "stopped by Ctrl-C", signal.SIGTERM: "stopped by SIGTERM"}
 _DEFAULTS = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
@@ -44,6 +48,10 @@ class Stopping:
         self._pipe: tuple[int, int] | None = None
         self._wakeup = -1
         self._ended = threading.Event()
+        self._again = False
+        self._our_own = 0
+        self._main = threading.get_ident()
+        self._unraisable = sys.unraisablehook
 
     def __enter__(self) -> Self:
         if threading.current_thread() is not threading.main_thread():
@@ -57,6 +65,7 @@ class Stopping:
                 os.set_blocking(end, end == self._pipe[0])
             self._wakeup = signal.set_wakeup_fd(self._pipe[1], warn_on_full_buffer=False)
             threading.Thread(target=self._watch, args=self._pipe[:1], daemon=True).start()
+            self._unraisable, sys.unraisablehook = sys.unraisablehook, self._swallowed
         return self
 
     def __exit__(
@@ -66,19 +75,38 @@ class Stopping:
         for number, before in self._before.items():
             signal.signal(number, before)
         if self._pipe is not None:
+            sys.unraisablehook = self._unraisable
             signal.set_wakeup_fd(self._wakeup)
             os.close(self._pipe[1])
 
     def _raise(self, number: int, frame: FrameType | None) -> None:
-        if self.received is None:
-            self.received = number
+        if self.received is None or self._again:
+            self.received = self.received or number
+            self._again = False
             raise KeyboardInterrupt
+
+    def _swallowed(self, unraisable: sys.UnraisableHookArgs) -> None:
+        """Raise our own exception once more where it can be heard; pass others on."""
+        if self.received is None or not isinstance(unraisable.exc_value, KeyboardInterrupt):
+            self._unraisable(unraisable)
+            return
+        again = threading.Timer(_AGAIN_S, self._raise_again, args=(self.received,))
+        again.daemon = True
+        again.start()
+
+    def _raise_again(self, number: int) -> None:
+        if not self._ended.is_set():
+            self._again = True
+            self._our_own += 1
+            signal.pthread_kill(self._main, number)
 
     def _watch(self, signals: int) -> None:
         """Read the numbers of signals as they come, until the other end is closed."""
         heard = 0
         while number := os.read(signals, 1):
-            if number[0] in self._before:
+            if self._our_own:
+                self._our_own -= 1
+            elif number[0] in self._before:
                 heard += 1
                 if heard > 1:
                     self._end_at_once(number[0])
