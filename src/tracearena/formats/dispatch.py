@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from tracearena.errors import ParameterError
+from tracearena.errors import FileError, ParameterError
+from tracearena.files import archives
 from tracearena.files.staging import replacing_all
 from tracearena.files.whole import require_lasting
 from tracearena.formats import (
@@ -134,35 +136,116 @@ def read(
     if choices is not None and options:
         raise ParameterError("give choices or single options, not both")
     chosen = Choices.parse(**options) if choices is None else choices
-    is_file = isinstance(path_or_frame, (str, PathLike))
-    frame = None if is_file else rows_of_frame(path_or_frame)
-    path = Path(path_or_frame) if frame is None else Path(FRAME)
-    name = _settled(path, format) if frame is None else _settled_frame(frame, format)
-    if times is not None and name != "pwscup":
-        raise ParameterError(f"{path}: is read as {name}; only files of format pwscup have a table of times")
-    report = Report(str(path), name, strict=strict, timezone=chosen.timezone)
-    if frame is None and name in recognition.ROW_FORMATS:
-        from tracearena.formats import row_formats
+    request = Request(places, times, chosen, resample, strict, one_user, dict(columns or {}))
+    if isinstance(path_or_frame, (str, PathLike)):
+        return _read_path(Path(path_or_frame), format, request)
+    frame = rows_of_frame(path_or_frame)
+    name = _settled_frame(frame, format)
+    _refuse_times(Path(FRAME), name, times)
+    report = Report(FRAME, name, strict=strict, timezone=chosen.timezone)
+    return _read_rows(frame, name, report, request)
 
-        frame = row_formats.rows(path, name, report, row_formats.Asked(one_user, columns))
+
+@dataclass(frozen=True)
+class Request:
+    """What a caller of `read` asks for, beside the file and its format."""
+
+    places: _File | Places | None
+    times: _File | None
+    choices: Choices
+    resample: str | None
+    strict: bool
+    one_user: str | None
+    columns: Mapping[str, str]
+    owner: str | None = None
+    """Whose file it is, if the file does not say."""
+
+
+def _read_path(path: Path, format: str | None, request: Request) -> Reading[Traces | GpsTraces]:
+    """Read a file, a folder or an archive."""
+    name = _settled(path, format)
+    _refuse_times(path, name, request.times)
+    if name != "geolife" and archives.is_archive(path):
+        from tracearena.formats import bundles
+
+        with bundles.opened(path) as inside:
+            reading = _read_path(inside, format, request)
+            bundles.rename(reading.report, inside, path)
+        return reading
+    if path.is_dir() and not recognition.is_read_whole(path, name):
+        return _read_folder(path, name, request)
+    if name in GPS_FORMATS and name not in recognition.ROW_FORMATS:
+        made = _points(path, name, request.choices.timezone, request.strict)
+        return _as_chosen(made, request.choices, request.resample, _known(request.places))
+    if name in recognition.ROW_FORMATS:
+        report = Report(str(path), name, strict=request.strict, timezone=request.choices.timezone)
+        frame = _rows(path, name, report, request)
         name = recognition.look_at_frame(frame) if name in EITHER else "points"
-    if name in GPS_FORMATS:
-        made = (
-            _points(path, name, chosen.timezone, strict)
-            if frame is None
-            else Reading(points_of(frame, report), report)
-        )
-        return _as_chosen(made, chosen, resample, _known(places))
-    if resample is not None:
-        raise ParameterError(f"{path}: resample is for GPS points, and this holds events")
-    if frame is None:
-        reading = _events(path, name, places, chosen, times)
-    else:
-        report.rows = frame.height + report.dropped_rows
-        reading = table.events_of(frame, report, chosen, _known(places))
-    if strict:
+        return _read_rows(frame, name, report, request)
+    _refuse_resample(path, request.resample)
+    reading = _events(path, name, request.places, request.choices, request.times)
+    if request.strict:
         reading.report.refuse_losses()
     return reading
+
+
+def _read_rows(
+    frame: pl.DataFrame, name: str, report: Report, request: Request
+) -> Reading[Traces | GpsTraces]:
+    """Make points or events of rows."""
+    if name == "points":
+        made = Reading(points_of(frame, report), report)
+        return _as_chosen(made, request.choices, request.resample, _known(request.places))
+    _refuse_resample(Path(report.path), request.resample)
+    report.rows = frame.height + report.dropped_rows
+    reading = table.events_of(frame, report, request.choices, _known(request.places))
+    if request.strict:
+        reading.report.refuse_losses()
+    return reading
+
+
+def _rows(path: Path, name: str, report: Report, request: Request) -> pl.DataFrame:
+    from tracearena.formats import row_formats
+
+    asked = row_formats.Asked(request.one_user, request.columns, request.owner)
+    return row_formats.rows(path, name, report, asked)
+
+
+def _read_folder(folder: Path, name: str, request: Request) -> Reading[Traces | GpsTraces]:
+    """Read the files of a folder that are of one format."""
+    from tracearena.formats import bundles
+
+    files, others = bundles.sorted_out(folder, name, recognition.look_at)
+    if others and request.strict:
+        raise FileError(others[0][0], [others[0][1]])
+    if len(files) == 1:
+        reading = _read_path(files[0], name, request)
+    elif recognition.is_gps(folder, name):
+        owners = bundles.owners_of(files)
+        plain = replace(request, choices=Choices(timezone=request.choices.timezone), resample=None)
+
+        def read_one(file: Path) -> Reading[GpsTraces]:
+            return _read_path(file, name, replace(plain, places=None, owner=owners[file])).as_points()
+
+        made = bundles.joined(folder, files, name, read_one)
+        reading = _as_chosen(made, request.choices, request.resample, _known(request.places))
+    else:
+        shown = ", ".join(str(file.relative_to(folder)) for file in files[:5])
+        problem = f"holds {len(files):,} files of events, of which one can be read at a time: {shown}"
+        raise FileError.whole(folder, problem, "several-files")
+    for path, fault in others:
+        reading.report.notice_fault(fault, path=str(path))
+    return reading
+
+
+def _refuse_times(path: Path, name: str, times: _File | None) -> None:
+    if times is not None and name != "pwscup":
+        raise ParameterError(f"{path}: is read as {name}; only files of format pwscup have a table of times")
+
+
+def _refuse_resample(path: Path, resample: str | None) -> None:
+    if resample is not None:
+        raise ParameterError(f"{path}: resample is for GPS points, and this holds events")
 
 
 def write(

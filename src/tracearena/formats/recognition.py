@@ -12,6 +12,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from tracearena.errors import FileError
+from tracearena.files import archives
 from tracearena.files.whole import require_lasting
 from tracearena.formats import geolife, gpx
 from tracearena.formats.look import Look
@@ -100,6 +101,11 @@ def require(path: str | PathLike[str], format: str) -> None:
         raise FileError.whole(path, f"is not a {format} file: it looks like {look.words}{advice}", "format")
 
 
+def is_read_whole(folder: Path, format: str) -> bool:
+    """Whether the reader of a format takes a folder as it is, instead of one file after the other."""
+    return format in ("geolife", "gpx", "partitions") or (format == "points" and bool(files_of(folder)))
+
+
 def is_prepared(path: str | PathLike[str]) -> bool:
     """Whether a file has the three columns of prepared people flow, not raw points."""
     return "pwscup" in look_at(path).formats
@@ -123,8 +129,10 @@ def look_at(path: str | PathLike[str]) -> Look:
         if inside.formats[:1] == ("points",):
             return Look(("points", "partitions"), "a folder of Parquet tables of GPS points")
         return Look(("partitions",), "a folder of Parquet tables") if inside.formats else inside
-    if Path(path).is_dir():
-        return Look((), "a folder without PLT, GPX or Parquet files")
+    if Path(path).is_dir() or archives.is_archive(path):
+        from tracearena.formats import bundles
+
+        return (bundles.look_into if Path(path).is_dir() else bundles.look_into_archive)(Path(path), look_at)
     if is_parquet(path):
         return _parquet_look(path)
     from tracearena.formats import glances

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from os import PathLike
-from pathlib import Path
 
 import polars as pl
 
@@ -24,6 +23,7 @@ from tracearena.formats import (
     porto,
     trips,
 )
+from tracearena.formats.bundles import name_of
 from tracearena.intake.report import Report
 
 _File = str | PathLike[str]
@@ -44,23 +44,17 @@ class Asked:
         Whose rows they all are.
     columns
         Which column is which, where the names do not tell.
+    owner
+        Whose file it is, if the file does not say; by default it is called like the file.
     """
 
     one_user: str | None = None
     columns: Mapping[str, str] | None = None
+    owner: str | None = None
 
-    def owner(self, path: _File) -> str:
+    def owner_of(self, path: _File) -> str:
         """Return whose rows they are in a file that names nobody."""
-        return self.one_user or name_of(path)
-
-
-def name_of(path: _File) -> str:
-    """Return the name of a file without its endings.
-
-    >>> name_of("people/ann.json.gz")
-    'ann'
-    """
-    return Path(Path(path).name.removesuffix(".gz")).stem
+        return self.one_user or self.owner or name_of(path)
 
 
 _ONE_PERSON: Mapping[str, Callable[[_File, Report, str], pl.DataFrame]] = {
@@ -82,7 +76,7 @@ def rows(path: _File, format: str, report: Report, asked: Asked) -> pl.DataFrame
     if format == "trips":
         return trips.rows(path, report, asked.one_user, columns)
     if format in _NAMED:
-        frame = _NAMED[format](path, report, asked.owner(path))
+        frame = _NAMED[format](path, report, asked.owner_of(path))
         if trips.are_trips(frame.columns):
             return trips.unfolded(frame, report, asked.one_user, columns)
         return _renamed(frame, columns, asked.one_user, report)
@@ -92,7 +86,7 @@ def rows(path: _File, format: str, report: Report, asked: Asked) -> pl.DataFrame
         if asked.one_user is not None:
             raise ParameterError(f"{path}: a porto file names its users: one_user does not apply")
         return porto.rows(path, report)
-    frame = _ONE_PERSON[format](path, report, asked.owner(path))
+    frame = _ONE_PERSON[format](path, report, asked.owner_of(path))
     return frame if asked.one_user is None else frame.with_columns(pl.lit(asked.one_user).alias("user"))
 
 
