@@ -96,7 +96,7 @@ class TestEveryKind:
         path = packed(tmp_path, kind, {"a.csv": POINTS.format("x", "y"), "b.csv": bad})
         report = ta.read(path).report
         where = f"{path}/b.csv" if kind == "folder" else f"{path}: b.csv"
-        assert f"{where}: row 1 (line 2), column lat: got 'north'" in " ".join(report.lines())
+        assert f"{where}: row 1, lat 'north'" in " ".join(report.lines())
         with pytest.raises(FileError, match="north") as caught:
             ta.read(path, strict=True)
         assert str(caught.value).startswith(where)
@@ -229,3 +229,36 @@ class TestHostile:
         path = packed(tmp_path, "a.zip", {f"{i}.json": RECORDS for i in range(4)})
         with pytest.raises(FileError, match="more than 3 files"):
             ta.read(path)
+
+
+class TestTablesWithoutUsers:
+    """Published folders of one file a vehicle."""
+
+    CABS = "37.75134 -122.39488 0 1213084687\n37.75136 -122.39527 0 1213084659\n"
+    TAXI = "{0},2008-02-02 15:36:08,116.51172,39.92123\n{0},2008-02-02 15:46:08,116.51135,39.93883\n"
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_cabs_of_san_francisco(self, tmp_path: Path, kind: str) -> None:
+        files = {"cabs/new_abboip.txt": self.CABS, "cabs/new_abcoij.txt": self.CABS, "cabs/README": "x",
+                 "cabs/_cabs.txt": '<cab id="abboip" updates="2"/>\n'}  # fmt: skip
+        path = packed(tmp_path, kind, files)
+        traces = ta.read(path, header=False, delimiter="space", columns="lat=1,lng=2,time=4").traces
+        assert (traces.user_ids.tolist(), traces.n_points) == (["new_abboip", "new_abcoij"], 4)
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_taxis_of_beijing(self, tmp_path: Path, kind: str) -> None:
+        path = packed(
+            tmp_path, kind, {f"log/{i}.txt": self.TAXI.format(i) if i < 4 else "" for i in range(1, 5)}
+        )
+        traces, report = ta.read(
+            path, header=False, columns="user=1,time=2,lng=3,lat=4", timezone="Asia/Shanghai"
+        )
+        assert (traces.user_ids.tolist(), traces.n_points) == ([1, 2, 3], 6)
+        assert report.noticed["other files"] == 1
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_a_header_without_a_user(self, tmp_path: Path, kind: str) -> None:
+        text = "time,lat,lng\n2020-01-01T00:00:00Z,48.1,11.5\n"
+        path = packed(tmp_path, kind, {"ann.csv": text, "bob.csv": text})
+        assert ta.read(path).traces.user_ids.tolist() == ["ann", "bob"]
+        assert ta.read(path, one_user="eve").traces.user_ids.tolist() == ["eve"]
