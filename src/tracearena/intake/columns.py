@@ -1,11 +1,12 @@
 """Which column of a table is which: one table of the names people use, one matcher.
 
-Names are matched without regard to case, accents, blanks, ``_``, ``-``, ``.``, ``:`` and ``#``. A name
+Names are matched without regard to case, accents, blanks, ``_``, ``-``, ``.``, ``:``, ``/`` and ``#``. A name
 that means something else in some table is not among them: ``id`` numbers rows as often as people.
 """
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -17,7 +18,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
         "subjectid", "individuallocalidentifier", "individualid", "animalid", "taglocalidentifier",
         "deviceid", "device", "imei", "mmsi", "vehicleid", "vehicleref", "vehicle", "taxiid", "taxi",
         "cabid", "busid", "callerid", "caller", "msisdn", "imsi", "subscriberid", "phoneid", "mobileid",
-        "driverid", "riderid", "trackerid", "tracker",
+        "driverid", "riderid", "trackerid", "tracker", "icao24", "maid", "adid", "caid",
         "ユーザid", "ユーザーid", "ユーザ", "ユーザー", "利用者id", "個人id", "端末id",
         "nutzerid", "nutzer", "benutzerid", "benutzer", "fahrzeugid", "gerateid",
         "utilisateurid", "idutilisateur", "utilisateur", "usager", "vehicule",
@@ -29,14 +30,15 @@ NAMES: Mapping[str, tuple[str, ...]] = {
         "日時", "測位日時", "時刻", "タイムスタンプ",
         "zeitpunkt", "zeitstempel", "zeit", "uhrzeit", "horodatage", "dateheure", "heure", "t",
     ),
-    "date": ("date", "calldate", "日付", "年月日", "datum"),
+    "date": ("date", "calldate", "eventdate", "日付", "年月日", "datum"),
     "lat": (
         "lat", "latitude", "locationlat", "gpslat", "gpslatitude", "latdeg", "latitudedeg",
-        "decimallatitude", "緯度", "breite", "breitengrad", "geobreite", "y",
+        "decimallatitude", "vehiclelocationlatitude", "緯度", "breite", "breitengrad", "geobreite", "y",
     ),
     "lon": (
         "lng", "lon", "long", "longitude", "locationlong", "locationlon", "gpslon", "gpslong", "gpslng",
-        "gpslongitude", "londeg", "longitudedeg", "decimallongitude", "経度", "lange", "laenge",
+        "gpslongitude", "londeg", "longitudedeg", "decimallongitude",
+        "vehiclelocationlongitude", "経度", "lange", "laenge",
         "langengrad", "laengengrad", "geolange", "x",
     ),
     "venue": (
@@ -89,6 +91,11 @@ WORDS: Mapping[str, str] = {
 }
 """What people call the roles whose short names are not words."""
 
+_NUMBER = re.compile(r"-?\d+([.,]\d+)?")
+_HEADLESS = (
+    "no names of columns; if the first line is no header, --no-header and the numbers of the columns say so: "
+    "--columns user=1,time=2,lat=3,lng=4 (header=False, columns=)"
+)
 _SHOWN_COLUMNS = 12
 _SHOWN_NAMES = 8
 
@@ -154,7 +161,7 @@ def plain_name(column: str) -> str:
     """
     apart = unicodedata.normalize("NFKD", column).casefold()
     letters = (
-        letter for letter in apart if letter not in " _-.:#\"'\ufeff" and not "\u0300" <= letter <= "\u036f"
+        letter for letter in apart if letter not in " _-.:/#\"'\ufeff" and not "\u0300" <= letter <= "\u036f"
     )
     return unicodedata.normalize("NFC", "".join(letters))
 
@@ -164,6 +171,8 @@ def missing(
 ) -> list[Fault]:
     """Return a fault for every role without a column, with the names it may have and what to write."""
     shown = ", ".join(columns[:_SHOWN_COLUMNS]) or "none"
+    if header and any(_NUMBER.fullmatch(column.strip()) for column in columns):
+        return [Fault(0, None, shown, _HEADLESS, "columns")]
     return [Fault(0, None, shown, _cure(role, wanted, header), "columns") for role in _lacking(found)]
 
 

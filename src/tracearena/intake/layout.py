@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
@@ -59,8 +60,8 @@ class Layout:
     def __post_init__(self) -> None:
         if self.decimal not in (".", ","):
             raise ParameterError.of("decimal", self.decimal, "a point or a comma")
-        if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n'):
-            raise ParameterError.of("delimiter", self.delimiter, "one letter such as ;, or tab or space")
+        if self.delimiter is not None and not re.fullmatch(r"[^\w\"\r\n\x00]", self.delimiter, re.ASCII):
+            raise ParameterError.of("delimiter", self.delimiter, "one sign such as ; or |, or tab or space")
         if self.time_format is not None and "%" not in self.time_format:
             raise ParameterError.of("time_format", self.time_format, "such as %d/%m/%Y %H:%M:%S")
         if self.one_user is not None and not 1 <= len(self.one_user) <= _LONGEST_NAME:

@@ -182,7 +182,7 @@ def _csv(path: str | PathLike[str], report: Report, wanted: Sequence[str], layou
         rest, report.header_lines = data, 0
     if not rest.strip():
         raise FileError.whole(path, "has a header and no rows", "empty")
-    columns = [f"column {i}" for i in range(len(names))]
+    columns = [f"column{i}" for i in range(len(names))]
     kept = {role: columns[names.index(column)] for role, column in found.items() if column != ONE_USER}
     numbers = [kept[role] for role in ("lat", "lon") if role in kept and layout.decimal == "."]
     taken = list(dict.fromkeys(kept.values()))
@@ -221,7 +221,7 @@ def _pandas_column(column: Any) -> pl.Series:
     if getattr(column.dtype, "kind", "O") not in "OSUV":
         return pl.Series(column.to_numpy())
     try:
-        import pyarrow  # type: ignore[import-untyped]
+        import pyarrow
 
         return pl.Series(pyarrow.array(column, from_pandas=True))
     except (ImportError, ValueError, TypeError):
