@@ -26,6 +26,7 @@ from tracearena.formats import (
     table,
     tsmc,
 )
+from tracearena.formats.look import Look
 from tracearena.formats.place_files import places_beside, read_places, write_places
 from tracearena.formats.recognition import EITHER, GPS_FORMATS
 from tracearena.intake.choices import Choices
@@ -196,7 +197,7 @@ def _read_path(path: Path, format: str | None, request: Request) -> Reading[Trac
             bundles.rename(reading.report, inside, path)
         return reading
     if path.is_dir() and not recognition.is_read_whole(path, name):
-        return _read_folder(path, name, request)
+        return _read_folder(path, name, format, request)
     if name in GPS_FORMATS and name not in recognition.ROW_FORMATS:
         made = _points(path, name, request.choices.timezone, request.strict, request.layout)
         return _as_chosen(made, request.choices, request.resample, _known(request.places))
@@ -229,24 +230,31 @@ def _read_rows(
     return reading
 
 
-def _read_folder(folder: Path, name: str, request: Request) -> Reading[Traces | GpsTraces]:
-    """Read the files of a folder that are of one format."""
+def _read_folder(
+    folder: Path, name: str, format: str | None, request: Request
+) -> Reading[Traces | GpsTraces]:
+    """Read the files of a folder: those of the format if one is named, or else all that hold GPS points."""
     from tracearena.formats import bundles
 
+    are_points = recognition.is_gps(folder, format, request.layout)
+
+    def fits(look: Look) -> bool:
+        return recognition.holds_points(look) if are_points and format is None else name in look.formats
+
     files, others = bundles.sorted_out(
-        folder, name, lambda file: recognition.look_at_one(file, request.layout)[0]
+        folder, fits, lambda file: recognition.look_at_one(file, request.layout)[0]
     )
     if others and request.strict:
         raise FileError(others[0][0], [others[0][1]])
     if len(files) == 1:
-        reading = _read_path(files[0], name, _of_member(files[0], bundles.name_of(files[0]), request))
-    elif recognition.is_gps(folder, name, request.layout):
+        reading = _read_path(files[0], format, _of_member(files[0], bundles.name_of(files[0]), request))
+    elif are_points:
         owners = bundles.owners_of(files)
         choices = Choices(timezone=request.choices.timezone)
         plain = replace(request, choices=choices, resample=None, places=None)
 
         def read_one(file: Path) -> Reading[GpsTraces]:
-            return _read_path(file, name, _of_member(file, owners[file], plain)).as_points()
+            return _read_path(file, format, _of_member(file, owners[file], plain)).as_points()
 
         made = bundles.joined(folder, files, name, read_one)
         reading = _as_chosen(made, request.choices, request.resample, _known(request.places))
