@@ -19,6 +19,7 @@ from tracearena.engine import tracked
 from tracearena.errors import Fault, FileError, TracearenaError
 from tracearena.files import archives
 from tracearena.formats.look import Look
+from tracearena.intake.layout import Layout
 from tracearena.intake.report import Reading, Report
 from tracearena.traces import GpsTraces
 
@@ -107,14 +108,14 @@ def _renamed(name: str, folder: Path, path: Path) -> str:
 
 
 def sorted_out(
-    folder: Path, fits: Callable[[Look], bool], look_at: Callable[[Path], Look]
-) -> tuple[list[Path], list[tuple[Path, Fault]]]:
-    """Return the files that fit, and of the others what is to be said of them."""
-    files, others = [], []
+    folder: Path, fits: Callable[[Look], bool], look_at: Callable[[Path], tuple[Look, Layout]]
+) -> tuple[dict[Path, tuple[Look, Layout]], list[tuple[Path, Fault]]]:
+    """Return the files that fit with what they look like, and of the others what is to be said of them."""
+    files, others = {}, []
     for file in files_of(folder):
-        look = look_at(file)
+        look, layout = look_at(file)
         if fits(look):
-            files.append(file)
+            files[file] = look, layout
         else:
             problem = f"the file is left out: it looks like {look.words}"
             others.append((file, Fault(None, None, None, problem, "other-files")))
