@@ -43,11 +43,14 @@ class Rows:
         What the file calls the columns.
     are_instants
         Whether the times are numbers of instants.
+    time_format
+        How times are written, where that was said.
     """
 
     frame: pl.DataFrame
     names: Mapping[str, str]
     are_instants: bool
+    time_format: str | None = None
 
     def rule(self, reason: str, bad: pl.Expr, role: str, allowed: str = "") -> Rule:
         """Return the rule that drops rows for what stands in the column of a role."""
@@ -65,7 +68,14 @@ class Rows:
 
     def when(self) -> list[Rule]:
         """Return the rule for times."""
-        return [self.rule(_UNREAD, pl.col("_at").is_null(), "time", f"accepted are {times.ACCEPTED}")]
+        return [self.rule(_UNREAD, pl.col("_at").is_null(), "time", self.accepted)]
+
+    @property
+    def accepted(self) -> str:
+        """How times may be written."""
+        if self.time_format is not None:
+            return f"time_format = {self.time_format!r} is how they must be written"
+        return f"accepted are {times.ACCEPTED}"
 
     def where(self) -> list[Rule]:
         """Return the rules for coordinates."""
@@ -74,12 +84,7 @@ class Rows:
         lat, lon = pl.col("_lat"), pl.col("_lon")
         swapped = (lat.abs() > 90) & (lat.abs() <= 180) & (lon.abs() <= 90)
         return [
-            Rule(
-                reason="swapped",
-                bad=swapped,
-                column="lat, lon",
-                problem=_SWAPPED,
-            ),
+            Rule(reason="swapped", bad=swapped, column="lat, lon", problem=_SWAPPED),
             self.rule("bad latitude", ~lat.is_between(-90, 90).fill_null(False), "lat",
                       "must be a number from -90 to 90"),
             self.rule("bad longitude", ~lon.is_between(-180, 180).fill_null(False), "lon",
@@ -102,7 +107,7 @@ def parsed_rows(
     if "lat" in raw.columns:
         latitude, longitude = (_degrees(raw[role], layout.decimal) for role in ("lat", "lon"))
         parsed |= {"_lat": latitude, "_lon": longitude}
-    rows = Rows(raw.with_columns(**parsed), called, read.are_instants)
+    rows = Rows(raw.with_columns(**parsed), called, read.are_instants, layout.time_format)
     if "lat" in raw.columns:
         _refuse_what_is_no_degrees(rows, report, layout)
     return rows
@@ -114,7 +119,8 @@ def sifted(rows: Rows, report: Report, rules: list[Rule]) -> pl.DataFrame:
     unread = report.dropped.get(_UNREAD, 0)
     if unread and unread == report.rows:
         value = next(example.fault.value for example in report.examples if example.reason == _UNREAD)
-        problem = f"no time can be read; {times.advice((value or '').strip())}"
+        cure = rows.accepted if rows.time_format is not None else times.advice((value or "").strip())
+        problem = f"no time can be read; {cure}"
         raise FileError.whole(report.path, problem, "time", value)
     report.refuse_if_nothing_is_left(kept.height)
     return kept
@@ -139,7 +145,7 @@ def _refuse_what_is_no_degrees(rows: Rows, report: Report, layout: Layout) -> No
     if by_maps and not {"lat", "lon"} & set(layout.columns):
         x, y = rows.names["lon"], rows.names["lat"]
         whole = (latitude == latitude.floor()) & (longitude == longitude.floor())
-        if whole.all():
+        if whole.any() and whole.all():
             problem = f"{_CELLS}; if they are degrees, --columns lng={x},lat={y} says so"
             raise _no_degrees(rows, report, whole, problem, "no-degrees")
     if _most(latitude) <= 90 and _most(longitude) <= _PROJECTED:
