@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from tracearena.engine import block_ranges, run_blocks
 from tracearena.errors import Fault, FileError
 from tracearena.files.limits import Unpacked, require_expansion, require_short_lines
-from tracearena.files.staging import naming
+from tracearena.files.temporary import naming
 from tracearena.intake.positions import misplaced, odd_users, oddly_dated, unsorted
 from tracearena.intake.report import Reading, Report
 from tracearena.traces import GpsTraces
