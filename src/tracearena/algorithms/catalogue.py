@@ -15,6 +15,7 @@ import difflib
 import importlib
 import inspect
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
@@ -26,6 +27,8 @@ from tracearena.algorithms.wording import WORDING, kinds_beside
 from tracearena.errors import ParameterError, TracearenaWarning
 
 ENTRY_POINT_GROUP = "tracearena.algorithms"
+Kinds = Kind | Sequence[Kind] | None
+"""What is expected: one kind, one of several, or any."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +115,7 @@ def names(kind: Kind) -> list[str]:
     return [entry.name for entry in entries().values() if entry.kind == kind]
 
 
-def create(spec: str, kind: Kind | None = None, **options: Any) -> Any:
+def create(spec: str, kind: Kinds = None, **options: Any) -> Any:
     """Make the algorithm that a name such as ``PL(4,1)`` means.
 
     Parameters
@@ -122,7 +125,7 @@ def create(spec: str, kind: Kind | None = None, **options: Any) -> Any:
         Where a parameter has a unit, numbers may carry one (m, km, s, min, h), and must if they mean
         less than a metre or a second.
     kind
-        What is expected; another kind is an error.
+        What is expected, one kind or several; another is an error.
     **options
         Settings for every algorithm that has them (such as ``legacy_2019``); the others ignore them.
 
@@ -138,7 +141,7 @@ def create(spec: str, kind: Kind | None = None, **options: Any) -> Any:
         raise ParameterError(f"{spec}: {algorithm.name} cannot be made: {_raised(error)}") from error
 
 
-def resolve(spec: str, kind: Kind | None = None, **options: Any) -> tuple[type[Algorithm], dict[str, Any]]:
+def resolve(spec: str, kind: Kinds = None, **options: Any) -> tuple[type[Algorithm], dict[str, Any]]:
     """Return the class that a name means and the parameters that it gives; see `create`.
 
     >>> resolve("PL(4, 500m)")
@@ -146,8 +149,7 @@ def resolve(spec: str, kind: Kind | None = None, **options: Any) -> tuple[type[A
     """
     name, positional, named = parse(spec)
     algorithm = find(name, kind)
-    if kind is not None and algorithm.kind != kind:
-        raise ParameterError(f"{name} is {WORDING[algorithm.kind].one}; {WORDING[kind].one} is wanted here")
+    refuse_other_kind(name, algorithm.kind, kind)
     written = [field.name for field in parameter_fields(algorithm)]
     if len(positional) > len(written):
         allowed = f"at most {len(written)} parameters ({', '.join(written)})" if written else "no parameters"
@@ -180,6 +182,14 @@ def resolve(spec: str, kind: Kind | None = None, **options: Any) -> tuple[type[A
     return algorithm, measured
 
 
+def refuse_other_kind(name: str, got: Kind, wanted: Kinds) -> None:
+    """Say of what kind an algorithm is, in plain words, unless it is of one that is wanted."""
+    allowed = _several(wanted)
+    if allowed and got not in allowed:
+        asked = " or ".join(WORDING[one].one for one in allowed)
+        raise ParameterError(f"{name} is {WORDING[got].one}; {asked} is wanted here")
+
+
 def is_kind(spec: str, kind: Kind) -> bool:
     """Whether a name means an algorithm of a kind; a name that means nothing does not.
 
@@ -190,7 +200,7 @@ def is_kind(spec: str, kind: Kind) -> bool:
     return (":" in name or name in entries()) and find(name, kind).kind == kind
 
 
-def find(name: str, kind: Kind | None = None) -> type[Algorithm]:
+def find(name: str, kind: Kinds = None) -> type[Algorithm]:
     """Return the class of a bare name or an import path.
 
     An unknown name is told what is near it, or what there is, on the side of `kind`: whoever asks for
@@ -200,13 +210,18 @@ def find(name: str, kind: Kind | None = None) -> type[Algorithm]:
         return _load(name)
     entry = entries().get(name)
     if entry is None:
-        side = "algorithm" if kind is None else WORDING[kind].side
-        raise ParameterError(f"there is no {side} called {name!r}; {_instead_of(name, kind)}")
+        sides = dict.fromkeys(WORDING[one].side for one in _several(kind))
+        asked = " or ".join(sides) or "algorithm"
+        raise ParameterError(f"there is no {asked} called {name!r}; {_instead_of(name, kind)}")
     return entry.load()
 
 
-def _instead_of(name: str, kind: Kind | None) -> str:
-    suitable = {one: names(one) for one in kinds_beside(kind)}
+def _several(kind: Kinds) -> tuple[Kind, ...]:
+    return (kind,) if isinstance(kind, str) else tuple(kind or ())
+
+
+def _instead_of(name: str, kind: Kinds) -> str:
+    suitable = {one: names(one) for one in kinds_beside(_several(kind))}
     short = {known.casefold(): known for known in entries()}
     near = [short[one] for one in difflib.get_close_matches(name.casefold(), short, n=4, cutoff=0.5)]
     close = [one for one in near if any(one in known for known in suitable.values())] or near

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tracearena.algorithms.kinds import Kind
@@ -84,6 +84,7 @@ def kinds_called(word: str) -> tuple[Kind, ...]:
     return exact or _GROUPS.get(asked) or _GROUPS.get(f"{asked}s", ())
 
 
-def kinds_beside(kind: Kind | None) -> tuple[Kind, ...]:
-    """Return the kinds of the same side: whoever asks for a defence may mean one of GPS traces."""
-    return tuple(one for one in WORDING if kind is None or WORDING[one].side == WORDING[kind].side)
+def kinds_beside(kinds: Sequence[Kind]) -> tuple[Kind, ...]:
+    """Return the kinds of the same sides: whoever asks for a defence may mean one of GPS traces."""
+    sides = {WORDING[kind].side for kind in kinds}
+    return tuple(kind for kind in WORDING if not sides or WORDING[kind].side in sides)

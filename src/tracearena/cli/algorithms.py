@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 import typer
 
-from tracearena.cli._console import JsonOption
+from tracearena.cli._console import JsonOption, print_result
 
 
 def register(app: typer.Typer) -> None:
@@ -42,7 +41,7 @@ def algorithms(
         found = describe(what)
     if as_json:
         listed = found if isinstance(found, Listing) else Listing([found])
-        typer.echo(json.dumps({"algorithms": listed.to_dicts()}))
+        print_result({"algorithms": listed.to_dicts()}, as_json)
     else:
         typer.echo(str(found))
 
