@@ -37,7 +37,7 @@ NOT_ONLY_DOORS = {
 
 OPENED = {
     "tracearena": (103, {"polars"}),
-    "tracearena.algorithms": (22, set()),
+    "tracearena.algorithms": (25, set()),
     "tracearena.arena": (89, set()),
     "tracearena.attacks": (44, set()),
     "tracearena.attacks.deanonymisation": (18, set()),

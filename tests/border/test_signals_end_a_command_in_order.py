@@ -144,8 +144,8 @@ def test_a_signal_inside_the_garbage_collector_is_not_swallowed(tmp_path, number
 def test_training_that_is_stopped_says_how_to_go_on(team, number):
     model = team / "model.npz"
     arguments = [
-        "synthesize", "ppmtf", team / "org.csv", team / "made.csv", "--places", team / "places.csv",
-        "--seed", 1, "--factors", 2, "--iterations", 100_000, "--model", model,
+        "synthesize", "PPMTF(2,iterations=100000)", team / "org.csv", team / "made.csv",
+        "--places", team / "places.csv", "--seed", 1, "--model", model,
     ]  # fmt: skip
     status, said, _ = stopped(arguments, number, model.exists)
     assert status == STATUS[number], said
@@ -164,12 +164,13 @@ def test_workers_of_a_cluster_end_too(team, number):
         f"c.note = lambda text: (true(text), Path({str(began)!r}).touch())\n"
     )
     arguments = [
-        "synthesize", "ppmtf", team / "org.csv", team / "made.csv", "--places", team / "places.csv",
-        "--seed", 1, "--factors", 2, "--iterations", 100_000, "--cluster", "local:2",
+        "synthesize", "PPMTF(2,iterations=100000)", team / "org.csv", team / "made.csv",
+        "--places", team / "places.csv", "--seed", 1, "--cluster", "local:2",
     ]  # fmt: skip
     status, said, group = stopped(arguments, number, began.exists, script)
     assert status == STATUS[number], said
     assert SAYS[number] in said
+    assert "with --model FILE it could have been gone on with" in said
     assert "Traceback" not in said
     assert nobody_left(group)
     assert not leftovers(team)

@@ -22,6 +22,7 @@ COMMANDS: tuple[str, ...] = (
     "city",
     "convert",
     "describe",
+    "algorithms",
     "synthesize",
     "deniability",
     "obfuscate",
