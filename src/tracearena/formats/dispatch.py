@@ -18,6 +18,7 @@ from tracearena.formats import (
     gpx,
     partitions,
     peopleflow,
+    place_table,
     points,
     pwscup,
     recognition,
@@ -28,11 +29,11 @@ from tracearena.formats.place_files import places_beside, read_places, write_pla
 from tracearena.formats.recognition import GPS_FORMATS
 from tracearena.intake.choices import Choices
 from tracearena.intake.discretise import notice_oddities
+from tracearena.intake.frames import FRAME, rows_of_frame
 from tracearena.intake.gps_events import events_of
 from tracearena.intake.gps_points import points_of
 from tracearena.intake.regrid import regridded
 from tracearena.intake.report import Reading, Report
-from tracearena.intake.tables import rows_of_frame
 from tracearena.traces import GpsTraces, ObfuscatedTraces, Places, Traces
 
 if TYPE_CHECKING:
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
 FORMATS = ("pwscup", "ppmtf", "peopleflow", "foursquare", "tsmc", "gowalla", "table", "partitions")
 """Names of the formats that hold traces of events."""
 
-FRAME = "data frame"
 _CHECK_INS: Mapping[str, ModuleType] = {
     "table": table,
     "partitions": partitions,
@@ -57,7 +57,7 @@ def read(
     path_or_frame: Any,
     format: str | None = None,
     *,
-    places: _File | Places | None = None,
+    places: Any = None,
     times: _File | None = None,
     choices: Choices | None = None,
     resample: str | None = None,
@@ -76,8 +76,8 @@ def read(
     format
         One of `FORMATS` for events, of `GPS_FORMATS` for points. Recognised from the file if omitted.
     places
-        The places, or their file. Formats that have a file of their own for them find it beside
-        the file: ``info_region.csv``, ``regions_*.csv``, ``POI_*.csv``, ``raw_POIs.txt``.
+        The places, their file, or a data frame of them. Formats that have a file of their own for
+        them find it beside the file: ``info_region.csv``, ``regions_*.csv``, ``POI_*.csv``, ``raw_POIs.txt``.
     times
         Of a pwscup file, what its time ids mean; by default the ``info_time.csv`` beside it.
     choices
@@ -232,12 +232,14 @@ def _format_of_name(path: _File) -> str:
     return "table"
 
 
-def _known(places: _File | Places | None) -> Places | None:
+def _known(places: Any) -> Places | None:
     return None if places is None else _read_if_file(places)
 
 
-def _read_if_file(places: _File | Places) -> Places:
-    return places if isinstance(places, Places) else read_places(places)
+def _read_if_file(places: Any) -> Places:
+    if isinstance(places, Places):
+        return places
+    return read_places(places) if isinstance(places, (str, PathLike)) else place_table.of_frame(places)
 
 
 def _points(path: Path, format: str, timezone: str | None, strict: bool) -> Reading[GpsTraces]:
@@ -276,24 +278,20 @@ def _as_chosen(
     return Reading(inside, reading.report)
 
 
-def _events(
-    path: Path, format: str, places: _File | Places | None, choices: Choices, times: _File | None
-) -> Reading[Traces]:
+def _events(path: Path, format: str, places: Any, choices: Choices, times: _File | None) -> Reading[Traces]:
     if format in ("pwscup", "ppmtf") or (format == "peopleflow" and recognition.is_prepared(path)):
         return _prepared(path, format, places, choices, times)
     if format == "peopleflow":
         return peopleflow.read(path, choices=choices)
     if format == "foursquare":
-        if isinstance(places, Places):
+        if places is not None and not isinstance(places, (str, PathLike)):
             raise ParameterError("the places of a foursquare file are read from its file of venues")
         return foursquare.read(path, choices=choices, pois=places)
     reading: Reading[Traces] = _CHECK_INS[format].read(path, choices=choices, places=_known(places))
     return reading
 
 
-def _prepared(
-    path: Path, format: str, places: _File | Places | None, choices: Choices, times: _File | None
-) -> Reading[Traces]:
+def _prepared(path: Path, format: str, places: Any, choices: Choices, times: _File | None) -> Reading[Traces]:
     """Read a format whose files already have places and instants."""
     known = places_beside(path, format) if places is None else _read_if_file(places)
     if format == "ppmtf":

@@ -12,6 +12,7 @@ from tracearena.errors import Fault
 from tracearena.intake import times as timestamps
 from tracearena.intake.checkins import LONGEST_ID, identifiers
 from tracearena.intake.columns import POINTS
+from tracearena.intake.numbering import numbered
 from tracearena.intake.positions import misplaced, odd_users, oddly_dated, unsorted
 from tracearena.intake.report import SHOWN_EXAMPLES, Report
 from tracearena.intake.tables import by_role, row_numbers
@@ -179,16 +180,11 @@ def _epoch(numbers: pl.Series) -> pl.Series:
 def _numbered(column: pl.Series) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """Number the ids of a column; text that is whole numbers throughout becomes numbers."""
     if column.dtype.is_integer():
-        values = column.fill_null(-1)
-        ids = values.unique().sort()
-        number = np.searchsorted(ids.to_numpy(), values.to_numpy())
-        return number.astype(np.int64), ids.to_numpy()
+        return numbered(column.fill_null(-1))
     text = column.cast(pl.String).fill_null("").str.slice(0, LONGEST_ID)
-    known = text.unique().sort()
-    if known.str.contains(r"^(0|-?[1-9]\d{0,17})$").all():
-        return _numbered(text.cast(pl.Int64))
-    number = text.cast(pl.Enum(known)).to_physical().to_numpy().astype(np.int64)
-    return number, np.array(known.to_list(), np.str_)
+    if text.unique().str.contains(r"^(0|-?[1-9]\d{0,17})$").all():
+        return numbered(text.cast(pl.Int64))
+    return numbered(text)
 
 
 def _report_order(

@@ -1,4 +1,4 @@
-"""Rows of a table, whatever holds them: CSV, Parquet, a folder of Parquet, or a data frame.
+"""Rows of a table, whatever holds them: CSV, Parquet, a folder of Parquet; data frames are in `frames`.
 
 Columns are chosen by their roles (`columns.roles`) and keep their names; they are of a kind that a
 reader expects, or refused by name.
@@ -10,11 +10,10 @@ import csv
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
-from tracearena.errors import Fault, FileError, ParameterError
+from tracearena.errors import Fault, FileError
 from tracearena.files.limits import MAX_TABLE_EXPANSION, require_columns, require_expansion
 from tracearena.intake.columns import EVENTS, are_enough, missing, roles
 from tracearena.intake.delimited import length_rules, read_rows, split_header, text_bytes
@@ -44,19 +43,6 @@ def rows_of_file(path: str | PathLike[str], report: Report, wanted: Sequence[str
     if Path(path).is_dir():
         return _rows_of_folder(Path(path), chosen)
     return read_parquet(path, chosen) if is_parquet(path) else _csv(path, report, wanted)
-
-
-def rows_of_frame(frame: Any) -> pl.DataFrame:
-    """Return a pandas, Polars or Arrow table as a Polars frame."""
-    if isinstance(frame, pl.LazyFrame):
-        return frame.collect()
-    if isinstance(frame, pl.DataFrame):
-        return frame
-    if type(frame).__module__.partition(".")[0] == "pandas":
-        return pl.DataFrame({str(name): _pandas_column(frame[name]) for name in frame.columns})
-    if hasattr(frame, "__arrow_c_stream__"):
-        return pl.DataFrame(frame)
-    raise ParameterError.of("frame", type(frame).__name__, "a path, or a pandas, Polars or Arrow table")
 
 
 def by_role(raw: pl.DataFrame, report: Report, wanted: Sequence[str] = EVENTS) -> dict[str, pl.Series]:
@@ -133,19 +119,6 @@ def _rows_of_folder(folder: Path, wanted: Callable[[list[str]], list[str]]) -> p
 
 def _columns(frame: pl.DataFrame) -> str:
     return ", ".join(f"{name} {kind}" for name, kind in frame.schema.items())
-
-
-def _pandas_column(column: Any) -> pl.Series:
-    """Without Arrow, which pandas need not have."""
-    if getattr(column.dtype, "tz", None) is not None:
-        moments = column.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy()
-        return pl.Series(moments).dt.replace_time_zone("UTC")
-    values = column.to_numpy()
-    if values.dtype.kind != "O":
-        return pl.Series(values)
-    return pl.Series(
-        [None if value != value or value is None else value for value in values.tolist()], strict=False
-    )
 
 
 def read_parquet(
