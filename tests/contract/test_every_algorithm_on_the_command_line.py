@@ -48,6 +48,19 @@ def city(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def lacks_legacy(name: str) -> bool:
+    about = describe(name)
+    return about.kind != "synthesizer" and "legacy_2019" not in [one.name for one in about.parameters]
+
+
+def command(name: str) -> list[str]:
+    """The words of the command that takes an algorithm, with files of the city."""
+    entry = catalogue.entries()[name]
+    _, *words = WORDING[entry.kind].command.split()
+    given = FILES[entry.kind] | {"NAME": (entry.example,)}
+    return [part for word in words for part in given.get(word, (word,))]
+
+
 def done(what: Done) -> Done:
     assert what.status == 0, what.err
     return what
@@ -60,11 +73,20 @@ def done(what: Done) -> Done:
 def test_its_command_takes_it(name: str, city: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(city)
     (city / "out.csv").unlink(missing_ok=True)
-    entry = catalogue.entries()[name]
-    _, *words = WORDING[entry.kind].command.split()
-    given = FILES[entry.kind] | {"NAME": (entry.example,)}
-    done(tracearena(*(part for word in words for part in given.get(word, (word,))), "--json"))
+    done(tracearena(*command(name), "--json"))
     assert (city / "out.csv").stat().st_size > 0
+
+
+@pytest.mark.parametrize("name", [name for name in catalogue.entries() if lacks_legacy(name)])
+def test_an_option_that_it_does_not_have_is_refused(
+    name: str, city: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(city)
+    (city / "out.csv").unlink(missing_ok=True)
+    refused = tracearena(*command(name), "--legacy-2019")
+    assert (refused.status, refused.out) == (2, "")
+    assert "--legacy-2019 does not apply to" in refused.err
+    assert not (city / "out.csv").exists()
 
 
 def test_every_kind_has_words_and_a_command() -> None:

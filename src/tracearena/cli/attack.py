@@ -17,6 +17,7 @@ from tracearena.cli._console import (
 )
 from tracearena.cli._contest_files import TimesOption, given_times, refuse_times, refuse_two_clocks
 from tracearena.cli._gps import TimezoneOption
+from tracearena.cli._reading import refuse
 
 
 def register(app: typer.Typer) -> None:
@@ -62,6 +63,7 @@ def attack(
 
     if catalogue.is_kind(name, "gps-attack"):
         refuse_times(times, name)
+        refuse(name, legacy_2019=legacy_2019)
         _gps.attack(name, out, anonymized, timezone, as_json)
         return
     if reference is None:
@@ -69,6 +71,7 @@ def attack(
     check_outputs(out, inputs=(places, reference, anonymized, times))
     refuse_stale_key(reference, out)
     (attacker,) = make_attacks([name], legacy_2019=legacy_2019)
+    refuse(name, legacy_2019=legacy_2019 and "legacy_2019" not in attacker.parameters())
     regions = pwscup.read_places(needed_places(places, name))
     clock = given_times(times)
     known = pwscup.read_traces(reference, regions, clock)

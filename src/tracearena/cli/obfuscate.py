@@ -18,6 +18,7 @@ from tracearena.cli._console import (
 )
 from tracearena.cli._contest_files import TimesOption, given_times, refuse_times
 from tracearena.cli._gps import TimezoneOption
+from tracearena.cli._reading import refuse
 
 LegacyOption = Annotated[
     bool,
@@ -75,12 +76,14 @@ def obfuscate(
 
     if catalogue.is_kind(defence, "gps-obfuscator"):
         refuse_times(times, defence)
+        refuse(defence, legacy_2019=legacy_2019)
         _gps.obfuscate(defence, original, out, seed, timezone, digits, as_json)
         return
     if digits is not None:
         raise ParameterError(f"--digits rounds coordinates of GPS traces; {defence} releases places")
     check_outputs(out, inputs=(original, places, times))
     obfuscator: Obfuscator = catalogue.create(defence, "obfuscator", legacy_2019=legacy_2019)
+    refuse(defence, legacy_2019=legacy_2019 and "legacy_2019" not in obfuscator.parameters())
     regions = pwscup.read_places(needed_places(places, defence))
     traces = pwscup.read_traces(original, regions, given_times(times))
     if legacy_2019:
