@@ -9,26 +9,14 @@ import typer
 
 from tracearena.cli._console import JsonOption, SeedOption, check_outputs, chosen_seed, note, print_result
 from tracearena.cli._contest_files import (
-    TimesOption,
     regions_file,
     say_grid,
     say_keys,
     say_lost_dates,
     user_numbers,
 )
-from tracearena.cli._reading import (
-    BoundsOption,
-    FromOption,
-    GridOption,
-    IntervalOption,
-    PlacesFileOption,
-    SlotOption,
-    TimezoneOption,
-    TopOption,
-    UtcHoursOption,
-    refuse,
-    refuse_for_points,
-)
+from tracearena.cli._progress import shown
+from tracearena.cli._reading import ReadingOptions, reads_traces, refuse
 
 if TYPE_CHECKING:
     from tracearena.intake import Reading
@@ -40,37 +28,27 @@ def register(app: typer.Typer) -> None:
     app.command()(convert)
 
 
+@reads_traces(halves=True)
 def convert(
+    reading: ReadingOptions,
     file: Annotated[Path, typer.Argument(metavar="IN", help="File of traces, of any format.")],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="Where the traces go.")],
-    format: FromOption = None,
     to: Annotated[
         str | None,
         typer.Option("--to", help="Format of OUT; a table if omitted and the name ends .csv or .parquet."),
     ] = None,
-    places: PlacesFileOption = None,
     places_out: Annotated[
         Path | None, typer.Option("--places-out", help="Write the places too, as OUT's format has them.")
     ] = None,
-    grid: GridOption = None,
-    bounds: BoundsOption = None,
-    top: TopOption = None,
-    interval: IntervalOption = None,
-    slot: SlotOption = None,
-    timezone: TimezoneOption = None,
-    utc_hours: UtcHoursOption = False,
+    reference: Annotated[
+        Path | None,
+        typer.Option("--reference", help="Where the reference half goes, with --split-at; OUT is the other."),
+    ] = None,
     test_share: Annotated[
         float | None,
         typer.Option("--test-share", help="Share of the users to set aside for testing, such as 0.2."),
     ] = None,
-    resample: Annotated[
-        str | None,
-        typer.Option(
-            "--resample", help="GPS on a grid: one event per instant by last, nearest or interpolate."
-        ),
-    ] = None,
     test: Annotated[Path | None, typer.Option("--test", help="Where the testing users go.")] = None,
-    times: TimesOption = None,
     user_key: Annotated[
         Path | None,
         typer.Option(
@@ -82,49 +60,41 @@ def convert(
     seed: SeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Convert traces, put them on a grid, choose places and instants, set testing users aside."""
+    """Convert traces, put them on a grid, choose places and instants, set testing users or days aside."""
     from tracearena.errors import ParameterError
     from tracearena.files.staging import replacing_all
-    from tracearena.formats import read, recognition, write
-    from tracearena.intake import Choices, fitted
+    from tracearena.formats import GPS_FORMATS, write
+    from tracearena.intake import Reading, fitted
     from tracearena.intake.user_key import LOWEST, keeping
     from tracearena.traces import GpsTraces
 
     is_folder = to in ("partitions", "geolife", "gpx")
-    check_outputs(out, test, places_out, user_key, inputs=(file, places, times), folders=is_folder)
+    check_outputs(
+        out, test, reference, places_out, user_key, inputs=(file, *reading.files), folders=is_folder
+    )
     if (test is None) != (test_share is None):
         raise ParameterError("--test-share and --test belong together: how many users, and where they go")
-    choices = Choices.parse(
-        grid=grid,
-        bounds=bounds,
-        top=top,
-        interval=interval,
-        slot=slot,
-        timezone=timezone,
-        utc_hours=utc_hours,
-    )
+    if (reference is not None) != reading.is_split:
+        raise ParameterError(
+            "--reference and --split-at (or --reference-days) belong together: where the first half goes, "
+            "and where it ends"
+        )
+    if test is not None and reference is not None:
+        raise ParameterError("--test sets users aside and --reference days: convert in two steps")
     if test is None:
         refuse("a conversion that sets no users aside (--test)", seed=seed)
-    is_gps = recognition.is_gps(file, format)
-    if is_gps:
-        refuse_for_points(
-            grid=grid,
-            needs_grid={
-                "interval": interval,
-                "slot": slot,
-                "resample": resample,
-                "places_out": places_out,
-            },
-            never={"places": places, "times": times, "top": top, "utc_hours": utc_hours, "test": test},
-        )
-    else:
-        refuse("events, which GPS points are not", resample=resample)
     key = user_numbers(user_key, to)
-    read_as = read(file, format, places=places, choices=choices, times=times, resample=resample)
-    if isinstance(read_as.traces, GpsTraces):
-        _convert_points(read_as.as_points(), out, to, timezone, as_json)
+    with shown(f"reading {file.name}"):
+        whole = reading.read(file)
+    if isinstance(whole.traces, GpsTraces):
+        refuse("GPS points without --grid", places_out=places_out)
+        refuse("GPS points", test=test)
+        _convert_points(reading, whole.as_points(), out, reference, to, as_json)
         return
-    traces, report = read_as.as_events()
+    is_gps = whole.report.format in GPS_FORMATS
+    if is_gps:
+        refuse("GPS points", test=test)
+    traces, report = whole.as_events()
     traces = fitted(key.restored(traces, file, to or "table"), to or "table", report, key)
     result: dict[str, Any] = report.to_dict()
     if is_gps:
@@ -135,24 +105,30 @@ def convert(
         traces, aside = set_aside(traces, test_share, used)
         outputs = {out: traces, test: aside}
         result |= {"test_users": aside.n_users, "test_events": aside.n_events, "seed": used}
+    if reference is not None:
+        first, second = (half.as_events().traces for half in reading.halves(Reading(traces, report)))
+        traces = second
+        outputs = {out: second, reference: first}
+        result |= _counted(first) | {"users_in_one_half": _in_one_half(first, second)}
     if to == "ppmtf":
         # Training users first, testing users after them, as the PPMTF tools number them.
         outputs = {path: key.numbered(side, to) for path, side in outputs.items()}
     numbers = {path: side.user_ids.tolist() for path, side in outputs.items()} if to in LOWEST else {}
-    if choices.grid is not None:
+    if reading.grid is not None:
         places_out = regions_file(out, to, places_out, traces)
-        if choices.bounds is None:
+        if reading.bounds is None:
             say_grid(traces)
     with replacing_all(), keeping(key, numbers, user_key) as keys:
-        if test is not None:
-            write(outputs[test], test, to=to)
+        for path, side in outputs.items():
+            if path != out:
+                write(side, path, to=to)
         written = write(outputs[out], out, to=to, places_out=places_out)
     result |= {
         "to": to or "table",
         "users": traces.n_users,
         "events": traces.n_events,
         "places": len(traces.places),
-        "written": [str(path) for path in (*written, *([test] if test is not None else []), *keys)],
+        "written": [str(path) for path in (*written, *(path for path in outputs if path != out), *keys)],
     }
     print_result(result if as_json else _for_people(result), as_json)
     for line in [] if as_json else report.lines():
@@ -161,21 +137,51 @@ def convert(
     say_lost_dates(to, traces)
 
 
+def _counted(half: Traces | GpsTraces) -> dict[str, int]:
+    import numpy as np
+
+    return {"reference_users": int((np.diff(half.offsets) > 0).sum()), "reference_events": len(half)}
+
+
+def _in_one_half(first: Traces | GpsTraces, second: Traces | GpsTraces) -> int:
+    """Count the users of whom only one half has anything: a table of the other does not name them."""
+    import numpy as np
+
+    return int(((np.diff(first.offsets) > 0) != (np.diff(second.offsets) > 0)).sum())
+
+
 def _convert_points(
-    reading: Reading[GpsTraces], out: Path, to: str | None, timezone: str | None, as_json: bool
+    reading: ReadingOptions,
+    whole: Reading[GpsTraces],
+    out: Path,
+    reference: Path | None,
+    to: str | None,
+    as_json: bool,
 ) -> None:
     """Write GPS points as other GPS points."""
     from tracearena.cli._gps import write_traces
     from tracearena.errors import ParameterError
+    from tracearena.files.staging import replacing_all
     from tracearena.formats.dispatch import format_of_points
 
-    traces, report = reading
-    if timezone is not None and report.unzoned == 0:
+    traces, report = whole
+    local = reading.hours is not None or reading.is_split
+    if reading.timezone is not None and report.unzoned == 0 and not local:
         why = "without --grid there are no local hours, and all times of the file name their zone"
         raise ParameterError(f"--timezone does not apply: {why}")
-    write_traces(traces, out, to)
-    result = {"format": "gps", "users": traces.n_users, "points": traces.n_points}
-    print_result(result | {"to": to or format_of_points(out), "written": [str(out)]}, as_json)
+    outputs = {out: traces}
+    result: dict[str, Any] = {"format": "gps"}
+    if reference is not None:
+        first, traces = (half.as_points().traces for half in reading.halves(whole))
+        outputs = {out: traces, reference: first}
+        result |= _counted(first) | {"users_in_one_half": _in_one_half(first, traces)}
+    with replacing_all():
+        for path, points in outputs.items():
+            write_traces(points, path, to)
+    result |= {"users": traces.n_users, "points": traces.n_points}
+    print_result(
+        result | {"to": to or format_of_points(out), "written": [str(path) for path in outputs]}, as_json
+    )
     for line in report.lines():
         note(line)
 
@@ -198,7 +204,7 @@ def set_aside(traces: Traces, share: float, seed: int) -> tuple[Traces, Traces]:
 
 
 def _for_people(result: dict[str, Any]) -> dict[str, Any]:
-    shown = {
+    people = {
         "read": f"{result['rows']} rows of {result['file']} as {result['format']}",
         "dropped": f"{result['dropped_rows']} rows",
         "users": result["users"],
@@ -206,5 +212,9 @@ def _for_people(result: dict[str, Any]) -> dict[str, Any]:
         "places": result["places"],
     }
     if "test_users" in result:
-        shown["set aside"] = f"{result['test_users']} users with {result['test_events']} events"
-    return shown | {"written": ", ".join(result["written"])}
+        people["set aside"] = f"{result['test_users']} users with {result['test_events']} events"
+    if "reference_users" in result:
+        halves = f"{result['reference_users']} users with {result['reference_events']} events"
+        people["reference half"] = halves
+        people["users in one half only"] = result["users_in_one_half"]
+    return people | {"written": ", ".join(result["written"])}

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from tracearena.errors import FileError
 from tracearena.files.whole import require_lasting
-from tracearena.formats import geolife, gpx
+from tracearena.formats import geolife, gpx, released_table
 from tracearena.intake.columns import EVENTS, POINTS, are_enough, are_points, roles
 from tracearena.intake.tables import files_of, header_fields, is_parquet, parquet_schema, read_parquet
 from tracearena.intake.times import LARGEST_INSTANT
@@ -70,6 +70,7 @@ class Look:
     words: str
 
 
+_RELEASED = Look((), "obfuscated or anonymized traces in a table (formats.read_released)")
 _CONTEST = Look(("pwscup", "peopleflow", "table"), "reference or original traces of PWS Cup 2019")
 
 
@@ -183,6 +184,8 @@ def _parquet_look(path: str | PathLike[str]) -> Look:
         if error.faults[0].code != "bad-parquet":
             raise
         return Look((), "a broken Parquet file")
+    if released_table.is_layout(list(columns)):
+        return _RELEASED
     found = roles(list(columns))
     if are_points(found) and not _are_instants(_first_times(path, found["time"])):
         return Look(("points", "table", "peopleflow"), "a Parquet table of GPS points")
@@ -256,6 +259,8 @@ def _table_formats(found: Mapping[str, str]) -> tuple[str, ...]:
 
 def _columns(lines: list[str]) -> Look | None:
     names, separator = header_fields(lines[0])
+    if released_table.is_layout(names):
+        return _RELEASED
     found = roles(names)
     if are_points(found):
         at = names.index(found["time"])
