@@ -27,7 +27,7 @@ from tracearena.formats import (
     tsmc,
 )
 from tracearena.formats.place_files import places_beside, read_places, write_places
-from tracearena.formats.recognition import GPS_FORMATS
+from tracearena.formats.recognition import EITHER, GPS_FORMATS
 from tracearena.intake.choices import Choices
 from tracearena.intake.discretise import notice_oddities
 from tracearena.intake.frames import FRAME, rows_of_frame
@@ -40,8 +40,20 @@ from tracearena.traces import GpsTraces, ObfuscatedTraces, Places, Traces
 if TYPE_CHECKING:
     import polars as pl
 
-FORMATS = ("pwscup", "ppmtf", "peopleflow", "foursquare", "tsmc", "gowalla", "table", "partitions")
+FORMATS = (
+    "pwscup",
+    "ppmtf",
+    "peopleflow",
+    "foursquare",
+    "tsmc",
+    "gowalla",
+    "table",
+    "partitions",
+    *EITHER,
+)
 """Names of the formats that hold traces of events."""
+
+_File = str | PathLike[str]
 
 _CHECK_INS: Mapping[str, ModuleType] = {
     "table": table,
@@ -50,8 +62,20 @@ _CHECK_INS: Mapping[str, ModuleType] = {
     "tsmc": tsmc,
 }
 _GPS_WRITERS = {"points": points.write, "gpx": gpx.write, "geolife": geolife.write}
+_GEO_WRITERS = ("geojson", "gpkg", "geoparquet")
 _TABLE_NAMES = (".csv", ".csv.gz", ".parquet")
-_File = str | PathLike[str]
+_OTHER_NAMES = {
+    ".gpx": "gpx",
+    ".gpx.gz": "gpx",
+    ".geojson": "geojson",
+    ".geojson.gz": "geojson",
+    ".gpkg": "gpkg",
+    ".geoparquet": "geoparquet",
+}
+
+
+WRITTEN = tuple(name for name in FORMATS if name not in EITHER or name in _GEO_WRITERS)
+"""Names of the formats that events can be written in."""
 
 
 def read(
@@ -63,6 +87,8 @@ def read(
     choices: Choices | None = None,
     resample: str | None = None,
     strict: bool = False,
+    one_user: str | None = None,
+    columns: Mapping[str, str] | None = None,
     **options: Any,
 ) -> Reading[Traces | GpsTraces]:
     """Read traces and report what their file got wrong.
@@ -87,6 +113,10 @@ def read(
         Of points on a grid, one event per instant: ``last``, ``nearest`` or ``interpolate``.
     strict
         Refuse a file of which a row must be left out, instead of reporting it.
+    one_user
+        Whose points they are, where a file names nobody.
+    columns
+        Which column is which, by role.
     **options
         The choices as the command line writes them: ``grid="32x32"``, ``bounds``, ``top=1000``,
         ``interval="20min"``, ``slot="2h"``, ``timezone``, ``utc_hours``.
@@ -111,19 +141,26 @@ def read(
     name = _settled(path, format) if frame is None else _settled_frame(frame, format)
     if times is not None and name != "pwscup":
         raise ParameterError(f"{path}: is read as {name}; only files of format pwscup have a table of times")
+    report = Report(str(path), name, strict=strict, timezone=chosen.timezone)
+    if frame is None and name in recognition.ROW_FORMATS:
+        from tracearena.formats import row_formats
+
+        frame = row_formats.rows(path, name, report, row_formats.Asked(one_user, columns))
+        name = recognition.look_at_frame(frame) if name in EITHER else "points"
     if name in GPS_FORMATS:
-        if frame is None:
-            made = _points(path, name, chosen.timezone, strict)
-        else:
-            report = Report(FRAME, "points", strict=strict, timezone=chosen.timezone)
-            made = Reading(points_of(frame, report), report)
+        made = (
+            _points(path, name, chosen.timezone, strict)
+            if frame is None
+            else Reading(points_of(frame, report), report)
+        )
         return _as_chosen(made, chosen, resample, _known(places))
     if resample is not None:
         raise ParameterError(f"{path}: resample is for GPS points, and this holds events")
     if frame is None:
         reading = _events(path, name, places, chosen, times)
     else:
-        reading = table.events_of(frame, Report(FRAME, "table"), chosen, _known(places))
+        report.rows = frame.height + report.dropped_rows
+        reading = table.events_of(frame, report, chosen, _known(places))
     if strict:
         reading.report.refuse_losses()
     return reading
@@ -143,22 +180,26 @@ def write(
     Parameters
     ----------
     to
-        One of `FORMATS` for events, by default a table, for names that end in .csv, .csv.gz or
-        .parquet. One of `GPS_FORMATS` for GPS points, by default what the name says
+        One of `WRITTEN` for events, by default what the name says: a table for names that end in
+        .csv, .csv.gz or .parquet, or else geojson or gpkg. For GPS points also gpx and geolife
         (`format_of_points`). Of obfuscated traces there are tables (`released_table`, which
         `read_released` reads) and pwscup files of pseudonyms.
     """
     if isinstance(traces, GpsTraces):
         chosen = to or format_of_points(path)
-        if chosen not in GPS_FORMATS:
-            raise ParameterError.of("to", chosen, "points, gpx or geolife, or a format of events with a grid")
+        if chosen not in (*_GPS_WRITERS, *_GEO_WRITERS):
+            allowed = f"one of {', '.join([*_GPS_WRITERS, *_GEO_WRITERS])}, or a format of events with a grid"
+            raise ParameterError.of("to", chosen, allowed)
         if places_out is not None:
             raise ParameterError("GPS points lie at no places: there are none to write")
-        _GPS_WRITERS[chosen](traces, path)
+        if chosen in _GEO_WRITERS:
+            _write_geo(traces, path, chosen)
+        else:
+            _GPS_WRITERS[chosen](traces, path)
         return [Path(path)]
     target = to or _format_of_name(path)
-    if target not in FORMATS:
-        raise ParameterError.of("to", target, f"one of {', '.join(FORMATS)}")
+    if target not in WRITTEN:
+        raise ParameterError.of("to", target, f"one of {', '.join(WRITTEN)}")
     if target == "foursquare" and isinstance(traces, Traces):
         return [Path(path), foursquare.write(traces, path, pois=places_out)]
     with replacing_all():
@@ -170,14 +211,18 @@ def write(
 
 
 def format_of_points(path: _File) -> str:
-    """Return what a new file of GPS points of this name holds: points, gpx, or else a GeoLife folder.
+    """Return what a new file of GPS points of this name holds; a GeoLife folder if it does not tell.
 
     >>> format_of_points("out.parquet"), format_of_points("out.gpx"), format_of_points("out")
     ('points', 'gpx', 'geolife')
     """
     if str(path).endswith(_TABLE_NAMES):
         return "points"
-    return "gpx" if str(path).endswith((".gpx", ".gpx.gz")) else "geolife"
+    return _told_by_name(path) or "geolife"
+
+
+def _told_by_name(path: _File) -> str | None:
+    return next((format for end, format in _OTHER_NAMES.items() if str(path).endswith(end)), None)
 
 
 def _write_events(traces: Traces | ObfuscatedTraces, path: _File, to: str) -> list[Path]:
@@ -195,9 +240,22 @@ def _write_events(traces: Traces | ObfuscatedTraces, path: _File, to: str) -> li
         from tracearena.formats import ppmtf
 
         ppmtf.write_traces(traces, path)
+    elif to in _GEO_WRITERS:
+        _write_geo(traces, path, to)
     else:
         _CHECK_INS[to].write(traces, path)
     return []
+
+
+def _write_geo(traces: Traces | GpsTraces, path: _File, to: str) -> None:
+    from tracearena.formats import geo_tables, geojson
+
+    if to == "geojson":
+        geojson.write(traces, path)
+    elif to == "gpkg":
+        geo_tables.write_geopackage(traces, path)
+    else:
+        geo_tables.write_geoparquet(traces, path)
 
 
 def _settled(path: Path, format: str | None) -> str:
@@ -226,12 +284,16 @@ def _require_known(format: str) -> None:
 
 
 def _format_of_name(path: _File) -> str:
-    if not str(path).endswith(_TABLE_NAMES):
-        raise ParameterError(
-            f"{path}: name a format (one of {', '.join(FORMATS)}) or a file that ends in "
-            f"{', '.join(_TABLE_NAMES)}"
-        )
-    return "table"
+    if str(path).endswith(_TABLE_NAMES):
+        return "table"
+    told = _told_by_name(path)
+    if told in WRITTEN:
+        return str(told)
+    endings = [end for end, format in _OTHER_NAMES.items() if format in WRITTEN]
+    raise ParameterError(
+        f"{path}: name a format (one of {', '.join(WRITTEN)}) or a file that ends in "
+        f"{', '.join([*_TABLE_NAMES, *endings])}"
+    )
 
 
 def _known(places: Any) -> Places | None:

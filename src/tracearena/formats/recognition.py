@@ -6,7 +6,6 @@ import gzip
 import re
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from statistics import median
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING
 from tracearena.errors import FileError
 from tracearena.files.whole import require_lasting
 from tracearena.formats import geolife, gpx, released_table
+from tracearena.formats.look import Look
 from tracearena.intake.columns import EVENTS, POINTS, are_enough, are_points, roles
 from tracearena.intake.tables import files_of, header_fields, is_parquet, parquet_schema, read_parquet
 from tracearena.intake.times import LARGEST_INSTANT
@@ -50,24 +50,23 @@ _INSTANTS = "user_id,time_id,reg_id"
 _RAW_PEOPLE_FLOW = "user_id,y,x,y_id,x_id,2D_id,unixtime,"
 
 
-GPS_FORMATS = ("geolife", "gpx", "points")
+GPS_FORMATS = (
+    "geolife",
+    "gpx",
+    "points",
+    "google-records",
+    "google-timeline",
+    "owntracks",
+    "trips",
+    "porto",
+)
 """Names of the formats that hold GPS traces."""
 
+EITHER = ("geojson", "jsonl", "gpkg", "geoparquet")
+"""Names of the formats that hold GPS traces or events, as a table does."""
 
-@dataclass(frozen=True)
-class Look:
-    """What a file looks like.
-
-    Attributes
-    ----------
-    formats
-        The formats that can read it, the most specific first; none if it holds no traces.
-    words
-        The same as half a sentence.
-    """
-
-    formats: tuple[str, ...]
-    words: str
+ROW_FORMATS = (*GPS_FORMATS[3:], *EITHER)
+"""Names of the formats that come down to rows of a table (`row_formats`)."""
 
 
 _RELEASED = Look((), "obfuscated or anonymized traces in a table (formats.read_released)")
@@ -87,11 +86,11 @@ def is_gps(path: str | PathLike[str], format: str | None = None) -> bool:
 
     Coordinates without places are GPS points, whatever the file is called; events at places are not.
     """
-    if format is not None:
+    if format is not None and format not in EITHER:
         return format in GPS_FORMATS
     require_lasting(path)
-    formats = look_at(path).formats
-    return bool(formats) and formats[0] in GPS_FORMATS
+    look = look_at(path)
+    return look.of_points or look.formats[:1] in [(name,) for name in GPS_FORMATS]
 
 
 def require(path: str | PathLike[str], format: str) -> None:
@@ -129,7 +128,11 @@ def look_at(path: str | PathLike[str]) -> Look:
         return Look((), "a folder without PLT, GPX or Parquet files")
     if is_parquet(path):
         return _parquet_look(path)
+    from tracearena.formats import glances
+
     start = _start(path)
+    if start.startswith(glances.DATABASE):
+        return glances.at_geopackage(path)
     if not start.strip():
         return Look((), "an empty file")
     if b"\0" in start:
@@ -137,7 +140,7 @@ def look_at(path: str | PathLike[str]) -> Look:
     lines = [line.rstrip("\r") for line in start.decode("utf-8-sig", "replace").split("\n")]
     if lines[0] == _INSTANTS and Path(path).with_name("info_time.csv").is_file():
         return _CONTEST
-    for glance in (_known_layout, _tabs, _columns):
+    for glance in (glances.at_json, _known_layout, glances.at_header, _tabs, _columns):
         look = glance(lines)
         if look is not None:
             return look
@@ -187,10 +190,16 @@ def _parquet_look(path: str | PathLike[str]) -> Look:
     if released_table.is_layout(list(columns)):
         return _RELEASED
     found = roles(list(columns))
+    from tracearena.formats import glances
+
+    if not {"lat", "lon"} <= set(found) and glances.is_geoparquet(path):
+        return glances.at_geoparquet(list(columns))
     if are_points(found) and not _are_instants(_first_times(path, found["time"])):
         return Look(("points", "table", "peopleflow"), "a Parquet table of GPS points")
     if are_enough(found):
         return Look(_table_formats(found), "a Parquet table of events")
+    if trip := glances.at_columns(list(columns)):
+        return trip
     return Look(
         (), f"a Parquet file without columns for user, time and place: {', '.join(list(columns)[:8])}"
     )

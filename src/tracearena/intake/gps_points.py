@@ -38,9 +38,10 @@ def points_of(raw: pl.DataFrame, report: Report) -> GpsTraces:
     times = _times(given["time"], sieve)
     users = _ids(given["user"], sieve)
     good = np.flatnonzero(sieve.left)
-    good = good[~misplaced(report.path, latitude[good], longitude[good], rows[good], report)]
+    lines = report.header_lines
+    good = good[~misplaced(report.path, latitude[good], longitude[good], rows[good], report, lines)]
     report.refuse_if_nothing_is_left(good.size, "holds no point", "no-points")
-    oddly_dated(report.path, times[good], rows[good], report)
+    oddly_dated(report.path, times[good], rows[good], report, lines)
     user, user_ids = _numbered(users.gather(good))
     trajectory, names = _numbered(given["trajectory"].gather(good)) if "trajectory" in given else (None, None)
     traces = GpsTraces.from_points(
@@ -59,6 +60,10 @@ def points_of(raw: pl.DataFrame, report: Report) -> GpsTraces:
     return traces
 
 
+def _shown(value: Any) -> str:
+    return "" if value is None else str(value)
+
+
 class _Sieve:
     """Rows in use; each that is dropped is counted once, for the first thing that is wrong with it."""
 
@@ -71,7 +76,7 @@ class _Sieve:
         lost = np.flatnonzero(bad & self.left)
         faults = [
             Fault(
-                int(self.rows[at]), column.name, "" if column[at] is None else str(column[at]), problem, code
+                int(self.rows[at]), column.name, _shown(column[at]), problem, code, self.report.header_lines
             )
             for at in lost[:SHOWN_EXAMPLES].tolist()
         ]
@@ -196,5 +201,5 @@ def _report_order(
     if falling.any():
         at = np.flatnonzero(falling)
         pair = np.array([at[0] - 1, at[0]])
-        unsorted(report.path, times[pair], rows[pair], report)
+        unsorted(report.path, times[pair], rows[pair], report, report.header_lines)
         report.notice("unsorted", len(at) - 1)

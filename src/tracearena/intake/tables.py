@@ -49,7 +49,7 @@ def by_role(raw: pl.DataFrame, report: Report, wanted: Sequence[str] = EVENTS) -
     """Return the column of each role, of a kind that is expected; all that are needed are there."""
     found = roles(raw.columns, wanted)
     if not are_enough(found):
-        raise FileError(report.path, missing(raw.columns, wanted))
+        raise FileError(report.path, missing([name for name in raw.columns if name != ROW], wanted))
     if not {"lat", "lon"} <= set(found):
         found = {role: column for role, column in found.items() if role not in ("lat", "lon")}
     return {role: expected(raw[column], role, report.path) for role, column in found.items()}
