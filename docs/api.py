@@ -36,12 +36,10 @@ def page(room: str) -> str:
     package = f"tracearena.{room}"
     parts = [f"# {package}", "", "<!-- Written by docs/api.py. -->", ""]
     if not (SOURCE / room / "__init__.pyi").is_file():
-        return "\n".join([*parts, f"::: {package}"]) + "\n"
-    parts += [f"::: {package}", "    options:", "      members: false"]
-    for name, path, is_module in shown(package):
-        parts += ["", f"## {name}", "", f"::: {path}"]
-        if is_module:
-            parts += ["    options:", "      heading_level: 3"]
+        return "\n".join([*parts, f"::: {package}", "    options:", "      show_root_heading: false"]) + "\n"
+    parts += [f"::: {package}", "    options:", "      members: false", "      show_root_heading: false"]
+    for _, path, _ in shown(package):
+        parts += ["", f"::: {path}"]
     return "\n".join(parts) + "\n"
 
 
@@ -53,10 +51,16 @@ def front_page() -> str:
     for name, path, is_module in shown("tracearena"):
         thing = importlib.import_module(path) if is_module else _thing(path)
         line = (inspect.getdoc(thing) or "").partition("\n")[0]
-        room = name if is_module else path.split(".")[1]
-        link = f"{room}.md" if is_module else f"{room}.md#{name.lower()}"
+        room = path.split(".")[1]
+        link = f"{room}.md"
+        if not is_module:
+            link += f"#{_homes(f'tracearena.{room}')[name]}"
         parts.append(f"| [`ta.{name}`]({link}) | {line} |")
     return "\n".join(parts) + "\n"
+
+
+def _homes(package: str) -> dict[str, str]:
+    return {name: path for name, path, _ in shown(package)}
 
 
 def _thing(path: str) -> object:

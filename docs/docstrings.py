@@ -1,6 +1,7 @@
-"""Give examples in docstrings a heading, where they have none, so that they are shown as code.
+"""Mend docstrings for the pages of the API.
 
-Here an example may follow the text; the reader of numpydoc sections knows one only under ``Examples``.
+Here an example may follow the text; what reads numpydoc sections knows one only under ``Examples``. A ``::``
+before a drawing means something in reStructuredText and nothing in Markdown.
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ from typing import Any
 import griffe
 
 
-def with_heading(text: str) -> str:
-    """Put ``Examples`` above the first example, unless it is there.
+def mended(text: str) -> str:
+    """Put ``Examples`` above the first example, unless it is there, and leave out lines of ``::``.
 
-    >>> print(with_heading("Add.\\n\\n>>> 1 + 1\\n2"))
+    >>> print(mended("Add.\\n\\n>>> 1 + 1\\n2"))
     Add.
     <BLANKLINE>
     Examples
@@ -22,6 +23,7 @@ def with_heading(text: str) -> str:
     >>> 1 + 1
     2
     """
+    text = re.sub(r"^::\n", "", text, flags=re.M)
     if re.search(r"^Examples?\n-{3,}$", text, re.M):
         return text
     return re.sub(r"^(?=>>> )", "Examples\n--------\n", text, count=1, flags=re.M)
@@ -33,4 +35,4 @@ class Examples(griffe.Extension):
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         """Mend the docstring of an object."""
         if obj.docstring is not None:
-            obj.docstring.value = with_heading(obj.docstring.value)
+            obj.docstring.value = mended(obj.docstring.value)
