@@ -1,4 +1,4 @@
-"""The worked example of docs/risk-figures.md gives the numbers printed there."""
+"""The worked example of docs/explanation/risk-figures.md gives the numbers printed there."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from tracearena.cli import build
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "risk-figures.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "explanation" / "risk-figures.md"
 
 
 @pytest.mark.slow
