@@ -154,6 +154,27 @@ def test_training_that_is_stopped_says_how_to_go_on(team, number):
     assert not leftovers(team)
 
 
+TRAINING = """
+import time
+from pathlib import Path
+from tracearena.synthesis import PPMTF
+def fit(*given, **options):
+    Path(BEGAN).touch()
+    time.sleep(600)
+PPMTF.fit = fit
+"""
+
+
+def test_training_that_is_stopped_without_a_model_file_says_what_would_have_kept_it(team):
+    began = team / "began"
+    arguments = ["synthesize", "PPMTF", team / "org.csv", team / "made.csv", "--places", team / "places.csv"]
+    script = TRAINING.replace("BEGAN", repr(str(began)))
+    status, said, _ = stopped(arguments, signal.SIGINT, began.exists, script)
+    assert status == STATUS[signal.SIGINT], said
+    assert "nothing of the training is kept; with --model FILE it could have been gone on with" in said
+    assert not (team / "made.csv").exists()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("number", STATUS)
 def test_workers_of_a_cluster_end_too(team, number):
@@ -170,7 +191,6 @@ def test_workers_of_a_cluster_end_too(team, number):
     status, said, group = stopped(arguments, number, began.exists, script)
     assert status == STATUS[number], said
     assert SAYS[number] in said
-    assert "with --model FILE it could have been gone on with" in said
     assert "Traceback" not in said
     assert nobody_left(group)
     assert not leftovers(team)

@@ -230,3 +230,24 @@ def test_the_command_has_options_about_reading_writing_and_running_only():
         field.name for name in names("synthesizer") for field in fields(entries()[name].load())
     }
     assert len(options) < 30
+
+
+OWN = """
+from dataclasses import dataclass
+from typing import ClassVar
+from tracearena.synthesis import PPMTF
+
+@dataclass(kw_only=True)
+class Mine(PPMTF):
+    name: ClassVar[str] = "Mine"
+"""
+
+
+def test_a_class_derived_from_ours_is_a_synthesizer_of_its_own(files, monkeypatch):
+    (files / "derived_model.py").write_text(OWN)
+    monkeypatch.syspath_prepend(files)
+    name, given = "derived_model:Mine(2,iterations=2)", ("--places", files / "info_region.csv", "--seed", 1)
+    done = run(name, files / "reftraces.csv", files / "out.csv", *given)
+    assert done["method"].startswith("Mine(2,200,2")
+    with pytest.raises(ParameterError, match="--model does not apply to derived_model:Mine"):
+        run(name, files / "reftraces.csv", files / "o.csv", *given, "--model", files / "m.npz")

@@ -33,11 +33,10 @@ def train_ppmtf(
     path: Path | None,
     seed: Any,
     *,
-    kind: type[PPMTF] | None = None,
     cluster: Cluster | None = None,
     lean: bool = False,
 ) -> PPMTF:
-    """Train PPMTF, or a `kind` that derives from it; go on, or take what is there."""
+    """Train PPMTF, go on, or take what is there."""
     from tracearena.synthesis import PPMTF
     from tracearena.synthesis.ppmtf.training import SETTLED_BELOW
 
@@ -45,7 +44,7 @@ def train_ppmtf(
         iteration = parameters.get("iterations", 100)
         others = {name: value for name, value in parameters.items() if name != "iterations"}
         return PPMTF.import_parameters(path, training, iteration=iteration, **others)
-    model = (kind or PPMTF)(**parameters)
+    model = PPMTF(**parameters)
     with _going_on_from(path), working("training", cluster=cluster):
         known = path is not None and path.exists()
         model.fit(training, seed=None if known else seed, lean=lean, checkpoint=path)

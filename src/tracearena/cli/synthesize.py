@@ -150,7 +150,7 @@ def synthesize(
         "lean": lean,
         "cluster": cluster,
     }
-    _check_meaning(name, issubclass(kind, PPMTF), own, {"homes": homes, "only_seen": only_seen})
+    _check_meaning(name, kind is PPMTF, own, {"homes": homes, "only_seen": only_seen})
     untrained: Synthesizer = catalogue.create(name, "synthesizer")
     wanted = _k_and_eta(deniable)
     known = format or recognise(file)
@@ -177,9 +177,10 @@ def synthesize(
     for line in report.lines():
         note(line)
     root = seed_sequence(release_seed(seed))
-    if issubclass(kind, PPMTF):
-        synthesizer: Any = train_ppmtf(
-            training, parameters, model, child_seed(root, 0), kind=kind, cluster=workers, lean=lean
+    synthesizer: Any
+    if kind is PPMTF:
+        synthesizer = train_ppmtf(
+            training, parameters, model, child_seed(root, 0), cluster=workers, lean=lean
         )
     else:
         synthesizer = train(untrained, training, child_seed(root, 0))
