@@ -119,7 +119,7 @@ def test_the_layer_with_times_is_read_and_several_are_refused(tmp_path: Path) ->
 
 def test_columns_can_be_named(tmp_path: Path) -> None:
     frame().rename(columns={"user": "MMSI", "time": "seen"}).to_file(tmp_path / "p.gpkg", driver="GPKG")
-    with pytest.raises(FileError, match="no column for the user"):
+    with pytest.raises(FileError, match="no column for the time"):
         ta.read(tmp_path / "p.gpkg")
     traces = ta.read(tmp_path / "p.gpkg", columns={"user": "MMSI", "time": "seen"}).traces
     assert traces.user_ids.tolist() == ["ann", "bob"]

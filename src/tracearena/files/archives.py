@@ -121,21 +121,40 @@ def members(path: str | PathLike[str]) -> Iterator[Member]:
 def unpacked(path: str | PathLike[str]) -> Iterator[Path]:
     """Give a folder of one's own with the files of an archive, which lasts as long as the block."""
     total = 0
-    with tempfile.TemporaryDirectory(prefix="tracearena-") as name:
-        folder = Path(name)
+    with _own_folder() as folder:
         for member in members(path):
             target = folder / member.name
             try:
                 target.parent.mkdir(parents=True, exist_ok=True)
-                with open(target, "xb") as out:
-                    while piece := member.content.read(_PIECE):
-                        total += len(piece)
-                        if total > MAX_UNPACKED_BYTES or out.tell() > MAX_BYTES:
-                            raise too_large(path, MAX_BYTES)
-                        out.write(piece)
+                total += _copied(member, target, path, MAX_UNPACKED_BYTES - total)
             except (FileExistsError, NotADirectoryError, IsADirectoryError):
                 raise FileError.whole(path, "holds a name twice", "bad-name", member.name) from None
         yield folder
+
+
+def one_by_one(path: str | PathLike[str]) -> Iterator[Path]:
+    """Give the files of an archive as files, of which each is gone when the next comes."""
+    for member in members(path):
+        with _own_folder() as folder:
+            target = folder / PurePosixPath(member.name).name
+            _copied(member, target, path, MAX_UNPACKED_BYTES)
+            yield target
+
+
+@contextmanager
+def _own_folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="tracearena-") as name:
+        yield Path(name)
+
+
+def _copied(member: Member, target: Path, path: str | PathLike[str], left: int) -> int:
+    """Write a file of an archive, and return its length."""
+    with open(target, "xb") as out:
+        while piece := member.content.read(_PIECE):
+            if out.tell() + len(piece) > min(left, MAX_BYTES):
+                raise too_large(f"{path}: {member.name}", MAX_BYTES)
+            out.write(piece)
+        return out.tell()
 
 
 def too_large(path: str | PathLike[str], limit: int) -> FileError:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from tracearena.errors import ParameterError
+from tracearena.errors import FileError, ParameterError
+from tracearena.files import archives
 from tracearena.files.staging import replacing_all
 from tracearena.files.whole import require_lasting
 from tracearena.formats import (
@@ -30,9 +32,10 @@ from tracearena.formats.place_files import places_beside, read_places, write_pla
 from tracearena.formats.recognition import EITHER, GPS_FORMATS
 from tracearena.intake.choices import Choices
 from tracearena.intake.discretise import notice_oddities
-from tracearena.intake.frames import FRAME, rows_of_frame
+from tracearena.intake.frames import FRAME, event_rows
 from tracearena.intake.gps_events import events_of
 from tracearena.intake.gps_points import points_of
+from tracearena.intake.layout import Layout
 from tracearena.intake.regrid import regridded
 from tracearena.intake.report import Reading, Report
 from tracearena.traces import GpsTraces, ObfuscatedTraces, Places, Traces
@@ -63,6 +66,15 @@ _CHECK_INS: Mapping[str, ModuleType] = {
 }
 _GPS_WRITERS = {"points": points.write, "gpx": gpx.write, "geolife": geolife.write}
 _GEO_WRITERS = ("geojson", "gpkg", "geoparquet")
+_NAMED = ("columns", "decimal", "time_format", "one_user")
+_ALL = (*_NAMED, "header", "delimiter")
+_LAYOUTS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("table", "partitions", "points"), _ALL),
+    **dict.fromkeys((*EITHER, "trips"), _NAMED),
+    **dict.fromkeys(("gpx", "google-records", "google-timeline", "owntracks"), ("one_user",)),
+}
+"""What of a layout each format has a use for; the others have none."""
+
 _TABLE_NAMES = (".csv", ".csv.gz", ".parquet")
 _OTHER_NAMES = {
     ".gpx": "gpx",
@@ -87,8 +99,12 @@ def read(
     choices: Choices | None = None,
     resample: str | None = None,
     strict: bool = False,
+    columns: str | Mapping[str, Any] | None = None,
+    header: bool = True,
+    delimiter: str | None = None,
+    decimal: str = ".",
+    time_format: str | None = None,
     one_user: str | None = None,
-    columns: Mapping[str, str] | None = None,
     **options: Any,
 ) -> Reading[Traces | GpsTraces]:
     """Read traces and report what their file got wrong.
@@ -113,10 +129,11 @@ def read(
         Of points on a grid, one event per instant: ``last``, ``nearest`` or ``interpolate``.
     strict
         Refuse a file of which a row must be left out, instead of reporting it.
-    one_user
-        Whose points they are, where a file names nobody.
-    columns
-        Which column is which, by role.
+    columns, header, delimiter, decimal, time_format, one_user
+        How a table is laid out, where its header does not say it: which column has which role
+        (``{"user": "MMSI", "time": "BaseDateTime"}`` or ``"user=MMSI,time=BaseDateTime"``), whether
+        there is a header, and so on (`intake.layout.Layout`). `one_user` names the one person of
+        a table, of GPX files and of others that name nobody.
     **options
         The choices as the command line writes them: ``grid="32x32"``, ``bounds``, ``top=1000``,
         ``interval="20min"``, ``slot="2h"``, ``timezone``, ``utc_hours``.
@@ -135,35 +152,130 @@ def read(
     if choices is not None and options:
         raise ParameterError("give choices or single options, not both")
     chosen = Choices.parse(**options) if choices is None else choices
-    is_file = isinstance(path_or_frame, (str, PathLike))
-    frame = None if is_file else rows_of_frame(path_or_frame)
-    path = Path(path_or_frame) if frame is None else Path(FRAME)
-    name = _settled(path, format) if frame is None else _settled_frame(frame, format)
-    if times is not None and name != "pwscup":
-        raise ParameterError(f"{path}: is read as {name}; only files of format pwscup have a table of times")
-    report = Report(str(path), name, strict=strict, timezone=chosen.timezone)
-    if frame is None and name in recognition.ROW_FORMATS:
+    layout = Layout.parse(
+        columns=columns,
+        header=header,
+        delimiter=delimiter,
+        decimal=decimal,
+        time_format=time_format,
+        one_user=one_user,
+    )
+    request = Request(places, times, chosen, resample, strict, layout)
+    if isinstance(path_or_frame, (str, PathLike)):
+        return _read_path(Path(path_or_frame), format, request)
+    frame = event_rows(path_or_frame, layout)
+    name = _settled_frame(frame, format, layout)
+    _refuse_times(Path(FRAME), name, times)
+    report = Report(FRAME, name, strict=strict, timezone=chosen.timezone)
+    return _read_rows(frame, name, report, request)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a caller of `read` asks for, beside the file and its format."""
+
+    places: Any
+    times: _File | None
+    choices: Choices
+    resample: str | None
+    strict: bool
+    layout: Layout
+    owner: str | None = None
+    """Whose file it is, if the file does not say."""
+
+
+def _read_path(path: Path, format: str | None, request: Request) -> Reading[Traces | GpsTraces]:
+    """Read a file, a folder or an archive."""
+    name = _settled(path, format, request.layout)
+    request.layout.refuse_all_but(_LAYOUTS.get(name, ()), path, f"files of format {name}")
+    _refuse_times(path, name, request.times)
+    if name != "geolife" and archives.is_archive(path):
+        from tracearena.formats import bundles
+
+        with bundles.opened(path) as inside:
+            reading = _read_path(inside, format, request)
+            bundles.rename(reading.report, inside, path)
+        return reading
+    if path.is_dir() and not recognition.is_read_whole(path, name):
+        return _read_folder(path, name, request)
+    if name in GPS_FORMATS and name not in recognition.ROW_FORMATS:
+        made = _points(path, name, request.choices.timezone, request.strict, request.layout)
+        return _as_chosen(made, request.choices, request.resample, _known(request.places))
+    if name in recognition.ROW_FORMATS:
+        report = Report(str(path), name, strict=request.strict, timezone=request.choices.timezone)
         from tracearena.formats import row_formats
 
-        frame = row_formats.rows(path, name, report, row_formats.Asked(one_user, columns))
-        name = recognition.look_at_frame(frame) if name in EITHER else "points"
-    if name in GPS_FORMATS:
-        made = (
-            _points(path, name, chosen.timezone, strict)
-            if frame is None
-            else Reading(points_of(frame, report), report)
-        )
-        return _as_chosen(made, chosen, resample, _known(places))
-    if resample is not None:
-        raise ParameterError(f"{path}: resample is for GPS points, and this holds events")
-    if frame is None:
-        reading = _events(path, name, places, chosen, times)
-    else:
-        report.rows = frame.height + report.dropped_rows
-        reading = table.events_of(frame, report, chosen, _known(places))
-    if strict:
+        frame, layout = row_formats.rows(path, name, report, request.layout, request.owner)
+        kind = recognition.look_at_frame(frame, layout) if name in EITHER else "points"
+        return _read_rows(frame, kind, report, replace(request, layout=layout))
+    _refuse_resample(path, request.resample)
+    reading = _events(path, name, request.places, request.choices, request.times, request.layout)
+    if request.strict:
         reading.report.refuse_losses()
     return reading
+
+
+def _read_rows(
+    frame: pl.DataFrame, name: str, report: Report, request: Request
+) -> Reading[Traces | GpsTraces]:
+    """Make points or events of rows."""
+    report.rows = frame.height + report.dropped_rows
+    if name == "points":
+        made = Reading(points_of(frame, report, request.layout), report)
+        return _as_chosen(made, request.choices, request.resample, _known(request.places))
+    _refuse_resample(Path(report.path), request.resample)
+    reading = table.events_of(frame, report, request.choices, _known(request.places), request.layout)
+    if request.strict:
+        reading.report.refuse_losses()
+    return reading
+
+
+def _read_folder(folder: Path, name: str, request: Request) -> Reading[Traces | GpsTraces]:
+    """Read the files of a folder that are of one format."""
+    from tracearena.formats import bundles
+
+    files, others = bundles.sorted_out(
+        folder, name, lambda file: recognition.look_at_one(file, request.layout)[0]
+    )
+    if others and request.strict:
+        raise FileError(others[0][0], [others[0][1]])
+    if len(files) == 1:
+        reading = _read_path(files[0], name, _of_member(files[0], bundles.name_of(files[0]), request))
+    elif recognition.is_gps(folder, name, request.layout):
+        owners = bundles.owners_of(files)
+        choices = Choices(timezone=request.choices.timezone)
+        plain = replace(request, choices=choices, resample=None, places=None)
+
+        def read_one(file: Path) -> Reading[GpsTraces]:
+            return _read_path(file, name, _of_member(file, owners[file], plain)).as_points()
+
+        made = bundles.joined(folder, files, name, read_one)
+        reading = _as_chosen(made, request.choices, request.resample, _known(request.places))
+    else:
+        shown = ", ".join(str(file.relative_to(folder)) for file in files[:5])
+        problem = f"holds {len(files):,} files of events, of which one can be read at a time: {shown}"
+        raise FileError.whole(folder, problem, "several-files")
+    for path, fault in others:
+        reading.report.notice_fault(fault, path=str(path))
+    return reading
+
+
+def _of_member(file: Path, owner: str, request: Request) -> Request:
+    """Return the request for a file among others: one that names nobody is its owner's."""
+    known = recognition.look_at_one(file, request.layout)[1]
+    if known.one_user != request.layout.one_user:
+        known = replace(known, one_user=owner)
+    return replace(request, layout=known, owner=owner)
+
+
+def _refuse_times(path: Path, name: str, times: _File | None) -> None:
+    if times is not None and name != "pwscup":
+        raise ParameterError(f"{path}: is read as {name}; only files of format pwscup have a table of times")
+
+
+def _refuse_resample(path: Path, resample: str | None) -> None:
+    if resample is not None:
+        raise ParameterError(f"{path}: resample is for GPS points, and this holds events")
 
 
 def write(
@@ -258,19 +370,19 @@ def _write_geo(traces: Traces | GpsTraces, path: _File, to: str) -> None:
         geo_tables.write_geoparquet(traces, path)
 
 
-def _settled(path: Path, format: str | None) -> str:
+def _settled(path: Path, format: str | None, layout: Layout) -> str:
     if format is not None:
         _require_known(format)
     require_lasting(path)
     if format is None:
-        return recognition.recognise(path)
-    recognition.require(path, format)
+        return recognition.recognise(path, layout)
+    recognition.require(path, format, layout)
     return format
 
 
-def _settled_frame(frame: pl.DataFrame, format: str | None) -> str:
+def _settled_frame(frame: pl.DataFrame, format: str | None, layout: Layout) -> str:
     if format is None:
-        return recognition.look_at_frame(frame)
+        return recognition.look_at_frame(frame, layout)
     _require_known(format)
     if format not in ("table", "points"):
         raise ParameterError.of("format", format, "table or points for a data frame")
@@ -306,10 +418,15 @@ def _read_if_file(places: Any) -> Places:
     return read_places(places) if isinstance(places, (str, PathLike)) else place_table.of_frame(places)
 
 
-def _points(path: Path, format: str, timezone: str | None, strict: bool) -> Reading[GpsTraces]:
+def _points(
+    path: Path, format: str, timezone: str | None, strict: bool, layout: Layout
+) -> Reading[GpsTraces]:
     if format == "points":
-        return points.read(path, timezone=timezone, strict=strict)
-    reading = geolife.read(path, strict=strict) if format == "geolife" else gpx.read(path, strict=strict)
+        return points.read(path, timezone=timezone, strict=strict, layout=layout)
+    if format == "geolife":
+        reading = geolife.read(path, strict=strict)
+    else:
+        reading = gpx.read(path, strict=strict, one_user=layout.one_user)
     reading.report.timezone = timezone
     return reading
 
@@ -342,7 +459,14 @@ def _as_chosen(
     return Reading(inside, reading.report)
 
 
-def _events(path: Path, format: str, places: Any, choices: Choices, times: _File | None) -> Reading[Traces]:
+def _events(
+    path: Path,
+    format: str,
+    places: Any,
+    choices: Choices,
+    times: _File | None,
+    layout: Layout,
+) -> Reading[Traces]:
     if format in ("pwscup", "ppmtf") or (format == "peopleflow" and recognition.is_prepared(path)):
         return _prepared(path, format, places, choices, times)
     if format == "peopleflow":
@@ -351,7 +475,10 @@ def _events(path: Path, format: str, places: Any, choices: Choices, times: _File
         if places is not None and not isinstance(places, (str, PathLike)):
             raise ParameterError("the places of a foursquare file are read from its file of venues")
         return foursquare.read(path, choices=choices, pois=places)
-    reading: Reading[Traces] = _CHECK_INS[format].read(path, choices=choices, places=_known(places))
+    laid_out = {"layout": layout} if format in _LAYOUTS else {}
+    reading: Reading[Traces] = _CHECK_INS[format].read(
+        path, choices=choices, places=_known(places), **laid_out
+    )
     return reading
 
 

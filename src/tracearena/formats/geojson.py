@@ -41,8 +41,8 @@ X, Y = "x of the geometry", "y of the geometry"
 _Track = tuple[Any, Any]
 
 
-def rows(path: str | PathLike[str], report: Report, user: str) -> pl.DataFrame:
-    """Return one row a position, numbered by its feature; `user` owns lines that name nobody."""
+def rows(path: str | PathLike[str], report: Report, user: str | None) -> pl.DataFrame:
+    """Return one row a position, numbered by its feature; `user`, if any, owns lines that name nobody."""
     report.header_lines = None
     found = _Features(path, report)
     single: dict[str, Any] = {}
@@ -59,7 +59,7 @@ def rows(path: str | PathLike[str], report: Report, user: str) -> pl.DataFrame:
 
 
 def rows_of_features(
-    path: str | PathLike[str], features: Iterable[tuple[int, Any]], report: Report, user: str
+    path: str | PathLike[str], features: Iterable[tuple[int, Any]], report: Report, user: str | None
 ) -> pl.DataFrame:
     """Return the rows of features with their numbers, as they stand one a line in a file."""
     found = _Features(path, report)
@@ -131,13 +131,13 @@ class _Features:
         shown = value if isinstance(value, str) else json.dumps(value, default=str)[:200]
         self._report.drop_fault(Fault(number, column, shown, problem, "bad-feature", None))
 
-    def frame(self, user: str, system: Any) -> pl.DataFrame:
+    def frame(self, user: str | None, system: Any) -> pl.DataFrame:
         """Return the rows with latitude and longitude."""
         self._report.refuse_if_nothing_is_left(len(self._rows), "holds no features", "no-points")
         frame = self._rows.frame()
         named = _system_name(self._report.path, system or self._system)
         frame = _placed(frame, named, self._report)
-        if self._has_lines and "user" not in roles(frame.columns):
+        if self._has_lines and user is not None and "user" not in roles(frame.columns):
             problem = f"no property names a user; all lines are those of one, {user!a}"
             self._report.notice_fault(Fault(None, "user", None, problem, "one-user", None))
             frame = frame.with_columns(pl.lit(user).alias("user"))

@@ -11,7 +11,8 @@ from tracearena.errors import FileError
 from tracearena.formats import geo_tables, geojson, google_timeline, owntracks, porto, trips
 from tracearena.formats.json_text import Piece, line_of, start_of
 from tracearena.formats.look import Look
-from tracearena.intake.columns import INSTANTS, plain_name, roles
+from tracearena.intake.columns import INSTANTS, plain_name
+from tracearena.intake.layout import Layout
 from tracearena.intake.tables import header_fields
 
 DATABASE = b"SQLite format 3\0"
@@ -21,7 +22,7 @@ _ZONES = {"pulocationid", "dolocationid"}
 _RECORD = "\x1e"
 
 
-def at_json(lines: list[str]) -> Look | None:
+def at_json(lines: list[str], layout: Layout) -> Look | None:
     """Look at text that begins as JSON does, or as a file of OwnTracks' recorder."""
     if owntracks.looks_like_rec(lines[0]):
         return Look(("owntracks",), "positions as OwnTracks' recorder keeps them")
@@ -30,14 +31,14 @@ def at_json(lines: list[str]) -> Look | None:
         return None
     first, _, rest = text.partition("\n")
     row = _object(first)
-    if row is not None and (found := _at_row(row, bool(rest.strip()))):
+    if row is not None and (found := _at_row(row, bool(rest.strip()), layout)):
         return found
     kind, pieces = start_of(text)
-    known = _at_document(kind, pieces)
+    known = _at_document(kind, pieces, layout)
     if known is not None:
         return known
     if row is not None:
-        return _rows_look(row, "JSON lines")
+        return _rows_look(row, "JSON lines", layout)
     keys = ", ".join(str(piece.key) for piece in pieces[:40] if piece.number is None)[:80]
     return Look((), f"JSON of no kind known here; its keys: {keys or 'none'}")
 
@@ -50,20 +51,23 @@ def _object(line: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def _at_row(row: Mapping[str, Any], more: bool) -> Look | None:
+def _at_row(row: Mapping[str, Any], more: bool, layout: Layout) -> Look | None:
     """Look at the object of a first line."""
     if isinstance(row.get("_type"), str):
         return Look(("owntracks", "jsonl"), "messages of OwnTracks, one a line")
     if row.get("type") in geojson.TYPES[1:] and more:
-        return Look(("jsonl",), "GeoJSON, one feature a line", _are_points(_properties(row)))
-    return _rows_look(row, "JSON lines") if more else None
+        return Look(
+            ("jsonl",), "GeoJSON, one feature a line", of_points=_are_points(_properties(row), layout)
+        )
+    return _rows_look(row, "JSON lines", layout) if more else None
 
 
-def _rows_look(row: Mapping[str, Any], words: str) -> Look:
-    return Look(("jsonl",), words, trips.are_trips(list(row)) or _are_points(list(row)))
+def _rows_look(row: Mapping[str, Any], words: str, layout: Layout) -> Look:
+    points = trips.are_trips(list(row)) or _are_points(list(row), layout)
+    return Look(("jsonl",), words, of_points=points)
 
 
-def _at_document(kind: str, pieces: Sequence[Piece]) -> Look | None:
+def _at_document(kind: str, pieces: Sequence[Piece], layout: Layout) -> Look | None:
     """Look at the first members or elements of a document."""
     members = {piece.key: piece.value for piece in reversed(pieces) if piece.value is not None}
     keys = {piece.key for piece in pieces}
@@ -73,7 +77,7 @@ def _at_document(kind: str, pieces: Sequence[Piece]) -> Look | None:
             return Look(("owntracks", "jsonl"), "messages of OwnTracks")
         if "startTime" in first and any(name in first for name in google_timeline.KINDS):
             return Look(("google-timeline",), "a Timeline of Google, as an iPhone exports it")
-        return _rows_look(first, "an array of JSON objects")
+        return _rows_look(first, "an array of JSON objects", layout)
     if "locations" in keys:
         return Look(("google-records",), "Google's location history (Records.json)")
     if keys & {google_timeline.SEGMENTS, google_timeline.SIGNALS}:
@@ -87,7 +91,7 @@ def _at_document(kind: str, pieces: Sequence[Piece]) -> Look | None:
     if members.get("type") in geojson.TYPES or "features" in keys or "temporalGeometry" in keys:
         feature = members.get("features")
         names = _properties(feature) if isinstance(feature, dict) else list(members.get("properties") or {})
-        return Look(("geojson",), "GeoJSON", _are_points(names))
+        return Look(("geojson",), "GeoJSON", of_points=_are_points(names, layout))
     return None
 
 
@@ -96,19 +100,23 @@ def _properties(feature: Mapping[str, Any]) -> list[str]:
     return list(given) if isinstance(given, dict) else []
 
 
-def _are_points(names: Sequence[str]) -> bool:
+def _are_points(names: Sequence[str], layout: Layout) -> bool:
     """Whether columns beside a position make GPS points: no place among them, and a time that is one."""
-    found = roles(list(names))
+    found = layout.roles([*names, "lat", "lon"])
     return "venue" not in found and plain_name(found.get("time", "")) != INSTANTS
 
 
-def at_header(lines: list[str]) -> Look | None:
-    """Look at the header of a table of trips."""
-    return at_columns(header_fields(lines[0])[0])
+def at_lines(lines: list[str], layout: Layout) -> Look | None:
+    """Look at the first lines of a text file, unless they are said to be those of a table."""
+    if {"header", "delimiter"} & set(layout.given):
+        return None
+    return at_json(lines, layout) or _at_trips(header_fields(lines[0])[0], layout)
 
 
-def at_columns(names: Sequence[str]) -> Look | None:
-    """Look at the columns of a table of trips."""
+def _at_trips(names: Sequence[str], layout: Layout) -> Look | None:
+    """Look at the columns of a table, unless it is said where a point of its rows is."""
+    if not set(layout.columns) <= {"user", "trajectory"}:
+        return None
     if porto.are_porto(names):
         return Look(("porto",), "trips of Porto's taxis")
     if trips.are_trips(names):
@@ -118,14 +126,21 @@ def at_columns(names: Sequence[str]) -> Look | None:
     return None
 
 
-def at_geopackage(path: str | PathLike[str]) -> Look:
+def at_parquet(path: str | PathLike[str], names: Sequence[str], layout: Layout) -> Look | None:
+    """Look at the columns of a Parquet file for geometries and trips."""
+    if not {"lat", "lon"} <= set(layout.roles(list(names))) and is_geoparquet(path):
+        return Look(("geoparquet",), "a GeoParquet file", of_points=_are_points(names, layout))
+    return _at_trips(names, layout)
+
+
+def at_geopackage(path: str | PathLike[str], layout: Layout) -> Look:
     """Look at the layers of a GeoPackage."""
     try:
         layers = geo_tables.layers_of(path)
     except FileError as error:
         return Look((), f"a database that {error.faults[0].problem}")
     names = [name for layer in layers.values() for name in layer.columns]
-    return Look(("gpkg",), "a GeoPackage", _are_points(names))
+    return Look(("gpkg",), "a GeoPackage", of_points=_are_points(names, layout))
 
 
 def is_geoparquet(path: str | PathLike[str]) -> bool:
@@ -136,8 +151,3 @@ def is_geoparquet(path: str | PathLike[str]) -> bool:
         length = int.from_bytes(file.read(4), "little")
         file.seek(max(size - 8 - length, 0))
         return b'"primary_column"' in file.read(length)
-
-
-def at_geoparquet(names: Sequence[str]) -> Look:
-    """Look at the columns of a GeoParquet file."""
-    return Look(("geoparquet",), "a GeoParquet file", _are_points(names))

@@ -21,8 +21,8 @@ from tracearena.intake.report import Report
 _RECORD = "\x1e"  # begins each text of a GeoJSON text sequence (RFC 8142)
 
 
-def rows(path: str | PathLike[str], report: Report, user: str) -> pl.DataFrame:
-    """Return one row a line, numbered by the line; `user` owns GeoJSON lines that name nobody."""
+def rows(path: str | PathLike[str], report: Report, user: str | None) -> pl.DataFrame:
+    """Return one row a line, numbered by the line; `user`, if any, owns GeoJSON lines that name nobody."""
     report.header_lines = 0
     found, features = NamedRows(path), []
     for number, value in objects(path, report):

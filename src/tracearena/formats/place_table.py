@@ -12,10 +12,10 @@ import polars as pl
 from tracearena.errors import DataError, FileError
 from tracearena.files.limits import require_columns
 from tracearena.files.whole import replacing
-from tracearena.intake.checkins import LONGEST_ID, identifiers
-from tracearena.intake.columns import roles
+from tracearena.intake.columns import PLACES, roles
 from tracearena.intake.delimited import read_rows, split_header, text_bytes
 from tracearena.intake.frames import FRAME, rows_of_frame
+from tracearena.intake.ids import LONGEST_ID, identifiers
 from tracearena.intake.tables import expected, header_fields, is_parquet, read_parquet
 from tracearena.traces import Box, Grid, Places
 
@@ -47,7 +47,7 @@ def of_frame(frame: Any) -> Places:
 
 
 def _places_of(frame: pl.DataFrame, path: str | PathLike[str]) -> Places:
-    found = roles(frame.columns)
+    found = roles(frame.columns, PLACES)
     if not {"venue", "lat", "lon"} <= set(found):
         names = ", ".join(frame.columns[:12])
         raise FileError.whole(path, "no columns for a place, latitude and longitude", "columns", names)
@@ -74,20 +74,19 @@ def _places_of(frame: pl.DataFrame, path: str | PathLike[str]) -> Places:
 
 
 def _parquet(path: str | PathLike[str]) -> pl.DataFrame:
-    raw = read_parquet(path, lambda names: [*roles(names).values(), *(set(_OWN) & set(names))] or names[:12])
+    raw = read_parquet(
+        path, lambda names: [*roles(names, PLACES).values(), *(set(_OWN) & set(names))] or names[:12]
+    )
     return _chosen(raw, path)
 
 
 def _chosen(raw: pl.DataFrame, path: str | PathLike[str]) -> pl.DataFrame:
-    kinds = {column: role for role, column in roles(raw.columns).items()}
+    kinds = {column: role for role, column in roles(raw.columns, PLACES).items()}
     if not {"venue", "lat", "lon"} <= set(kinds.values()):
         return raw
-    # A table of places may have columns of its own under names that events have, such as a time.
-    roles_here = {name: kinds.get(name, name) for name in raw.columns}
-    known = ("venue", "lat", "lon", "category", *_OWN)
-    return pl.DataFrame(
-        {name: expected(raw[name], role, path) for name, role in roles_here.items() if role in known}
-    )
+    # A frame may have columns of its own under names that events have, such as a time.
+    known = [name for name in raw.columns if name in kinds or name in _OWN]
+    return pl.DataFrame({name: expected(raw[name], kinds.get(name, name), path) for name in known})
 
 
 def _categories(column: pl.Series) -> list[str]:

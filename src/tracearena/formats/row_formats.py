@@ -7,13 +7,11 @@ in its file; from there on they are read as tables are, into GPS points or event
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from os import PathLike
-from pathlib import Path
 
 import polars as pl
 
-from tracearena.errors import Fault, FileError, ParameterError
 from tracearena.formats import (
     geo_tables,
     geojson,
@@ -24,51 +22,18 @@ from tracearena.formats import (
     porto,
     trips,
 )
+from tracearena.formats.bundles import name_of
+from tracearena.intake.layout import Layout
 from tracearena.intake.report import Report
 
 _File = str | PathLike[str]
-
-_ROLES = {"user": "user", "time": "time", "lat": "lat", "lon": "lon", "lng": "lon", "place": "place"} | {
-    "trajectory": "traj",
-    "category": "category",
-}
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What a caller says about the rows of a file.
-
-    Attributes
-    ----------
-    one_user
-        Whose rows they all are.
-    columns
-        Which column is which, where the names do not tell.
-    """
-
-    one_user: str | None = None
-    columns: Mapping[str, str] | None = None
-
-    def owner(self, path: _File) -> str:
-        """Return whose rows they are in a file that names nobody."""
-        return self.one_user or name_of(path)
-
-
-def name_of(path: _File) -> str:
-    """Return the name of a file without its endings.
-
-    >>> name_of("people/ann.json.gz")
-    'ann'
-    """
-    return Path(Path(path).name.removesuffix(".gz")).stem
-
 
 _ONE_PERSON: Mapping[str, Callable[[_File, Report, str], pl.DataFrame]] = {
     "google-records": google_records.rows,
     "google-timeline": google_timeline.rows,
     "owntracks": owntracks.rows,
 }
-_NAMED: Mapping[str, Callable[[_File, Report, str], pl.DataFrame]] = {
+_NAMED: Mapping[str, Callable[[_File, Report, str | None], pl.DataFrame]] = {
     "geojson": geojson.rows,
     "jsonl": jsonl.rows,
     "gpkg": lambda path, report, _: geo_tables.rows_of_geopackage(path, report),
@@ -76,37 +41,28 @@ _NAMED: Mapping[str, Callable[[_File, Report, str], pl.DataFrame]] = {
 }
 
 
-def rows(path: _File, format: str, report: Report, asked: Asked) -> pl.DataFrame:
-    """Return the rows of a file of one of `ROW_FORMATS`."""
-    columns = dict(asked.columns or {})
+def rows(
+    path: _File, format: str, report: Report, layout: Layout, owner: str | None = None
+) -> tuple[pl.DataFrame, Layout]:
+    """Return the rows of a file of one of `ROW_FORMATS`, and what is left to say about their columns.
+
+    Parameters
+    ----------
+    owner
+        Whose file it is, if the file does not say; by default it is called like the file.
+    """
+    told = replace(layout, columns={}, one_user=None)
     if format == "trips":
-        return trips.rows(path, report, asked.one_user, columns)
+        return trips.rows(path, report, layout), told
     if format in _NAMED:
-        frame = _NAMED[format](path, report, asked.owner(path))
+        said = layout.one_user is not None or "user" in layout.columns
+        frame = _NAMED[format](path, report, None if said else owner or name_of(path))
         if trips.are_trips(frame.columns):
-            return trips.unfolded(frame, report, asked.one_user, columns)
-        return _renamed(frame, columns, asked.one_user, report)
-    if columns:
-        raise ParameterError(f"{path}: a {format} file has fixed columns: no columns can be named")
+            return trips.unfolded(frame, report, layout), told
+        return frame, layout
     if format == "porto":
-        if asked.one_user is not None:
-            raise ParameterError(f"{path}: a porto file names its users: one_user does not apply")
-        return porto.rows(path, report)
-    frame = _ONE_PERSON[format](path, report, asked.owner(path))
-    return frame if asked.one_user is None else frame.with_columns(pl.lit(asked.one_user).alias("user"))
-
-
-def _renamed(
-    frame: pl.DataFrame, columns: Mapping[str, str], one_user: str | None, report: Report
-) -> pl.DataFrame:
-    """Return the rows under the names that the caller's choice of columns gives them."""
-    for role, name in columns.items():
-        if role not in _ROLES:
-            raise ParameterError.of("columns", role, f"one of {', '.join(_ROLES)}")
-        if name not in frame.columns:
-            shown = ", ".join(frame.columns[1:13])
-            fault = Fault(None, None, name, f"there is no such column; there are {shown}", "columns", None)
-            raise FileError(report.path, [fault])
-        taken = frame[name].alias(_ROLES[role])
-        frame = frame.drop(name, _ROLES[role], strict=False).with_columns(taken)
-    return frame if one_user is None else frame.with_columns(pl.lit(one_user).alias("user"))
+        return porto.rows(path, report), told
+    frame = _ONE_PERSON[format](path, report, owner or name_of(path))
+    if layout.one_user is not None:
+        frame = frame.with_columns(pl.lit(layout.one_user).alias("user"))
+    return frame, told

@@ -10,6 +10,7 @@ each trip a user of its own.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 
 import polars as pl
@@ -17,8 +18,9 @@ import polars as pl
 from tracearena.errors import Fault, FileError
 from tracearena.formats.headed import columns_of
 from tracearena.intake.columns import NAMES, are_enough, plain_name, roles
+from tracearena.intake.layout import Layout
 from tracearena.intake.report import Report
-from tracearena.intake.tables import ROW
+from tracearena.intake.tables import ROW, row_numbers
 
 EACH_ROW = "ROW"
 """In place of a user's column: each trip is a user of its own."""
@@ -67,30 +69,28 @@ def are_trips(names: Sequence[str]) -> bool:
     return len(trip_columns(names)) == len(TRIP_NAMES) and not are_enough(roles(names))
 
 
-def rows(
-    path: str | PathLike[str], report: Report, one_user: str | None, columns: Mapping[str, str]
-) -> pl.DataFrame:
+def rows(path: str | PathLike[str], report: Report, layout: Layout) -> pl.DataFrame:
     """Return two rows a trip, numbered by the trip."""
-    wanted = set(columns.values())
+    wanted = set(layout.columns.values())
 
     def chosen(names: list[str]) -> list[str]:
         plain = {plain_name(name): name for name in reversed(names)}
         others = [_first(plain, USERS), _first(plain, _TRIPS), *(wanted & set(names))]
         return sorted({*trip_columns(names).values(), *(name for name in others if name is not None)})
 
-    return unfolded(columns_of(path, report, chosen), report, one_user, columns)
+    return unfolded(columns_of(path, report, chosen), report, layout)
 
 
-def unfolded(
-    trips: pl.DataFrame, report: Report, one_user: str | None, columns: Mapping[str, str]
-) -> pl.DataFrame:
+def unfolded(trips: pl.DataFrame, report: Report, layout: Layout) -> pl.DataFrame:
     """Return two rows a trip of a table of trips."""
-    plain = {plain_name(name): name for name in reversed(trips.columns) if name != ROW}
-    found = trip_columns(trips.columns)
-    number = trips[ROW] if ROW in trips.columns else pl.int_range(1, trips.height + 1, eager=True)
-    named = _first(plain, _TRIPS)
+    names = [name for name in trips.columns if name != ROW]
+    found, number = trip_columns(names), row_numbers(trips)
+    asked = {role: name for role, name in layout.columns.items() if (role, name) != ("user", EACH_ROW)}
+    replace(layout, columns=asked, one_user=None).require_columns(names, report.path)
+    plain = {plain_name(name): name for name in reversed(names)}
+    named = asked.get("trajectory") or _first(plain, _TRIPS)
     trajectory = number if named is None else trips[named]
-    user = _users(trips, number, plain, report.path, one_user, columns)
+    user = _users(trips, plain, report.path, layout)
     ends = []
     for end in ("start", "end"):
         time, latitude, longitude = (trips[found[f"{end} {role}"]] for role in ("time", "lat", "lon"))
@@ -99,21 +99,12 @@ def unfolded(
     return pl.concat(ends).sort(ROW, maintain_order=True)
 
 
-def _users(
-    trips: pl.DataFrame,
-    number: pl.Series,
-    plain: Mapping[str, str],
-    path: str,
-    one_user: str | None,
-    columns: Mapping[str, str],
-) -> pl.Series:
-    asked = columns.get("user")
-    if one_user is not None:
-        return pl.repeat(one_user, trips.height, eager=True)
+def _users(trips: pl.DataFrame, plain: Mapping[str, str], path: str, layout: Layout) -> pl.Series:
+    asked = layout.columns.get("user")
+    if layout.one_user is not None:
+        return pl.repeat(layout.one_user, trips.height, eager=True)
     if asked == EACH_ROW:
-        return number
-    if asked is not None and asked not in trips.columns:
-        raise FileError(path, [Fault(0, None, asked, "there is no such column for the user", "columns")])
+        return row_numbers(trips)
     column = asked or _first(plain, USERS)
     if column is not None:
         return trips[column]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ from numpy.typing import NDArray
 
 from tracearena.errors import DataError, ParameterError
 from tracearena.frames import WGS84
-from tracearena.intake.columns import roles
+from tracearena.intake.columns import EVENTS, POINTS, are_enough, rivals, roles
+from tracearena.intake.layout import AS_NAMED, Layout
 
 FRAME = "data frame"
 """What stands in the place of a path in reports and errors."""
@@ -21,25 +23,51 @@ _ACCEPTED = (
 )
 
 
-def rows_of_frame(frame: Any) -> pl.DataFrame:
-    """Return a table of any library as a Polars frame.
+_USEFUL = ("columns", "decimal", "time_format", "one_user")
+
+Choice = Callable[[list[str]], list[str]]
+"""Says which of the columns are wanted."""
+
+
+def event_rows(frame: Any, layout: Layout = AS_NAMED) -> pl.DataFrame:
+    """Return what readers of events or points may use of a table of any library."""
+    layout.refuse_all_but(_USEFUL, FRAME, "a data frame, whose columns have names")
+    return rows_of_frame(frame, partial(_candidates, layout=layout))
+
+
+def rows_of_frame(frame: Any, chosen: Choice = list) -> pl.DataFrame:
+    """Return a table of any library as a Polars frame, with those of its columns that are wanted.
 
     Of pandas, the levels of the index that have a name become columns, and so does an index of
     moments without one (``time``). Of GeoPandas, the points become ``lat`` and ``lng`` on WGS84.
     """
     if isinstance(frame, pl.LazyFrame):
-        return _collected(frame)
-    if isinstance(frame, pl.DataFrame):
-        return frame
+        return _collected(frame, chosen)
     if _is_of("pandas", frame) and hasattr(frame, "columns"):
-        return _of_pandas(frame)
+        return _of_pandas(frame, chosen)
     if hasattr(frame, "__arrow_c_stream__") and not _is_of("pandas", frame):
-        return _of_arrow(frame)
+        made = frame if isinstance(frame, pl.DataFrame) else _of_arrow(frame)
+        return made.select(chosen(made.columns))
     if isinstance(frame, np.ndarray) and frame.dtype.names is not None:
         frame = {name: frame[name] for name in frame.dtype.names}
     if isinstance(frame, Mapping):
-        return _of_columns(frame)
+        wanted = set(chosen([str(name) for name in frame]))
+        return _of_columns({name: values for name, values in frame.items() if str(name) in wanted})
     raise ParameterError.of("frame", type(frame).__name__, _ACCEPTED)
+
+
+def _candidates(names: list[str], layout: Layout) -> list[str]:
+    """The columns with a role and those that might have it; all where the roles are not all found."""
+    found: set[str] = set()
+    for wanted in (EVENTS, POINTS):
+        chosen = layout.roles(names, wanted)
+        if not are_enough(chosen):
+            return names
+        found |= {
+            *chosen.values(),
+            *(other for more in rivals(names, chosen, wanted).values() for other in more),
+        }
+    return [name for name in names if name in found]
 
 
 def _is_of(library: str, frame: Any) -> bool:
@@ -47,9 +75,9 @@ def _is_of(library: str, frame: Any) -> bool:
     return any(kind.__module__.partition(".")[0] == library for kind in type(frame).__mro__)
 
 
-def _collected(frame: pl.LazyFrame) -> pl.DataFrame:
+def _collected(frame: pl.LazyFrame, chosen: Choice) -> pl.DataFrame:
     try:
-        return frame.collect()
+        return frame.select(chosen(frame.collect_schema().names())).collect()
     except pl.exceptions.PolarsError as error:
         said = (str(error).splitlines() or [""])[0]
         raise DataError(f"the lazy frame cannot be collected: {said[:200]}") from None
@@ -82,31 +110,37 @@ def _of_values(name: Any, values: Any) -> pl.Series:
     return _of_array(array)
 
 
-def _of_pandas(frame: Any) -> pl.DataFrame:
+def _of_pandas(frame: Any, chosen: Choice) -> pl.DataFrame:
     names = [str(name) for name in frame.columns]
     if repeated := [name for name in names if names.count(name) > 1]:
         raise DataError(f"the frame has two columns of the name {repeated[0]!r}; rename one")
     geometry = _geometry_of(frame)
-    columns = {
-        name: _of_series(frame.iloc[:, at])
+    series = {
+        name: frame.iloc[:, at]
         for at, name in enumerate(names)
         if geometry is None or name != str(geometry.name)
     }
-    if geometry is not None:
-        columns |= _coordinates(geometry)
-    return pl.DataFrame(columns | _index_columns(frame.index, columns))
+    places = {} if geometry is None else _coordinates(geometry)
+    series = {name: column for name, column in series.items() if name not in places}
+    series |= _index_columns(frame.index, [*series, *places])
+    return pl.DataFrame(
+        {
+            name: places[name] if name in places else _of_series(series[name])
+            for name in chosen([*series, *places])
+        }
+    )
 
 
-def _index_columns(index: Any, columns: Mapping[str, pl.Series]) -> dict[str, pl.Series]:
+def _index_columns(index: Any, columns: list[str]) -> dict[str, Any]:
     """Return the levels of an index that say something: those with a name, and moments."""
-    found: dict[str, pl.Series] = {}
+    found: dict[str, Any] = {}
     for level, given in enumerate(index.names):
         values = index.get_level_values(level)
         name = given
-        if name is None and values.dtype.kind == "M" and "time" not in roles(list(columns)):
+        if name is None and values.dtype.kind == "M" and "time" not in roles(columns):
             name = "time"
         if name is not None and str(name) not in columns:
-            found[str(name)] = _of_series(values.to_series())
+            found[str(name)] = values.to_series()
     return found
 
 
@@ -161,7 +195,14 @@ def _of_series(column: Any) -> pl.Series:
     if isinstance(kind, np.dtype) and kind.kind != "O":
         return _of_array(column.to_numpy())
     # Text and numbers that may be missing: whatever pandas keeps them in, objects with None hold all.
-    return _of_array(column.to_numpy(dtype=object, na_value=None))
+    values = column.to_numpy(dtype=object, na_value=None)
+    try:
+        import pyarrow
+
+        return pl.Series(pyarrow.array(values, from_pandas=True))
+    except (ImportError, ValueError, TypeError):
+        # It need not be there; its errors, of a column of mixed values, are ValueError and TypeError.
+        return _of_array(values)
 
 
 def _codes(codes: NDArray[Any]) -> pl.Series:
