@@ -18,6 +18,7 @@ from tracearena.cli._console import (
 from tracearena.cli._forms import ToOption, form_of, write_obfuscated
 from tracearena.cli._progress import shown
 from tracearena.cli._reading import ReadingOptions, reads_traces, say_unread_columns
+from tracearena.cli._words import in_words
 
 LegacyOption = Annotated[
     bool,
@@ -91,17 +92,15 @@ def obfuscate(
         obfuscated = answers.transformed(obfuscator, traces, seed=used)
     write_obfuscated(obfuscated, out, form)
     _say_whose(original, out, form)
-    print_result(
-        {
-            "defence": str(obfuscator),
-            "file": str(out),
-            "users": obfuscated.n_users,
-            "cells": obfuscated.n_events,
-            "generalised": int(obfuscated.is_set.sum()),
-            "deleted": int(obfuscated.is_deleted.sum()),
-        },
-        as_json,
-    )
+    result = {
+        "defence": str(obfuscator),
+        "file": str(out),
+        "users": obfuscated.n_users,
+        "cells": obfuscated.n_events,
+        "generalised": int(obfuscated.is_set.sum()),
+        "deleted": int(obfuscated.is_deleted.sum()),
+    }
+    print_result(result if as_json else in_words(result), as_json)
 
 
 def _say_whose(original: Path, out: Path, form: str) -> None:
