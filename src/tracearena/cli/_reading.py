@@ -202,7 +202,7 @@ class ReadingOptions:
 
     def read_alike(self, path: Path, first: Reading[Traces]) -> Reading[Traces]:
         """Read another file of the data set of `first`."""
-        return (self if _is_prepared(path, self.format) else self.like(first)).read_events(path)
+        return (self.like(first) if self._makes_instants(path) else self).read_events(path)
 
     def read_obfuscated(
         self, path: Path, original: Reading[Traces], *, allow_repetition: bool = False
@@ -257,6 +257,18 @@ class ReadingOptions:
         if self.split_at is not None:
             return split_at(reading, self.split_at)
         return split_after(reading, self.reference_days or 0)
+
+    def _makes_instants(self, path: Path) -> bool:
+        """Whether the instants of a file are chosen here: it has none of its own, and may get some."""
+        from tracearena.formats import recognise, recognition
+
+        if self.layout():
+            return True
+        name = self.format or recognise(path)
+        if name in recognition.GPS_FORMATS:
+            return self.grid is not None
+        prepared = name == "peopleflow" and recognition.is_prepared(path)
+        return name not in ("pwscup", "ppmtf") and not prepared
 
     def _refuse_for(self, is_gps: bool) -> None:
         if not is_gps:
@@ -356,11 +368,3 @@ def say_unread_columns(path: Path, format: str) -> None:
     others = unread_columns(path, format)
     if others:
         note(f"{path}: columns left out: {', '.join(others)}")
-
-
-def _is_prepared(path: Path, format: str | None) -> bool:
-    """Whether a file has instants already, so that none can be chosen."""
-    from tracearena.formats import recognise, recognition
-
-    name = format or recognise(path)
-    return name in ("pwscup", "ppmtf") or (name == "peopleflow" and recognition.is_prepared(path))
