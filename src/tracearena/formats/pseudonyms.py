@@ -100,7 +100,7 @@ def _ids(texts: list[str]) -> NDArray[Any]:
     """Return ids as numbers if all of them are, written the plain way, and as text otherwise."""
     import polars as pl
 
-    from tracearena.intake.checkins import identifiers
+    from tracearena.intake.ids import identifiers
 
     ids = identifiers(pl.Series(texts, dtype=pl.String))
     return np.asarray(ids.to_list())
