@@ -17,7 +17,7 @@ from tracearena.cli._console import (
 )
 from tracearena.cli._forms import ToOption, form_of, write_obfuscated
 from tracearena.cli._progress import shown
-from tracearena.cli._reading import ReadingOptions, reads_traces, say_unread_columns
+from tracearena.cli._reading import ReadingOptions, reads_traces
 from tracearena.cli._words import in_words
 
 LegacyOption = Annotated[
@@ -80,7 +80,7 @@ def obfuscate(
     obfuscator: Obfuscator = catalogue.create(defence, "obfuscator", legacy_2019=legacy_2019)
     with shown(f"reading {original.name}"):
         traces, report = reading.read_events(original)
-    say_unread_columns(original, report.format)
+    reading.say_unread_columns(original, report.format)
     form = form_of(out, to, contest=report.format == "pwscup")
     if legacy_2019:
         note(
