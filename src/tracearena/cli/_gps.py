@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tracearena.cli._console import check_outputs, note, print_result, release_seed
 from tracearena.cli._progress import shown
-from tracearena.cli._reading import ReadingOptions, refuse, say_unread_columns
+from tracearena.cli._reading import ReadingOptions, refuse
+from tracearena.cli._words import in_words
 from tracearena.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -58,16 +59,17 @@ def obfuscate(
     if digits not in (None, kept):
         raise ParameterError(f"--digits {digits}: {defence} says {kept}; leave one of them out")
     traces = read_traces(reading, original, defence)
-    say_unread_columns(original, "points")
+    reading.say_unread_columns(original, "points")
     with shown("users"):
         moved = answers.gps_transformed(obfuscator, traces, seed=release_seed(seed))
     # Our own defences round already; a class from elsewhere need not know that it should.
     released = rounded(moved, kept)
     write_traces(released, out, to)
     note(f"{out}: user ids are as in {original}; tracearena pseudonymise replaces them")
-    result = {"defence": str(obfuscator), "file": str(out), "users": released.n_users}
+    result: dict[str, Any] = {"defence": str(obfuscator), "file": str(out), "users": released.n_users}
     withheld = {"points": released.n_points, "points_withheld": len(traces) - len(released)}
-    print_result(result | withheld, as_json)
+    result |= withheld
+    print_result(result if as_json else in_words(result), as_json)
 
 
 def attack(

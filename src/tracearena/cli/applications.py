@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,6 +18,7 @@ from tracearena.cli._console import (
 from tracearena.cli._gps import read_traces
 from tracearena.cli._progress import shown
 from tracearena.cli._reading import ReadingOptions, reads_traces
+from tracearena.cli._words import in_words
 
 if TYPE_CHECKING:
     from tracearena.traces import GpsTraces
@@ -90,7 +91,7 @@ def hotspots(
             threshold=threshold,
             id_table=who,
         )
-    print_result(result.to_dict(), as_json)
+    _print(result.to_dict(), as_json)
 
 
 @reads_traces(without=EVENTS_ONLY)
@@ -113,7 +114,7 @@ def gossip(
         "baseline_others_reached": before.others_reached,
         "baseline_latency_s": before.latency_s(),
     }
-    print_result(result, as_json)
+    _print(result, as_json)
 
 
 @reads_traces(without=EVENTS_ONLY)
@@ -174,7 +175,7 @@ def uniqueness(
         f"linked: {most} points find {result.linked[most]:.1%} of {result.users:,} users among "
         f"{result.candidates:,} candidates (chance alone {result.chance:.2%}); stronger attacks may find more"
     )
-    print_result(result.to_dict(), as_json)
+    _print(result.to_dict(), as_json)
 
 
 @reads_traces(without=EVENTS_ONLY)
@@ -202,7 +203,7 @@ def homes(
         ("work", result.users_with_work, result.work_found, result.work_chance, result.work_error_m),
     ):
         note(_said_of_places(what, users, found, chance, error, within))
-    print_result(result.to_dict(), as_json)
+    _print(result.to_dict(), as_json)
 
 
 def _said_of_places(
@@ -236,11 +237,15 @@ def error(
     both = _both(reading, original, released)
     with shown("points"):
         result = applications.distance_error(*both, id_table=who)
-    print_result(result.to_dict(), as_json)
+    _print(result.to_dict(), as_json)
+
+
+def _print(result: dict[str, Any], as_json: bool) -> None:
+    print_result(result if as_json else in_words(result), as_json)
 
 
 def _both(reading: ReadingOptions, original: Path, released: Path) -> tuple[GpsTraces, GpsTraces]:
-    return read_traces(reading, original), read_traces(reading, released)
+    return read_traces(reading, original), read_traces(reading.for_another(released), released)
 
 
 def _who_is_who(path: Path | None) -> dict[str, str] | None:

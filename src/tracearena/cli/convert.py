@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,6 +21,7 @@ from tracearena.cli._reading import ReadingOptions, reads_traces, refuse
 
 if TYPE_CHECKING:
     from tracearena.intake import Reading
+    from tracearena.intake.user_key import UserKey
     from tracearena.traces import GpsTraces, Traces
 
 
@@ -61,55 +63,73 @@ def convert(
     as_json: JsonOption = False,
 ) -> None:
     """Convert traces, put them on a grid, choose places and instants, set testing users or days aside."""
-    from tracearena.errors import ParameterError
-    from tracearena.files.staging import replacing_all
-    from tracearena.formats import GPS_FORMATS, write
-    from tracearena.intake import Reading, fitted
-    from tracearena.intake.user_key import LOWEST, keeping
     from tracearena.traces import GpsTraces
 
+    asked = _Asked(out, to, places_out, reference, test, test_share, user_key, seed)
     is_folder = to in ("partitions", "geolife", "gpx")
     check_outputs(
         out, test, reference, places_out, user_key, inputs=(file, *reading.files), folders=is_folder
     )
-    if (test is None) != (test_share is None):
-        raise ParameterError("--test-share and --test belong together: how many users, and where they go")
-    if (reference is not None) != reading.is_split:
-        raise ParameterError(
-            "--reference and --split-at (or --reference-days) belong together: where the first half goes, "
-            "and where it ends"
-        )
-    if test is not None and reference is not None:
-        raise ParameterError("--test sets users aside and --reference days: convert in two steps")
-    if test is None:
-        refuse("a conversion that sets no users aside (--test)", seed=seed)
+    asked.check(reading)
     key = user_numbers(user_key, to)
     with shown(f"reading {file.name}"):
         whole = reading.read(file)
     if isinstance(whole.traces, GpsTraces):
         refuse("GPS points without --grid", places_out=places_out)
         refuse("GPS points", test=test)
-        _convert_points(reading, whole.as_points(), out, reference, to, as_json)
-        return
-    is_gps = whole.report.format in GPS_FORMATS
-    if is_gps:
-        refuse("GPS points", test=test)
-    traces, report = whole.as_events()
+        _convert_points(reading, whole.as_points(), asked, as_json)
+    else:
+        _convert_events(reading, file, whole.as_events(), asked, key, as_json)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is to be written, and where."""
+
+    out: Path
+    to: str | None
+    places_out: Path | None
+    reference: Path | None
+    test: Path | None
+    test_share: float | None
+    user_key: Path | None
+    seed: int | None
+
+    def check(self, reading: ReadingOptions) -> None:
+        """Refuse options that belong together and do not stand together."""
+        from tracearena.errors import ParameterError
+
+        if (self.test is None) != (self.test_share is None):
+            raise ParameterError("--test-share and --test belong together: how many users, and where they go")
+        if (self.reference is not None) != reading.is_split:
+            raise ParameterError(
+                "--reference and --split-at (or --reference-days) belong together: where the first half "
+                "goes, and where it ends"
+            )
+        if self.test is not None and self.reference is not None:
+            raise ParameterError("--test sets users aside and --reference days: convert in two steps")
+        if self.test is None:
+            refuse("a conversion that sets no users aside (--test)", seed=self.seed)
+
+
+def _convert_events(
+    reading: ReadingOptions, file: Path, whole: Reading[Traces], asked: _Asked, key: UserKey, as_json: bool
+) -> None:
+    """Write events at places, and what goes with them."""
+    from tracearena.files.staging import replacing_all
+    from tracearena.formats import GPS_FORMATS, write
+    from tracearena.intake import Reading, fitted
+    from tracearena.intake.user_key import LOWEST, keeping
+
+    out, to, places_out = asked.out, asked.to, asked.places_out
+    traces, report = whole
+    result: dict[str, Any] = {}
+    if report.format in GPS_FORMATS:
+        refuse("GPS points", test=asked.test)
+        result = {"format": "gps", "points": report.rows}
     traces = fitted(key.restored(traces, file, to or "table"), to or "table", report, key)
-    result: dict[str, Any] = report.to_dict()
-    if is_gps:
-        result |= {"format": "gps", "points": report.rows}
-    outputs = {out: traces}
-    if test is not None and test_share is not None:
-        used = chosen_seed(seed)
-        traces, aside = set_aside(traces, test_share, used)
-        outputs = {out: traces, test: aside}
-        result |= {"test_users": aside.n_users, "test_events": aside.n_events, "seed": used}
-    if reference is not None:
-        first, second = (half.as_events().traces for half in reading.halves(Reading(traces, report)))
-        traces = second
-        outputs = {out: second, reference: first}
-        result |= _counted(first) | {"users_in_one_half": _in_one_half(first, second)}
+    result = report.to_dict() | result
+    outputs, counts = _parts(reading, Reading(traces, report), asked)
     if to == "ppmtf":
         # Training users first, testing users after them, as the PPMTF tools number them.
         outputs = {path: key.numbered(side, to) for path, side in outputs.items()}
@@ -118,17 +138,17 @@ def convert(
         places_out = regions_file(out, to, places_out, traces)
         if reading.bounds is None:
             say_grid(traces)
-    with replacing_all(), keeping(key, numbers, user_key) as keys:
-        for path, side in outputs.items():
-            if path != out:
-                write(side, path, to=to)
+    aside = [path for path in outputs if path != out]
+    with replacing_all(), keeping(key, numbers, asked.user_key) as keys:
+        for path in aside:
+            write(outputs[path], path, to=to)
         written = write(outputs[out], out, to=to, places_out=places_out)
-    result |= {
+    result |= counts | {
         "to": to or "table",
-        "users": traces.n_users,
-        "events": traces.n_events,
+        "users": outputs[out].n_users,
+        "events": outputs[out].n_events,
         "places": len(traces.places),
-        "written": [str(path) for path in (*written, *(path for path in outputs if path != out), *keys)],
+        "written": [str(path) for path in (*written, *aside, *keys)],
     }
     print_result(result if as_json else _for_people(result), as_json)
     for line in [] if as_json else report.lines():
@@ -137,33 +157,44 @@ def convert(
     say_lost_dates(to, traces)
 
 
-def _counted(half: Traces | GpsTraces) -> dict[str, int]:
+def _parts(
+    reading: ReadingOptions, whole: Reading[Traces], asked: _Asked
+) -> tuple[dict[Path, Traces], dict[str, Any]]:
+    """Return what goes into which file, and how much is set aside."""
+    if asked.test is not None and asked.test_share is not None:
+        used = chosen_seed(asked.seed)
+        kept, aside = set_aside(whole.traces, asked.test_share, used)
+        counts = {"test_users": aside.n_users, "test_events": aside.n_events, "seed": used}
+        return {asked.out: kept, asked.test: aside}, counts
+    if asked.reference is not None:
+        first, second = (half.as_events().traces for half in reading.halves(whole))
+        return {asked.out: second, asked.reference: first}, _halves_counted(first, second)
+    return {asked.out: whole.traces}, {}
+
+
+def _halves_counted(first: Traces | GpsTraces, second: Traces | GpsTraces) -> dict[str, int]:
+    """Count the reference half, and the users whom a table of one of the halves does not name."""
     import numpy as np
 
-    return {"reference_users": int((np.diff(half.offsets) > 0).sum()), "reference_events": len(half)}
+    from tracearena.traces import GpsTraces
+
+    here, there = (np.diff(half.offsets) > 0 for half in (first, second))
+    rows = "reference_points" if isinstance(first, GpsTraces) else "reference_events"
+    return {
+        "reference_users": int(here.sum()),
+        rows: len(first),
+        "users_in_one_half": int((here != there).sum()),
+    }
 
 
-def _in_one_half(first: Traces | GpsTraces, second: Traces | GpsTraces) -> int:
-    """Count the users of whom only one half has anything: a table of the other does not name them."""
-    import numpy as np
-
-    return int(((np.diff(first.offsets) > 0) != (np.diff(second.offsets) > 0)).sum())
-
-
-def _convert_points(
-    reading: ReadingOptions,
-    whole: Reading[GpsTraces],
-    out: Path,
-    reference: Path | None,
-    to: str | None,
-    as_json: bool,
-) -> None:
+def _convert_points(reading: ReadingOptions, whole: Reading[GpsTraces], asked: _Asked, as_json: bool) -> None:
     """Write GPS points as other GPS points."""
     from tracearena.cli._gps import write_traces
     from tracearena.errors import ParameterError
     from tracearena.files.staging import replacing_all
     from tracearena.formats.dispatch import format_of_points
 
+    out, to, reference = asked.out, asked.to, asked.reference
     traces, report = whole
     local = reading.hours is not None or reading.is_split
     if reading.timezone is not None and report.unzoned == 0 and not local:
@@ -174,7 +205,7 @@ def _convert_points(
     if reference is not None:
         first, traces = (half.as_points().traces for half in reading.halves(whole))
         outputs = {out: traces, reference: first}
-        result |= _counted(first) | {"users_in_one_half": _in_one_half(first, traces)}
+        result |= _halves_counted(first, traces)
     with replacing_all():
         for path, points in outputs.items():
             write_traces(points, path, to)

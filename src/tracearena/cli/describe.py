@@ -10,6 +10,7 @@ import typer
 from tracearena.cli._console import JsonOption, check_outputs, note, print_result
 from tracearena.cli._progress import shown
 from tracearena.cli._reading import ReadingOptions, reads_traces, refuse, say
+from tracearena.cli._words import in_words
 
 
 def register(app: typer.Typer) -> None:
@@ -61,11 +62,15 @@ def describe(
 def _for_people(result: dict[str, Any]) -> dict[str, Any]:
     names = ["format", "users", "events", "trajectories", "places", "visited_places", "first", "last", "days"]
     names += ["bounds", "interval_s", "gaps_over_4h"]
-    people = {name: result[name] for name in names if result[name] is not None}
+    known = {name: result[name] for name in names if result[name] is not None}
+    if "bounds" in known:
+        known["bounds"] = ", ".join(f"{side} {degrees:.5g}" for side, degrees in known["bounds"].items())
+    people = in_words(known)
     spread, gaps = result["events_per_user"], result["gap_h"]
-    people["events_per_user"] = f"{spread['least']} to {spread['most']}, median {spread['median']}"
+    few, many = f"{spread['least']:,}", f"{spread['most']:,}"
+    people["events_per_user"] = f"{few} to {many}, median {spread['median']:,}"
     people["hours_between_events"] = f"median {gaps['median']:g}, longest {gaps['longest']:g}"
-    people["rows"] = f"{result['rows']}, {result['dropped_rows']} dropped"
+    people["rows"] = f"{result['rows']:,}, {result['dropped_rows']:,} dropped"
     if result["trajectories"] is not None:
         people["times"] = result["times"]
     return people
@@ -99,12 +104,16 @@ def _describe_release(
         if html is not None:
             release_page(released, report, truth).write(html)
             note(f"wrote {html}")
-    print_result(summary.to_dict() if as_json else _release_for_people(summary.to_dict()), as_json)
+    result = summary.to_dict()
+    print_result(result if as_json else _release_for_people(result), as_json)
+    if not as_json:
+        for line in _by_time(result["by_time"]):
+            typer.echo(line)
 
 
 def _release_for_people(result: dict[str, Any]) -> dict[str, Any]:
     names = ["format", "users", "events", "places", "first", "last", "days"]
-    people = {name: result[name] for name in names}
+    people = in_words({name: result[name] for name in names})
     for name in ("released", "kept", "moved", "sets", "deleted"):
         if result[name] is not None:
             people[name] = f"{result[name]:,} ({result[name] / max(result['events'], 1):.1%})"
@@ -113,15 +122,13 @@ def _release_for_people(result: dict[str, Any]) -> dict[str, Any]:
         people["places_of_a_set"] = f"median {sizes['median']:g}, most {sizes['most']}"
     if result["true_in_set"] is not None and result["sets"]:
         people["sets_with_the_original_place"] = f"{result['true_in_set']:,} of {result['sets']:,}"
-    people["by_time"] = _busy_times(result["by_time"])
     return people
 
 
-def _busy_times(by_time: dict[str, dict[str, int]]) -> str:
-    """Return what happens at each time of day that has events, as lines of their own."""
-    lines = [
-        f"\n  {label}  " + ", ".join(f"{count:,} {name}" for name, count in row.items())
+def _by_time(by_time: dict[str, dict[str, int]]) -> list[str]:
+    """Return a line for each time of day that has events."""
+    return [
+        f"{label}  " + ", ".join(f"{count:,} {name}" for name, count in row.items() if count)
         for label, row in by_time.items()
         if any(row.values())
     ]
-    return "".join(lines)

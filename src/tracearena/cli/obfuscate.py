@@ -17,7 +17,8 @@ from tracearena.cli._console import (
 )
 from tracearena.cli._forms import ToOption, form_of, write_obfuscated
 from tracearena.cli._progress import shown
-from tracearena.cli._reading import ReadingOptions, reads_traces, refuse, say_unread_columns
+from tracearena.cli._reading import ReadingOptions, reads_traces, refuse
+from tracearena.cli._words import in_words
 
 LegacyOption = Annotated[
     bool,
@@ -81,7 +82,7 @@ def obfuscate(
     refuse(defence, legacy_2019=legacy_2019 and "legacy_2019" not in obfuscator.parameters())
     with shown(f"reading {original.name}"):
         traces, report = reading.read_events(original)
-    say_unread_columns(original, report.format)
+    reading.say_unread_columns(original, report.format)
     form = form_of(out, to, contest=report.format == "pwscup")
     if legacy_2019:
         note(
@@ -93,17 +94,15 @@ def obfuscate(
         obfuscated = answers.transformed(obfuscator, traces, seed=used)
     write_obfuscated(obfuscated, out, form)
     _say_whose(original, out, form)
-    print_result(
-        {
-            "defence": str(obfuscator),
-            "file": str(out),
-            "users": obfuscated.n_users,
-            "cells": obfuscated.n_events,
-            "generalised": int(obfuscated.is_set.sum()),
-            "deleted": int(obfuscated.is_deleted.sum()),
-        },
-        as_json,
-    )
+    result = {
+        "defence": str(obfuscator),
+        "file": str(out),
+        "users": obfuscated.n_users,
+        "cells": obfuscated.n_events,
+        "generalised": int(obfuscated.is_set.sum()),
+        "deleted": int(obfuscated.is_deleted.sum()),
+    }
+    print_result(result if as_json else in_words(result), as_json)
 
 
 def _say_whose(original: Path, out: Path, form: str) -> None:

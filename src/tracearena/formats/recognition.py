@@ -54,6 +54,9 @@ _RAW_PEOPLE_FLOW = "user_id,y,x,y_id,x_id,2D_id,unixtime,"
 
 
 _TABLES = ("table", "points", "partitions")
+_OWN_POINTS = {"user_id", "time", "latitude", "longitude", "traj"}
+_OWN_EVENTS = {"user_id", "place", "lat", "lng"}
+_OWN_OTHERS = {"time", "utc_offset_min", "time_id", "category"}
 GPS_FORMATS = (
     "geolife",
     "gpx",
@@ -206,6 +209,12 @@ def unread_columns(path: str | PathLike[str], format: str, layout: Layout = AS_N
     names = list(parquet_schema(path)) if is_parquet(path) else header_fields(first_line(path), layout)[0]
     taken = set(layout.roles(names, POINTS if format == "points" else EVENTS).values())
     return [name for name in names if name not in taken]
+
+
+def is_own_table(path: str | PathLike[str]) -> bool:
+    """Whether a table has exactly the columns that we write: of events, or of GPS points."""
+    names = set(parquet_schema(path) if is_parquet(path) else header_fields(first_line(path))[0])
+    return names == _OWN_POINTS or _OWN_EVENTS <= names <= _OWN_EVENTS | _OWN_OTHERS
 
 
 def _start(path: str | PathLike[str]) -> bytes:

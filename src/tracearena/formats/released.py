@@ -124,7 +124,8 @@ def of_events(released: ObfuscatedTraces, original: Traces, path: _File) -> Obfu
     if len(differ):
         user = int(differ[0])
         wanted = int(np.diff(original.offsets)[user])
-        problem = f"has {lengths[user]:,} events of user {original.user_ids[user]!r}, the original {wanted:,}"
+        whose = original.user_ids[user].item()
+        problem = f"has {lengths[user]:,} events of user {whose!r}, the original {wanted:,}"
         raise FileError.whole(path, problem, "other-events")
     days = (there.clock.first_day, original.clock.first_day)
     shift = 0
@@ -132,8 +133,8 @@ def of_events(released: ObfuscatedTraces, original: Traces, path: _File) -> Obfu
         shift = (days[0] - days[1]).days * original.clock.instants_per_day
     apart = np.flatnonzero(there.instants + shift != original.instants)
     if len(apart) or (None in days and any(days)) or there.places != original.places:
-        user = original.user_ids[original.user_index[apart[0] if len(apart) else 0]]
-        problem = f"has events of user {user!r} at other times or places than the original"
+        whose = original.user_ids[original.user_index[apart[0] if len(apart) else 0]].item()
+        problem = f"has events of user {whose!r} at other times or places than the original"
         advice = "both are read with the same options, such as --interval and --grid"
         raise FileError.whole(path, f"{problem}; {advice}", "other-events")
     return ObfuscatedTraces.like(original, there.codes, there.sets)

@@ -58,7 +58,7 @@ def _common_places(first: Places, second: Places) -> Places:
     )
     apart = np.flatnonzero(np.abs(here - there).max(axis=1, initial=0) > _SAME_PLACE_DEGREES)
     if len(apart):
-        name = first.ids[at[known][apart[0]]]
+        name = first.ids[at[known][apart[0]]].item()
         raise DataError(
             f"place {name!r} lies at {_point(here[apart[0]])} in one file, at {_point(there[apart[0]])} in "
             "the other: they need the same places, which --places names, or --grid with --bounds makes"
