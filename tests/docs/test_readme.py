@@ -28,7 +28,7 @@ def replay(transcript: str) -> str:
             Path(words[1]).write_text(shown)
             printed = shown
         else:
-            result = CliRunner().invoke(build(), words[1:])
+            result = CliRunner().invoke(build(words[1:]), words[1:])
             assert result.exception is None, result.output
             printed = result.output
         lines.append(f"$ {command}\n{printed}")
@@ -54,7 +54,7 @@ def test_the_contests_day_runs_as_written(tmp_path: Path, monkeypatch: pytest.Mo
     (block,) = re.findall(r"### A contest's day\n\n```\n(.*?)```", README.read_text(), re.S)
     for command in block.splitlines():
         small = command.replace("--users 2000 --days 20", "--users 40 --days 4")
-        result = CliRunner().invoke(build(), shlex.split(small)[1:])
+        result = CliRunner().invoke(build(shlex.split(small)[1:]), shlex.split(small)[1:])
         assert result.exit_code == 0, result.output
     assert (tmp_path / "pub.csv").is_file()
 

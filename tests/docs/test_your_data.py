@@ -29,7 +29,7 @@ def test_a_command_prints_what_the_page_shows(
     command: str, printed: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder)
-    result = CliRunner().invoke(build(), shlex.split(command))
+    result = CliRunner().invoke(build(shlex.split(command)), shlex.split(command))
     assert result.exception is None
     assert result.output == printed
     wanted = re.findall(r"\S+\.(?:csv|parquet|html)", command)

@@ -62,7 +62,7 @@ def test_the_commands_run_as_printed(make_walks: Callable[..., Traces]) -> None:
     for line in COMMANDS.splitlines():
         words = shlex.split(line.removeprefix("$ "))
         if words[0] == "tracearena":
-            result = CliRunner().invoke(build(), words[1:])
+            result = CliRunner().invoke(build(words[1:]), words[1:])
             assert result.exit_code == 0, result.output
     header = Path("table.csv").read_text().partition("\n")[0].split(",")
     assert {"SamePlaces", "VisitProb-R", "FuzzyCount-T"} <= set(header)
