@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tracearena.arena.findings import Finding, titled
 from tracearena.arena.sweep import SweepRow
 from tracearena.errors import ParameterError
 from tracearena.figures.style import canvas, families, label_points, save
@@ -36,6 +37,14 @@ def draw(rows: Sequence[SweepRow], path: Path, *, threshold: float = 0.7) -> Pat
             loc="left",
             pad=24,
         )
+        return save(figure, path)
+
+
+def draw_found(rows: Sequence[SweepRow], path: Path, title: str, found: Sequence[Finding]) -> Path:
+    """Write the picture of a paper's figure: its title, and below it what was found."""
+    with canvas(8, 6) as (figure, axes):
+        scatter(axes, rows)
+        axes.set_title(titled(title, found), fontsize=10, loc="left", pad=24)
         return save(figure, path)
 
 
