@@ -20,8 +20,6 @@ from tracearena.files.whole import replacing
 from tracearena.formats import pwscup
 from tracearena.traces import Traces
 
-QUICK = ("--factors", 2, "--iterations", 2)
-
 
 @pytest.fixture
 def run(
@@ -130,8 +128,8 @@ def test_city_leaves_no_traces_without_the_places(run, team):
 def test_synthesize_leaves_no_traces_without_the_parameter_files(run, team):
     (team / "out" / "export").write_text("not a folder")
     status, _ = run(
-        "synthesize", "ppmtf", team / "org.csv", team / "out" / "made.csv", "--places", team / "places.csv",
-        "--seed", 1, *QUICK, "--export", team / "out" / "export",
+        "synthesize", "PPMTF(2,iterations=2)", team / "org.csv", team / "out" / "made.csv",
+        "--places", team / "places.csv", "--seed", 1, "--export", team / "out" / "export",
     )  # fmt: skip
     assert status == 2
     assert left(team / "out") == ["export"]
