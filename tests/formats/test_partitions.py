@@ -46,7 +46,7 @@ def test_files_with_other_columns_are_named(make_check_ins, tmp_path):
 def test_bad_rows_are_counted_through_the_files(make_check_ins, tmp_path):
     formats.write(make_check_ins(5, 60), tmp_path / "a.parquet")
     frame = pl.read_parquet(tmp_path / "a.parquet")
-    frame.with_columns(lat=pl.when(pl.int_range(pl.len()) == 2).then(99.0).otherwise("lat")).write_parquet(
+    frame.with_columns(lat=pl.when(pl.int_range(pl.len()) == 2).then(400.17).otherwise("lat")).write_parquet(
         tmp_path / "b.parquet"
     )
     _, report = formats.read(tmp_path)

@@ -77,13 +77,14 @@ def test_strict_refuses_what_would_be_left_out(with_places: bool) -> None:
 
 def test_a_row_with_several_faults_is_dropped_once() -> None:
     bad = POINTS.with_columns(
-        lat=pl.Series(["x", "35.7", "35.7"]), time=pl.Series(["soon", "x", POINTS["time"][0]])
+        lat=pl.Series(["x", "y", "35.7"]),
+        time=pl.Series(["soon", POINTS["time"][1], POINTS["time"][0]]),
     )
     report = ta.read(bad).report
-    assert report.dropped == {"bad number": 1, "bad time": 1}
+    assert report.dropped == {"unparsable time": 1, "bad latitude": 1}
     assert [(example.reason, example.fault.row) for example in report.examples] == [
-        ("bad number", 1),
-        ("bad time", 2),
+        ("unparsable time", 1),
+        ("bad latitude", 2),
     ]
 
 

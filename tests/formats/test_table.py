@@ -163,9 +163,10 @@ def test_a_header_alone_is_refused(tmp_path: Path) -> None:
 
 
 def test_times_nobody_can_read_are_refused_with_what_is_accepted(tmp_path: Path) -> None:
-    path = file_of(tmp_path, "user,time,lat,lng\n1,03.04.2012,40,-74\n2,04.04.2012,40,-74\n")
-    with pytest.raises(FileError, match=r"got '03.04.2012': no time can be read; accepted are ISO 8601"):
-        read(path, "table")
+    path = file_of(tmp_path, "user,time,lat,lng\n1,April 3rd,40,-74\n2,April 4th,40,-74\n")
+    for format in ("table", "points"):
+        with pytest.raises(FileError, match=r"got 'April 3rd': no time can be read; accepted are ISO 8601"):
+            read(path, format)
 
 
 def test_when_every_row_is_bad_the_file_is_refused(tmp_path: Path) -> None:

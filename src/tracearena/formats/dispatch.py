@@ -30,6 +30,7 @@ from tracearena.intake.choices import Choices
 from tracearena.intake.discretise import notice_oddities
 from tracearena.intake.gps_events import events_of
 from tracearena.intake.gps_points import points_of
+from tracearena.intake.layout import Layout
 from tracearena.intake.regrid import regridded
 from tracearena.intake.report import Reading, Report
 from tracearena.intake.tables import rows_of_frame
@@ -49,6 +50,10 @@ _CHECK_INS: Mapping[str, ModuleType] = {
     "tsmc": tsmc,
 }
 _GPS_WRITERS = {"points": points.write, "gpx": gpx.write, "geolife": geolife.write}
+_ALL = ("columns", "header", "delimiter", "decimal", "time_format", "one_user")
+_LAYOUTS = {"table": _ALL, "partitions": _ALL, "points": _ALL, "gpx": ("one_user",)}
+"""What of a layout each format has a use for; the others have none."""
+
 _TABLE_NAMES = (".csv", ".csv.gz", ".parquet")
 _File = str | PathLike[str]
 
@@ -62,6 +67,12 @@ def read(
     choices: Choices | None = None,
     resample: str | None = None,
     strict: bool = False,
+    columns: str | Mapping[str, Any] | None = None,
+    header: bool = True,
+    delimiter: str | None = None,
+    decimal: str = ".",
+    time_format: str | None = None,
+    one_user: str | None = None,
     **options: Any,
 ) -> Reading[Traces | GpsTraces]:
     """Read traces and report what their file got wrong.
@@ -86,6 +97,11 @@ def read(
         Of points on a grid, one event per instant: ``last``, ``nearest`` or ``interpolate``.
     strict
         Refuse a file of which a row must be left out, instead of reporting it.
+    columns, header, delimiter, decimal, time_format, one_user
+        How a table is laid out, where its header does not say it: which column has which role
+        (``{"user": "MMSI", "time": "BaseDateTime"}`` or ``"user=MMSI,time=BaseDateTime"``), whether
+        there is a header, and so on (`intake.layout.Layout`). `one_user` names the one person of
+        a table or of GPX files.
     **options
         The choices as the command line writes them: ``grid="32x32"``, ``bounds``, ``top=1000``,
         ``interval="20min"``, ``slot="2h"``, ``timezone``, ``utc_hours``.
@@ -104,25 +120,34 @@ def read(
     if choices is not None and options:
         raise ParameterError("give choices or single options, not both")
     chosen = Choices.parse(**options) if choices is None else choices
+    layout = Layout.parse(
+        columns=columns,
+        header=header,
+        delimiter=delimiter,
+        decimal=decimal,
+        time_format=time_format,
+        one_user=one_user,
+    )
     is_file = isinstance(path_or_frame, (str, PathLike))
-    frame = None if is_file else rows_of_frame(path_or_frame)
+    frame = None if is_file else rows_of_frame(path_or_frame, layout)
     path = Path(path_or_frame) if frame is None else Path(FRAME)
-    name = _settled(path, format) if frame is None else _settled_frame(frame, format)
+    name = _settled(path, format, layout) if frame is None else _settled_frame(frame, format, layout)
+    layout.refuse_all_but(_LAYOUTS.get(name, ()), path, f"files of format {name}")
     if times is not None and name != "pwscup":
         raise ParameterError(f"{path}: is read as {name}; only files of format pwscup have a table of times")
     if name in GPS_FORMATS:
         if frame is None:
-            made = _points(path, name, chosen.timezone, strict)
+            made = _points(path, name, chosen.timezone, strict, layout)
         else:
             report = Report(FRAME, "points", strict=strict, timezone=chosen.timezone)
-            made = Reading(points_of(frame, report), report)
+            made = Reading(points_of(frame, report, layout), report)
         return _as_chosen(made, chosen, resample, _known(places))
     if resample is not None:
         raise ParameterError(f"{path}: resample is for GPS points, and this holds events")
     if frame is None:
-        reading = _events(path, name, places, chosen, times)
+        reading = _events(path, name, places, chosen, times, layout)
     else:
-        reading = table.events_of(frame, Report(FRAME, "table"), chosen, _known(places))
+        reading = table.events_of(frame, Report(FRAME, "table"), chosen, _known(places), layout)
     if strict:
         reading.report.refuse_losses()
     return reading
@@ -198,19 +223,19 @@ def _write_events(traces: Traces | ObfuscatedTraces, path: _File, to: str) -> li
     return []
 
 
-def _settled(path: Path, format: str | None) -> str:
+def _settled(path: Path, format: str | None, layout: Layout) -> str:
     if format is not None:
         _require_known(format)
     require_lasting(path)
     if format is None:
-        return recognition.recognise(path)
-    recognition.require(path, format)
+        return recognition.recognise(path, layout)
+    recognition.require(path, format, layout)
     return format
 
 
-def _settled_frame(frame: pl.DataFrame, format: str | None) -> str:
+def _settled_frame(frame: pl.DataFrame, format: str | None, layout: Layout) -> str:
     if format is None:
-        return recognition.look_at_frame(frame)
+        return recognition.look_at_frame(frame, layout)
     _require_known(format)
     if format not in ("table", "points"):
         raise ParameterError.of("format", format, "table or points for a data frame")
@@ -240,10 +265,15 @@ def _read_if_file(places: _File | Places) -> Places:
     return places if isinstance(places, Places) else read_places(places)
 
 
-def _points(path: Path, format: str, timezone: str | None, strict: bool) -> Reading[GpsTraces]:
+def _points(
+    path: Path, format: str, timezone: str | None, strict: bool, layout: Layout
+) -> Reading[GpsTraces]:
     if format == "points":
-        return points.read(path, timezone=timezone, strict=strict)
-    reading = geolife.read(path, strict=strict) if format == "geolife" else gpx.read(path, strict=strict)
+        return points.read(path, timezone=timezone, strict=strict, layout=layout)
+    if format == "geolife":
+        reading = geolife.read(path, strict=strict)
+    else:
+        reading = gpx.read(path, strict=strict, one_user=layout.one_user)
     reading.report.timezone = timezone
     return reading
 
@@ -277,7 +307,12 @@ def _as_chosen(
 
 
 def _events(
-    path: Path, format: str, places: _File | Places | None, choices: Choices, times: _File | None
+    path: Path,
+    format: str,
+    places: _File | Places | None,
+    choices: Choices,
+    times: _File | None,
+    layout: Layout,
 ) -> Reading[Traces]:
     if format in ("pwscup", "ppmtf") or (format == "peopleflow" and recognition.is_prepared(path)):
         return _prepared(path, format, places, choices, times)
@@ -287,7 +322,10 @@ def _events(
         if isinstance(places, Places):
             raise ParameterError("the places of a foursquare file are read from its file of venues")
         return foursquare.read(path, choices=choices, pois=places)
-    reading: Reading[Traces] = _CHECK_INS[format].read(path, choices=choices, places=_known(places))
+    laid_out = {"layout": layout} if format in _LAYOUTS else {}
+    reading: Reading[Traces] = _CHECK_INS[format].read(
+        path, choices=choices, places=_known(places), **laid_out
+    )
     return reading
 
 

@@ -33,7 +33,9 @@ def looks_like_gpx(path: str | PathLike[str]) -> bool:
     return place.name.endswith(_SUFFIXES)
 
 
-def read(path: str | PathLike[str], *, strict: bool = False) -> Reading[GpsTraces]:
+def read(
+    path: str | PathLike[str], *, strict: bool = False, one_user: str | None = None
+) -> Reading[GpsTraces]:
     """Read a GPX file, or every GPX file below a folder.
 
     A file is one user, named like the file; a file in a subfolder belongs to the user that the
@@ -44,6 +46,8 @@ def read(path: str | PathLike[str], *, strict: bool = False) -> Reading[GpsTrace
     ----------
     strict
         Refuse files with a point that cannot be used, instead of leaving it out and reporting it.
+    one_user
+        The id of the one person all files belong to.
 
     Notes
     -----
@@ -56,7 +60,8 @@ def read(path: str | PathLike[str], *, strict: bool = False) -> Reading[GpsTrace
     users = []
     for number, file in enumerate(files):
         inside = place.is_dir() and file.parent != place
-        users.append(file.parent.name if inside else file.name.removesuffix(".gz").removesuffix(".gpx"))
+        own = file.parent.name if inside else file.name.removesuffix(".gz").removesuffix(".gpx")
+        users.append(one_user or own)
         _append(file, users[-1], number, columns, report)
     if not columns["time"]:
         report.refuse_if_nothing_is_left(0, "holds no track point", "no-points")

@@ -7,6 +7,7 @@ from os import PathLike
 from tracearena.files.folders import replacing_folder
 from tracearena.formats import table
 from tracearena.intake.choices import Choices
+from tracearena.intake.layout import AS_NAMED, Layout
 from tracearena.intake.report import Reading
 from tracearena.traces import Places, Traces
 
@@ -15,10 +16,14 @@ USERS_PER_FILE = 16_384
 
 
 def read(
-    path: str | PathLike[str], *, choices: Choices | None = None, places: Places | None = None
+    path: str | PathLike[str],
+    *,
+    choices: Choices | None = None,
+    places: Places | None = None,
+    layout: Layout = AS_NAMED,
 ) -> Reading[Traces]:
     """Read a folder of Parquet files with the same columns as one table; rows are counted through."""
-    return table.read(path, choices=choices, places=places, format="partitions")
+    return table.read(path, choices=choices, places=places, format="partitions", layout=layout)
 
 
 def write(traces: Traces, path: str | PathLike[str]) -> None:

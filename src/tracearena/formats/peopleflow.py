@@ -15,9 +15,10 @@ import polars as pl
 
 from tracearena.errors import DataError, FileError
 from tracearena.formats import pwscup, table
-from tracearena.intake.checkins import CheckIns, identifiers
+from tracearena.intake.checkins import CheckIns
 from tracearena.intake.choices import Choices
 from tracearena.intake.delimited import read_rows, split_header, text_bytes
+from tracearena.intake.ids import identifiers
 from tracearena.intake.report import Reading, Report, Rule
 from tracearena.intake.tables import is_parquet, rows_of_file
 from tracearena.traces import Box, Clock, Grid, Places, Traces

@@ -12,9 +12,9 @@ import polars as pl
 from tracearena.errors import DataError, FileError
 from tracearena.files.limits import require_columns
 from tracearena.files.whole import replacing
-from tracearena.intake.checkins import LONGEST_ID, identifiers
-from tracearena.intake.columns import roles
+from tracearena.intake.columns import PLACES, roles
 from tracearena.intake.delimited import read_rows, split_header, text_bytes
+from tracearena.intake.ids import LONGEST_ID, identifiers
 from tracearena.intake.tables import expected, header_fields, is_parquet, read_parquet
 from tracearena.traces import Box, Grid, Places
 
@@ -48,7 +48,7 @@ def read(path: str | PathLike[str]) -> Places:
     With the columns ``row`` and ``column`` the places must be all cells of a grid, in its order.
     """
     frame = _parquet(path) if is_parquet(path) else _csv(path)
-    found = roles(frame.columns)
+    found = roles(frame.columns, PLACES)
     if not {"venue", "lat", "lon"} <= set(found):
         names = ", ".join(frame.columns[:12])
         raise FileError.whole(path, "no columns for a place, latitude and longitude", "columns", names)
@@ -75,16 +75,13 @@ def read(path: str | PathLike[str]) -> Places:
 
 
 def _parquet(path: str | PathLike[str]) -> pl.DataFrame:
-    raw = read_parquet(path, lambda names: [*roles(names).values(), *(set(_OWN) & set(names))] or names[:12])
-    kinds = {column: role for role, column in roles(raw.columns).items()}
+    raw = read_parquet(
+        path, lambda names: [*roles(names, PLACES).values(), *(set(_OWN) & set(names))] or names[:12]
+    )
+    kinds = {column: role for role, column in roles(raw.columns, PLACES).items()}
     if not {"venue", "lat", "lon"} <= set(kinds.values()):
         return raw
-    # A table of places may have columns of its own under names that events have, such as a time.
-    roles_here = {name: kinds.get(name, name) for name in raw.columns}
-    known = ("venue", "lat", "lon", "category", *_OWN)
-    return pl.DataFrame(
-        {name: expected(raw[name], role, path) for name, role in roles_here.items() if role in known}
-    )
+    return pl.DataFrame({name: expected(raw[name], kinds.get(name, name), path) for name in raw.columns})
 
 
 def _categories(column: pl.Series) -> list[str]:

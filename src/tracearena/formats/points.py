@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tracearena.files.whole import replacing
 from tracearena.intake.columns import POINTS
+from tracearena.intake.layout import AS_NAMED, Layout
 from tracearena.intake.report import Reading, Report
 from tracearena.traces import GpsTraces
 
@@ -16,7 +17,11 @@ if TYPE_CHECKING:
 
 
 def read(
-    path: str | PathLike[str], *, timezone: str | None = None, strict: bool = False
+    path: str | PathLike[str],
+    *,
+    timezone: str | None = None,
+    strict: bool = False,
+    layout: Layout = AS_NAMED,
 ) -> Reading[GpsTraces]:
     """Read a CSV file (comma, semicolon or tab; packed or not), a Parquet file, or a folder of them.
 
@@ -29,12 +34,14 @@ def read(
         milliseconds or finer if they are as large as that.
     strict
         Refuse a file with a row that cannot be used, instead of leaving it out and reporting it.
+    layout
+        What its header does not say.
     """
     from tracearena.intake.gps_points import points_of
     from tracearena.intake.tables import rows_of_file
 
     report = Report(str(path), "points", strict=strict, timezone=timezone)
-    return Reading(points_of(rows_of_file(path, report, POINTS), report), report)
+    return Reading(points_of(rows_of_file(path, report, POINTS, layout), report, layout), report)
 
 
 def to_frame(traces: GpsTraces) -> pl.DataFrame:

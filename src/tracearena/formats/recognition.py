@@ -12,10 +12,11 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
-from tracearena.errors import FileError
+from tracearena.errors import Fault, FileError
 from tracearena.files.whole import require_lasting
 from tracearena.formats import geolife, gpx
-from tracearena.intake.columns import EVENTS, POINTS, are_enough, are_points, roles
+from tracearena.intake.columns import EVENTS, POINTS, are_enough, are_points, missing
+from tracearena.intake.layout import AS_NAMED, Layout
 from tracearena.intake.tables import files_of, header_fields, is_parquet, parquet_schema, read_parquet
 from tracearena.intake.times import LARGEST_INSTANT
 
@@ -50,6 +51,7 @@ _INSTANTS = "user_id,time_id,reg_id"
 _RAW_PEOPLE_FLOW = "user_id,y,x,y_id,x_id,2D_id,unixtime,"
 
 
+_TABLES = ("table", "points", "partitions")
 GPS_FORMATS = ("geolife", "gpx", "points")
 """Names of the formats that hold GPS traces."""
 
@@ -64,24 +66,28 @@ class Look:
         The formats that can read it, the most specific first; none if it holds no traces.
     words
         The same as half a sentence.
+    faults
+        What a table lacks to be one of events or points.
     """
 
     formats: tuple[str, ...]
     words: str
+    faults: tuple[Fault, ...] = ()
 
 
 _CONTEST = Look(("pwscup", "peopleflow", "table"), "reference or original traces of PWS Cup 2019")
 
 
-def recognise(path: str | PathLike[str]) -> str:
+def recognise(path: str | PathLike[str], layout: Layout = AS_NAMED) -> str:
     """Return the format of a file of traces."""
-    look = look_at(path)
+    look = look_at(path, layout)
     if not look.formats:
-        raise FileError.whole(path, f"holds no traces that can be read: it looks like {look.words}", "format")
+        problem = f"holds no traces that can be read: it looks like {look.words}"
+        raise FileError(path, [Fault(None, None, None, problem, "format"), *look.faults])
     return look.formats[0]
 
 
-def is_gps(path: str | PathLike[str], format: str | None = None) -> bool:
+def is_gps(path: str | PathLike[str], format: str | None = None, layout: Layout = AS_NAMED) -> bool:
     """Whether a path holds GPS traces: as the format says, or else by its content.
 
     Coordinates without places are GPS points, whatever the file is called; events at places are not.
@@ -89,13 +95,15 @@ def is_gps(path: str | PathLike[str], format: str | None = None) -> bool:
     if format is not None:
         return format in GPS_FORMATS
     require_lasting(path)
-    formats = look_at(path).formats
+    formats = look_at(path, layout).formats
     return bool(formats) and formats[0] in GPS_FORMATS
 
 
-def require(path: str | PathLike[str], format: str) -> None:
+def require(path: str | PathLike[str], format: str, layout: Layout = AS_NAMED) -> None:
     """Refuse a file that is plainly of another format, and say of which."""
-    look = look_at(path)
+    look = look_at(path, layout)
+    if format in _TABLES and look.faults:
+        raise FileError(path, look.faults)
     if format not in look.formats:
         advice = f" (--from {look.formats[0]})" if look.formats else ""
         raise FileError.whole(path, f"is not a {format} file: it looks like {look.words}{advice}", "format")
@@ -111,8 +119,11 @@ def is_synthetic(path: str | PathLike[str]) -> bool:
     return _start(path).startswith(b"user,trace_no,")
 
 
-def look_at(path: str | PathLike[str]) -> Look:
-    """Look at the first lines, at the columns of a Parquet file, or into a folder of them."""
+def look_at(path: str | PathLike[str], layout: Layout = AS_NAMED) -> Look:
+    """Look at the first lines, at the columns of a Parquet file, or into a folder of them.
+
+    What is said about the columns makes a table of a text file, whatever its first lines look like.
+    """
     if not Path(path).exists():
         raise FileError.whole(path, "No such file or directory", "missing-file")
     if geolife.looks_like_geolife(path):
@@ -120,35 +131,37 @@ def look_at(path: str | PathLike[str]) -> Look:
     if gpx.looks_like_gpx(path):
         return Look(("gpx",), "GPS points in GPX")
     if Path(path).is_dir() and (files := files_of(path)):
-        inside = look_at(files[0])
+        inside = look_at(files[0], layout)
         if inside.formats[:1] == ("points",):
             return Look(("points", "partitions"), "a folder of Parquet tables of GPS points")
         return Look(("partitions",), "a folder of Parquet tables") if inside.formats else inside
     if Path(path).is_dir():
         return Look((), "a folder without PLT, GPX or Parquet files")
     if is_parquet(path):
-        return _parquet_look(path)
+        return _parquet_look(path, layout)
     start = _start(path)
     if not start.strip():
         return Look((), "an empty file")
     if b"\0" in start:
         return Look((), "a binary file or UTF-16 text")
     lines = [line.rstrip("\r") for line in start.decode("utf-8-sig", "replace").split("\n")]
-    if lines[0] == _INSTANTS and Path(path).with_name("info_time.csv").is_file():
-        return _CONTEST
-    for glance in (_known_layout, _tabs, _columns):
-        look = glance(lines)
+    if not {"columns", "header", "delimiter"} & set(layout.given):
+        if lines[0] == _INSTANTS and Path(path).with_name("info_time.csv").is_file():
+            return _CONTEST
+        look = _known_layout(lines) or _tabs(lines)
         if look is not None:
             return look
-    return Look((), f"no format known here; its first line is {lines[0][:60]!a}")
+    return _columns(lines, path, layout) or Look(
+        (), f"no format known here; its first line is {lines[0][:60]!a}"
+    )
 
 
-def look_at_frame(frame: pl.DataFrame) -> str:
+def look_at_frame(frame: pl.DataFrame, layout: Layout = AS_NAMED) -> str:
     """Return what a data frame holds: ``points`` or events (``table``)."""
-    found = roles(frame.columns)
+    found = layout.roles(frame.columns)
     if not are_points(found):
         return "table"
-    times = [str(time) for time in frame[found["time"]].head(_SAMPLE).to_list()]
+    times = [str(time) for time in frame[_time_of(found)].head(_SAMPLE).to_list()]
     return "table" if _are_instants(times) else "points"
 
 
@@ -157,12 +170,12 @@ def first_line(path: str | PathLike[str]) -> str:
     return _start(path).partition(b"\n")[0].decode("utf-8-sig", "replace").rstrip("\r")
 
 
-def unread_columns(path: str | PathLike[str], format: str) -> list[str]:
+def unread_columns(path: str | PathLike[str], format: str, layout: Layout = AS_NAMED) -> list[str]:
     """Return the columns of a table of events or points that have no role and are left out."""
     if format not in ("table", "points") or Path(path).is_dir():
         return []
-    names = list(parquet_schema(path)) if is_parquet(path) else header_fields(first_line(path))[0]
-    taken = set(roles(names, POINTS if format == "points" else EVENTS).values())
+    names = list(parquet_schema(path)) if is_parquet(path) else header_fields(first_line(path), layout)[0]
+    taken = set(layout.roles(names, POINTS if format == "points" else EVENTS).values())
     return [name for name in names if name not in taken]
 
 
@@ -176,21 +189,22 @@ def _start(path: str | PathLike[str]) -> bytes:
             raise FileError.whole(path, f"is not a whole gzip file: {error}", "bad-gzip") from None
 
 
-def _parquet_look(path: str | PathLike[str]) -> Look:
+def _parquet_look(path: str | PathLike[str], layout: Layout) -> Look:
     try:
         columns = parquet_schema(path)
     except FileError as error:
         if error.faults[0].code != "bad-parquet":
             raise
         return Look((), "a broken Parquet file")
-    found = roles(list(columns))
-    if are_points(found) and not _are_instants(_first_times(path, found["time"])):
+    layout.require_columns(list(columns), path)
+    found = layout.roles(list(columns))
+    if are_points(found) and not _are_instants(_first_times(path, _time_of(found))):
         return Look(("points", "table", "peopleflow"), "a Parquet table of GPS points")
     if are_enough(found):
         return Look(_table_formats(found), "a Parquet table of events")
-    return Look(
-        (), f"a Parquet file without columns for user, time and place: {', '.join(list(columns)[:8])}"
-    )
+    shown = ", ".join(list(columns)[:8])
+    words = f"a Parquet file without columns for user, time and place: {shown}"
+    return Look((), words, tuple(missing(list(columns), found)))
 
 
 def _known_layout(lines: list[str]) -> Look | None:
@@ -254,17 +268,23 @@ def _table_formats(found: Mapping[str, str]) -> tuple[str, ...]:
     return ("table", "peopleflow", *as_points)
 
 
-def _columns(lines: list[str]) -> Look | None:
-    names, separator = header_fields(lines[0])
-    found = roles(names)
+def _time_of(found: Mapping[str, str]) -> str:
+    return found["time"] if "time" in found else found["date"]
+
+
+def _columns(lines: list[str], path: str | PathLike[str], layout: Layout) -> Look | None:
+    names, separator = header_fields(lines[0], layout)
+    layout.require_columns(names, path)
+    found = layout.roles(names)
     if are_points(found):
-        at = names.index(found["time"])
-        fields = [line.split(separator) for line in lines[1:_SAMPLE]]
+        at = names.index(_time_of(found))
+        fields = [line.split(separator) for line in lines[int(layout.header) : _SAMPLE]]
         if not _are_instants([row[at].strip('" ') for row in fields if len(row) > at]):
             return Look(("points", "table", "peopleflow"), "a table of GPS points")
     if are_enough(found):
         return Look(_table_formats(found), "a table of events with a header")
     if len(names) > 1:
         shown = ", ".join(names[:8])
-        return Look((), f"a table without columns for user, time and place: {shown[:80]}")
+        words = f"a table without columns for user, time and place: {shown[:80]}"
+        return Look((), words, tuple(missing(names, found, header=layout.header)))
     return None

@@ -16,8 +16,9 @@ from tracearena.intake.checkins import CheckIns, check_ins
 from tracearena.intake.choices import Choices
 from tracearena.intake.discretise import traces_of
 from tracearena.intake.event_times import local_seconds, offset_minutes, utc_seconds
+from tracearena.intake.layout import AS_NAMED, Layout
 from tracearena.intake.report import Reading, Report
-from tracearena.intake.tables import by_role, row_numbers, rows_of_file
+from tracearena.intake.tables import by_role, rows_of_file
 from tracearena.traces import Places, Traces
 
 
@@ -27,29 +28,38 @@ def read(
     choices: Choices | None = None,
     places: Places | None = None,
     format: str = "table",
+    layout: Layout = AS_NAMED,
 ) -> Reading[Traces]:
     """Read a Parquet file or a folder of them, or a CSV file (comma, semicolon or tab; packed or not)."""
     report = Report(str(path), format)
-    return events_of(rows_of_file(path, report), report, choices or Choices(), places)
+    raw = rows_of_file(path, report, layout=layout)
+    return events_of(raw, report, choices or Choices(), places, layout)
 
 
 def events_of(
-    raw: pl.DataFrame, report: Report, choices: Choices, places: Places | None = None
+    raw: pl.DataFrame,
+    report: Report,
+    choices: Choices,
+    places: Places | None = None,
+    layout: Layout = AS_NAMED,
 ) -> Reading[Traces]:
     """Make traces of rows."""
-    checkins = check_ins_of(raw, report, choices, places)
+    checkins = check_ins_of(raw, report, choices, places, layout)
     return Reading(traces_of(checkins, report, choices, places=places), report)
 
 
 def check_ins_of(
-    raw: pl.DataFrame, report: Report, choices: Choices, places: Places | None = None
+    raw: pl.DataFrame,
+    report: Report,
+    choices: Choices,
+    places: Places | None = None,
+    layout: Layout = AS_NAMED,
 ) -> CheckIns:
     """Turn rows under any of the known names into check-ins, without places and instants."""
-    columns = by_role(raw, report)
-    report.rows = report.rows or raw.height
-    frame = pl.DataFrame({"row": row_numbers(raw), **columns})
+    frame, names = by_role(raw, report, layout=layout)
+    report.rows = report.rows or frame.height
     report.refuse_if_nothing_is_left(frame.height)
-    return check_ins(frame, report, choices, places)
+    return check_ins(frame, report, choices, places, layout=layout, names=names)
 
 
 def to_frame(traces: Traces) -> pl.DataFrame:

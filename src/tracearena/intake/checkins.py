@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import polars as pl
 
-from tracearena.errors import FileError, ParameterError
+from tracearena.errors import ParameterError
 from tracearena.intake import times
 from tracearena.intake.choices import Choices
+from tracearena.intake.ids import LONGEST_ID
+from tracearena.intake.layout import AS_NAMED, Layout
 from tracearena.intake.local_time import (
     AS_WRITTEN,
     BY_OFFSETS,
@@ -20,14 +23,12 @@ from tracearena.intake.local_time import (
     guessed,
 )
 from tracearena.intake.report import Report, Rule
+from tracearena.intake.rows import Rows, parsed_rows, sifted
 from tracearena.traces import Places
 from tracearena.traces.clock import DAY_S
 
 FIRST_PLAUSIBLE_S = 1_041_379_200
 """2003-01-01: no check-in or phone trace is older; what is, has a clock that was never set."""
-
-LONGEST_ID = 256
-"""Letters of an id or a category: arrays of text are as wide as their longest entry."""
 
 _FARTHEST_OFFSET_MIN = 18 * 60
 
@@ -55,7 +56,15 @@ class CheckIns:
         return "instant" in self.frame.columns
 
 
-def check_ins(raw: pl.DataFrame, report: Report, choices: Choices, places: Places | None = None) -> CheckIns:
+def check_ins(
+    raw: pl.DataFrame,
+    report: Report,
+    choices: Choices,
+    places: Places | None = None,
+    *,
+    layout: Layout = AS_NAMED,
+    names: Mapping[str, str] | None = None,
+) -> CheckIns:
     """Turn columns as they stand in a file into check-ins, dropping and counting what is wrong.
 
     Parameters
@@ -66,53 +75,31 @@ def check_ins(raw: pl.DataFrame, report: Report, choices: Choices, places: Place
     places
         Where events can be, if that is known. All files of a data set have the same, so that the
         zone is guessed from them and not from the events of one file.
+    layout, names
+        How numbers and times are written, and what the file calls its columns.
     """
-    read = times.parse(raw["time"])
-    local, utc, is_local = _local_and_utc(raw, read, choices, report, places)
-    frame = raw.with_columns(user=identifiers(raw["user"]), _utc=utc, _local=local)
-    rules = [Rule(reason="missing fields", bad=pl.col("user").is_null(), column="user")]
-    rules += [_length_rule(name) for name in ("user", "venue") if frame.schema.get(name) == pl.String]
-    rules += _time_rules(read.are_instants)
+    rows = parsed_rows(raw, report, unit="s", layout=layout, names=names)
+    local, utc, is_local = _local_and_utc(rows, choices, report, places)
+    rules = [*rows.who(), *rows.when(), *_date_rules(rows)]
     if report.clock is BY_OFFSETS and "offset_min" in raw.columns:
         rules.append(_offset_rule())
+    rules += rows.where()
     if "lat" in raw.columns:
-        frame = frame.with_columns(
-            _lat=raw["lat"].cast(pl.Float64, strict=False), _lon=raw["lon"].cast(pl.Float64, strict=False)
-        )
-        rules += _coordinate_rules()
-    frame = report.sift(frame, rules)
-    _refuse_if_no_time_is_read(report)
-    report.refuse_if_nothing_is_left(frame.height)
-    return CheckIns(_named(frame, read.are_instants), times_are_local=is_local)
-
-
-def identifiers(column: pl.Series) -> pl.Series:
-    """Return ids as whole numbers if all of them are, written the plain way, and as text otherwise.
-
-    >>> identifiers(pl.Series(["7", "12"])).to_list(), identifiers(pl.Series(["007", "12"])).to_list()
-    ([7, 12], ['007', '12'])
-    """
-    if column.dtype.is_integer():
-        return column.cast(pl.Int64)
-    if column.dtype.is_float():
-        whole = column.drop_nulls()
-        if bool((whole == whole.floor()).all()):
-            return column.cast(pl.Int64, strict=False)
-    text = column.cast(pl.String)
-    number = text.cast(pl.Int64, strict=False)
-    plain = number.null_count() == text.null_count() and not bool(text.str.contains(r"^(0.|\+|-0)").any())
-    return number if plain else text
+        nowhere = (pl.col("_lat") == 0) & (pl.col("_lon") == 0)
+        rules.append(rows.rule("coordinates 0, 0", nowhere, "lat"))
+    timed = Rows(rows.frame.with_columns(_utc=utc, _local=local), rows.names, rows.are_instants)
+    return CheckIns(_named(sifted(timed, report, rules), rows.are_instants), times_are_local=is_local)
 
 
 def _local_and_utc(
-    raw: pl.DataFrame, read: times.Times, choices: Choices, report: Report, places: Places | None
+    rows: Rows, choices: Choices, report: Report, places: Places | None
 ) -> tuple[pl.Series, pl.Series, bool]:
-    utc, offset = read.second, read.offset_s
+    raw, utc, offset = rows.frame, rows.frame["_at"], rows.frame["_offset"]
     known = offset.filter(utc.is_not_null())
-    is_local = not read.are_instants and known.null_count() == len(known)
-    if (read.are_instants or is_local) and choices.utc_hours:
+    is_local = not rows.are_instants and known.null_count() == len(known)
+    if (rows.are_instants or is_local) and choices.utc_hours:
         raise ParameterError(f"{report.path}: its times name no zone, so that hours of UTC are not known")
-    if read.are_instants:
+    if rows.are_instants:
         if choices.timezone is not None:
             raise ParameterError(f"{report.path}: has numbers for times, which have no time zone")
         return utc, utc, True
@@ -158,10 +145,10 @@ def _zoned(utc: pl.Series, offset: pl.Series, zone: str, report: Report) -> tupl
 def _guessed(raw: pl.DataFrame, places: Places | None) -> LocalTime:
     if places is not None:
         return guessed(places.latitude, places.longitude, "places")
-    if "lat" not in raw.columns:
+    if "_lat" not in raw.columns:
         return UNKNOWN
-    degrees = raw.select(pl.col("lat", "lon").cast(pl.Float64, strict=False)).drop_nulls()
-    return guessed(degrees["lat"].to_numpy(), degrees["lon"].to_numpy(), "events")
+    degrees = raw.select("_lat", "_lon").drop_nulls()
+    return guessed(degrees["_lat"].to_numpy(), degrees["_lon"].to_numpy(), "events")
 
 
 def _offset_rule() -> Rule:
@@ -170,37 +157,14 @@ def _offset_rule() -> Rule:
     return Rule(reason="implausible offset from UTC", bad=bad, column="offset_min")
 
 
-def _length_rule(name: str) -> Rule:
-    return Rule(reason="overlong id", bad=pl.col(name).str.len_chars() > LONGEST_ID, column=name)
-
-
-def _time_rules(are_instants: bool) -> list[Rule]:
-    rules = [Rule(reason="unparsable time", bad=pl.col("_utc").is_null(), column="time")]
-    if are_instants:
-        large = pl.col("_utc") > times.LARGEST_INSTANT
-        rules.append(Rule(reason="negative time number", bad=pl.col("_utc") < 0, column="time"))
-        return [*rules, Rule(reason="implausible time number", bad=large, column="time")]
+def _date_rules(rows: Rows) -> list[Rule]:
+    if rows.are_instants:
+        return [
+            rows.rule("negative time number", pl.col("_utc") < 0, "time"),
+            rows.rule("implausible time number", pl.col("_utc") > times.LARGEST_INSTANT, "time"),
+        ]
     latest = int(time.time()) + DAY_S
-    implausible = ~pl.col("_utc").is_between(FIRST_PLAUSIBLE_S, latest)
-    return [*rules, Rule(reason="implausible date", bad=implausible, column="time")]
-
-
-def _coordinate_rules() -> list[Rule]:
-    lat, lon = pl.col("_lat"), pl.col("_lon")
-    return [
-        Rule(reason="bad latitude", bad=~lat.is_between(-90, 90).fill_null(False), column="lat"),
-        Rule(reason="bad longitude", bad=~lon.is_between(-180, 180).fill_null(False), column="lon"),
-        Rule(reason="coordinates 0, 0", bad=(lat == 0) & (lon == 0), column="lat"),
-    ]
-
-
-def _refuse_if_no_time_is_read(report: Report) -> None:
-    unread = report.dropped.get("unparsable time", 0)
-    if unread and unread == report.rows:
-        value = report.examples[0].fault.value
-        raise FileError.whole(
-            report.path, f"no time can be read; accepted are {times.ACCEPTED}", "time", value
-        )
+    return [rows.rule("implausible date", ~pl.col("_utc").is_between(FIRST_PLAUSIBLE_S, latest), "time")]
 
 
 def _named(frame: pl.DataFrame, are_instants: bool) -> pl.DataFrame:

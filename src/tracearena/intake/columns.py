@@ -1,53 +1,148 @@
 """Which column of a table is which: one table of the names people use, one matcher.
 
-Names are matched without regard to case, blanks, ``_`` and ``-``.
+Names are matched without regard to case, accents, blanks, ``_``, ``-``, ``.``, ``:``, ``/`` and ``#``. A name
+that means something else in some table is not among them: ``id`` numbers rows as often as people.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
 
 from tracearena.errors import Fault
 
 NAMES: Mapping[str, tuple[str, ...]] = {
-    "user": ("userid", "uid", "user"),
-    "time": ("trackedat", "datetime", "time", "timestamp", "ts", "utctimestamp", "unixtime"),
-    "lat": ("lat", "latitude"),
-    "lon": ("lng", "lon", "long", "longitude"),
-    "venue": ("place", "placeid", "regid", "poiid", "venue", "venueid", "locationid"),
-    "category": ("category", "venuecategory"),
-    "offset_min": ("utcoffsetmin", "timezoneoffset"),
-    "trajectory": ("traj", "tid"),
-}
+    "user": (
+        "userid", "uid", "user", "username", "personid", "person", "participantid", "participant",
+        "subjectid", "individuallocalidentifier", "individualid", "animalid", "taglocalidentifier",
+        "deviceid", "device", "imei", "mmsi", "vehicleid", "vehicleref", "vehicle", "taxiid", "taxi",
+        "cabid", "busid", "callerid", "caller", "msisdn", "imsi", "subscriberid", "phoneid", "mobileid",
+        "driverid", "riderid", "trackerid", "tracker", "icao24", "maid", "adid", "caid",
+        "ユーザid", "ユーザーid", "ユーザ", "ユーザー", "利用者id", "個人id", "端末id",
+        "nutzerid", "nutzer", "benutzerid", "benutzer", "fahrzeugid", "gerateid",
+        "utilisateurid", "idutilisateur", "utilisateur", "usager", "vehicule",
+    ),
+    "time": (
+        "trackedat", "datetime", "time", "timestamp", "ts", "utctimestamp", "unixtime", "basedatetime",
+        "fixtime", "recordedattime", "recordedat", "gpstime", "utctime", "datetimeutc", "timestamputc",
+        "eventtime", "checkintime", "calldatetime", "calltime", "devicetime", "servertime",
+        "日時", "測位日時", "時刻", "タイムスタンプ",
+        "zeitpunkt", "zeitstempel", "zeit", "uhrzeit", "horodatage", "dateheure", "heure", "t",
+    ),
+    "date": ("date", "calldate", "eventdate", "日付", "年月日", "datum"),
+    "lat": (
+        "lat", "latitude", "locationlat", "gpslat", "gpslatitude", "latdeg", "latitudedeg",
+        "decimallatitude", "vehiclelocationlatitude", "緯度", "breite", "breitengrad", "geobreite", "y",
+    ),
+    "lon": (
+        "lng", "lon", "long", "longitude", "locationlong", "locationlon", "gpslon", "gpslong", "gpslng",
+        "gpslongitude", "londeg", "longitudedeg", "decimallongitude",
+        "vehiclelocationlongitude", "経度", "lange", "laenge",
+        "langengrad", "laengengrad", "geolange", "x",
+    ),
+    "venue": (
+        "place", "placeid", "regid", "poiid", "venue", "venueid", "locationid",
+        "antennaid", "antenna", "cellid", "towerid", "tower", "siteid", "btsid", "基地局id",
+    ),
+    "category": ("category", "venuecategory", "venuecategoryname", "カテゴリ", "kategorie", "categorie"),
+    "offset_min": ("utcoffsetmin", "timezoneoffset", "utcoffsetminutes"),
+    "trajectory": ("traj", "tid", "trajid", "trajectoryid", "trajectory", "tripid", "trackid"),
+}  # fmt: skip
 """The roles of columns, and the names of each in order of preference."""
 
 INSTANTS = "timeid"
 """The name of a column of times that numbers instants: the last choice of events, no time of points."""
 
-EVENTS = ("user", "time", "lat", "lon", "venue", "category", "offset_min")
-POINTS = ("user", "time", "lat", "lon", "trajectory")
-"""The roles that a reader of events, or of GPS points, looks for."""
+MAPS = ("x", "y")
+"""Names of coordinates that may be degrees, metres or cells: the values must tell."""
 
-_WORDS = {"lat": "latitude", "lon": "longitude"}
+_ANTENNAS = NAMES["venue"][NAMES["venue"].index("antennaid") :]
+_WEAK = (*MAPS, "t")
+
+EVENTS = ("user", "time", "date", "lat", "lon", "venue", "category", "offset_min")
+POINTS = ("user", "time", "date", "lat", "lon", "trajectory")
+PLACES = ("lat", "lon", "venue", "category")
+"""The roles that a reader of events, of GPS points, or of places looks for."""
+
+OPTIONS: Mapping[str, str] = {
+    "user": "user",
+    "time": "time",
+    "date": "date",
+    "lat": "lat",
+    "latitude": "lat",
+    "lng": "lon",
+    "lon": "lon",
+    "long": "lon",
+    "longitude": "lon",
+    "place": "venue",
+    "venue": "venue",
+    "category": "category",
+    "offset": "offset_min",
+    "trajectory": "trajectory",
+}
+"""What ``--columns`` calls the roles."""
+
+WORDS: Mapping[str, str] = {
+    "lat": "latitude",
+    "lon": "longitude",
+    "venue": "place",
+    "offset_min": "offset from UTC",
+}
+"""What people call the roles whose short names are not words."""
+
+_NUMBER = re.compile(r"-?\d+([.,]\d+)?")
+_HEADLESS = (
+    "no names of columns; if the first line is no header, --no-header and the numbers of the columns say so: "
+    "--columns user=1,time=2,lat=3,lng=4 (header=False, columns=)"
+)
 _SHOWN_COLUMNS = 12
+_SHOWN_NAMES = 8
 
 
-def roles(columns: Sequence[str], wanted: Sequence[str] = EVENTS) -> dict[str, str]:
-    """Return which column has which role.
+def roles(
+    columns: Sequence[str], wanted: Sequence[str] = EVENTS, chosen: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Return which column has which role: as `chosen`, and otherwise by its name.
+
+    Antennas are places only where no coordinates stand beside them: those of a phone are GPS points.
 
     >>> roles(["userId", "Latitude", "lng", "ts", "speed"])
     {'user': 'userId', 'time': 'ts', 'lat': 'Latitude', 'lon': 'lng'}
+    >>> roles(["MMSI", "BaseDateTime", "LAT", "LON"], chosen={"user": "LON"})
+    {'user': 'LON', 'time': 'BaseDateTime', 'lat': 'LAT'}
     """
-    plain = {plain_name(column): column for column in reversed(columns)}
-    found = {role: next((plain[name] for name in NAMES[role] if name in plain), None) for role in wanted}
-    if found.get("time") is None and "venue" in wanted:
-        found["time"] = plain.get(INSTANTS)
-    return {role: column for role, column in found.items() if column is not None}
+    found = dict(chosen or {})
+    plain = {plain_name(name): name for name in reversed(columns) if name not in found.values()}
+    for role in wanted:
+        if role not in found and (name := next((n for n in NAMES[role] if n in plain), None)) is not None:
+            found[role] = plain[name]
+    if "time" not in found and "venue" in wanted and INSTANTS in plain:
+        found["time"] = plain[INSTANTS]
+    is_antenna = "venue" not in (chosen or {}) and plain_name(found.get("venue", "")) in _ANTENNAS
+    if is_antenna and {"user", "lat", "lon"} <= set(found):
+        del found["venue"]
+    return {role: found[role] for role in wanted if role in found}
+
+
+def rivals(columns: Sequence[str], found: Mapping[str, str], wanted: Iterable[str]) -> dict[str, list[str]]:
+    """Return for each role the columns that have a name of it too, and were not chosen."""
+    taken = set(found.values())
+    others = {
+        role: [
+            column
+            for column in columns
+            if column not in taken and (plain := plain_name(column)) in NAMES[role] and plain not in _WEAK
+        ]
+        for role in wanted
+        if role in found
+    }
+    return {role: names for role, names in others.items() if names}
 
 
 def are_enough(found: Mapping[str, str]) -> bool:
     """Whether the columns tell who, when and where."""
-    return {"user", "time"} <= set(found) and ("venue" in found or {"lat", "lon"} <= set(found))
+    return not _lacking(found)
 
 
 def are_points(found: Mapping[str, str]) -> bool:
@@ -55,32 +150,49 @@ def are_points(found: Mapping[str, str]) -> bool:
 
     Instants (``time_id``) are no times, so that what has them is no GPS.
     """
-    return are_enough(found) and "venue" not in found and plain_name(found["time"]) != INSTANTS
+    return are_enough(found) and "venue" not in found and plain_name(found.get("time", "")) != INSTANTS
 
 
 def plain_name(column: str) -> str:
-    """Return a column's name without case, blanks, ``_`` and ``-``."""
-    return "".join(letter for letter in column.lower() if letter not in " _-\"'\ufeff")
+    """Return a column's name without case, accents, blanks and what joins or adorns words.
+
+    >>> plain_name("individual-local-identifier"), plain_name("# Länge")
+    ('individuallocalidentifier', 'lange')
+    """
+    apart = unicodedata.normalize("NFKD", column).casefold()
+    letters = (
+        letter for letter in apart if letter not in " _-.:/#\"'\ufeff" and not "\u0300" <= letter <= "\u036f"
+    )
+    return unicodedata.normalize("NFC", "".join(letters))
 
 
-def missing(columns: Sequence[str], wanted: Sequence[str] = EVENTS) -> list[Fault]:
-    """Return a fault for every role without a column, with the names that it may have."""
-    found = roles(columns, wanted)
-    needed = ["user", "time"]
-    if "venue" not in found:
-        needed += ["lat", "lon"]
+def missing(
+    columns: Sequence[str], found: Mapping[str, str], wanted: Sequence[str] = EVENTS, header: bool = True
+) -> list[Fault]:
+    """Return a fault for every role without a column, with the names it may have and what to write."""
     shown = ", ".join(columns[:_SHOWN_COLUMNS]) or "none"
-    return [
-        Fault(
-            0, None, shown, f"no column for the {_WORDS.get(role, role)}; {_may_be(role, wanted)}", "columns"
-        )
-        for role in needed
-        if role not in found
-    ]
+    if header and any(_NUMBER.fullmatch(column.strip()) for column in columns):
+        return [Fault(0, None, shown, _HEADLESS, "columns")]
+    return [Fault(0, None, shown, _cure(role, wanted, header), "columns") for role in _lacking(found)]
 
 
-def _may_be(role: str, wanted: Sequence[str]) -> str:
-    names = f"it may be called {', '.join(NAMES[role])}"
-    if role not in _WORDS or "venue" not in wanted:
-        return names
-    return f"{names}, or a place stands in its stead ({', '.join(NAMES['venue'])})"
+def _lacking(found: Mapping[str, str]) -> list[str]:
+    needed = ["user"] if "user" not in found else []
+    needed += ["time"] if not {"time", "date"} & set(found) else []
+    return needed + [role for role in ("lat", "lon") if "venue" not in found and role not in found]
+
+
+def _cure(role: str, wanted: Sequence[str], header: bool) -> str:
+    word, option = WORDS.get(role, role), next(name for name, meant in OPTIONS.items() if meant == role)
+    problem = f"no column for the {word}"
+    if header:
+        names = NAMES[role]
+        more = f" and {len(names) - _SHOWN_NAMES} more names" if len(names) > _SHOWN_NAMES else ""
+        problem += f"; it may be called {', '.join(names[:_SHOWN_NAMES])}{more}"
+        if role in ("lat", "lon") and "venue" in wanted:
+            problem += f", or a place stands in its stead ({', '.join(NAMES['venue'][:_SHOWN_NAMES])})"
+    example = "NAME" if header else "3"
+    cure = f"--columns {option}={example} (columns={{'{option}': '{example}'}}) says which it is"
+    if role == "user":
+        cure += ", --one-user NAME (one_user='NAME') that all rows are of one person"
+    return f"{problem}; {cure}"

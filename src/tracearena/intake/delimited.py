@@ -40,12 +40,14 @@ def read_rows(
     *,
     quoted: bool = False,
     numbers: Sequence[str] = (),
+    taken: Sequence[str] | None = None,
 ) -> pl.DataFrame:
     """Read rows without a header as text columns, with ``row`` (from 1) and ``_extra`` added.
 
     A row that is too short has nulls, one that is too long something in ``_extra``. Text that is
     not UTF-8 survives with its broken letters replaced. The columns in `numbers` are numbers if
-    all of their fields are: most files are clean, and parse faster so.
+    all of their fields are: most files are clean, and parse faster so. Only the columns in `taken` are
+    kept, if they are named.
     """
     whole = separator.join([*columns, EXTRA]).encode() + b"\n" + data
     types = {name: pl.Float64 if name in numbers else pl.String for name in (*columns, EXTRA)}
@@ -55,6 +57,7 @@ def read_rows(
         "truncate_ragged_lines": True,
         "row_index_name": "row",
         "row_index_offset": 1,
+        "columns": None if taken is None else [*taken, EXTRA],
     }
     try:
         return pl.read_csv(whole, schema_overrides=types, **options)  # type: ignore[arg-type]
@@ -67,12 +70,12 @@ def read_rows(
         raise FileError.whole(path, problem, "unreadable") from None
 
 
-def length_rules(columns: Sequence[str]) -> list[Rule]:
-    """Rules for rows with too many or too few fields."""
+def length_rules(columns: Sequence[str], shown: str = "") -> list[Rule]:
+    """Rules for rows with too many or too few fields; the columns may be shown under other names."""
     rules = [Rule(reason="too many fields", bad=pl.col(EXTRA).is_not_null(), column=EXTRA)]
     if columns:
         missing = pl.any_horizontal(*[pl.col(name).is_null() for name in columns])
-        rules.append(Rule(reason="missing fields", bad=missing, column=columns[0]))
+        rules.append(Rule(reason="missing fields", bad=missing, column=", ".join(columns), shown=shown))
     return rules
 
 

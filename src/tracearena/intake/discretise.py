@@ -9,8 +9,9 @@ import numpy as np
 import polars as pl
 
 from tracearena.errors import DataError, ParameterError
-from tracearena.intake.checkins import CheckIns, identifiers
+from tracearena.intake.checkins import CheckIns
 from tracearena.intake.choices import Choices
+from tracearena.intake.ids import identifiers
 from tracearena.intake.report import Report, Rule
 from tracearena.traces import Box, Clock, Grid, Places, Traces
 from tracearena.traces.clock import DAY_S

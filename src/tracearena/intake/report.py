@@ -40,7 +40,7 @@ class Example:
         """Return it as part of a sentence about the file `of`."""
         fault = self.fault
         where = "" if self.path == of else f"{self.path}: "
-        if fault.problem == self.reason:
+        if fault.problem.startswith(self.reason):
             return f"{where}row {fault.row}, {fault.column} {shorten(fault.value or '')}"
         return f"{where}{fault}"
 
@@ -49,12 +49,15 @@ class Example:
 class Rule:
     """Rows for which `bad` holds are dropped for `reason`.
 
-    `column` is shown as the example; several are named with ", " between.
+    `column` is shown as the example; several are named with ", " between. `problem` says more than
+    the reason, where there is more to say, and `shown` what the file calls the column.
     """
 
     reason: str
     bad: pl.Expr
     column: str
+    problem: str = ""
+    shown: str = ""
 
 
 @dataclass
@@ -159,7 +162,7 @@ class Report:
         values = first.select(pl.concat_str(parts, separator=", ").str.slice(0, _SHOWN_CHARACTERS))
         code = rule.reason.replace(" ", "-")
         return [
-            Fault(row, rule.column, value, rule.reason, code, self.header_lines)
+            Fault(row, rule.shown or rule.column, value, rule.problem or rule.reason, code, self.header_lines)
             for row, value in zip(first["row"].to_list(), values.to_series().to_list(), strict=True)
         ]
 

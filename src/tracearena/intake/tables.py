@@ -1,6 +1,6 @@
 """Rows of a table, whatever holds them: CSV, Parquet, a folder of Parquet, or a data frame.
 
-Columns are chosen by their roles (`columns.roles`) and keep their names; they are of a kind that a
+Columns are chosen by their roles (`Layout.roles`) and keep their names; they are of a kind that a
 reader expects, or refused by name.
 """
 
@@ -16,57 +16,127 @@ import polars as pl
 
 from tracearena.errors import Fault, FileError, ParameterError
 from tracearena.files.limits import MAX_TABLE_EXPANSION, require_columns, require_expansion
-from tracearena.intake.columns import EVENTS, are_enough, missing, roles
+from tracearena.intake.columns import EVENTS, POINTS, WORDS, are_enough, missing, rivals
 from tracearena.intake.delimited import length_rules, read_rows, split_header, text_bytes
+from tracearena.intake.layout import AS_NAMED, ONE_USER, Layout
 from tracearena.intake.report import Report
+from tracearena.intake.times import joined, looks_like_time_of_day
 
 ROW = "row in the file"
 """The name of the column with the numbers of the rows, where some were dropped already."""
 
-_SEPARATORS = ",;\t"
+_SEPARATORS = ",;\t|"
 
 _BYTES_A_VALUE = 8
 _NUMBERS = "text or numbers"
 _EXPECTED = {
     "time": "times, dates, text or numbers",
+    "date": "dates, text or numbers",
     "category": "text, numbers or true and false",
     "sensitive": "true and false, text or numbers",
 }
 _WIDE = ("UInt64", "Int128", "UInt128")
+_UNDELIMITED = ("columns", "decimal", "time_format", "one_user")
+_NEEDED = ("user", "time", "date", "lat", "lon")
+_SHOWN = 12
 
 
-def rows_of_file(path: str | PathLike[str], report: Report, wanted: Sequence[str] = EVENTS) -> pl.DataFrame:
+def rows_of_file(
+    path: str | PathLike[str], report: Report, wanted: Sequence[str] = EVENTS, layout: Layout = AS_NAMED
+) -> pl.DataFrame:
     """Read the columns of a CSV or Parquet file, or of a folder of Parquet files, that have a role."""
 
     def chosen(names: list[str]) -> list[str]:
-        return list(roles(names, wanted).values()) or names[:1]
+        layout.require_columns(names, path)
+        found = layout.roles(names, wanted)
+        _notice_rivals(names, found, report, layout)
+        return _columns_of(found) if are_enough(found) else names[:_SHOWN]
 
-    if Path(path).is_dir():
-        return _rows_of_folder(Path(path), chosen)
-    return read_parquet(path, chosen) if is_parquet(path) else _csv(path, report, wanted)
+    if not Path(path).is_dir() and not is_parquet(path):
+        return _csv(path, report, wanted, layout)
+    layout.refuse_all_but(_UNDELIMITED, path, "Parquet, whose columns have names")
+    return _rows_of_folder(Path(path), chosen) if Path(path).is_dir() else read_parquet(path, chosen)
 
 
-def rows_of_frame(frame: Any) -> pl.DataFrame:
-    """Return a pandas, Polars or Arrow table as a Polars frame."""
+def rows_of_frame(frame: Any, layout: Layout = AS_NAMED) -> pl.DataFrame:
+    """Return the columns that may have a role, of a pandas, Polars or Arrow table."""
+    layout.refuse_all_but(_UNDELIMITED, "data frame", "a data frame, whose columns have names")
     if isinstance(frame, pl.LazyFrame):
-        return frame.collect()
+        return frame.select(_candidates(frame.collect_schema().names(), layout)).collect()
     if isinstance(frame, pl.DataFrame):
-        return frame
-    if type(frame).__module__.partition(".")[0] == "pandas":
-        return pl.DataFrame({str(name): _pandas_column(frame[name]) for name in frame.columns})
+        return frame.select(_candidates(frame.columns, layout))
+    if type(frame).__module__.partition(".")[0] in ("pandas", "geopandas"):
+        by_name = {str(name): name for name in frame.columns}
+        chosen = _candidates(list(by_name), layout)
+        return pl.DataFrame({name: _pandas_column(frame[by_name[name]]) for name in chosen})
     if hasattr(frame, "__arrow_c_stream__"):
-        return pl.DataFrame(frame)
+        whole = pl.DataFrame(frame)
+        return whole.select(_candidates(whole.columns, layout))
     raise ParameterError.of("frame", type(frame).__name__, "a path, or a pandas, Polars or Arrow table")
 
 
-def by_role(raw: pl.DataFrame, report: Report, wanted: Sequence[str] = EVENTS) -> dict[str, pl.Series]:
-    """Return the column of each role, of a kind that is expected; all that are needed are there."""
-    found = roles(raw.columns, wanted)
+def _candidates(names: list[str], layout: Layout) -> list[str]:
+    """The columns with a role and those that might have it; all where the roles are not all found."""
+    found: set[str] = set()
+    for wanted in (EVENTS, POINTS):
+        chosen = layout.roles(names, wanted)
+        if not are_enough(chosen):
+            return names
+        found |= {
+            *chosen.values(),
+            *(other for more in rivals(names, chosen, wanted).values() for other in more),
+        }
+    return [name for name in names if name in found]
+
+
+def by_role(
+    raw: pl.DataFrame, report: Report, wanted: Sequence[str] = EVENTS, layout: Layout = AS_NAMED
+) -> tuple[pl.DataFrame, dict[str, str]]:
+    """Return the columns under the names of their roles, with ``row``, and what the file calls them.
+
+    All that are needed are there, each of a kind that is expected; a date and a time of day are one
+    column. Other columns that might have been meant are reported.
+    """
+    columns = [name for name in raw.columns if name != ROW]
+    layout.require_columns(columns, report.path)
+    found = layout.roles(columns, wanted)
     if not are_enough(found):
-        raise FileError(report.path, missing(raw.columns, wanted))
+        raise FileError(report.path, missing(columns, found, wanted, layout.header))
     if not {"lat", "lon"} <= set(found):
         found = {role: column for role, column in found.items() if role not in ("lat", "lon")}
-    return {role: expected(raw[column], role, report.path) for role, column in found.items()}
+    _notice_rivals(columns, found, report, layout)
+    given = {
+        role: expected(raw[column], role, report.path) for role, column in found.items() if column != ONE_USER
+    }
+    if layout.one_user is not None:
+        given["user"] = pl.Series([layout.one_user]).new_from_index(0, raw.height)
+    _join_date_and_time(given, layout)
+    names = {role: series.name for role, series in given.items() if role in found}
+    return pl.DataFrame({"row": row_numbers(raw), **given}), names
+
+
+def _join_date_and_time(given: dict[str, pl.Series], layout: Layout) -> None:
+    """Make one column of a date and a time of day; a date alone is the time, a time with a date is whole."""
+    date = given.pop("date", None)
+    if date is None:
+        return
+    if "time" not in given:
+        given["time"] = date
+    elif {"date", "time"} <= set(layout.columns) or looks_like_time_of_day(given["time"]):
+        given["time"] = joined(date, given["time"])
+
+
+def _notice_rivals(names: Sequence[str], found: Mapping[str, str], report: Report, layout: Layout) -> None:
+    """Report columns that could have had a role that another has, unless it was said to."""
+    for role, others in rivals(names, found, set(found) - set(layout.columns)).items():
+        word, read = WORDS.get(role, role), found[role] or layout.one_user
+        reason = f"columns that could be the {word} too, unread: {', '.join(others)} (read is {read})"
+        if reason not in report.noticed:
+            report.notice(reason, len(others))
+
+
+def _columns_of(found: Mapping[str, str]) -> list[str]:
+    return [column for column in found.values() if column != ONE_USER]
 
 
 def row_numbers(raw: pl.DataFrame) -> pl.Series:
@@ -86,35 +156,43 @@ def is_parquet(path: str | PathLike[str]) -> bool:
         return file.read(4) == b"PAR1"
 
 
-def header_fields(line: str) -> tuple[list[str], str]:
-    """Split a header at the separator it holds most of; return the names and the separator."""
-    separator = max(_SEPARATORS, key=line.count)
+def header_fields(line: str, layout: Layout = AS_NAMED) -> tuple[list[str], str]:
+    """Split a header at the delimiter, or else at the one it holds most of; return names and delimiter.
+
+    The columns of a table without a header are called by their numbers.
+    """
+    delimiter = layout.delimiter or max(_SEPARATORS, key=line.count)
     try:
-        return next(csv.reader([line], delimiter=separator), []), separator
+        names = next(csv.reader([line], delimiter=delimiter), [])
     except csv.Error:
-        return [line], separator
+        names = [line]
+    return (names if layout.header else [str(i) for i in range(1, len(names) + 1)]), delimiter
 
 
-def _csv(path: str | PathLike[str], report: Report, wanted: Sequence[str]) -> pl.DataFrame:
-    header, rest = split_header(text_bytes(path))
-    names, separator = header_fields(header)
+def _csv(path: str | PathLike[str], report: Report, wanted: Sequence[str], layout: Layout) -> pl.DataFrame:
+    data = text_bytes(path)
+    header, rest = split_header(data)
+    names, delimiter = header_fields(header, layout)
     require_columns(path, len(names))
-    found = roles(names, wanted)
+    layout.require_columns(names, path)
+    found = layout.roles(names, wanted)
     if not are_enough(found):
-        raise FileError(path, missing(names, wanted))
+        raise FileError(path, missing(names, found, wanted, layout.header))
+    if not layout.header:
+        rest, report.header_lines = data, 0
     if not rest.strip():
         raise FileError.whole(path, "has a header and no rows", "empty")
-    columns = [f"column {i}" for i in range(len(names))]
-    kinds = {role: columns[names.index(column)] for role, column in found.items()}
-    numbers = [kinds[role] for role in ("lat", "lon") if role in kinds]
-    frame = read_rows(path, rest, columns, separator, quoted=True, numbers=numbers)
+    columns = [f"column{i}" for i in range(len(names))]
+    kept = {role: columns[names.index(column)] for role, column in found.items() if column != ONE_USER}
+    numbers = [kept[role] for role in ("lat", "lon") if role in kept and layout.decimal == "."]
+    taken = list(dict.fromkeys(kept.values()))
+    frame = read_rows(path, rest, columns, delimiter, quoted=True, numbers=numbers, taken=taken)
     report.rows = frame.height
-    needed = [kinds[role] for role in ("user", "time", "lat", "lon") if role in kinds]
-    # What lacks in a row of points is told column by column, as what is wrong with them.
-    kept = report.sift(frame, length_rules(needed if "venue" in wanted else ()))
-    report.refuse_if_nothing_is_left(kept.height)
-    named = {kinds[role]: column for role, column in found.items()}
-    return kept.select("row", *named).rename({"row": ROW, **named})
+    _notice_rivals(names, found, report, layout)
+    needed = {kept[role]: found[role] for role in _NEEDED if role in kept}
+    good = report.sift(frame, length_rules(list(needed), ", ".join(needed.values())))
+    report.refuse_if_nothing_is_left(good.height)
+    return good.select(pl.col("row").alias(ROW), *(pl.col(kept[role]).alias(found[role]) for role in kept))
 
 
 def _rows_of_folder(folder: Path, wanted: Callable[[list[str]], list[str]]) -> pl.DataFrame:
@@ -136,16 +214,22 @@ def _columns(frame: pl.DataFrame) -> str:
 
 
 def _pandas_column(column: Any) -> pl.Series:
-    """Without Arrow, which pandas need not have."""
+    """By Arrow where it is installed, which pandas need not have."""
     if getattr(column.dtype, "tz", None) is not None:
         moments = column.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy()
         return pl.Series(moments).dt.replace_time_zone("UTC")
-    values = column.to_numpy()
-    if values.dtype.kind != "O":
-        return pl.Series(values)
-    return pl.Series(
-        [None if value != value or value is None else value for value in values.tolist()], strict=False
-    )
+    if getattr(column.dtype, "kind", "O") not in "OSUV":
+        return pl.Series(column.to_numpy())
+    try:
+        import pyarrow
+
+        return pl.Series(pyarrow.array(column, from_pandas=True))
+    except (ImportError, ValueError, TypeError):
+        # pyarrow's errors are ValueError and TypeError: a column of mixed values.
+        values = column.to_numpy().tolist()
+        return pl.Series(
+            [None if value != value or value is None else value for value in values], strict=False
+        )
 
 
 def read_parquet(
@@ -203,7 +287,7 @@ def expected(column: pl.Series, role: str, path: str | PathLike[str]) -> pl.Seri
         return column.cast(pl.Float64)
     if kind == pl.String or kind.is_integer() or kind.is_float():
         return column
-    if role == "time" and (kind == pl.Date or isinstance(kind, pl.Datetime)):
+    if role in ("time", "date") and (kind in (pl.Date, pl.Time) or isinstance(kind, pl.Datetime)):
         return column
     problem = f"the column has the type {_shown(kind)}; it must hold {_EXPECTED.get(role, _NUMBERS)}"
     raise FileError(path, [Fault(None, column.name, None, problem, "column-type")])

@@ -1,9 +1,11 @@
-"""Times as people write them, to seconds since 1970."""
+"""Times as people write them, to seconds or milliseconds since 1970."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 import polars as pl
 
@@ -11,18 +13,32 @@ from tracearena.errors import ParameterError
 from tracearena.traces.clock import DAY_S
 from tracearena.traces.time import EARLIEST_S, LATEST_S, require_zone
 
-ACCEPTED = "ISO 8601 (2012-04-03T18:00:06Z), 2012/04/03 18:00, Tue Apr 03 18:00:06 +0000 2012 or unix time"
-_FORMATS = (
-    "%Y-%m-%dT%H:%M:%S",
-    "%Y-%m-%d %H:%M:%S",
-    "%Y/%m/%d %H:%M:%S",
-    "%Y-%m-%dT%H:%M",
-    "%Y-%m-%d %H:%M",
-    "%Y/%m/%d %H:%M",
-    "%Y-%m-%d",
+Unit = Literal["s", "ms"]
+
+ACCEPTED = (
+    "ISO 8601 (2012-04-03T18:00:06Z), 2012/04/03 18:00, 03.04.2012 18:00, Tue Apr 03 18:00:06 +0000 2012 "
+    "or unix time"
 )
+_DAYS = ("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%Y年%m月%d日")
+_CLOCKS = ("%H:%M:%S", "%H:%M", "%H:%M:%S%.f", "%H時%M分%S秒", "%H時%M分")
+_ZONES = ("", "Z", "%#z")
+_COMPACT = ("%Y%m%dT%H%M%S", "%Y%m%d %H%M%S", "%Y%m%d %H:%M:%S", "%Y%m%d %H:%M")
+_STYLES = (
+    *(f"{day}{between}{clock}" for clock in _CLOCKS for day in _DAYS for between in "T "),
+    *_DAYS,
+    *_COMPACT,
+)
+_ZONE = r"[:T]\S* ?(Z|z|UTC|GMT|[+-]\d\d(?::?\d\d)?)$"
+_UNZONED = r" ?(Z|z|UTC|GMT|[+-]\d\d(:?\d\d)?)$"
+_OFFSET = r"[+-]\d\d:?\d\d"
+_NUMBER = r"^[+-]?\d+(\.\d*)?([eE][+-]?\d+)?$"
+_STARTS_LIKE_A_DATE = r"^\d{1,4}[-/.年]?\d"
+_DIGITS = {8: "%Y%m%d", 12: "%Y%m%d%H%M", 14: "%Y%m%d%H%M%S"}
+_SAMPLE = 100
 _LARGEST_SECOND = 10**11
+_FIRST_YEAR_S = -30_610_224_000  # 1000-01-01: a year of fewer digits is a day or a month
 LARGEST_INSTANT = 10**7
+_PER_SECOND: dict[Unit, int] = {"s": 1, "ms": 1000}
 
 
 @dataclass(frozen=True)
@@ -31,46 +47,76 @@ class Times:
 
     Attributes
     ----------
-    second
-        Seconds since 1970-01-01, of UTC where the zone is known and otherwise of a local time;
-        null where there is no time.
+    at
+        Seconds or milliseconds since 1970-01-01, of UTC where the zone is known and otherwise of a
+        local time; null where there is no time.
     offset_s
         Seconds to add to UTC for local time; null where no zone is named.
     are_instants
-        Whether the column numbers instants: `second` holds those numbers.
+        Whether the column holds numbers so small that they count instants: `at` holds them then, if
+        they are asked for in seconds.
     """
 
-    second: pl.Series
+    at: pl.Series
     offset_s: pl.Series
     are_instants: bool = False
 
 
-def parse(column: pl.Series) -> Times:
-    """Read a column of any type; its style is that of most of its first values.
+def parse(column: pl.Series, *, unit: Unit = "s", style: str | None = None) -> Times:
+    """Read a column of any type; its style is that of most of its first values, unless it is said.
 
     >>> times = parse(pl.Series(["2012-04-03T18:00:06Z", "2012-04-03T14:00:06-04:00", "soon"]))
-    >>> times.second.to_list(), times.offset_s.to_list()
+    >>> times.at.to_list(), times.offset_s.to_list()
     ([1333476006, 1333476006, None], [0, -14400, None])
     """
-    read = _parsed(column)
-    # What lies beyond every calendar stays, at its end, to be counted as no date of a trace.
-    return Times(read.second.clip(EARLIEST_S, LATEST_S), read.offset_s, read.are_instants)
+    read = _parsed(column, unit) if style is None else _styled(column, style, unit)
+    if read.are_instants:
+        return read
+    per_second = _PER_SECOND[unit]
+    return Times(_within(read.at, EARLIEST_S * per_second, LATEST_S * per_second), read.offset_s)
 
 
-def _parsed(column: pl.Series) -> Times:
-    if column.dtype == pl.Date:
-        column = column.cast(pl.Datetime("us"))
-    if isinstance(column.dtype, pl.Datetime):
-        return Times(column.dt.epoch("s"), _constant(column, None if column.dtype.time_zone is None else 0))
-    if column.dtype.is_numeric():
-        return _numbers(column)
-    text = column.cast(pl.String).str.strip_chars()
-    sample = text.drop_nulls().head(100)
-    if _mostly(sample, r"^-?\d+(\.\d+)?$"):
-        return _numbers(text.cast(pl.Float64, strict=False))
-    if _mostly(sample, r"^[A-Za-z]{3} "):
-        return Times(twitter_seconds(text), _constant(text, 0))
-    return _iso(text)
+def advice(value: str) -> str:
+    """Say what makes a time readable that is not: the order of its parts, or its date.
+
+    >>> advice("03/04/2012 18:00")
+    "day and month may stand in either order: --time-format '%d/%m/%Y %H:%M' (time_format=) says which"
+    """
+    import re
+
+    slashes = re.match(r"\d{1,2}([/-])\d{1,2}[/-](\d\d\d\d|\d\d)\b[ T]?", value)
+    if slashes is not None:
+        year = "%Y" if len(slashes[2]) == 4 else "%y"
+        clock = {0: "", 1: " %H:%M", 2: " %H:%M:%S"}[min(value.count(":"), 2)]
+        style = f"%d{slashes[1]}%m{slashes[1]}{year}{clock}"
+        return f"day and month may stand in either order: --time-format '{style}' (time_format=) says which"
+    if re.fullmatch(r"\d{1,2}:\d\d(:\d\d(\.\d+)?)?", value):
+        return "a time of day needs its date: --columns date=NAME (columns=) says in which column it is"
+    return f"accepted are {ACCEPTED}; --time-format (time_format=) names another way"
+
+
+def looks_like_time_of_day(column: pl.Series) -> bool:
+    """Whether a column has hours and minutes and no date."""
+    if column.dtype == pl.Time:
+        return True
+    if column.dtype != pl.String:
+        return False
+    return _mostly(column.drop_nulls().head(_SAMPLE), r"^ *\d{1,2}[:時]\d\d")
+
+
+def joined(date: pl.Series, time: pl.Series) -> pl.Series:
+    """Return a date and a time of day as one column."""
+    if isinstance(date.dtype, pl.Datetime):
+        date = date.dt.date()
+    if date.dtype == pl.Date and time.dtype == pl.Time:
+        both = pl.DataFrame({"d": date, "t": time})
+        return both.select(pl.col("d").dt.combine(pl.col("t"))).to_series().alias(time.name)
+    both = pl.DataFrame({"d": date.cast(pl.String), "t": time.cast(pl.String)})
+    d, t = pl.col("d").str.strip_chars(), pl.col("t").str.strip_chars()
+    # 93006 is half past nine and six seconds, without the zero that a number loses.
+    clock = pl.when(t.str.contains(r"^\d{1,6}$")).then(t.str.zfill(6)).otherwise(t)
+    name = f"{date.name}, {time.name}"
+    return both.select(pl.concat_str(d, clock, separator=" ").alias(name)).to_series()
 
 
 def twitter_seconds(text: pl.Series) -> pl.Series:
@@ -142,59 +188,123 @@ def _zoned(convert: Callable[[], pl.Series], zone: str) -> pl.Series:
         raise ParameterError.of("timezone", zone, "a name such as America/New_York or Asia/Tokyo") from None
 
 
-def _numbers(column: pl.Series) -> Times:
-    """Unix time in seconds up to the year 5138, beyond that milliseconds or finer; tiny ones are instants."""
+def _parsed(column: pl.Series, unit: Unit) -> Times:
+    if column.dtype == pl.Date:
+        column = column.cast(pl.Datetime("ms"))
+    if isinstance(column.dtype, pl.Datetime):
+        return Times(column.dt.epoch(unit), _constant(column, None if column.dtype.time_zone is None else 0))
+    if column.dtype.is_numeric():
+        return _numbers(column, unit)
+    text = column.cast(pl.String).str.strip_chars()
+    sample = text.drop_nulls().head(_SAMPLE)
+    if _mostly(sample, _NUMBER):
+        return _numbers(text.cast(pl.Float64, strict=False), unit)
+    if _mostly(sample, r"^[A-Za-z]{3} "):
+        return Times(twitter_seconds(text) * _PER_SECOND[unit], _constant(text, 0))
+    return _written(text, sample, unit)
+
+
+def _numbers(column: pl.Series, unit: Unit) -> Times:
+    """Unix time in seconds up to the year 5138, beyond that milliseconds or finer; tiny ones are instants.
+
+    Numbers such as 20120403180006 are dates in digits.
+    """
     number = column.cast(pl.Float64, strict=False)
     number = number.set(number.is_not_null() & ~number.is_finite(), None)
     middle = float(number.abs().median() or 0)  # type: ignore[arg-type]
+    for digits, style in _DIGITS.items():
+        if 1900 <= middle // 10 ** (digits - 4) < 2100:
+            return Times(_read(number.cast(pl.Int64).cast(pl.String), style, unit), _constant(column, None))
     scale = 1
     while middle / scale > _LARGEST_SECOND:
         scale *= 1000
-    whole = number.floor() if scale == 1 else (number / scale).floor()
+    per_second = _PER_SECOND[unit]
+    scaled = number * (per_second / scale) if per_second != scale else number
+    whole = scaled.floor() if unit == "s" else scaled.round()
     fits = whole.abs() < 2**53
-    second = whole.set(~fits.fill_null(False), None).cast(pl.Int64)
-    are_instants = 0 <= middle < LARGEST_INSTANT
-    return Times(second, _constant(column, 0), are_instants)
+    at = whole.set(~fits.fill_null(False), None).cast(pl.Int64)
+    return Times(at, _constant(column, 0), 0 <= middle < LARGEST_INSTANT)
 
 
-def _iso(text: pl.Series) -> Times:
-    """The style of the first value for all rows at once; the rest, if any, one pattern after the other."""
-    style, zone = _style_of(text.drop_nulls().head(1))
-    second = text.str.to_datetime(style, strict=False, time_unit="us").dt.epoch("s")
-    offset = _constant(text, zone)
-    left = (second.is_null() & text.is_not_null()).arg_true()
+def _written(text: pl.Series, sample: pl.Series, unit: Unit) -> Times:
+    """The style of the first values for all rows at once; the rest, if any, one style after the other."""
+    style, zone = _style_of(sample)
+    at = _read(text, style + zone, unit)
+    offset = _offsets(text, _ZONE) if zone == "%#z" else _constant(text, 0 if zone else None)
+    left = (at.is_null() & text.is_not_null()).arg_true()
     if len(left) == 0:
-        return Times(second, offset)
-    others = _any_iso(text.gather(left))
-    return Times(second.scatter(left, others.second), offset.scatter(left, others.offset_s))
+        return Times(at, offset)
+    others = _any_style(text.gather(left), unit)
+    return Times(at.scatter(left, others.at), offset.scatter(left, others.offset_s))
 
 
-def _style_of(first: pl.Series) -> tuple[str, int | None]:
-    for style, zone in [(style + "Z", 0) for style in _FORMATS[:2]] + [(style, None) for style in _FORMATS]:
-        if first.str.to_datetime(style, strict=False, time_unit="us").null_count() == 0:
-            return style, zone
-    return _FORMATS[0], None
+def _style_of(sample: pl.Series) -> tuple[str, str]:
+    """Return the style that most of the sample has, and how it names its zone."""
+    most, best = 0, (_STYLES[0], "")
+    for style in _STYLES:
+        for zone in _ZONES if "%M" in style else ("",):
+            fit = _read(sample, style + zone, "s").count()
+            if fit == len(sample):
+                return style, zone
+            if fit > most:
+                most, best = fit, (style, zone)
+    return best
 
 
-def _any_iso(text: pl.Series) -> Times:
-    zone = text.str.extract(r"(Z|z|[+-]\d\d:?\d\d|UTC)$")
-    base = text.str.replace(r"(Z|z|[+-]\d\d:?\d\d| ?UTC)$", "").str.replace(r"[.,]\d+$", "")
-    second = _constant(text, None)
-    for style in _FORMATS:
-        second = second.fill_null(base.str.to_datetime(style, strict=False, time_unit="us").dt.epoch("s"))
-    offset = _offset_s(zone)
-    return Times(second - offset.fill_null(0), offset)
+def _any_style(text: pl.Series, unit: Unit) -> Times:
+    """Read each time in the first style that fits it, its zone apart."""
+    t, zone = pl.col("t"), pl.col("offset").is_not_null()
+    frame = pl.DataFrame({"t": text, "offset": _offsets(text, _ZONE)})
+    bare = pl.when(zone).then(t.str.replace(_UNZONED, "")).otherwise(t).str.replace(r",(\d+)$", ".$1")
+    dated = frame.select(pl.when(t.str.contains(_STARTS_LIKE_A_DATE)).then(bare)).to_series()
+    at = _constant(text, None)
+    for style in _STYLES:
+        left = (at.is_null() & dated.is_not_null()).arg_true()
+        if len(left):
+            at = at.scatter(left, _read(dated.gather(left), style, unit))
+    offset = frame["offset"]
+    return Times(at - offset.fill_null(0) * _PER_SECOND[unit], offset)
 
 
-def _offset_s(zone: pl.Series) -> pl.Series:
-    z = pl.col("z")
-    sign = pl.when(z.str.starts_with("-")).then(-1).otherwise(1)
-    hours, minutes = (
-        z.str.slice(1, 2).cast(pl.Int64, strict=False),
-        z.str.slice(-2).cast(pl.Int64, strict=False),
-    )
-    given = pl.when(z.str.contains(r"\d")).then(sign * (hours * 3600 + minutes * 60)).otherwise(0)
-    return pl.DataFrame({"z": zone}).select(pl.when(z.is_not_null()).then(given)).to_series()
+def _styled(column: pl.Series, style: str, unit: Unit) -> Times:
+    """Read all times as the caller says they are written."""
+    if column.dtype.is_temporal():
+        raise ParameterError(f"time_format: the column {column.name!r} holds times already, no text")
+    text = column.cast(pl.String).str.strip_chars()
+    zoned = "%z" in style
+    chrono = style.replace(".%f", "%.f").replace("%z", "%#z")
+    try:
+        at = _read(text, chrono, unit)
+    except pl.exceptions.PolarsError:
+        raise ParameterError.of("time_format", style, "such as %d/%m/%Y %H:%M:%S") from None
+    if not zoned:
+        return Times(at, _constant(text, 0 if "%s" in style or style.endswith("Z") else None))
+    return Times(at, _offsets(text, _OFFSET).fill_null(0))
+
+
+def _read(text: pl.Series, style: str, unit: Unit) -> pl.Series:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pl.exceptions.ChronoFormatWarning)
+        at = text.str.to_datetime(style, strict=False, time_unit="ms", cache=False).dt.epoch(unit)
+    return _within(at, _FIRST_YEAR_S * _PER_SECOND[unit], None)
+
+
+def _offsets(text: pl.Series, pattern: str) -> pl.Series:
+    """Return seconds from UTC to local time where one of the patterns names them."""
+    t = pl.col("t")
+    found = t.str.extract_all(pattern).list.last() if pattern is _OFFSET else t.str.extract(pattern)
+    z = found.alias("z")
+    sign = pl.when(pl.col("z").str.starts_with("-")).then(-1).otherwise(1)
+    hours = pl.col("z").str.slice(1, 2).cast(pl.Int64, strict=False)
+    minutes = pl.col("z").str.slice(3).str.strip_prefix(":").cast(pl.Int64, strict=False).fill_null(0)
+    given = pl.when(pl.col("z").str.contains(r"\d")).then(sign * (hours * 3600 + minutes * 60)).otherwise(0)
+    named = pl.when(pl.col("z").is_not_null()).then(given)
+    return pl.DataFrame({"t": text}).select(z).select(named).to_series().cast(pl.Int64)
+
+
+def _within(at: pl.Series, first: int, last: int | None) -> pl.Series:
+    outside = (at < first) if last is None else ~at.is_between(first, last)
+    return at.set(outside.fill_null(False), None) if outside.any() else at
 
 
 def _moments(second: pl.Series) -> pl.Series:

@@ -1,0 +1,163 @@
+"""Rows of events and of GPS points alike: whose, when and where, read from whatever columns hold it.
+
+Both kinds of tables have their ids, times and coordinates read here, and what cannot be read is
+called the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike
+
+import polars as pl
+
+from tracearena.errors import Fault, FileError, ParameterError
+from tracearena.intake import times
+from tracearena.intake.columns import MAPS, WORDS, plain_name
+from tracearena.intake.ids import LONGEST_ID, identifiers
+from tracearena.intake.layout import AS_NAMED, Layout
+from tracearena.intake.report import Report, Rule
+
+_PROJECTED = 1000
+_UNREAD = "unparsable time"
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows by role, as they stand in a file and as they are read.
+
+    Attributes
+    ----------
+    frame
+        The columns as they stand, under the names of their roles, with ``row``; ``user`` as ids. Beside
+        them ``_at`` (seconds or milliseconds since 1970), ``_offset`` (seconds from UTC to local time,
+        null where no zone is named), and where there are coordinates ``_lat`` and ``_lon``.
+    names
+        What the file calls the columns.
+    are_instants
+        Whether the times are numbers of instants.
+    """
+
+    frame: pl.DataFrame
+    names: Mapping[str, str]
+    are_instants: bool
+
+    def rule(self, reason: str, bad: pl.Expr, role: str, allowed: str = "") -> Rule:
+        """Return the rule that drops rows for what stands in the column of a role."""
+        problem = f"{reason}: {allowed}" if allowed else reason
+        return Rule(reason=reason, bad=bad, column=role, problem=problem, shown=self.names.get(role, role))
+
+    def who(self) -> list[Rule]:
+        """Return the rules for ids."""
+        rules = [self.rule("missing fields", pl.col("user").is_null(), "user", "every row must name a user")]
+        for role in ("user", "venue"):
+            if self.frame.schema.get(role) == pl.String:
+                long = pl.col(role).str.len_chars() > LONGEST_ID
+                rules.append(self.rule("overlong id", long, role, f"at most {LONGEST_ID} letters"))
+        return rules
+
+    def when(self) -> list[Rule]:
+        """Return the rule for times."""
+        return [self.rule(_UNREAD, pl.col("_at").is_null(), "time", f"accepted are {times.ACCEPTED}")]
+
+    def where(self) -> list[Rule]:
+        """Return the rules for coordinates."""
+        if "_lat" not in self.frame.columns:
+            return []
+        lat, lon = pl.col("_lat"), pl.col("_lon")
+        swapped = (lat.abs() > 90) & (lat.abs() <= 180) & (lon.abs() <= 90)
+        return [
+            Rule(
+                reason="swapped",
+                bad=swapped,
+                column="lat, lon",
+                problem="latitude and longitude look swapped; exchange the columns",
+            ),
+            self.rule("bad latitude", ~lat.is_between(-90, 90).fill_null(False), "lat",
+                      "must be a number from -90 to 90"),
+            self.rule("bad longitude", ~lon.is_between(-180, 180).fill_null(False), "lon",
+                      "must be a number from -180 to 180"),
+        ]  # fmt: skip
+
+
+def parsed_rows(
+    raw: pl.DataFrame,
+    report: Report,
+    *,
+    unit: times.Unit,
+    layout: Layout = AS_NAMED,
+    names: Mapping[str, str] | None = None,
+) -> Rows:
+    """Read ids, times and coordinates of rows; refuse a file whose coordinates are no degrees."""
+    called = dict(names or {})
+    read = times.parse(raw["time"], unit=unit, style=layout.time_format)
+    parsed = {"user": identifiers(raw["user"]), "_at": read.at, "_offset": read.offset_s}
+    if "lat" in raw.columns:
+        latitude, longitude = (_degrees(raw[role], layout.decimal) for role in ("lat", "lon"))
+        parsed |= {"_lat": latitude, "_lon": longitude}
+    rows = Rows(raw.with_columns(**parsed), called, read.are_instants)
+    if "lat" in raw.columns:
+        _refuse_what_is_no_degrees(rows, report, layout)
+    return rows
+
+
+def sifted(rows: Rows, report: Report, rules: list[Rule]) -> pl.DataFrame:
+    """Return the rows that break no rule; a file of which no time or nothing else is read is refused."""
+    kept = report.sift(rows.frame, rules)
+    unread = report.dropped.get(_UNREAD, 0)
+    if unread and unread == report.rows:
+        value = next(example.fault.value for example in report.examples if example.reason == _UNREAD)
+        problem = f"no time can be read; {times.advice((value or '').strip())}"
+        raise FileError.whole(report.path, problem, "time", value)
+    report.refuse_if_nothing_is_left(kept.height)
+    return kept
+
+
+def _degrees(column: pl.Series, decimal: str) -> pl.Series:
+    if column.dtype != pl.String:
+        if decimal != ".":
+            raise ParameterError(f"decimal: the column {column.name!r} holds numbers already, no text")
+        numbers = column.cast(pl.Float64)
+        return numbers.fill_nan(None)
+    text = column.str.strip_chars()
+    if decimal == ",":
+        text = text.str.replace(",", ".", literal=True)
+    return text.cast(pl.Float64, strict=False).fill_nan(None)
+
+
+def _refuse_what_is_no_degrees(rows: Rows, report: Report, layout: Layout) -> None:
+    """Refuse metres of a map, cells of a grid, and latitudes that stand where longitudes should."""
+    lat, lon = pl.col("_lat").abs(), pl.col("_lon").abs()
+    by_maps = all(plain_name(rows.names.get(role, "")) in MAPS for role in ("lat", "lon"))
+    by_maps = by_maps and not {"lat", "lon"} & set(layout.columns)
+    counts = rows.frame.select(
+        read=pl.min_horizontal(lat, lon).count(),
+        far=(pl.max_horizontal(lat, lon) > _PROJECTED).sum(),
+        swapped=((lat > 90) & (lat <= 180) & (lon <= 90)).sum(),
+        whole=((lat == lat.floor()) & (lon == lon.floor())).sum() if by_maps else pl.lit(0),
+    ).row(0, named=True)
+    if not counts["read"]:
+        return
+    if 2 * counts["far"] > counts["read"]:
+        raise _no_degrees(rows, report.path, pl.max_horizontal(lat, lon) > _PROJECTED, counts["far"],
+                          "these are projected coordinates (metres of a map), no degrees: convert them to "
+                          "latitude and longitude (WGS 84) first", "projected")  # fmt: skip
+    if 2 * counts["swapped"] > counts["read"]:
+        raise _no_degrees(rows, report.path, (lat > 90) & (lat <= 180) & (lon <= 90), counts["swapped"],
+                          "latitude and longitude look swapped; exchange the columns", "swapped")  # fmt: skip
+    if by_maps and counts["whole"] == counts["read"]:
+        x, y = rows.names["lon"], rows.names["lat"]
+        raise _no_degrees(rows, report.path, lat.is_not_null(), counts["whole"],
+                          "x and y are whole numbers: cells of a grid or metres, no degrees; if they are "
+                          f"degrees, --columns lng={x},lat={y} says so", "no-degrees")  # fmt: skip
+
+
+def _no_degrees(
+    rows: Rows, path: str | PathLike[str], bad: pl.Expr, count: int, problem: str, code: str
+) -> FileError:
+    first = rows.frame.filter(bad).row(0, named=True)
+    column = ", ".join(rows.names.get(role, WORDS[role]) for role in ("lat", "lon"))
+    return FileError(
+        path, [Fault(first["row"], column, f"{first['lat']}, {first['lon']}", problem, code)], count
+    )
