@@ -68,6 +68,12 @@ def test_the_pages_of_the_api_show_what_the_doors_show() -> None:
     assert {path.name for path in (DOCS / "reference" / "api").iterdir()} == {path.name for path in pages}
 
 
+def test_the_page_of_layouts_shows_what_the_tests_of_readers_hold() -> None:
+    layouts = script("layouts")
+    held_to(layouts.PAGE, layouts.page())
+    assert len(list(layouts.rows())) >= 30
+
+
 def test_the_gallery_shows_every_figure_in_little_space() -> None:
     gallery = script("gallery")
     held_to(gallery.PAGE, gallery.page())
