@@ -21,6 +21,7 @@ from tracearena.formats import (
     points,
     pwscup,
     recognition,
+    released_table,
     table,
     tsmc,
 )
@@ -169,7 +170,8 @@ def write(
     to
         One of `FORMATS` for events, by default a table, for names that end in .csv, .csv.gz or
         .parquet. One of `GPS_FORMATS` for GPS points, by default what the name says
-        (`format_of_points`). Of obfuscated traces there are pwscup files only.
+        (`format_of_points`). Of obfuscated traces there are tables (`released_table`, which
+        `read_released` reads) and pwscup files of pseudonyms.
     """
     if isinstance(traces, GpsTraces):
         chosen = to or format_of_points(path)
@@ -206,9 +208,9 @@ def format_of_points(path: _File) -> str:
 def _write_events(traces: Traces | ObfuscatedTraces, path: _File, to: str) -> list[Path]:
     """Write events in a format, and return the files that had to be written beside them."""
     if isinstance(traces, ObfuscatedTraces):
-        if to != "pwscup":
-            raise ParameterError.of("to", to, "pwscup for obfuscated traces")
-        pwscup.write_anonymized(traces, path)
+        if to not in ("pwscup", "table"):
+            raise ParameterError.of("to", to, "table or pwscup for obfuscated traces")
+        (released_table.write if to == "table" else pwscup.write_anonymized)(traces, path)
     elif to == "pwscup":
         times = pwscup.write_traces(traces, path)
         return [] if times is None else [times]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from tracearena.errors import Fault, FileError
 from tracearena.files.whole import require_lasting
-from tracearena.formats import geolife, gpx
+from tracearena.formats import geolife, gpx, released_table
 from tracearena.intake.columns import EVENTS, POINTS, are_enough, are_points, missing
 from tracearena.intake.layout import AS_NAMED, Layout
 from tracearena.intake.tables import files_of, header_fields, is_parquet, parquet_schema, read_parquet
@@ -75,6 +75,7 @@ class Look:
     faults: tuple[Fault, ...] = ()
 
 
+_RELEASED = Look((), "obfuscated or anonymized traces in a table (formats.read_released)")
 _CONTEST = Look(("pwscup", "peopleflow", "table"), "reference or original traces of PWS Cup 2019")
 
 
@@ -196,6 +197,8 @@ def _parquet_look(path: str | PathLike[str], layout: Layout) -> Look:
         if error.faults[0].code != "bad-parquet":
             raise
         return Look((), "a broken Parquet file")
+    if released_table.is_layout(list(columns)):
+        return _RELEASED
     layout.require_columns(list(columns), path)
     found = layout.roles(list(columns))
     if are_points(found) and not _are_instants(_first_times(path, _time_of(found))):
@@ -274,6 +277,8 @@ def _time_of(found: Mapping[str, str]) -> str:
 
 def _columns(lines: list[str], path: str | PathLike[str], layout: Layout) -> Look | None:
     names, separator = header_fields(lines[0], layout)
+    if released_table.is_layout(names):
+        return _RELEASED
     layout.require_columns(names, path)
     found = layout.roles(names)
     if are_points(found):

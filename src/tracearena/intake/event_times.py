@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tracearena.traces import Traces
 from tracearena.traces.clock import DAY_S
+from tracearena.traces.event_table import EventTable
 from tracearena.traces.time import EPOCH
 
 DAY_ZERO = datetime.date(2018, 1, 1)
@@ -18,7 +19,7 @@ DAY_ZERO = datetime.date(2018, 1, 1)
 _STEPS_MIN = (60, 30, 15, 1)
 
 
-def local_seconds(traces: Traces) -> NDArray[np.int64]:
+def local_seconds(traces: EventTable) -> NDArray[np.int64]:
     """Return the local second, since 1970-01-01, at which the instant of each event begins."""
     first = (traces.clock.first_day or DAY_ZERO) - EPOCH
     days = first.days + traces.clock.day_of(traces.instants)

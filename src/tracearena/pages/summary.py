@@ -14,6 +14,7 @@ from tracearena.intake.positions import local_time
 from tracearena.intake.report import Report
 from tracearena.traces import Box, GpsTraces, Traces
 from tracearena.traces.clock import DAY_S
+from tracearena.traces.event_table import EventTable
 
 _LONG_GAP_MS = 4 * 3_600_000
 
@@ -139,7 +140,7 @@ def _of_points(traces: GpsTraces, report: Report) -> Summary:
     )
 
 
-def moment(traces: Traces, instant: int) -> str:
+def moment(traces: EventTable, instant: int) -> str:
     """Name an instant for people: ``2009-04-23 22:00``, or ``day 3, 08:30`` without dates."""
     clock = traces.clock
     day = int(clock.day_of(instant))
