@@ -72,7 +72,7 @@ class Fault:
     code
         A fixed word for the kind of fault, for programs.
     header_lines
-        Lines above the first data row.
+        Lines above the first data row; None where rows are no lines, as in JSON.
     """
 
     row: int | None
@@ -80,14 +80,13 @@ class Fault:
     value: str | None
     problem: str
     code: str
-    header_lines: int = 1
+    header_lines: int | None = 1
 
     def __str__(self) -> str:
         where = []
         if self.row is not None:
-            where.append(
-                "header" if self.row == 0 else f"row {self.row} (line {self.row + self.header_lines})"
-            )
+            line = "" if self.header_lines is None else f" (line {self.row + self.header_lines})"
+            where.append("header" if self.row == 0 else f"row {self.row}{line}")
         if self.column is not None:
             where.append(f"column {self.column}")
         got = "" if self.value is None else f"got {shorten(self.value)}: "

@@ -113,7 +113,7 @@ COMMANDS = {
     "obfuscate": "obfuscate PL(4,1) org.csv out.csv --places places.csv --seed 1",
     "pseudonymise": "pseudonymise obf.csv out.csv --original org.csv --id-table table.csv "
     "--places places.csv",
-    "synthesize": "synthesize uniform org.csv out.csv --places places.csv --seed 1",
+    "synthesize": "synthesize Uniform org.csv out.csv --places places.csv --seed 1",
     "evaluate": "evaluate --train org.csv --test ref.csv --synthetic org.csv --places places.csv",
     "convert": "convert org.csv out.csv --places places.csv",
 }

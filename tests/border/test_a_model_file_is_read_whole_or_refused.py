@@ -267,23 +267,24 @@ def exported(trained: Path, walks: Traces, tmp_path: Path) -> list[object]:
     pwscup.write_places(walks.places, tmp_path / "places.csv")
     pwscup.write_traces(walks, tmp_path / "org.csv")
     files = [tmp_path / "org.csv", tmp_path / "out.csv", "--places", tmp_path / "places.csv"]
-    return ["synthesize", "ppmtf", *files, "--model", tmp_path / "parameters", "--seed", 1]
+    return [*files, "--model", tmp_path / "parameters", "--seed", 1]
 
 
 @pytest.mark.parametrize(
-    ("words", "status", "told"),
+    ("name", "status", "told"),
     [
-        (("--factors", 2, "--iterations", 3), 0, ""),
-        (("--iterations", 3), 0, ""),
-        (("--factors", 5, "--iterations", 3), 2, "has 2 factors, not 5"),
-        (("--factors", 2, "--iterations", 4), 2, "there are those of iteration 3"),
-        (("--factors", 2), 2, "there are those of iteration 3"),
+        ("PPMTF(2,iterations=3)", 0, ""),
+        ("PPMTF(iterations=3)", 0, ""),
+        ("PPMTF(5,iterations=3)", 2, "has 2 factors, not 5"),
+        ("PPMTF(iterations=3,shared_factors=false)", 2, "shares its factors"),
+        ("PPMTF(2,iterations=4)", 2, "there are those of iteration 3"),
+        ("PPMTF(2)", 2, "there are those of iteration 3"),
     ],
 )
 def test_the_authors_files_go_with_factors_and_iterations(  # type: ignore[no-untyped-def]
-    run, exported: list[object], tmp_path: Path, words: tuple[object, ...], status: int, told: str
+    run, exported: list[object], tmp_path: Path, name: str, status: int, told: str
 ) -> None:
-    got, said = run(*exported, *words)
+    got, said = run("synthesize", name, *exported)
     assert (got, (tmp_path / "out.csv").exists()) == (status, status == 0), said
     assert told in said
 
@@ -297,7 +298,7 @@ def test_parameters_that_are_wrong_are_told_with_their_file(  # type: ignore[no-
     run, exported: list[object], tmp_path: Path, name: str, content: str
 ) -> None:
     (tmp_path / "parameters" / f"modelparameter_Itr3_{name}.csv").write_text(content)
-    status, said = run(*exported, "--iterations", 3)
+    status, said = run("synthesize", "PPMTF(iterations=3)", *exported)
     assert (status, (tmp_path / "out.csv").exists()) == (2, False), said
     assert str(tmp_path / "parameters") in said
     assert "Traceback" not in said

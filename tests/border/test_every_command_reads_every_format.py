@@ -267,3 +267,39 @@ def test_a_release_is_described_by_time_of_day(tmp_path: Path) -> None:
     people = tracearena("describe", released).out
     assert f"deleted          {alone['deleted']} (" in people
     assert "08:00  " in people or "09:00  " in people
+
+
+def test_columns_of_other_names_go_all_the_way(tmp_path: Path) -> None:
+    """What is said of the owner's table is not said of what we wrote ourselves."""
+    source = commuters(tmp_path / "gps.csv", users=4, days=4)
+    text = (
+        source.read_text().replace("user,time,lat,lon", "ship;when;y;x").replace(",", ";").replace(".", ",")
+    )
+    source.write_text(text)
+    said = ("--columns", "user=ship,time=when,lat=y,lng=x", "--decimal", ",")
+    assert answer("describe", source, *said)["events"] == 4 * 4 * 48
+    released, public, secret = (tmp_path / name for name in ("r.csv", "p.csv", "s.csv"))
+    answer("obfuscate", "GeoInd(100m)", source, released, *said, "--seed", 1)
+    error = answer("applications", "error", "--original", source, "--released", released, *said)
+    assert (error["points"], error["unmatched"]) == (4 * 4 * 48, 0)
+    answer("pseudonymise", source, public, "--id-table", secret, *said)
+    known = ("--reference", source, "--anonymized", public, "--grid", "8x8", "--seed", 1)
+    answer("attack", "VisitProb-R", tmp_path / "g.csv", *known, *said)
+    found = answer("score", "reidentification", "--id-table", secret, "--inferred", tmp_path / "g.csv")
+    assert found["identified"] == 4
+    grid = ("--grid", "8x8", "--resample", "last")
+    answer("obfuscate", "MRLH(1,1,0.1)", source, tmp_path / "m.parquet", *said, *grid, "--seed", 1)
+    scored = ("--original", source, "--obfuscated", tmp_path / "m.parquet")
+    assert 0 < answer("score", "utility", *scored, *said, *grid)["utility"] < 1
+
+
+def test_a_table_without_header_of_one_person(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("2012-04-03 10:00,40.7,-74\n2012-04-03 11:00,40.8,-74\n")
+    said = ("--no-header", "--columns", "time=1,lat=2,lng=3", "--one-user", "me")
+    answer("convert", tmp_path / "x.csv", tmp_path / "out.csv", *said)
+    assert read(tmp_path / "out.csv").traces.user_ids.tolist() == ["me"]
+
+
+def test_a_layout_is_refused_where_there_are_no_columns(team: Path) -> None:
+    told = refused("describe", team / "org.csv", "--decimal", ",")
+    assert "decimal does not apply to files of format pwscup" in told

@@ -8,7 +8,6 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -393,7 +392,7 @@ def test_titles_name_what_is_drawn_and_claim_nothing() -> None:
 
 @pytest.mark.slow
 def test_the_command_prints_what_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sglt_classes, "make", partial(sglt_classes.make, size=Size(60)))
+    monkeypatch.setattr(sglt_classes, "SIZE", Size(60))
     command = ["figure", "sglt-classes", "--out", str(tmp_path)]
     for holds, bound in (("holds: ", 0.0), ("does not hold here: ", 9.0)):
         monkeypatch.setattr(sglt_classes, "WIDE", bound)

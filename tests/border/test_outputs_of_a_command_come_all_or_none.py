@@ -20,8 +20,6 @@ from tracearena.files.whole import replacing
 from tracearena.formats import pwscup
 from tracearena.traces import Traces
 
-QUICK = ("--factors", 2, "--iterations", 2)
-
 
 @pytest.fixture
 def run(
@@ -130,8 +128,8 @@ def test_city_leaves_no_traces_without_the_places(run, team):
 def test_synthesize_leaves_no_traces_without_the_parameter_files(run, team):
     (team / "out" / "export").write_text("not a folder")
     status, _ = run(
-        "synthesize", "ppmtf", team / "org.csv", team / "out" / "made.csv", "--places", team / "places.csv",
-        "--seed", 1, *QUICK, "--export", team / "out" / "export",
+        "synthesize", "PPMTF(2,iterations=2)", team / "org.csv", team / "out" / "made.csv",
+        "--places", team / "places.csv", "--seed", 1, "--export", team / "out" / "export",
     )  # fmt: skip
     assert status == 2
     assert left(team / "out") == ["export"]
@@ -140,7 +138,7 @@ def test_synthesize_leaves_no_traces_without_the_parameter_files(run, team):
 def test_a_figure_leaves_no_picture_without_its_numbers(run, team, monkeypatch):
     from tracearena.figures.city import map as city_map
 
-    def make(out: Path, **_: object) -> list[Path]:
+    def make(out: Path, *_: object) -> list[Path]:
         with replacing(out / "city-map.svg") as file:
             file.write(b"picture")
         with replacing(full(out / "city-map.csv")) as file:
@@ -151,7 +149,7 @@ def test_a_figure_leaves_no_picture_without_its_numbers(run, team, monkeypatch):
     assert run("figure", "city-map", "--out", team / "out" / "new" / "folder")[0] == 1
     assert left(team / "out") == ["new", "new/folder"]  # the full disk's own name stands in it
     (team / "out" / "new" / "folder" / "city-map.csv").unlink()
-    monkeypatch.setattr(city_map, "make", lambda out, **_: (_ for _ in ()).throw(OSError(28, "full", "x")))
+    monkeypatch.setattr(city_map, "make", lambda *_: (_ for _ in ()).throw(OSError(28, "full", "x")))
     assert run("figure", "city-map", "--out", team / "out" / "other" / "folder")[0] == 1
     assert not (team / "out" / "other").exists()
 

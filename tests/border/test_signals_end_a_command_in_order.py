@@ -144,14 +144,35 @@ def test_a_signal_inside_the_garbage_collector_is_not_swallowed(tmp_path, number
 def test_training_that_is_stopped_says_how_to_go_on(team, number):
     model = team / "model.npz"
     arguments = [
-        "synthesize", "ppmtf", team / "org.csv", team / "made.csv", "--places", team / "places.csv",
-        "--seed", 1, "--factors", 2, "--iterations", 100_000, "--model", model,
+        "synthesize", "PPMTF(2,iterations=100000)", team / "org.csv", team / "made.csv",
+        "--places", team / "places.csv", "--seed", 1, "--model", model,
     ]  # fmt: skip
     status, said, _ = stopped(arguments, number, model.exists)
     assert status == STATUS[number], said
     assert f"{model}: holds the training so far; the same command goes on from it" in said
     assert not (team / "made.csv").exists()
     assert not leftovers(team)
+
+
+TRAINING = """
+import time
+from pathlib import Path
+from tracearena.synthesis import PPMTF
+def fit(*given, **options):
+    Path(BEGAN).touch()
+    time.sleep(600)
+PPMTF.fit = fit
+"""
+
+
+def test_training_that_is_stopped_without_a_model_file_says_what_would_have_kept_it(team):
+    began = team / "began"
+    arguments = ["synthesize", "PPMTF", team / "org.csv", team / "made.csv", "--places", team / "places.csv"]
+    script = TRAINING.replace("BEGAN", repr(str(began)))
+    status, said, _ = stopped(arguments, signal.SIGINT, began.exists, script)
+    assert status == STATUS[signal.SIGINT], said
+    assert "nothing of the training is kept; with --model FILE it could have been gone on with" in said
+    assert not (team / "made.csv").exists()
 
 
 @pytest.mark.slow
@@ -164,8 +185,8 @@ def test_workers_of_a_cluster_end_too(team, number):
         f"c.note = lambda text: (true(text), Path({str(began)!r}).touch())\n"
     )
     arguments = [
-        "synthesize", "ppmtf", team / "org.csv", team / "made.csv", "--places", team / "places.csv",
-        "--seed", 1, "--factors", 2, "--iterations", 100_000, "--cluster", "local:2",
+        "synthesize", "PPMTF(2,iterations=100000)", team / "org.csv", team / "made.csv",
+        "--places", team / "places.csv", "--seed", 1, "--cluster", "local:2",
     ]  # fmt: skip
     status, said, group = stopped(arguments, number, began.exists, script)
     assert status == STATUS[number], said

@@ -40,6 +40,13 @@ def test_osaka_is_described_without_dates(osaka: Path) -> None:
     assert (found["first"], found["last"]) == ("day 1, 08:00", "day 2, 17:30")
 
 
+def test_days_and_hours_between_events_do_not_contradict_each_other(shared_data: Path) -> None:
+    # The dates of the authors' traces are months apart; a trace is one day all the same.
+    found = described(shared_data / "ppmtf-tokyo" / "traintraces_TK.csv")
+    assert found["days"] == 1
+    assert found["gap_h"]["longest"] < 24
+
+
 def test_the_numbers_are_those_of_a_slow_count(make_check_ins: Callable[..., Traces], tmp_path: Path) -> None:
     write(make_check_ins(events=900), tmp_path / "t.csv")
     traces, report = read(tmp_path / "t.csv")

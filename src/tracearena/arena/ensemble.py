@@ -230,13 +230,7 @@ def strongest(
 
 def make_attacks(names: Sequence[str], **options: Any) -> list[Any]:
     """Make attacks of either kind from their names, refusing everything else."""
-    attacks = [catalogue.create(name, **options) for name in names]
-    for name, attack in zip(names, attacks, strict=True):
-        if attack.kind not in ATTACK_KINDS:
-            raise ParameterError(
-                f"{name} is of the kind {attack.kind}; {' or '.join(ATTACK_KINDS)} is wanted here"
-            )
-    return attacks
+    return [catalogue.create(name, ATTACK_KINDS, **options) for name in names]
 
 
 def _check_attack(attack: Attack) -> None:
@@ -245,10 +239,7 @@ def _check_attack(attack: Attack) -> None:
             f"{attack!r} is no attack: derive its class from ReidentificationAttack or TraceInferenceAttack"
         )
     catalogue.check_class(type(attack))
-    if attack.kind not in ATTACK_KINDS:
-        raise ParameterError(
-            f"{attack} is of the kind {attack.kind}; {' or '.join(ATTACK_KINDS)} is wanted here"
-        )
+    catalogue.refuse_other_kind(str(attack), attack.kind, ATTACK_KINDS)
 
 
 def all_attacks() -> list[str]:

@@ -23,6 +23,7 @@ COMMANDS: tuple[str, ...] = (
     "city",
     "convert",
     "describe",
+    "algorithms",
     "synthesize",
     "deniability",
     "obfuscate",

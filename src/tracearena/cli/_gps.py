@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tracearena.cli._console import check_outputs, note, print_result, release_seed
 from tracearena.cli._progress import shown
-from tracearena.cli._reading import ReadingOptions, refuse, say_unread_columns
+from tracearena.cli._reading import ReadingOptions, refuse
 from tracearena.cli._words import in_words
 from tracearena.errors import ParameterError
 
@@ -59,7 +59,7 @@ def obfuscate(
     if digits not in (None, kept):
         raise ParameterError(f"--digits {digits}: {defence} says {kept}; leave one of them out")
     traces = read_traces(reading, original, defence)
-    say_unread_columns(original, "points")
+    reading.say_unread_columns(original, "points")
     with shown("users"):
         moved = answers.gps_transformed(obfuscator, traces, seed=release_seed(seed))
     # Our own defences round already; a class from elsewhere need not know that it should.

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tracearena.traces import GpsTraces, ObfuscatedTraces, Traces
 
 PANEL = "Reading"
+_OF_TABLES = ("columns", "delimiter", "decimal", "time_format", "one_user")
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
@@ -145,20 +146,50 @@ class ReadingOptions:
 
     def layout(self) -> dict[str, Any]:
         """Return what is said about the columns of a table."""
-        names = ("columns", "delimiter", "decimal", "time_format", "one_user")
-        given = {name: getattr(self, name) for name in names}
+        given = {name: getattr(self, name) for name in _OF_TABLES}
         said = {name: value for name, value in given.items() if value is not None}
         return said | ({"header": False} if self.no_header else {})
 
+    def is_gps(self, path: Path) -> bool:
+        """Whether a file holds GPS points: coordinates without places."""
+        from tracearena.formats import recognition
+        from tracearena.intake.layout import Layout
+
+        return recognition.is_gps(path, self.format, Layout.parse(**self.layout()))
+
+    def say_unread_columns(self, path: Path, format: str) -> None:
+        """Say which columns of a table of events or points are left out."""
+        from tracearena.formats.recognition import unread_columns
+        from tracearena.intake.layout import Layout
+
+        others = unread_columns(path, format, Layout.parse(**self.layout()))
+        if others:
+            note(f"{path}: columns left out: {', '.join(others)}")
+
+    def for_another(self, path: Path) -> ReadingOptions:
+        """Return the options for a further file: one that we wrote has our own columns."""
+        from tracearena.formats import recognition
+
+        if not self.layout() or path.is_dir() or not recognition.is_own_table(path):
+            return self
+        return replace(
+            self,
+            columns=None,
+            no_header=False,
+            delimiter=None,
+            decimal=None,
+            time_format=None,
+            one_user=None,
+        )
+
     def read(self, path: Path) -> Reading[Traces | GpsTraces]:
         """Read a file of any format: events at places, or GPS points without a grid."""
-        from tracearena.formats import read, recognition
+        from tracearena.formats import read
         from tracearena.intake.periods import parse_hours, within_hours
 
         hours = None if self.hours is None else parse_hours(self.hours)
         choices = self.choices()
-        if not self.layout():
-            self._refuse_for(recognition.is_gps(path, self.format))
+        self._refuse_for(self.is_gps(path))
         reading = read(
             path,
             self.format,
@@ -180,9 +211,11 @@ class ReadingOptions:
     def read_points(self, path: Path) -> Reading[GpsTraces]:
         """Read GPS points, and the coordinates of events too; say on stderr what was wrong with them."""
         from tracearena.formats import recognition
+        from tracearena.intake.layout import Layout
 
         options = self
-        if self.format is None and not self.layout() and "points" in recognition.look_at(path).formats:
+        formats = recognition.look_at(path, Layout.parse(**self.layout())).formats
+        if self.format is None and "points" in formats:
             options = replace(self, format="points")
         reading = options.read(path).as_points()
         say(reading)
@@ -202,7 +235,8 @@ class ReadingOptions:
 
     def read_alike(self, path: Path, first: Reading[Traces]) -> Reading[Traces]:
         """Read another file of the data set of `first`."""
-        return (self.like(first) if self._makes_instants(path) else self).read_events(path)
+        options = self.for_another(path)
+        return (options.like(first) if options._makes_instants(path) else options).read_events(path)
 
     def read_obfuscated(
         self, path: Path, original: Reading[Traces], *, allow_repetition: bool = False
@@ -261,10 +295,9 @@ class ReadingOptions:
     def _makes_instants(self, path: Path) -> bool:
         """Whether the instants of a file are chosen here: it has none of its own, and may get some."""
         from tracearena.formats import recognise, recognition
+        from tracearena.intake.layout import Layout
 
-        if self.layout():
-            return True
-        name = self.format or recognise(path)
+        name = self.format or recognise(path, Layout.parse(**self.layout()))
         if name in recognition.GPS_FORMATS:
             return self.grid is not None
         prepared = name == "peopleflow" and recognition.is_prepared(path)
@@ -359,12 +392,3 @@ def refuse(what: str, **options: object) -> None:
     if given:
         verb = "does" if len(given) == 1 else "do"
         raise ParameterError(f"{', '.join(given)} {verb} not apply to {what}")
-
-
-def say_unread_columns(path: Path, format: str) -> None:
-    """Say which columns of a table of events or points are left out."""
-    from tracearena.formats.recognition import unread_columns
-
-    others = unread_columns(path, format)
-    if others:
-        note(f"{path}: columns left out: {', '.join(others)}")

@@ -245,7 +245,7 @@ def _print(result: dict[str, Any], as_json: bool) -> None:
 
 
 def _both(reading: ReadingOptions, original: Path, released: Path) -> tuple[GpsTraces, GpsTraces]:
-    return read_traces(reading, original), read_traces(reading, released)
+    return read_traces(reading, original), read_traces(reading.for_another(released), released)
 
 
 def _who_is_who(path: Path | None) -> dict[str, str] | None:

@@ -16,7 +16,7 @@ from tracearena.cli._console import (
     print_result,
 )
 from tracearena.cli._forms import ToOption, form_of, write_inferred_table, write_inferred_traces
-from tracearena.cli._reading import ReadingOptions, reads_traces
+from tracearena.cli._reading import ReadingOptions, reads_traces, refuse
 
 
 def register(app: typer.Typer) -> None:
@@ -59,6 +59,7 @@ def attack(
     from tracearena.intake.user_key import carrying, refuse_stale_key
 
     if catalogue.is_kind(name, "gps-attack"):
+        refuse(name, legacy_2019=legacy_2019)
         _gps.attack(reading, name, out, anonymized, to, as_json)
         return
     if reference is None:
@@ -66,6 +67,7 @@ def attack(
     check_outputs(out, inputs=(reference, anonymized, *reading.files))
     refuse_stale_key(reference, out)
     (attacker,) = make_attacks([name], legacy_2019=legacy_2019)
+    refuse(name, legacy_2019=legacy_2019 and "legacy_2019" not in attacker.parameters())
     before = reading.read_events(reference)
     after = reading.read_anonymized(anonymized, before)
     form = form_of(out, to, contest=after.report.format == "pwscup")

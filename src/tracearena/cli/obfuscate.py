@@ -17,7 +17,7 @@ from tracearena.cli._console import (
 )
 from tracearena.cli._forms import ToOption, form_of, write_obfuscated
 from tracearena.cli._progress import shown
-from tracearena.cli._reading import ReadingOptions, reads_traces, say_unread_columns
+from tracearena.cli._reading import ReadingOptions, reads_traces, refuse
 from tracearena.cli._words import in_words
 
 LegacyOption = Annotated[
@@ -72,15 +72,17 @@ def obfuscate(
     from tracearena.errors import ParameterError
 
     if catalogue.is_kind(defence, "gps-obfuscator"):
+        refuse(defence, legacy_2019=legacy_2019)
         _gps.obfuscate(reading, defence, original, out, to, seed, digits, as_json)
         return
     if digits is not None:
         raise ParameterError(f"--digits rounds coordinates of GPS traces; {defence} releases places")
     check_outputs(out, inputs=(original, *reading.files))
     obfuscator: Obfuscator = catalogue.create(defence, "obfuscator", legacy_2019=legacy_2019)
+    refuse(defence, legacy_2019=legacy_2019 and "legacy_2019" not in obfuscator.parameters())
     with shown(f"reading {original.name}"):
         traces, report = reading.read_events(original)
-    say_unread_columns(original, report.format)
+    reading.say_unread_columns(original, report.format)
     form = form_of(out, to, contest=report.format == "pwscup")
     if legacy_2019:
         note(

@@ -18,7 +18,7 @@ from tracearena.cli._console import (
     release_seed,
 )
 from tracearena.cli._forms import form_of, write_anonymized
-from tracearena.cli._reading import ReadingOptions, reads_traces, say_unread_columns
+from tracearena.cli._reading import ReadingOptions, reads_traces
 
 if TYPE_CHECKING:
     from tracearena.traces import IdTable, ObfuscatedTraces
@@ -93,16 +93,11 @@ def pseudonymise(
 
 def _kind(file: Path, reading: ReadingOptions) -> str:
     """Tell obfuscated traces from GPS traces and from events."""
-    from tracearena.formats import recognition
     from tracearena.formats.released import is_released
 
     if reading.format is None and is_released(file):
         return _OBFUSCATED
-    if reading.layout():
-        from tracearena.traces import GpsTraces
-
-        return _GPS if isinstance(reading.read(file).traces, GpsTraces) else _EVENTS
-    return _GPS if recognition.is_gps(file, reading.format) else _EVENTS
+    return _GPS if reading.is_gps(file) else _EVENTS
 
 
 def _obfuscated(
@@ -159,7 +154,7 @@ def _gps(reading: ReadingOptions, file: Path, out: Path, id_table: Path, seed: i
     from tracearena.files.staging import replacing_all
 
     traces = _gps.read_traces(reading, file)
-    say_unread_columns(file, "points")
+    reading.say_unread_columns(file, "points")
     released, table = arena.pseudonymise_users(traces, seed=release_seed(seed))
     with replacing_all(), ExitStack() as stack:
         _keep(stack, table, id_table)
@@ -176,7 +171,7 @@ def _events(
     from tracearena.traces import ObfuscatedTraces
 
     traces, report = reading.read_events(file)
-    say_unread_columns(file, report.format)
+    reading.say_unread_columns(file, report.format)
     venues = out.parent / foursquare.POI_NAME
     if report.format == "foursquare" and venues.exists():
         raise ParameterError(f"{venues}: exists, and the venues would go there; write to another folder")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from tracearena.errors import ParameterError
+from tracearena.errors import FileError, ParameterError
+from tracearena.files import archives
 from tracearena.files.staging import replacing_all
 from tracearena.files.whole import require_lasting
 from tracearena.formats import (
@@ -18,6 +20,7 @@ from tracearena.formats import (
     gpx,
     partitions,
     peopleflow,
+    place_table,
     points,
     pwscup,
     recognition,
@@ -26,24 +29,35 @@ from tracearena.formats import (
     tsmc,
 )
 from tracearena.formats.place_files import places_beside, read_places, write_places
-from tracearena.formats.recognition import GPS_FORMATS
+from tracearena.formats.recognition import EITHER, GPS_FORMATS
 from tracearena.intake.choices import Choices
 from tracearena.intake.discretise import notice_oddities
+from tracearena.intake.frames import FRAME, event_rows
 from tracearena.intake.gps_events import events_of
 from tracearena.intake.gps_points import points_of
 from tracearena.intake.layout import Layout
 from tracearena.intake.regrid import regridded
 from tracearena.intake.report import Reading, Report
-from tracearena.intake.tables import rows_of_frame
 from tracearena.traces import GpsTraces, ObfuscatedTraces, Places, Traces
 
 if TYPE_CHECKING:
     import polars as pl
 
-FORMATS = ("pwscup", "ppmtf", "peopleflow", "foursquare", "tsmc", "gowalla", "table", "partitions")
+FORMATS = (
+    "pwscup",
+    "ppmtf",
+    "peopleflow",
+    "foursquare",
+    "tsmc",
+    "gowalla",
+    "table",
+    "partitions",
+    *EITHER,
+)
 """Names of the formats that hold traces of events."""
 
-FRAME = "data frame"
+_File = str | PathLike[str]
+
 _CHECK_INS: Mapping[str, ModuleType] = {
     "table": table,
     "partitions": partitions,
@@ -51,19 +65,36 @@ _CHECK_INS: Mapping[str, ModuleType] = {
     "tsmc": tsmc,
 }
 _GPS_WRITERS = {"points": points.write, "gpx": gpx.write, "geolife": geolife.write}
-_ALL = ("columns", "header", "delimiter", "decimal", "time_format", "one_user")
-_LAYOUTS = {"table": _ALL, "partitions": _ALL, "points": _ALL, "gpx": ("one_user",)}
+_GEO_WRITERS = ("geojson", "gpkg", "geoparquet")
+_NAMED = ("columns", "decimal", "time_format", "one_user")
+_ALL = (*_NAMED, "header", "delimiter")
+_LAYOUTS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("table", "partitions", "points"), _ALL),
+    **dict.fromkeys((*EITHER, "trips"), _NAMED),
+    **dict.fromkeys(("gpx", "google-records", "google-timeline", "owntracks"), ("one_user",)),
+}
 """What of a layout each format has a use for; the others have none."""
 
 _TABLE_NAMES = (".csv", ".csv.gz", ".parquet")
-_File = str | PathLike[str]
+_OTHER_NAMES = {
+    ".gpx": "gpx",
+    ".gpx.gz": "gpx",
+    ".geojson": "geojson",
+    ".geojson.gz": "geojson",
+    ".gpkg": "gpkg",
+    ".geoparquet": "geoparquet",
+}
+
+
+WRITTEN = tuple(name for name in FORMATS if name not in EITHER or name in _GEO_WRITERS)
+"""Names of the formats that events can be written in."""
 
 
 def read(
     path_or_frame: Any,
     format: str | None = None,
     *,
-    places: _File | Places | None = None,
+    places: Any = None,
     times: _File | None = None,
     choices: Choices | None = None,
     resample: str | None = None,
@@ -88,8 +119,8 @@ def read(
     format
         One of `FORMATS` for events, of `GPS_FORMATS` for points. Recognised from the file if omitted.
     places
-        The places, or their file. Formats that have a file of their own for them find it beside
-        the file: ``info_region.csv``, ``regions_*.csv``, ``POI_*.csv``, ``raw_POIs.txt``.
+        The places, their file, or a data frame of them. Formats that have a file of their own for
+        them find it beside the file: ``info_region.csv``, ``regions_*.csv``, ``POI_*.csv``, ``raw_POIs.txt``.
     times
         Of a pwscup file, what its time ids mean; by default the ``info_time.csv`` beside it.
     choices
@@ -102,7 +133,7 @@ def read(
         How a table is laid out, where its header does not say it: which column has which role
         (``{"user": "MMSI", "time": "BaseDateTime"}`` or ``"user=MMSI,time=BaseDateTime"``), whether
         there is a header, and so on (`intake.layout.Layout`). `one_user` names the one person of
-        a table or of GPX files.
+        a table, of GPX files and of others that name nobody.
     **options
         The choices as the command line writes them: ``grid="32x32"``, ``bounds``, ``top=1000``,
         ``interval="20min"``, ``slot="2h"``, ``timezone``, ``utc_hours``.
@@ -129,29 +160,122 @@ def read(
         time_format=time_format,
         one_user=one_user,
     )
-    is_file = isinstance(path_or_frame, (str, PathLike))
-    frame = None if is_file else rows_of_frame(path_or_frame, layout)
-    path = Path(path_or_frame) if frame is None else Path(FRAME)
-    name = _settled(path, format, layout) if frame is None else _settled_frame(frame, format, layout)
-    layout.refuse_all_but(_LAYOUTS.get(name, ()), path, f"files of format {name}")
-    if times is not None and name != "pwscup":
-        raise ParameterError(f"{path}: is read as {name}; only files of format pwscup have a table of times")
-    if name in GPS_FORMATS:
-        if frame is None:
-            made = _points(path, name, chosen.timezone, strict, layout)
-        else:
-            report = Report(FRAME, "points", strict=strict, timezone=chosen.timezone)
-            made = Reading(points_of(frame, report, layout), report)
-        return _as_chosen(made, chosen, resample, _known(places))
-    if resample is not None:
-        raise ParameterError(f"{path}: resample is for GPS points, and this holds events")
-    if frame is None:
-        reading = _events(path, name, places, chosen, times, layout)
-    else:
-        reading = table.events_of(frame, Report(FRAME, "table"), chosen, _known(places), layout)
-    if strict:
+    request = Request(places, times, chosen, resample, strict, layout)
+    if isinstance(path_or_frame, (str, PathLike)):
+        return _read_path(Path(path_or_frame), format, request)
+    frame = event_rows(path_or_frame, layout)
+    name = _settled_frame(frame, format, layout)
+    _refuse_times(Path(FRAME), name, times)
+    report = Report(FRAME, name, strict=strict, timezone=chosen.timezone)
+    return _read_rows(frame, name, report, request)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a caller of `read` asks for, beside the file and its format."""
+
+    places: Any
+    times: _File | None
+    choices: Choices
+    resample: str | None
+    strict: bool
+    layout: Layout
+    owner: str | None = None
+    """Whose file it is, if the file does not say."""
+
+
+def _read_path(path: Path, format: str | None, request: Request) -> Reading[Traces | GpsTraces]:
+    """Read a file, a folder or an archive."""
+    name = _settled(path, format, request.layout)
+    request.layout.refuse_all_but(_LAYOUTS.get(name, ()), path, f"files of format {name}")
+    _refuse_times(path, name, request.times)
+    if name != "geolife" and archives.is_archive(path):
+        from tracearena.formats import bundles
+
+        with bundles.opened(path) as inside:
+            reading = _read_path(inside, format, request)
+            bundles.rename(reading.report, inside, path)
+        return reading
+    if path.is_dir() and not recognition.is_read_whole(path, name):
+        return _read_folder(path, name, request)
+    if name in GPS_FORMATS and name not in recognition.ROW_FORMATS:
+        made = _points(path, name, request.choices.timezone, request.strict, request.layout)
+        return _as_chosen(made, request.choices, request.resample, _known(request.places))
+    if name in recognition.ROW_FORMATS:
+        report = Report(str(path), name, strict=request.strict, timezone=request.choices.timezone)
+        from tracearena.formats import row_formats
+
+        frame, layout = row_formats.rows(path, name, report, request.layout, request.owner)
+        kind = recognition.look_at_frame(frame, layout) if name in EITHER else "points"
+        return _read_rows(frame, kind, report, replace(request, layout=layout))
+    _refuse_resample(path, request.resample)
+    reading = _events(path, name, request.places, request.choices, request.times, request.layout)
+    if request.strict:
         reading.report.refuse_losses()
     return reading
+
+
+def _read_rows(
+    frame: pl.DataFrame, name: str, report: Report, request: Request
+) -> Reading[Traces | GpsTraces]:
+    """Make points or events of rows."""
+    report.rows = frame.height + report.dropped_rows
+    if name == "points":
+        made = Reading(points_of(frame, report, request.layout), report)
+        return _as_chosen(made, request.choices, request.resample, _known(request.places))
+    _refuse_resample(Path(report.path), request.resample)
+    reading = table.events_of(frame, report, request.choices, _known(request.places), request.layout)
+    if request.strict:
+        reading.report.refuse_losses()
+    return reading
+
+
+def _read_folder(folder: Path, name: str, request: Request) -> Reading[Traces | GpsTraces]:
+    """Read the files of a folder that are of one format."""
+    from tracearena.formats import bundles
+
+    files, others = bundles.sorted_out(
+        folder, name, lambda file: recognition.look_at_one(file, request.layout)[0]
+    )
+    if others and request.strict:
+        raise FileError(others[0][0], [others[0][1]])
+    if len(files) == 1:
+        reading = _read_path(files[0], name, _of_member(files[0], bundles.name_of(files[0]), request))
+    elif recognition.is_gps(folder, name, request.layout):
+        owners = bundles.owners_of(files)
+        choices = Choices(timezone=request.choices.timezone)
+        plain = replace(request, choices=choices, resample=None, places=None)
+
+        def read_one(file: Path) -> Reading[GpsTraces]:
+            return _read_path(file, name, _of_member(file, owners[file], plain)).as_points()
+
+        made = bundles.joined(folder, files, name, read_one)
+        reading = _as_chosen(made, request.choices, request.resample, _known(request.places))
+    else:
+        shown = ", ".join(str(file.relative_to(folder)) for file in files[:5])
+        problem = f"holds {len(files):,} files of events, of which one can be read at a time: {shown}"
+        raise FileError.whole(folder, problem, "several-files")
+    for path, fault in others:
+        reading.report.notice_fault(fault, path=str(path))
+    return reading
+
+
+def _of_member(file: Path, owner: str, request: Request) -> Request:
+    """Return the request for a file among others: one that names nobody is its owner's."""
+    known = recognition.look_at_one(file, request.layout)[1]
+    if known.one_user != request.layout.one_user:
+        known = replace(known, one_user=owner)
+    return replace(request, layout=known, owner=owner)
+
+
+def _refuse_times(path: Path, name: str, times: _File | None) -> None:
+    if times is not None and name != "pwscup":
+        raise ParameterError(f"{path}: is read as {name}; only files of format pwscup have a table of times")
+
+
+def _refuse_resample(path: Path, resample: str | None) -> None:
+    if resample is not None:
+        raise ParameterError(f"{path}: resample is for GPS points, and this holds events")
 
 
 def write(
@@ -168,22 +292,26 @@ def write(
     Parameters
     ----------
     to
-        One of `FORMATS` for events, by default a table, for names that end in .csv, .csv.gz or
-        .parquet. One of `GPS_FORMATS` for GPS points, by default what the name says
+        One of `WRITTEN` for events, by default what the name says: a table for names that end in
+        .csv, .csv.gz or .parquet, or else geojson or gpkg. For GPS points also gpx and geolife
         (`format_of_points`). Of obfuscated traces there are tables (`released_table`, which
         `read_released` reads) and pwscup files of pseudonyms.
     """
     if isinstance(traces, GpsTraces):
         chosen = to or format_of_points(path)
-        if chosen not in GPS_FORMATS:
-            raise ParameterError.of("to", chosen, "points, gpx or geolife, or a format of events with a grid")
+        if chosen not in (*_GPS_WRITERS, *_GEO_WRITERS):
+            allowed = f"one of {', '.join([*_GPS_WRITERS, *_GEO_WRITERS])}, or a format of events with a grid"
+            raise ParameterError.of("to", chosen, allowed)
         if places_out is not None:
             raise ParameterError("GPS points lie at no places: there are none to write")
-        _GPS_WRITERS[chosen](traces, path)
+        if chosen in _GEO_WRITERS:
+            _write_geo(traces, path, chosen)
+        else:
+            _GPS_WRITERS[chosen](traces, path)
         return [Path(path)]
     target = to or _format_of_name(path)
-    if target not in FORMATS:
-        raise ParameterError.of("to", target, f"one of {', '.join(FORMATS)}")
+    if target not in WRITTEN:
+        raise ParameterError.of("to", target, f"one of {', '.join(WRITTEN)}")
     if target == "foursquare" and isinstance(traces, Traces):
         return [Path(path), foursquare.write(traces, path, pois=places_out)]
     with replacing_all():
@@ -195,14 +323,18 @@ def write(
 
 
 def format_of_points(path: _File) -> str:
-    """Return what a new file of GPS points of this name holds: points, gpx, or else a GeoLife folder.
+    """Return what a new file of GPS points of this name holds; a GeoLife folder if it does not tell.
 
     >>> format_of_points("out.parquet"), format_of_points("out.gpx"), format_of_points("out")
     ('points', 'gpx', 'geolife')
     """
     if str(path).endswith(_TABLE_NAMES):
         return "points"
-    return "gpx" if str(path).endswith((".gpx", ".gpx.gz")) else "geolife"
+    return _told_by_name(path) or "geolife"
+
+
+def _told_by_name(path: _File) -> str | None:
+    return next((format for end, format in _OTHER_NAMES.items() if str(path).endswith(end)), None)
 
 
 def _write_events(traces: Traces | ObfuscatedTraces, path: _File, to: str) -> list[Path]:
@@ -220,9 +352,22 @@ def _write_events(traces: Traces | ObfuscatedTraces, path: _File, to: str) -> li
         from tracearena.formats import ppmtf
 
         ppmtf.write_traces(traces, path)
+    elif to in _GEO_WRITERS:
+        _write_geo(traces, path, to)
     else:
         _CHECK_INS[to].write(traces, path)
     return []
+
+
+def _write_geo(traces: Traces | GpsTraces, path: _File, to: str) -> None:
+    from tracearena.formats import geo_tables, geojson
+
+    if to == "geojson":
+        geojson.write(traces, path)
+    elif to == "gpkg":
+        geo_tables.write_geopackage(traces, path)
+    else:
+        geo_tables.write_geoparquet(traces, path)
 
 
 def _settled(path: Path, format: str | None, layout: Layout) -> str:
@@ -251,20 +396,26 @@ def _require_known(format: str) -> None:
 
 
 def _format_of_name(path: _File) -> str:
-    if not str(path).endswith(_TABLE_NAMES):
-        raise ParameterError(
-            f"{path}: name a format (one of {', '.join(FORMATS)}) or a file that ends in "
-            f"{', '.join(_TABLE_NAMES)}"
-        )
-    return "table"
+    if str(path).endswith(_TABLE_NAMES):
+        return "table"
+    told = _told_by_name(path)
+    if told in WRITTEN:
+        return str(told)
+    endings = [end for end, format in _OTHER_NAMES.items() if format in WRITTEN]
+    raise ParameterError(
+        f"{path}: name a format (one of {', '.join(WRITTEN)}) or a file that ends in "
+        f"{', '.join([*_TABLE_NAMES, *endings])}"
+    )
 
 
-def _known(places: _File | Places | None) -> Places | None:
+def _known(places: Any) -> Places | None:
     return None if places is None else _read_if_file(places)
 
 
-def _read_if_file(places: _File | Places) -> Places:
-    return places if isinstance(places, Places) else read_places(places)
+def _read_if_file(places: Any) -> Places:
+    if isinstance(places, Places):
+        return places
+    return read_places(places) if isinstance(places, (str, PathLike)) else place_table.of_frame(places)
 
 
 def _points(
@@ -311,7 +462,7 @@ def _as_chosen(
 def _events(
     path: Path,
     format: str,
-    places: _File | Places | None,
+    places: Any,
     choices: Choices,
     times: _File | None,
     layout: Layout,
@@ -321,7 +472,7 @@ def _events(
     if format == "peopleflow":
         return peopleflow.read(path, choices=choices)
     if format == "foursquare":
-        if isinstance(places, Places):
+        if places is not None and not isinstance(places, (str, PathLike)):
             raise ParameterError("the places of a foursquare file are read from its file of venues")
         return foursquare.read(path, choices=choices, pois=places)
     laid_out = {"layout": layout} if format in _LAYOUTS else {}
@@ -331,9 +482,7 @@ def _events(
     return reading
 
 
-def _prepared(
-    path: Path, format: str, places: _File | Places | None, choices: Choices, times: _File | None
-) -> Reading[Traces]:
+def _prepared(path: Path, format: str, places: Any, choices: Choices, times: _File | None) -> Reading[Traces]:
     """Read a format whose files already have places and instants."""
     known = places_beside(path, format) if places is None else _read_if_file(places)
     if format == "ppmtf":

@@ -6,15 +6,17 @@ import gzip
 import re
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
 from tracearena.errors import Fault, FileError
+from tracearena.files import archives
 from tracearena.files.whole import require_lasting
 from tracearena.formats import geolife, gpx, released_table
+from tracearena.formats.look import Look
 from tracearena.intake.columns import EVENTS, POINTS, are_enough, are_points, missing
 from tracearena.intake.layout import AS_NAMED, Layout
 from tracearena.intake.tables import files_of, header_fields, is_parquet, parquet_schema, read_parquet
@@ -52,27 +54,26 @@ _RAW_PEOPLE_FLOW = "user_id,y,x,y_id,x_id,2D_id,unixtime,"
 
 
 _TABLES = ("table", "points", "partitions")
-GPS_FORMATS = ("geolife", "gpx", "points")
+_OWN_POINTS = {"user_id", "time", "latitude", "longitude", "traj"}
+_OWN_EVENTS = {"user_id", "place", "lat", "lng"}
+_OWN_OTHERS = {"time", "utc_offset_min", "time_id", "category"}
+GPS_FORMATS = (
+    "geolife",
+    "gpx",
+    "points",
+    "google-records",
+    "google-timeline",
+    "owntracks",
+    "trips",
+    "porto",
+)
 """Names of the formats that hold GPS traces."""
 
+EITHER = ("geojson", "jsonl", "gpkg", "geoparquet")
+"""Names of the formats that hold GPS traces or events, as a table does."""
 
-@dataclass(frozen=True)
-class Look:
-    """What a file looks like.
-
-    Attributes
-    ----------
-    formats
-        The formats that can read it, the most specific first; none if it holds no traces.
-    words
-        The same as half a sentence.
-    faults
-        What a table lacks to be one of events or points.
-    """
-
-    formats: tuple[str, ...]
-    words: str
-    faults: tuple[Fault, ...] = ()
+ROW_FORMATS = (*GPS_FORMATS[3:], *EITHER)
+"""Names of the formats that come down to rows of a table (`row_formats`)."""
 
 
 _RELEASED = Look((), "obfuscated or anonymized traces in a table (formats.read_released)")
@@ -93,11 +94,11 @@ def is_gps(path: str | PathLike[str], format: str | None = None, layout: Layout 
 
     Coordinates without places are GPS points, whatever the file is called; events at places are not.
     """
-    if format is not None:
+    if format is not None and format not in EITHER:
         return format in GPS_FORMATS
     require_lasting(path)
-    formats = look_at(path, layout).formats
-    return bool(formats) and formats[0] in GPS_FORMATS
+    look = look_at(path, layout)
+    return look.of_points or look.formats[:1] in [(name,) for name in GPS_FORMATS]
 
 
 def require(path: str | PathLike[str], format: str, layout: Layout = AS_NAMED) -> None:
@@ -108,6 +109,11 @@ def require(path: str | PathLike[str], format: str, layout: Layout = AS_NAMED) -
     if format not in look.formats:
         advice = f" (--from {look.formats[0]})" if look.formats else ""
         raise FileError.whole(path, f"is not a {format} file: it looks like {look.words}{advice}", "format")
+
+
+def is_read_whole(folder: Path, format: str) -> bool:
+    """Whether the reader of a format takes a folder as it is, instead of one file after the other."""
+    return format in ("geolife", "gpx", "partitions") or (format == "points" and bool(files_of(folder)))
 
 
 def is_prepared(path: str | PathLike[str]) -> bool:
@@ -136,16 +142,25 @@ def look_at(path: str | PathLike[str], layout: Layout = AS_NAMED) -> Look:
         if inside.formats[:1] == ("points",):
             return Look(("points", "partitions"), "a folder of Parquet tables of GPS points")
         return Look(("partitions",), "a folder of Parquet tables") if inside.formats else inside
-    if Path(path).is_dir():
-        return Look((), "a folder without PLT, GPX or Parquet files")
+    if Path(path).is_dir() or archives.is_archive(path):
+        from tracearena.formats import bundles
+
+        look_into = bundles.look_into if Path(path).is_dir() else bundles.look_into_archive
+        return look_into(Path(path), lambda file: look_at_one(file, layout)[0])
     if is_parquet(path):
         return _parquet_look(path, layout)
+    from tracearena.formats import glances
+
     start = _start(path)
+    if start.startswith(glances.DATABASE):
+        return glances.at_geopackage(path, layout)
     if not start.strip():
         return Look((), "an empty file")
     if b"\0" in start:
         return Look((), "a binary file or UTF-16 text")
     lines = [line.rstrip("\r") for line in start.decode("utf-8-sig", "replace").split("\n")]
+    if look := glances.at_lines(lines, layout):
+        return look
     if not {"columns", "header", "delimiter"} & set(layout.given):
         if lines[0] == _INSTANTS and Path(path).with_name("info_time.csv").is_file():
             return _CONTEST
@@ -155,6 +170,22 @@ def look_at(path: str | PathLike[str], layout: Layout = AS_NAMED) -> Look:
     return _columns(lines, path, layout) or Look(
         (), f"no format known here; its first line is {lines[0][:60]!a}"
     )
+
+
+def look_at_one(file: Path, layout: Layout) -> tuple[Look, Layout]:
+    """Look at a file among others, which may name nobody; return how its table is laid out too."""
+    alone = replace(layout, one_user=layout.one_user or file.name) if "user" not in layout.columns else layout
+    look = Look((), "nothing known here")
+    for known in (layout, alone):
+        try:
+            look = look_at(file, known)
+        except FileError as error:
+            if error.faults[0].code != "columns":
+                raise
+            look = Look((), f"a table of other columns: {error.faults[0].problem}")
+        if look.formats:
+            return look, known
+    return look, layout
 
 
 def look_at_frame(frame: pl.DataFrame, layout: Layout = AS_NAMED) -> str:
@@ -180,6 +211,12 @@ def unread_columns(path: str | PathLike[str], format: str, layout: Layout = AS_N
     return [name for name in names if name not in taken]
 
 
+def is_own_table(path: str | PathLike[str]) -> bool:
+    """Whether a table has exactly the columns that we write: of events, or of GPS points."""
+    names = set(parquet_schema(path) if is_parquet(path) else header_fields(first_line(path))[0])
+    return names == _OWN_POINTS or _OWN_EVENTS <= names <= _OWN_EVENTS | _OWN_OTHERS
+
+
 def _start(path: str | PathLike[str]) -> bytes:
     with open(path, "rb") as raw:
         packed = raw.read(2) == b"\x1f\x8b"
@@ -199,6 +236,10 @@ def _parquet_look(path: str | PathLike[str], layout: Layout) -> Look:
         return Look((), "a broken Parquet file")
     if released_table.is_layout(list(columns)):
         return _RELEASED
+    from tracearena.formats import glances
+
+    if look := glances.at_parquet(path, list(columns), layout):
+        return look
     layout.require_columns(list(columns), path)
     found = layout.roles(list(columns))
     if are_points(found) and not _are_instants(_first_times(path, _time_of(found))):

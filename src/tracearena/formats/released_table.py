@@ -31,12 +31,12 @@ from tracearena.errors import DataError, Fault, FileError
 from tracearena.files.limits import MAX_TABLE_EXPANSION, require_expansion
 from tracearena.files.whole import replacing
 from tracearena.intake.delimited import EXTRA, read_rows, split_header, text_bytes
-from tracearena.intake.event_times import local_seconds
 from tracearena.intake.ids import LONGEST_ID, identifiers
 from tracearena.intake.report import Reading, Report
 from tracearena.intake.tables import header_fields, is_parquet, parquet_schema, read_parquet
 from tracearena.traces import DELETED, Clock, ObfuscatedTraces, Places, PlaceSets
 from tracearena.traces.clock import DAY_S
+from tracearena.traces.event_times import local_seconds
 from tracearena.traces.row_table import arranged
 from tracearena.traces.time import EPOCH
 

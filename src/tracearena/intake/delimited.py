@@ -8,6 +8,7 @@ from os import PathLike
 import polars as pl
 
 from tracearena.errors import Fault, FileError, shorten
+from tracearena.files.limits import MAX_BYTES
 from tracearena.files.whole import read_bytes, replacing
 from tracearena.intake.report import Report, Rule
 
@@ -16,9 +17,9 @@ _BOM = b"\xef\xbb\xbf"
 _SHOWN_LINE = 80
 
 
-def text_bytes(path: str | PathLike[str]) -> bytes:
+def text_bytes(path: str | PathLike[str], *, max_bytes: int = MAX_BYTES, line_end: bytes = b"\n") -> bytes:
     """Return a text file without its byte order mark; refuse what is empty or no text."""
-    data = read_bytes(path).removeprefix(_BOM)
+    data = read_bytes(path, max_bytes=max_bytes, line_end=line_end).removeprefix(_BOM)
     if not data or data.isspace():
         raise FileError.whole(path, "is empty", "empty")
     if b"\0" in data:

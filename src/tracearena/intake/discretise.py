@@ -11,10 +11,11 @@ import polars as pl
 from tracearena.errors import DataError, ParameterError
 from tracearena.intake.checkins import CheckIns
 from tracearena.intake.choices import Choices
-from tracearena.intake.ids import identifiers
+from tracearena.intake.ids import identifiers, numbered
 from tracearena.intake.report import Report, Rule
 from tracearena.traces import Box, Clock, Grid, Places, Traces
 from tracearena.traces.clock import DAY_S
+from tracearena.traces.row_table import arranged
 from tracearena.traces.time import EPOCH
 
 DEFAULT_GRID = (32, 32)
@@ -137,20 +138,18 @@ def _assembled(
     frame: pl.DataFrame, places: Places, choices: Choices, checkins: CheckIns, report: Report
 ) -> Traces:
     clock, frame = _timed(frame, choices, checkins)
-    keys = ["user", "instant"] if checkins.are_numbered else ["user", "instant", "utc"]
-    frame = frame.sort(keys, maintain_order=True)
-    users = frame["user"]
-    starts = np.flatnonzero(np.concatenate([[True], (users != users.shift(1)).to_numpy()[1:]]))
-    offsets = np.concatenate([starts, [frame.height]])
-    stamps = None if _stamps_say_nothing(frame, checkins, clock) else frame["utc"].to_numpy()
+    users, user_ids = numbered(frame["user"])
+    keys = ["instant"] if checkins.are_numbered else ["instant", "utc"]
+    rows = arranged(users, [frame[key].to_numpy() for key in keys])
+    stamped = not _stamps_say_nothing(frame, checkins, clock)
     traces = Traces(
         places,
         clock,
-        user_ids=np.asarray(users.gather(starts).to_list()),
-        offsets=offsets,
-        instants=frame["instant"].to_numpy(),
-        place_index=frame["place"].to_numpy(),
-        timestamps=stamps,
+        user_ids=user_ids,
+        offsets=rows.offsets,
+        instants=frame["instant"].to_numpy()[rows.order],
+        place_index=frame["place"].to_numpy()[rows.order],
+        timestamps=frame["utc"].to_numpy()[rows.order] if stamped else None,
     )
     notice_oddities(traces, report)
     return traces

@@ -28,7 +28,7 @@ def misplaced(
     longitude: NDArray[np.float64],
     rows: NDArray[np.int64],
     report: Report,
-    header_lines: int = 1,
+    header_lines: int | None = 1,
 ) -> NDArray[np.bool_]:
     """Find positions that are not on earth, report them, and return where they are.
 
@@ -54,21 +54,21 @@ def misplaced(
     return np.asarray(bad_latitude | bad_longitude)
 
 
-def _swapped(row: int, latitude: float, longitude: float, header_lines: int) -> Fault:
+def _swapped(row: int, latitude: float, longitude: float, header_lines: int | None) -> Fault:
     return Fault(
         int(row), "latitude", f"{latitude}, {longitude}",
         "latitude and longitude look swapped; exchange the columns", "swapped", header_lines,
     )  # fmt: skip
 
 
-def _beyond(column: str, row: int, value: float, limit: int, header_lines: int) -> Fault:
+def _beyond(column: str, row: int, value: float, limit: int, header_lines: int | None) -> Fault:
     return Fault(
         int(row), column, str(value), f"must be from -{limit} to {limit}", f"bad-{column}", header_lines
     )
 
 
 def oddly_dated(path: str, time_ms: NDArray[np.int64], rows: NDArray[np.int64], report: Report,
-                header_lines: int = 1) -> None:  # fmt: skip
+                header_lines: int | None = 1) -> None:  # fmt: skip
     """Report points from before there were such files (a receiver that had not found its satellites)."""
     odd = np.flatnonzero(time_ms < OLDEST_MS)
     if odd.size:
@@ -79,7 +79,7 @@ def oddly_dated(path: str, time_ms: NDArray[np.int64], rows: NDArray[np.int64], 
 
 
 def unsorted(path: str, time_ms: NDArray[np.int64], rows: NDArray[np.int64], report: Report,
-             header_lines: int = 1) -> None:  # fmt: skip
+             header_lines: int | None = 1) -> None:  # fmt: skip
     """Report times that fall; the points are sorted later."""
     falls = np.flatnonzero(np.diff(time_ms) < 0)
     if falls.size:

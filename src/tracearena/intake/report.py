@@ -73,7 +73,7 @@ class Report:
     rows
         Data rows in the file; points of GPS files.
     header_lines
-        Lines above the first of them.
+        Lines above the first of them; None where rows are no lines, as in JSON.
     strict
         Whether the first row that is lost makes the file an error.
     dropped
@@ -93,7 +93,7 @@ class Report:
     path: str
     format: str
     rows: int = 0
-    header_lines: int = 1
+    header_lines: int | None = 1
     strict: bool = False
     dropped: dict[str, int] = field(default_factory=dict)
     noticed: dict[str, int] = field(default_factory=dict)

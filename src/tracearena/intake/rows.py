@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from os import PathLike
 
 import polars as pl
 
@@ -140,24 +139,22 @@ def _refuse_what_is_no_degrees(rows: Rows, report: Report, layout: Layout) -> No
     if not counts["read"]:
         return
     if 2 * counts["far"] > counts["read"]:
-        raise _no_degrees(rows, report.path, pl.max_horizontal(lat, lon) > _PROJECTED, counts["far"],
+        raise _no_degrees(rows, report, pl.max_horizontal(lat, lon) > _PROJECTED, counts["far"],
                           "these are projected coordinates (metres of a map), no degrees: convert them to "
                           "latitude and longitude (WGS 84) first", "projected")  # fmt: skip
     if 2 * counts["swapped"] > counts["read"]:
-        raise _no_degrees(rows, report.path, (lat > 90) & (lat <= 180) & (lon <= 90), counts["swapped"],
+        raise _no_degrees(rows, report, (lat > 90) & (lat <= 180) & (lon <= 90), counts["swapped"],
                           "latitude and longitude look swapped; exchange the columns", "swapped")  # fmt: skip
     if by_maps and counts["whole"] == counts["read"]:
         x, y = rows.names["lon"], rows.names["lat"]
-        raise _no_degrees(rows, report.path, lat.is_not_null(), counts["whole"],
+        raise _no_degrees(rows, report, lat.is_not_null(), counts["whole"],
                           "x and y are whole numbers: cells of a grid or metres, no degrees; if they are "
                           f"degrees, --columns lng={x},lat={y} says so", "no-degrees")  # fmt: skip
 
 
-def _no_degrees(
-    rows: Rows, path: str | PathLike[str], bad: pl.Expr, count: int, problem: str, code: str
-) -> FileError:
+def _no_degrees(rows: Rows, report: Report, bad: pl.Expr, count: int, problem: str, code: str) -> FileError:
     first = rows.frame.filter(bad).row(0, named=True)
     column = ", ".join(rows.names.get(role, WORDS[role]) for role in ("lat", "lon"))
-    return FileError(
-        path, [Fault(first["row"], column, f"{first['lat']}, {first['lon']}", problem, code)], count
-    )
+    shown = f"{first['lat']}, {first['lon']}"
+    fault = Fault(first["row"], column, shown, problem, code, report.header_lines)
+    return FileError(report.path, [fault], count)

@@ -96,7 +96,7 @@ def _of_events(traces: Traces, report: Report) -> Summary:
     distinct = traces.n_events - int(again.sum())
     first, last = (int(traces.instants.min()), int(traces.instants.max())) if traces.n_events else (0, 0)
     clock, exact = traces.clock, traces.timestamps
-    if exact is None:
+    if exact is None or clock.first_day is None:  # days without dates are not those of the timestamps
         exact = clock.day_of(traces.instants) * DAY_S + clock.second_of_day(traces.instants)
     return Summary(
         users=traces.n_users,

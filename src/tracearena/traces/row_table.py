@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from tracearena.errors import DataError
 from tracearena.traces._arrays import frozen, identifiers, same, trusted
 
+_BITS = 63
+"""Of a whole number without its sign."""
+
 
 class RowTable:
     """Rows of many users as flat arrays, sorted by user, then by time; never changed.
@@ -211,9 +214,31 @@ def _order(keys: Sequence[NDArray[Any]]) -> Any:
     tied = np.ones(max(len(keys[0]) - 1, 0), bool)
     for key in keys:
         if (tied & (key[1:] < key[:-1])).any():
-            return np.lexsort(tuple(reversed(keys)))
+            return _sorting(keys)
         tied &= key[1:] == key[:-1]
     return slice(None)
+
+
+def _sorting(keys: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
+    """Return the rows by the keys; ties keep their order.
+
+    Whole numbers that fit into 63 bits together are sorted as one, with the number of the row in
+    the bits that are left: values are sorted many times faster than places in a list.
+    """
+    n = len(keys[0])
+    ranges = [(int(key.min()), int(key.max())) if key.dtype.kind == "i" else (0, 2**64) for key in keys]
+    widths = [(high - low).bit_length() for low, high in ranges]
+    if sum(widths) > _BITS:
+        return np.lexsort(tuple(reversed(keys)))
+    packed = np.zeros(n, np.int64)
+    for key, (low, _), width in zip(keys, ranges, widths, strict=True):
+        packed = packed << width | (key.astype(np.int64) - low)
+    row_bits = (n - 1).bit_length()
+    if sum(widths) + row_bits > _BITS:
+        return np.argsort(packed, kind="stable")
+    packed = packed << row_bits | np.arange(n)
+    packed.sort()
+    return packed & (1 << row_bits) - 1
 
 
 def distinct(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:

@@ -9,15 +9,13 @@ from tracearena.arena import SweepRow, write_table
 from tracearena.arena.findings import Finding, Tell, announce, titled
 from tracearena.arena.lessons import shuffling_hides_names_only
 from tracearena.figures import privacy_scatter
-from tracearena.figures.data import TEAM, Size, sample_sweep
+from tracearena.figures.data import Source, sample_sweep
 from tracearena.figures.style import canvas, save
 
 
-def make(
-    out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None, size: Size = TEAM
-) -> list[Path]:
+def make(out: Path, source: Source, tell: Tell | None) -> list[Path]:
     """Write contest-8.svg and contest-8.csv."""
-    rows = sample_sweep(data, seed, size)
+    rows = sample_sweep(source)
     write_table(rows, out / "contest-8.csv")
     found = findings(rows)
     announce(found, tell)

@@ -9,17 +9,15 @@ from tracearena.arena import ATTACKS_2019, SweepRow, run_sweep, succeeded, write
 from tracearena.arena.findings import Finding, Tell, announce, titled
 from tracearena.arena.lessons import privacies_together
 from tracearena.figures import privacy_scatter
-from tracearena.figures.data import DEFENCES, TEAM, Size, teams
+from tracearena.figures.data import DEFENCES, Source, teams
 from tracearena.figures.style import canvas, save
 from tracearena.figures.tables import correlation_of
 
 
-def make(
-    out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None, size: Size = TEAM
-) -> list[Path]:
+def make(out: Path, source: Source, tell: Tell | None) -> list[Path]:
     """Write contest-9.svg and contest-9.csv."""
-    (team,) = teams(data, 1, seed, size)
-    rows = run_sweep(*team, defences=("No", *DEFENCES), attacks=ATTACKS_2019, seed=seed)
+    (team,) = teams(source)
+    rows = run_sweep(*team, defences=("No", *DEFENCES), attacks=ATTACKS_2019, seed=source.seed)
     succeeded(rows)
     write_table(rows, out / "contest-9.csv")
     found = findings(rows)

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import lzma
-import tarfile
-import zipfile
-import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path, PurePosixPath
-from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.engine import block_ranges, run_blocks
-from tracearena.errors import Fault, FileError
-from tracearena.files.limits import Unpacked, require_expansion, require_short_lines
-from tracearena.files.staging import naming
+from tracearena.errors import Fault
+from tracearena.files import archives
+from tracearena.files.limits import require_short_lines
 from tracearena.intake.positions import misplaced, odd_users, oddly_dated, unsorted
 from tracearena.intake.report import Reading, Report
 from tracearena.traces import GpsTraces
@@ -28,9 +21,7 @@ from tracearena.traces._arrays import trusted
 
 HEADER_LINES = 6
 MAX_FILE_BYTES = 512 * 2**20
-MAX_ARCHIVE_BYTES = 64 * 2**30
 _FILES_PER_BLOCK = 64
-_ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".zip")
 
 
 @dataclass(frozen=True)
@@ -45,11 +36,13 @@ class _Recording:
 
 
 def looks_like_geolife(path: str | PathLike[str]) -> bool:
-    """Whether a path is a PLT file, a folder with PLT files, or an archive that may hold them."""
+    """Whether a path is a PLT file, or a folder or an archive with PLT files."""
     place = Path(path)
     if place.is_dir():
         return next(place.rglob("*.plt"), None) is not None
-    return place.name.endswith((".plt", *_ARCHIVES))
+    if archives.is_archive(place):
+        return any(member.name.endswith(".plt") for member in archives.members(place))
+    return place.name.endswith(".plt")
 
 
 def read(path: str | PathLike[str], *, strict: bool = False) -> Reading[GpsTraces]:
@@ -111,72 +104,18 @@ def _report(place: Path, strict: bool) -> Report:
 
 def _limited(path: Path) -> bytes:
     if path.stat().st_size > MAX_FILE_BYTES:
-        raise _too_large(path, MAX_FILE_BYTES)
+        raise archives.too_large(path, MAX_FILE_BYTES)
     return path.read_bytes()
-
-
-def _too_large(path: str | PathLike[str], limit: int) -> FileError:
-    return FileError.whole(path, f"is larger than the limit of {limit:,} bytes", "too-large")
 
 
 def _members(place: Path) -> Iterator[tuple[str, bytes]]:
     """Give name and content of each PLT file of an archive, or the file itself."""
     if place.suffix == ".plt":
         yield place.name, _limited(place)
-    elif place.suffix == ".zip":
-        yield from _zip_members(place)
-    else:
-        yield from _tar_members(place)
-
-
-def _tar_members(place: Path) -> Iterator[tuple[str, bytes]]:
-    total = 0
-    try:
-        with naming(place), open(place, "rb") as raw:
-            stream: Any = Unpacked(place, raw, _unpacker(raw))
-            archive = tarfile.open(fileobj=stream, mode="r|")  # noqa: SIM115 (it holds nothing but `raw`)
-            for member in archive:
-                total += member.size
-                if total > MAX_ARCHIVE_BYTES or (member.size > MAX_FILE_BYTES and member.isfile()):
-                    raise _too_large(f"{place}: {member.name}", MAX_FILE_BYTES)
-                content = archive.extractfile(member) if member.name.endswith(".plt") else None
-                if content is not None:
-                    yield member.name, content.read()
-    except (tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, ValueError, OSError) as error:
-        # What is unpacked badly is an error of the system without a number.
-        if isinstance(error, FileError) or (isinstance(error, OSError) and error.errno is not None):
-            raise
-        raise FileError.whole(place, f"is not a whole tar archive: {error}", "bad-archive") from None
-
-
-def _unpacker(raw: IO[bytes]) -> Callable[[Any], Any]:
-    """Return what unpacks the tar archive in a file, by the first bytes of the file."""
-    start = raw.read(6)
-    raw.seek(0)
-    if start.startswith(b"\x1f\x8b"):
-        return lambda file: gzip.GzipFile(fileobj=file)
-    if start.startswith(b"BZh"):
-        return bz2.BZ2File
-    return lzma.LZMAFile if start.startswith(b"\xfd7zXZ\0") else lambda file: file
-
-
-def _zip_members(place: Path) -> Iterator[tuple[str, bytes]]:
-    try:
-        with zipfile.ZipFile(place) as archive:
-            # Sizes that an archive does not keep to are cut off where they are read.
-            require_expansion(
-                place, place.stat().st_size, sum(member.file_size for member in archive.infolist())
-            )
-            for member in archive.infolist():
-                if not member.filename.endswith(".plt"):
-                    continue
-                with archive.open(member) as content:
-                    text = content.read(MAX_FILE_BYTES + 1)
-                if len(text) > MAX_FILE_BYTES:
-                    raise _too_large(f"{place}: {member.filename}", MAX_FILE_BYTES)
-                yield member.filename, text
-    except (zipfile.BadZipFile, EOFError, zlib.error, NotImplementedError, RuntimeError) as error:
-        raise FileError.whole(place, f"is not a whole zip archive: {error}", "bad-archive") from None
+        return
+    for member in archives.members(place):
+        if member.name.endswith(".plt"):
+            yield member.name, member.read(place, MAX_FILE_BYTES)
 
 
 def _parsed(path: str, text: bytes, report: Report) -> _Recording:

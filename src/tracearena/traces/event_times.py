@@ -8,10 +8,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tracearena.traces import Traces
 from tracearena.traces.clock import DAY_S
 from tracearena.traces.event_table import EventTable
 from tracearena.traces.time import EPOCH
+from tracearena.traces.traces import Traces
 
 DAY_ZERO = datetime.date(2018, 1, 1)
 """A Monday: day 0 of traces whose instants have no date, in formats that cannot do without one."""

@@ -1,0 +1,222 @@
+"""Archives, zip and tar, file by file: within limits, with plain files and plain names only."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import stat
+import tarfile
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
+
+from tracearena.errors import FileError
+from tracearena.files.limits import MAX_BYTES, SupportsRead, Unpacked, require_expansion
+from tracearena.files.temporary import naming
+
+TAR_NAMES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
+NAMES = (*TAR_NAMES, ".zip")
+"""How the names of archives end."""
+
+MAX_ARCHIVE_BYTES = 64 * 2**30
+"""Bytes of all files of an archive that is read as a stream."""
+
+MAX_UNPACKED_BYTES = 16 * 2**30
+"""Bytes of all files of an archive that is unpacked to disk."""
+
+MOST_FILES = 1_000_000
+_OTHERS = (".7z", ".rar", ".kmz")
+_LONGEST_NAME = 1000
+_PIECE = 2**20
+_BROKEN = (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, lzma.LZMAError, NotImplementedError,
+           RuntimeError, ValueError, OSError)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Member:
+    """One file of an archive: its path inside, its size, and its content, to be read before the next."""
+
+    name: str
+    size: int
+    content: SupportsRead
+
+    def read(self, place: Path, most: int) -> bytes:
+        """Return the content, if it is no longer than allowed."""
+        data = self.content.read(most + 1)
+        if len(data) > most:
+            raise too_large(f"{place}: {self.name}", most)
+        return data
+
+
+class _Content:
+    """The content of a file in an archive; what is broken there is an error of the archive."""
+
+    def __init__(self, place: Path, kind: str, content: SupportsRead) -> None:
+        self._place, self._kind, self._content = place, kind, content
+
+    def read(self, size: int = -1, /) -> bytes:
+        with _whole(self._place, self._kind):
+            return self._content.read(size)
+
+
+@contextmanager
+def _whole(place: Path, kind: str) -> Iterator[None]:
+    try:
+        yield
+    except _BROKEN as error:
+        # What is unpacked badly is an error of the system without a number.
+        if isinstance(error, FileError) or (isinstance(error, OSError) and error.errno is not None):
+            raise
+        raise FileError.whole(place, f"is not a whole {kind} archive: {error}", "bad-archive") from None
+
+
+def is_archive(path: str | PathLike[str]) -> bool:
+    """Whether a file is called like an archive, or begins as one."""
+    place = Path(path)
+    if not place.is_file():
+        return False
+    return place.name.endswith(NAMES) or _is_zip(place)
+
+
+def _is_zip(place: Path) -> bool:
+    with open(place, "rb") as file:
+        return file.read(4) in (b"PK\3\4", b"PK\5\6")
+
+
+def members(path: str | PathLike[str]) -> Iterator[Member]:
+    """Give the files of an archive, without unpacking it to disk.
+
+    Folders, and files that systems add (hidden ones, ``__MACOSX``), are passed over.
+
+    Raises
+    ------
+    FileError
+        For an archive that is broken or encrypted, unpacks beyond all proportion, or holds links,
+        devices, other archives, or names that lead out of it.
+    """
+    place = Path(path)
+    by_name = place.name.endswith(TAR_NAMES)
+    for number, member in enumerate((_tar_members if by_name else _zip_members)(place), 1):
+        if number > MOST_FILES:
+            raise FileError.whole(place, f"holds more than {MOST_FILES:,} files", "too-large")
+        if not _is_plain(member.name):
+            problem = "holds a name that leads out of it, or is none; it is refused"
+            raise FileError.whole(place, problem, "bad-name", member.name[:_LONGEST_NAME])
+        if _is_hidden(member.name):
+            continue
+        if member.name.lower().endswith((*NAMES, *_OTHERS)):
+            problem = "holds another archive; unpack the outer one first"
+            raise FileError.whole(place, problem, "nested-archive", member.name)
+        yield member
+
+
+@contextmanager
+def unpacked(path: str | PathLike[str]) -> Iterator[Path]:
+    """Give a folder of one's own with the files of an archive, which lasts as long as the block."""
+    total = 0
+    with _own_folder() as folder:
+        for member in members(path):
+            target = folder / member.name
+            try:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                total += _copied(member, target, path, MAX_UNPACKED_BYTES - total)
+            except (FileExistsError, NotADirectoryError, IsADirectoryError):
+                raise FileError.whole(path, "holds a name twice", "bad-name", member.name) from None
+        yield folder
+
+
+def one_by_one(path: str | PathLike[str]) -> Iterator[Path]:
+    """Give the files of an archive as files, of which each is gone when the next comes."""
+    for member in members(path):
+        with _own_folder() as folder:
+            target = folder / PurePosixPath(member.name).name
+            _copied(member, target, path, MAX_UNPACKED_BYTES)
+            yield target
+
+
+@contextmanager
+def _own_folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="tracearena-") as name:
+        yield Path(name)
+
+
+def _copied(member: Member, target: Path, path: str | PathLike[str], left: int) -> int:
+    """Write a file of an archive, and return its length."""
+    with open(target, "xb") as out:
+        while piece := member.content.read(_PIECE):
+            if out.tell() + len(piece) > min(left, MAX_BYTES):
+                raise too_large(f"{path}: {member.name}", MAX_BYTES)
+            out.write(piece)
+        return out.tell()
+
+
+def too_large(path: str | PathLike[str], limit: int) -> FileError:
+    """Return the error for what is larger than allowed."""
+    return FileError.whole(path, f"is larger than the limit of {limit:,} bytes", "too-large")
+
+
+def _is_plain(name: str) -> bool:
+    parts = PurePosixPath(name).parts
+    if not parts or len(name) > _LONGEST_NAME or any(len(part.encode()) > 255 for part in parts):
+        return False
+    return not (name.startswith("/") or ".." in parts or "\\" in name or ":" in parts[0] or "\0" in name)
+
+
+def _is_hidden(name: str) -> bool:
+    return any(part.startswith((".", "__MACOSX")) for part in PurePosixPath(name).parts)
+
+
+def _tar_members(place: Path) -> Iterator[Member]:
+    total = 0
+    with naming(place), _whole(place, "tar"), open(place, "rb") as raw:
+        stream: Any = Unpacked(place, raw, _unpacker(raw))
+        archive = tarfile.open(fileobj=stream, mode="r|")  # noqa: SIM115 (it holds nothing but `raw`)
+        for member in archive:
+            if member.isdir():
+                continue
+            if not member.isfile():
+                problem = "holds a link or a device; it is refused"
+                raise FileError.whole(place, problem, "link", member.name[:_LONGEST_NAME])
+            total += member.size
+            if total > MAX_ARCHIVE_BYTES:
+                raise too_large(place, MAX_ARCHIVE_BYTES)
+            content = archive.extractfile(member)
+            if content is not None:
+                yield Member(member.name.removeprefix("./"), member.size, _Content(place, "tar", content))
+
+
+def _unpacker(raw: IO[bytes]) -> Callable[[Any], Any]:
+    """Return what unpacks the tar archive in a file, by the first bytes of the file."""
+    start = raw.read(6)
+    raw.seek(0)
+    if start.startswith(b"\x1f\x8b"):
+        return lambda file: gzip.GzipFile(fileobj=file)
+    if start.startswith(b"BZh"):
+        return bz2.BZ2File
+    return lzma.LZMAFile if start.startswith(b"\xfd7zXZ\0") else lambda file: file
+
+
+def _zip_members(place: Path) -> Iterator[Member]:
+    with naming(place), _whole(place, "zip"), zipfile.ZipFile(place) as archive:
+        # Sizes that an archive does not keep to are cut off where they are read.
+        total = sum(member.file_size for member in archive.infolist())
+        require_expansion(place, place.stat().st_size, total)
+        if total > MAX_ARCHIVE_BYTES:
+            raise too_large(place, MAX_ARCHIVE_BYTES)
+        for member in archive.infolist():
+            if member.is_dir():
+                continue
+            if stat.S_ISLNK(member.external_attr >> 16):
+                raise FileError.whole(place, "holds a link; it is refused", "link", member.filename)
+            if member.flag_bits & 1:
+                problem = "is encrypted; unpack it with its password first"
+                raise FileError.whole(place, problem, "encrypted", member.filename)
+            with archive.open(member) as content:
+                yield Member(member.filename, member.file_size, _Content(place, "zip", content))

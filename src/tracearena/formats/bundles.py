@@ -1,0 +1,160 @@
+"""Folders and archives of files: many files of one kind, read as one.
+
+The first file that is recognised says the kind; files of other kinds are left out, and the report names
+them. A file that names nobody holds one person, called like the file, or like the folder that it is in if
+there are several folders. GPS points of all files are joined; of events there can be one file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from os import PathLike
+from os.path import commonpath
+from pathlib import Path
+
+from tracearena.engine import tracked
+from tracearena.errors import Fault, FileError, TracearenaError
+from tracearena.files import archives
+from tracearena.formats.look import Look
+from tracearena.intake.report import Reading, Report
+from tracearena.traces import GpsTraces
+
+_MOST_LOOKS = 100
+
+
+def files_of(folder: Path) -> list[Path]:
+    """Return the files below a folder by name, without those that begin with ``.`` or ``_``."""
+    found = (path for path in folder.rglob("*") if path.is_file())
+    return sorted(path for path in found if not _is_hidden(path.relative_to(folder).parts))
+
+
+def _is_hidden(parts: Sequence[str]) -> bool:
+    return any(part.startswith((".", "_")) for part in parts)
+
+
+def owners_of(files: Sequence[Path]) -> dict[Path, str]:
+    """Return whose file each is, where it does not say so.
+
+    >>> list(owners_of([Path("x/data/1.txt"), Path("x/data/2.txt")]).values())
+    ['1', '2']
+    >>> list(owners_of([Path("x/ann/Records.json"), Path("x/bob/Records.json")]).values())
+    ['ann', 'bob']
+    """
+    top = Path(commonpath([file.parent for file in files]))
+    return {file: file.relative_to(top).parts[0] if file.parent != top else name_of(file) for file in files}
+
+
+def name_of(path: str | PathLike[str]) -> str:
+    """Return the name of a file without its endings.
+
+    >>> name_of("people/ann.json.gz")
+    'ann'
+    """
+    return Path(Path(path).name.removesuffix(".gz")).stem
+
+
+def look_into(folder: Path, look_at: Callable[[Path], Look]) -> Look:
+    """Look at the files of a folder until one is recognised."""
+    files = files_of(folder)
+    for file in files[:_MOST_LOOKS]:
+        look = look_at(file)
+        if look.formats:
+            return replace(look, words=f"a folder of files, the first {look.words}")
+    if not files:
+        return Look((), "an empty folder")
+    return Look((), f"a folder of {len(files):,} files, of which the first {_MOST_LOOKS} are no traces")
+
+
+def look_into_archive(path: Path, look_at: Callable[[Path], Look]) -> Look:
+    """Look at the files of an archive, one after the other, until one is recognised."""
+    seen = 0
+    for file in archives.one_by_one(path):
+        look = Look((), "") if _is_hidden(file.parts[-1:]) else look_at(file)
+        if look.formats:
+            return replace(look, words=f"an archive of files, the first {look.words}")
+        seen += 1
+        if seen == _MOST_LOOKS:
+            break
+    return Look((), f"an archive whose first {seen:,} files are no traces" if seen else "an empty archive")
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Path]:
+    """Give the folder that an archive unpacks to, or its one file; errors name the archive."""
+    with archives.unpacked(path) as folder:
+        files = files_of(folder)
+        if not files:
+            raise FileError.whole(path, "is an archive without files", "empty")
+        inside = files[0] if len(files) == 1 else folder
+        try:
+            yield inside
+        except FileError as error:
+            raise FileError(_renamed(error.path, folder, path), error.faults, error.total) from None
+        except TracearenaError as error:
+            raise type(error)(str(error).replace(str(inside), str(path))) from None
+
+
+def rename(report: Report, folder: Path, path: Path) -> None:
+    """Let a report of what an archive unpacked to name the archive."""
+    report.path = str(path)
+    report.examples[:] = [
+        replace(example, path=_renamed(example.path, folder, path)) for example in report.examples
+    ]
+
+
+def _renamed(name: str, folder: Path, path: Path) -> str:
+    inside = name.removeprefix(str(folder)).lstrip("/")
+    return f"{path}: {inside}" if name.startswith(str(folder)) and inside else str(path)
+
+
+def sorted_out(
+    folder: Path, format: str, look_at: Callable[[Path], Look]
+) -> tuple[list[Path], list[tuple[Path, Fault]]]:
+    """Return the files of a format, and of the others what is to be said of them."""
+    files, others = [], []
+    for file in files_of(folder):
+        look = look_at(file)
+        if format in look.formats:
+            files.append(file)
+        else:
+            problem = f"the file is left out: it looks like {look.words}"
+            others.append((file, Fault(None, None, None, problem, "other-files")))
+    return files, others
+
+
+def joined(
+    folder: Path, files: Sequence[Path], format: str, read: Callable[[Path], Reading[GpsTraces]]
+) -> Reading[GpsTraces]:
+    """Read GPS points of all files, and put them together with their reports."""
+    report = Report(str(folder), format)
+    parts = []
+    for file in tracked(files, len(files)):
+        try:
+            traces, found = read(file)
+        except FileError as error:
+            if error.faults[0].code not in ("empty", "no-points") or len(files) == 1:
+                raise
+            report.notice_fault(
+                Fault(None, None, None, error.faults[0].problem, "empty-file"), path=str(file)
+            )
+            continue
+        parts.append(_one_trajectory(traces))
+        report.header_lines, report.strict, report.timezone = found.header_lines, found.strict, found.timezone
+        report.unzoned += found.unzoned
+        report.add(found)
+    report.refuse_if_nothing_is_left(len(parts), "holds no points", "no-points")
+    traces = parts[0] if len(parts) == 1 else GpsTraces.joined(parts)
+    report.rows = traces.n_points + report.dropped_rows
+    return Reading(traces, report)
+
+
+def _one_trajectory(traces: GpsTraces) -> GpsTraces:
+    """Let trajectories that are only the points of a user be one through all files."""
+    import numpy as np
+
+    ids, owners = traces.trajectory_ids, traces.trajectory_user
+    if len(np.unique(owners)) < len(owners) or ids.tolist() != list(range(len(ids))):
+        return traces
+    return traces.with_trajectory_ids(np.zeros(len(ids), np.int64))

@@ -1,0 +1,122 @@
+"""Tables of trips: one row has a start and an end, with a time and a position each.
+
+Bike shares (``started_at, ended_at, start_lat, start_lng, end_lat, end_lng``) and taxis
+(``tpep_pickup_datetime, pickup_latitude, …``) have them. Each trip becomes two GPS points and is a
+trajectory. Most such tables do not say who travelled, and they are refused until somebody decides:
+``one_user`` if it was one person, ``columns={"user": …}`` with the column that tells, or with ``ROW`` to make
+each trip a user of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from os import PathLike
+
+import polars as pl
+
+from tracearena.errors import Fault, FileError
+from tracearena.formats.headed import columns_of
+from tracearena.intake.columns import NAMES, are_enough, plain_name, roles
+from tracearena.intake.layout import Layout
+from tracearena.intake.report import Report
+from tracearena.intake.tables import ROW, row_numbers
+
+EACH_ROW = "ROW"
+"""In place of a user's column: each trip is a user of its own."""
+
+_STARTS, _ENDS = (
+    ("start", "startstation", "pickup", "origin", "from"),
+    ("end", "endstation", "dropoff", "destination", "to"),
+)
+_LATITUDES, _LONGITUDES = ("lat", "latitude"), ("lng", "lon", "long", "longitude")
+
+
+def _both(ends: Sequence[str], words: Sequence[str]) -> tuple[str, ...]:
+    return tuple(end + word for end in ends for word in words)
+
+
+TRIP_NAMES: Mapping[str, tuple[str, ...]] = {
+    "start time": ("startedat", "tpeppickupdatetime", "lpeppickupdatetime", "trippickupdatetime",
+                   "tripstarttimestamp", *_both(_STARTS, ("time", "datetime", "date", "timestamp"))),
+    "end time": ("endedat", "tpepdropoffdatetime", "lpepdropoffdatetime", "tripdropoffdatetime", "stoptime",
+                 "tripendtimestamp", *_both(_ENDS, ("time", "datetime", "date", "timestamp"))),
+    "start lat": (*_both(_STARTS, _LATITUDES), "pickupcentroidlatitude"),
+    "start lon": (*_both(_STARTS, _LONGITUDES), "pickupcentroidlongitude"),
+    "end lat": (*_both(_ENDS, _LATITUDES), "dropoffcentroidlatitude"),
+    "end lon": (*_both(_ENDS, _LONGITUDES), "dropoffcentroidlongitude"),
+}  # fmt: skip
+"""What a trip has, and the names of each, as `plain_name` makes them."""
+
+USERS = (*NAMES["user"], "rider", "riderid", "member", "memberid", "customerid", "hacklicense", "driverid",
+         "medallion", "taxiid")  # fmt: skip
+_TRIPS = ("rideid", "tripid", "rentalid", "trip", "id")
+
+
+def trip_columns(names: Sequence[str]) -> dict[str, str]:
+    """Return which column is which end of a trip.
+
+    >>> sorted(trip_columns(["ride_id", "started_at", "start_lat"]).items())
+    [('start lat', 'start_lat'), ('start time', 'started_at')]
+    """
+    plain = {plain_name(name): name for name in reversed(names)}
+    found = {role: _first(plain, known) for role, known in TRIP_NAMES.items()}
+    return {role: name for role, name in found.items() if name is not None}
+
+
+def are_trips(names: Sequence[str]) -> bool:
+    """Whether a header has both ends of a trip, and is no table of points or events."""
+    return len(trip_columns(names)) == len(TRIP_NAMES) and not are_enough(roles(names))
+
+
+def rows(path: str | PathLike[str], report: Report, layout: Layout) -> pl.DataFrame:
+    """Return two rows a trip, numbered by the trip."""
+    wanted = set(layout.columns.values())
+
+    def chosen(names: list[str]) -> list[str]:
+        plain = {plain_name(name): name for name in reversed(names)}
+        others = [_first(plain, USERS), _first(plain, _TRIPS), *(wanted & set(names))]
+        return sorted({*trip_columns(names).values(), *(name for name in others if name is not None)})
+
+    return unfolded(columns_of(path, report, chosen), report, layout)
+
+
+def unfolded(trips: pl.DataFrame, report: Report, layout: Layout) -> pl.DataFrame:
+    """Return two rows a trip of a table of trips."""
+    names = [name for name in trips.columns if name != ROW]
+    found, number = trip_columns(names), row_numbers(trips)
+    asked = {role: name for role, name in layout.columns.items() if (role, name) != ("user", EACH_ROW)}
+    replace(layout, columns=asked, one_user=None).require_columns(names, report.path)
+    plain = {plain_name(name): name for name in reversed(names)}
+    named = asked.get("trajectory") or _first(plain, _TRIPS)
+    trajectory = number if named is None else trips[named]
+    user = _users(trips, plain, report.path, layout)
+    ends = []
+    for end in ("start", "end"):
+        time, latitude, longitude = (trips[found[f"{end} {role}"]] for role in ("time", "lat", "lon"))
+        made = [number.alias(ROW), user.alias("user"), trajectory.alias("traj"), time.alias("time")]
+        ends.append(pl.DataFrame([*made, latitude.alias("lat"), longitude.alias("lon")]))
+    return pl.concat(ends).sort(ROW, maintain_order=True)
+
+
+def _users(trips: pl.DataFrame, plain: Mapping[str, str], path: str, layout: Layout) -> pl.Series:
+    asked = layout.columns.get("user")
+    if layout.one_user is not None:
+        return pl.repeat(layout.one_user, trips.height, eager=True)
+    if asked == EACH_ROW:
+        return row_numbers(trips)
+    column = asked or _first(plain, USERS)
+    if column is not None:
+        return trips[column]
+    ids = [plain[name] for name in _TRIPS if name in plain]
+    each = f" --columns user={ids[0] if ids else EACH_ROW}"
+    problem = (
+        "no column says who made the trips: --columns user=COLUMN names one that does, --one-user NAME "
+        f"says that one person made all of them, and{each} makes each trip a user of its own, which "
+        "hides who made several"
+    )
+    raise FileError(path, [Fault(0, None, ", ".join(plain.values())[:200], problem, "columns")])
+
+
+def _first(plain: Mapping[str, str], names: Sequence[str]) -> str | None:
+    return next((plain[name] for name in names if name in plain), None)
