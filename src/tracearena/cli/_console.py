@@ -43,6 +43,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.
 _AS_TYPED = ("seed", "bounds")
 """Numbers that people copy into another command, and so see as they would type them."""
 _WHOLE_FROM = 999.95
+_UNITS = ("m", "km", "s", "h")
 """From here on four digits that count are a whole number."""
 
 
@@ -115,12 +116,22 @@ def print_result(result: Mapping[str, Any], as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(result, allow_nan=False))
         return
-    width = max((len(key) for key in result), default=0)
-    for key, value in result.items():
-        shown = _as_typed(value) if key in _AS_TYPED else in_words(value)
-        typer.echo(f"{key.replace('_', ' '):<{width}}  {shown}")
+    lines = [_line(key, value) for key, value in result.items()]
+    width = max((len(label) for label, _ in lines), default=0)
+    for label, shown in lines:
+        typer.echo(f"{label:<{width}}  {shown}")
     if _has_none(result):
         note("none: there is nothing to compute it from")
+
+
+def _line(key: str, value: Any) -> tuple[str, str]:
+    """Return the label of a result and its value; a unit goes from the name to the number."""
+    if key in _AS_TYPED:
+        return key.replace("_", " "), _as_typed(value)
+    name, _, unit = key.rpartition("_")
+    if unit in _UNITS and isinstance(value, (int, float)):
+        return name.replace("_", " "), f"{in_words(value)} {unit}"
+    return key.replace("_", " "), in_words(value)
 
 
 def defined(value: Any) -> Any:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from tracearena.cli._console import check_outputs, note, print_result, release_seed
 from tracearena.cli._progress import shown
 from tracearena.cli._reading import ReadingOptions, refuse
-from tracearena.cli._words import in_words
 from tracearena.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -69,7 +68,7 @@ def obfuscate(
     result: dict[str, Any] = {"defence": str(obfuscator), "file": str(out), "users": released.n_users}
     withheld = {"points": released.n_points, "points_withheld": len(traces) - len(released)}
     result |= withheld
-    print_result(result if as_json else in_words(result), as_json)
+    print_result(result, as_json)
 
 
 def attack(

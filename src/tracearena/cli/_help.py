@@ -29,7 +29,8 @@ class Sectioned(TyperCommand):
 def in_sections(app: typer.Typer) -> None:
     """Let every command of an application and of its groups show its options in sections."""
     for info in app.registered_commands:
-        info.cls = Sectioned
+        if not issubclass(info.cls or TyperCommand, Sectioned):
+            info.cls = Sectioned
     for group in app.registered_groups:
         if group.typer_instance is not None:
             in_sections(group.typer_instance)

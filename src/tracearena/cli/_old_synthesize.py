@@ -10,9 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from typer.core import TyperCommand
-
 from tracearena.cli._console import note
+from tracearena.cli._help import Sectioned
 from tracearena.errors import ParameterError
 
 _FLAGS = {"apart": "shared_factors=false", "legacy-ppmtf": "scatter=uncentred"}
@@ -50,7 +49,7 @@ _WITH_VALUE = {option for method in _METHODS.values() for option in (*method.par
 _SWITCHES = {option for method in _METHODS.values() for option in method.flags}
 
 
-class OldSpellings(TyperCommand):
+class OldSpellings(Sectioned):
     """The command, with the old spellings read as the new ones."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

@@ -18,7 +18,6 @@ from tracearena.cli._console import (
 from tracearena.cli._gps import read_traces
 from tracearena.cli._progress import shown
 from tracearena.cli._reading import ReadingOptions, reads_traces
-from tracearena.cli._words import in_words
 
 if TYPE_CHECKING:
     from tracearena.traces import GpsTraces
@@ -241,7 +240,7 @@ def error(
 
 
 def _print(result: dict[str, Any], as_json: bool) -> None:
-    print_result(result if as_json else in_words(result), as_json)
+    print_result(result, as_json)
 
 
 def _both(reading: ReadingOptions, original: Path, released: Path) -> tuple[GpsTraces, GpsTraces]:

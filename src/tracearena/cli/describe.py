@@ -10,7 +10,6 @@ import typer
 from tracearena.cli._console import JsonOption, check_outputs, note, print_result
 from tracearena.cli._progress import shown
 from tracearena.cli._reading import ReadingOptions, reads_traces, refuse, say
-from tracearena.cli._words import in_words
 
 
 def register(app: typer.Typer) -> None:
@@ -65,7 +64,7 @@ def _for_people(result: dict[str, Any]) -> dict[str, Any]:
     known = {name: result[name] for name in names if result[name] is not None}
     if "bounds" in known:
         known["bounds"] = ", ".join(f"{side} {degrees:.5g}" for side, degrees in known["bounds"].items())
-    people = in_words(known)
+    people: dict[str, Any] = dict(known)
     spread, gaps = result["events_per_user"], result["gap_h"]
     few, many = f"{spread['least']:,}", f"{spread['most']:,}"
     people["events_per_user"] = f"{few} to {many}, median {spread['median']:,}"
@@ -113,7 +112,7 @@ def _describe_release(
 
 def _release_for_people(result: dict[str, Any]) -> dict[str, Any]:
     names = ["format", "users", "events", "places", "first", "last", "days"]
-    people = in_words({name: result[name] for name in names})
+    people: dict[str, Any] = {name: result[name] for name in names}
     for name in ("released", "kept", "moved", "sets", "deleted"):
         if result[name] is not None:
             people[name] = f"{result[name]:,} ({result[name] / max(result['events'], 1):.1%})"

@@ -18,7 +18,6 @@ from tracearena.cli._console import (
 from tracearena.cli._forms import ToOption, form_of, write_obfuscated
 from tracearena.cli._progress import shown
 from tracearena.cli._reading import ReadingOptions, reads_traces, refuse
-from tracearena.cli._words import in_words
 
 LegacyOption = Annotated[
     bool,
@@ -102,7 +101,7 @@ def obfuscate(
         "generalised": int(obfuscated.is_set.sum()),
         "deleted": int(obfuscated.is_deleted.sum()),
     }
-    print_result(result if as_json else in_words(result), as_json)
+    print_result(result, as_json)
 
 
 def _say_whose(original: Path, out: Path, form: str) -> None:

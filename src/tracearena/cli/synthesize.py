@@ -17,18 +17,8 @@ from tracearena.cli._console import (
     release_seed,
     working,
 )
-from tracearena.cli._contest_files import TimesOption
 from tracearena.cli._old_synthesize import OldSpellings
-from tracearena.cli._reading import (
-    BoundsOption,
-    GridOption,
-    IntervalOption,
-    PlacesFileOption,
-    SlotOption,
-    TimezoneOption,
-    TopOption,
-    UtcHoursOption,
-)
+from tracearena.cli._reading import ReadingOptions, reads_traces, refuse
 from tracearena.cli._training import train, train_ppmtf
 
 if TYPE_CHECKING:
@@ -48,7 +38,9 @@ def register(app: typer.Typer) -> None:
     app.command(cls=OldSpellings)(synthesize)
 
 
+@reads_traces()
 def synthesize(
+    reading: ReadingOptions,
     context: typer.Context,
     name: Annotated[
         str,
@@ -60,15 +52,6 @@ def synthesize(
     ],
     file: Annotated[Path, typer.Argument(metavar="IN", help="Training traces, of any format.")],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="Where the synthetic traces go.")],
-    format: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            help="Format: ppmtf, pwscup, table, …; recognised if omitted. OUT has it too (a table for raw "
-            "check-ins).",
-        ),
-    ] = None,
-    places: PlacesFileOption = None,
     traces_per_user: Annotated[
         int | None,
         typer.Option("--traces-per-user", min=1, help="Synthetic days of each user; 10 if omitted."),
@@ -112,14 +95,6 @@ def synthesize(
         bool,
         typer.Option("--log-likelihoods", help="PPMTF: weigh each trace (only in OUT of format ppmtf)."),
     ] = False,
-    grid: GridOption = None,
-    bounds: BoundsOption = None,
-    top: TopOption = None,
-    interval: IntervalOption = None,
-    slot: SlotOption = None,
-    timezone: TimezoneOption = None,
-    utc_hours: UtcHoursOption = False,
-    times: TimesOption = None,
     lean: Annotated[
         bool,
         typer.Option("--lean", help="PPMTF: train with less memory, in more time; the result is the same."),
@@ -136,8 +111,8 @@ def synthesize(
     from tracearena.engine import child_seed, seed_sequence, use
     from tracearena.errors import ParameterError
     from tracearena.files.staging import replacing_all
-    from tracearena.formats import read, recognise
-    from tracearena.intake import Choices
+    from tracearena.formats import recognise
+    from tracearena.intake.layout import Layout
     from tracearena.synthesis import PPMTF, SGLT
 
     kind, parameters = _resolved(name)
@@ -153,29 +128,20 @@ def synthesize(
     _check_meaning(name, kind is PPMTF, own, {"homes": homes, "only_seen": only_seen})
     untrained: Synthesizer = catalogue.create(name, "synthesizer")
     wanted = _k_and_eta(deniable)
-    known = format or recognise(file)
+    known = reading.format or recognise(file, Layout.parse(**reading.layout()))
     if log_likelihoods and known != "ppmtf":
         raise ParameterError("--log-likelihoods have a column only in files of format ppmtf")
-    choices = Choices.parse(
-        grid=grid,
-        bounds=bounds,
-        top=top,
-        interval=interval,
-        slot=slot,
-        timezone=timezone,
-        utc_hours=utc_hours,
-    )
-    _check_out(out, known, (file, places, times))
+    _check_out(out, known, (file, *reading.files))
     workers = joined(context, cluster)
     training: Any
-    if workers is not None and known == "partitions" and places is not None:
-        training = _left_to_workers(file, places, choices, workers)
-        report = training.report
+    if workers is not None and known == "partitions" and reading.places is not None:
+        refuse("partitions that workers read", hours=reading.hours, **reading.layout())
+        training = _left_to_workers(file, reading.places, reading.choices(), workers)
+        for line in training.report.lines():
+            note(line)
     else:
-        training, report = read(file, known, places=places, choices=choices, times=times).as_events()
+        training = reading.read_events(file).traces
     known = "table" if known == "points" else known
-    for line in report.lines():
-        note(line)
     root = seed_sequence(release_seed(seed))
     synthesizer: Any
     if kind is PPMTF:
@@ -231,8 +197,6 @@ def _resolved(name: str) -> tuple[type[Algorithm], dict[str, Any]]:
 
 def _check_meaning(name: str, factorises: bool, own: dict[str, Any], virtual: dict[str, Any]) -> None:
     """Refuse options that the algorithm does not have."""
-    from tracearena.cli._reading import refuse
-
     if not factorises:
         refuse(name, **own, **virtual)
     elif own["virtual_users"] is None:
