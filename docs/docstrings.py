@@ -15,13 +15,8 @@ import griffe
 def mended(text: str) -> str:
     """Put ``Examples`` above the first example, unless it is there, and leave out lines of ``::``.
 
-    >>> print(mended("Add.\\n\\n>>> 1 + 1\\n2"))
-    Add.
-    <BLANKLINE>
-    Examples
-    --------
-    >>> 1 + 1
-    2
+    >>> mended("Add.\\n\\n>>> 1 + 1\\n2")
+    'Add.\\n\\nExamples\\n--------\\n>>> 1 + 1\\n2'
     """
     text = re.sub(r"^::\n", "", text, flags=re.M)
     if re.search(r"^Examples?\n-{3,}$", text, re.M):

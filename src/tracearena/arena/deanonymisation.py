@@ -44,7 +44,7 @@ class Deanonymisation(Result):
     targets
         Ids of the target users, classes 1, 2, …
     train_windows, test_windows
-        How many windows were learnt from and asked.
+        How many windows were learned from, and how many were asked about.
     """
 
     accuracy: float

@@ -129,7 +129,7 @@ class Ensemble:
     ) -> Iterator[tuple[Attack, IdTable | Traces]]:
         """Attack a release and give the answer of one attack after the other.
 
-        What an attack draws depends on the seed and on its own name only, not on its company.
+        What an attack draws depends on the seed and on its own name only, not on the other attacks.
         """
         for attack, answer in self._attempts(anonymized, seed):
             if isinstance(answer, TracearenaError):

@@ -35,7 +35,7 @@ class Utility(Result):
         Earth mover's distance of the next place, in twentieths of the city's width, of its height,
         and in all directions. None if the testing traces have no transition.
     vf_tv
-        Total variation of the distributions of visit fractions; of check-ins only.
+        Total variation of the distributions of visit fractions; for check-ins only.
     """
 
     tp_tv: float
@@ -57,7 +57,7 @@ class Halves(Result):
     users
         Users of the two halves.
     halvings
-        How often the users were parted at random.
+        How often the users were divided at random.
     """
 
     mean: Utility
@@ -85,8 +85,8 @@ class Evaluation(Result):
         How well training users are told from testing users: true positive rate minus false positive
         rate; 0 is a guess.
     membership_accuracy, membership_accuracy_guess
-        Share of right decisions, and that of who always answers the larger of the two groups: the
-        first says nothing without the second.
+        Share of right decisions, and the share that is right by always answering the larger of the two
+        groups. The first says nothing without the second.
     """
 
     utility: Utility
@@ -197,7 +197,7 @@ def halves(
     testing
         Decides which metrics have a meaning for the data, as in `baselines`.
     halvings
-        How often the users are parted, at least 1.
+        How often the users are divided at random, at least 1.
 
     Returns
     -------
@@ -226,7 +226,7 @@ def halves(
 def worse_than_uniform(found: Mapping[str, Utility]) -> list[str]:
     """Return the metrics in which the training traces are no better than uniform places.
 
-    So few events are known of so many places there that chance hides where people are.
+    There the data has too few events for its number of places: chance hides where people are.
 
     Parameters
     ----------

@@ -58,8 +58,8 @@ class ReleaseNoise(Result):
     Attributes
     ----------
     shape
-        ``laplace``: planar Laplace noise, or several of it mixed; ``square``: anywhere in a square around
-        the released point.
+        ``laplace``: planar Laplace noise, or a mixture of several sizes of it; ``square``: anywhere in a
+        square around the released point.
     mean_error_m
         Mean distance between the two, after the denoiser.
     lag_s

@@ -271,7 +271,7 @@ def _with_all(attacks: Sequence[str]) -> list[str]:
 def write_table(rows: Sequence[SweepRow], path: str | PathLike[str]) -> None:
     """Write one line a defence: utility, valid, a column for each attack, both minima, the error.
 
-    What there is no value of is empty: the minimum of attacks of a kind that nobody made, and every
+    A value that does not exist is left empty: the minimum of attacks of a kind that nobody made, and every
     score of a defence that failed.
     """
     table = [row.to_dict() for row in rows]

@@ -39,17 +39,17 @@ class Summary:
     local
         Whose local time the hours of the day are, and how that is known.
     places, visited_places
-        How many places there are, and at how many of them something happened; None of points.
+        How many places there are, and at how many of them something happened; None for points.
     missing
-        Share of users × instants of the span without an event; None of points.
+        Share of users × instants of the span without an event; None for points.
     several_at_an_instant
-        Events at an instant at which the user has an earlier one; None of points.
+        Events at an instant at which the user has an earlier one; None for points.
     trajectories, bounds
-        Of points: recordings, and south, west, north, east in degrees.
+        GPS points: recordings, and south, west, north, east in degrees.
     interval_s
-        Of points: median seconds between consecutive ones of a trajectory.
+        GPS points: median seconds between consecutive ones of a trajectory.
     gaps_over_4h
-        Of points: pairs of consecutive ones of a user that lie more than four hours apart.
+        GPS points: pairs of consecutive ones of a user that lie more than four hours apart.
     """
 
     users: int

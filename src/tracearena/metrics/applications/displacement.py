@@ -28,7 +28,7 @@ class DistanceError(Result):
     points
         Original points that were compared.
     unmatched
-        Original points of users of whom nothing was released.
+        Original points of users who have no released point.
     """
 
     mean_m: float

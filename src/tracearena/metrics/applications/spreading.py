@@ -32,7 +32,7 @@ class Gossip(Result):
 
     @property
     def rates(self) -> NDArray[np.float64]:
-        """Share of all users, the source among them, whom each source's message reaches."""
+        """Share of all users that each source's message reaches; the source counts too."""
         return np.asarray((self.arrival_s >= 0).mean(axis=1))
 
     @property
