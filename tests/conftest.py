@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import settings
+import tests.examples  # noqa: F401 - which loads the profile of Hypothesis
 
 from tracearena.engine import Cluster
 from tracearena.formats.ppmtf import read_places, read_traces
@@ -21,14 +21,18 @@ SHARED_DATA = Path(
 """Real and published data: where ``TRACEARENA_DATA`` says, or beside the project."""
 NO_DATA = "published data is not at hand"
 
-# How long an example takes says something of the machine, and nothing of the code.
-settings.register_profile("untimed", deadline=None)
-settings.load_profile("untimed")
-
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let the table of digests be made anew on purpose."""
     parser.addoption("--digests-anew", action="store_true", help="write tests/digests/digests.json")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give tests of the one cluster to one process of the run, so that it is started once."""
+    for item in items:
+        if "cluster" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("cluster"))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -21,7 +21,7 @@ AT_PLACES = {"--places", "--times", "--grid", "--top", "--interval", "--resample
 READERS = {
     "attack", "check inferred-table", "check inferred-traces", "check obfuscated", "contest data", "convert",
     "describe", "evaluate", "lbs", "obfuscate", "score trace-inference", "score utility", "similarity",
-    "sweep",
+    "sweep", "synthesize",
 }  # fmt: skip
 OF_POINTS = {f"applications {name}" for name in ("error", "gossip", "homes", "hotspots", "uniqueness")}
 

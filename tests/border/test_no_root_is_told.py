@@ -6,15 +6,13 @@ import base64
 import json
 import re
 import secrets
-import sys
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.border.command_line import tracearena
 
-from tracearena.cli import main
 from tracearena.contest import ContestPlan, write_contest_data
 from tracearena.engine import SecretRoot, seed_sequence
 from tracearena.errors import ParameterError
@@ -109,15 +107,10 @@ def arguments(what: str) -> list[str]:
     return [*COMMANDS[what].split(), *quick, "--json"]
 
 
-def said_by(
-    words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> tuple[str, str]:
-    monkeypatch.setattr(sys, "argv", ["tracearena", *words])
-    with suppress(SystemExit):
-        main()
-    captured = capsys.readouterr()
-    assert captured.out, captured.err
-    return captured.out, captured.err
+def said_by(words: list[str]) -> tuple[str, str]:
+    _, out, err = tracearena(*words)
+    assert out, err
+    return out, err
 
 
 @pytest.mark.slow
@@ -130,7 +123,7 @@ def test_a_release_tells_nobody_its_root(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(files)
-    out, err = said_by(arguments(what), monkeypatch, capsys)
+    out, err = said_by(arguments(what))
     # The salt of the judge's commitment is for the judge to keep; it opens nothing but that.
     written = [path.read_bytes() for path in files.rglob("*") if path.is_file()]
     salt = json.loads(out).get("commitment_salt", "none")
@@ -148,7 +141,7 @@ def test_a_seed_for_a_release_is_warned_of(
     what: str, files: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(files)
-    out, err = said_by([*arguments(what), "--seed", "5"], monkeypatch, capsys)
+    out, err = said_by([*arguments(what), "--seed", "5"])
     assert "whoever guesses --seed can draw the same random numbers and undo this release" in err
     assert json.loads(out).get("seed", 5) == 5
 

@@ -35,24 +35,29 @@ def stopped(
 ) -> tuple[int, str, int]:
     """Start a command, send it a signal when it is ready; return status, stderr and its process group."""
     start = f"{script}\nimport sys\nfrom tracearena.cli import main\nsys.argv[0] = 'tracearena'\nmain()"
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-c", start, *map(str, arguments)],
         stderr=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         text=True,
         start_new_session=True,
-    )
-    give_up = time.monotonic() + PATIENCE_S
-    while not ready() and process.poll() is None and time.monotonic() < give_up:
-        time.sleep(0.02)
-    assert process.poll() is None, process.communicate()[1]
-    process.send_signal(number)
-    return process.wait(PATIENCE_S), process.communicate(timeout=PATIENCE_S)[1], process.pid
+    ) as process:
+        try:
+            give_up = time.monotonic() + PATIENCE_S
+            while not ready() and process.poll() is None and time.monotonic() < give_up:
+                time.sleep(0.02)
+            assert process.poll() is None, process.communicate()[1]
+            process.send_signal(number)
+            said = process.communicate(timeout=PATIENCE_S)[1]
+        finally:
+            process.kill()
+    return process.returncode, said, process.pid
 
 
 def nobody_left(group: int) -> bool:
-    """Whether every process of a group has ended, within a moment."""
-    for _ in range(200):
+    """Whether every process of a group has ended, or does so soon."""
+    give_up = time.monotonic() + PATIENCE_S
+    while time.monotonic() < give_up:
         try:
             os.killpg(group, 0)
         except ProcessLookupError:
@@ -82,6 +87,10 @@ IN_THREADS = (
     "from tracearena.engine import run_blocks; import tracearena.cli._stopping as s; s.GRACE_S = 0.5; "
     "run_blocks(lambda *_: time.sleep(600), [(0, 1), (1, 2), (2, 3)])"
 )
+UNKNOWN_THREAD = (
+    "import tracearena.cli._stopping as s; s.GRACE_S = 0.5; "
+    "threading.Thread(target=time.sleep, args=(600,)).start(); time.sleep(600)"
+)
 COMPILED = "import numba, tracearena.cli._stopping as s; s.GRACE_S = 0.5; numba.njit(nogil=True)(FOREVER)(1)"
 FOREVER = """
 def FOREVER(n):
@@ -92,7 +101,11 @@ def FOREVER(n):
 
 
 @pytest.mark.parametrize("number", STATUS)
-@pytest.mark.parametrize("work", [SLEEPING, IN_THREADS, COMPILED], ids=["waiting", "threads", "compiled"])
+@pytest.mark.parametrize(
+    "work",
+    [SLEEPING, IN_THREADS, UNKNOWN_THREAD, COMPILED],
+    ids=["waiting", "threads", "unknown thread", "compiled"],
+)
 def test_wherever_the_work_is_files_under_temporary_names_go_and_the_status_tells(tmp_path, number, work):
     script = (FOREVER + WRITING).replace("WORK", work).replace("FOLDER", repr(str(tmp_path)))
     status, said, group = stopped(

@@ -20,7 +20,7 @@ from tracearena.traces import Traces
 
 
 def described(*arguments: object) -> dict:
-    result = CliRunner().invoke(build(), ["describe", *map(str, arguments), "--json"])
+    result = CliRunner().invoke(build(["describe"]), ["describe", *map(str, arguments), "--json"])
     assert result.exit_code == 0, result.exception
     return json.loads(result.stdout)
 

@@ -24,7 +24,9 @@ QUICK = "PPMTF(2,iterations=3)"
 
 
 def run(*arguments: object) -> dict:
-    done = CliRunner().invoke(build(), ["synthesize", *map(str, arguments), "--json"], catch_exceptions=False)
+    done = CliRunner().invoke(
+        build(["synthesize"]), ["synthesize", *map(str, arguments), "--json"], catch_exceptions=False
+    )
     assert done.exit_code == 0, done.output
     return json.loads(done.stdout)
 

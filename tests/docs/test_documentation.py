@@ -42,7 +42,9 @@ def held_to(path: Path, text: str) -> None:
 
 
 def help_of(*path: str) -> str:
-    result = CliRunner().invoke(build(), [*path, "--help"], prog_name="tracearena", env={"COLUMNS": "100"})
+    result = CliRunner().invoke(
+        build([*path, "--help"]), [*path, "--help"], prog_name="tracearena", env={"COLUMNS": "100"}
+    )
     assert result.exit_code == 0
     return "\n".join(line.rstrip() for line in result.output.strip().splitlines())
 

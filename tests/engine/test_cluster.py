@@ -68,6 +68,7 @@ def test_an_error_in_a_worker_is_the_callers(cluster):
         run_blocks(work, block_ranges(4, 1), anywhere=True)
 
 
+@pytest.mark.slow
 def test_a_killed_worker_costs_no_result(tmp_path):
     def work(block: int, first: int, stop: int) -> float:
         if block == 5 and not (tmp_path / "killed").exists():
@@ -106,7 +107,12 @@ def test_a_cluster_of_another_version_is_refused(cluster):
 def test_a_scheduler_without_workers_is_named(monkeypatch):
     from distributed import LocalCluster
 
-    monkeypatch.setattr("tracearena.engine.cluster.PATIENCE_S", 0.2)
+    def give_up(*_: object, **__: object) -> None:
+        raise TimeoutError
+
+    # A short patience would be one for the scheduler too, which answers when the machine lets it.
+    monkeypatch.setattr("tracearena.engine.cluster.PATIENCE_S", 60)
+    monkeypatch.setattr("distributed.Client.wait_for_workers", give_up)
     told = pytest.raises(ClusterError, match="has no workers; start some with: dask worker tcp://")
     with LocalCluster(n_workers=0, dashboard_address=None) as empty, told:
         Cluster(empty.scheduler_address)

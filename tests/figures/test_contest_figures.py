@@ -80,6 +80,7 @@ def test_contest_12_has_every_attack_and_every_weight(tmp_path: Path) -> None:
     assert all(-1 <= float(row["correlation"]) <= 1 for row in table(weights))
 
 
+@pytest.mark.slow
 def test_contest_13_measures_every_use_for_every_group(tmp_path: Path) -> None:
     _, numbers = figure("contest-13")(tmp_path, seed=1, size=SMALL)
     rows = table(numbers)

@@ -65,6 +65,7 @@ def test_clusters_on_the_map(tmp_path):
     assert np.allclose(shares.sum(axis=1), 1)
 
 
+@pytest.mark.slow
 def test_running_times_over_users_and_places(tmp_path):
     _, numbers = figure("ppmtf-9")(tmp_path, seed=1, **QUICK, sizes=(20, 40))
     table = rows(numbers)

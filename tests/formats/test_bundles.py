@@ -57,6 +57,13 @@ class TestEveryKind:
         assert ta.read(path).traces.user_ids.tolist() == ["ann", "bob"]
         assert ta.read(path, one_user="eve").traces.user_ids.tolist() == ["eve"]
 
+    def test_every_person_may_have_a_file_of_another_kind(self, tmp_path: Path, kind: str) -> None:
+        timeline, table = json.dumps(layouts.ANDROID), POINTS.format("carl", "carl")
+        path = packed(tmp_path, kind, {"ann.json": RECORDS, "bob.json": timeline, "more.csv": table})
+        assert ta.read(path).traces.user_ids.tolist() == ["ann", "bob", "carl"]
+        traces, report = ta.read(path, "google-timeline")
+        assert (traces.user_ids.tolist(), report.noticed["other files"]) == (["bob"], 2)
+
     def test_users_of_several_tables_are_put_together(self, tmp_path: Path, kind: str) -> None:
         files = {"jan.csv": POINTS.format("ann", "bob"), "feb.csv": POINTS.format("bob", "carl")}
         traces = ta.read(packed(tmp_path, kind, files)).traces

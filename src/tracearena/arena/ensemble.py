@@ -22,6 +22,7 @@ from tracearena.attacks import Match, Matcher, MatchingIdentification, MatchingI
 from tracearena.engine import SeedLike, child_seed, seed_sequence
 from tracearena.errors import DataError, ParameterError, TracearenaError
 from tracearena.metrics import reidentification_score, trace_inference_score
+from tracearena.results import Result
 from tracearena.traces import IdTable, ObfuscatedTraces, Traces
 
 Attack = ReidentificationAttack | TraceInferenceAttack
@@ -29,7 +30,7 @@ ATTACK_KINDS: tuple[Kind, ...] = ("reidentification", "trace-inference")
 
 
 @dataclass(frozen=True)
-class AttackScores:
+class AttackScores(Result):
     """Privacy scores of one release, one for each attack.
 
     Attributes

@@ -17,13 +17,14 @@ from tracearena.engine import SeedLike, generator
 from tracearena.metrics.distributions import tp_tv, vf_tv
 from tracearena.metrics.transitions import tm_emd, tm_emd_sliced
 from tracearena.mobility.transitions import has_transitions
+from tracearena.results import Result
 from tracearena.traces import Box, Traces
 
 _TOP = 50
 
 
 @dataclass(frozen=True)
-class Utility:
+class Utility(Result):
     """How near traces are to the testing traces: 0 is the same. None is a metric without meaning.
 
     Attributes
@@ -44,13 +45,9 @@ class Utility:
     tm_emd_sliced: float | None
     vf_tv: float | None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the metrics as plain values."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
-class Halves:
+class Halves(Result):
     """How far two random halves of the same users are apart: what finite samples alone cost.
 
     Attributes
@@ -74,7 +71,7 @@ class Halves:
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class Evaluation(Result):
     """Utility of synthetic traces, and what they betray of the training traces.
 
     Attributes
@@ -103,6 +100,20 @@ class Evaluation:
         values = asdict(self)
         del values["utility"]
         return self.utility.to_dict() | values
+
+    def plot(self, *, baselines: Mapping[str, Utility] | None = None, interactive: bool = False) -> Any:
+        """Draw how far the synthetic traces are from the testing traces, and what they betray.
+
+        Parameters
+        ----------
+        baselines
+            What the function `baselines` returned, to be marked beside the bars.
+        interactive
+            Return a Plotly figure to move about in, not one of Matplotlib.
+        """
+        from tracearena.showing import view
+
+        return view("evaluation_picture")(self, baselines or {}, interactive=interactive)
 
 
 def evaluate(

@@ -14,6 +14,7 @@ from tracearena.checks import require_number, require_whole
 from tracearena.engine import SeedLike, child_seed, run_blocks, seed_sequence, stream
 from tracearena.errors import DataError, ParameterError
 from tracearena.metrics.applications.identity import IdTable, with_true_ids
+from tracearena.results import Result
 from tracearena.traces import GpsTraces
 from tracearena.traces.geodesy import MIDDLE_DEGREE_M, metres_per_degree
 
@@ -25,7 +26,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Uniqueness:
+class Uniqueness(Result):
     """What 1 to 5 points tell about a person, averaged over users.
 
     Attributes

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, get_type_hints
 
 import typer
 
@@ -15,12 +15,19 @@ from tracearena.cli._console import note
 from tracearena.cli._contest_files import TimesOption
 
 if TYPE_CHECKING:
-    from tracearena.intake import Choices, Reading
+    from tracearena.intake import Choices, Reading, Report
     from tracearena.traces import GpsTraces, ObfuscatedTraces, Traces
 
 PANEL = "Reading"
 _OF_TABLES = ("columns", "delimiter", "decimal", "time_format", "one_user")
-_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+class _Reported(Protocol):
+    """Something read, with the report of its file."""
+
+    @property
+    def report(self) -> Report:
+        """What was wrong with it."""
 
 
 def _option(name: str, help: str, **settings: Any) -> Any:
@@ -149,6 +156,13 @@ class ReadingOptions:
         given = {name: getattr(self, name) for name in _OF_TABLES}
         said = {name: value for name, value in given.items() if value is not None}
         return said | ({"header": False} if self.no_header else {})
+
+    def format_of(self, path: Path) -> str:
+        """Return the format of a file, as it is said or as it looks."""
+        from tracearena.formats import recognise
+        from tracearena.intake.layout import Layout
+
+        return self.format or recognise(path, Layout.parse(**self.layout()))
 
     def is_gps(self, path: Path) -> bool:
         """Whether a file holds GPS points: coordinates without places."""
@@ -294,10 +308,9 @@ class ReadingOptions:
 
     def _makes_instants(self, path: Path) -> bool:
         """Whether the instants of a file are chosen here: it has none of its own, and may get some."""
-        from tracearena.formats import recognise, recognition
-        from tracearena.intake.layout import Layout
+        from tracearena.formats import recognition
 
-        name = self.format or recognise(path, Layout.parse(**self.layout()))
+        name = self.format_of(path)
         if name in recognition.GPS_FORMATS:
             return self.grid is not None
         prepared = name == "peopleflow" and recognition.is_prepared(path)
@@ -378,7 +391,7 @@ def _parameters() -> dict[str, inspect.Parameter]:
     }
 
 
-def say(reading: Reading[Any]) -> None:
+def say(reading: _Reported) -> None:
     """Say on stderr what was wrong with a file."""
     for line in reading.report.lines():
         note(line)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -90,7 +90,7 @@ def hotspots(
             threshold=threshold,
             id_table=who,
         )
-    _print(result.to_dict(), as_json)
+    print_result(result.to_dict(), as_json)
 
 
 @reads_traces(without=EVENTS_ONLY)
@@ -113,7 +113,7 @@ def gossip(
         "baseline_others_reached": before.others_reached,
         "baseline_latency_s": before.latency_s(),
     }
-    _print(result, as_json)
+    print_result(result, as_json)
 
 
 @reads_traces(without=EVENTS_ONLY)
@@ -174,7 +174,7 @@ def uniqueness(
         f"linked: {most} points find {result.linked[most]:.1%} of {result.users:,} users among "
         f"{result.candidates:,} candidates (chance alone {result.chance:.2%}); stronger attacks may find more"
     )
-    _print(result.to_dict(), as_json)
+    print_result(result.to_dict(), as_json)
 
 
 @reads_traces(without=EVENTS_ONLY)
@@ -202,7 +202,7 @@ def homes(
         ("work", result.users_with_work, result.work_found, result.work_chance, result.work_error_m),
     ):
         note(_said_of_places(what, users, found, chance, error, within))
-    _print(result.to_dict(), as_json)
+    print_result(result.to_dict(), as_json)
 
 
 def _said_of_places(
@@ -236,11 +236,7 @@ def error(
     both = _both(reading, original, released)
     with shown("points"):
         result = applications.distance_error(*both, id_table=who)
-    _print(result.to_dict(), as_json)
-
-
-def _print(result: dict[str, Any], as_json: bool) -> None:
-    print_result(result, as_json)
+    print_result(result.to_dict(), as_json)
 
 
 def _both(reading: ReadingOptions, original: Path, released: Path) -> tuple[GpsTraces, GpsTraces]:

@@ -61,10 +61,7 @@ def describe(
 def _for_people(result: dict[str, Any]) -> dict[str, Any]:
     names = ["format", "users", "events", "trajectories", "places", "visited_places", "first", "last", "days"]
     names += ["bounds", "interval_s", "gaps_over_4h"]
-    known = {name: result[name] for name in names if result[name] is not None}
-    if "bounds" in known:
-        known["bounds"] = ", ".join(f"{side} {degrees:.5g}" for side, degrees in known["bounds"].items())
-    people: dict[str, Any] = dict(known)
+    people = {name: result[name] for name in names if result[name] is not None}
     spread, gaps = result["events_per_user"], result["gap_h"]
     few, many = f"{spread['least']:,}", f"{spread['most']:,}"
     people["events_per_user"] = f"{few} to {many}, median {spread['median']:,}"
@@ -112,7 +109,7 @@ def _describe_release(
 
 def _release_for_people(result: dict[str, Any]) -> dict[str, Any]:
     names = ["format", "users", "events", "places", "first", "last", "days"]
-    people: dict[str, Any] = {name: result[name] for name in names}
+    people = {name: result[name] for name in names}
     for name in ("released", "kept", "moved", "sets", "deleted"):
         if result[name] is not None:
             people[name] = f"{result[name]:,} ({result[name] / max(result['events'], 1):.1%})"

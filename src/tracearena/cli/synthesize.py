@@ -12,19 +12,17 @@ from tracearena.cli._console import (
     JsonOption,
     ReleaseSeedOption,
     check_outputs,
-    note,
     print_result,
     release_seed,
     working,
 )
 from tracearena.cli._old_synthesize import OldSpellings
-from tracearena.cli._reading import ReadingOptions, reads_traces, refuse
+from tracearena.cli._reading import ReadingOptions, reads_traces, refuse, say
 from tracearena.cli._training import train, train_ppmtf
 
 if TYPE_CHECKING:
     from tracearena.algorithms import Algorithm, Synthesizer
     from tracearena.engine import Cluster
-    from tracearena.intake import Choices
     from tracearena.synthesis import SGLT
     from tracearena.synthesis.ppmtf import PartitionedTraces
     from tracearena.traces import Traces
@@ -111,8 +109,6 @@ def synthesize(
     from tracearena.engine import child_seed, seed_sequence, use
     from tracearena.errors import ParameterError
     from tracearena.files.staging import replacing_all
-    from tracearena.formats import recognise
-    from tracearena.intake.layout import Layout
     from tracearena.synthesis import PPMTF, SGLT
 
     kind, parameters = _resolved(name)
@@ -128,19 +124,17 @@ def synthesize(
     _check_meaning(name, kind is PPMTF, own, {"homes": homes, "only_seen": only_seen})
     untrained: Synthesizer = catalogue.create(name, "synthesizer")
     wanted = _k_and_eta(deniable)
-    known = reading.format or recognise(file, Layout.parse(**reading.layout()))
+    known = reading.format_of(file)
     if log_likelihoods and known != "ppmtf":
         raise ParameterError("--log-likelihoods have a column only in files of format ppmtf")
     _check_out(out, known, (file, *reading.files))
     workers = joined(context, cluster)
     training: Any
     if workers is not None and known == "partitions" and reading.places is not None:
-        refuse("partitions that workers read", hours=reading.hours, **reading.layout())
-        training = _left_to_workers(file, reading.places, reading.choices(), workers)
-        for line in training.report.lines():
-            note(line)
+        training = _left_to_workers(file, reading, reading.places, workers)
+        say(training)
     else:
-        training = reading.read_events(file).traces
+        training, _ = reading.read_events(file)
     known = "table" if known == "points" else known
     root = seed_sequence(release_seed(seed))
     synthesizer: Any
@@ -215,13 +209,16 @@ def _check_out(out: Path, format: str, inputs: tuple[Path | None, ...]) -> None:
         check_outputs(out, inputs=inputs)
 
 
-def _left_to_workers(folder: Path, places: Path, choices: Choices, cluster: Cluster) -> PartitionedTraces:
+def _left_to_workers(
+    folder: Path, reading: ReadingOptions, places: Path, cluster: Cluster
+) -> PartitionedTraces:
     """Have the workers read the files; without a file of places nobody would know them all."""
     from tracearena.formats import read_places
     from tracearena.synthesis.ppmtf import PartitionedTraces
 
+    refuse("a folder that the workers read", hours=reading.hours, **reading.layout())
     with working("reading"):
-        return PartitionedTraces(folder, read_places(places), cluster, choices=choices)
+        return PartitionedTraces(folder, read_places(places), cluster, choices=reading.choices())
 
 
 def _k_and_eta(text: str | None) -> tuple[int, float] | None:

@@ -1,8 +1,9 @@
-"""Folders and archives of files: many files of one kind, read as one.
+"""Folders and archives of files: many files, read as one.
 
-The first file that is recognised says the kind; files of other kinds are left out, and the report names
-them. A file that names nobody holds one person, called like the file, or like the folder that it is in if
-there are several folders. GPS points of all files are joined; of events there can be one file.
+The first file that is recognised says whether they hold GPS points or events; files that hold something
+else are left out, and the report names them. A file that names nobody holds one person, called like the
+file, or like the folder that it is in if there are several folders. GPS points of all files are joined; of
+events there can be one file.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from tracearena.engine import tracked
 from tracearena.errors import Fault, FileError, TracearenaError
 from tracearena.files import archives
 from tracearena.formats.look import Look
+from tracearena.intake.layout import Layout
 from tracearena.intake.report import Reading, Report
 from tracearena.traces import GpsTraces
 
@@ -55,29 +57,25 @@ def name_of(path: str | PathLike[str]) -> str:
     return Path(Path(path).name.removesuffix(".gz")).stem
 
 
-def look_into(folder: Path, look_at: Callable[[Path], Look]) -> Look:
-    """Look at the files of a folder until one is recognised."""
-    files = files_of(folder)
-    for file in files[:_MOST_LOOKS]:
-        look = look_at(file)
-        if look.formats:
-            return replace(look, words=f"a folder of files, the first {look.words}")
-    if not files:
-        return Look((), "an empty folder")
-    return Look((), f"a folder of {len(files):,} files, of which the first {_MOST_LOOKS} are no traces")
-
-
-def look_into_archive(path: Path, look_at: Callable[[Path], Look]) -> Look:
-    """Look at the files of an archive, one after the other, until one is recognised."""
-    seen = 0
-    for file in archives.one_by_one(path):
+def look_into(path: Path, look_at: Callable[[Path], Look], wanted: str | None) -> Look:
+    """Look at the files of a folder or an archive until one is recognised, as what is wanted if possible."""
+    what, first, seen = "a folder" if path.is_dir() else "an archive", None, 0
+    for file in files_of(path) if path.is_dir() else archives.one_by_one(path):
         look = Look((), "") if _is_hidden(file.parts[-1:]) else look_at(file)
-        if look.formats:
-            return replace(look, words=f"an archive of files, the first {look.words}")
-        seen += 1
+        if look.formats and (wanted is None or wanted in look.formats):
+            return _inside(what, look)
+        first, seen = first or (look if look.formats else None), seen + 1
         if seen == _MOST_LOOKS:
             break
-    return Look((), f"an archive whose first {seen:,} files are no traces" if seen else "an empty archive")
+    if first is not None:
+        return _inside(what, first)
+    return Look(
+        (), f"{what} of files, the first {seen:,} of them no traces" if seen else f"{what} without files"
+    )
+
+
+def _inside(what: str, look: Look) -> Look:
+    return replace(look, words=f"{what} of files, one of them {look.words}")
 
 
 @contextmanager
@@ -110,14 +108,14 @@ def _renamed(name: str, folder: Path, path: Path) -> str:
 
 
 def sorted_out(
-    folder: Path, format: str, look_at: Callable[[Path], Look]
-) -> tuple[list[Path], list[tuple[Path, Fault]]]:
-    """Return the files of a format, and of the others what is to be said of them."""
-    files, others = [], []
+    folder: Path, fits: Callable[[Look], bool], look_at: Callable[[Path], tuple[Look, Layout]]
+) -> tuple[dict[Path, tuple[Look, Layout]], list[tuple[Path, Fault]]]:
+    """Return the files that fit with what they look like, and of the others what is to be said of them."""
+    files, others = {}, []
     for file in files_of(folder):
-        look = look_at(file)
-        if format in look.formats:
-            files.append(file)
+        look, layout = look_at(file)
+        if fits(look):
+            files[file] = look, layout
         else:
             problem = f"the file is left out: it looks like {look.words}"
             others.append((file, Fault(None, None, None, problem, "other-files")))

@@ -28,6 +28,7 @@ from tracearena.formats import (
     table,
     tsmc,
 )
+from tracearena.formats.look import Look
 from tracearena.formats.place_files import places_beside, read_places, write_places
 from tracearena.formats.recognition import EITHER, GPS_FORMATS
 from tracearena.intake.choices import Choices
@@ -187,8 +188,6 @@ class Request:
 def _read_path(path: Path, format: str | None, request: Request) -> Reading[Traces | GpsTraces]:
     """Read a file, a folder or an archive."""
     name = _settled(path, format, request.layout)
-    request.layout.refuse_all_but(_LAYOUTS.get(name, ()), path, f"files of format {name}")
-    _refuse_times(path, name, request.times)
     if name != "geolife" and archives.is_archive(path):
         from tracearena.formats import bundles
 
@@ -197,14 +196,21 @@ def _read_path(path: Path, format: str | None, request: Request) -> Reading[Trac
             bundles.rename(reading.report, inside, path)
         return reading
     if path.is_dir() and not recognition.is_read_whole(path, name):
-        return _read_folder(path, name, request)
+        return _read_folder(path, name, format, request)
+    return _read_file(path, name, request)
+
+
+def _read_file(path: Path, name: str, request: Request) -> Reading[Traces | GpsTraces]:
+    """Read a file, or a folder of a format that has folders, whose format is known."""
+    request.layout.refuse_all_but(_LAYOUTS.get(name, ()), path, f"files of format {name}")
+    _refuse_times(path, name, request.times)
     if name in GPS_FORMATS and name not in recognition.ROW_FORMATS:
         made = _points(path, name, request.choices.timezone, request.strict, request.layout)
         return _as_chosen(made, request.choices, request.resample, _known(request.places))
     if name in recognition.ROW_FORMATS:
-        report = Report(str(path), name, strict=request.strict, timezone=request.choices.timezone)
         from tracearena.formats import row_formats
 
+        report = Report(str(path), name, strict=request.strict, timezone=request.choices.timezone)
         frame, layout = row_formats.rows(path, name, report, request.layout, request.owner)
         kind = recognition.look_at_frame(frame, layout) if name in EITHER else "points"
         return _read_rows(frame, kind, report, replace(request, layout=layout))
@@ -230,42 +236,46 @@ def _read_rows(
     return reading
 
 
-def _read_folder(folder: Path, name: str, request: Request) -> Reading[Traces | GpsTraces]:
-    """Read the files of a folder that are of one format."""
+def _read_folder(
+    folder: Path, name: str, format: str | None, request: Request
+) -> Reading[Traces | GpsTraces]:
+    """Read the files of a folder: those of the format if one is named, or else all that hold GPS points."""
     from tracearena.formats import bundles
 
+    are_points = recognition.is_gps(folder, format, request.layout)
+
+    def fits(look: Look) -> bool:
+        return recognition.holds_points(look) if are_points and format is None else name in look.formats
+
     files, others = bundles.sorted_out(
-        folder, name, lambda file: recognition.look_at_one(file, request.layout)[0]
+        folder, fits, lambda file: recognition.look_at_one(file, request.layout)
     )
     if others and request.strict:
         raise FileError(others[0][0], [others[0][1]])
+    owners = bundles.owners_of(list(files))
+
+    def read_one(file: Path, known: tuple[Look, Layout], wanted: Request) -> Reading[Traces | GpsTraces]:
+        look, layout = known
+        if layout.one_user != request.layout.one_user:
+            layout = replace(layout, one_user=owners[file])
+        return _read_file(file, format or look.formats[0], replace(wanted, layout=layout, owner=owners[file]))
+
     if len(files) == 1:
-        reading = _read_path(files[0], name, _of_member(files[0], bundles.name_of(files[0]), request))
-    elif recognition.is_gps(folder, name, request.layout):
-        owners = bundles.owners_of(files)
+        reading = read_one(*files.popitem(), request)
+    elif are_points:
         choices = Choices(timezone=request.choices.timezone)
         plain = replace(request, choices=choices, resample=None, places=None)
-
-        def read_one(file: Path) -> Reading[GpsTraces]:
-            return _read_path(file, name, _of_member(file, owners[file], plain)).as_points()
-
-        made = bundles.joined(folder, files, name, read_one)
+        made = bundles.joined(
+            folder, list(files), name, lambda file: read_one(file, files[file], plain).as_points()
+        )
         reading = _as_chosen(made, request.choices, request.resample, _known(request.places))
     else:
-        shown = ", ".join(str(file.relative_to(folder)) for file in files[:5])
+        shown = ", ".join(str(file.relative_to(folder)) for file in list(files)[:5])
         problem = f"holds {len(files):,} files of events, of which one can be read at a time: {shown}"
         raise FileError.whole(folder, problem, "several-files")
     for path, fault in others:
         reading.report.notice_fault(fault, path=str(path))
     return reading
-
-
-def _of_member(file: Path, owner: str, request: Request) -> Request:
-    """Return the request for a file among others: one that names nobody is its owner's."""
-    known = recognition.look_at_one(file, request.layout)[1]
-    if known.one_user != request.layout.one_user:
-        known = replace(known, one_user=owner)
-    return replace(request, layout=known, owner=owner)
 
 
 def _refuse_times(path: Path, name: str, times: _File | None) -> None:

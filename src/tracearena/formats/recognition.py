@@ -57,6 +57,7 @@ _TABLES = ("table", "points", "partitions")
 _OWN_POINTS = {"user_id", "time", "latitude", "longitude", "traj"}
 _OWN_EVENTS = {"user_id", "place", "lat", "lng"}
 _OWN_OTHERS = {"time", "utc_offset_min", "time_id", "category"}
+_IN_ONE_FILE = (("table",), ("points",))
 GPS_FORMATS = (
     "geolife",
     "gpx",
@@ -97,13 +98,17 @@ def is_gps(path: str | PathLike[str], format: str | None = None, layout: Layout 
     if format is not None and format not in EITHER:
         return format in GPS_FORMATS
     require_lasting(path)
-    look = look_at(path, layout)
+    return holds_points(look_at(path, layout, format))
+
+
+def holds_points(look: Look) -> bool:
+    """Whether what a file looks like is GPS traces."""
     return look.of_points or look.formats[:1] in [(name,) for name in GPS_FORMATS]
 
 
 def require(path: str | PathLike[str], format: str, layout: Layout = AS_NAMED) -> None:
     """Refuse a file that is plainly of another format, and say of which."""
-    look = look_at(path, layout)
+    look = look_at(path, layout, format)
     if format in _TABLES and look.faults:
         raise FileError(path, look.faults)
     if format not in look.formats:
@@ -126,10 +131,11 @@ def is_synthetic(path: str | PathLike[str]) -> bool:
     return _start(path).startswith(b"user,trace_no,")
 
 
-def look_at(path: str | PathLike[str], layout: Layout = AS_NAMED) -> Look:
+def look_at(path: str | PathLike[str], layout: Layout = AS_NAMED, wanted: str | None = None) -> Look:
     """Look at the first lines, at the columns of a Parquet file, or into a folder of them.
 
     What is said about the columns makes a table of a text file, whatever its first lines look like.
+    Of a folder or an archive of several files, one of the format that is `wanted` is looked for.
     """
     if not Path(path).exists():
         raise FileError.whole(path, "No such file or directory", "missing-file")
@@ -145,8 +151,7 @@ def look_at(path: str | PathLike[str], layout: Layout = AS_NAMED) -> Look:
     if Path(path).is_dir() or archives.is_archive(path):
         from tracearena.formats import bundles
 
-        look_into = bundles.look_into if Path(path).is_dir() else bundles.look_into_archive
-        return look_into(Path(path), lambda file: look_at_one(file, layout)[0])
+        return bundles.look_into(Path(path), lambda file: look_at_one(file, layout)[0], wanted)
     if is_parquet(path):
         return _parquet_look(path, layout)
     from tracearena.formats import glances
@@ -194,7 +199,7 @@ def look_at_frame(frame: pl.DataFrame, layout: Layout = AS_NAMED) -> str:
     if not are_points(found):
         return "table"
     times = [str(time) for time in frame[_time_of(found)].head(_SAMPLE).to_list()]
-    return "table" if _are_instants(times) else "points"
+    return "table" if _are_instants(times, layout) else "points"
 
 
 def first_line(path: str | PathLike[str]) -> str:
@@ -204,7 +209,9 @@ def first_line(path: str | PathLike[str]) -> str:
 
 def unread_columns(path: str | PathLike[str], format: str, layout: Layout = AS_NAMED) -> list[str]:
     """Return the columns of a table of events or points that have no role and are left out."""
-    if format not in ("table", "points") or Path(path).is_dir():
+    if format not in _TABLES or Path(path).is_dir() or archives.is_archive(path):
+        return []
+    if look_at(path, layout).formats[:1] not in _IN_ONE_FILE:
         return []
     names = list(parquet_schema(path)) if is_parquet(path) else header_fields(first_line(path), layout)[0]
     taken = set(layout.roles(names, POINTS if format == "points" else EVENTS).values())
@@ -242,7 +249,7 @@ def _parquet_look(path: str | PathLike[str], layout: Layout) -> Look:
         return look
     layout.require_columns(list(columns), path)
     found = layout.roles(list(columns))
-    if are_points(found) and not _are_instants(_first_times(path, _time_of(found))):
+    if are_points(found) and not _are_instants(_first_times(path, _time_of(found)), layout):
         return Look(("points", "table", "peopleflow"), "a Parquet table of GPS points")
     if are_enough(found):
         return Look(_table_formats(found), "a Parquet table of events")
@@ -300,8 +307,13 @@ def _first_times(path: str | PathLike[str], column: str) -> list[str]:
     return [str(time) for time in read_parquet(path, lambda _: [column], _SAMPLE)[column].to_list()]
 
 
-def _are_instants(times: list[str]) -> bool:
-    """Whether times are numbers too small to be seconds since 1970: they count instants."""
+def _are_instants(times: list[str], layout: Layout) -> bool:
+    """Whether times are numbers too small to be seconds since 1970: they count instants.
+
+    Beside a date they are hours, minutes and seconds, if both are said to be the time.
+    """
+    if {"date", "time"} <= set(layout.columns) or layout.time_format is not None:
+        return False
     numbers = [float(time) for time in times if _NUMBER.fullmatch(time.strip())]
     return bool(numbers) and 2 * len(numbers) > len(times) and median(numbers) < LARGEST_INSTANT
 
@@ -325,7 +337,7 @@ def _columns(lines: list[str], path: str | PathLike[str], layout: Layout) -> Loo
     if are_points(found):
         at = names.index(_time_of(found))
         fields = [line.split(separator) for line in lines[int(layout.header) : _SAMPLE]]
-        if not _are_instants([row[at].strip('" ') for row in fields if len(row) > at]):
+        if not _are_instants([row[at].strip('" ') for row in fields if len(row) > at], layout):
             return Look(("points", "table", "peopleflow"), "a table of GPS points")
     if are_enough(found):
         return Look(_table_formats(found), "a table of events with a header")

@@ -61,6 +61,12 @@ class IdTable:
 
         return handed_out(of_id_table(self), library)
 
+    def _repr_html_(self) -> str:
+        from tracearena.showing import view
+
+        html: str = view("id_table_html")(self)
+        return html
+
     @property
     def is_one_to_one(self) -> bool:
         """Whether no user is named twice."""

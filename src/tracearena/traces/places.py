@@ -216,6 +216,12 @@ class Places:
 
         return handed_out(of_places(self), library, position=("lat", "lng"))
 
+    def _repr_html_(self) -> str:
+        from tracearena.showing import view
+
+        html: str = view("places_html")(self)
+        return html
+
     @cached_property
     def points_km(self) -> NDArray[np.float64]:
         """Coordinates in km whose straight-line distance is the distance between two places.

@@ -153,6 +153,39 @@ class RowTable:
         """Whether both have users with the same ids in the same order."""
         return np.array_equal(self.user_ids, other.user_ids)
 
+    def plot(
+        self,
+        kind: str | None = None,
+        *,
+        user: Any = None,
+        timezone: str | None = None,
+        interactive: bool = False,
+    ) -> Any:
+        """Draw where people are, one person's days, or the hours of the week.
+
+        Parameters
+        ----------
+        kind
+            ``places``: a map of how much happens where. ``person``: where one user was at which time
+            of which day. ``hours``: how much happens at which time of the day, by weekday. By default
+            ``person`` where a user is named, and ``places`` otherwise.
+        user
+            The id of a user, whose rows alone are drawn.
+        timezone
+            Of GPS points, the zone whose clocks are shown; by default that where most of them lie.
+        interactive
+            Return a Plotly figure to move about in, not one of Matplotlib.
+        """
+        from tracearena.showing import view
+
+        return view("traces_picture")(self, kind, user=user, timezone=timezone, interactive=interactive)
+
+    def _repr_html_(self) -> str:
+        from tracearena.showing import view
+
+        html: str = view("traces_html")(self)
+        return html
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, type(self)):
             return NotImplemented

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from tracearena.checks import require_number
 from tracearena.errors import DataError
 from tracearena.metrics.applications.displacement import distance_error
 from tracearena.metrics.applications.identity import IdTable, with_true_ids
+from tracearena.results import Result
 from tracearena.traces import GpsTraces
 from tracearena.traces._arrays import trusted
 from tracearena.traces.clock import DAY_S
@@ -37,7 +38,7 @@ class KeyPlaces:
 
 
 @dataclass(frozen=True)
-class HomesComparison:
+class HomesComparison(Result):
     """What of homes and workplaces is still found in a release.
 
     Attributes
@@ -73,10 +74,6 @@ class HomesComparison:
     work_error_m: float | None
     within_m: float
     reach_m: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return asdict(self)
 
 
 def key_places(traces: GpsTraces, *, timezone: str | None = None, reach_m: float = REACH_M) -> KeyPlaces:
