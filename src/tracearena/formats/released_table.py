@@ -73,35 +73,11 @@ def is_released_table(path: str | PathLike[str]) -> bool:
     return is_layout(header_fields(first_line(path))[0])
 
 
-def to_frame(released: ObfuscatedTraces) -> pl.DataFrame:
-    """Return one row an event: user_id, time (or time_id), and lists of places, lat and lng.
-
-    Examples
-    --------
-    >>> from tracearena.traces import Traces
-    >>> places = Places([40.7, 40.8], [-74.0, -73.9])
-    >>> original = Traces.from_dense([[0, 1, 0]], places, Clock(instants_per_day=24))
-    >>> made = ObfuscatedTraces.like(original, [0, DELETED, -2], PlaceSets.of([[0, 1]]))
-    >>> to_frame(made)["places"].to_list()
-    [[0], [], [0, 1]]
-    """
-    cells, which = _distinct_cells(released)
-    places = released.places
-    kind = pl.Int64 if places.ids.dtype.kind == "i" else pl.String
-    ids = pl.Series([places.ids[cell].tolist() for cell in cells], dtype=pl.List(kind))
-    latitude, longitude = (
-        pl.Series([values[cell].tolist() for cell in cells], dtype=pl.List(pl.Float64))
-        for values in (places.latitude, places.longitude)
-    )
-    lists = {"places": ids.gather(which), "lat": latitude.gather(which), "lng": longitude.gather(which)}
-    return pl.DataFrame({"user_id": released.user_ids[released.user_index], **_times(released), **lists})
-
-
 def write(released: ObfuscatedTraces, path: str | PathLike[str]) -> None:
     """Write Parquet where the name ends so, and CSV (packed with ``.gz``) otherwise."""
     with replacing(path) as out:
         if Path(path).suffix == ".parquet":
-            to_frame(released).write_parquet(out)
+            released.to_frame().write_parquet(out)
         else:
             out.write(_texts(released).write_csv(datetime_format=_TIME_STYLE).encode())
 

@@ -40,12 +40,14 @@ def of_events(traces: Traces) -> pl.DataFrame:
 
 
 def of_released(traces: ObfuscatedTraces) -> pl.DataFrame:
-    """Return one row an event: user, time as of events, and the list of the places that are released.
+    """Return one row an event: user, time as of events, and lists of places, lat and lng.
 
-    The list is empty where the event was deleted, and has several places where it is a set.
+    The lists are empty where the event was deleted, and have several entries where it is a set.
     """
     columns = {"user_id": _spread(traces.user_ids, traces.user_index)} | _times(traces)
-    return pl.DataFrame(columns | {"places": _place_lists(traces)})
+    places = traces.places
+    lists = {"places": places.ids, "lat": places.latitude, "lng": places.longitude}
+    return pl.DataFrame(columns | {name: _lists(traces, values) for name, values in lists.items()})
 
 
 def of_points(traces: GpsTraces) -> pl.DataFrame:
@@ -96,23 +98,26 @@ def _microseconds(seconds: NDArray[np.int64]) -> pl.Series:
 
 def _spread(ids: NDArray[Any], index: NDArray[np.int32]) -> pl.Series:
     """Return the id of each row; text is made once for each id, not once for each row."""
-    if ids.dtype.kind == "i":
+    if ids.dtype.kind in "if":
         return pl.Series(ids[index])
     return pl.Series(ids.tolist(), dtype=pl.String).gather(index)
 
 
-def _place_lists(traces: ObfuscatedTraces) -> pl.Series:
-    """Return the list of each event, of which there is one for each place, each set and the deleted."""
+def _lists(traces: ObfuscatedTraces, values: NDArray[Any]) -> pl.Series:
+    """Return what the places of each event have, from what each place has.
+
+    There is one list for each place, each set and the deleted, whatever the number of events.
+    """
     n, sets = len(traces.places), traces.sets
-    members = np.concatenate([np.arange(n), sets.members])
+    members = np.concatenate([np.arange(n), sets.members]).astype(np.int32)
     owner = np.repeat(np.arange(n + len(sets)), np.concatenate([np.ones(n, np.int64), sets.sizes]))
     lists = (
-        pl.DataFrame({"list": owner, "places": _spread(traces.places.ids, members)})
+        pl.DataFrame({"list": owner, "values": _spread(values, members)})
         .group_by("list", maintain_order=True)
-        .agg("places")
-        .get_column("places")
+        .agg("values")
+        .get_column("values")
     )
-    nothing = pl.Series("places", [[]], dtype=lists.dtype)
+    nothing = pl.Series("values", [[]], dtype=lists.dtype)
     number = np.where(traces.is_set, n + traces.set_index, traces.codes)
     number[traces.codes == DELETED] = n + len(sets)
     return pl.concat([lists, nothing]).gather(number)

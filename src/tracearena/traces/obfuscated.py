@@ -237,8 +237,8 @@ class ObfuscatedTraces(EventTable):
     def to_frame(self, library: str = "polars") -> Any:
         """Return a data frame with one row an event.
 
-        Columns ``user_id``, the time as in `Traces.to_frame`, and ``places``, the list of the places
-        that are released: none where the event was deleted, several where it was generalised.
+        Columns ``user_id``, the time as in `Traces.to_frame`, and ``places``, ``lat`` and ``lng``, lists
+        of what is released: none where the event was deleted, several where it was generalised.
 
         `library` is ``polars``, ``pandas``, ``arrow`` or ``geopandas`` (which is refused: an event
         may have no place, or several).
