@@ -13,10 +13,6 @@ from pathlib import Path
 DOCS = Path(__file__).resolve().parent
 SOURCE = DOCS.parent / "src" / "tracearena"
 PAGES = DOCS / "reference" / "api"
-ROOMS = (
-    "traces", "engine", "algorithms", "mobility", "intake", "formats", "metrics", "cities", "synthesis",
-    "obfuscation", "attacks", "arena", "contest", "pages", "figures", "files", "errors",
-)  # fmt: skip
 
 
 def shown(package: str) -> list[tuple[str, str, bool]]:
@@ -70,7 +66,8 @@ def _thing(path: str) -> object:
 
 def written() -> dict[Path, str]:
     """Return every page and its text."""
-    pages = {PAGES / f"{room}.md": page(room) for room in ROOMS}
+    rooms = [name for name, _, is_module in shown("tracearena") if is_module]
+    pages = {PAGES / f"{room}.md": page(room) for room in rooms}
     return {PAGES / "tracearena.md": front_page()} | pages
 
 
