@@ -6,6 +6,8 @@ STAMP  := $(VENV)/.installed
 
 # Waiting threads must sleep, not spin, on a machine that does other things too.
 export OMP_WAIT_POLICY ?= PASSIVE
+# Tests start many interpreters: they need not compile the same source again each time.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test test-long check lint bench docs clean
 
@@ -25,7 +27,7 @@ lint: $(STAMP)
 	$(BIN)/lint-imports
 
 check: lint
-	$(BIN)/pytest -q -n 2 -m 'not slow and not long'
+	HYPOTHESIS_PROFILE=everyday $(BIN)/pytest -q -n 2 -m 'not slow and not long'
 
 test: lint
 	$(BIN)/pytest -n 2 -m 'not long' --doctest-modules

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from tracearena.arena import ATTACKS_2019, SweepRow, run_sweep
-from tracearena.figures.data import Team, teams
+from tracearena.figures.data import Source, Team, teams
 
 SWEEP = (
     *("No", "ClusterAveraging(0.7)", "ClusterAveraging(0.7,200)", "PL(3.5,1)", "PL(4,1)", "PL(5,1)"),
@@ -30,7 +30,7 @@ IDENTIFIED = ("No", "PL(4,1)", "PL(5,1)", "MRLH(1,1,0.1)", "ClusterAveraging(0.7
 
 def main(count: int, folder: Path | None) -> None:
     """Sweep every team and print the means."""
-    several = teams(folder, count, 1)
+    several = teams(Source(folder), count)
     begin = time.perf_counter()
     sweeps = []
     for number, team in enumerate(several, 1):

@@ -35,7 +35,7 @@ JOURNEYS = {
     " --anonymized anotraces.csv --places places.csv --seed 1",
     "sweep": "sweep scores.csv --reference reftraces.csv --original orgtraces.csv --places places.csv"
     " --defences MRLH(1,1,0.5) --attacks VisitProb-R --seed 1",
-    "PPMTF": "synthesize ppmtf reftraces.csv synthetic.csv --places places.csv --factors 2 --iterations 2"
+    "PPMTF": "synthesize PPMTF(2,iterations=2) reftraces.csv synthetic.csv --places places.csv"
     " --traces-per-user 1 --seed 1",
 }
 WANTED = {"GeoInd on GPS": 16, "attack VisitProb-R": 20, "sweep": 28, "PPMTF": 35}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import settings
+import tests.examples  # noqa: F401 - which loads the profile of Hypothesis
 
 from tracearena.engine import Cluster
 from tracearena.formats.ppmtf import read_places, read_traces
@@ -20,10 +20,6 @@ SHARED_DATA = Path(
 ).resolve()
 """Real and published data: where ``TRACEARENA_DATA`` says, or beside the project."""
 NO_DATA = "published data is not at hand"
-
-# How long an example takes says something of the machine, and nothing of the code.
-settings.register_profile("untimed", deadline=None)
-settings.load_profile("untimed")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

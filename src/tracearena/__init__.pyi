@@ -16,6 +16,7 @@ from . import (
     pages,
     synthesis,
     traces,
+    views,
 )
 from .algorithms import create
 from .arena import evaluate, pseudonymise, run_sweep
@@ -58,5 +59,6 @@ __all__ = [
     "simulate",
     "synthesis",
     "traces",
+    "views",
     "write",
 ]

@@ -115,8 +115,24 @@ def test_a_broken_plug_in_is_left_out_with_a_warning(monkeypatch: pytest.MonkeyP
     ("spec", "kind", "told"),
     [
         ("MRHL(1,1,0.5)", "obfuscator", "did you mean MRLH?"),
-        ("Zzz", "obfuscator", "known are"),
-        ("VisitProb-R", "obfuscator", "reidentification"),
+        ("GeoIn(100m)", "obfuscator", "there is no defence called 'GeoIn'; did you mean GeoInd?"),
+        ("visitprob", "reidentification", "there is no attack called 'visitprob'; did you mean VisitProb-"),
+        ("ppmtf", "synthesizer", "did you mean PPMTF?"),
+        (
+            "Zzz",
+            "obfuscator",
+            "traces at places No, MRLH, RR, PL, Cheat, ClusterAveraging, Fakes; defences of GPS",
+        ),
+        ("Zzz", "gps-obfuscator", "defences of GPS traces GeoInd, Thin, Snap"),
+        (
+            "VisitProb-R",
+            "obfuscator",
+            "an attack that says who is who; a defence of traces at places is wanted",
+        ),
+        ("GeoInd(100m)", "obfuscator", "GeoInd is a defence of GPS traces; a defence of traces at places is"),
+        ("Thin(1d)", None, "interval = 1d: its units are s, min, h"),
+        ("Thin(5m)", None, "interval is measured in s, not in m: its units are s, min, h"),
+        ("Snap(3 miles)", None, "side = 3 miles: its units are m, km"),
         ("MRLH(1,1)", None, "needs deletion"),
         ("MRLH(1,1,2)", None, "at most 1"),
         ("MRLH(1,1,0.5,true)", None, "at most 3 parameters (mu_x, mu_y, deletion)"),
@@ -150,4 +166,7 @@ def test_every_entry_loads_and_bears_its_name() -> None:
     for entry in catalogue.entries().values():
         algorithm = entry.load()
         assert (algorithm.name, algorithm.kind) == (entry.name, entry.kind)
-        assert entry.summary
+
+
+def test_a_name_is_resolved_before_anything_is_made() -> None:
+    assert catalogue.resolve("PL(4,500m)", "obfuscator") == (PlanarLaplace, {"l": 4, "r": 0.5})

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
@@ -38,7 +38,6 @@ def trace_of(traces: ObfuscatedTraces, user: object) -> list[list[int]]:
 
 
 @given(st.integers(0, 12), st.sampled_from([None, 0, 7]), st.integers(0, 5))
-@settings(deadline=None)
 def test_every_pseudonym_has_the_trace_of_its_user(users: int, seed: int | None, data: int) -> None:
     obfuscated = some_obfuscated(users, seed=data)
     release = pseudonymise(obfuscated, seed=seed)

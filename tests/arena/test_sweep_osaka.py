@@ -41,6 +41,7 @@ def test_the_default_sweep_is_the_organisers(table: dict[str, dict[str, float]])
     assert list(table) == list(SAMPLE_DEFENCES)
 
 
+@pytest.mark.slow
 def test_utilities_equal_the_organisers_to_twelve_digits(
     table: dict[str, dict[str, float]], team: tuple[Traces, Traces]
 ) -> None:

@@ -4,9 +4,10 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from tests.examples import examples
 
 from tracearena.arena import SampleTeam, tune
 from tracearena.attacks import FuzzyCounting, FuzzyCountingT, FuzzyMatcher
@@ -89,7 +90,7 @@ def slow_answer(
     decay=st.floats(0, 3),
     seed=st.integers(0, 100),
 )
-@settings(max_examples=20, deadline=None)
+@examples(20)
 def test_the_nearest_user_is_answered(
     make_walks: Callable[..., Traces], weighting: str, eta: float, decay: float, seed: int
 ) -> None:

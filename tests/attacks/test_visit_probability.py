@@ -4,8 +4,9 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from tracearena.attacks import (
     HomeProbabilityR,
@@ -65,7 +66,7 @@ def slow_choices(scores: np.ndarray) -> tuple[list[int], list[int]]:
     return best, exclusive
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(["none", "mrlh", "noise", "mixed"]))
 def test_the_index_gives_the_answers_of_the_definition(seed: int, kind: str) -> None:
     rng = np.random.default_rng(seed)

@@ -6,15 +6,14 @@ import contextlib
 import io
 import json
 import sys
-from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 from unittest import mock
 
 from tracearena.cli import main
 
 
-@dataclass(frozen=True)
-class Done:
+class Done(NamedTuple):
     """What a command did."""
 
     status: int
@@ -27,10 +26,11 @@ class Done:
         return json.loads(self.out)
 
 
-def tracearena(*arguments: object) -> Done:
-    """Run a command; an error that is not the caller's is raised."""
+def tracearena(*arguments: object, folder: Path | None = None) -> Done:
+    """Run a command, in a folder or in the current one; an error that is not the caller's is raised."""
     out, err, status = io.StringIO(), io.StringIO(), 0
     with (
+        contextlib.chdir(folder or Path()),
         mock.patch.object(sys, "argv", ["tracearena", *map(str, arguments)]),
         mock.patch.object(sys, "path", list(sys.path)),
         contextlib.redirect_stdout(out),
@@ -40,4 +40,13 @@ def tracearena(*arguments: object) -> Done:
             main()
         except SystemExit as leave:
             status = int(leave.code or 0)
+        _forget_modules_of(Path.cwd())
     return Done(status, out.getvalue(), err.getvalue())
+
+
+def _forget_modules_of(folder: Path) -> None:
+    """Let the next command find somebody's own algorithms anew, as a process of its own would."""
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if file is not None and Path(file).parent == folder:
+            del sys.modules[name]

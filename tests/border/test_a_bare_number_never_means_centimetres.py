@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
+from tests.border.command_line import tracearena
 
 from tracearena.algorithms import catalogue
-from tracearena.cli import main
 from tracearena.obfuscation import GeoInd
 
 POINTS = "user,time,latitude,longitude\n" + "".join(
@@ -33,16 +32,10 @@ def test_the_command_names_the_spellings_and_writes_nothing(
     spec: str,
     spellings: str,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
 ) -> None:
     (tmp_path / "in.csv").write_text(POINTS)
-    files = [str(tmp_path / "in.csv"), str(tmp_path / "out.csv")]
-    monkeypatch.setattr(sys, "argv", ["tracearena", "obfuscate", spec, *files, "--seed", "1"])
-    with pytest.raises(SystemExit) as left:
-        main()
-    assert left.value.code == 2
-    told = capsys.readouterr().err
+    status, _, told = tracearena("obfuscate", spec, tmp_path / "in.csv", tmp_path / "out.csv", "--seed", 1)
+    assert status == 2
     assert spellings in told
     assert told.count("\n") == 1
     assert not (tmp_path / "out.csv").exists()

@@ -9,23 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from tests.border.command_line import tracearena as run
 
-from tracearena.cli import build
 from tracearena.errors import TracearenaError
 from tracearena.formats import pwscup, read
 from tracearena.traces import Clock, Traces
 
 HOURS = Clock(instants_per_day=24)
-
-
-def run(*arguments: object) -> tuple[int, str, str]:
-    result = CliRunner().invoke(build(), list(map(str, arguments)))
-    if isinstance(result.exception, TracearenaError):
-        return 2, result.stdout, str(result.exception)
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.stdout, result.stderr
 
 
 def done(*arguments: object) -> str:
@@ -113,7 +103,7 @@ COMMANDS = {
     "obfuscate": "obfuscate PL(4,1) org.csv out.csv --places places.csv --seed 1",
     "pseudonymise": "pseudonymise obf.csv out.csv --original org.csv --id-table table.csv "
     "--places places.csv",
-    "synthesize": "synthesize uniform org.csv out.csv --places places.csv --seed 1",
+    "synthesize": "synthesize Uniform org.csv out.csv --places places.csv --seed 1",
     "evaluate": "evaluate --train org.csv --test ref.csv --synthetic org.csv --places places.csv",
     "convert": "convert org.csv out.csv --places places.csv",
 }

@@ -106,7 +106,7 @@ def test_contest_data(tmp_path, make_walks):
 
 TWO_FILES_AND_A_FOLDER = """
 from pathlib import Path
-from tracearena.files.whole import replacing, replacing_all
+from tracearena.files import replacing, replacing_all
 from tracearena.files.folders import replacing_folder
 out = Path(sys.argv[1])
 with replacing_all():

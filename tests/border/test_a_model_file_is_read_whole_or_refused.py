@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import pickle
-import sys
 import zipfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -14,8 +13,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.border.command_line import tracearena as run
 
-from tracearena.cli import main
 from tracearena.errors import FileError
 from tracearena.formats import pwscup
 from tracearena.synthesis import PPMTF
@@ -245,45 +244,30 @@ def test_a_model_that_is_whole_is_read(trained: Path, tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def run(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., tuple[int, str]]:
-    def run_command(*words: object) -> tuple[int, str]:
-        monkeypatch.setattr(sys, "argv", ["tracearena", *map(str, words)])
-        status = 0
-        try:
-            main()
-        except SystemExit as leave:
-            status = int(leave.code or 0)
-        return status, capsys.readouterr().err
-
-    return run_command
-
-
-@pytest.fixture
 def exported(trained: Path, walks: Traces, tmp_path: Path) -> list[object]:
     """Words of a command that uses the authors' parameter files of iteration 3."""
     PPMTF.load(trained).export_parameters(tmp_path / "parameters")
     pwscup.write_places(walks.places, tmp_path / "places.csv")
     pwscup.write_traces(walks, tmp_path / "org.csv")
     files = [tmp_path / "org.csv", tmp_path / "out.csv", "--places", tmp_path / "places.csv"]
-    return ["synthesize", "ppmtf", *files, "--model", tmp_path / "parameters", "--seed", 1]
+    return [*files, "--model", tmp_path / "parameters", "--seed", 1]
 
 
 @pytest.mark.parametrize(
-    ("words", "status", "told"),
+    ("name", "status", "told"),
     [
-        (("--factors", 2, "--iterations", 3), 0, ""),
-        (("--iterations", 3), 0, ""),
-        (("--factors", 5, "--iterations", 3), 2, "has 2 factors, not 5"),
-        (("--factors", 2, "--iterations", 4), 2, "there are those of iteration 3"),
-        (("--factors", 2), 2, "there are those of iteration 3"),
+        ("PPMTF(2,iterations=3)", 0, ""),
+        ("PPMTF(iterations=3)", 0, ""),
+        ("PPMTF(5,iterations=3)", 2, "has 2 factors, not 5"),
+        ("PPMTF(iterations=3,shared_factors=false)", 2, "shares its factors"),
+        ("PPMTF(2,iterations=4)", 2, "there are those of iteration 3"),
+        ("PPMTF(2)", 2, "there are those of iteration 3"),
     ],
 )
 def test_the_authors_files_go_with_factors_and_iterations(  # type: ignore[no-untyped-def]
-    run, exported: list[object], tmp_path: Path, words: tuple[object, ...], status: int, told: str
+    exported: list[object], tmp_path: Path, name: str, status: int, told: str
 ) -> None:
-    got, said = run(*exported, *words)
+    got, _, said = run("synthesize", name, *exported)
     assert (got, (tmp_path / "out.csv").exists()) == (status, status == 0), said
     assert told in said
 
@@ -294,10 +278,10 @@ def test_the_authors_files_go_with_factors_and_iterations(  # type: ignore[no-un
      ("A", "1+2j,1\n" * 5), ("Lam_A", "-1,0\n0,-1\n"), ("mu_B", "1\n2\n3\n"), ("Lam_D", "inf,0\n0,1\n")],
 )  # fmt: skip
 def test_parameters_that_are_wrong_are_told_with_their_file(  # type: ignore[no-untyped-def]
-    run, exported: list[object], tmp_path: Path, name: str, content: str
+    exported: list[object], tmp_path: Path, name: str, content: str
 ) -> None:
     (tmp_path / "parameters" / f"modelparameter_Itr3_{name}.csv").write_text(content)
-    status, said = run(*exported, "--iterations", 3)
+    status, _, said = run("synthesize", "PPMTF(iterations=3)", *exported)
     assert (status, (tmp_path / "out.csv").exists()) == (2, False), said
     assert str(tmp_path / "parameters") in said
     assert "Traceback" not in said

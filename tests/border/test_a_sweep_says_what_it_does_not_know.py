@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import csv
 import json
-import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from tests.border.command_line import Done, tracearena
 
 from tracearena.arena import best_defences, run_sweep, write_table
 from tracearena.arena.ensemble import AttackScores
@@ -63,19 +65,27 @@ def team(tmp_path: Path, make_walks: Callable[..., Traces]) -> Path:
     return tmp_path
 
 
-def sweep(
-    team: Path, *words: str, out: str = "table.csv", defences: tuple[str, ...] = ("No", "RR(2)")
-) -> subprocess.CompletedProcess[str]:
+@pytest.fixture(autouse=True)
+def one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRACEARENA_THREADS", "1")
+
+
+def command(
+    *words: str, out: str = "table.csv", defences: tuple[str, ...] = ("No", "RR(2)")
+) -> tuple[str, ...]:
     named = [word for defence in defences for word in ("--defences", defence)]
     files = ["--places", "places.csv", "--reference", "ref.csv", "--original", "org.csv"]
-    return subprocess.run(
-        [sys.executable, "-m", "tracearena", "sweep", out, *files, *named, "--json", *words],
-        cwd=team,
-        env=os.environ | {"TRACEARENA_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return ("sweep", out, *files, *named, "--json", *words)
+
+
+def sweep(team: Path, *words: str, **more: Any) -> Done:
+    return tracearena(*command(*words, **more), folder=team)
+
+
+def is_killed(team: Path, *words: str, **more: Any) -> bool:
+    """Sweep in a process of its own, which a defence may kill."""
+    process = [sys.executable, "-m", "tracearena", *command(*words, **more)]
+    return subprocess.run(process, cwd=team, capture_output=True, check=False).returncode == -signal.SIGKILL
 
 
 def table(path: Path) -> list[dict[str, str]]:
@@ -93,11 +103,11 @@ def test_without_an_attack_of_a_kind_there_is_no_score_of_it(
     team: Path, attack: str, missing: str, there: str, picture: str
 ) -> None:
     done = sweep(team, "--attacks", attack, "--seed", "1", "--plot", picture)
-    assert done.returncode == 0, done.stderr
+    assert done.status == 0, done.err
     for row in table(team / "table.csv"):
         assert row[missing] == ""
         assert 0 <= float(row[there]) <= 1
-    told = json.loads(done.stdout)
+    told = done.json
     assert told[f"best_{missing}"] is None
     assert told[f"best_{there}"] is not None
     assert "no defence was attacked by both kinds" in (team / picture).read_text()
@@ -119,13 +129,13 @@ def test_ties_are_called_ties(team: Path) -> None:
     assert best_defences([]) == (None, [])
     same = ("No", "own:Counted", "MRLH(0,0,0)")
     done = sweep(team, "--attacks", "VisitProb-R", "--seed", "1", defences=same)
-    told = json.loads(done.stdout)
+    told = done.json
     assert (told["best"], told["tie"]) == (["No", "Counted", "MRLH(0,0,0)"], True)
 
 
 def test_a_defence_that_fails_is_a_row_that_says_why(team: Path) -> None:
     done = sweep(team, "--seed", "1", "--plot", "p.svg", defences=("own:Broken", "No", "PL(4,1)"))
-    assert done.returncode == 0, done.stderr
+    assert done.status == 0, done.err
     broken, none, laplace = table(team / "table.csv")
     assert "own:Broken.transform raised RuntimeError: out of ideas" in broken["error"]
     assert (broken["utility"], broken["valid"], broken["VisitProb-R"], broken["s_T_min"]) == (
@@ -136,14 +146,14 @@ def test_a_defence_that_fails_is_a_row_that_says_why(team: Path) -> None:
     )
     assert (none["error"], laplace["error"]) == ("", "")
     assert float(none["s_R_min"]) < 1
-    assert "1 of 3 rows are not whole" in done.stderr
-    assert json.loads(done.stdout)["failed"] == 1
+    assert "1 of 3 rows are not whole" in done.err
+    assert done.json["failed"] == 1
 
 
 def test_the_exit_status_is_1_if_all_of_them_fail(team: Path) -> None:
     done = sweep(team, "--seed", "1", "--plot", "p.html", defences=("own:Broken",))
-    assert (done.returncode, json.loads(done.stdout)["best"]) == (1, [])
-    assert "Traceback" not in done.stderr
+    assert (done.status, done.json["best"]) == (1, [])
+    assert "Traceback" not in done.err
     assert len(table(team / "table.csv")) == 1
 
 
@@ -164,17 +174,17 @@ def test_data_that_a_defence_refuses_is_its_own_row(
 def test_a_killed_sweep_goes_on_to_the_same_bytes(team: Path) -> None:
     defences = ("own:Counted", "RR(2)", "own:Deadly", "PL(4,1)")
     seed = ("--seed", "7")
-    assert sweep(team, *seed, out="whole.csv", defences=defences).returncode == 0
+    assert sweep(team, *seed, out="whole.csv", defences=defences).status == 0
     (team / "calls").unlink()
     (team / "armed").touch()
-    assert sweep(team, *seed, defences=defences).returncode == -9
+    assert is_killed(team, *seed, defences=defences)
     assert not (team / "table.csv").exists()
     lines = (team / "table.csv.unfinished").read_text().splitlines()
     assert [json.loads(line)["row"]["defence"] for line in lines[1:]] == ["Counted", "RR(2)"]
     with open(team / "table.csv.unfinished", "a") as file:
         file.write('{"key": "half a li')
     (team / "armed").unlink()
-    assert sweep(team, *seed, defences=defences).returncode == 0
+    assert sweep(team, *seed, defences=defences).status == 0
     assert (team / "table.csv").read_bytes() == (team / "whole.csv").read_bytes()
     assert (team / "calls").read_text() == "x"
     assert not (team / "table.csv.unfinished").exists()
@@ -189,7 +199,7 @@ def test_a_row_is_taken_over_only_if_all_it_depends_on_is_the_same(team: Path, c
     defences = ("own:Counted", "own:Deadly")
     (team / "armed").touch()
     words = ["--seed", "7", "--attacks", "VisitProb-R"]
-    assert sweep(team, *words, defences=defences).returncode == -9
+    assert is_killed(team, *words, defences=defences)
     (team / "armed").unlink()
     if changed == "seed":
         words[1] = "8"
@@ -202,15 +212,15 @@ def test_a_row_is_taken_over_only_if_all_it_depends_on_is_the_same(team: Path, c
         (team / "org.csv").write_text("\n".join([lines[0], ",".join(first), *lines[2:]]) + "\n")
     elif changed == "code":
         (team / "own.py").write_text(OWN + "\n# another version\n")
-    assert sweep(team, *words, defences=defences).returncode == 0
+    assert sweep(team, *words, defences=defences).status == 0
     assert (team / "calls").read_text() == ("x" if changed == "none" else "xx")
 
 
 def test_a_sweep_without_a_seed_goes_on_with_the_one_it_was_begun_with(team: Path) -> None:
     (team / "armed").touch()
-    assert sweep(team, defences=("own:Counted", "own:Deadly")).returncode == -9
+    assert is_killed(team, defences=("own:Counted", "own:Deadly"))
     (team / "armed").unlink()
-    assert sweep(team, defences=("own:Counted", "own:Deadly")).returncode == 0
+    assert sweep(team, defences=("own:Counted", "own:Deadly")).status == 0
     assert (team / "calls").read_text() == "x"
 
 

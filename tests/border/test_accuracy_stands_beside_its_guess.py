@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from tests.border.command_line import tracearena
 
 import tracearena as ta
 from tracearena import formats
-from tracearena.cli import build
 from tracearena.errors import ParameterError
 from tracearena.synthesis import SGD
 from tracearena.traces import Clock, Grid, Places, Traces
@@ -43,10 +42,9 @@ def run(folder: Path, *more: str) -> str:
         for name in ("places", "train", "test", "synthetic")
         for word in (f"--{name}", str(folder / f"{name}.csv"))
     ]
-    result = CliRunner().invoke(build(), ["evaluate", *files, "--interval", "1h", "--slot", "2h", *more])
-    if result.exception is not None:
-        raise result.exception
-    return result.stdout
+    done = tracearena("evaluate", *files, "--interval", "1h", "--slot", "2h", *more)
+    assert done.status == 0, done.err
+    return done.out
 
 
 @pytest.fixture(scope="module")

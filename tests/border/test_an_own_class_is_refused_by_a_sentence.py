@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.border.command_line import tracearena as run
 
 from tracearena.arena import Ensemble, run_sweep
-from tracearena.cli import main
 from tracearena.engine import use
 from tracearena.errors import AlgorithmError, ParameterError
 from tracearena.formats import pwscup
@@ -89,38 +90,32 @@ def source(kind: str, body: str, *, name: str | None = "Mine", base: str | None 
     )
 
 
-@pytest.fixture
-def files(tmp_path: Path, make_walks: Callable[..., Traces], monkeypatch: pytest.MonkeyPatch) -> Path:
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory, make_walks: Callable[..., Traces]) -> Path:
+    """A folder of what the commands read, all of it right; ``pub.csv`` is a release under pseudonyms."""
+    folder = tmp_path_factory.mktemp("prepared")
     walks = make_walks(users=6, days=4)
     reference, original = walks.split_days(2)
-    pwscup.write_places(walks.places, tmp_path / "places.csv")
-    pwscup.write_traces(reference, tmp_path / "ref.csv")
-    pwscup.write_traces(original, tmp_path / "org.csv")
-    (tmp_path / "points.csv").write_text(POINTS)
+    pwscup.write_places(walks.places, folder / "places.csv")
+    pwscup.write_traces(reference, folder / "ref.csv")
+    pwscup.write_traces(original, folder / "org.csv")
+    (folder / "points.csv").write_text(POINTS)
+    places = ["--places", "places.csv"]
+    assert run("obfuscate", "No", "org.csv", "ano.csv", *places, "--seed", "1", folder=folder).status == 0
+    shuffle = ["pseudonymise", "ano.csv", "pub.csv", "--original", "org.csv", "--id-table", "t.csv"]
+    assert run(*shuffle, *places, folder=folder).status == 0
+    return folder
+
+
+@pytest.fixture
+def files(prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copytree(prepared, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     return tmp_path
 
 
-@pytest.fixture
-def run(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., tuple[int, str, str]]:
-    def run_command(*words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["tracearena", *words])
-        monkeypatch.delitem(sys.modules, "mine", raising=False)
-        status = 0
-        try:
-            main()
-        except SystemExit as leave:
-            status = int(leave.code or 0)
-        said = capsys.readouterr()
-        return status, said.out, said.err
-
-    return run_command
-
-
-def command(kind: str, run) -> list[str]:  # type: ignore[no-untyped-def]
+def command(kind: str) -> list[str]:
     """The command that uses a class of the kind, on files that are all right."""
     places = ["--places", "places.csv"]
     if kind == "obfuscator":
@@ -131,9 +126,6 @@ def command(kind: str, run) -> list[str]:  # type: ignore[no-untyped-def]
         return ["obfuscate", "mine:Mine", "points.csv", "out.csv", "--seed", "1"]
     if kind == "gps-attack":
         return ["attack", "mine:Mine", "out.csv", "--anonymized", "points.csv"]
-    assert run("obfuscate", "No", "org.csv", "ano.csv", *places, "--seed", "1")[0] == 0
-    shuffle = ["pseudonymise", "ano.csv", "pub.csv", "--original", "org.csv", "--id-table", "t.csv"]
-    assert run(*shuffle, *places)[0] == 0
     known = ["--reference", "ref.csv", "--anonymized", "pub.csv", "--seed", "1"]
     return ["attack", "mine:Mine", "out.csv", *places, *known]
 
@@ -171,17 +163,15 @@ def cases() -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.parametrize("kind", list(KINDS))
-def test_a_class_that_is_right_is_used(files: Path, run, kind: str) -> None:  # type: ignore[no-untyped-def]
+def test_a_class_that_is_right_is_used(files: Path, kind: str) -> None:  # type: ignore[no-untyped-def]
     (files / "mine.py").write_text(source(kind, GOOD[kind]))
-    status, _, told = run(*command(kind, run))
+    status, _, told = run(*command(kind))
     assert (status, (files / "out.csv").exists()) == (0, True), told
 
 
 @pytest.mark.parametrize(("kind", "text", "told"), cases())
-def test_a_fault_is_told_and_nothing_is_written(  # type: ignore[no-untyped-def]
-    files: Path, run, kind: str, text: str, told: str
-) -> None:
-    words = command(kind, run)
+def test_a_fault_is_told_and_nothing_is_written(files: Path, kind: str, text: str, told: str) -> None:
+    words = command(kind)
     (files / "mine.py").write_text(text)
     status, _, said = run(*words)
     assert (status, (files / "out.csv").exists()) == (2, False), said

@@ -3,43 +3,25 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from tests.border.command_line import tracearena as run
 
 from tracearena import formats
-from tracearena.cli import main
 from tracearena.errors import ParameterError
 from tracearena.formats import read
 from tracearena.traces import GpsTraces
 
-Run = Callable[..., tuple[int, str, str]]
 CITIES = [(39.9, 116.4), (52.5, 13.4), (34.7, 135.5), (-33.9, 151.2)]
 USERS, POINTS = 12, 60
 ABROAD = "u11"
 
 
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    def run_command(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["tracearena", *map(str, arguments)])
-        status = 0
-        try:
-            main()
-        except SystemExit as leave:
-            status = int(leave.code or 0)
-        printed = capsys.readouterr()
-        return status, printed.out, printed.err
-
-    return run_command
-
-
-def answer(run: Run, *arguments: object) -> dict[str, Any]:
+def answer(*arguments: object) -> dict[str, Any]:
     status, out, err = run(*arguments, "--json")
     assert status == 0, err
     found: dict[str, Any] = json.loads(out)
@@ -82,11 +64,11 @@ def points(request: pytest.FixtureRequest, frame: pl.DataFrame, tmp_path: Path) 
     return path
 
 
-def test_every_command_counts_the_same_users_and_points(run: Run, points: Path, tmp_path: Path) -> None:
-    described = answer(run, "describe", points)
-    converted = answer(run, "convert", points, tmp_path / "again.parquet")
-    released = answer(run, "obfuscate", "GeoInd(100m)", points, tmp_path / "r.parquet", "--seed", 1)
-    error = answer(run, "applications", "error", "--original", points, "--released", tmp_path / "r.parquet")
+def test_every_command_counts_the_same_users_and_points(points: Path, tmp_path: Path) -> None:
+    described = answer("describe", points)
+    converted = answer("convert", points, tmp_path / "again.parquet")
+    released = answer("obfuscate", "GeoInd(100m)", points, tmp_path / "r.parquet", "--seed", 1)
+    error = answer("applications", "error", "--original", points, "--released", tmp_path / "r.parquet")
     traces = read(points).traces
     assert formats.recognise(points) == "points"
     everything = (USERS, USERS * POINTS)
@@ -99,13 +81,11 @@ def test_every_command_counts_the_same_users_and_points(run: Run, points: Path, 
     assert read(tmp_path / "again.parquet").traces == traces
 
 
-def test_a_grid_makes_events_of_them_and_resampling_thins_them(
-    run: Run, points: Path, tmp_path: Path
-) -> None:
+def test_a_grid_makes_events_of_them_and_resampling_thins_them(points: Path, tmp_path: Path) -> None:
     box = ["--grid", "8x8", "--bounds", "39.5,116,40.3,116.8"]
-    every = answer(run, "convert", points, tmp_path / "all.csv", *box)
-    hourly = answer(run, "convert", points, tmp_path / "some.csv", *box, "--resample", "last")
-    described = answer(run, "describe", points, *box)
+    every = answer("convert", points, tmp_path / "all.csv", *box)
+    hourly = answer("convert", points, tmp_path / "some.csv", *box, "--resample", "last")
+    described = answer("describe", points, *box)
     inside = described["events"]
     assert 0 < inside < USERS * POINTS
     assert described["dropped"] == {"outside the bounds": USERS * POINTS - inside}
@@ -123,20 +103,18 @@ def test_without_a_grid_nobody_puts_them_on_one(points: Path) -> None:
     assert isinstance(formats.read(points).traces, GpsTraces)
 
 
-def test_place_ids_make_events_and_a_format_can_be_forced(
-    run: Run, frame: pl.DataFrame, tmp_path: Path
-) -> None:
+def test_place_ids_make_events_and_a_format_can_be_forced(frame: pl.DataFrame, tmp_path: Path) -> None:
     frame.with_columns(place=pl.lit("here")).write_parquet(tmp_path / "events.parquet")
     frame.write_parquet(tmp_path / "points.parquet")
-    assert answer(run, "describe", tmp_path / "events.parquet")["format"] == "table"
-    forced = answer(run, "describe", tmp_path / "events.parquet", "--from", "points")
+    assert answer("describe", tmp_path / "events.parquet")["format"] == "table"
+    forced = answer("describe", tmp_path / "events.parquet", "--from", "points")
     assert (forced["format"], forced["users"], forced["events"]) == ("gps", USERS, USERS * POINTS)
-    assert answer(run, "describe", tmp_path / "points.parquet", "--from", "table")["format"] == "table"
+    assert answer("describe", tmp_path / "points.parquet", "--from", "table")["format"] == "table"
 
 
-def test_instants_are_no_times_of_a_receiver(run: Run, tmp_path: Path) -> None:
+def test_instants_are_no_times_of_a_receiver(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("user,time,lat,lng\n1,1,40,-74\n1,2,40,-74\n2,1,41,-74\n")
-    assert answer(run, "describe", tmp_path / "t.csv")["format"] == "table"
+    assert answer("describe", tmp_path / "t.csv")["format"] == "table"
 
 
 GPS_ALWAYS = [["--top", 5], ["--utc-hours"], ["--places", "PLACES"]]
@@ -151,7 +129,7 @@ CONVERT_ONLY = [["--resample", "last"], ["--places-out", "NEW"], ["--timezone", 
     + [("convert", ["--grid", "4x4", "--test-share", 0.5, "--test", "NEW"]), ("convert", ["--seed", 1])],
 )
 def test_an_option_that_does_not_apply_to_points_is_refused(
-    run: Run, frame: pl.DataFrame, tmp_path: Path, command: str, options: list[object]
+    frame: pl.DataFrame, tmp_path: Path, command: str, options: list[object]
 ) -> None:
     frame.write_parquet(tmp_path / "points.parquet")
     (tmp_path / "places.csv").write_text("place,lat,lng\na,40,-74\n")
@@ -178,7 +156,7 @@ def test_an_option_that_does_not_apply_to_points_is_refused(
     ],
 )
 def test_an_option_that_does_not_apply_to_events_is_refused(
-    run: Run, tmp_path: Path, options: list[object], told: str
+    tmp_path: Path, options: list[object], told: str
 ) -> None:
     (tmp_path / "t.csv").write_text("user,time,lat,lng,place\n1,2012-04-03 10:00,40,-74,a\n")
     (tmp_path / "places.csv").write_text("place,lat,lng\na,40,-74\n")

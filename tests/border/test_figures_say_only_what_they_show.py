@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import ast
 import importlib
-import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from tests.border.command_line import tracearena as run
 
 import tracearena
 from tracearena.arena import AttackScores, Deanonymisation, SweepRow
 from tracearena.arena.findings import Finding
 from tracearena.arena.lessons import privacy_costs_usefulness
-from tracearena.cli import build
 from tracearena.figures import FIGURES
 from tracearena.figures.contest import figure_4_and_19 as contest_4_and_19
 from tracearena.figures.contest import figure_8 as contest_8
@@ -393,16 +390,15 @@ def test_titles_name_what_is_drawn_and_claim_nothing() -> None:
 
 @pytest.mark.slow
 def test_the_command_prints_what_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sglt_classes, "make", partial(sglt_classes.make, size=Size(60)))
+    monkeypatch.setattr(sglt_classes, "SIZE", Size(60))
     command = ["figure", "sglt-classes", "--out", str(tmp_path)]
     for holds, bound in (("holds: ", 0.0), ("does not hold here: ", 9.0)):
         monkeypatch.setattr(sglt_classes, "WIDE", bound)
-        told = CliRunner().invoke(build(), command)
-        assert told.exit_code == 0
-        last = told.stdout.splitlines()[-1]
+        told = run(*command)
+        assert told.status == 0
+        last = told.out.splitlines()[-1]
         assert last.startswith(f"{holds}places that mean the same lie all over the city (spread of a class ")
-        as_json = json.loads(CliRunner().invoke(build(), [*command, "--json"]).stdout)
-        (finding,) = as_json["findings"]
+        (finding,) = run(*command, "--json").json["findings"]
         assert set(finding) == {"statement", "holds", "measured", "number"}
         assert finding["holds"] is (bound == 0)
         assert finding["number"] > 0
@@ -411,10 +407,8 @@ def test_the_command_prints_what_holds(tmp_path: Path, monkeypatch: pytest.Monke
 @pytest.mark.slow
 def test_osaka_does_not_show_the_correlation_of_2019(tmp_path: Path, shared_data: Path) -> None:
     data = shared_data / "pwscup2019-osaka"
-    told = CliRunner().invoke(
-        build(), ["figure", "contest-9", "--data", str(data), "--out", str(tmp_path), "--json"]
-    )
-    (finding,) = json.loads(told.stdout)["findings"]
+    told = run("figure", "contest-9", "--data", data, "--out", tmp_path, "--json")
+    (finding,) = told.json["findings"]
     assert not finding["holds"]
     assert finding["number"] < 0.7
     assert "does not hold here" in (tmp_path / "contest-9.svg").read_text()

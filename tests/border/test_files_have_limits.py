@@ -29,7 +29,7 @@ def refused(path: Path, words: str, *more: object) -> None:
 
 
 @pytest.mark.parametrize("names", ["user,time,lat,lng", "user,time,lat,lng,place", "a,b"])
-@pytest.mark.parametrize("columns", [MOST_COLUMNS + 1, 1_000_000])
+@pytest.mark.parametrize("columns", [MOST_COLUMNS + 1, pytest.param(1_000_000, marks=pytest.mark.slow)])
 def test_a_header_of_a_million_columns_is_refused(tmp_path: Path, names: str, columns: int) -> None:
     path = tmp_path / "wide.csv"
     rest = ",".join(f"c{i}" for i in range(columns - names.count(",") - 1))
@@ -147,6 +147,7 @@ def test_archives_that_are_no_bombs_are_read(tmp_path: Path) -> None:
         refused(tmp_path / name, "is not a whole")
 
 
+@pytest.mark.slow
 def test_a_parquet_bomb_is_refused(tmp_path: Path) -> None:
     rows = 40_000_000
     lazy = pl.LazyFrame({"user": [1]}).select(

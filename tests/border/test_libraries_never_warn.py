@@ -130,7 +130,14 @@ def test_no_allowed_parameter_makes_a_library_warn(entry, events, points):
     assert worked
 
 
-@pytest.mark.parametrize("defence", ["RR(700)", "RR(745)", "ClusterAveraging(0.7,2,1e9)"])
+@pytest.mark.parametrize(
+    "defence",
+    [
+        "RR(700)",
+        pytest.param("RR(745)", marks=pytest.mark.slow),
+        pytest.param("ClusterAveraging(0.7,2,1e9)", marks=pytest.mark.slow),
+    ],
+)
 def test_stderr_has_the_seed_and_nothing_else(tmp_path, make_walks, defence):
     walks = make_walks(users=40)
     pwscup.write_places(walks.places, tmp_path / "places.csv")

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 
 import pytest
+from tests.border.command_line import tracearena
 
-from tracearena.cli import main
 from tracearena.cli._console import print_result
 from tracearena.formats import pwscup
 from tracearena.metrics.applications import gossip
@@ -45,18 +44,11 @@ def tiny(tmp_path: Path, make_walks: Callable[..., object]) -> Path:
 
 
 @pytest.fixture
-def result(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tiny: Path):
+def result(tiny: Path):
     """Run a command both ways; return what it says in JSON, None where it refuses with a sentence."""
 
     def once(*arguments: object) -> tuple[int, str]:
-        monkeypatch.chdir(tiny)
-        monkeypatch.setattr(sys, "argv", ["tracearena", *map(str, arguments)])
-        status = 0
-        try:
-            main()
-        except SystemExit as leave:
-            status = int(leave.code or 0)
-        out = capsys.readouterr().out
+        status, out, _ = tracearena(*arguments, folder=tiny)
         assert not re.search(r"\b(nan|inf|infinity)\b", out, re.IGNORECASE), out
         return status, out
 
@@ -72,7 +64,12 @@ def result(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], 
 
 
 @pytest.mark.parametrize(
-    "command", ["gossip", pytest.param("uniqueness", marks=pytest.mark.slow), "homes", "error", "hotspots"]
+    "command",
+    [
+        "homes",
+        "hotspots",
+        *(pytest.param(n, marks=pytest.mark.slow) for n in ("error", "gossip", "uniqueness")),
+    ],
 )
 def test_applications_on_single_points(result, command):
     options = ("--seed", 1, "--draws", 3) if command == "uniqueness" else ()
@@ -102,7 +99,9 @@ def test_homes_that_nobody_has_are_not_found_with_none(result):
     assert None in (found["home_error_m"], found["work_error_m"])
 
 
-@pytest.mark.parametrize("synthetic", EVENTS)
+@pytest.mark.parametrize(
+    "synthetic", [n if n == "move" else pytest.param(n, marks=pytest.mark.slow) for n in EVENTS]
+)
 def test_evaluate_on_single_events(result, synthetic):
     for train, test in product(EVENTS, EVENTS):
         files = "--train", f"events-{train}.csv", "--test", f"events-{test}.csv"

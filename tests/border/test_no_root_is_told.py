@@ -6,15 +6,13 @@ import base64
 import json
 import re
 import secrets
-import sys
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.border.command_line import tracearena
 
-from tracearena.cli import main
 from tracearena.contest import ContestPlan, write_contest_data
 from tracearena.engine import SecretRoot, seed_sequence
 from tracearena.errors import ParameterError
@@ -89,34 +87,30 @@ def test_the_search_finds_what_is_told() -> None:
     assert not told(key, b"seed 5")
 
 
+PPMTF_2 = "PPMTF(2,iterations=2)"
 COMMANDS = {
     "obfuscate": "obfuscate PL(4,1) org.csv out.csv --places places.csv",
     "obfuscate GPS": "obfuscate GeoInd(100m) track.csv out.parquet",
     "pseudonymise": "pseudonymise ano.csv out.csv --original org.csv --id-table ids.csv --places places.csv",
-    "synthesize ppmtf": "synthesize ppmtf org.csv out.csv --places places.csv --model model.npz",
-    "synthesize ppmtf-plus": "synthesize ppmtf-plus org.csv out.csv --places places.csv --users 3 --days 2",
-    "synthesize sgd": "synthesize sgd org.csv out.csv --places places.csv",
-    "synthesize sglt": "synthesize sglt org.csv out.csv --places places.csv --classes 4 --no-privacy-tests",
-    "synthesize uniform": "synthesize uniform org.csv out.csv --places places.csv",
+    "synthesize PPMTF": f"synthesize {PPMTF_2} org.csv out.csv --places places.csv --model model.npz",
+    "synthesize PPMTF+": f"synthesize {PPMTF_2} org.csv out.csv --places places.csv --virtual-users 3",
+    "synthesize SGD": "synthesize SGD org.csv out.csv --places places.csv",
+    "synthesize SGLT": "synthesize SGLT(4,privacy_tests=false) org.csv out.csv --places places.csv",
+    "synthesize Uniform": "synthesize Uniform org.csv out.csv --places places.csv",
     "contest data": "contest data org.csv contest --places places.csv --teams 1 --users 3 --days 2 "
     "--model model.npz",
 }
 
 
 def arguments(what: str) -> list[str]:
-    quick = QUICK if "ppmtf" in what or what == "contest data" else ()
+    quick = QUICK if what == "contest data" else ()
     return [*COMMANDS[what].split(), *quick, "--json"]
 
 
-def said_by(
-    words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> tuple[str, str]:
-    monkeypatch.setattr(sys, "argv", ["tracearena", *words])
-    with suppress(SystemExit):
-        main()
-    captured = capsys.readouterr()
-    assert captured.out, captured.err
-    return captured.out, captured.err
+def said_by(words: list[str]) -> tuple[str, str]:
+    _, out, err = tracearena(*words)
+    assert out, err
+    return out, err
 
 
 @pytest.mark.slow
@@ -129,7 +123,7 @@ def test_a_release_tells_nobody_its_root(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(files)
-    out, err = said_by(arguments(what), monkeypatch, capsys)
+    out, err = said_by(arguments(what))
     # The salt of the judge's commitment is for the judge to keep; it opens nothing but that.
     written = [path.read_bytes() for path in files.rglob("*") if path.is_file()]
     salt = json.loads(out).get("commitment_salt", "none")
@@ -147,7 +141,7 @@ def test_a_seed_for_a_release_is_warned_of(
     what: str, files: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(files)
-    out, err = said_by([*arguments(what), "--seed", "5"], monkeypatch, capsys)
+    out, err = said_by([*arguments(what), "--seed", "5"])
     assert "whoever guesses --seed can draw the same random numbers and undo this release" in err
     assert json.loads(out).get("seed", 5) == 5
 

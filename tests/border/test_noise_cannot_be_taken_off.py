@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.border.command_line import tracearena
 
 import tracearena as ta
 from tracearena.algorithms import catalogue
@@ -34,14 +34,10 @@ DRAW_NOTHING = {"No", "Thin", "Snap"}
 
 def command(*arguments: object) -> str:
     """Run ``tracearena`` and return all it said."""
-    done = subprocess.run(
-        [sys.executable, "-m", "tracearena", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "COLUMNS": "200"},
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout + done.stderr
+    with mock.patch.dict(os.environ, {"COLUMNS": "200"}):
+        done = tracearena(*arguments)
+    assert done.status == 0, done.err
+    return done.out + done.err
 
 
 def numbers_in(text: str) -> set[int]:

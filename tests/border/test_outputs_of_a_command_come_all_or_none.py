@@ -5,40 +5,19 @@ from __future__ import annotations
 import errno
 import os
 import stat
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from tests.border.command_line import tracearena as run
 
 from tracearena import formats
-from tracearena.cli import main
 from tracearena.files.folders import replacing_folder
 from tracearena.files.staging import make_folder, replacing_all
 from tracearena.files.whole import replacing
 from tracearena.formats import pwscup
 from tracearena.traces import Traces
-
-QUICK = ("--factors", 2, "--iterations", 2)
-
-
-@pytest.fixture
-def run(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., tuple[int, str]]:
-    """Run a command; return its status and what it said on stderr."""
-
-    def command(*arguments: object) -> tuple[int, str]:
-        monkeypatch.setattr(sys, "argv", ["tracearena", *map(str, arguments)])
-        status = 0
-        try:
-            main()
-        except SystemExit as leave:
-            status = int(leave.code or 0)
-        return status, capsys.readouterr().err
-
-    return command
 
 
 @pytest.fixture
@@ -62,8 +41,8 @@ def full(path: Path) -> Path:
     return path
 
 
-def obfuscated(team: Path, run: Callable[..., tuple[int, str]]) -> Path:
-    status, said = run(
+def obfuscated(team: Path) -> Path:
+    status, _, said = run(
         "obfuscate", "MRLH(1,1,0.5)", team / "org.csv", team / "ano.csv", "--places", team / "places.csv",
         "--seed", 1,
     )  # fmt: skip
@@ -77,12 +56,12 @@ def left(out: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("broken", ["traces", "table"])
-def test_pseudonymise_leaves_no_id_table_without_its_traces(run, team, broken):
+def test_pseudonymise_leaves_no_id_table_without_its_traces(team, broken):
     out = team / "out"
     names = {"traces": out / "pub.csv", "table": out / "ptable.csv"}
     full(names[broken])
-    status, said = run(
-        "pseudonymise", obfuscated(team, run), names["traces"], "--original", team / "org.csv",
+    status, _, said = run(
+        "pseudonymise", obfuscated(team), names["traces"], "--original", team / "org.csv",
         "--places", team / "places.csv", "--id-table", names["table"],
     )  # fmt: skip
     assert status == 1
@@ -90,8 +69,8 @@ def test_pseudonymise_leaves_no_id_table_without_its_traces(run, team, broken):
     assert left(out) == []
 
 
-def test_sweep_leaves_no_table_without_its_picture(run, team):
-    status, _ = run(
+def test_sweep_leaves_no_table_without_its_picture(team):
+    status, *_ = run(
         "sweep", team / "out" / "table.csv", "--places", team / "places.csv", "--reference",
         team / "ref.csv", "--original", team / "org.csv", "--defences", "No", "--attacks", "Random-R",
         "--attacks", "Random-T", "--seed", 1, "--plot", full(team / "out" / "plot.svg"),
@@ -103,13 +82,13 @@ def test_sweep_leaves_no_table_without_its_picture(run, team):
 
 @pytest.mark.parametrize("to", ["table", "ppmtf", "foursquare", "partitions"])
 @pytest.mark.parametrize("broken", ["places", "test"])
-def test_convert_leaves_nothing_without_the_places_or_the_testing_users(run, team, to, broken):
+def test_convert_leaves_nothing_without_the_places_or_the_testing_users(team, to, broken):
     out = team / "out"
     names = {"places": out / "places.csv", "test": out / "test.csv"}
     if broken == "test" and to == "partitions":
         pytest.skip("a folder cannot be a device")
     full(names[broken])
-    status, _ = run(
+    status, *_ = run(
         "convert", team / "table.csv", out / "made.csv", "--to", to, "--places", team / "table_places.csv",
         "--places-out", names["places"], "--test-share", 0.2, "--test", names["test"], "--seed", 1,
     )  # fmt: skip
@@ -118,8 +97,8 @@ def test_convert_leaves_nothing_without_the_places_or_the_testing_users(run, tea
     assert left(out) == []
 
 
-def test_city_leaves_no_traces_without_the_places(run, team):
-    status, _ = run(
+def test_city_leaves_no_traces_without_the_places(team):
+    status, *_ = run(
         "city", team / "out" / "city.csv", "--users", 5, "--days", 2, "--seed", 1, "--places-out",
         full(team / "out" / "info_region.csv"),
     )  # fmt: skip
@@ -127,20 +106,20 @@ def test_city_leaves_no_traces_without_the_places(run, team):
     assert left(team / "out") == []
 
 
-def test_synthesize_leaves_no_traces_without_the_parameter_files(run, team):
+def test_synthesize_leaves_no_traces_without_the_parameter_files(team):
     (team / "out" / "export").write_text("not a folder")
-    status, _ = run(
-        "synthesize", "ppmtf", team / "org.csv", team / "out" / "made.csv", "--places", team / "places.csv",
-        "--seed", 1, *QUICK, "--export", team / "out" / "export",
+    status, *_ = run(
+        "synthesize", "PPMTF(2,iterations=2)", team / "org.csv", team / "out" / "made.csv",
+        "--places", team / "places.csv", "--seed", 1, "--export", team / "out" / "export",
     )  # fmt: skip
     assert status == 2
     assert left(team / "out") == ["export"]
 
 
-def test_a_figure_leaves_no_picture_without_its_numbers(run, team, monkeypatch):
+def test_a_figure_leaves_no_picture_without_its_numbers(team, monkeypatch):
     from tracearena.figures.city import map as city_map
 
-    def make(out: Path, **_: object) -> list[Path]:
+    def make(out: Path, *_: object) -> list[Path]:
         with replacing(out / "city-map.svg") as file:
             file.write(b"picture")
         with replacing(full(out / "city-map.csv")) as file:
@@ -151,7 +130,7 @@ def test_a_figure_leaves_no_picture_without_its_numbers(run, team, monkeypatch):
     assert run("figure", "city-map", "--out", team / "out" / "new" / "folder")[0] == 1
     assert left(team / "out") == ["new", "new/folder"]  # the full disk's own name stands in it
     (team / "out" / "new" / "folder" / "city-map.csv").unlink()
-    monkeypatch.setattr(city_map, "make", lambda out, **_: (_ for _ in ()).throw(OSError(28, "full", "x")))
+    monkeypatch.setattr(city_map, "make", lambda *_: (_ for _ in ()).throw(OSError(28, "full", "x")))
     assert run("figure", "city-map", "--out", team / "out" / "other" / "folder")[0] == 1
     assert not (team / "out" / "other").exists()
 

@@ -7,9 +7,7 @@ from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
-
-from tracearena.cli import build
+from tests.border.command_line import tracearena
 
 
 def captions(tmp_path: Path, more: int) -> list[str]:
@@ -22,10 +20,8 @@ def captions(tmp_path: Path, more: int) -> list[str]:
     ]
     text = "user_id,time,place,lat,lng\n" + "".join(f"{u},{t},1,35.0,139.0\n" for u, t in rows)
     (tmp_path / "events.csv").write_text(text)
-    result = CliRunner().invoke(
-        build(), ["describe", str(tmp_path / "events.csv"), "--html", str(tmp_path / "page.html")]
-    )
-    assert result.exit_code == 0, result.output
+    done = tracearena("describe", tmp_path / "events.csv", "--html", tmp_path / "page.html")
+    assert done.status == 0, done.err
     return re.findall(r"<figcaption>(.*?)</figcaption>", (tmp_path / "page.html").read_text(), re.S)
 
 

@@ -11,21 +11,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from typer.testing import CliRunner
+from tests.border.command_line import tracearena as run
 
-from tracearena.cli import build
-from tracearena.errors import TracearenaError
 from tracearena.formats import pwscup, read, write
 from tracearena.traces import GpsTraces, Traces
-
-
-def run(*arguments: object) -> tuple[int, str, str]:
-    result = CliRunner().invoke(build(), list(map(str, arguments)))
-    if isinstance(result.exception, TracearenaError):
-        return 2, result.stdout, str(result.exception)
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.stdout, result.stderr
 
 
 def done(*arguments: object) -> tuple[str, str]:

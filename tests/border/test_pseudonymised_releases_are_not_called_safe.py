@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import csv
-import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.border.command_line import tracearena
 
 import tracearena as ta
 from tracearena.arena import uniqueness
@@ -22,19 +20,12 @@ from tracearena.traces import GpsTraces
 COMMANDS = ("uniqueness", "homes", "error", "hotspots")
 
 
-def tracearena(*arguments: object) -> subprocess.CompletedProcess[str]:
-    script = "from tracearena.cli import main; main()"
-    return subprocess.run(
-        [sys.executable, "-c", script, *map(str, arguments)], capture_output=True, text=True, check=False
-    )
-
-
 def answer(command: str, folder: Path, released: str, *more: object) -> dict[str, Any]:
     seed = ("--seed", 1, "--draws", 20) if command == "uniqueness" else ()
     both = ("--original", folder / "original.csv", "--released", folder / released)
     done = tracearena("applications", command, *both, *seed, *more, "--json")
-    assert done.returncode == 0, done.stderr
-    result: dict[str, Any] = json.loads(done.stdout)
+    assert done.status == 0, done.err
+    result: dict[str, Any] = done.json
     return result
 
 
@@ -72,10 +63,10 @@ def folder(original: GpsTraces, tmp_path_factory: pytest.TempPathFactory) -> Pat
 def test_other_ids_are_refused_by_a_sentence_that_names_the_option(folder: Path, command: str) -> None:
     both = ("--original", folder / "original.csv", "--released", folder / "hidden.csv")
     done = tracearena("applications", command, *both)
-    assert done.returncode == 2
-    assert "--id-table" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert done.stdout == ""
+    assert done.status == 2
+    assert "--id-table" in done.err
+    assert "Traceback" not in done.err
+    assert done.out == ""
 
 
 @pytest.mark.slow
@@ -91,8 +82,8 @@ def test_with_the_table_the_figures_are_those_of_the_release(folder: Path, comma
 def test_a_table_of_another_release_is_refused(folder: Path, table: str, said: str) -> None:
     both = ("--original", folder / "original.csv", "--released", folder / "hidden.csv")
     done = tracearena("applications", "homes", *both, "--id-table", folder / table)
-    assert done.returncode == 2
-    assert said in done.stderr
+    assert done.status == 2
+    assert said in done.err
 
 
 @pytest.mark.slow
@@ -102,10 +93,10 @@ def test_a_partial_overlap_is_counted_and_said(folder: Path, original: GpsTraces
     write(some, folder / "some.csv")
     both = ("--original", folder / "original.csv", "--released", folder / "some.csv")
     done = tracearena("applications", "uniqueness", *both, "--seed", 1, "--draws", 5, "--json")
-    result = json.loads(done.stdout)
+    result = done.json
     assert (result["users"], result["not_released"], result["strangers"]) == (12, 3, 3)
-    assert "3 of 12 released users have ids that the original lacks" in done.stderr
-    assert "3 of 12 users have nothing under their ids" in done.stderr
+    assert "3 of 12 released users have ids that the original lacks" in done.err
+    assert "3 of 12 users have nothing under their ids" in done.err
 
 
 def test_in_python_the_table_is_a_mapping(original: GpsTraces) -> None:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.border.command_line import tracearena
 
 from tracearena.algorithms import catalogue
 from tracearena.errors import ParameterError
@@ -57,16 +54,6 @@ def folder(tmp_path: Path, track: GpsTraces) -> Path:
     return tmp_path
 
 
-def obfuscate(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "tracearena", "obfuscate", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        env=dict(os.environ),
-    )
-
-
 def has_decimals(values: NDArray[np.float64], digits: int) -> bool:
     """Whether each value is the very double that so many decimals mean."""
     return all(value == float(f"{value:.{digits}f}") for value in values.tolist())
@@ -108,8 +95,8 @@ def test_digits_are_checked(digits: object) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["out.parquet", "out.csv", "out.gpx", "out"])
 def test_every_format_has_rounded_degrees(name: str, folder: Path) -> None:
-    done = obfuscate(folder, "GeoInd(expected_noise=100m)", "track.parquet", name)
-    assert done.returncode == 0, done.stderr
+    done = tracearena("obfuscate", "GeoInd(expected_noise=100m)", "track.parquet", name, folder=folder)
+    assert done.status == 0, done.err
     released = read(folder / name).traces
     assert released.n_points == POINTS
     assert has_decimals(released.latitude, 6)
@@ -119,9 +106,11 @@ def test_every_format_has_rounded_degrees(name: str, folder: Path) -> None:
 @pytest.mark.slow
 def test_somebodys_own_defence_is_rounded_too(folder: Path) -> None:
     for options, digits in (((), 6), (("--digits", 2), 2)):
-        done = obfuscate(folder, "own:Shift", "track.parquet", "out.parquet", *options, "--json")
-        assert done.returncode == 0, done.stderr
-        assert json.loads(done.stdout)["points"] == POINTS
+        done = tracearena(
+            "obfuscate", "own:Shift", "track.parquet", "out.parquet", *options, "--json", folder=folder
+        )
+        assert done.status == 0, done.err
+        assert done.json["points"] == POINTS
         assert has_decimals(read(folder / "out.parquet").traces.latitude, digits)
 
 
@@ -137,7 +126,7 @@ def test_somebodys_own_defence_is_rounded_too(folder: Path) -> None:
 def test_digits_that_mean_nothing_are_refused(
     arguments: tuple[object, ...], message: str, folder: Path
 ) -> None:
-    done = obfuscate(folder, *arguments)
-    assert done.returncode == 2
-    assert message in done.stderr
+    done = tracearena("obfuscate", *arguments, folder=folder)
+    assert done.status == 2
+    assert message in done.err
     assert not (folder / "out.csv").exists()

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import stat
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.border.command_line import tracearena
 
-from tracearena.cli import main
 from tracearena.files.staging import replacing_all
 from tracearena.files.whole import replacing
 from tracearena.formats import pwscup
@@ -30,15 +29,9 @@ def umask(request: pytest.FixtureRequest) -> Iterator[int]:
     os.umask(before)
 
 
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    def command(*arguments: object) -> None:
-        monkeypatch.setattr(sys, "argv", ["tracearena", *map(str, arguments)])
-        with pytest.raises(SystemExit) as leave:
-            main()
-        assert not leave.value.code
-
-    return command
+def run(*arguments: object) -> None:
+    done = tracearena(*arguments)
+    assert done.status == 0, done.err
 
 
 @pytest.fixture
@@ -49,7 +42,7 @@ def team(tmp_path: Path, make_walks: Callable[..., Traces]) -> Path:
     return tmp_path
 
 
-def test_an_id_table_and_its_release(run, team, umask):
+def test_an_id_table_and_its_release(team, umask):
     run("obfuscate", "No", team / "org.csv", team / "ano.csv", "--places", team / "places.csv", "--seed", 1)
     run(
         "pseudonymise", team / "ano.csv", team / "pub.csv", "--original", team / "org.csv",
@@ -59,7 +52,7 @@ def test_an_id_table_and_its_release(run, team, umask):
     assert mode(team / "pub.csv") == oct(0o666 & ~umask)
 
 
-def test_the_secrets_of_a_contest_and_its_model(run, team, umask):
+def test_the_secrets_of_a_contest_and_its_model(team, umask):
     run(
         "contest", "data", team / "org.csv", team / "contest", "--places", team / "places.csv",
         "--teams", 1, "--users", 5, "--days", 2, "--seed", 1, *QUICK, "--model", team / "model.npz",

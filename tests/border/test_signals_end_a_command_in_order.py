@@ -18,6 +18,9 @@ from tracearena.traces import Traces
 STATUS = {signal.SIGINT: 130, signal.SIGTERM: 143}
 SAYS = {signal.SIGINT: "stopped by Ctrl-C", signal.SIGTERM: "stopped by SIGTERM"}
 PATIENCE_S = 120
+RUNNING = "\nimport sys\nfrom tracearena.cli import main\nsys.argv[0] = 'tracearena'\nmain()"
+HEARING = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+"""What runs in the background of a shell ignores Ctrl-C, and so would the commands of these tests."""
 
 
 @pytest.fixture
@@ -34,25 +37,30 @@ def stopped(
     arguments: list[object], number: signal.Signals, ready: Callable[[], bool], script: str = ""
 ) -> tuple[int, str, int]:
     """Start a command, send it a signal when it is ready; return status, stderr and its process group."""
-    start = f"{script}\nimport sys\nfrom tracearena.cli import main\nsys.argv[0] = 'tracearena'\nmain()"
-    process = subprocess.Popen(
+    start = f"{HEARING}{script}{RUNNING}"
+    with subprocess.Popen(
         [sys.executable, "-c", start, *map(str, arguments)],
         stderr=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         text=True,
         start_new_session=True,
-    )
-    give_up = time.monotonic() + PATIENCE_S
-    while not ready() and process.poll() is None and time.monotonic() < give_up:
-        time.sleep(0.02)
-    assert process.poll() is None, process.communicate()[1]
-    process.send_signal(number)
-    return process.wait(PATIENCE_S), process.communicate(timeout=PATIENCE_S)[1], process.pid
+    ) as process:
+        try:
+            give_up = time.monotonic() + PATIENCE_S
+            while not ready() and process.poll() is None and time.monotonic() < give_up:
+                time.sleep(0.02)
+            assert process.poll() is None, process.communicate()[1]
+            process.send_signal(number)
+            said = process.communicate(timeout=PATIENCE_S)[1]
+        finally:
+            process.kill()
+    return process.returncode, said, process.pid
 
 
 def nobody_left(group: int) -> bool:
-    """Whether every process of a group has ended, within a moment."""
-    for _ in range(200):
+    """Whether every process of a group has ended, or does so soon."""
+    give_up = time.monotonic() + PATIENCE_S
+    while time.monotonic() < give_up:
         try:
             os.killpg(group, 0)
         except ProcessLookupError:
@@ -82,6 +90,10 @@ IN_THREADS = (
     "from tracearena.engine import run_blocks; import tracearena.cli._stopping as s; s.GRACE_S = 0.5; "
     "run_blocks(lambda *_: time.sleep(600), [(0, 1), (1, 2), (2, 3)])"
 )
+UNKNOWN_THREAD = (
+    "import tracearena.cli._stopping as s; s.GRACE_S = 0.5; "
+    "threading.Thread(target=time.sleep, args=(600,)).start(); time.sleep(600)"
+)
 COMPILED = "import numba, tracearena.cli._stopping as s; s.GRACE_S = 0.5; numba.njit(nogil=True)(FOREVER)(1)"
 FOREVER = """
 def FOREVER(n):
@@ -92,7 +104,11 @@ def FOREVER(n):
 
 
 @pytest.mark.parametrize("number", STATUS)
-@pytest.mark.parametrize("work", [SLEEPING, IN_THREADS, COMPILED], ids=["waiting", "threads", "compiled"])
+@pytest.mark.parametrize(
+    "work",
+    [SLEEPING, IN_THREADS, UNKNOWN_THREAD, COMPILED],
+    ids=["waiting", "threads", "unknown thread", "compiled"],
+)
 def test_wherever_the_work_is_files_under_temporary_names_go_and_the_status_tells(tmp_path, number, work):
     script = (FOREVER + WRITING).replace("WORK", work).replace("FOLDER", repr(str(tmp_path)))
     status, said, group = stopped(
@@ -144,14 +160,35 @@ def test_a_signal_inside_the_garbage_collector_is_not_swallowed(tmp_path, number
 def test_training_that_is_stopped_says_how_to_go_on(team, number):
     model = team / "model.npz"
     arguments = [
-        "synthesize", "ppmtf", team / "org.csv", team / "made.csv", "--places", team / "places.csv",
-        "--seed", 1, "--factors", 2, "--iterations", 100_000, "--model", model,
+        "synthesize", "PPMTF(2,iterations=100000)", team / "org.csv", team / "made.csv",
+        "--places", team / "places.csv", "--seed", 1, "--model", model,
     ]  # fmt: skip
     status, said, _ = stopped(arguments, number, model.exists)
     assert status == STATUS[number], said
     assert f"{model}: holds the training so far; the same command goes on from it" in said
     assert not (team / "made.csv").exists()
     assert not leftovers(team)
+
+
+TRAINING = """
+import time
+from pathlib import Path
+from tracearena.synthesis import PPMTF
+def fit(*given, **options):
+    Path(BEGAN).touch()
+    time.sleep(600)
+PPMTF.fit = fit
+"""
+
+
+def test_training_that_is_stopped_without_a_model_file_says_what_would_have_kept_it(team):
+    began = team / "began"
+    arguments = ["synthesize", "PPMTF", team / "org.csv", team / "made.csv", "--places", team / "places.csv"]
+    script = TRAINING.replace("BEGAN", repr(str(began)))
+    status, said, _ = stopped(arguments, signal.SIGINT, began.exists, script)
+    assert status == STATUS[signal.SIGINT], said
+    assert "nothing of the training is kept; with --model FILE it could have been gone on with" in said
+    assert not (team / "made.csv").exists()
 
 
 @pytest.mark.slow
@@ -164,8 +201,8 @@ def test_workers_of_a_cluster_end_too(team, number):
         f"c.note = lambda text: (true(text), Path({str(began)!r}).touch())\n"
     )
     arguments = [
-        "synthesize", "ppmtf", team / "org.csv", team / "made.csv", "--places", team / "places.csv",
-        "--seed", 1, "--factors", 2, "--iterations", 100_000, "--cluster", "local:2",
+        "synthesize", "PPMTF(2,iterations=100000)", team / "org.csv", team / "made.csv",
+        "--places", team / "places.csv", "--seed", 1, "--cluster", "local:2",
     ]  # fmt: skip
     status, said, group = stopped(arguments, number, began.exists, script)
     assert status == STATUS[number], said

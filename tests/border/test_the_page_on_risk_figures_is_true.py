@@ -1,18 +1,15 @@
-"""The worked example of docs/risk-figures.md gives the numbers printed there."""
+"""The worked example of docs/explanation/risk-figures.md gives the numbers printed there."""
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from tests.border.command_line import tracearena
 
-from tracearena.cli import build
-
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "risk-figures.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "explanation" / "risk-figures.md"
 
 
 @pytest.mark.slow
@@ -22,10 +19,10 @@ def test_the_commands_of_the_page_give_its_numbers(tmp_path: Path, monkeypatch: 
     found: dict[str, dict[str, object]] = {}
     for line in re.findall(r"^\$ tracearena (.*)$", text, re.MULTILINE):
         words = [*shlex.split(line), "--json"]
-        result = CliRunner().invoke(build(), words, catch_exceptions=False)
-        assert result.exit_code == 0, result.output
+        done = tracearena(*words)
+        assert done.status == 0, done.err
         name = f"{words[1]} {words[-2]}" if words[0] == "applications" else words[0]
-        found[name] = json.loads(result.stdout)
+        found[name] = done.json
     printed = dict(re.findall(r"^\| `([a-z ]+)`(?:, \d known points?)? \| ([\d.]+) \|", text, re.MULTILINE))
     linked = dict(re.findall(r"^\| `linked`, (\d) known points? \| ([\d.]+) \|", text, re.MULTILINE))
     before, after = found["error released.csv"], found["error guess.csv"]

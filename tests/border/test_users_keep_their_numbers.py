@@ -9,22 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
-
-from tracearena.cli import build
-from tracearena.errors import TracearenaError
+from tests.border.command_line import tracearena as run
 
 BOX = ("--grid", "8x8", "--bounds", "40.5,-74.3,41.0,-73.7")
 USERS = 60
-
-
-def run(*arguments: object) -> tuple[int, str, str]:
-    result = CliRunner().invoke(build(), list(map(str, arguments)))
-    if isinstance(result.exception, TracearenaError):
-        return 2, result.stdout, str(result.exception)
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.stdout, result.stderr
 
 
 def done(*arguments: object) -> str:

@@ -2,49 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
+from tests.border.command_line import Done, tracearena
 
-from tracearena.cli import main
 from tracearena.formats import pwscup
 from tracearena.traces import Traces
 
 
-@dataclass(frozen=True)
-class Result:
-    """What a command did."""
-
-    status: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        """The one JSON object on stdout."""
-        return json.loads(self.out)
-
-
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Result]:
+def run() -> Callable[..., Done]:
     """Run ``tracearena`` with arguments."""
-
-    def run_command(*arguments: object) -> Result:
-        monkeypatch.setattr(sys, "argv", ["tracearena", *map(str, arguments)])
-        status = 0
-        try:
-            main()
-        except SystemExit as leave:
-            status = int(leave.code or 0)
-        captured = capsys.readouterr()
-        return Result(status, captured.out, captured.err)
-
-    return run_command
+    return tracearena
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from tracearena.formats import pwscup
 
 
 def run(*arguments: str | Path) -> dict[str, object]:
-    done = CliRunner().invoke(build(), ["city", *map(str, arguments)], catch_exceptions=False)
+    done = CliRunner().invoke(build(["city"]), ["city", *map(str, arguments)], catch_exceptions=False)
     assert done.exit_code == 0, done.output
     result: dict[str, object] = json.loads(done.stdout)
     return result
@@ -70,11 +70,11 @@ def test_what_cannot_be_is_refused_before_anything_is_written(
 ) -> None:
     out = tmp_path / "city.csv"
     with pytest.raises(ParameterError, match=message):
-        CliRunner().invoke(build(), ["city", str(out), *options], catch_exceptions=False)
+        CliRunner().invoke(build(["city"]), ["city", str(out), *options], catch_exceptions=False)
     assert not out.exists()
 
 
 @pytest.mark.parametrize("option", ["--users", "--days"])
 def test_a_city_of_nobody_is_bad_usage(option: str, tmp_path: Path) -> None:
-    done = CliRunner().invoke(build(), ["city", str(tmp_path / "x.csv"), option, "0"])
+    done = CliRunner().invoke(build(["city"]), ["city", str(tmp_path / "x.csv"), option, "0"])
     assert done.exit_code == 2

@@ -11,7 +11,8 @@ from tracearena.cities import simulate
 from tracearena.formats import partitions
 from tracearena.intake.tables import files_of
 
-QUICK = ("--factors", 2, "--iterations", 3, "--zeros", "all", "--seed", 1)
+QUICK = "PPMTF(2,iterations=3,zeros=all)"
+SEED = ("--seed", 1)
 
 
 @pytest.fixture
@@ -34,8 +35,8 @@ def test_every_command_gives_the_same_with_a_cluster(run, team: Path, address: s
             assert (team / f"there{out}").read_bytes() == (team / f"here{out}").read_bytes()
 
     places = ("--places", team / "places.csv")
-    both("synthesize", "ppmtf", team / "org.csv", "OUT", *places, *QUICK, "--deniable", "2,3", out=".csv")
-    both("synthesize", "ppmtf-plus", team / "org.csv", "OUT", *places, *QUICK, "--users", 9, out="+.csv")
+    both("synthesize", QUICK, team / "org.csv", "OUT", *places, *SEED, "--deniable", "2,3", out=".csv")
+    both("synthesize", QUICK, team / "org.csv", "OUT", *places, *SEED, "--virtual-users", 9, out="+.csv")
     both(
         "sweep", "OUT", *places, "--reference", team / "ref.csv", "--original", team / "org.csv",
         "--defences", "PL(2,1)", "--defences", "No", "--seed", 4, "--json", out="sweep.csv",
@@ -44,7 +45,7 @@ def test_every_command_gives_the_same_with_a_cluster(run, team: Path, address: s
         "evaluate", *places, "--train", team / "org.csv", "--test", team / "ref.csv",
         "--synthetic", team / "here.csv", "--format", "pwscup", "--json",
     )  # fmt: skip
-    run("synthesize", "ppmtf", team / "org.csv", team / "x.csv", *places, *QUICK, "--model", team / "m.npz")
+    run("synthesize", QUICK, team / "org.csv", team / "x.csv", *places, *SEED, "--model", team / "m.npz")
     both(
         "deniability", "--model", team / "m.npz", "--synthetic", team / "x.csv", "--k", 3, "--seed", 1,
         "--k-prime", "OUT", "--json", out="k.csv",
@@ -59,8 +60,8 @@ def test_folders_of_files_go_in_and_out(run, tmp_path: Path, address: str, monke
     made = {}
     for name, given in {"here": (), "there": ("--cluster", address)}.items():
         done = run(
-            "synthesize", "ppmtf", tmp_path / "in", tmp_path / name, "--places", tmp_path / "places.csv",
-            "--traces-per-user", 1, *QUICK, *given,
+            "synthesize", QUICK, tmp_path / "in", tmp_path / name, "--places", tmp_path / "places.csv",
+            "--traces-per-user", 1, *SEED, *given,
         )  # fmt: skip
         assert done.status == 0, done.err
         made[name] = [file.read_bytes() for file in files_of(tmp_path / name)]
@@ -73,7 +74,7 @@ def test_a_folder_that_is_there_is_refused_before_the_work(run, tmp_path: Path) 
     formats.write(people, tmp_path / "in", to="partitions")
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "notes.txt").touch()
-    done = run("synthesize", "ppmtf", tmp_path / "in", tmp_path / "out", "--model", tmp_path / "m.npz")
+    done = run("synthesize", "PPMTF", tmp_path / "in", tmp_path / "out", "--model", tmp_path / "m.npz")
     assert done.status == 2
     assert "out: exists and is not an empty folder" in done.err
     assert not (tmp_path / "m.npz").exists()
@@ -82,10 +83,10 @@ def test_a_folder_that_is_there_is_refused_before_the_work(run, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (("ppmtf", "--cluster", "local:none"), "local:N for N worker processes"),
-        (("ppmtf", "--cluster", "somewhere"), "tcp://HOST:PORT of a Dask scheduler"),
-        (("sgd", "--cluster", "local:2"), "--cluster has no meaning for sgd"),
-        (("uniform", "--lean"), "--lean has no meaning for uniform"),
+        (("PPMTF", "--cluster", "local:none"), "local:N for N worker processes"),
+        (("PPMTF", "--cluster", "somewhere"), "tcp://HOST:PORT of a Dask scheduler"),
+        (("SGD", "--cluster", "local:2"), "--cluster does not apply to SGD"),
+        (("Uniform", "--lean"), "--lean does not apply to Uniform"),
     ],
 )
 def test_what_cannot_be_is_said(run, team: Path, given, message) -> None:

@@ -17,7 +17,7 @@ from tracearena.traces import Traces
 
 
 def converted(*arguments: object) -> dict:
-    result = CliRunner().invoke(build(), ["convert", *map(str, arguments), "--json"])
+    result = CliRunner().invoke(build(["convert"]), ["convert", *map(str, arguments), "--json"])
     if result.exception is not None:
         raise result.exception
     return json.loads(result.stdout)

@@ -10,15 +10,15 @@ import pytest
 from tracearena.formats import pwscup, write
 from tracearena.synthesis import PPMTF
 
-QUICK = ("--factors", 2, "--iterations", 3, "--zeros", "all", "--seed", 1)
+QUICK = "PPMTF(2,iterations=3,zeros=all)"
 
 
 @pytest.fixture
 def made(run, team: Path) -> Path:
     """A model and two days of every user."""
     done = run(
-        "synthesize", "ppmtf", team / "org.csv", team / "syn.csv", "--places", team / "places.csv",
-        "--traces-per-user", 2, "--model", team / "model.npz", *QUICK,
+        "synthesize", QUICK, team / "org.csv", team / "syn.csv", "--places", team / "places.csv",
+        "--traces-per-user", 2, "--model", team / "model.npz", "--seed", 1,
     )  # fmt: skip
     assert done.status == 0, done.err
     return team
@@ -48,8 +48,8 @@ def test_only_deniable_traces_are_released(run, made: Path) -> None:
         "--eta", 2, "--json", "--seed", 1,
     )  # fmt: skip
     done = run(
-        "synthesize", "ppmtf", made / "org.csv", made / "safe.csv", "--places", made / "places.csv",
-        "--traces-per-user", 2, "--deniable", "4,2", *QUICK, "--json",
+        "synthesize", QUICK, made / "org.csv", made / "safe.csv", "--places", made / "places.csv",
+        "--traces-per-user", 2, "--deniable", "4,2", "--seed", 1, "--json",
     )  # fmt: skip
     assert done.status == 0, done.err
     assert done.json["pass_rate"] == found.json["pass_rate"]
@@ -71,8 +71,8 @@ def test_a_table_will_do_as_well(run, made: Path) -> None:
 @pytest.mark.parametrize("wrong", ["10", "ten,1", "10,", "0,1", "3,-1"])
 def test_a_wrong_k_and_eta_is_refused(run, made: Path, wrong: str) -> None:
     done = run(
-        "synthesize", "ppmtf", made / "org.csv", made / "no.csv", "--places", made / "places.csv",
-        "--deniable", wrong, *QUICK,
+        "synthesize", QUICK, made / "org.csv", made / "no.csv", "--places", made / "places.csv",
+        "--deniable", wrong, "--seed", 1,
     )  # fmt: skip
     assert done.status == 2
     assert not (made / "no.csv").exists()

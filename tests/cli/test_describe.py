@@ -20,7 +20,7 @@ from tracearena.traces import Traces
 
 
 def described(*arguments: object) -> dict:
-    result = CliRunner().invoke(build(), ["describe", *map(str, arguments), "--json"])
+    result = CliRunner().invoke(build(["describe"]), ["describe", *map(str, arguments), "--json"])
     assert result.exit_code == 0, result.exception
     return json.loads(result.stdout)
 
@@ -38,6 +38,13 @@ def test_osaka_is_described_without_dates(osaka: Path) -> None:
     found = described(osaka / "reftraces_team001_data01_IDP.csv")
     assert (found["format"], found["events"], found["missing"]) == ("pwscup", 80_000, 0.0)
     assert (found["first"], found["last"]) == ("day 1, 08:00", "day 2, 17:30")
+
+
+def test_days_and_hours_between_events_do_not_contradict_each_other(shared_data: Path) -> None:
+    # The dates of the authors' traces are months apart; a trace is one day all the same.
+    found = described(shared_data / "ppmtf-tokyo" / "traintraces_TK.csv")
+    assert found["days"] == 1
+    assert found["gap_h"]["longest"] < 24
 
 
 def test_the_numbers_are_those_of_a_slow_count(make_check_ins: Callable[..., Traces], tmp_path: Path) -> None:

@@ -66,7 +66,9 @@ def run(folder: Path, *more: str) -> dict[str, object]:
         "syn.csv.gz",
     ]
     files = [option if option.startswith("--") else str(folder / option) for option in options]
-    result = CliRunner().invoke(build(), ["evaluate", "--format", "ppmtf", *files, *more, "--json"])
+    result = CliRunner().invoke(
+        build(["evaluate"]), ["evaluate", "--format", "ppmtf", *files, *more, "--json"]
+    )
     if result.exception is not None:
         raise result.exception
     found: dict[str, object] = json.loads(result.stdout)
@@ -124,7 +126,7 @@ def test_people_get_a_table(people_flow: Path) -> None:
     files = [
         text for name, file in zip(names, options, strict=True) for text in (name, str(people_flow / file))
     ]
-    result = CliRunner().invoke(build(), ["evaluate", *files])
+    result = CliRunner().invoke(build(["evaluate"]), ["evaluate", *files])
     lines = result.stdout.splitlines()
     assert lines[0].split() == ["syn.csv.gz", "training", "uniform", "halves"]
     assert lines.index("") == 11
@@ -151,8 +153,8 @@ def test_other_formats_are_found_out_and_give_the_same(tmp_path: Path) -> None:
             *((f"--{option}", f"{name}.{kind}.csv") for option, name in NAMES),
         ]
         files = [text for option, name in options for text in (option, str(tmp_path / name))]
-        result = CliRunner().invoke(build(), ["evaluate", *files, "--json"])
-        named = CliRunner().invoke(build(), ["evaluate", "--format", kind, *files, "--json"])
+        result = CliRunner().invoke(build(["evaluate"]), ["evaluate", *files, "--json"])
+        named = CliRunner().invoke(build(["evaluate"]), ["evaluate", "--format", kind, *files, "--json"])
         assert named.stdout == result.stdout
         found.append({key: value for key, value in json.loads(result.stdout).items() if key != "file"})
     privacy = [{key: one[key] for key in PRIVACY} for one in found]

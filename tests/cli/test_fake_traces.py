@@ -1,4 +1,4 @@
-"""The commands of fake traces: ``synthesize sglt``, ``similarity``, ``lbs``."""
+"""The commands of fake traces: ``synthesize SGLT``, ``similarity``, ``lbs``."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def tokyo(tmp_path, make_walks):
     return tmp_path
 
 
-def made(run, folder, *more):
+def made(run, folder, *more, name="SGLT(6)"):
     files = folder / "traintraces_TK.csv", folder / "syntraces.csv"
     places = "--format", "ppmtf", "--places", folder / "POI_TK.csv"
-    return run("synthesize", "sglt", *files, *places, "--classes", 6, "--seed", 1, "--json", *more)
+    return run("synthesize", name, *files, *places, "--seed", 1, "--json", *more)
 
 
 def test_fakes_come_out_as_the_sglt_tools_file(run, tokyo):
-    done = made(run, tokyo, "--par-l", 1, "--fakes-per-user", 3, "--no-privacy-tests")
+    done = made(run, tokyo, "--traces-per-user", 3, name="SGLT(6,par_l=1,privacy_tests=false)")
     assert done.status == 0, done.err
     result = done.json
     assert (result["users"], result["traces_per_user"], result["classes"]) == (30, 3, 6)
@@ -52,7 +52,7 @@ def test_the_same_seed_gives_the_same_file(run, tokyo):
 
 
 def test_pass_rates_are_told_and_bad_fakes_stay_in(run, tokyo):
-    result = made(run, tokyo, "--fakes-per-user", 2, "--periods", 2).json
+    result = made(run, tokyo, "--traces-per-user", 2, name="SGLT(6,periods=2)").json
     assert result["alternatives"] == 3
     assert result["fakes_tested"] >= 27 * 2
     rates = [result[f"pass_rate_{name}"] for name in ("geographic", "intersection", "deniability", "all")]
@@ -61,29 +61,23 @@ def test_pass_rates_are_told_and_bad_fakes_stay_in(run, tokyo):
 
 
 @pytest.mark.parametrize(
-    ("options", "word"),
+    ("name", "word"),
     [
-        (("--par-c", 2), "--par-c"),
-        (("--alpha", 3), "--alpha"),
-        (("--periods", 31), "periods"),
-        (("--classes", 0), "classes"),
+        ("SGLT(6,par_c=2)", "par_c"),
+        ("SGLT(6,alpha=3)", "alpha"),
+        ("SGLT(6,periods=31)", "periods"),
+        ("SGLT(0)", "classes"),
     ],
 )
-def test_what_makes_no_sense_is_refused(run, tokyo, options, word):
-    done = made(run, tokyo, *options)
+def test_what_makes_no_sense_is_refused(run, tokyo, name, word):
+    done = made(run, tokyo, name=name)
     assert done.status == 2
     assert word in done.err
     assert not (tokyo / "syntraces.csv").exists()
 
 
-def test_options_of_sglt_mean_nothing_elsewhere(run, tokyo):
-    done = run("synthesize", "sgd", tokyo / "traintraces_TK.csv", tokyo / "o.csv", "--par-l", 1, "--seed", 1)
-    assert done.status == 2
-    assert "--par-l has no meaning for sgd" in done.err
-
-
 def test_traces_are_alike_to_themselves_and_fakes_in_kind_only(run, tokyo):
-    made(run, tokyo, "--no-privacy-tests")
+    made(run, tokyo, name="SGLT(6,privacy_tests=false)")
     train, places = tokyo / "traintraces_TK.csv", ("--places", tokyo / "POI_TK.csv", "--json")
     same = run("similarity", train, train, *places).json
     assert (same["geographic"], same["semantic"]) == (pytest.approx(1), pytest.approx(1))

@@ -16,7 +16,8 @@ from tracearena.formats import geolife, read
 
 
 def run(*arguments: str | Path) -> dict[str, Any]:
-    result = CliRunner().invoke(build(), [str(a) for a in arguments] + ["--json"], catch_exceptions=False)
+    words = [*map(str, arguments), "--json"]
+    result = CliRunner().invoke(build(words), words, catch_exceptions=False)
     assert result.exit_code == 0, result.output
     found: dict[str, Any] = json.loads(result.stdout)
     return found
@@ -123,6 +124,6 @@ def test_mistakes_are_told_and_nothing_is_written(
     monkeypatch.chdir(tmp_path)
     with pytest.raises(TracearenaError):
         CliRunner().invoke(
-            build(), [str(tree) if a == "TREE" else a for a in arguments], catch_exceptions=False
+            build(arguments), [str(tree) if a == "TREE" else a for a in arguments], catch_exceptions=False
         )
     assert list(tmp_path.iterdir()) == []

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import re
+from dataclasses import fields
 
 import numpy as np
 import polars as pl
 import pytest
+from tests.border.command_line import tracearena
 from typer.testing import CliRunner
 
+from tracearena.algorithms import create, entries, names
 from tracearena.cli import build
+from tracearena.cli._reading import ReadingOptions
+from tracearena.engine import child_seed, seed_sequence
 from tracearena.errors import ParameterError
 from tracearena.formats import ppmtf, pwscup
 
-QUICK = ["--factors", "2", "--iterations", "3"]
+QUICK = "PPMTF(2,iterations=3)"
 
 
 def run(*arguments: object) -> dict:
-    done = CliRunner().invoke(build(), ["synthesize", *map(str, arguments), "--json"], catch_exceptions=False)
+    done = CliRunner().invoke(
+        build(["synthesize"]), ["synthesize", *map(str, arguments), "--json"], catch_exceptions=False
+    )
     assert done.exit_code == 0, done.output
     return json.loads(done.stdout)
 
@@ -37,26 +46,25 @@ def files(tmp_path, make_walks):
     return tmp_path
 
 
-@pytest.mark.parametrize("method", [["ppmtf", *QUICK], ["sgd", "--copied", "2"], ["uniform"]])
-def test_the_ppmtf_tools_files_come_out_as_they_went_in(files, method):
-    name, *options = method
+@pytest.mark.parametrize("name", [QUICK, "SGD(2)", "Uniform"])
+def test_the_ppmtf_tools_files_come_out_as_they_went_in(files, name):
     training, out = files / "traintraces_TK.csv", files / "syntraces.csv"
     given = ["--format", "ppmtf", "--places", files / "POI_TK.csv", "--traces-per-user", 3, "--seed", 1]
-    result = run(name, training, out, *given, *options)
+    result = run(name, training, out, *given)
     assert (result["users"], result["events"]) == (20, 20 * 3 * 30)
     table = pl.read_csv(out)
     assert table.columns == ["user", "trace_no", "time_slot", "time_instant", "poi_index", "category"]
     assert table["trace_no"].unique().sort().to_list() == [0, 1, 2]
     again = files / "again.csv"
-    run(name, training, again, *given, *options)
+    run(name, training, again, *given)
     assert out.read_bytes() == again.read_bytes()
 
 
 def test_log_likelihoods_are_a_running_sum_of_each_trace(files):
     out = files / "out.csv"
     run(
-        "ppmtf", files / "traintraces_TK.csv", out, "--places", files / "POI_TK.csv", "--seed", 1,
-        "--traces-per-user", 2, "--log-likelihoods", *QUICK,
+        QUICK, files / "traintraces_TK.csv", out, "--places", files / "POI_TK.csv", "--seed", 1,
+        "--traces-per-user", 2, "--log-likelihoods",
     )  # fmt: skip
     sums = pl.read_csv(out)["loglikeli"].to_numpy().reshape(-1, 30)
     assert (np.diff(sums, axis=1) <= 0).all()
@@ -65,7 +73,7 @@ def test_log_likelihoods_are_a_running_sum_of_each_trace(files):
 
 def test_contest_files_are_found_out(files):
     out = files / "out.csv"
-    run("sgd", files / "reftraces.csv", out, "--places", files / "info_region.csv", "--seed", 1)
+    run("SGD", files / "reftraces.csv", out, "--places", files / "info_region.csv", "--seed", 1)
     made = pwscup.read_traces(out, pwscup.read_places(files / "info_region.csv"))
     assert made.n_instants == 10 * 20
 
@@ -73,25 +81,13 @@ def test_contest_files_are_found_out(files):
 def test_a_model_is_used_again_and_exported(files):
     training, places, model = files / "traintraces_TK.csv", files / "POI_TK.csv", files / "model.npz"
     first, second, third = (files / f"{number}.csv" for number in (1, 2, 3))
-    given = ["--places", places, "--seed", 5, *QUICK]
-    run("ppmtf", training, first, *given, "--model", model, "--export", files / "parameters")
+    given = ["--places", places, "--seed", 5]
+    run(QUICK, training, first, *given, "--model", model, "--export", files / "parameters")
     stamp = model.read_bytes()
-    run("ppmtf", training, second, *given, "--model", model)
+    run(QUICK, training, second, *given, "--model", model)
     assert first.read_bytes() == second.read_bytes()
     assert PPMTF_ITERATIONS in [path.name for path in (files / "parameters").iterdir()]
-    run(
-        "ppmtf",
-        training,
-        third,
-        "--places",
-        places,
-        "--seed",
-        5,
-        "--iterations",
-        3,
-        "--model",
-        files / "parameters",
-    )
+    run("PPMTF(iterations=3)", training, third, *given, "--model", files / "parameters")
     assert pl.read_csv(third).shape == pl.read_csv(first).shape
     assert len(stamp) == len(model.read_bytes())
 
@@ -108,44 +104,153 @@ def test_raw_check_ins_become_places_and_slots(tmp_path):
     ]
     source = tmp_path / "checkins.csv"
     source.write_text("user,time,latitude,longitude,place\n" + "\n".join(rows) + "\n")
-    result = run(
-        "ppmtf",
-        source,
-        tmp_path / "out.csv",
-        "--interval",
-        "1h",
-        "--slot",
-        "2h",
-        "--traces-per-user",
-        1,
-        "--seed",
-        1,
-        *QUICK,
-    )
+    hours = ("--interval", "1h", "--slot", "2h")
+    result = run(QUICK, source, tmp_path / "out.csv", *hours, "--traces-per-user", 1, "--seed", 1)
     assert (result["users"], result["events"], result["places"]) == (6, 6 * 24, 3)
 
 
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["magic"], "METHOD"),
-        (["sgd", "--alpha", "3"], "--alpha has no meaning for sgd"),
-        (["uniform", "--copied", "3"], "--copied has no meaning for uniform"),
-        (["ppmtf", "--copied", "3"], "--copied has no meaning for ppmtf"),
-        (["ppmtf", "--alpha", "0"], "alpha"),
-        (["ppmtf", "--factors", "0"], "factors"),
+        (["magic"], "no synthesizer called 'magic'"),
+        (["Zzz"], "synthesizers PPMTF, SGD, SGLT, Uniform, Training"),
+        (["PL(4,1)"], "PL is a defence of traces at places; a synthesizer is wanted"),
+        (["PPMTF+(16)", "--virtual-users", "3"], r"write 'PPMTF\(16\)' and --virtual-users N"),
+        (["SGD(alpha=3)"], "SGD has no parameter 'alpha'; it has copied"),
+        (["PPMTF(alpha=0)"], "alpha"),
+        (["PPMTF(0)"], "factors"),
+        (["SGD", "--model", "m.npz"], "--model does not apply to SGD"),
+        (["SGLT", "--virtual-users", "3", "--homes"], "--virtual-users, --homes do not apply to SGLT"),
+        (["Uniform", "--deniable", "2,1"], "--deniable does not apply to Uniform"),
+        (["PPMTF", "--homes"], "--homes does not apply to training users; add --virtual-users"),
+        (
+            ["PPMTF", "--virtual-users", "3", "--deniable", "2,1"],
+            "--deniable does not apply to virtual users",
+        ),
+        (["PPMTF", "--factors", "3"], r"--factors stands in the name now: PPMTF\(factors=…\)"),
+        (["SGD", "--no-privacy-tests"], r"in the name now: SGLT\(privacy_tests=false\)"),
+        (["PPMTF", "--users", "3"], "--users is called --virtual-users now"),
     ],
 )
 def test_options_without_meaning_are_refused(files, arguments, problem):
-    method, *options = arguments
-    given = [
-        method,
-        files / "traintraces_TK.csv",
-        files / "o.csv",
-        "--places",
-        files / "POI_TK.csv",
-        *options,
-    ]
+    refused(files, arguments, problem)
+
+
+def refused(files, arguments, problem):
+    name, *options = arguments
+    given = [name, files / "traintraces_TK.csv", files / "o.csv", "--places", files / "POI_TK.csv", *options]
     with pytest.raises(ParameterError, match=problem):
         run(*given, "--seed", 1)
     assert not (files / "o.csv").exists()
+
+
+@pytest.mark.parametrize("name", [QUICK, "SGD(2)", "SGLT(3,privacy_tests=false)"])
+def test_the_command_draws_what_python_draws(files, name):
+    training, places, out = files / "reftraces.csv", files / "info_region.csv", files / "out.csv"
+    run(name, training, out, "--places", places, "--seed", 7, "--traces-per-user", 2)
+    regions = pwscup.read_places(places)
+    root = seed_sequence(7)
+    model = create(name).fit(pwscup.read_traces(training, regions), seed=child_seed(root, 0))
+    pwscup.write_traces(model.synthesize(2, seed=child_seed(root, 1)), files / "python.csv")
+    assert out.read_bytes() == (files / "python.csv").read_bytes()
+
+
+OLD = {
+    "ppmtf --factors 2 --iterations 3 --alpha=150 --zeros all": "PPMTF(2,150,3,zeros=all)",
+    "ppmtf --factors 2 --iterations 2 --apart --legacy-ppmtf": (
+        "PPMTF(2,iterations=2,shared_factors=false,scatter=uncentred)"
+    ),
+    "ppmtf-plus --factors 2 --iterations 2 --users 4 --days 2 --homes": (
+        "PPMTF(2,iterations=2) --virtual-users 4 --traces-per-user 2 --homes"
+    ),
+    "sgd --copied 2": "SGD(2)",
+    "sglt --classes 3 --par-c .3 --par-m .5 --par-l 1 --par-v 2 --periods 2 --fakes-per-user 1": (
+        "SGLT(3,.3,.5,1,2,2) --traces-per-user 1"
+    ),
+    "sglt --classes 3 --no-privacy-tests": "SGLT(3,privacy_tests=false)",
+    "uniform": "Uniform",
+}
+
+
+@pytest.mark.parametrize("old", OLD)
+def test_the_old_methods_are_translated_and_the_new_spelling_is_told(files, old):
+    def made(words, out):
+        (name, *options), given = words.split(), ("--places", files / "info_region.csv", "--seed", 1)
+        done = tracearena("synthesize", name, files / "reftraces.csv", out, *options, *given)
+        assert done.status == 0, done.err
+        return done.err, out.read_bytes()
+
+    hint, before = made(old, files / "old.csv")
+    silent, after = made(OLD[old], files / "new.csv")
+    assert before == after
+    assert "hint" not in silent
+    spelled = re.search(r"tracearena synthesize '(.+?)' \S+ \S+old.csv(.*) …", hint)
+    kept = " --homes" if "--homes" in old else ""
+    assert made(spelled[1] + spelled[2] + kept, files / "hinted.csv")[1] == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["sgd", "--alpha", "3"], "--alpha has no meaning for sgd"),
+        (["uniform", "--copied", "3"], "--copied has no meaning for uniform"),
+        (["ppmtf", "--copied", "3"], "--copied has no meaning for ppmtf"),
+        (["sgd", "--par-l", "1"], "--par-l has no meaning for sgd"),
+        (["sgd", "--users", "3"], "--users has no meaning for sgd"),
+        (["ppmtf", "--alpha", "0"], "alpha"),
+        (["ppmtf", "--factors", "0"], "factors"),
+        (["ppmtf", "--factors", "nan"], "factors"),
+        (["ppmtf", "--alpha", "1,iterations=3"], "one number or one word"),
+        (["ppmtf-plus", "--users", "many"], "--users = 'many' is not allowed; it must be a whole number"),
+        (["ppmtf-plus", "--users", "0"], "--virtual-users"),
+        (["sglt", "--par-c", "2"], "par_c"),
+    ],
+)
+def test_old_options_are_checked_as_the_new_ones(files, arguments, problem):
+    refused(files, arguments, problem)
+
+
+def test_a_file_may_be_called_like_an_old_method(files):
+    (files / "sgd").write_bytes((files / "reftraces.csv").read_bytes())
+    done = tracearena(
+        "synthesize", "Uniform", files / "sgd", files / "out.csv", "--places", files / "info_region.csv"
+    )
+    assert (done.status, "hint" in done.err) == (0, False), done.err
+
+
+def test_virtual_users_have_as_many_days_as_are_asked_for(files):
+    out, places = files / "out.csv", files / "info_region.csv"
+    given = ("--places", places, "--virtual-users", 4, "--traces-per-user", 3, "--only-seen", "--seed", 1)
+    result = run(QUICK, files / "reftraces.csv", out, *given)
+    assert (result["users"], result["traces_per_user"]) == (4, 3)
+    assert pwscup.read_traces(out, pwscup.read_places(places)).user_ids.tolist() == [1, 2, 3, 4]
+
+
+def test_the_command_has_options_about_reading_writing_and_running_only():
+    (command,) = build(["synthesize"]).registered_commands
+    options = set(inspect.signature(command.callback).parameters)
+    assert not options & {
+        field.name for name in names("synthesizer") for field in fields(entries()[name].load())
+    }
+    assert len(options - {field.name for field in fields(ReadingOptions)}) <= 16
+
+
+OWN = """
+from dataclasses import dataclass
+from typing import ClassVar
+from tracearena.synthesis import PPMTF
+
+@dataclass(kw_only=True)
+class Mine(PPMTF):
+    name: ClassVar[str] = "Mine"
+"""
+
+
+def test_a_class_derived_from_ours_is_a_synthesizer_of_its_own(files, monkeypatch):
+    (files / "derived_model.py").write_text(OWN)
+    monkeypatch.syspath_prepend(files)
+    name, given = "derived_model:Mine(2,iterations=2)", ("--places", files / "info_region.csv", "--seed", 1)
+    done = run(name, files / "reftraces.csv", files / "out.csv", *given)
+    assert done["method"].startswith("Mine(2,200,2")
+    with pytest.raises(ParameterError, match="--model does not apply to derived_model:Mine"):
+        run(name, files / "reftraces.csv", files / "o.csv", *given, "--model", files / "m.npz")

@@ -7,8 +7,9 @@ import random
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from tracearena.contest import (
     AttackKind,
@@ -202,7 +203,7 @@ CELLS = [(x, y, k) for x in TEAMS for y in (*TEAMS, "none") for k in (R, T) if x
     st.sets(st.sampled_from(TEAMS)),
     st.integers(0, 2**32),
 )
-@settings(max_examples=1000, deadline=None)
+@examples(1000)
 def test_winners_are_those_of_brute_force_in_any_order(
     eighths: dict[tuple[str, str, AttackKind], int], valid: set[str], order: int
 ) -> None:

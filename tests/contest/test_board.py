@@ -10,8 +10,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from tracearena.contest import AttackKind, AttackRecord, Board, Role, Roster, Rules, UtilityRecord, make_board
 from tracearena.errors import DataError, ParameterError
@@ -229,7 +230,7 @@ def slow_minimum(attacks: Sequence[AttackRecord], target: str, data_set: int, ki
 
 @pytest.mark.slow
 @given(utility_lists(), attack_lists(), st.integers(0, 2**32))
-@settings(max_examples=1000, deadline=None)
+@examples(1000)
 def test_the_minimum_is_that_of_brute_force_in_any_order(
     utilities: list[UtilityRecord], attacks: list[AttackRecord], order: int
 ) -> None:
@@ -248,7 +249,7 @@ def test_the_minimum_is_that_of_brute_force_in_any_order(
 
 @pytest.mark.slow
 @given(attack_lists(), st.sampled_from(ATTACKERS), st.sampled_from(TARGETS), st.sampled_from([R, T]), SCORES)
-@settings(max_examples=1000, deadline=None)
+@examples(1000)
 def test_one_more_attack_never_raises_a_minimum(
     attacks: list[AttackRecord], attacker: str, target: str, kind: AttackKind, score: float
 ) -> None:
@@ -264,7 +265,7 @@ def test_one_more_attack_never_raises_a_minimum(
 
 
 @given(attack_lists())
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_no_score_on_a_board_is_nan_or_outside_0_to_1(attacks: list[AttackRecord]) -> None:
     for row in board_of(attacks, data_sets=2).rows:
         assert 0 <= row.s_R_min <= 1

@@ -1,75 +1,111 @@
-"""The documentation says what the code does.
+"""The documentation says what the code does, and leads where it says.
 
-``TRACEARENA_UPDATE_DOCS=1 pytest tests/docs`` writes docs/commands.md anew.
+``TRACEARENA_UPDATE_DOCS=1 pytest tests/docs`` writes the pages that are made from the code anew.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import typer.main
+from tests.docs.pages import DOCS, PAGES, ROOT
 from typer.testing import CliRunner
 
 from tracearena.algorithms import catalogue
-from tracearena.cli import build
+from tracearena.cli import COMMANDS, build
 from tracearena.figures import FIGURES
 
-ROOT = Path(__file__).resolve().parents[2]
-COMMANDS_PAGE = ROOT / "docs" / "commands.md"
+COMMANDS_PAGE = DOCS / "reference" / "commands.md"
+MOST_GALLERY_BYTES = 2_000_000
+
+
+def script(name: str) -> ModuleType:
+    """Load a script of docs/."""
+    spec = importlib.util.spec_from_file_location(f"docs_{name}", DOCS / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def held_to(path: Path, text: str) -> None:
+    """Compare a page with what it is made from, or write it anew."""
+    if os.environ.get("TRACEARENA_UPDATE_DOCS"):
+        path.write_text(text)
+    assert path.read_text() == text
 
 
 def help_of(*path: str) -> str:
-    result = CliRunner().invoke(build(), [*path, "--help"], prog_name="tracearena", env={"COLUMNS": "100"})
+    result = CliRunner().invoke(
+        build([*path, "--help"]), [*path, "--help"], prog_name="tracearena", env={"COLUMNS": "100"}
+    )
     assert result.exit_code == 0
     return "\n".join(line.rstrip() for line in result.output.strip().splitlines())
 
 
 def commands_page() -> str:
     group = typer.main.get_command(build())
-    parts = ["# Commands", "", "What `--help` says, command by command.", "", f"```\n{help_of()}\n```"]
+    parts = ["# Commands", "", "What `--help` says, command by command.", "", f"```text\n{help_of()}\n```"]
     for name, command in group.commands.items():  # type: ignore[attr-defined]
-        parts += ["", f"## {name}", "", f"```\n{help_of(name)}\n```"]
+        parts += ["", f"## {name}", "", f"```text\n{help_of(name)}\n```"]
         for sub in getattr(command, "commands", {}):
-            parts += ["", f"### {name} {sub}", "", f"```\n{help_of(name, sub)}\n```"]
+            parts += ["", f"### {name} {sub}", "", f"```text\n{help_of(name, sub)}\n```"]
     return "\n".join(parts) + "\n"
 
 
 def test_the_page_of_commands_is_what_help_says() -> None:
-    page = commands_page()
-    if os.environ.get("TRACEARENA_UPDATE_DOCS"):
-        COMMANDS_PAGE.write_text(page)
-    assert COMMANDS_PAGE.read_text() == page
+    held_to(COMMANDS_PAGE, commands_page())
+
+
+def test_the_pages_of_the_api_show_what_the_doors_show() -> None:
+    pages = script("api").written()
+    for path, text in pages.items():
+        held_to(path, text)
+    assert {path.name for path in (DOCS / "reference" / "api").iterdir()} == {path.name for path in pages}
+
+
+def test_the_page_of_layouts_shows_what_the_tests_of_readers_hold() -> None:
+    layouts = script("layouts")
+    held_to(layouts.PAGE, layouts.page())
+    assert len(list(layouts.rows())) >= 30
+
+
+def test_the_gallery_shows_every_figure_in_little_space() -> None:
+    gallery = script("gallery")
+    held_to(gallery.PAGE, gallery.page())
+    assert [name for name in FIGURES if not gallery.pictures(name)] == []
+    assert sum(path.stat().st_size for path in gallery.PICTURES.iterdir()) < MOST_GALLERY_BYTES
 
 
 def test_every_algorithm_is_documented() -> None:
-    pages = "".join(path.read_text() for path in (ROOT / "docs").glob("*.md"))
+    pages = "".join(path.read_text() for path in PAGES)
     missing = [name for name in catalogue.entries() if not re.search(rf"`{re.escape(name)}[`(]", pages)]
     assert missing == []
 
 
-def test_every_figure_is_documented() -> None:
-    pages = "".join(path.read_text() for path in (ROOT / "docs").glob("*.md") if path != COMMANDS_PAGE)
-    assert [name for name in FIGURES if not re.search(rf"{re.escape(name)}(?![\w-])", pages)] == []
-
-
 def test_every_page_is_in_the_navigation() -> None:
-    navigation = (ROOT / "mkdocs.yml").read_text()
-    pages = {path.name for path in (ROOT / "docs").glob("*.md")}
-    assert {page for page in pages if page not in navigation} == set()
-    assert set(re.findall(r"[\w-]+\.md", navigation)) <= pages
+    navigation = re.findall(r"[\w/-]+\.md", (ROOT / "mkdocs.yml").read_text())
+    assert sorted(navigation) == sorted(str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md"))
 
 
-@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
 def test_links_between_pages_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\((?!https?://|#)([^)#\s]+)", page.read_text()):
         assert (page.parent / target).exists(), target
 
 
-def test_the_data_model_page_runs_as_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    text = (ROOT / "docs" / "data-model.md").read_text()
-    code, printed = re.search(r"```python\n(.*?)```\n\nprints\n\n```\n(.*?)```", text, re.DOTALL).groups()  # type: ignore[union-attr]
-    exec(compile(code, "data-model.md", "exec"), {})
-    assert capsys.readouterr().out == printed
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
+def test_commands_named_in_the_text_exist(page: Path) -> None:
+    assert set(re.findall(r"`tracearena ([a-z][a-z-]*)", page.read_text())) <= set(COMMANDS)
+
+
+def test_every_picture_is_shown_by_a_page() -> None:
+    text = "".join(path.read_text() for path in PAGES)
+    pictures = [path for path in (DOCS / "img").rglob("*") if path.is_file()]
+    assert [path.name for path in pictures if f"/{path.name})" not in text] == []

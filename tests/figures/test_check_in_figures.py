@@ -24,6 +24,7 @@ def rows_of(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+@pytest.mark.slow
 def test_time_at_four_categories(tmp_path: Path) -> None:
     picture, numbers = figure("ppmtf-11")(tmp_path, seed=1, **SMALL)
     assert "<svg" in picture.read_text()
@@ -64,6 +65,7 @@ def test_places_without_categories_are_refused(
         figure("ppmtf-11")(tmp_path, seed=1)
 
 
+@pytest.mark.slow
 def test_two_clusters_on_a_map_and_by_the_hour(tmp_path: Path) -> None:
     picture, numbers, hours = figure("ppmtf-12")(tmp_path, seed=1, **SMALL)
     assert "column of B" in picture.read_text()
@@ -93,6 +95,7 @@ def test_regions_without_categories_have_clusters_too(tmp_path: Path, shared_dat
     assert len(rows_of(hours)) == 2 * 30
 
 
+@pytest.mark.slow
 def test_running_times_over_users(tmp_path: Path) -> None:
     _, numbers = figure("ppmtf-13")(tmp_path, seed=1, **SMALL | {"size": Size(100, 10)})
     rows = rows_of(numbers)

@@ -42,7 +42,7 @@ def test_there_is_no_published_data_of_a_city_that_does_not_exist(name: str, tmp
 
 @pytest.mark.slow
 def test_the_page_prints_the_exponents_that_the_figure_measures(written: list[Path]) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "city.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "explanation" / "city.md").read_text()
     table = next(path for path in written if path.name == "city-laws.csv").read_text().splitlines()[1:]
     measured = {line.split(",")[0]: line.split(",")[1:3] for line in table}
     rows = {

@@ -12,7 +12,7 @@ from tracearena.figures import figure
 from tracearena.figures.contest import figure_13 as contest_13
 from tracearena.figures.contest.figure_9 import correlation
 from tracearena.figures.contest.figure_12 import WEIGHTS
-from tracearena.figures.data import DEFENCES, Size, points_of_interest, teams
+from tracearena.figures.data import DEFENCES, Size, Source, points_of_interest, teams
 from tracearena.formats import pwscup
 
 SMALL = Size(60, 2)
@@ -24,7 +24,7 @@ def table(path: Path) -> list[dict[str, str]]:
 
 
 def test_teams_are_different_people_under_the_same_numbers() -> None:
-    one, two = teams(None, 2, 1, SMALL)
+    one, two = teams(Source(size=SMALL), 2)
     assert one.original.user_ids.tolist() == two.original.user_ids.tolist() == list(range(1, 61))
     assert one.reference.span == (0, 40)
     assert one.original.span == (40, 80)
@@ -32,13 +32,13 @@ def test_teams_are_different_people_under_the_same_numbers() -> None:
 
 
 def test_teams_are_read_from_contest_files(tmp_path: Path) -> None:
-    (team,) = teams(None, 1, 1, SMALL)
+    (team,) = teams(Source(size=SMALL))
     pwscup.write_places(team.original.places, tmp_path / "info_region.csv")
     with pytest.raises(DataError, match="reftraces"):
-        teams(tmp_path, 1, 1)
+        teams(Source(tmp_path))
     pwscup.write_traces(team.reference, tmp_path / "reftraces_team001_data01_IDP.csv")
     pwscup.write_traces(team.original, tmp_path / "orgtraces_team001_data01_IDP.csv")
-    (again,) = teams(tmp_path, 3, 1)
+    (again,) = teams(Source(tmp_path), 3)
     assert np.array_equal(again.original.place_index, team.original.place_index)
     assert points_of_interest(tmp_path) is None
 
@@ -80,6 +80,7 @@ def test_contest_12_has_every_attack_and_every_weight(tmp_path: Path) -> None:
     assert all(-1 <= float(row["correlation"]) <= 1 for row in table(weights))
 
 
+@pytest.mark.slow
 def test_contest_13_measures_every_use_for_every_group(tmp_path: Path) -> None:
     _, numbers = figure("contest-13")(tmp_path, seed=1, size=SMALL)
     rows = table(numbers)

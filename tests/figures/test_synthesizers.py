@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tracearena.figures import figure
-from tracearena.figures.data import Size, people_flow, published_results
+from tracearena.figures.data import Size, Source, people_flow, published_results
 from tracearena.figures.ppmtf import figure_7 as ppmtf_7
 from tracearena.formats import ppmtf
 
@@ -65,6 +65,7 @@ def test_clusters_on_the_map(tmp_path):
     assert np.allclose(shares.sum(axis=1), 1)
 
 
+@pytest.mark.slow
 def test_running_times_over_users_and_places(tmp_path):
     _, numbers = figure("ppmtf-9")(tmp_path, seed=1, **QUICK, sizes=(20, 40))
     table = rows(numbers)
@@ -82,7 +83,7 @@ def test_a_folder_without_the_files_is_named(tmp_path):
 
 @pytest.mark.slow
 def test_the_city_walks_in_people_flow_hours():
-    training, testing = people_flow(None, seed=3)
+    training, testing = people_flow(Source(seed=3))
     assert ppmtf.is_people_flow(training.clock)
     assert training.n_users == testing.n_users == 500
     assert not set(training.user_ids) & set(testing.user_ids)

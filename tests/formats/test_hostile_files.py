@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.formats.json_layouts import LAYOUTS
 
 from tracearena.errors import FileError, TracearenaError
@@ -88,7 +89,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("format", FORMATS)
 @given(changes=edits)
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_damaged_file_is_read_or_refused(folder: Path, format: str, changes: list) -> None:
     data = edited(SEEDS[format], changes)
     attempt(folder / "file_x.csv", data, format)
@@ -96,7 +97,7 @@ def test_a_damaged_file_is_read_or_refused(folder: Path, format: str, changes: l
 
 
 @given(data=st.binary(max_size=300))
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_random_bytes_are_refused(folder: Path, data: bytes) -> None:
     attempt(folder / "file_x.csv", data, None)
 

@@ -93,7 +93,7 @@ def test_pandas_and_polars_frames_are_welcome() -> None:
     columns = {"user": ["b", "a"], "time": ["2020-01-01T00:00:00Z"] * 2, "lat": [1.0, 2.0], "lng": [3.0, 4.0]}
     expected = read(pl.DataFrame(columns)).traces
     assert read(pandas.DataFrame(columns)).traces == expected
-    assert read(points.to_frame(expected)).traces == expected
+    assert read(expected.to_frame()).traces == expected
 
 
 def test_a_path_of_no_known_kind_is_named(tmp_path: Path) -> None:

@@ -226,7 +226,7 @@ def test_any_data_frame_is_read(kind: str) -> None:
 
 def test_a_frame_of_traces_is_read_again(make_check_ins: Callable[..., Traces]) -> None:
     traces = make_check_ins()
-    assert read(table.to_frame(traces))[0] == traces
+    assert read(traces.to_frame())[0] == traces
 
 
 def test_pandas_moments_with_a_zone_are_utc() -> None:
@@ -239,7 +239,7 @@ def test_pandas_moments_with_a_zone_are_utc() -> None:
 
 
 def test_what_is_no_frame_is_refused() -> None:
-    with pytest.raises(ParameterError, match="pandas, Polars or Arrow table"):
+    with pytest.raises(ParameterError, match="pandas, Polars, GeoPandas or Arrow table"):
         read([1, 2, 3])
 
 

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from tracearena.errors import DataError, ParameterError
 from tracearena.formats import ppmtf
@@ -51,7 +52,7 @@ def slow_tp_tv(truth: list[list[float]], other: list[list[float]]) -> float:
     return sum(abs(p - q) for a, b in zip(truth, other, strict=True) for p, q in zip(a, b, strict=True)) / 4
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(events, events)
 def test_tp_tv_is_half_the_l1_distance_of_pooled_frequencies(
     a: list[tuple[int, int, int]], b: list[tuple[int, int, int]]
@@ -64,7 +65,7 @@ def test_tp_tv_is_half_the_l1_distance_of_pooled_frequencies(
     assert math.isclose(tp_tv(reference, other, top=5), tp_tv(reference, other))
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(events, events)
 def test_by_day_is_the_mean_over_the_days_with_events(
     a: list[tuple[int, int, int]], b: list[tuple[int, int, int]]
@@ -86,14 +87,14 @@ def test_sets_share_their_weight_and_deleted_events_have_none() -> None:
     assert population(released).tolist() == [[0.25, 0.5, 0, 0.25, 0], [0, 0, 0, 0, 1]]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(events)
 def test_an_unchanged_release_has_the_same_population(rows: list[tuple[int, int, int]]) -> None:
     original = traces_of(rows)
     assert tp_tv(original, ObfuscatedTraces.unchanged(original)) == 0
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(0, 400), st.integers(1, 30), st.integers(0, 10_000))
 def test_ties_are_settled_by_a_sort(size: int, distinct: int, seed: int) -> None:
     values = np.random.default_rng(seed).integers(0, distinct, size=size) / 7
@@ -135,7 +136,7 @@ def slow_vf_tv(truth: list[list[int]], other: list[list[int]], training: list[li
     return sum(distances) / len(distances) if distances else None
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(events, events, events)
 def test_vf_tv_compares_histograms_place_by_place(
     a: list[tuple[int, int, int]], b: list[tuple[int, int, int]], c: list[tuple[int, int, int]]
@@ -152,7 +153,7 @@ def test_a_fraction_of_exactly_one_bin_border_belongs_below() -> None:
     assert np.argwhere(visit_fractions(traces_of(rows))).tolist() == [[0, 5], [1, 17]]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(events)
 def test_fractions_of_a_category_are_those_of_its_places(rows: list[tuple[int, int, int]]) -> None:
     users, instants, places = np.array(rows).T

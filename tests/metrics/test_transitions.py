@@ -8,9 +8,10 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import wasserstein_distance
+from tests.examples import examples
 
 from tracearena.errors import ParameterError
 from tracearena.metrics import legacy_directions, population, tm_emd, tm_emd_sliced, tm_tv, tp_emd_sliced
@@ -58,7 +59,7 @@ def slow_rows(a: np.ndarray, b: np.ndarray, positions: np.ndarray) -> float:
     )
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(events, events)
 def test_distances_of_matrices(a: Rows, b: Rows) -> None:
     truth, other = slow_matrix(a, True), slow_matrix(b, True)
@@ -74,7 +75,7 @@ def test_distances_of_matrices(a: Rows, b: Rows) -> None:
     assert math.isclose(tp_emd_sliced(reference, traces), float(np.mean(slices)), abs_tol=1e-9)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(events, events)
 def test_synthetic_days_are_compared_one_by_one_with_all_their_pairs(a: Rows, b: Rows) -> None:
     truth = slow_matrix(a, True)
@@ -83,7 +84,7 @@ def test_synthetic_days_are_compared_one_by_one_with_all_their_pairs(a: Rows, b:
     assert math.isclose(tm_emd(traces_of(a), traces_of(b), "x", by_day=True), float(slow), abs_tol=1e-9)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(events)
 def test_the_uniform_baseline(rows: Rows) -> None:
     truth, uniform = slow_matrix(rows, True), np.full((M, M), 1 / M)
@@ -95,7 +96,7 @@ def test_the_uniform_baseline(rows: Rows) -> None:
     assert math.isclose(tm_emd_sliced(reference, None), float(np.mean(slices)), abs_tol=1e-9)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(events)
 def test_an_unchanged_release_has_the_same_transitions(rows: Rows) -> None:
     original = traces_of(rows)

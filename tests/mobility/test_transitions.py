@@ -6,8 +6,9 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from tracearena.errors import DataError
 from tracearena.mobility import UserTransitions, departures, has_transitions, transition_matrix
@@ -48,7 +49,7 @@ def slow_matrix(rows: Rows, adjacent: bool) -> np.ndarray:
     return counts
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(events, st.booleans(), st.booleans())
 def test_options_say_what_a_transition_is(rows: Rows, adjacent: bool, midnight: bool) -> None:
     traces = traces_of(rows)
@@ -59,7 +60,7 @@ def test_options_say_what_a_transition_is(rows: Rows, adjacent: bool, midnight: 
     assert has_transitions(traces) == bool(slow_steps(rows, adjacent=True, midnight=False))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(events)
 def test_a_matrix_counts_pairs_and_keeps_whom_nobody_saw_leave(rows: Rows) -> None:
     assert np.allclose(transition_matrix(traces_of(rows)).toarray(), slow_matrix(rows, True))
@@ -81,7 +82,7 @@ def test_sets_spread_their_transitions_and_deleted_events_break_the_chain() -> N
     assert (matrix[1:] == np.eye(M)[1:]).all()
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(events, events)
 def test_matrices_of_users_learn_from_all_their_consecutive_events(a: Rows, b: Rows) -> None:
     known = UserTransitions.of(traces_of(a), traces_of(b))

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from tests.examples import examples
 
 from tracearena.errors import ParameterError
 from tracearena.formats import pwscup
@@ -29,7 +30,7 @@ def cheapest(supply: NDArray[np.int64], demand: NDArray[np.int64], cost: NDArray
 
 
 @given(seed=st.integers(0, 10_000), sources=st.integers(1, 8), sinks=st.integers(1, 8))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_transport_carries_everything_at_the_least_cost(seed: int, sources: int, sinks: int) -> None:
     rng = np.random.default_rng(seed)
     supply = rng.integers(0, 6, sources)
@@ -64,7 +65,7 @@ def test_the_budget_is_used_up_and_never_broken(make_walks: Walks, threshold: fl
 
 
 @given(threshold=st.floats(0, 1), users=st.integers(1, 12), seed=st.integers(0, 50))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_no_threshold_is_ever_broken(make_walks: Walks, threshold: float, users: int, seed: int) -> None:
     original = make_walks(users=users, days=1, seed=seed)
     released = ClusterAveraging(threshold=threshold, clusters=3).transform(original, seed=seed)

@@ -1,6 +1,7 @@
 """What an algorithm is: the six kinds, the catalogue of names, the grammar of parameters.
 
-`create` makes the algorithm that a name such as ``PL(4,1)`` means; `entries` lists all that are known.
+`create` makes the algorithm that a name such as ``PL(4,1)`` means; `overview` lists all that are known,
+and `describe` says what one of them takes.
 """
 
 import lazy_loader

@@ -1,5 +1,6 @@
-from . import answers, catalogue, grammar, kinds
+from . import answers, catalogue, description, grammar, kinds, listing, wording
 from .catalogue import Entry, create, entries, is_kind, names
+from .description import Description, Parameter, describe
 from .grammar import Quantity, parse
 from .kinds import (
     Algorithm,
@@ -12,14 +13,18 @@ from .kinds import (
     TraceInferenceAttack,
     setting,
 )
+from .listing import Listing, overview
 
 __all__ = [
     "Algorithm",
+    "Description",
     "Entry",
     "GpsAttack",
     "GpsObfuscator",
     "Kind",
+    "Listing",
     "Obfuscator",
+    "Parameter",
     "Quantity",
     "ReidentificationAttack",
     "Synthesizer",
@@ -27,11 +32,16 @@ __all__ = [
     "answers",
     "catalogue",
     "create",
+    "describe",
+    "description",
     "entries",
     "grammar",
     "is_kind",
     "kinds",
+    "listing",
     "names",
+    "overview",
     "parse",
     "setting",
+    "wording",
 ]

@@ -20,6 +20,7 @@ from tracearena.errors import AlgorithmError, TracearenaError
 from tracearena.traces import GpsTraces, IdTable, ObfuscatedTraces, Traces
 
 T = TypeVar("T")
+_SomeTraces = TypeVar("_SomeTraces", Traces, GpsTraces)
 _FEW = 3
 _SEED = 1
 
@@ -27,7 +28,7 @@ _SEED = 1
 def transformed(defence: Any, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
     """Obfuscate: the same events of the same users, in the same order."""
     if _is_foreign(defence):
-        few = original.take_users(np.arange(min(_FEW, original.n_users)))
+        few = _few(original)
         _tried(
             defence, lambda one: one.transform(few, seed=_SEED), lambda made: _released(defence, made, few)
         )
@@ -37,7 +38,7 @@ def transformed(defence: Any, original: Traces, *, seed: SeedLike = None) -> Obf
 def gps_transformed(defence: Any, original: GpsTraces, *, seed: SeedLike = None) -> GpsTraces:
     """Obfuscate GPS traces: users keep their ids and their order."""
     if _is_foreign(defence):
-        few = original.take_users(np.arange(min(_FEW, original.n_users)))
+        few = _few(original)
         _tried(
             defence,
             lambda one: one.transform(few, seed=_SEED),
@@ -49,7 +50,7 @@ def gps_transformed(defence: Any, original: GpsTraces, *, seed: SeedLike = None)
 def recovered(attack: Any, released: GpsTraces) -> GpsTraces:
     """Attack GPS traces: the same points at other positions."""
     if _is_foreign(attack):
-        few = released.take_users(np.arange(min(_FEW, released.n_users)))
+        few = _few(released)
         _tried(attack, lambda one: one.recover(few), lambda made: _same_points(attack, made, few))
     return _same_points(attack, _asked(attack, "recover", released), released)
 
@@ -76,7 +77,7 @@ def try_attack(attack: Any, reference: Traces) -> None:
     """Refuse an attack from elsewhere whose answer on a few users is not what its kind gives."""
     if not _is_foreign(attack) or not reference.n_users:
         return
-    few = reference.take_users(np.arange(min(_FEW, reference.n_users)))
+    few = _few(reference)
     pseudonyms = np.arange(1, few.n_users + 1) + 10**9
     published = ObfuscatedTraces.unchanged(few).with_user_ids(pseudonyms)
 
@@ -97,7 +98,7 @@ def try_synthesizer(synthesizer: Any, training: Traces) -> None:
     """Refuse a synthesizer from elsewhere whose traces of a few users are not what is asked for."""
     if not _is_foreign(synthesizer) or not training.n_users:
         return
-    few = training.take_users(np.arange(min(_FEW, training.n_users)))
+    few = _few(training)
     _tried(
         synthesizer,
         lambda one: (one.fit(few, seed=_SEED), one.synthesize(1, seed=_SEED))[1],
@@ -184,6 +185,10 @@ def _same_points(attack: Any, got: Any, released: GpsTraces) -> GpsTraces:
         wanted = f"the same {released.n_points:,} points at other positions"
         raise _wrong(attack, "recover", wanted, f"{made.n_points:,} points, or other times")
     return made
+
+
+def _few(traces: _SomeTraces) -> _SomeTraces:
+    return traces.take_users(np.arange(min(_FEW, traces.n_users)))
 
 
 def _users(traces: Traces | ObfuscatedTraces | GpsTraces) -> str:

@@ -15,6 +15,7 @@ import difflib
 import importlib
 import inspect
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
@@ -22,9 +23,12 @@ from typing import Any
 
 from tracearena.algorithms.grammar import in_unit, is_bare_name, parse
 from tracearena.algorithms.kinds import KINDS, Algorithm, Kind, constructor_fields, parameter_fields
+from tracearena.algorithms.wording import WORDING, kinds_beside
 from tracearena.errors import ParameterError, TracearenaWarning
 
 ENTRY_POINT_GROUP = "tracearena.algorithms"
+Kinds = Kind | Sequence[Kind] | None
+"""What is expected: one kind, one of several, or any."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +41,6 @@ class Entry:
         As the class says them.
     path
         Where the class is: module and name.
-    summary
-        What it does, in a line.
     example
         A name with parameters under which it is quickly tried out; without, the bare name.
     """
@@ -46,7 +48,6 @@ class Entry:
     name: str
     kind: Kind
     path: str
-    summary: str
     example: str = ""
 
     def __post_init__(self) -> None:
@@ -58,105 +59,38 @@ class Entry:
 
 
 _BUILT_IN = (
-    Entry("No", "obfuscator", "tracearena.obfuscation.none:NoObfuscation", "leave every trace as it is"),
-    Entry(
-        "MRLH", "obfuscator", "tracearena.obfuscation.mrlh:MRLH",
-        "merge regions into blocks of 2^mu_x × 2^mu_y and hide some", "MRLH(1,1,0.5)",
-    ),
-    Entry(
-        "RR", "obfuscator", "tracearena.obfuscation.randomized_response:RandomizedResponse",
-        "keep a place or answer any other at random", "RR(2)",
-    ),
-    Entry(
-        "PL", "obfuscator", "tracearena.obfuscation.planar_laplace:PlanarLaplace",
-        "planar Laplace noise: l-privacy within r km", "PL(4,1)",
-    ),
-    Entry(
-        "Cheat", "obfuscator", "tracearena.obfuscation.cheating:Cheating",
-        "shuffle the whole traces of the first users", "Cheat(0.5)",
-    ),
+    Entry("No", "obfuscator", "tracearena.obfuscation.none:NoObfuscation"),
+    Entry("MRLH", "obfuscator", "tracearena.obfuscation.mrlh:MRLH", "MRLH(1,1,0.5)"),
+    Entry("RR", "obfuscator", "tracearena.obfuscation.randomized_response:RandomizedResponse", "RR(2)"),
+    Entry("PL", "obfuscator", "tracearena.obfuscation.planar_laplace:PlanarLaplace", "PL(4,1)"),
+    Entry("Cheat", "obfuscator", "tracearena.obfuscation.cheating:Cheating", "Cheat(0.5)"),
     Entry(
         "ClusterAveraging", "obfuscator", "tracearena.obfuscation.cluster_averaging:ClusterAveraging",
-        "make the visit counts of similar users alike, as far as the utility allows", "ClusterAveraging(0.7)",
+        "ClusterAveraging(0.7)",
     ),
-    Entry(
-        "Fakes", "obfuscator", "tracearena.obfuscation.fakes.defence:FakeTraces",
-        "send each place among those of fake traces",
-    ),
-    Entry(
-        "Random-R", "reidentification", "tracearena.attacks.random_guess:RandomIdentification",
-        "guess a random permutation",
-    ),
-    Entry(
-        "VisitProb-R", "reidentification", "tracearena.attacks.visit_probability:VisitProbabilityR",
-        "most likely user by visit probabilities",
-    ),
-    Entry(
-        "HomeProb-R", "reidentification", "tracearena.attacks.visit_probability:HomeProbabilityR",
-        "the same from the first hour of each day",
-    ),
-    Entry(
-        "FuzzyCount-R", "reidentification", "tracearena.attacks.fuzzy_counting:FuzzyCounting",
-        "nearest user by visit counts spread over neighbouring places",
-    ),
-    Entry(
-        "Random-T", "trace-inference", "tracearena.attacks.random_guess:RandomInference",
-        "guess every place at random",
-    ),
-    Entry(
-        "VisitProb-T", "trace-inference", "tracearena.attacks.visit_probability:VisitProbabilityT",
-        "match users one to one by VisitProb, then undo the obfuscation",
-    ),
-    Entry(
-        "HomeProb-T", "trace-inference", "tracearena.attacks.visit_probability:HomeProbabilityT",
-        "the same with HomeProb",
-    ),
-    Entry(
-        "FuzzyCount-T", "trace-inference", "tracearena.attacks.fuzzy_counting:FuzzyCountingT",
-        "match by fuzzy counting, undo the obfuscation, put frequent places first",
-    ),
-    Entry(
-        "Replay-T", "trace-inference", "tracearena.attacks.replay:ReferenceReplay",
-        "answer with the user's own reference trace",
-    ),
-    Entry(
-        "PPMTF", "synthesizer", "tracearena.synthesis.ppmtf.model:PPMTF",
-        "factorise transition and visit counts together, draw traces from the factors",
-        "PPMTF(2,20,iterations=4)",
-    ),
-    Entry("SGD", "synthesizer", "tracearena.synthesis.sgd:SGD", "one Markov chain for all users"),
-    Entry(
-        "SGLT", "synthesizer", "tracearena.synthesis.sglt.model:SGLT",
-        "follow the meaning of a real day at other places", "SGLT(4)",
-    ),
-    Entry("Uniform", "synthesizer", "tracearena.synthesis.baselines:Uniform", "every place at random"),
-    Entry(
-        "Training", "synthesizer", "tracearena.synthesis.baselines:Training",
-        "the training traces themselves",
-    ),
-    Entry(
-        "GeoInd", "gps-obfuscator", "tracearena.obfuscation.gps_laplace:GeoInd",
-        "planar Laplace noise on GPS points, in metres", "GeoInd(100m,5min)",
-    ),
-    Entry(
-        "Thin", "gps-obfuscator", "tracearena.obfuscation.gps_thinning:Thinning",
-        "keep one GPS point an interval", "Thin(60s)",
-    ),
-    Entry(
-        "Snap", "gps-obfuscator", "tracearena.obfuscation.gps_snapping:Snapping",
-        "move GPS points to the centres of square cells", "Snap(500m)",
-    ),
-    Entry(
-        "Interpolate", "gps-attack", "tracearena.attacks.smoothing.methods:Interpolation",
-        "fill in the way between the values of time-dependent noise",
-    ),
-    Entry(
-        "Smooth", "gps-attack", "tracearena.attacks.smoothing.methods:Smoothing",
-        "average each GPS point with its neighbours", "Smooth(9)",
-    ),
+    Entry("Fakes", "obfuscator", "tracearena.obfuscation.fakes.defence:FakeTraces"),
+    Entry("Random-R", "reidentification", "tracearena.attacks.random_guess:RandomIdentification"),
+    Entry("VisitProb-R", "reidentification", "tracearena.attacks.visit_probability:VisitProbabilityR"),
+    Entry("HomeProb-R", "reidentification", "tracearena.attacks.visit_probability:HomeProbabilityR"),
+    Entry("FuzzyCount-R", "reidentification", "tracearena.attacks.fuzzy_counting:FuzzyCounting"),
+    Entry("Random-T", "trace-inference", "tracearena.attacks.random_guess:RandomInference"),
+    Entry("VisitProb-T", "trace-inference", "tracearena.attacks.visit_probability:VisitProbabilityT"),
+    Entry("HomeProb-T", "trace-inference", "tracearena.attacks.visit_probability:HomeProbabilityT"),
+    Entry("FuzzyCount-T", "trace-inference", "tracearena.attacks.fuzzy_counting:FuzzyCountingT"),
+    Entry("Replay-T", "trace-inference", "tracearena.attacks.replay:ReferenceReplay"),
+    Entry("PPMTF", "synthesizer", "tracearena.synthesis.ppmtf.model:PPMTF", "PPMTF(2,20,iterations=4)"),
+    Entry("SGD", "synthesizer", "tracearena.synthesis.sgd:SGD"),
+    Entry("SGLT", "synthesizer", "tracearena.synthesis.sglt.model:SGLT", "SGLT(4)"),
+    Entry("Uniform", "synthesizer", "tracearena.synthesis.baselines:Uniform"),
+    Entry("Training", "synthesizer", "tracearena.synthesis.baselines:Training"),
+    Entry("GeoInd", "gps-obfuscator", "tracearena.obfuscation.gps_laplace:GeoInd", "GeoInd(100m,5min)"),
+    Entry("Thin", "gps-obfuscator", "tracearena.obfuscation.gps_thinning:Thinning", "Thin(60s)"),
+    Entry("Snap", "gps-obfuscator", "tracearena.obfuscation.gps_snapping:Snapping", "Snap(500m)"),
+    Entry("Interpolate", "gps-attack", "tracearena.attacks.smoothing.methods:Interpolation"),
+    Entry("Smooth", "gps-attack", "tracearena.attacks.smoothing.methods:Smoothing", "Smooth(9)"),
     Entry(
         "Interpolate+Smooth", "gps-attack", "tracearena.attacks.smoothing.methods:InterpolationSmoothing",
-        "interpolate, then average", "Interpolate+Smooth(9)",
+        "Interpolate+Smooth(9)",
     ),
 )  # fmt: skip
 
@@ -172,8 +106,7 @@ def entries() -> dict[str, Entry]:
             message = f"the algorithm {point.name} is left out: {error}"
             warnings.warn(message, TracearenaWarning, stacklevel=2)
             continue
-        summary = (algorithm.__doc__ or "").strip().partition("\n")[0]
-        known.setdefault(point.name, Entry(point.name, algorithm.kind, point.value, summary))
+        known.setdefault(point.name, Entry(point.name, algorithm.kind, point.value))
     return known
 
 
@@ -182,7 +115,7 @@ def names(kind: Kind) -> list[str]:
     return [entry.name for entry in entries().values() if entry.kind == kind]
 
 
-def create(spec: str, kind: Kind | None = None, **options: Any) -> Any:
+def create(spec: str, kind: Kinds = None, **options: Any) -> Any:
     """Make the algorithm that a name such as ``PL(4,1)`` means.
 
     Parameters
@@ -192,17 +125,31 @@ def create(spec: str, kind: Kind | None = None, **options: Any) -> Any:
         Where a parameter has a unit, numbers may carry one (m, km, s, min, h), and must if they mean
         less than a metre or a second.
     kind
-        What is expected; another kind is an error.
+        What is expected, one kind or several; another is an error.
     **options
         Settings for every algorithm that has them (such as ``legacy_2019``); the others ignore them.
 
     >>> create("MRLH(1, 1, deletion=0.5)")
     MRLH(mu_x=1, mu_y=1, deletion=0.5, legacy_2019=False)
     """
+    algorithm, values = resolve(spec, kind, **options)
+    try:
+        return algorithm(**values)
+    except ParameterError as error:
+        raise ParameterError(f"{spec}: {error}") from None
+    except Exception as error:
+        raise ParameterError(f"{spec}: {algorithm.name} cannot be made: {_raised(error)}") from error
+
+
+def resolve(spec: str, kind: Kinds = None, **options: Any) -> tuple[type[Algorithm], dict[str, Any]]:
+    """Return the class that a name means and the parameters that it gives; see `create`.
+
+    >>> resolve("PL(4, 500m)")
+    (<class 'tracearena.obfuscation.planar_laplace.PlanarLaplace'>, {'l': 4, 'r': 0.5})
+    """
     name, positional, named = parse(spec)
-    algorithm = _find(name, kind)
-    if kind is not None and algorithm.kind != kind:
-        raise ParameterError(f"{name} is of the kind {algorithm.kind}; {kind} is wanted here")
+    algorithm = find(name, kind)
+    refuse_other_kind(name, algorithm.kind, kind)
     written = [field.name for field in parameter_fields(algorithm)]
     if len(positional) > len(written):
         allowed = f"at most {len(written)} parameters ({', '.join(written)})" if written else "no parameters"
@@ -229,13 +176,18 @@ def create(spec: str, kind: Kind | None = None, **options: Any) -> Any:
         raise ParameterError(f"{spec}: {name} needs {', '.join(missing)}; write {name}({','.join(written)})")
     units, instead = algorithm.units, algorithm.instead_of_units
     try:
-        return algorithm(
-            **{key: in_unit(key, value, units.get(key), instead) for key, value in values.items()}
-        )
+        measured = {key: in_unit(key, value, units.get(key), instead) for key, value in values.items()}
     except ParameterError as error:
         raise ParameterError(f"{spec}: {error}") from None
-    except Exception as error:
-        raise ParameterError(f"{spec}: {name} cannot be made: {_raised(error)}") from error
+    return algorithm, measured
+
+
+def refuse_other_kind(name: str, got: Kind, wanted: Kinds) -> None:
+    """Say of what kind an algorithm is, in plain words, unless it is of one that is wanted."""
+    allowed = _several(wanted)
+    if allowed and got not in allowed:
+        asked = " or ".join(WORDING[one].one for one in allowed)
+        raise ParameterError(f"{name} is {WORDING[got].one}; {asked} is wanted here")
 
 
 def is_kind(spec: str, kind: Kind) -> bool:
@@ -245,19 +197,38 @@ def is_kind(spec: str, kind: Kind) -> bool:
     True
     """
     name = parse(spec)[0]
-    return (":" in name or name in entries()) and _find(name, kind).kind == kind
+    return (":" in name or name in entries()) and find(name, kind).kind == kind
 
 
-def _find(name: str, kind: Kind | None) -> type[Algorithm]:
+def find(name: str, kind: Kinds = None) -> type[Algorithm]:
+    """Return the class of a bare name or an import path.
+
+    An unknown name is told what is near it, or what there is, on the side of `kind`: whoever asks for
+    a defence may mean one of GPS traces.
+    """
     if ":" in name:
         return _load(name)
     entry = entries().get(name)
     if entry is None:
-        wanted = names(kind) if kind else list(entries())
-        close = difflib.get_close_matches(name, [*wanted, *entries()], n=1, cutoff=0.5)
-        hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(wanted)}"
-        raise ParameterError(f"there is no {kind or 'algorithm'} called {name!r}; {hint}")
+        sides = dict.fromkeys(WORDING[one].side for one in _several(kind))
+        asked = " or ".join(sides) or "algorithm"
+        raise ParameterError(f"there is no {asked} called {name!r}; {_instead_of(name, kind)}")
     return entry.load()
+
+
+def _several(kind: Kinds) -> tuple[Kind, ...]:
+    return (kind,) if isinstance(kind, str) else tuple(kind or ())
+
+
+def _instead_of(name: str, kind: Kinds) -> str:
+    suitable = {one: names(one) for one in kinds_beside(_several(kind))}
+    short = {known.casefold(): known for known in entries()}
+    near = [short[one] for one in difflib.get_close_matches(name.casefold(), short, n=4, cutoff=0.5)]
+    close = [one for one in near if any(one in known for known in suitable.values())] or near
+    if close:
+        return f"did you mean {' or '.join(close)}?"
+    known = [f"{WORDING[one].many} {', '.join(of_kind)}" for one, of_kind in suitable.items()]
+    return f"there are the {'; '.join(known)}"
 
 
 def _load(path: str) -> type[Algorithm]:

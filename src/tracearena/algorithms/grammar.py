@@ -14,6 +14,7 @@ epsilon, or kilometres, than two centimetres."""
 
 _SPEC = re.compile(r"\s*([A-Za-z_][\w.:+-]*)\s*(?:\((.*)\))?\s*", re.DOTALL)
 _NUMBER = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(km|min|m|s|h)?", re.ASCII)
+_OTHER_UNIT = re.compile(r"[+-]?[\d.]+\s*[^\W\d_]+")
 _UNITS = {"m": ("m", 1.0), "km": ("m", 1000.0), "s": ("s", 1.0), "min": ("s", 60.0), "h": ("s", 3600.0)}
 
 
@@ -104,6 +105,8 @@ def in_unit(parameter: str, value: Any, unit: str | None, instead: Iterable[str]
     0.5
     """
     if not isinstance(value, Quantity):
+        if unit is not None and isinstance(value, str) and _OTHER_UNIT.fullmatch(value):
+            raise ParameterError(f"{parameter} = {value}: its units are {', '.join(_units_like(unit))}")
         if unit is not None and _is_small(value, unit):
             said = written(value)
             spellings = [f"{said}{unit}", *(f"{other}={said}" for other in instead if other != parameter)]
@@ -115,8 +118,13 @@ def in_unit(parameter: str, value: Any, unit: str | None, instead: Iterable[str]
         raise ParameterError(f"{parameter} has no unit; write a bare number")
     base, factor = _UNITS[unit]
     if base != value.base:
-        raise ParameterError(f"{parameter} is measured in {unit}, not in {value.base}")
+        units = ", ".join(_units_like(unit))
+        raise ParameterError(f"{parameter} is measured in {unit}, not in {value.base}: its units are {units}")
     return float(value) / factor
+
+
+def _units_like(unit: str) -> list[str]:
+    return [other for other, (base, _) in _UNITS.items() if base == _UNITS[unit][0]]
 
 
 def _is_small(value: Any, unit: str) -> bool:

@@ -12,6 +12,7 @@ from tracearena.attacks.deanonymisation.windows import Windows, cut_windows
 from tracearena.checks import require_number, require_whole
 from tracearena.engine import SeedLike, seed_sequence, stream
 from tracearena.errors import DataError
+from tracearena.results import Result
 from tracearena.traces import GpsTraces
 
 OTHERS = 0
@@ -28,7 +29,7 @@ class Classifier(Protocol):
 
 
 @dataclass(frozen=True)
-class Deanonymisation:
+class Deanonymisation(Result):
     """How well a classifier tells people apart.
 
     Attributes
@@ -43,7 +44,7 @@ class Deanonymisation:
     targets
         Ids of the target users, classes 1, 2, …
     train_windows, test_windows
-        How many windows were learnt from and asked.
+        How many windows were learned from, and how many were asked about.
     """
 
     accuracy: float

@@ -22,6 +22,7 @@ from tracearena.attacks import Match, Matcher, MatchingIdentification, MatchingI
 from tracearena.engine import SeedLike, child_seed, seed_sequence
 from tracearena.errors import DataError, ParameterError, TracearenaError
 from tracearena.metrics import reidentification_score, trace_inference_score
+from tracearena.results import Result
 from tracearena.traces import IdTable, ObfuscatedTraces, Traces
 
 Attack = ReidentificationAttack | TraceInferenceAttack
@@ -29,7 +30,7 @@ ATTACK_KINDS: tuple[Kind, ...] = ("reidentification", "trace-inference")
 
 
 @dataclass(frozen=True)
-class AttackScores:
+class AttackScores(Result):
     """Privacy scores of one release, one for each attack.
 
     Attributes
@@ -128,7 +129,7 @@ class Ensemble:
     ) -> Iterator[tuple[Attack, IdTable | Traces]]:
         """Attack a release and give the answer of one attack after the other.
 
-        What an attack draws depends on the seed and on its own name only, not on its company.
+        What an attack draws depends on the seed and on its own name only, not on the other attacks.
         """
         for attack, answer in self._attempts(anonymized, seed):
             if isinstance(answer, TracearenaError):
@@ -230,13 +231,7 @@ def strongest(
 
 def make_attacks(names: Sequence[str], **options: Any) -> list[Any]:
     """Make attacks of either kind from their names, refusing everything else."""
-    attacks = [catalogue.create(name, **options) for name in names]
-    for name, attack in zip(names, attacks, strict=True):
-        if attack.kind not in ATTACK_KINDS:
-            raise ParameterError(
-                f"{name} is of the kind {attack.kind}; {' or '.join(ATTACK_KINDS)} is wanted here"
-            )
-    return attacks
+    return [catalogue.create(name, ATTACK_KINDS, **options) for name in names]
 
 
 def _check_attack(attack: Attack) -> None:
@@ -245,10 +240,7 @@ def _check_attack(attack: Attack) -> None:
             f"{attack!r} is no attack: derive its class from ReidentificationAttack or TraceInferenceAttack"
         )
     catalogue.check_class(type(attack))
-    if attack.kind not in ATTACK_KINDS:
-        raise ParameterError(
-            f"{attack} is of the kind {attack.kind}; {' or '.join(ATTACK_KINDS)} is wanted here"
-        )
+    catalogue.refuse_other_kind(str(attack), attack.kind, ATTACK_KINDS)
 
 
 def all_attacks() -> list[str]:

@@ -17,13 +17,14 @@ from tracearena.engine import SeedLike, generator
 from tracearena.metrics.distributions import tp_tv, vf_tv
 from tracearena.metrics.transitions import tm_emd, tm_emd_sliced
 from tracearena.mobility.transitions import has_transitions
+from tracearena.results import Result
 from tracearena.traces import Box, Traces
 
 _TOP = 50
 
 
 @dataclass(frozen=True)
-class Utility:
+class Utility(Result):
     """How near traces are to the testing traces: 0 is the same. None is a metric without meaning.
 
     Attributes
@@ -34,7 +35,7 @@ class Utility:
         Earth mover's distance of the next place, in twentieths of the city's width, of its height,
         and in all directions. None if the testing traces have no transition.
     vf_tv
-        Total variation of the distributions of visit fractions; of check-ins only.
+        Total variation of the distributions of visit fractions; for check-ins only.
     """
 
     tp_tv: float
@@ -44,13 +45,9 @@ class Utility:
     tm_emd_sliced: float | None
     vf_tv: float | None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the metrics as plain values."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
-class Halves:
+class Halves(Result):
     """How far two random halves of the same users are apart: what finite samples alone cost.
 
     Attributes
@@ -60,7 +57,7 @@ class Halves:
     users
         Users of the two halves.
     halvings
-        How often the users were parted at random.
+        How often the users were divided at random.
     """
 
     mean: Utility
@@ -74,7 +71,7 @@ class Halves:
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class Evaluation(Result):
     """Utility of synthetic traces, and what they betray of the training traces.
 
     Attributes
@@ -88,8 +85,8 @@ class Evaluation:
         How well training users are told from testing users: true positive rate minus false positive
         rate; 0 is a guess.
     membership_accuracy, membership_accuracy_guess
-        Share of right decisions, and that of who always answers the larger of the two groups: the
-        first says nothing without the second.
+        Share of right decisions, and the share that is right by always answering the larger of the two
+        groups. The first says nothing without the second.
     """
 
     utility: Utility
@@ -103,6 +100,20 @@ class Evaluation:
         values = asdict(self)
         del values["utility"]
         return self.utility.to_dict() | values
+
+    def plot(self, *, baselines: Mapping[str, Utility] | None = None, interactive: bool = False) -> Any:
+        """Draw how far the synthetic traces are from the testing traces, and what they betray.
+
+        Parameters
+        ----------
+        baselines
+            What the function `baselines` returned, to be marked beside the bars.
+        interactive
+            Return a Plotly figure to move about in, not one of Matplotlib.
+        """
+        from tracearena.showing import view
+
+        return view("evaluation_picture")(self, baselines or {}, interactive=interactive)
 
 
 def evaluate(
@@ -186,7 +197,7 @@ def halves(
     testing
         Decides which metrics have a meaning for the data, as in `baselines`.
     halvings
-        How often the users are parted, at least 1.
+        How often the users are divided at random, at least 1.
 
     Returns
     -------
@@ -215,7 +226,7 @@ def halves(
 def worse_than_uniform(found: Mapping[str, Utility]) -> list[str]:
     """Return the metrics in which the training traces are no better than uniform places.
 
-    So few events are known of so many places there that chance hides where people are.
+    There the data has too few events for its number of places: chance hides where people are.
 
     Parameters
     ----------

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from tracearena.arena.sweep import SAMPLE_ATTACKS, run_sweep, succeeded
 from tracearena.engine import SeedLike, child_seed, seed_sequence
 from tracearena.errors import DataError
+from tracearena.results import Result
 from tracearena.traces import Traces
 
 DEFENCES = ("No", "MRLH(1,1,0.5)", "RR(1)", "PL(1,1)")
 
 
 @dataclass(frozen=True)
-class Fairness:
+class Fairness(Result):
     """Spread of a defence's scores over the teams' data: small where the data is fair.
 
     Attributes
@@ -36,10 +36,6 @@ class Fairness:
     trace_inference_mean: float
     reidentification_sd: float
     trace_inference_sd: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return one flat row of a table."""
-        return asdict(self)
 
 
 def measure_fairness(

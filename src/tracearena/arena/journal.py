@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tracearena import __version__
-from tracearena.files.staging import naming
+from tracearena.files.temporary import naming
 from tracearena.files.whole import replacing
 from tracearena.traces import Traces
 

@@ -14,6 +14,7 @@ from tracearena.checks import require_number, require_whole
 from tracearena.engine import SeedLike, child_seed, run_blocks, seed_sequence, stream
 from tracearena.errors import DataError, ParameterError
 from tracearena.metrics.applications.identity import IdTable, with_true_ids
+from tracearena.results import Result
 from tracearena.traces import GpsTraces
 from tracearena.traces.geodesy import MIDDLE_DEGREE_M, metres_per_degree
 
@@ -25,7 +26,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Uniqueness:
+class Uniqueness(Result):
     """What 1 to 5 points tell about a person, averaged over users.
 
     Attributes
@@ -37,16 +38,16 @@ class Uniqueness:
         The same within the release.
     linked
         Share of draws of a user's original points for which an attacker who knows them, and has the
-        release, names the right released trace. If several explain the points equally well she is
-        right in one of so many cases.
+        release, names the right released trace. If n traces explain the points equally well, and the
+        right one is among them, the draw counts 1/n.
     chance
         What naming any released user at random gives.
     users
-        Users of the original who have points: those for whom it was tried.
+        Users of the original who have points. It was tried for all of them.
     not_released
-        Users among them of whom nothing was released; they count as not linked.
+        Users among them who have no released point; they count as not linked.
     candidates
-        Users with released points, among whom the attacker chooses.
+        Users with released points. The attacker chooses one of them.
     strangers
         Candidates whose ids the original does not have.
     noise
@@ -131,8 +132,8 @@ def uniqueness(
     side_m, window_s
         A point is known to this precision: the cell of a world-wide grid and the window of time.
     draws
-        Draws a user: orders of the user's cells and windows, of which the first k are known. So who knows
-        more knows all that was known before. A user with fewer than k shows all of them.
+        Draws for each user. A draw is an order of the user's cells and windows, of which the first k are
+        known; whoever knows more points also knows the ones before. A user with fewer than k shows all.
     mechanism
         The defence the release was made with, if the attacker knows it; otherwise the size of its noise is
         measured between the two files.
@@ -146,8 +147,8 @@ def uniqueness(
     A known cell and window c of user v has the probability max_p share(lag) · K(c, p) / n_v over the
     released points p of v, where K is the chance that the noise brought p from inside the cell, lag the
     time between p and the window, and n_v the number of cells and windows that v filled in the release.
-    To it comes the probability that nothing of c was released, times how probable c is for anybody:
-    somebody without a point near is unlikely, not impossible. Every user counts the same; 100 draws of
+    Added to it is the probability that nothing of c was released, times how probable c is for anybody:
+    a user without a point near is unlikely, not impossible. Every user counts the same; 100 draws of
     each of 100 users have a standard error of at most 0.005.
 
     References

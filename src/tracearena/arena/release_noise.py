@@ -13,6 +13,7 @@ from tracearena.algorithms import catalogue
 from tracearena.engine import SeedLike
 from tracearena.errors import DataError
 from tracearena.metrics.applications.displacement import matched_points
+from tracearena.results import Result
 from tracearena.traces import GpsTraces
 from tracearena.traces.geodesy import distance_m
 
@@ -51,14 +52,14 @@ class Denoiser(Protocol):
 
 
 @dataclass(frozen=True)
-class ReleaseNoise:
+class ReleaseNoise(Result):
     """How far, and how late, a released point is from the one it stands for.
 
     Attributes
     ----------
     shape
-        ``laplace``: planar Laplace noise, or several of it mixed; ``square``: anywhere in a square around
-        the released point.
+        ``laplace``: planar Laplace noise, or a mixture of several sizes of it; ``square``: anywhere in a
+        square around the released point.
     mean_error_m
         Mean distance between the two, after the denoiser.
     lag_s

@@ -11,6 +11,7 @@ from tracearena.engine import SeedLike, child_seed, seed_sequence
 from tracearena.errors import DataError
 from tracearena.mobility import MobilityProfiles
 from tracearena.obfuscation.fakes import FakeTraces
+from tracearena.results import Result
 from tracearena.synthesis.sglt import LocationClasses, find_classes, semantic_graph
 from tracearena.traces import DELETED, ObfuscatedTraces, Traces
 
@@ -18,7 +19,7 @@ _DEFENCE, _GRAPH, _CLASSES = range(3)
 
 
 @dataclass(frozen=True)
-class ServiceResult:
+class ServiceResult(Result):
     """What a service learns, and what hiding from it costs.
 
     Attributes
@@ -40,10 +41,6 @@ class ServiceResult:
     privacy: float
     distinct_places: float
     distinct_classes: float
-
-    def to_dict(self) -> dict[str, object]:
-        """Return plain values."""
-        return dict(vars(self))
 
 
 def location_classes(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from os import PathLike
 from pathlib import Path
@@ -28,6 +28,7 @@ from tracearena.engine import (
 from tracearena.errors import DataError, TracearenaError
 from tracearena.files import write_csv
 from tracearena.metrics import utility_score
+from tracearena.results import Result, frame_of
 from tracearena.traces import Traces
 
 SAMPLE_DEFENCES = (
@@ -52,7 +53,7 @@ TIE = 1e-9
 
 
 @dataclass(frozen=True)
-class SweepRow:
+class SweepRow(Result):
     """One defence: its utility, whether that is enough, and its privacy against each attack.
 
     Attributes
@@ -79,6 +80,50 @@ class SweepRow:
         }
 
 
+class Sweep(list[SweepRow]):
+    """The rows of a sweep, one a defence, in the order asked for.
+
+    Attributes
+    ----------
+    threshold
+        The utility that a valid release has at least.
+    """
+
+    def __init__(
+        self, rows: Iterable[SweepRow] = (), *, threshold: float = Scoring.utility_threshold
+    ) -> None:
+        super().__init__(rows)
+        self.threshold = threshold
+
+    def to_frame(self, library: str = "polars") -> Any:
+        """Return a data frame with one row a defence: the columns of `write_table`.
+
+        `library` is ``polars``, ``pandas`` or ``arrow``.
+        """
+        return frame_of([row.to_dict() for row in self], library)
+
+    def plot(self, kind: str | None = None, *, interactive: bool = False) -> Any:
+        """Draw a point a defence, hollow where its utility is below the threshold.
+
+        Parameters
+        ----------
+        kind
+            ``tradeoff``, the default, draws privacy against usefulness; ``privacy`` draws privacy
+            against trace inference against privacy against re-identification.
+        interactive
+            Return a Plotly figure to move about in, not one of Matplotlib.
+        """
+        from tracearena.showing import view
+
+        return view("sweep_picture")(self, kind, interactive=interactive)
+
+    def _repr_html_(self) -> str:
+        from tracearena.showing import view
+
+        html: str = view("sweep_html")(self)
+        return html
+
+
 def run_sweep(
     reference: Traces,
     original: Traces,
@@ -89,7 +134,7 @@ def run_sweep(
     legacy_2019: bool = False,
     seed: SeedLike = None,
     unfinished: PathLike[str] | None = None,
-) -> list[SweepRow]:
+) -> Sweep:
     """Release the original traces under every defence and attack each release with every attack.
 
     Parameters
@@ -183,7 +228,7 @@ def run_sweep(
             finished=None if journal is None else keep,
         )
     made = known | dict(zip(wanted, rows, strict=True))
-    return [made[key] for key in keys]
+    return Sweep((made[key] for key in keys), threshold=limits.utility_threshold)
 
 
 def succeeded(rows: Sequence[SweepRow]) -> Sequence[SweepRow]:
@@ -226,7 +271,7 @@ def _with_all(attacks: Sequence[str]) -> list[str]:
 def write_table(rows: Sequence[SweepRow], path: str | PathLike[str]) -> None:
     """Write one line a defence: utility, valid, a column for each attack, both minima, the error.
 
-    What there is no value of is empty: the minimum of attacks of a kind that nobody made, and every
+    A value that does not exist is left empty: the minimum of attacks of a kind that nobody made, and every
     score of a defence that failed.
     """
     table = [row.to_dict() for row in rows]

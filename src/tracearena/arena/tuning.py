@@ -14,6 +14,7 @@ from tracearena.attacks.matching import Match
 from tracearena.engine import SeedLike, child_seed, seed_sequence
 from tracearena.errors import ParameterError
 from tracearena.metrics import reidentification_score, trace_inference_score
+from tracearena.results import Result
 from tracearena.traces import IdTable, ObfuscatedTraces, Traces
 
 WEIGHTINGS: tuple[Weighting, ...] = get_args(Weighting)
@@ -32,7 +33,7 @@ class SampleTeam(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Tuning:
+class Tuning(Result):
     """What was tried, and what did best on average over the sample teams.
 
     Attributes

@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from tracearena import __version__
+from tracearena.cli._help import in_sections
 from tracearena.cli._numbers import guard_all
 from tracearena.cli._stopping import Stopping
 from tracearena.cli._warnings import foreign_warnings_hidden
@@ -22,6 +23,7 @@ COMMANDS: tuple[str, ...] = (
     "city",
     "convert",
     "describe",
+    "algorithms",
     "synthesize",
     "deniability",
     "obfuscate",
@@ -73,7 +75,12 @@ def build(words: Sequence[str] | None = None) -> typer.Typer:
         info.short_help = inspect.getdoc(info.callback or app).partition("\n")[0]  # type: ignore[union-attr]
     if words is not None and not named:
         _drop_options(app)
+    else:
+        from tracearena.cli._reading import declare_options
+
+        declare_options()
     guard_all(app)
+    in_sections(app)
     return app
 
 

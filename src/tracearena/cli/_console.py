@@ -40,6 +40,12 @@ ReleaseSeedOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
+_AS_TYPED = ("seed", "bounds")
+"""Numbers that people copy into another command, and so see as they would type them."""
+_WHOLE_FROM = 999.95
+_UNITS = ("m", "km", "s", "h")
+"""From here on four digits that count are a whole number."""
+
 
 def note(message: str) -> None:
     """Say something that is not a result."""
@@ -103,17 +109,29 @@ def check_outputs(*paths: Path | None, inputs: Sequence[Path | None] = (), folde
 def print_result(result: Mapping[str, Any], as_json: bool) -> None:
     """Print a flat result, as one JSON object or as lines for people.
 
-    What cannot be computed, for want of anything to count, is null in JSON and "none" for people.
+    JSON has every digit; people get rounded numbers (`in_words`). What cannot be computed, for want of
+    anything to count, is null in JSON and "none" for people.
     """
     result = defined(result)
     if as_json:
         typer.echo(json.dumps(result, allow_nan=False))
         return
-    width = max((len(key) for key in result), default=0)
-    for key, value in result.items():
-        typer.echo(f"{key.replace('_', ' '):<{width}}  {_shown(value)}")
+    lines = [_line(key, value) for key, value in result.items()]
+    width = max((len(label) for label, _ in lines), default=0)
+    for label, shown in lines:
+        typer.echo(f"{label:<{width}}  {shown}")
     if _has_none(result):
         note("none: there is nothing to compute it from")
+
+
+def _line(key: str, value: Any) -> tuple[str, str]:
+    """Return the label of a result and its value; a unit goes from the name to the number."""
+    if key in _AS_TYPED:
+        return key.replace("_", " "), _as_typed(value)
+    name, _, unit = key.rpartition("_")
+    if unit in _UNITS and isinstance(value, (int, float)):
+        return name.replace("_", " "), f"{in_words(value)} {unit}"
+    return key.replace("_", " "), in_words(value)
 
 
 def defined(value: Any) -> Any:
@@ -133,11 +151,30 @@ def _has_none(value: Any) -> bool:
     return value is None or (isinstance(value, dict) and any(_has_none(one) for one in value.values()))
 
 
-def _shown(value: Any) -> str:
-    if value is None:
+def _as_typed(value: Any) -> str:
+    return ", ".join(f"{key}: {one}" for key, one in value.items()) if isinstance(value, dict) else str(value)
+
+
+def in_words(value: Any) -> str:
+    """Return a value for people: four digits that count, thousands apart, lists and switches in words.
+
+    >>> in_words(1234567), in_words(0.0925335), in_words(98765.4), in_words(2.0)
+    ('1,234,567', '0.09253', '98,765', '2')
+    >>> in_words([0.123456, "a.csv"]), in_words({"k": 0.5, "valid": True}), in_words(None)
+    ('0.1235, a.csv', 'k: 0.5, valid: yes', 'none')
+    """
+    if value is None or (isinstance(value, (list, tuple, dict)) and not value):
         return "none"
-    if isinstance(value, dict) and value:
-        return ", ".join(f"{key}: {_shown(one)}" for key, one in value.items())
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= _WHOLE_FROM else f"{value:.4g}"
+    if isinstance(value, dict):
+        return ", ".join(f"{key}: {in_words(one)}" for key, one in value.items())
+    if isinstance(value, (list, tuple)):
+        return ", ".join(in_words(one) for one in value)
     return str(value)
 
 

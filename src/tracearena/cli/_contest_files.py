@@ -9,56 +9,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tracearena.cli._console import note
-from tracearena.errors import DataError, ParameterError
+from tracearena.errors import ParameterError
 
 if TYPE_CHECKING:
-    from tracearena.formats.pwscup import Times
     from tracearena.intake.user_key import UserKey
-    from tracearena.traces import Places, Traces
-    from tracearena.traces.event_table import EventTable
+    from tracearena.traces import Traces
 
 TimesOption = Annotated[
     Path | None,
     typer.Option(
-        "--times", help="pwscup: what the time ids mean (info_time.csv); found beside the traces if omitted."
+        "--times",
+        help="pwscup: what the time ids mean (info_time.csv); found beside the traces if omitted.",
+        rich_help_panel="Reading",
     ),
 ]
-
-
-def given_times(times: Path | None) -> Times | None:
-    """Read the times that are named; without a name the readers look beside the traces."""
-    from tracearena.formats import pwscup
-
-    return None if times is None else pwscup.read_times(times)
-
-
-def refuse_times(times: Path | None, what: str) -> None:
-    """Refuse ``--times`` where it has no meaning."""
-    if times is not None:
-        raise ParameterError(f"--times has no meaning for {what}: it goes with files of format pwscup")
-
-
-def read_halves(reference: Path, original: Path, places: Places, times: Path | None) -> tuple[Traces, Traces]:
-    """Read reference and original traces; refuse those of two clocks, or numbered apart."""
-    from tracearena.formats import pwscup
-    from tracearena.intake.user_key import refuse_numbered_apart
-
-    known = given_times(times)
-    halves = (pwscup.read_traces(reference, places, known), pwscup.read_traces(original, places, known))
-    refuse_two_clocks((reference, halves[0]), (original, halves[1]))
-    users = (halves[0].user_ids.tolist(), halves[1].user_ids.tolist())
-    refuse_numbered_apart(reference, original, users=users)
-    return halves
-
-
-def refuse_two_clocks(first: tuple[Path, EventTable], second: tuple[Path, EventTable]) -> None:
-    """Refuse to compare files whose time ids mean different times of day."""
-    (path, one), (other_path, other) = first, second
-    if one.clock != other.clock:
-        raise DataError(
-            f"{path} has {one.clock.instants_per_day} instants a day from {one.clock.label(0)} but "
-            f"{other_path} {other.clock.instants_per_day} from {other.clock.label(0)}; they need one clock"
-        )
 
 
 def user_numbers(file: Path | None, to: str | None) -> UserKey:

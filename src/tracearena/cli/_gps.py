@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from tracearena.cli._console import check_outputs, note, print_result, release_seed
-from tracearena.cli._reading import say_unread_columns
+from tracearena.cli._progress import shown
+from tracearena.cli._reading import ReadingOptions, refuse
 from tracearena.errors import ParameterError
 
 if TYPE_CHECKING:
     from tracearena.traces import GpsTraces
 
-TimezoneOption = Annotated[
-    str, typer.Option("--timezone", help="Zone of times in a table that name none, such as Asia/Shanghai.")
-]
 
-
-def read_traces(path: Path, timezone: str = "UTC") -> GpsTraces:
-    """Read GPS traces, and the coordinates of events too; say on stderr what was wrong with them."""
-    from tracearena.formats import read, recognition
-
-    format = "points" if "points" in recognition.look_at(path).formats else None
-    traces, report = read(path, format, timezone=timezone).as_points()
-    for line in report.lines():
-        note(line)
-    return traces
+def read_traces(reading: ReadingOptions, path: Path, what: str = "GPS points") -> GpsTraces:
+    """Read GPS traces, and the coordinates of events too; refuse to put them at places."""
+    refuse(
+        f"{what}, which stay at no places",
+        **{name: getattr(reading, name) for name in ("grid", "places", "times", "top", "interval", "slot")},
+        resample=reading.resample,
+        utc_hours=reading.utc_hours,
+    )
+    with shown(f"reading {path.name}"):
+        return reading.read_points(path).traces
 
 
 def write_traces(traces: GpsTraces, out: Path, to: str | None = None) -> None:
@@ -42,11 +38,12 @@ def write_traces(traces: GpsTraces, out: Path, to: str | None = None) -> None:
 
 
 def obfuscate(
+    reading: ReadingOptions,
     defence: str,
     original: Path,
     out: Path,
+    to: str | None,
     seed: int | None,
-    timezone: str,
     digits: int | None,
     as_json: bool,
 ) -> None:
@@ -60,24 +57,29 @@ def obfuscate(
     kept = getattr(obfuscator, "digits", DIGITS if digits is None else digits)
     if digits not in (None, kept):
         raise ParameterError(f"--digits {digits}: {defence} says {kept}; leave one of them out")
-    traces = read_traces(original, timezone)
-    say_unread_columns(original, "points")
+    traces = read_traces(reading, original, defence)
+    reading.say_unread_columns(original, "points")
+    with shown("users"):
+        moved = answers.gps_transformed(obfuscator, traces, seed=release_seed(seed))
     # Our own defences round already; a class from elsewhere need not know that it should.
-    released = rounded(answers.gps_transformed(obfuscator, traces, seed=release_seed(seed)), kept)
-    write_traces(released, out)
+    released = rounded(moved, kept)
+    write_traces(released, out, to)
     note(f"{out}: user ids are as in {original}; tracearena pseudonymise replaces them")
-    result = {"defence": str(obfuscator), "file": str(out), "users": released.n_users}
+    result: dict[str, Any] = {"defence": str(obfuscator), "file": str(out), "users": released.n_users}
     withheld = {"points": released.n_points, "points_withheld": len(traces) - len(released)}
-    print_result(result | withheld, as_json)
+    result |= withheld
+    print_result(result, as_json)
 
 
-def attack(name: str, out: Path, anonymized: Path, timezone: str, as_json: bool) -> None:
+def attack(
+    reading: ReadingOptions, name: str, out: Path, anonymized: Path, to: str | None, as_json: bool
+) -> None:
     """Run an attack on GPS traces from file to file."""
     from tracearena.algorithms import GpsAttack, answers, catalogue
 
     check_outputs(out, inputs=(anonymized,), folders=True)
     attacker: GpsAttack = catalogue.create(name, "gps-attack")
-    recovered = answers.recovered(attacker, read_traces(anonymized, timezone))
-    write_traces(recovered, out)
+    recovered = answers.recovered(attacker, read_traces(reading, anonymized, name))
+    write_traces(recovered, out, to)
     result = {"attack": str(attacker), "file": str(out), "kind": "GPS traces"}
     print_result(result | {"users": recovered.n_users, "points": recovered.n_points}, as_json)

@@ -26,28 +26,22 @@ class Limit(NamedTuple):
 
 _COUNT = Limit(at_least=1, at_most=LARGEST_COUNT)
 _METRES = Limit(above=0, at_most=1e6)
-_SHARE = Limit(at_least=0, at_most=1)
 LIMITS: Mapping[str, Limit] = {
     "--top": _COUNT,
     "--teams": Limit(at_least=1, at_most=999),
     "--users": _COUNT,
     "--days": Limit(at_least=1, at_most=100_000),
     "--data-sets": Limit(at_least=1, at_most=2),
+    "--virtual-users": _COUNT,
     "--traces-per-user": Limit(at_least=1, at_most=1_000_000),
-    "--fakes-per-user": Limit(at_least=1, at_most=1_000_000),
     "--factors": Limit(at_least=1, at_most=4_096),
     "--iterations": Limit(at_least=1, at_most=1_000_000),
     "--alpha": Limit(above=0, at_most=1e12),
     "--k": _COUNT,
     "--eta": Limit(above=0, at_most=1e6),
     "--verifiers": _COUNT,
-    "--copied": Limit(at_least=0, at_most=86_400),
     "--classes": _COUNT,
     "--periods": Limit(at_least=1, at_most=86_400),
-    "--par-c": _SHARE,
-    "--par-m": _SHARE,
-    "--par-l": _SHARE,
-    "--par-v": Limit(at_least=1, at_most=1e6),
     "--fakes": Limit(at_least=1, at_most=100_000),
     "--exposure": Limit(above=0, at_most=1),
     "--sensitive-weight": Limit(above=0, at_most=1e9),

@@ -1,71 +1,411 @@
-"""Options that every command shares which reads traces of any format."""
+"""How commands read traces: one record of options, declared once, for all of them."""
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, get_type_hints
 
 import typer
 
 from tracearena.cli._console import note
+from tracearena.cli._contest_files import TimesOption
+
+if TYPE_CHECKING:
+    from tracearena.intake import Choices, Reading, Report
+    from tracearena.traces import GpsTraces, ObfuscatedTraces, Traces
+
+PANEL = "Reading"
+_OF_TABLES = ("columns", "delimiter", "decimal", "time_format", "one_user")
 
 
-def refuse(what: str, **options: object) -> None:
-    """Refuse options that are given and do not apply to `what`, instead of ignoring them."""
-    from tracearena.errors import ParameterError
+class _Reported(Protocol):
+    """Something read, with the report of its file."""
 
-    given = [f"--{name.replace('_', '-')}" for name, value in options.items() if value not in (None, False)]
-    if given:
-        verb = "does" if len(given) == 1 else "do"
-        raise ParameterError(f"{', '.join(given)} {verb} not apply to {what}")
+    @property
+    def report(self) -> Report:
+        """What was wrong with it."""
 
 
-def refuse_for_points(*, grid: str | None, needs_grid: dict[str, object], never: dict[str, object]) -> None:
-    """Refuse options that GPS points have no use for, or only on a grid."""
-    refuse("GPS points", **never)
-    if grid is None:
-        refuse("GPS points without --grid", **needs_grid)
-
-
-def say_unread_columns(path: Path, format: str) -> None:
-    """Say which columns of a table of events or points are left out."""
-    from tracearena.formats.recognition import unread_columns
-
-    others = unread_columns(path, format)
-    if others:
-        note(f"{path}: columns left out: {', '.join(others)}")
+def _option(name: str, help: str, **settings: Any) -> Any:
+    return typer.Option(name, help=help, rich_help_panel=PANEL, **settings)
 
 
 FromOption = Annotated[
     str | None,
     typer.Option(
         "--from",
+        "--format",
+        rich_help_panel=PANEL,
         help="Format: pwscup, ppmtf, peopleflow, foursquare, tsmc, gowalla or table; for GPS geolife, gpx or "
         "points; recognised if omitted.",
     ),
 ]
+ColumnsOption = Annotated[
+    str | None,
+    _option("--columns", "Which column is which, such as user=MMSI,time=BaseDateTime,lat=LAT,lng=LON."),
+]
+NoHeaderOption = Annotated[
+    bool, _option("--no-header", "The table has no header; --columns then gives numbers from 1.")
+]
+DelimiterOption = Annotated[
+    str | None, _option("--delimiter", "What stands between fields, such as ';' or tab; found if omitted.")
+]
+DecimalOption = Annotated[str | None, _option("--decimal", "Decimal sign of numbers: . or ,")]
+TimeFormatOption = Annotated[
+    str | None, _option("--time-format", "How times are written, such as '%d.%m.%Y %H:%M:%S'.")
+]
+OneUserOption = Annotated[
+    str | None, _option("--one-user", "All rows, or all files of a folder, are of one person of this name.")
+]
 PlacesFileOption = Annotated[
     Path | None,
-    typer.Option("--places", help="File of places: regions, POIs, venues or a table; found beside IN."),
+    _option("--places", "File of places: regions, POIs, venues or a table; found beside IN."),
 ]
 GridOption = Annotated[
-    str | None, typer.Option("--grid", help="Put events on a grid of rows x columns, such as 32x32.")
+    str | None,
+    _option("--grid", "Put events or GPS points on a grid of rows x columns, such as 32x32."),
 ]
 BoundsOption = Annotated[
-    str | None, typer.Option("--bounds", help="Keep this box only: south,west,north,east in degrees.")
+    str | None, _option("--bounds", "Keep this box only: south,west,north,east in degrees.")
 ]
-TopOption = Annotated[int | None, typer.Option("--top", help="Keep the N most visited places only.")]
+TopOption = Annotated[int | None, _option("--top", "Keep the N most visited places only.")]
 IntervalOption = Annotated[
     str | None,
-    typer.Option("--interval", help="Time between instants, such as 20min; 1h, or what all times lie on."),
+    _option("--interval", "Time between instants, such as 20min; 1h, or what all times lie on."),
 ]
-SlotOption = Annotated[
-    str | None, typer.Option("--slot", help="Length of a slot, such as 2h; one instant if omitted.")
+SlotOption = Annotated[str | None, _option("--slot", "Length of a slot, such as 2h; one instant if omitted.")]
+ResampleOption = Annotated[
+    str | None,
+    _option("--resample", "GPS on a grid: one event per instant by last, nearest or interpolate."),
 ]
 TimezoneOption = Annotated[
-    str | None, typer.Option("--timezone", help="Local time, such as America/New_York.")
+    str | None,
+    _option("--timezone", "Local time, such as America/New_York; by the coordinates if omitted."),
 ]
 UtcHoursOption = Annotated[
     bool,
-    typer.Option("--utc-hours", help="Ignore the file's offsets from UTC, as the PPMTF authors' program."),
+    _option("--utc-hours", "Ignore the file's offsets from UTC, as the PPMTF authors' program."),
 ]
+HoursOption = Annotated[
+    str | None, _option("--hours", "Keep these local hours of every day only, such as 8-18.")
+]
+SplitAtOption = Annotated[
+    str | None,
+    _option("--split-at", "Cut one file before this date, such as 2012-06-01: reference, then original."),
+]
+ReferenceDaysOption = Annotated[
+    int | None, _option("--reference-days", "Cut one file after its first N days: reference, then original.")
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadingOptions:
+    """What the command line says about reading traces; a command has them all, or some groups of them."""
+
+    format: FromOption = None
+    columns: ColumnsOption = None
+    no_header: NoHeaderOption = False
+    delimiter: DelimiterOption = None
+    decimal: DecimalOption = None
+    time_format: TimeFormatOption = None
+    one_user: OneUserOption = None
+    places: PlacesFileOption = None
+    times: TimesOption = None
+    grid: GridOption = None
+    bounds: BoundsOption = None
+    top: TopOption = None
+    interval: IntervalOption = None
+    slot: SlotOption = None
+    resample: ResampleOption = None
+    timezone: TimezoneOption = None
+    utc_hours: UtcHoursOption = False
+    hours: HoursOption = None
+    split_at: SplitAtOption = None
+    reference_days: ReferenceDaysOption = None
+
+    @property
+    def files(self) -> tuple[Path | None, ...]:
+        """The files beside the traces that are read too."""
+        return self.places, self.times
+
+    @property
+    def is_split(self) -> bool:
+        """Whether one file is to be cut into reference and original traces."""
+        return self.split_at is not None or self.reference_days is not None
+
+    def choices(self) -> Choices:
+        """Return which places and instants to make."""
+        from tracearena.intake import Choices
+
+        return Choices.parse(
+            grid=self.grid,
+            bounds=self.bounds,
+            top=self.top,
+            interval=self.interval,
+            slot=self.slot,
+            timezone=self.timezone,
+            utc_hours=self.utc_hours,
+        )
+
+    def layout(self) -> dict[str, Any]:
+        """Return what is said about the columns of a table."""
+        given = {name: getattr(self, name) for name in _OF_TABLES}
+        said = {name: value for name, value in given.items() if value is not None}
+        return said | ({"header": False} if self.no_header else {})
+
+    def format_of(self, path: Path) -> str:
+        """Return the format of a file, as it is said or as it looks."""
+        from tracearena.formats import recognise
+        from tracearena.intake.layout import Layout
+
+        return self.format or recognise(path, Layout.parse(**self.layout()))
+
+    def is_gps(self, path: Path) -> bool:
+        """Whether a file holds GPS points: coordinates without places."""
+        from tracearena.formats import recognition
+        from tracearena.intake.layout import Layout
+
+        return recognition.is_gps(path, self.format, Layout.parse(**self.layout()))
+
+    def say_unread_columns(self, path: Path, format: str) -> None:
+        """Say which columns of a table of events or points are left out."""
+        from tracearena.formats.recognition import unread_columns
+        from tracearena.intake.layout import Layout
+
+        others = unread_columns(path, format, Layout.parse(**self.layout()))
+        if others:
+            note(f"{path}: columns left out: {', '.join(others)}")
+
+    def for_another(self, path: Path) -> ReadingOptions:
+        """Return the options for a further file: one that we wrote has our own columns."""
+        from tracearena.formats import recognition
+
+        if not self.layout() or path.is_dir() or not recognition.is_own_table(path):
+            return self
+        return replace(
+            self,
+            columns=None,
+            no_header=False,
+            delimiter=None,
+            decimal=None,
+            time_format=None,
+            one_user=None,
+        )
+
+    def read(self, path: Path) -> Reading[Traces | GpsTraces]:
+        """Read a file of any format: events at places, or GPS points without a grid."""
+        from tracearena.formats import read
+        from tracearena.intake.periods import parse_hours, within_hours
+
+        hours = None if self.hours is None else parse_hours(self.hours)
+        choices = self.choices()
+        self._refuse_for(self.is_gps(path))
+        reading = read(
+            path,
+            self.format,
+            places=self.places,
+            times=self.times,
+            choices=choices,
+            resample=self.resample,
+            **self.layout(),
+        )
+        return reading if hours is None else within_hours(reading, hours)
+
+    def read_events(self, path: Path, *, quietly: bool = False) -> Reading[Traces]:
+        """Read events at places, and say on stderr what was wrong with them."""
+        reading = self.read(path).as_events()
+        if not quietly:
+            say(reading)
+        return reading
+
+    def read_points(self, path: Path) -> Reading[GpsTraces]:
+        """Read GPS points, and the coordinates of events too; say on stderr what was wrong with them."""
+        from tracearena.formats import recognition
+        from tracearena.intake.layout import Layout
+
+        options = self
+        formats = recognition.look_at(path, Layout.parse(**self.layout())).formats
+        if self.format is None and "points" in formats:
+            options = replace(self, format="points")
+        reading = options.read(path).as_points()
+        say(reading)
+        return reading
+
+    def like(self, first: Reading[Traces]) -> ReadingOptions:
+        """Return the options for another file of the same data set: the same grid, instants and zone."""
+        traces, report = first
+        grid, zone = traces.places.grid, None if report.clock is None else report.clock.zone
+        box = None if self.grid is None or grid is None else grid.box
+        return replace(
+            self,
+            bounds=self.bounds or (None if box is None else ",".join(map(repr, box))),
+            interval=self.interval or (None if report.clock is None else f"{traces.clock.interval_s}s"),
+            timezone=self.timezone or (None if self.utc_hours else zone),
+        )
+
+    def read_alike(self, path: Path, first: Reading[Traces]) -> Reading[Traces]:
+        """Read another file of the data set of `first`."""
+        options = self.for_another(path)
+        return (options.like(first) if options._makes_instants(path) else options).read_events(path)
+
+    def read_obfuscated(
+        self, path: Path, original: Reading[Traces], *, allow_repetition: bool = False
+    ) -> Reading[ObfuscatedTraces]:
+        """Read what is released of the original's events, in their order.
+
+        It is a file of obfuscated traces, or traces of any format as they are.
+        """
+        from tracearena.formats import read_released
+        from tracearena.formats.released import is_released, of_events
+        from tracearena.formats.released_table import is_released_table
+        from tracearena.intake import Reading
+        from tracearena.intake.alignment import aligned
+        from tracearena.traces import ObfuscatedTraces
+
+        # Beside the contest's traces stand the contest's files, and their mistakes are told as its.
+        of_contest = original.report.format == "pwscup" and not is_released_table(path)
+        if of_contest or is_released(path):
+            format = "pwscup" if of_contest else None
+            return read_released(path, original.traces, format=format, allow_repetition=allow_repetition)
+        plain = self.read_alike(path, original)
+        _, moved = aligned(original.traces, plain.traces)
+        return Reading(of_events(ObfuscatedTraces.unchanged(moved), original.traces, path), plain.report)
+
+    def read_anonymized(self, path: Path, known: Reading[Traces]) -> Reading[ObfuscatedTraces]:
+        """Read what is released under pseudonyms of the data set of `known`.
+
+        It is a file of anonymized traces, or traces of any format as they are.
+        """
+        from tracearena.formats import read_released
+        from tracearena.formats.released import contest_header, is_released
+        from tracearena.intake import Reading
+        from tracearena.traces import ObfuscatedTraces
+
+        traces = known.traces
+        if contest_header(path) is not None:
+            return read_released(path, places=self.places or traces.places, times=self.times)
+        if is_released(path):
+            return read_released(path, places=self.places, clock=traces.clock)
+        plain = self.read_alike(path, known)
+        return Reading(ObfuscatedTraces.unchanged(plain.traces), plain.report)
+
+    def halves(
+        self, reading: Reading[Traces | GpsTraces]
+    ) -> tuple[Reading[Traces | GpsTraces], Reading[Traces | GpsTraces]]:
+        """Cut one file into reference and original traces."""
+        from tracearena.errors import ParameterError
+        from tracearena.intake.periods import split_after, split_at
+
+        if self.split_at is not None and self.reference_days is not None:
+            raise ParameterError("--split-at and --reference-days exclude each other")
+        if self.split_at is not None:
+            return split_at(reading, self.split_at)
+        return split_after(reading, self.reference_days or 0)
+
+    def _makes_instants(self, path: Path) -> bool:
+        """Whether the instants of a file are chosen here: it has none of its own, and may get some."""
+        from tracearena.formats import recognition
+
+        name = self.format_of(path)
+        if name in recognition.GPS_FORMATS:
+            return self.grid is not None
+        prepared = name == "peopleflow" and recognition.is_prepared(path)
+        return name not in ("pwscup", "ppmtf") and not prepared
+
+    def _refuse_for(self, is_gps: bool) -> None:
+        if not is_gps:
+            refuse("events, which GPS points are not", resample=self.resample)
+            return
+        refuse("GPS points", places=self.places, times=self.times, top=self.top, utc_hours=self.utc_hours)
+        if self.grid is None:
+            refuse(
+                "GPS points without --grid",
+                interval=self.interval,
+                slot=self.slot,
+                resample=self.resample,
+            )
+
+
+def reads_traces(
+    *, without: Iterable[str] = (), halves: bool = False
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command the options of reading; it gets them as the record `reading`.
+
+    Parameters
+    ----------
+    without
+        Options that the command has no use for, or has under the same name for something else.
+    halves
+        Whether it can cut one file into reference and original traces.
+    """
+    left_out = {*without} | (set() if halves else {"split_at", "reference_days"})
+
+    def with_options(command: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(command)
+        def reading(**given: Any) -> Any:
+            chosen = {
+                name: given.pop(name) for name in _parameters() if name not in left_out and name in given
+            }
+            return command(reading=ReadingOptions(**chosen), **given)
+
+        _undeclared.append(functools.partial(_declare, reading, command, left_out))
+        return reading
+
+    return with_options
+
+
+_undeclared: list[Callable[[], None]] = []
+
+
+def declare_options() -> None:
+    """Let Typer see the options of all commands that have been imported; a list of commands needs none."""
+    while _undeclared:
+        _undeclared.pop()()
+
+
+def _declare(reading: Callable[..., Any], command: Callable[..., Any], left_out: set[str]) -> None:
+    own = inspect.signature(command, eval_str=True)
+    kept = [
+        one.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for one in own.parameters.values()
+        if one.name != "reading"
+    ]
+    kept += [one for name, one in _parameters().items() if name not in left_out]
+    reading.__signature__ = own.replace(parameters=kept)  # type: ignore[attr-defined]
+    reading.__annotations__ = {one.name: one.annotation for one in kept} | {"return": own.return_annotation}
+
+
+@functools.cache
+def _parameters() -> dict[str, inspect.Parameter]:
+    """Return the options as parameters of a command."""
+    hints = get_type_hints(ReadingOptions, include_extras=True)
+    return {
+        one.name: inspect.Parameter(
+            one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=hints[one.name]
+        )
+        for one in fields(ReadingOptions)
+    }
+
+
+def say(reading: _Reported) -> None:
+    """Say on stderr what was wrong with a file."""
+    for line in reading.report.lines():
+        note(line)
+
+
+def refuse(what: str, **options: object) -> None:
+    """Refuse options that are given and do not apply to `what`, instead of ignoring them."""
+    from tracearena.errors import ParameterError
+
+    given = [
+        f"--{name.replace('_', '-')}"
+        for name, value in options.items()
+        if value is not None and value is not False
+    ]
+    if given:
+        verb = "does" if len(given) == 1 else "do"
+        raise ParameterError(f"{', '.join(given)} {verb} not apply to {what}")

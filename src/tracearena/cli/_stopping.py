@@ -4,7 +4,8 @@ Both raise `KeyboardInterrupt` where the main thread is, so that files, threads 
 up on the way. An exception that lands in a destructor or in a callback of the garbage collector is
 swallowed there by Python, so it is raised again a moment later. A main thread that is deep in compiled
 code, or waits for threads that are, hears of it late: a thread of ours then ends the process, after it
-has removed what is under temporary names.
+has removed what is under temporary names. So it does where the interpreter, at its end, waits for a thread
+that nobody knows of, such as one whose start was interrupted.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType, TracebackType
@@ -114,7 +116,11 @@ class Stopping:
         os.close(signals)
 
     def _wait(self, number: int) -> None:
-        if not self._ended.wait(GRACE_S) and not _unhurried:
+        if self._ended.wait(GRACE_S):
+            threading.main_thread().join()
+            time.sleep(GRACE_S)
+            os._exit(128 + number)
+        if not _unhurried:
             self._end_at_once(number)
 
     def _end_at_once(self, number: int) -> None:

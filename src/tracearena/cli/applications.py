@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,9 +14,13 @@ from tracearena.cli._console import (
     chosen_seed,
     note,
     print_result,
-    working,
 )
-from tracearena.cli._gps import TimezoneOption, read_traces
+from tracearena.cli._gps import read_traces
+from tracearena.cli._progress import shown
+from tracearena.cli._reading import ReadingOptions, reads_traces
+
+if TYPE_CHECKING:
+    from tracearena.traces import GpsTraces
 
 OriginalOption = Annotated[
     Path,
@@ -32,6 +36,10 @@ IdTableOption = Annotated[
 ]
 
 
+EVENTS_ONLY = ("places", "times", "grid", "top", "interval", "slot", "resample", "utc_hours")
+"""Options of reading that make events of points, which no application wants."""
+
+
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     group = typer.Typer(
@@ -42,7 +50,9 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group, name="applications")
 
 
+@reads_traces(without=EVENTS_ONLY)
 def hotspots(
+    reading: ReadingOptions,
     original: OriginalOption,
     released: ReleasedOption,
     box: Annotated[
@@ -60,38 +70,44 @@ def hotspots(
     rounds: Annotated[int, typer.Option("--rounds", min=0, help="Most rounds of the Bayesian update.")] = 50,
     threshold: Annotated[float, typer.Option("--threshold", help="Stop below this L1 change.")] = 1e-8,
     id_table: IdTableOption = None,
-    timezone: TimezoneOption = "UTC",
     as_json: JsonOption = False,
 ) -> None:
     """Place hotspots by the released points and count the original points they serve."""
     from tracearena.metrics import applications
     from tracearena.traces import Box
 
-    result = applications.hotspots(
-        read_traces(original, timezone),
-        read_traces(released, timezone),
-        area=None if box is None else Box.parse(box, "--box"),
-        expected_noise_m=None if expected_noise is None else _metres(expected_noise),
-        rounds=rounds,
-        threshold=threshold,
-        id_table=_who_is_who(id_table),
-    )
+    area = None if box is None else Box.parse(box, "--box")
+    noise = None if expected_noise is None else _metres(expected_noise)
+    who = _who_is_who(id_table)
+    before, after = _both(reading, original, released)
+    with shown("hotspots"):
+        result = applications.hotspots(
+            before,
+            after,
+            area=area,
+            expected_noise_m=noise,
+            rounds=rounds,
+            threshold=threshold,
+            id_table=who,
+        )
     print_result(result.to_dict(), as_json)
 
 
+@reads_traces(without=EVENTS_ONLY)
 def gossip(
+    reading: ReadingOptions,
     original: OriginalOption,
     released: ReleasedOption,
     slot: Annotated[float, typer.Option("--slot", help="Length of a slot in seconds.")] = 5.0,
     radius: Annotated[float, typer.Option("--range", help="Who is nearer than this meets, metres.")] = 50.0,
-    timezone: TimezoneOption = "UTC",
     as_json: JsonOption = False,
 ) -> None:
     """Spread a message from every user, in the released traces and (baseline) in the original."""
     from tracearena.metrics import applications
 
-    before = applications.gossip(read_traces(original, timezone), slot_s=slot, range_m=radius)
-    after = applications.gossip(read_traces(released, timezone), slot_s=slot, range_m=radius)
+    both = _both(reading, original, released)
+    with shown("meetings"):
+        before, after = (applications.gossip(one, slot_s=slot, range_m=radius) for one in both)
     result = after.to_dict() | {
         "baseline": before.infection_rate,
         "baseline_others_reached": before.others_reached,
@@ -100,7 +116,9 @@ def gossip(
     print_result(result, as_json)
 
 
+@reads_traces(without=EVENTS_ONLY)
 def uniqueness(
+    reading: ReadingOptions,
     original: OriginalOption,
     released: ReleasedOption,
     side: Annotated[float, typer.Option("--side", help="Precision of a known place, metres.")] = 250.0,
@@ -120,7 +138,6 @@ def uniqueness(
     ] = None,
     id_table: IdTableOption = None,
     seed: SeedOption = None,
-    timezone: TimezoneOption = "UTC",
     as_json: JsonOption = False,
 ) -> None:
     """Say how often 1 to 5 points single a user out, and how often they find the user in the release."""
@@ -129,17 +146,18 @@ def uniqueness(
     who = _who_is_who(id_table)
     known = None if mechanism is None else catalogue.create(mechanism, "gps-obfuscator")
     noise = None if expected_noise is None else _metres(expected_noise)
-    with working("users"):
+    used = chosen_seed(seed)
+    both = _both(reading, original, released)
+    with shown("users"):
         result = arena.uniqueness(
-            read_traces(original, timezone),
-            read_traces(released, timezone),
+            *both,
             side_m=side,
             window_s=window,
             draws=draws,
             mechanism=known,
             expected_noise_m=noise,
             id_table=who,
-            seed=chosen_seed(seed),
+            seed=used,
         )
     if result.strangers:
         note(
@@ -159,7 +177,9 @@ def uniqueness(
     print_result(result.to_dict(), as_json)
 
 
+@reads_traces(without=EVENTS_ONLY)
 def homes(
+    reading: ReadingOptions,
     original: OriginalOption,
     released: ReleasedOption,
     within: Annotated[float, typer.Option("--within", help="A place this near is found, metres.")] = 200.0,
@@ -168,20 +188,15 @@ def homes(
         typer.Option("--local-time", help="Zone of people's days and nights; by the sun if omitted."),
     ] = None,
     id_table: IdTableOption = None,
-    timezone: TimezoneOption = "UTC",
     as_json: JsonOption = False,
 ) -> None:
     """Find homes and workplaces before and after, and compare them."""
     from tracearena.metrics import applications
 
     who = _who_is_who(id_table)
-    result = applications.compare_homes(
-        read_traces(original, timezone),
-        read_traces(released, timezone),
-        timezone=local,
-        within_m=within,
-        id_table=who,
-    )
+    both = _both(reading, original, released)
+    with shown("homes"):
+        result = applications.compare_homes(*both, timezone=local, within_m=within, id_table=who)
     for what, users, found, chance, error in (
         ("home", result.users_with_home, result.home_found, result.home_chance, result.home_error_m),
         ("work", result.users_with_work, result.work_found, result.work_chance, result.work_error_m),
@@ -206,21 +221,26 @@ def _said_of_places(
     )
 
 
+@reads_traces(without=EVENTS_ONLY)
 def error(
+    reading: ReadingOptions,
     original: OriginalOption,
     released: ReleasedOption,
     id_table: IdTableOption = None,
-    timezone: TimezoneOption = "UTC",
     as_json: JsonOption = False,
 ) -> None:
     """Measure how far released points are from the original ones."""
     from tracearena.metrics import applications
 
     who = _who_is_who(id_table)
-    result = applications.distance_error(
-        read_traces(original, timezone), read_traces(released, timezone), id_table=who
-    )
+    both = _both(reading, original, released)
+    with shown("points"):
+        result = applications.distance_error(*both, id_table=who)
     print_result(result.to_dict(), as_json)
+
+
+def _both(reading: ReadingOptions, original: Path, released: Path) -> tuple[GpsTraces, GpsTraces]:
+    return read_traces(reading, original), read_traces(reading.for_another(released), released)
 
 
 def _who_is_who(path: Path | None) -> dict[str, str] | None:

@@ -9,14 +9,14 @@ import typer
 
 from tracearena.cli._console import (
     JsonOption,
-    OptionalPlacesOption,
     SeedOption,
     check_outputs,
     chosen_seed,
+    note,
     print_result,
 )
-from tracearena.cli._contest_files import TimesOption, given_times, refuse_times, refuse_two_clocks
-from tracearena.cli._gps import TimezoneOption
+from tracearena.cli._forms import ToOption, form_of, write_inferred_table, write_inferred_traces
+from tracearena.cli._reading import ReadingOptions, reads_traces, refuse
 
 
 def register(app: typer.Typer) -> None:
@@ -24,61 +24,55 @@ def register(app: typer.Typer) -> None:
     app.command()(attack)
 
 
+@reads_traces()
 def attack(
+    reading: ReadingOptions,
     name: Annotated[
         str, typer.Argument(metavar="ATTACK", help="Such as VisitProb-R, VisitProb-T or 'Smooth(9)'.")
     ],
     out: Annotated[
         Path,
-        typer.Argument(
-            help="Where the answer goes (etable_*.csv or etraces_*.csv; GPS: .csv, .parquet, .gpx, folder)."
-        ),
+        typer.Argument(help="Where the answer goes (.csv, .parquet; GPS also .gpx or a folder of GeoLife)."),
     ],
     anonymized: Annotated[
-        Path, typer.Option("--anonymized", help="Anonymized traces (pubtraces_*.csv), or GPS traces.")
+        Path,
+        typer.Option("--anonymized", help="Anonymized traces (pubtraces_*.csv, a table), or GPS traces."),
     ],
-    places: OptionalPlacesOption = None,
     reference: Annotated[
         Path | None,
-        typer.Option("--reference", help="Reference traces (reftraces_*.csv); GPS attacks need none."),
+        typer.Option("--reference", help="Reference traces of any format; GPS attacks need none."),
     ] = None,
+    to: ToOption = None,
     seed: SeedOption = None,
     legacy_2019: Annotated[
         bool,
         typer.Option("--legacy-2019", help="A tenth of the events and ten regions of a set, as in 2019."),
     ] = False,
-    times: TimesOption = None,
-    timezone: TimezoneOption = "UTC",
     as_json: JsonOption = False,
 ) -> None:
     """Attack anonymized traces: who is who (…-R), or who was where (…-T, and those on GPS traces)."""
     from tracearena.algorithms import ReidentificationAttack, answers, catalogue
     from tracearena.arena import make_attacks
     from tracearena.cli import _gps
-    from tracearena.cli._console import needed_places
-    from tracearena.errors import DataError, ParameterError
-    from tracearena.formats import pwscup
+    from tracearena.cli._together import on_common_ground
+    from tracearena.errors import ParameterError
     from tracearena.intake.user_key import carrying, refuse_stale_key
 
     if catalogue.is_kind(name, "gps-attack"):
-        refuse_times(times, name)
-        _gps.attack(name, out, anonymized, timezone, as_json)
+        refuse(name, legacy_2019=legacy_2019)
+        _gps.attack(reading, name, out, anonymized, to, as_json)
         return
     if reference is None:
         raise ParameterError(f"{name} learns from reference traces: name them with --reference")
-    check_outputs(out, inputs=(places, reference, anonymized, times))
+    check_outputs(out, inputs=(reference, anonymized, *reading.files))
     refuse_stale_key(reference, out)
     (attacker,) = make_attacks([name], legacy_2019=legacy_2019)
-    regions = pwscup.read_places(needed_places(places, name))
-    clock = given_times(times)
-    known = pwscup.read_traces(reference, regions, clock)
-    target = pwscup.read_anonymized(anonymized, regions, clock)
-    refuse_two_clocks((reference, known), (anonymized, target))
-    if known.n_users != target.n_users:
-        raise DataError(
-            f"{reference} has {known.n_users:,} users but {anonymized} {target.n_users:,} pseudonyms: "
-            "they are not of one team"
-        )
+    refuse(name, legacy_2019=legacy_2019 and "legacy_2019" not in attacker.parameters())
+    before = reading.read_events(reference)
+    after = reading.read_anonymized(anonymized, before)
+    form = form_of(out, to, contest=after.report.format == "pwscup")
+    known, target = on_common_ground((reference, before.traces), (anonymized, after.traces))
+    _compare_users(reference, known.n_users, anonymized, target.n_users, strictly=form == "pwscup")
     used = chosen_seed(seed)
     answers.try_attack(attacker, known)
     answers.fitted(attacker, known)
@@ -86,12 +80,24 @@ def attack(
     if isinstance(attacker, ReidentificationAttack):
         table = answers.identified(attacker, target, known, seed=used)
         with carrying(reference, out):
-            pwscup.write_inferred_table(table, out)
+            write_inferred_table(table, out, form)
         result["kind"] = "inferred ID table"
     else:
         traces = answers.inferred(attacker, target, known, seed=used)
         with carrying(reference, out):
-            pwscup.write_inferred_traces(traces, out)
+            write_inferred_traces(traces, out, form)
         result["kind"] = "inferred traces"
         result["cells"] = traces.n_events
     print_result(result, as_json)
+
+
+def _compare_users(reference: Path, users: int, anonymized: Path, pseudonyms: int, *, strictly: bool) -> None:
+    """Refuse reference traces of another team; say where those of a table are of fewer or more people."""
+    from tracearena.errors import DataError
+
+    if users == pseudonyms:
+        return
+    said = f"{reference} has {users:,} users but {anonymized} {pseudonyms:,} pseudonyms"
+    if strictly:
+        raise DataError(f"{said}: they are not of one team")
+    note(f"{said}: nobody who is missing in the one can be found in the other")

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracearena.cli._console import JsonOption, PlacesOption
-from tracearena.cli._contest_files import TimesOption, given_times
-from tracearena.errors import FileError
+from tracearena.cli._console import JsonOption
+from tracearena.cli._reading import ReadingOptions, reads_traces
+from tracearena.cli.score import OriginalOption
+from tracearena.errors import DataError, FileError
 
 if TYPE_CHECKING:
+    from tracearena.intake import Reading
     from tracearena.traces import Traces
 
-FileArgument = Annotated[Path, typer.Argument(help="The submission, .csv or .csv.gz.")]
-OriginalOption = Annotated[Path, typer.Option("--original", help="The original traces (orgtraces_*.csv).")]
+FileArgument = Annotated[Path, typer.Argument(help="The submission: .csv, .csv.gz, or a table.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -29,20 +30,15 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group, name="check")
 
 
+@reads_traces()
 def obfuscated(
-    file: FileArgument,
-    places: PlacesOption,
-    original: OriginalOption,
-    times: TimesOption = None,
-    as_json: JsonOption = False,
+    reading: ReadingOptions, file: FileArgument, original: OriginalOption, as_json: JsonOption = False
 ) -> None:
     """Check obfuscated traces: one cell for each row of the original."""
 
-    def check(traces: Traces) -> dict[str, int]:
-        from tracearena.formats.pwscup import read_obfuscated
-
-        released = read_obfuscated(file, traces)
-        kept = int((released.codes == traces.place_index).sum())
+    def check(truth: Reading[Traces]) -> dict[str, int]:
+        released, _ = reading.read_obfuscated(file, truth)
+        kept = int((released.codes == truth.traces.place_index).sum())
         return {
             "rows": released.n_events,
             "kept": kept,
@@ -51,63 +47,91 @@ def obfuscated(
             "deleted": int(released.is_deleted.sum()),
         }
 
-    _run(check, file, places, original, times, as_json)
+    _run(reading, check, file, original, as_json)
 
 
+@reads_traces()
 def inferred_table(
-    file: FileArgument,
-    places: PlacesOption,
-    original: OriginalOption,
-    times: TimesOption = None,
-    as_json: JsonOption = False,
+    reading: ReadingOptions, file: FileArgument, original: OriginalOption, as_json: JsonOption = False
 ) -> None:
     """Check an inferred ID table: one user of the original for each pseudonym."""
 
-    def check(traces: Traces) -> dict[str, int]:
+    def check(truth: Reading[Traces]) -> dict[str, int]:
         import numpy as np
 
+        from tracearena.cli._forms import is_who_is_who
         from tracearena.formats.pwscup import read_inferred_table
 
-        pseudonyms = np.arange(traces.n_users) + traces.n_users + 1
-        table = read_inferred_table(file, pseudonyms, users=traces.user_ids)
+        traces = truth.traces
+        if is_who_is_who(file):
+            table = _who_is_who(file, traces)
+        else:
+            pseudonyms = np.arange(traces.n_users) + traces.n_users + 1
+            table = read_inferred_table(file, pseudonyms, users=traces.user_ids)
         return {"rows": len(table), "different_users": len(np.unique(table.user_ids))}
 
-    _run(check, file, places, original, times, as_json)
+    _run(reading, check, file, original, as_json)
 
 
+@reads_traces()
 def inferred_traces(
-    file: FileArgument,
-    places: PlacesOption,
-    original: OriginalOption,
-    times: TimesOption = None,
-    as_json: JsonOption = False,
+    reading: ReadingOptions, file: FileArgument, original: OriginalOption, as_json: JsonOption = False
 ) -> None:
     """Check inferred traces: exactly one region for each row of the original."""
 
-    def check(traces: Traces) -> dict[str, int]:
+    def check(truth: Reading[Traces]) -> dict[str, int]:
         import numpy as np
 
         from tracearena.formats.pwscup import read_inferred_traces
+        from tracearena.formats.released import OBFUSCATED, contest_header
 
-        inferred = read_inferred_traces(file, traces)
+        if contest_header(file) == OBFUSCATED:
+            inferred = read_inferred_traces(file, truth.traces)
+        else:
+            inferred = _covering(file, reading.read_alike(file, truth).traces, original, truth.traces)
         return {"rows": inferred.n_events, "different_regions": len(np.unique(inferred.place_index))}
 
-    _run(check, file, places, original, times, as_json)
+    _run(reading, check, file, original, as_json)
+
+
+def _who_is_who(file: Path, traces: Traces) -> Any:
+    """Read a guess that names its pseudonyms; refuse users whom the original has not."""
+    from tracearena.errors import Fault
+    from tracearena.formats.pseudonyms import read_who_is_who
+
+    table = read_who_is_who(file, one_to_one=False)
+    known = set(map(str, traces.user_ids.tolist()))
+    strange = [str(user) for user in table.user_ids.tolist() if str(user) not in known]
+    if strange:
+        problem = f"there is no such user; it must be one of the {len(known):,} of the original"
+        raise FileError(file, [Fault(None, "user_id", user, problem, "unknown-user") for user in strange])
+    return table
+
+
+def _covering(file: Path, inferred: Traces, original: Path, traces: Traces) -> Traces:
+    """Return inferred traces that have a place for every event of the original; refuse others."""
+    from tracearena.cli._together import on_common_ground
+    from tracearena.metrics.trace_inference import places_at
+
+    truth, guess = on_common_ground((original, traces), (file, inferred))
+    try:
+        places_at(guess, truth)
+    except DataError as error:
+        raise FileError.whole(file, str(error), "other-events") from None
+    return guess
 
 
 def _run(
-    check: Callable[[Traces], dict[str, int]],
+    reading: ReadingOptions,
+    check: Callable[[Reading[Traces]], dict[str, int]],
     file: Path,
-    places: Path,
     original: Path,
-    times: Path | None,
     as_json: bool,
 ) -> None:
-    from tracearena.formats.pwscup import read_places, read_traces
-
-    traces = read_traces(original, read_places(places), given_times(times))
+    file.stat()
+    truth = reading.read_events(original)
     try:
-        counts = check(traces)
+        counts = check(truth)
     except FileError as error:
         if as_json:
             typer.echo(json.dumps({"valid": False, **error.to_dict()}))

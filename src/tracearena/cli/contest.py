@@ -10,21 +10,11 @@ import typer
 from tracearena.cli._console import (
     JsonOption,
     ReleaseSeedOption,
-    note,
     print_result,
     release_seed,
     working,
 )
-from tracearena.cli._contest_files import TimesOption
-from tracearena.cli._reading import (
-    BoundsOption,
-    FromOption,
-    GridOption,
-    IntervalOption,
-    PlacesFileOption,
-    SlotOption,
-    TimezoneOption,
-)
+from tracearena.cli._reading import ReadingOptions, reads_traces
 from tracearena.cli._training import train_ppmtf
 
 if TYPE_CHECKING:
@@ -39,10 +29,11 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group, name="contest")
 
 
+@reads_traces()
 def data(
+    reading: ReadingOptions,
     file: Annotated[Path, typer.Argument(metavar="IN", help="Traces to learn from, of any format.")],
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="New folder for the contest's files.")],
-    places: PlacesFileOption = None,
     reference: Annotated[
         Path | None,
         typer.Option("--reference", help="More traces of the same users (their reference traces)."),
@@ -65,13 +56,6 @@ def data(
         Path | None,
         typer.Option("--model", help="Model file: written during training, used if it is there."),
     ] = None,
-    format: FromOption = None,
-    grid: GridOption = None,
-    bounds: BoundsOption = None,
-    interval: IntervalOption = None,
-    slot: SlotOption = None,
-    timezone: TimezoneOption = None,
-    times: TimesOption = None,
     seed: ReleaseSeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -84,11 +68,10 @@ def data(
     cryptographic source.
     """
     from tracearena import contest
+    from tracearena.cli._together import on_common_ground
     from tracearena.contest.data import check_regions
     from tracearena.engine import child_seed, seed_sequence
     from tracearena.files import require_new
-    from tracearena.formats import read
-    from tracearena.intake import Choices
     from tracearena.intake.user_key import refuse_numbered_apart
     from tracearena.traces import Traces
 
@@ -96,12 +79,11 @@ def data(
         teams=teams, users=users, days=days, data_sets=data_sets, homes=homes, only_seen=only_seen
     )
     require_new(folder)
-    choices = Choices.parse(grid=grid, bounds=bounds, interval=interval, slot=slot, timezone=timezone)
-    training, report = read(file, format, places=places, choices=choices, times=times).as_events()
-    for line in report.lines():
-        note(line)
+    learned = reading.read_events(file)
+    training = learned.traces
     if reference is not None:
-        more, _ = read(reference, format, places=places, choices=choices, times=times).as_events()
+        more = reading.read_alike(reference, learned).traces
+        training, more = on_common_ground((file, training), (reference, more))
         refuse_numbered_apart(reference, file, users=(more.user_ids.tolist(), training.user_ids.tolist()))
         training = Traces.joined([more, training])
     check_regions(training)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,29 +10,18 @@ import typer
 
 from tracearena.cli._console import JsonOption, SeedOption, check_outputs, chosen_seed, note, print_result
 from tracearena.cli._contest_files import (
-    TimesOption,
     regions_file,
     say_grid,
     say_keys,
     say_lost_dates,
     user_numbers,
 )
-from tracearena.cli._reading import (
-    BoundsOption,
-    FromOption,
-    GridOption,
-    IntervalOption,
-    PlacesFileOption,
-    SlotOption,
-    TimezoneOption,
-    TopOption,
-    UtcHoursOption,
-    refuse,
-    refuse_for_points,
-)
+from tracearena.cli._progress import shown
+from tracearena.cli._reading import ReadingOptions, reads_traces, refuse
 
 if TYPE_CHECKING:
     from tracearena.intake import Reading
+    from tracearena.intake.user_key import UserKey
     from tracearena.traces import GpsTraces, Traces
 
 
@@ -40,37 +30,27 @@ def register(app: typer.Typer) -> None:
     app.command()(convert)
 
 
+@reads_traces(halves=True)
 def convert(
+    reading: ReadingOptions,
     file: Annotated[Path, typer.Argument(metavar="IN", help="File of traces, of any format.")],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="Where the traces go.")],
-    format: FromOption = None,
     to: Annotated[
         str | None,
         typer.Option("--to", help="Format of OUT; a table if omitted and the name ends .csv or .parquet."),
     ] = None,
-    places: PlacesFileOption = None,
     places_out: Annotated[
         Path | None, typer.Option("--places-out", help="Write the places too, as OUT's format has them.")
     ] = None,
-    grid: GridOption = None,
-    bounds: BoundsOption = None,
-    top: TopOption = None,
-    interval: IntervalOption = None,
-    slot: SlotOption = None,
-    timezone: TimezoneOption = None,
-    utc_hours: UtcHoursOption = False,
+    reference: Annotated[
+        Path | None,
+        typer.Option("--reference", help="Where the reference half goes, with --split-at; OUT is the other."),
+    ] = None,
     test_share: Annotated[
         float | None,
         typer.Option("--test-share", help="Share of the users to set aside for testing, such as 0.2."),
     ] = None,
-    resample: Annotated[
-        str | None,
-        typer.Option(
-            "--resample", help="GPS on a grid: one event per instant by last, nearest or interpolate."
-        ),
-    ] = None,
     test: Annotated[Path | None, typer.Option("--test", help="Where the testing users go.")] = None,
-    times: TimesOption = None,
     user_key: Annotated[
         Path | None,
         typer.Option(
@@ -82,77 +62,93 @@ def convert(
     seed: SeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Convert traces, put them on a grid, choose places and instants, set testing users aside."""
-    from tracearena.errors import ParameterError
-    from tracearena.files.staging import replacing_all
-    from tracearena.formats import read, recognition, write
-    from tracearena.intake import Choices, fitted
-    from tracearena.intake.user_key import LOWEST, keeping
+    """Convert traces, put them on a grid, choose places and instants, set testing users or days aside."""
     from tracearena.traces import GpsTraces
 
+    asked = _Asked(out, to, places_out, reference, test, test_share, user_key, seed)
     is_folder = to in ("partitions", "geolife", "gpx")
-    check_outputs(out, test, places_out, user_key, inputs=(file, places, times), folders=is_folder)
-    if (test is None) != (test_share is None):
-        raise ParameterError("--test-share and --test belong together: how many users, and where they go")
-    choices = Choices.parse(
-        grid=grid,
-        bounds=bounds,
-        top=top,
-        interval=interval,
-        slot=slot,
-        timezone=timezone,
-        utc_hours=utc_hours,
+    check_outputs(
+        out, test, reference, places_out, user_key, inputs=(file, *reading.files), folders=is_folder
     )
-    if test is None:
-        refuse("a conversion that sets no users aside (--test)", seed=seed)
-    is_gps = recognition.is_gps(file, format)
-    if is_gps:
-        refuse_for_points(
-            grid=grid,
-            needs_grid={
-                "interval": interval,
-                "slot": slot,
-                "resample": resample,
-                "places_out": places_out,
-            },
-            never={"places": places, "times": times, "top": top, "utc_hours": utc_hours, "test": test},
-        )
-    else:
-        refuse("events, which GPS points are not", resample=resample)
+    asked.check(reading)
     key = user_numbers(user_key, to)
-    read_as = read(file, format, places=places, choices=choices, times=times, resample=resample)
-    if isinstance(read_as.traces, GpsTraces):
-        _convert_points(read_as.as_points(), out, to, timezone, as_json)
-        return
-    traces, report = read_as.as_events()
+    with shown(f"reading {file.name}"):
+        whole = reading.read(file)
+    if isinstance(whole.traces, GpsTraces):
+        refuse("GPS points without --grid", places_out=places_out)
+        refuse("GPS points", test=test)
+        _convert_points(reading, whole.as_points(), asked, as_json)
+    else:
+        _convert_events(reading, file, whole.as_events(), asked, key, as_json)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is to be written, and where."""
+
+    out: Path
+    to: str | None
+    places_out: Path | None
+    reference: Path | None
+    test: Path | None
+    test_share: float | None
+    user_key: Path | None
+    seed: int | None
+
+    def check(self, reading: ReadingOptions) -> None:
+        """Refuse options that belong together and do not stand together."""
+        from tracearena.errors import ParameterError
+
+        if (self.test is None) != (self.test_share is None):
+            raise ParameterError("--test-share and --test belong together: how many users, and where they go")
+        if (self.reference is not None) != reading.is_split:
+            raise ParameterError(
+                "--reference and --split-at (or --reference-days) belong together: where the first half "
+                "goes, and where it ends"
+            )
+        if self.test is not None and self.reference is not None:
+            raise ParameterError("--test sets users aside and --reference days: convert in two steps")
+        if self.test is None:
+            refuse("a conversion that sets no users aside (--test)", seed=self.seed)
+
+
+def _convert_events(
+    reading: ReadingOptions, file: Path, whole: Reading[Traces], asked: _Asked, key: UserKey, as_json: bool
+) -> None:
+    """Write events at places, and what goes with them."""
+    from tracearena.files.staging import replacing_all
+    from tracearena.formats import GPS_FORMATS, write
+    from tracearena.intake import Reading, fitted
+    from tracearena.intake.user_key import LOWEST, keeping
+
+    out, to, places_out = asked.out, asked.to, asked.places_out
+    traces, report = whole
+    result: dict[str, Any] = {}
+    if report.format in GPS_FORMATS:
+        refuse("GPS points", test=asked.test)
+        result = {"format": "gps", "points": report.rows}
     traces = fitted(key.restored(traces, file, to or "table"), to or "table", report, key)
-    result: dict[str, Any] = report.to_dict()
-    if is_gps:
-        result |= {"format": "gps", "points": report.rows}
-    outputs = {out: traces}
-    if test is not None and test_share is not None:
-        used = chosen_seed(seed)
-        traces, aside = set_aside(traces, test_share, used)
-        outputs = {out: traces, test: aside}
-        result |= {"test_users": aside.n_users, "test_events": aside.n_events, "seed": used}
+    result = report.to_dict() | result
+    outputs, counts = _parts(reading, Reading(traces, report), asked)
     if to == "ppmtf":
         # Training users first, testing users after them, as the PPMTF tools number them.
         outputs = {path: key.numbered(side, to) for path, side in outputs.items()}
     numbers = {path: side.user_ids.tolist() for path, side in outputs.items()} if to in LOWEST else {}
-    if choices.grid is not None:
+    if reading.grid is not None:
         places_out = regions_file(out, to, places_out, traces)
-        if choices.bounds is None:
+        if reading.bounds is None:
             say_grid(traces)
-    with replacing_all(), keeping(key, numbers, user_key) as keys:
-        if test is not None:
-            write(outputs[test], test, to=to)
+    aside = [path for path in outputs if path != out]
+    with replacing_all(), keeping(key, numbers, asked.user_key) as keys:
+        for path in aside:
+            write(outputs[path], path, to=to)
         written = write(outputs[out], out, to=to, places_out=places_out)
-    result |= {
+    result |= counts | {
         "to": to or "table",
-        "users": traces.n_users,
-        "events": traces.n_events,
+        "users": outputs[out].n_users,
+        "events": outputs[out].n_events,
         "places": len(traces.places),
-        "written": [str(path) for path in (*written, *([test] if test is not None else []), *keys)],
+        "written": [str(path) for path in (*written, *aside, *keys)],
     }
     print_result(result if as_json else _for_people(result), as_json)
     for line in [] if as_json else report.lines():
@@ -161,21 +157,62 @@ def convert(
     say_lost_dates(to, traces)
 
 
-def _convert_points(
-    reading: Reading[GpsTraces], out: Path, to: str | None, timezone: str | None, as_json: bool
-) -> None:
+def _parts(
+    reading: ReadingOptions, whole: Reading[Traces], asked: _Asked
+) -> tuple[dict[Path, Traces], dict[str, Any]]:
+    """Return what goes into which file, and how much is set aside."""
+    if asked.test is not None and asked.test_share is not None:
+        used = chosen_seed(asked.seed)
+        kept, aside = set_aside(whole.traces, asked.test_share, used)
+        counts = {"test_users": aside.n_users, "test_events": aside.n_events, "seed": used}
+        return {asked.out: kept, asked.test: aside}, counts
+    if asked.reference is not None:
+        first, second = (half.as_events().traces for half in reading.halves(whole))
+        return {asked.out: second, asked.reference: first}, _halves_counted(first, second)
+    return {asked.out: whole.traces}, {}
+
+
+def _halves_counted(first: Traces | GpsTraces, second: Traces | GpsTraces) -> dict[str, int]:
+    """Count the reference half, and the users whom a table of one of the halves does not name."""
+    import numpy as np
+
+    from tracearena.traces import GpsTraces
+
+    here, there = (np.diff(half.offsets) > 0 for half in (first, second))
+    rows = "reference_points" if isinstance(first, GpsTraces) else "reference_events"
+    return {
+        "reference_users": int(here.sum()),
+        rows: len(first),
+        "users_in_one_half": int((here != there).sum()),
+    }
+
+
+def _convert_points(reading: ReadingOptions, whole: Reading[GpsTraces], asked: _Asked, as_json: bool) -> None:
     """Write GPS points as other GPS points."""
     from tracearena.cli._gps import write_traces
     from tracearena.errors import ParameterError
+    from tracearena.files.staging import replacing_all
     from tracearena.formats.dispatch import format_of_points
 
-    traces, report = reading
-    if timezone is not None and report.unzoned == 0:
+    out, to, reference = asked.out, asked.to, asked.reference
+    traces, report = whole
+    local = reading.hours is not None or reading.is_split
+    if reading.timezone is not None and report.unzoned == 0 and not local:
         why = "without --grid there are no local hours, and all times of the file name their zone"
         raise ParameterError(f"--timezone does not apply: {why}")
-    write_traces(traces, out, to)
-    result = {"format": "gps", "users": traces.n_users, "points": traces.n_points}
-    print_result(result | {"to": to or format_of_points(out), "written": [str(out)]}, as_json)
+    outputs = {out: traces}
+    result: dict[str, Any] = {"format": "gps"}
+    if reference is not None:
+        first, traces = (half.as_points().traces for half in reading.halves(whole))
+        outputs = {out: traces, reference: first}
+        result |= _halves_counted(first, traces)
+    with replacing_all():
+        for path, points in outputs.items():
+            write_traces(points, path, to)
+    result |= {"users": traces.n_users, "points": traces.n_points}
+    print_result(
+        result | {"to": to or format_of_points(out), "written": [str(path) for path in outputs]}, as_json
+    )
     for line in report.lines():
         note(line)
 
@@ -198,7 +235,7 @@ def set_aside(traces: Traces, share: float, seed: int) -> tuple[Traces, Traces]:
 
 
 def _for_people(result: dict[str, Any]) -> dict[str, Any]:
-    shown = {
+    people = {
         "read": f"{result['rows']} rows of {result['file']} as {result['format']}",
         "dropped": f"{result['dropped_rows']} rows",
         "users": result["users"],
@@ -206,5 +243,9 @@ def _for_people(result: dict[str, Any]) -> dict[str, Any]:
         "places": result["places"],
     }
     if "test_users" in result:
-        shown["set aside"] = f"{result['test_users']} users with {result['test_events']} events"
-    return shown | {"written": ", ".join(result["written"])}
+        people["set aside"] = f"{result['test_users']} users with {result['test_events']} events"
+    if "reference_users" in result:
+        halves = f"{result['reference_users']} users with {result['reference_events']} events"
+        people["reference half"] = halves
+        people["users in one half only"] = result["users_in_one_half"]
+    return people | {"written": ", ".join(result["written"])}

@@ -12,14 +12,19 @@ from tracearena.cli._console import (
     JsonOption,
     SeedOption,
     chosen_seed,
-    note,
     print_result,
     working,
 )
-from tracearena.cli._contest_files import TimesOption
+from tracearena.cli._reading import ReadingOptions, reads_traces, say
 
 if TYPE_CHECKING:
     from tracearena.traces import Clock, Traces
+
+
+OF_THE_MODEL = (
+    "places", "grid", "bounds", "top", "interval", "slot", "resample", "timezone", "utc_hours", "hours",
+)  # fmt: skip
+"""Options of reading about places and instants, which are the model's."""
 
 
 def register(app: typer.Typer) -> None:
@@ -27,7 +32,9 @@ def register(app: typer.Typer) -> None:
     app.command()(deniability)
 
 
+@reads_traces(without=OF_THE_MODEL)
 def deniability(
+    reading: ReadingOptions,
     context: typer.Context,
     model: Annotated[Path, typer.Option("--model", help="Model file that `synthesize --model` wrote.")],
     synthetic: Annotated[
@@ -46,10 +53,6 @@ def deniability(
     k_prime: Annotated[
         Path | None, typer.Option("--k-prime", help="File for k' and pass of each trace.")
     ] = None,
-    format: Annotated[
-        str | None, typer.Option("--format", help="Format of the traces; recognised if omitted.")
-    ] = None,
-    times: TimesOption = None,
     cluster: ClusterOption = None,
     seed: SeedOption = None,
     as_json: JsonOption = False,
@@ -65,11 +68,13 @@ def deniability(
 
     workers = joined(context, cluster)
     trained = PPMTF.load(model)
-    traces, report = read(synthetic, format, places=trained.places_, times=times).as_events()
+    made = read(
+        synthetic, reading.format, places=trained.places_, times=reading.times, **reading.layout()
+    ).as_events()
+    say(made)
+    traces = made.traces
     if traces.timestamps is None:
         traces = _counted_by(trained.clock_, traces)
-    for line in report.lines():
-        note(line)
     used = chosen_seed(seed)
     with working("verifiers", cluster=workers):
         found = test(

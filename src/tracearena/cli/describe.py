@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from tracearena.cli._console import JsonOption, check_outputs, note, print_result
-from tracearena.cli._contest_files import TimesOption
-from tracearena.cli._reading import (
-    BoundsOption,
-    FromOption,
-    GridOption,
-    IntervalOption,
-    PlacesFileOption,
-    SlotOption,
-    TimezoneOption,
-    TopOption,
-    UtcHoursOption,
-    refuse_for_points,
-)
+from tracearena.cli._progress import shown
+from tracearena.cli._reading import ReadingOptions, reads_traces, refuse, say
+from tracearena.errors import FileError
 
 
 def register(app: typer.Typer) -> None:
@@ -28,63 +19,141 @@ def register(app: typer.Typer) -> None:
     app.command()(describe)
 
 
+@reads_traces()
 def describe(
-    file: Annotated[Path, typer.Argument(metavar="IN", help="File of traces, of any format.")],
-    format: FromOption = None,
-    places: PlacesFileOption = None,
-    grid: GridOption = None,
-    bounds: BoundsOption = None,
-    top: TopOption = None,
-    interval: IntervalOption = None,
-    slot: SlotOption = None,
-    timezone: TimezoneOption = None,
-    utc_hours: UtcHoursOption = False,
-    times: TimesOption = None,
+    reading: ReadingOptions,
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="IN", help="File of traces, of any format, or of what is released of them."),
+    ],
+    original: Annotated[
+        Path | None,
+        typer.Option("--original", help="Obfuscated traces only: what they were made from, to compare."),
+    ] = None,
     html: Annotated[Path | None, typer.Option("--html", help="Write a page with a map and plots.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Describe traces: users, events, places, span, gaps, duplicates, what was dropped and why."""
-    from tracearena.formats import read, recognition
-    from tracearena.intake import Choices
+    """Describe traces: users, events, places, span, gaps, duplicates, what was dropped and why.
+
+    Of obfuscated or anonymized traces it says how many events are kept, moved, generalised to sets
+    and deleted, at every time of day. For a table of unknown columns it proposes which may be which.
+    """
+    from tracearena.formats.released import is_released
     from tracearena.pages.summary import summarise
 
-    check_outputs(html, inputs=(file, places, times))
-    choices = Choices.parse(
-        grid=grid,
-        bounds=bounds,
-        top=top,
-        interval=interval,
-        slot=slot,
-        timezone=timezone,
-        utc_hours=utc_hours,
-    )
-    if recognition.is_gps(file, format):
-        refuse_for_points(
-            grid=grid,
-            needs_grid={"interval": interval, "slot": slot},
-            never={"places": places, "times": times, "top": top, "utc_hours": utc_hours},
-        )
-    traces, report = read(file, format, places=places, choices=choices, times=times)
-    if html is not None:
-        from tracearena.pages.description import description_page
+    check_outputs(html, inputs=(file, original, *reading.files))
+    if original is not None or (reading.format is None and is_released(file)):
+        _describe_release(reading, file, original, html, as_json)
+        return
+    try:
+        with shown(f"reading {file.name}"):
+            traces, report = reading.read(file)
+    except FileError as error:
+        _propose(reading, file, error, as_json)
+        raise
+    with shown("counting"):
+        result = summarise(traces, report).to_dict()
+        if html is not None:
+            from tracearena.pages.description import description_page
 
-        description_page(traces, report).write(html)
-        note(f"wrote {html}")
-    result = summarise(traces, report).to_dict()
+            description_page(traces, report).write(html)
+            note(f"wrote {html}")
     print_result(result if as_json else _for_people(result), as_json)
     if not as_json:
         for line in report.lines():
             typer.echo(line)
 
 
+def _propose(reading: ReadingOptions, file: Path, error: FileError, as_json: bool) -> None:
+    """Say how a table of unknown columns may be read, with its first rows as they would be; then end."""
+    unknown = any(fault.code in ("format", "columns") for fault in error.faults)
+    if not unknown or reading.layout() or not file.is_file():
+        return
+    from tracearena.intake.proposal import propose
+
+    proposal = propose(file)
+    if proposal is None:
+        return
+    if as_json:
+        typer.echo(json.dumps({"readable": False, **error.to_dict(), "proposal": proposal.to_dict()}))
+        return
+    note(f"{error.path}: {error.faults[0]}")
+    typer.echo(f"It may be read with these options:\n  {proposal.options}")
+    typer.echo("Its first rows would then be:")
+    for row in proposal.rows:
+        typer.echo("  " + ", ".join(f"{name} {value}" for name, value in row.items()))
+    for doubt in proposal.doubts:
+        typer.echo(f"But {doubt}")
+    raise typer.Exit(2)
+
+
 def _for_people(result: dict[str, Any]) -> dict[str, Any]:
     names = ["format", "users", "events", "trajectories", "places", "visited_places", "first", "last", "days"]
     names += ["bounds", "interval_s", "gaps_over_4h"]
-    shown = {name: result[name] for name in names if result[name] is not None}
+    people = {name: result[name] for name in names if result[name] is not None}
     spread, gaps = result["events_per_user"], result["gap_h"]
-    shown["events_per_user"] = f"{spread['least']} to {spread['most']}, median {spread['median']}"
-    shown["hours_between_events"] = f"median {gaps['median']:g}, longest {gaps['longest']:g}"
-    shown["rows"] = f"{result['rows']}, {result['dropped_rows']} dropped"
+    few, many = f"{spread['least']:,}", f"{spread['most']:,}"
+    people["events_per_user"] = f"{few} to {many}, median {spread['median']:,}"
+    people["hours_between_events"] = f"median {gaps['median']:g}, longest {gaps['longest']:g}"
+    people["rows"] = f"{result['rows']:,}, {result['dropped_rows']:,} dropped"
     if result["trajectories"] is not None:
-        shown["times"] = result["times"]
-    return shown
+        people["times"] = result["times"]
+    return people
+
+
+def _describe_release(
+    reading: ReadingOptions, file: Path, original: Path | None, html: Path | None, as_json: bool
+) -> None:
+    """Describe obfuscated or anonymized traces."""
+    from tracearena.formats import read_released
+    from tracearena.pages.release import release_page, summarise_release
+
+    truth = None
+    with shown(f"reading {file.name}"):
+        if original is None:
+            refuse("released traces", hours=reading.hours, resample=reading.resample)
+            released, report = read_released(
+                file,
+                places=reading.places,
+                times=reading.times,
+                choices=reading.choices(),
+                **reading.layout(),
+            )
+        else:
+            whole = reading.read(original).as_events()
+            say(whole)
+            truth = whole.traces
+            released, report = reading.read_obfuscated(file, whole)
+    with shown("counting"):
+        summary = summarise_release(released, report, truth)
+        if html is not None:
+            release_page(released, report, truth).write(html)
+            note(f"wrote {html}")
+    result = summary.to_dict()
+    print_result(result if as_json else _release_for_people(result), as_json)
+    if not as_json:
+        for line in _by_time(result["by_time"]):
+            typer.echo(line)
+
+
+def _release_for_people(result: dict[str, Any]) -> dict[str, Any]:
+    names = ["format", "users", "events", "places", "first", "last", "days"]
+    people = {name: result[name] for name in names}
+    for name in ("released", "kept", "moved", "sets", "deleted"):
+        if result[name] is not None:
+            people[name] = f"{result[name]:,} ({result[name] / max(result['events'], 1):.1%})"
+    if result["places_of_a_set"] is not None:
+        sizes = result["places_of_a_set"]
+        people["places_of_a_set"] = f"median {sizes['median']:g}, most {sizes['most']}"
+    if result["true_in_set"] is not None and result["sets"]:
+        people["sets_with_the_original_place"] = f"{result['true_in_set']:,} of {result['sets']:,}"
+    return people
+
+
+def _by_time(by_time: dict[str, dict[str, int]]) -> list[str]:
+    """Return a line for each time of day that has events."""
+    return [
+        f"{label}  " + ", ".join(f"{count:,} {name}" for name, count in row.items() if count)
+        for label, row in by_time.items()
+        if any(row.values())
+    ]

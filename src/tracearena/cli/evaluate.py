@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tracearena.cli._cluster import ClusterOption, joined
-from tracearena.cli._console import JsonOption, PlacesOption, defined, note
-from tracearena.cli._contest_files import TimesOption, refuse_times
+from tracearena.cli._console import JsonOption, defined
+from tracearena.cli._reading import ReadingOptions, reads_traces
 
 if TYPE_CHECKING:
     from tracearena.traces import Traces
@@ -20,28 +20,15 @@ def register(app: typer.Typer) -> None:
     app.command()(evaluate)
 
 
+@reads_traces(without=("bounds",))
 def evaluate(
+    reading: ReadingOptions,
     context: typer.Context,
-    places: PlacesOption,
     train: Annotated[Path, typer.Option("--train", help="Traces that the synthesizer learned from.")],
     test: Annotated[Path, typer.Option("--test", help="Traces of other people, to compare with.")],
     synthetic: Annotated[
         list[Path], typer.Option("--synthetic", help="Synthetic traces; give it again for more files.")
     ],
-    format: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            help="Format of the traces: ppmtf, pwscup, table, …; recognised from --train if omitted.",
-        ),
-    ] = None,
-    interval: Annotated[
-        str | None,
-        typer.Option("--interval", help="Time between instants, such as 20min; the format's own if omitted."),
-    ] = None,
-    slot: Annotated[
-        str | None, typer.Option("--slot", help="Length of a slot, such as 2h; the format's own if omitted.")
-    ] = None,
     bounds: Annotated[
         str | None,
         typer.Option(
@@ -55,7 +42,6 @@ def evaluate(
             help="Attack membership as the PPMTF authors' program: chained traces, strict >.",
         ),
     ] = False,
-    times: TimesOption = None,
     cluster: ClusterOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -69,7 +55,7 @@ def evaluate(
 
     city = None if bounds is None else Box.parse(bounds)
     workers = joined(context, cluster)
-    training, testing, made = _read(format, places, train, test, synthetic, interval, slot, times)
+    training, testing, made = _read(reading, train, test, synthetic)
     limits = baselines(training, testing, bounds=city)
     parted = halves(training, testing, bounds=city)
     with use(cluster=workers):
@@ -91,48 +77,27 @@ def evaluate(
 
 
 def _read(
-    format: str | None,
-    places: Path,
-    train: Path,
-    test: Path,
-    synthetic: list[Path],
-    interval: str | None,
-    slot: str | None,
-    times: Path | None,
+    reading: ReadingOptions, train: Path, test: Path, synthetic: list[Path]
 ) -> tuple[Traces, Traces, list[Traces]]:
+    from tracearena.cli._together import at_common_places
     from tracearena.formats import recognise
 
-    if (format or recognise(train)) == "ppmtf":
-        refuse_times(times, "files of format ppmtf")
-        return _read_ppmtf(places, train, test, synthetic, interval, slot)
-    from tracearena.formats import read, read_places
-    from tracearena.intake import Choices
-
-    known = read_places(places)
-    choices = Choices.parse(interval=interval, slot=slot)
-    traces = []
-    for path in (train, test, *synthetic):
-        one, report = read(path, format, places=known, choices=choices, times=times).as_events()
-        if report.dropped_rows:
-            note(f"{path}: {report.dropped_rows:,} of {report.rows:,} rows were dropped")
-        traces.append(one)
-    return traces[0], traces[1], traces[2:]
+    if (reading.format or recognise(train)) == "ppmtf":
+        return _read_ppmtf(reading, train, test, synthetic)
+    first = reading.read_events(train)
+    others = [(path, reading.read_alike(path, first)) for path in (test, *synthetic)]
+    training, testing, *made = at_common_places([(train, first), *others])
+    return training, testing, made
 
 
 def _read_ppmtf(
-    places: Path, train: Path, test: Path, synthetic: list[Path], interval: str | None, slot: str | None
+    reading: ReadingOptions, train: Path, test: Path, synthetic: list[Path]
 ) -> tuple[Traces, Traces, list[Traces]]:
     """Read files of the PPMTF tools, whose synthetic traces go by the clock of the training traces."""
     from tracearena.formats import ppmtf
-    from tracearena.intake.choices import seconds
 
-    pois = ppmtf.read_places(places)
-    lengths = {
-        "interval_s": None if interval is None else seconds(interval, "interval"),
-        "slot_s": None if slot is None else seconds(slot, "slot"),
-    }
-    training, testing = (ppmtf.read_traces(path, pois, **lengths) for path in (train, test))
-    made = [ppmtf.read_synthetic(path, pois, training.clock).traces for path in synthetic]
+    training, testing = (reading.read_events(path, quietly=True).traces for path in (train, test))
+    made = [ppmtf.read_synthetic(path, training.places, training.clock).traces for path in synthetic]
     return training, testing, made
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tracearena.cli._console import JsonOption, PlacesOption, SeedOption, chosen_seed, note, print_result
-from tracearena.cli._contest_files import TimesOption
+from tracearena.cli._console import JsonOption, SeedOption, chosen_seed, print_result
+from tracearena.cli._reading import ReadingOptions, reads_traces
 
 if TYPE_CHECKING:
     from tracearena.traces import Traces
@@ -30,9 +30,10 @@ def register(app: typer.Typer) -> None:
     app.command()(lbs)
 
 
+@reads_traces()
 def lbs(
+    reading: ReadingOptions,
     file: Annotated[Path, typer.Argument(metavar="IN", help="Traces, of any format.")],
-    places: PlacesOption,
     fakes: Annotated[int, typer.Option("--fakes", min=1, help="Fakes sent beside the real place.")] = 10,
     exposure: Annotated[
         float, typer.Option("--exposure", help="Chance that a place is sent, above 0 and at most 1.")
@@ -48,10 +49,6 @@ def lbs(
     classes: Annotated[
         int | None, typer.Option("--classes", help="Semantic classes; the best number if omitted.")
     ] = None,
-    format: Annotated[
-        str | None, typer.Option("--format", help="Format of IN: ppmtf, pwscup, …; recognised if omitted.")
-    ] = None,
-    times: TimesOption = None,
     seed: SeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -63,13 +60,10 @@ def lbs(
     """
     from tracearena.arena import hide_from_service, location_classes
     from tracearena.engine import child_seed, seed_sequence
-    from tracearena.formats import read, read_places
     from tracearena.obfuscation.fakes import FakeTraces
 
     defence = FakeTraces(method=method.value, fakes=fakes, exposure=exposure, classes=classes)
-    traces, report = read(file, format, places=read_places(places), times=times).as_events()
-    for line in report.lines():
-        note(line)
+    traces, _ = reading.read_events(file)
     root = seed_sequence(chosen_seed(seed))
     training, original = _halves(traces)
     kinds = location_classes(training, classes, seed=child_seed(root, 0))

@@ -9,15 +9,15 @@ import typer
 
 from tracearena.cli._console import (
     JsonOption,
-    OptionalPlacesOption,
     ReleaseSeedOption,
     check_outputs,
     note,
     print_result,
     release_seed,
 )
-from tracearena.cli._contest_files import TimesOption, given_times, refuse_times
-from tracearena.cli._gps import TimezoneOption
+from tracearena.cli._forms import ToOption, form_of, write_obfuscated
+from tracearena.cli._progress import shown
+from tracearena.cli._reading import ReadingOptions, reads_traces, refuse
 
 LegacyOption = Annotated[
     bool,
@@ -43,63 +43,69 @@ def register(app: typer.Typer) -> None:
     app.command()(obfuscate)
 
 
+@reads_traces()
 def obfuscate(
+    reading: ReadingOptions,
     defence: Annotated[
         str,
         typer.Argument(help="Name and parameters, such as 'MRLH(1,1,0.5)' or 'GeoInd(expected_noise=100m)'."),
     ],
     original: Annotated[
-        Path,
-        typer.Argument(help="Original traces (orgtraces_*.csv), or GPS traces (GeoLife, GPX, CSV, Parquet)."),
+        Path, typer.Argument(help="Original traces of any format: events at places, or GPS points.")
     ],
     out: Annotated[
         Path,
         typer.Argument(
-            help="Where the obfuscated traces go (anotraces_*.csv; GPS: .csv, .parquet, .gpx or a folder)."
+            help="Where the obfuscated traces go (.csv, .parquet; GPS also .gpx or a folder of GeoLife)."
         ),
     ],
-    places: OptionalPlacesOption = None,
+    to: ToOption = None,
     seed: ReleaseSeedOption = None,
     legacy_2019: LegacyOption = False,
     digits: DigitsOption = None,
-    times: TimesOption = None,
-    timezone: TimezoneOption = "UTC",
     as_json: JsonOption = False,
 ) -> None:
     """Obfuscate traces with a defence."""
     from tracearena.algorithms import Obfuscator, answers, catalogue
     from tracearena.cli import _gps
-    from tracearena.cli._console import needed_places
     from tracearena.errors import ParameterError
-    from tracearena.formats import pwscup
 
     if catalogue.is_kind(defence, "gps-obfuscator"):
-        refuse_times(times, defence)
-        _gps.obfuscate(defence, original, out, seed, timezone, digits, as_json)
+        refuse(defence, legacy_2019=legacy_2019)
+        _gps.obfuscate(reading, defence, original, out, to, seed, digits, as_json)
         return
     if digits is not None:
         raise ParameterError(f"--digits rounds coordinates of GPS traces; {defence} releases places")
-    check_outputs(out, inputs=(original, places, times))
+    check_outputs(out, inputs=(original, *reading.files))
     obfuscator: Obfuscator = catalogue.create(defence, "obfuscator", legacy_2019=legacy_2019)
-    regions = pwscup.read_places(needed_places(places, defence))
-    traces = pwscup.read_traces(original, regions, given_times(times))
+    refuse(defence, legacy_2019=legacy_2019 and "legacy_2019" not in obfuscator.parameters())
+    with shown(f"reading {original.name}"):
+        traces, report = reading.read_events(original)
+    reading.say_unread_columns(original, report.format)
+    form = form_of(out, to, contest=report.format == "pwscup")
     if legacy_2019:
         note(
             "warning: --legacy-2019 draws what the programs of 2019 drew, from seed 1 unless --seed names "
             "another: whoever guesses it can undo this release; leave it out for what you publish"
         )
     used = seed if legacy_2019 else release_seed(seed)
-    obfuscated = answers.transformed(obfuscator, traces, seed=used)
-    pwscup.write_obfuscated(obfuscated, out)
-    note(f"{out}: users are in the order of {original}; tracearena pseudonymise shuffles them")
-    print_result(
-        {
-            "defence": str(obfuscator),
-            "file": str(out),
-            "users": obfuscated.n_users,
-            "cells": obfuscated.n_events,
-            "generalised": int(obfuscated.is_set.sum()),
-            "deleted": int(obfuscated.is_deleted.sum()),
-        },
-        as_json,
-    )
+    with shown("users"):
+        obfuscated = answers.transformed(obfuscator, traces, seed=used)
+    write_obfuscated(obfuscated, out, form)
+    _say_whose(original, out, form)
+    result = {
+        "defence": str(obfuscator),
+        "file": str(out),
+        "users": obfuscated.n_users,
+        "cells": obfuscated.n_events,
+        "generalised": int(obfuscated.is_set.sum()),
+        "deleted": int(obfuscated.is_deleted.sum()),
+    }
+    print_result(result, as_json)
+
+
+def _say_whose(original: Path, out: Path, form: str) -> None:
+    if form == "pwscup":
+        note(f"{out}: users are in the order of {original}; tracearena pseudonymise shuffles them")
+    else:
+        note(f"{out}: user ids are as in {original}; tracearena pseudonymise replaces them")

@@ -17,13 +17,18 @@ from tracearena.cli._console import (
     print_result,
     release_seed,
 )
-from tracearena.cli._contest_files import TimesOption, given_times
-from tracearena.cli._reading import say_unread_columns
+from tracearena.cli._forms import form_of, write_anonymized
+from tracearena.cli._reading import ReadingOptions, reads_traces
 
 if TYPE_CHECKING:
-    from tracearena.traces import IdTable
+    from tracearena.traces import IdTable, ObfuscatedTraces
 
-_OBFUSCATED = "reg_id"
+_OBFUSCATED, _GPS, _EVENTS = "obfuscated traces", "GPS traces", "events"
+_ALLOWED = {
+    _OBFUSCATED: {"original", "places", "times"},
+    _GPS: {"timezone"},
+    _EVENTS: {"places", "times"},
+}
 
 
 def register(app: typer.Typer) -> None:
@@ -31,17 +36,22 @@ def register(app: typer.Typer) -> None:
     app.command()(pseudonymise)
 
 
+@reads_traces(
+    without=("grid", "bounds", "top", "interval", "slot", "resample", "utc_hours", "hours"),
+)
 def pseudonymise(
+    reading: ReadingOptions,
     file: Annotated[
         Path,
         typer.Argument(
-            metavar="IN", help="Obfuscated traces (anotraces_*.csv), GPS traces, or events of any format."
+            metavar="IN",
+            help="Obfuscated traces (anotraces_*.csv, a table), GPS traces, or events of any format.",
         ),
     ],
     out: Annotated[
         Path,
         typer.Argument(
-            help="Where the anonymized traces go (pubtraces_*.csv; GPS by OUT's name; events as in IN)."
+            help="Where the anonymized traces go (pubtraces_*.csv, a table; GPS by its name; events as IN)."
         ),
     ],
     id_table: Annotated[
@@ -50,17 +60,6 @@ def pseudonymise(
     original: Annotated[
         Path | None,
         typer.Option("--original", help="Obfuscated traces only: the original traces they were made from."),
-    ] = None,
-    format: Annotated[
-        str | None, typer.Option("--from", help="Format of IN, as for convert; recognised if omitted.")
-    ] = None,
-    places: Annotated[
-        Path | None,
-        typer.Option("--places", help="The places; of obfuscated traces the contest's 1,024 if omitted."),
-    ] = None,
-    times: TimesOption = None,
-    timezone: Annotated[
-        str | None, typer.Option("--timezone", help="GPS: zone of times in a table that name none.")
     ] = None,
     seed: ReleaseSeedOption = None,
     as_json: JsonOption = False,
@@ -72,86 +71,90 @@ def pseudonymise(
     """
     from tracearena.errors import ParameterError
 
-    kind = _kind(file, format)
-    options = {"original": original, "places": places, "times": times, "timezone": timezone}
-    allowed = {
-        "obfuscated traces": {"original", "places", "times"},
-        "GPS traces": {"timezone"},
-        "events": {"places", "times"},
-    }[kind]
+    kind = _kind(file, reading)
+    options = {"original": original} | {
+        name: getattr(reading, name) for name in ("places", "times", "timezone")
+    }
     for name, value in options.items():
-        if value is not None and name not in allowed:
+        if value is not None and name not in _ALLOWED[kind]:
             raise ParameterError(f"{file}: --{name} has no meaning for {kind}")
     if id_table.is_file():
         raise ParameterError(
             f"{id_table}: exists, and may be the only way back from another release; name another file, or "
             "remove it yourself"
         )
-    _check_outputs(out, id_table, kind, (file, original, places, times))
-    if kind == "obfuscated traces":
-        result = _obfuscated(file, out, original, id_table, places, times, seed)
-    elif kind == "GPS traces":
-        result = _gps(file, out, id_table, timezone or "UTC", seed)
+    _check_outputs(out, id_table, kind, (file, original, *reading.files))
+    if kind == _OBFUSCATED:
+        result = _obfuscated(reading, file, out, original, id_table, seed)
     else:
-        result = _events(file, out, id_table, format, places, times, seed)
+        result = (_gps if kind == _GPS else _events)(reading, file, out, id_table, seed)
     print_result(result, as_json)
 
 
-def _kind(file: Path, format: str | None) -> str:
-    """Tell obfuscated traces, whose users are in another file, from GPS traces and from events."""
-    from tracearena.formats import recognition
-    from tracearena.intake.tables import is_parquet
+def _kind(file: Path, reading: ReadingOptions) -> str:
+    """Tell obfuscated traces from GPS traces and from events."""
+    from tracearena.formats.released import is_released
 
-    if recognition.is_gps(file, format):
-        return "GPS traces"
-    is_text = format is None and not file.is_dir() and not is_parquet(file)
-    return "obfuscated traces" if is_text and recognition.first_line(file) == _OBFUSCATED else "events"
+    if reading.format is None and is_released(file):
+        return _OBFUSCATED
+    return _GPS if reading.is_gps(file) else _EVENTS
 
 
 def _obfuscated(
-    file: Path,
-    out: Path,
-    original: Path | None,
-    id_table: Path,
-    places: Path | None,
-    times: Path | None,
-    seed: int | None,
+    reading: ReadingOptions, file: Path, out: Path, original: Path | None, id_table: Path, seed: int | None
 ) -> dict[str, Any]:
-    from tracearena import contest
-    from tracearena.errors import ParameterError
     from tracearena.files.staging import replacing_all
-    from tracearena.formats import pwscup
+    from tracearena.formats import read_released
+    from tracearena.formats.released import contest_header
     from tracearena.intake.user_key import carrying, refuse_stale_key
-    from tracearena.metrics import utility_score
 
+    contest = contest_header(file) is not None
+    form = form_of(out, None, contest=contest)
+    result: dict[str, Any] = {}
     if original is None:
-        raise ParameterError(f"{file}: holds no users: name the traces it was made from with --original")
-    refuse_stale_key(original, id_table)
-    regions = pwscup.contest_regions() if places is None else pwscup.read_places(places)
-    truth = pwscup.read_traces(original, regions, given_times(times))
-    traces = pwscup.read_obfuscated(file, truth)
-    rules = contest.Rules()
-    utility = utility_score(truth, traces, limit_km=rules.utility_limit_km).utility
-    valid = rules.is_valid(utility)
+        traces = read_released(file, places=reading.places, times=reading.times).traces
+    else:
+        refuse_stale_key(original, id_table)
+        traces, result = _scored(reading, file, original, contest)
     release = arena.pseudonymise(traces, seed=release_seed(seed))
     with replacing_all(), ExitStack() as stack:
         _keep(stack, release.id_table, id_table)
-        stack.enter_context(carrying(original, id_table))
-        pwscup.write_anonymized(release.anonymized, out)
+        if original is not None:
+            stack.enter_context(carrying(original, id_table))
+        write_anonymized(release.anonymized, out, form)
+    return _told(out, id_table, release.id_table) | result
+
+
+def _scored(
+    reading: ReadingOptions, file: Path, original: Path, contest_file: bool
+) -> tuple[ObfuscatedTraces, dict[str, Any]]:
+    """Return obfuscated traces, and whether a contest would accept them."""
+    from tracearena import contest
+    from tracearena.formats import pwscup, read
+    from tracearena.metrics import utility_score
+
+    places: Any = reading.places
+    if contest_file and places is None and not original.with_name("info_region.csv").is_file():
+        places = pwscup.contest_regions()
+    truth = read(original, places=places, times=reading.times).as_events()
+    traces, _ = reading.read_obfuscated(file, truth)
+    rules = contest.Rules()
+    utility = utility_score(truth.traces, traces, limit_km=rules.utility_limit_km).utility
+    valid = rules.is_valid(utility)
     if not valid:
         note(
             f"warning: utility {utility:.6g} is below the contest's threshold {rules.utility_threshold:g}: "
             "a contest would not accept this release"
         )
-    return _told(out, id_table, release.id_table) | {"utility": utility, "valid": valid}
+    return traces, {"utility": utility, "valid": valid}
 
 
-def _gps(file: Path, out: Path, id_table: Path, timezone: str, seed: int | None) -> dict[str, Any]:
+def _gps(reading: ReadingOptions, file: Path, out: Path, id_table: Path, seed: int | None) -> dict[str, Any]:
     from tracearena.cli import _gps
     from tracearena.files.staging import replacing_all
 
-    traces = _gps.read_traces(file, timezone)
-    say_unread_columns(file, "points")
+    traces = _gps.read_traces(reading, file)
+    reading.say_unread_columns(file, "points")
     released, table = arena.pseudonymise_users(traces, seed=release_seed(seed))
     with replacing_all(), ExitStack() as stack:
         _keep(stack, table, id_table)
@@ -160,23 +163,15 @@ def _gps(file: Path, out: Path, id_table: Path, timezone: str, seed: int | None)
 
 
 def _events(
-    file: Path,
-    out: Path,
-    id_table: Path,
-    format: str | None,
-    places: Path | None,
-    times: Path | None,
-    seed: int | None,
+    reading: ReadingOptions, file: Path, out: Path, id_table: Path, seed: int | None
 ) -> dict[str, Any]:
     from tracearena.errors import ParameterError
     from tracearena.files.staging import replacing_all
-    from tracearena.formats import foursquare, pwscup, read, write
+    from tracearena.formats import foursquare, pwscup, write
     from tracearena.traces import ObfuscatedTraces
 
-    traces, report = read(file, format, places=places, times=times).as_events()
-    for line in report.lines():
-        note(line)
-    say_unread_columns(file, report.format)
+    traces, report = reading.read_events(file)
+    reading.say_unread_columns(file, report.format)
     venues = out.parent / foursquare.POI_NAME
     if report.format == "foursquare" and venues.exists():
         raise ParameterError(f"{venues}: exists, and the venues would go there; write to another folder")

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from tracearena.cli._console import JsonOption, PlacesOption, print_result
-from tracearena.cli._contest_files import TimesOption, given_times
+from tracearena.cli._console import JsonOption, note, print_result
+from tracearena.cli._reading import ReadingOptions, reads_traces
 
-OriginalOption = Annotated[Path, typer.Option("--original", help="Original traces (orgtraces_*.csv).")]
+OriginalOption = Annotated[
+    Path, typer.Option("--original", help="Original traces of any format (orgtraces_*.csv, a table).")
+]
 
 
 class Rule(StrEnum):
@@ -36,24 +38,25 @@ def register(app: typer.Typer) -> None:
     app.add_typer(scores, name="score")
 
 
+@reads_traces()
 def utility(
-    places: PlacesOption,
+    reading: ReadingOptions,
     original: OriginalOption,
-    obfuscated: Annotated[Path, typer.Option("--obfuscated", help="Obfuscated traces (anotraces_*.csv).")],
+    obfuscated: Annotated[
+        Path, typer.Option("--obfuscated", help="Obfuscated traces (anotraces_*.csv, a table).")
+    ],
     rule: RuleOption = Rule.paper,
     threshold: Annotated[
         float, typer.Option("--threshold", min=0, max=1, help="Utility from which a release is valid.")
     ] = 0.7,
-    times: TimesOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Score how near the released places are to the original ones (s_U, 1 is untouched)."""
-    from tracearena.formats import pwscup
     from tracearena.metrics import utility_score
 
-    traces = pwscup.read_traces(original, pwscup.read_places(places), given_times(times))
-    released = pwscup.read_obfuscated(obfuscated, traces, allow_repetition=rule is Rule.official_2019)
-    score = utility_score(traces, released, rule=rule.value)
+    truth = reading.read_events(original)
+    released, _ = reading.read_obfuscated(obfuscated, truth, allow_repetition=rule is Rule.official_2019)
+    score = utility_score(truth.traces, released, rule=rule.value)
     result = score.to_dict()
     utility = result.pop("utility")
     print_result(
@@ -63,36 +66,62 @@ def utility(
 
 def reidentification(
     id_table: Annotated[Path, typer.Option("--id-table", help="The secret ID table (ptable_*.csv).")],
-    inferred: Annotated[Path, typer.Option("--inferred", help="Inferred ID table (etable_*.csv).")],
+    inferred: Annotated[
+        Path, typer.Option("--inferred", help="Inferred ID table (etable_*.csv, or pse_id,user_id).")
+    ],
     as_json: JsonOption = False,
 ) -> None:
     """Score privacy against re-identification (s_R, 1 is nobody identified)."""
+    from tracearena.cli._forms import is_who_is_who
     from tracearena.formats import pwscup
+    from tracearena.formats.pseudonyms import read_who_is_who
     from tracearena.intake.user_key import refuse_numbered_apart
     from tracearena.metrics import reidentification_score
 
     refuse_numbered_apart(id_table, inferred)
-    truth = pwscup.read_id_table(id_table)
-    guess = pwscup.read_inferred_table(inferred, truth.pseudonyms)
+    if is_who_is_who(inferred):
+        truth, guess = read_who_is_who(id_table), read_who_is_who(inferred, one_to_one=False)
+    else:
+        truth = pwscup.read_id_table(id_table)
+        guess = pwscup.read_inferred_table(inferred, truth.pseudonyms)
     print_result(reidentification_score(truth, guess).to_dict(), as_json)
 
 
+@reads_traces()
 def trace_inference(
-    places: PlacesOption,
+    reading: ReadingOptions,
     original: OriginalOption,
-    inferred: Annotated[Path, typer.Option("--inferred", help="Inferred traces (etraces_*.csv).")],
+    inferred: Annotated[
+        Path, typer.Option("--inferred", help="Inferred traces (etraces_*.csv, or a table).")
+    ],
     sensitive_weight: Annotated[
         float, typer.Option("--sensitive-weight", help="Weight of a cell whose original place is sensitive.")
     ] = 10.0,
-    times: TimesOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Score privacy against trace inference (s_T, 1 is no place found)."""
+    from tracearena.cli._together import on_common_ground
     from tracearena.formats import pwscup
+    from tracearena.formats.released import OBFUSCATED, contest_header
     from tracearena.intake.user_key import refuse_numbered_apart
     from tracearena.metrics import trace_inference_score
 
     refuse_numbered_apart(original, inferred, same_users=True)
-    traces = pwscup.read_traces(original, pwscup.read_places(places), given_times(times))
-    guess = pwscup.read_inferred_traces(inferred, traces)
-    print_result(trace_inference_score(traces, guess, sensitive_weight=sensitive_weight).to_dict(), as_json)
+    truth = reading.read_events(original)
+    traces, result = truth.traces, dict[str, Any]()
+    if contest_header(inferred) == OBFUSCATED:
+        guess = pwscup.read_inferred_traces(inferred, traces)
+    else:
+        made = reading.read_alike(inferred, truth)
+        traces, guess = on_common_ground((original, traces), (inferred, made.traces))
+        known = [str(user) for user in guess.user_ids.tolist()]
+        there = [str(user) in known for user in traces.user_ids.tolist()]
+        if not all(there):
+            result = {"users_not_scored": there.count(False)}
+            note(
+                f"{there.count(False):,} of {len(there):,} users of {original} are not in {inferred}: they "
+                "are not scored"
+            )
+            traces = traces.take_users(there)
+    score = trace_inference_score(traces, guess, sensitive_weight=sensitive_weight)
+    print_result(score.to_dict() | result, as_json)

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tracearena import mobility
-from tracearena.cli._console import JsonOption, PlacesOption, SeedOption, chosen_seed, print_result
-from tracearena.cli._contest_files import TimesOption
+from tracearena.cli._console import JsonOption, SeedOption, chosen_seed, print_result
+from tracearena.cli._reading import ReadingOptions, reads_traces
 
 if TYPE_CHECKING:
-    from tracearena.traces import Places, Traces
+    from tracearena.intake import Reading
+    from tracearena.traces import Traces
 
 
 class Distance(StrEnum):
@@ -28,13 +29,11 @@ def register(app: typer.Typer) -> None:
     app.command()(similarity)
 
 
+@reads_traces()
 def similarity(
+    reading: ReadingOptions,
     first: Annotated[Path, typer.Argument(metavar="A", help="Traces, real or synthetic.")],
     second: Annotated[Path, typer.Argument(metavar="B", help="Traces of users with the same ids.")],
-    places: PlacesOption,
-    format: Annotated[
-        str | None, typer.Option("--format", help="Format of both: ppmtf, pwscup, …; recognised if omitted.")
-    ] = None,
     order: Annotated[
         int, typer.Option("--order", min=0, max=1, help="0 compares visits, 1 where people go next.")
     ] = 0,
@@ -48,26 +47,23 @@ def similarity(
     out: Annotated[
         Path | None, typer.Option("--out", help="CSV with the similarities of each pair of users.")
     ] = None,
-    times: TimesOption = None,
     seed: SeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Compare each user of A with the user of B who has the same id: from 0 to 1, 1 is alike."""
-    from tracearena.formats import read_places, recognise
+    from tracearena.cli._together import at_common_places
     from tracearena.intake.user_key import refuse_numbered_apart
     from tracearena.metrics import similarity as metrics
 
     refuse_numbered_apart(first, second)
-    known = read_places(places)
-    kind = format or recognise(first)
-    a = _read(first, kind, known, None, times)
-    b = _read(second, format or recognise(second), known, a, times)
+    one = reading.read_events(first)
+    a, b = at_common_places([(first, one), (second, _other(reading, second, one))])
     a, b = _common(a, b)
     profiles = [mobility.MobilityProfiles.of(traces, periods) for traces in (a, b)]
     table = None
     if distance is Distance.ground:
-        largest = float(known.distance_table_km.max())
-        table = known.distance_table_km / (largest or 1.0)
+        largest = float(a.places.distance_table_km.max())
+        table = a.places.distance_table_km / (largest or 1.0)
     near = metrics.geographic_similarity(*profiles, order=order, distance=table)  # type: ignore[arg-type]
     used = chosen_seed(seed) if order == 1 else None
     alike = metrics.semantic_similarity(*profiles, order=order, seed=used)  # type: ignore[arg-type]
@@ -78,14 +74,15 @@ def similarity(
     print_result(result | ({} if out is None else {"file": str(out)}), as_json)
 
 
-def _read(path: Path, kind: str, places: Places, like: Traces | None, times: Path | None) -> Traces:
-    """Read a file; synthetic traces of the PPMTF tools go by the clock of the other file."""
-    from tracearena.files.whole import read_bytes
-    from tracearena.formats import ppmtf, read
+def _other(reading: ReadingOptions, path: Path, one: Reading[Traces]) -> Reading[Traces]:
+    """Read the other file; synthetic traces of the PPMTF tools go by the clock of the first."""
+    from tracearena.formats import ppmtf, recognition
+    from tracearena.intake import Reading, Report
 
-    if kind == "ppmtf" and b"trace_no" in read_bytes(path)[:200].partition(b"\n")[0]:
-        return ppmtf.read_synthetic(path, places, None if like is None else like.clock).traces
-    return read(path, kind, places=places, times=times).as_events().traces
+    if not path.is_dir() and recognition.is_synthetic(path):
+        traces = ppmtf.read_synthetic(path, one.traces.places, one.traces.clock).traces
+        return Reading(traces, Report(str(path), "ppmtf", traces.n_events))
+    return reading.read_alike(path, one)
 
 
 def _common(a: Traces, b: Traces) -> tuple[Traces, Traces]:

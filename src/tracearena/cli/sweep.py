@@ -13,7 +13,6 @@ from tracearena import arena
 from tracearena.cli._cluster import ClusterOption, joined
 from tracearena.cli._console import (
     JsonOption,
-    PlacesOption,
     SeedOption,
     check_outputs,
     chosen_seed,
@@ -21,7 +20,7 @@ from tracearena.cli._console import (
     print_result,
     working,
 )
-from tracearena.cli._contest_files import TimesOption, read_halves
+from tracearena.cli._reading import ReadingOptions, reads_traces
 from tracearena.cli.score import OriginalOption, Rule, RuleOption
 
 
@@ -30,12 +29,16 @@ def register(app: typer.Typer) -> None:
     app.command()(sweep)
 
 
+@reads_traces(halves=True)
 def sweep(
+    reading: ReadingOptions,
     context: typer.Context,
     out: Annotated[Path, typer.Argument(help="Where the table goes (CSV).")],
-    places: PlacesOption,
-    reference: Annotated[Path, typer.Option("--reference", help="Reference traces (reftraces_*.csv).")],
     original: OriginalOption,
+    reference: Annotated[
+        Path | None,
+        typer.Option("--reference", help="Reference traces; --split-at cuts them off the original instead."),
+    ] = None,
     defences: Annotated[
         list[str] | None,
         typer.Option("--defences", help="A defence; repeat for more. [default: the 37 samples]"),
@@ -53,7 +56,6 @@ def sweep(
     plot: Annotated[
         Path | None, typer.Option("--plot", help="Draw s_R,min against s_T,min (.svg, .png, .pdf or .html).")
     ] = None,
-    times: TimesOption = None,
     cluster: ClusterOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -64,15 +66,14 @@ def sweep(
     all of them fail.
     """
     from tracearena.arena.scoring import Scoring
+    from tracearena.cli._together import read_halves
     from tracearena.figures import privacy_scatter
     from tracearena.files.staging import replacing_all
-    from tracearena.formats import pwscup
 
-    check_outputs(out, plot, inputs=(places, reference, original, times))
+    check_outputs(out, plot, inputs=(reference, original, *reading.files))
     if plot is not None:
         privacy_scatter.check_suffix(plot)
-    regions = pwscup.read_places(places)
-    halves = read_halves(reference, original, regions, times)
+    halves = read_halves(reading, reference, original)
     kept = arena.unfinished(out)
     begun = arena.begun_with(kept)
     used = seed if legacy_2019 else chosen_seed(begun if seed is None else seed)

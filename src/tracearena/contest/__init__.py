@@ -1,10 +1,9 @@
 """The contest as a pure domain: rules, phases, release, board and awards; no web, no database.
 
 `Rules` and `Schedule` say what holds and when (`phase_at`). At the end of the anonymization phase
-`pseudonymise` makes the release and `commit` fixes its ID table. From `UtilityRecord` and
-`AttackRecord` comes the `Board` (`make_board`), and from the board come the `awards`. `run_sweep`
-tries many defences against an `Ensemble` of attacks; `rehearse` holds a whole contest with invented
-teams; `write_contest_data` makes every team's traces, `fairness` tells how equal they are.
+`tracearena.arena.pseudonymise` makes the release and `commit` fixes its ID table. From `UtilityRecord`
+and `AttackRecord` comes the `Board` (`make_board`), and from the board come the awards (`make_awards`).
+`rehearse` holds a whole contest with invented teams; `write_contest_data` makes every team's traces.
 """
 
 import lazy_loader

@@ -106,7 +106,7 @@ class Rehearsal:
 
     @property
     def margin(self) -> float:
-        """How far a score is a matter of luck: teams of so many users with one defence differ so much.
+        """How much luck is in a score: how far teams of this size with the same defence differ.
 
         The published spread belongs to teams of 2,000 users and grows as that of a mean does.
         """

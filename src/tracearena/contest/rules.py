@@ -91,7 +91,7 @@ class Rules:
         ``"sealed"``: an attack upload is answered by a receipt only. ``"live"``: there is a board
         while the attack phase runs.
     live_share
-        Share of the users on whom the live board is computed; the others decide the final scores.
+        Share of the users that the live board is computed from; the others decide the final scores.
     live_decimals, live_answers_a_day, live_refresh_hours
         Decimals on the live board, scored answers per attacker, target and day, and the hours
         (UTC) at which the board changes.

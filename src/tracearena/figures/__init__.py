@@ -1,9 +1,9 @@
 """The papers' figures, one module each.
 
-Every figure module has ``make(out, *, data=None, seed=1, tell=None, size=...) -> list[Path]``: it writes
-its picture and the numbers behind it (CSV) into the folder `out` and returns the files, from the published
-data in the folder `data` if it is given and from a simulated city of that `Size` if not. What else makes a
-figure quick or slow (iterations, settings tried) is a keyword too, with the paper's value by default.
+Every figure module has ``make(out, source, tell, *, ...) -> list[Path]``: it writes its picture and the
+numbers behind it (CSV) into the folder `out` and returns the files, drawn from a `Source`: published data,
+or a simulated city. What makes a figure quick or slow (iterations, settings tried) is a keyword, with the
+paper's value by default.
 
 The title of a picture is neutral. What a paper says of it is tested on the numbers drawn: a module with
 such a statement has a function ``findings``, whose docstring says what it takes; each `Finding` is
@@ -18,8 +18,13 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from tracearena.errors import ParameterError
+
+if TYPE_CHECKING:
+    from tracearena.arena.findings import Tell
+    from tracearena.figures.data import Size
 
 FIGURES: dict[str, tuple[str, str]] = {
     "samples-4": (
@@ -49,14 +54,6 @@ FIGURES: dict[str, tuple[str, str]] = {
         "contest.figure_13",
         "what releases are still good for: places to eat, crowds, movements",
     ),
-    "sglt-similarity": (
-        "sglt.similarity",
-        "how alike people are in place and in kind, and fakes to their seeds",
-    ),
-    "sglt-tables": ("sglt.tables", "what fake traces keep of visits and of people's time"),
-    "sglt-qq": ("sglt.quantiles", "similarity among fakes against similarity among real people"),
-    "sglt-lbs": ("sglt.service", "privacy and overhead of hiding among fakes from a service"),
-    "sglt-classes": ("sglt.classes", "the semantic classes of places on a map"),
     "contest-16": ("contest.figure_16", "diversity of PPMTF and PPMTF+: same people in two teams?"),
     "contest-17": ("contest.figure_17", "utility of PPMTF+, PPMTF and SGD"),
     "contest-18": ("contest.figure_18", "privacy and utility of PPMTF+, PPMTF, SGD and SGLT"),
@@ -65,6 +62,14 @@ FIGURES: dict[str, tuple[str, str]] = {
         "share of virtual users at home by time of day (makes contest-4 too)",
     ),
     "contest-table2": ("contest.table_2", "fairness: spread of the scores over the teams' data"),
+    "sglt-similarity": (
+        "sglt.similarity",
+        "how alike people are in place and in kind, and fakes to their seeds",
+    ),
+    "sglt-tables": ("sglt.tables", "what fake traces keep of visits and of people's time"),
+    "sglt-qq": ("sglt.quantiles", "similarity among fakes against similarity among real people"),
+    "sglt-lbs": ("sglt.service", "privacy and overhead of hiding among fakes from a service"),
+    "sglt-classes": ("sglt.classes", "the semantic classes of places on a map"),
     "city-map": (
         "city.map",
         "the embedded city: land use, hospitals, and where people are at night and at noon",
@@ -82,12 +87,30 @@ __all__ = ["FIGURES", "figure"]
 
 
 def figure(name: str) -> Callable[..., list[Path]]:
-    """Return the function that makes a figure.
+    """Return the function that makes a figure: ``make(out, data=None, seed=1, size=None, tell=None)``.
+
+    `data`, `seed` and `size` are those of a `Source`, `tell` is called with each finding; further
+    keywords are those of the figure's module.
 
     >>> figure("contest-8").__name__
     'make'
     """
     if name not in FIGURES:
         raise ParameterError(f"there is no figure {name!r}; there are {', '.join(FIGURES)}")
-    make: Callable[..., list[Path]] = importlib.import_module(f"tracearena.figures.{FIGURES[name][0]}").make
+    module = importlib.import_module(f"tracearena.figures.{FIGURES[name][0]}")
+
+    def make(
+        out: Path,
+        *,
+        data: Path | None = None,
+        seed: int = 1,
+        size: Size | None = None,
+        tell: Tell | None = None,
+        **options: Any,
+    ) -> list[Path]:
+        from tracearena.figures.data import Source
+
+        written: list[Path] = module.make(out, Source(data, seed, size), tell, **options)
+        return written
+
     return make

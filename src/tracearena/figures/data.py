@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tracearena.arena import SweepRow, run_sweep, succeeded
 from tracearena.cities import pois, simulate, simulate_gps
 from tracearena.contest import contest_training
-from tracearena.engine import SeedLike, child_seed, generator, report, seed_sequence, use
+from tracearena.engine import child_seed, generator, report, seed_sequence, use
 from tracearena.errors import DataError
 from tracearena.formats import peopleflow, ppmtf, pwscup, read
 from tracearena.mobility import MobilityProfiles
@@ -27,6 +27,29 @@ class Size(NamedTuple):
 
     users: int
     days: int = 1
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a figure is drawn from.
+
+    Attributes
+    ----------
+    data
+        Folder of published data; None for people of the simulated city.
+    seed
+        Seed of all randomness.
+    size
+        How much of the city; None for as much as the paper's data has.
+    """
+
+    data: Path | None = None
+    seed: int = 1
+    size: Size | None = None
+
+    def sized(self, usual: Size) -> Size:
+        """Return how much of the city is asked for, the usual size if nothing is said."""
+        return usual if self.size is None else self.size
 
 
 PEOPLE_FLOW = Size(500)
@@ -63,18 +86,18 @@ DEFENCES = (
 # People flow and check-ins
 
 
-def people_flow(data: Path | None, seed: int, size: Size = PEOPLE_FLOW) -> tuple[Traces, Traces]:
+def people_flow(source: Source) -> tuple[Traces, Traces]:
     """Return training users and as many testing users, ten hours every 20 minutes.
 
-    `data` is a folder with ``POI_*.csv``, ``traintraces_*.csv`` and ``testtraces_*.csv``.
+    Published data has ``POI_*.csv``, ``traintraces_*.csv`` and ``testtraces_*.csv``.
     """
-    if data is None:
-        users, days = size
-        city = simulate(2 * users, days, clock=ppmtf.people_flow_clock(), seed=seed)
+    if source.data is None:
+        users, days = source.sized(PEOPLE_FLOW)
+        city = simulate(2 * users, days, clock=ppmtf.people_flow_clock(), seed=source.seed)
         return city.take_users(np.arange(users)), city.take_users(np.arange(users, 2 * users))
-    places = ppmtf.read_places(_only(data, "POI_*.csv"))
+    places = ppmtf.read_places(_only(source.data, "POI_*.csv"))
     training, testing = (
-        ppmtf.read_traces(_only(data, f"{kind}traces_*.csv"), places) for kind in ("train", "test")
+        ppmtf.read_traces(_only(source.data, f"{kind}traces_*.csv"), places) for kind in ("train", "test")
     )
     return training, testing
 
@@ -94,16 +117,16 @@ def _only(folder: Path, pattern: str) -> Path:
     return found[0]
 
 
-def check_ins(data: Path | None, seed: int, size: Size = CHECK_INS) -> tuple[Traces, Traces]:
+def check_ins(source: Source, usual: Size = CHECK_INS) -> tuple[Traces, Traces]:
     """Return training and testing users with hourly check-ins in slots of two hours.
 
-    `data` is a folder as of `people_flow`. Without it a fifth of the people of the city are for
+    Published data is as of `people_flow`. Without it a fifth of the people of the city are for
     testing, as in [ppmtf] section 4.1.
     """
-    if data is not None:
-        return people_flow(data, seed)
-    city = simulate(*size, mode="checkins", seed=seed)
-    order = generator(seed).permutation(city.n_users)
+    if source.data is not None:
+        return people_flow(source)
+    city = simulate(*source.sized(usual), mode="checkins", seed=source.seed)
+    order = generator(source.seed).permutation(city.n_users)
     cut = round(TEST_SHARE * city.n_users)
     return city.take_users(np.sort(order[cut:])), city.take_users(np.sort(order[:cut]))
 
@@ -123,19 +146,15 @@ class Team(NamedTuple):
     original: Traces
 
 
-def teams(data: Path | None, count: int, seed: SeedLike, size: Size = TEAM) -> list[Team]:
-    """Return the data of several teams.
+def teams(source: Source, count: int = 1) -> list[Team]:
+    """Return the data of several teams, of different people of the simulated city.
 
-    Parameters
-    ----------
-    data
-        A folder of contest files: as many of its teams as there are, at most `count`. None makes
-        teams of different people of the simulated city.
+    Published data is a folder of contest files: as many of its teams as there are, at most `count`.
     """
-    if data is not None:
-        return _published_teams(data, count)
-    users, days = size
-    city = simulate(count * users, 2 * days, clock=pwscup.PWS_CLOCK, seed=seed)
+    if source.data is not None:
+        return _published_teams(source.data, count)
+    users, days = source.sized(TEAM)
+    city = simulate(count * users, 2 * days, clock=pwscup.PWS_CLOCK, seed=source.seed)
     parts = [city.take_users(np.arange(users) + team * users) for team in range(count)]
     return [Team(*part.with_user_ids(np.arange(1, users + 1)).split_days(days)) for part in parts]
 
@@ -150,19 +169,20 @@ def _published_teams(folder: Path, count: int) -> list[Team]:
     return [Team(*(pwscup.read_traces(path, places) for path in pair)) for pair in pairs]
 
 
-def sample_sweep(data: Path | None, seed: int, size: Size = TEAM) -> list[SweepRow]:
+def sample_sweep(source: Source) -> list[SweepRow]:
     """Run every sample defence against every sample attack, on one team."""
-    (team,) = teams(data, 1, seed, size)
-    return [*succeeded(run_sweep(team.reference, team.original, seed=seed))]
+    (team,) = teams(source)
+    return [*succeeded(run_sweep(team.reference, team.original, seed=source.seed))]
 
 
-def generator_training(data: Path | None, seed: int, size: Size = GENERATOR) -> Traces:
+def generator_training(source: Source) -> Traces:
     """Return what a contest's generator learns from: people of the city, or a team's official files.
 
-    `data` is a folder with ``info_region.csv``, ``reftraces_*`` and ``orgtraces_*`` of one team.
+    Published data has ``info_region.csv``, ``reftraces_*`` and ``orgtraces_*`` of one team.
     """
+    data = source.data
     if data is None:
-        return contest_training(simulate(*size, seed=seed))
+        return contest_training(simulate(*source.sized(GENERATOR), seed=source.seed))
     places = pwscup.read_places(data / "info_region.csv")
     found = [sorted(data.glob(f"{kind}traces_team*_IDP.csv")) for kind in ("ref", "org")]
     if not all(found):
@@ -190,13 +210,15 @@ class GpsData:
     name: str
 
 
-def gps_data(data: Path | None, seed: int, size: Size = RECEIVERS) -> GpsData:
+def gps_data(source: Source) -> GpsData:
     """Read GPS traces, or simulate them; cut them to the paper's box if most points lie there."""
-    if data is None:
-        traces, name = simulate_gps(*size, seed=seed), f"simulated city, {size.users} users"
+    if source.data is None:
+        size = source.sized(RECEIVERS)
+        traces, name = simulate_gps(*size, seed=source.seed), f"simulated city, {size.users} users"
     else:
-        traces = read(_archive(data)).as_points().traces
-        name = f"{_archive(data).name}, {traces.n_users} users"
+        archive = _archive(source.data)
+        traces = read(archive).as_points().traces
+        name = f"{archive.name}, {traces.n_users} users"
     inside = traces.take_box(BEIJING)
     area = BEIJING if 2 * len(inside) > len(traces) else default_area(traces, 88.6)
     return GpsData(traces.take_box(area), area, name)
@@ -257,11 +279,12 @@ class FakesExperiment:
         return MobilityProfiles.of(traces)
 
 
-def same_people(data: Path | None, seed: int, size: Size = SAME_PEOPLE) -> tuple[Traces, Traces]:
+def same_people(source: Source, usual: Size = SAME_PEOPLE) -> tuple[Traces, Traces]:
     """Return training and testing traces of the same people of the city, or published ones."""
-    if data is not None:
-        return people_flow(data, seed)
-    return simulate(size.users, 2 * size.days, seed=seed).split_days(size.days)
+    if source.data is not None:
+        return people_flow(source)
+    users, days = source.sized(usual)
+    return simulate(users, 2 * days, seed=source.seed).split_days(days)
 
 
 def classes_of(traces: Traces) -> int:
@@ -269,10 +292,10 @@ def classes_of(traces: Traces) -> int:
     return max(len(traces.places) // PLACES_PER_CLASS, 1)
 
 
-def fakes_experiment(data: Path | None, seed: int, size: Size = SAME_PEOPLE) -> FakesExperiment:
+def fakes_experiment(source: Source) -> FakesExperiment:
     """Train and make ten fakes a user."""
-    training, testing = same_people(data, seed, size)
-    root = seed_sequence(seed)
+    training, testing = same_people(source)
+    root = seed_sequence(source.seed)
     model = SGLT(classes=classes_of(training)).fit(training, seed=child_seed(root, 0))
     report(1, 3)
     with use(progress=None):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tracearena.arena.findings import Finding, titled
 from tracearena.arena.sweep import SweepRow
 from tracearena.errors import ParameterError
 from tracearena.figures.style import canvas, families, label_points, save
@@ -14,10 +15,28 @@ from tracearena.pages.style import COLOURS, MARKERS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
-X_TITLE = "privacy against re-identification, s_R,min (1 = nobody identified)"
-Y_TITLE = "privacy against trace inference, s_T,min (1 = no place found)"
-_NOTHING = "no defence was attacked by both kinds of attack (-R and -T)"
+
+class Scale(NamedTuple):
+    """What an axis shows of a row: in words, in short, and the number; None where there is none."""
+
+    title: str
+    symbol: str
+    of: Callable[[SweepRow], Any]
+
+
+NAMES = Scale(
+    "privacy against re-identification, s_R,min (1 = nobody identified)",
+    "s_R,min",
+    lambda row: row.scores.s_R_min,
+)
+WHEREABOUTS = Scale(
+    "privacy against trace inference, s_T,min (1 = no place found)",
+    "s_T,min",
+    lambda row: row.scores.s_T_min,
+)
+USEFULNESS = Scale("usefulness, s_U (1 = nothing was changed)", "s_U", lambda row: row.utility)
 
 
 def draw(rows: Sequence[SweepRow], path: Path, *, threshold: float = 0.7) -> Path:
@@ -27,15 +46,70 @@ def draw(rows: Sequence[SweepRow], path: Path, *, threshold: float = 0.7) -> Pat
     """
     check_suffix(path)
     if path.suffix == ".html":
-        return _draw_html(rows, path, threshold)
+        figure = interactive(rows, threshold=threshold)
+        with replacing(path) as file:
+            # A name of our own: Plotly's would be drawn at random, and no two pages alike.
+            file.write(figure.to_html(include_plotlyjs=True, div_id="privacy").encode())
+        return path
+    return save(static(rows, threshold=threshold), path)
+
+
+def static(
+    rows: Sequence[SweepRow], x: Scale = NAMES, y: Scale = WHEREABOUTS, *, threshold: float = 0.7
+) -> Figure:
+    """Return the picture as a figure of Matplotlib."""
     with canvas(8, 6) as (figure, axes):
-        scatter(axes, rows)
+        scatter(axes, rows, x, y)
         axes.set_title(
-            f"{len(_shown(rows))} defences; hollow: utility below {threshold:g}{_left_out(rows)}",
+            f"{len(_shown(rows, x, y))} defences; hollow: utility below {threshold:g}{_left_out(rows, x, y)}",
             fontsize=9,
             loc="left",
             pad=24,
         )
+        drawn: Figure = figure
+        return drawn
+
+
+def interactive(
+    rows: Sequence[SweepRow], x: Scale = NAMES, y: Scale = WHEREABOUTS, *, threshold: float = 0.7
+) -> Any:
+    """Return the picture as a figure of Plotly."""
+    import plotly.graph_objects as go
+
+    figure = go.Figure()
+    left_out, rows = _left_out(rows, x, y), _shown(rows, x, y)
+    if not rows:
+        figure.add_annotation(text=_nothing(x), x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False)
+    for family, k in families(row.defence for row in rows).items():
+        own = [row for row in rows if row.defence.partition("(")[0] == family]
+        symbol = MARKERS[k % len(MARKERS)].plotly
+        figure.add_scatter(
+            x=[x.of(row) for row in own],
+            y=[y.of(row) for row in own],
+            name=family,
+            mode="markers",
+            text=[f"{row.defence}<br>utility {row.utility:.3f}" for row in own],
+            hovertemplate=f"%{{text}}<br>{x.symbol} %{{x:.4f}}<br>{y.symbol} %{{y:.4f}}<extra></extra>",
+            marker={
+                "size": 10,
+                "color": COLOURS[k % len(COLOURS)],
+                "symbol": [symbol if row.valid else f"{symbol}-open" for row in own],
+            },
+        )
+    figure.update_layout(
+        title=f"Privacy of {len(rows)} defences (hollow: utility below {threshold:g}{left_out})",
+        xaxis_title=x.title,
+        yaxis_title=y.title,
+        template="plotly_white",
+    )
+    return figure
+
+
+def draw_found(rows: Sequence[SweepRow], path: Path, title: str, found: Sequence[Finding]) -> Path:
+    """Write the picture of a paper's figure: its title, and below it what was found."""
+    with canvas(8, 6) as (figure, axes):
+        scatter(axes, rows)
+        axes.set_title(titled(title, found), fontsize=10, loc="left", pad=24)
         return save(figure, path)
 
 
@@ -45,20 +119,20 @@ def check_suffix(path: Path) -> None:
         raise ParameterError(f"{path}: a picture ends in .svg, .png, .pdf or .html")
 
 
-def scatter(axes: Axes, rows: Sequence[SweepRow]) -> None:
+def scatter(axes: Axes, rows: Sequence[SweepRow], x: Scale = NAMES, y: Scale = WHEREABOUTS) -> None:
     """Draw the points, their labels and the legend of families; nothing for what has no score."""
-    rows = _shown(rows)
-    axes.set(xlabel=X_TITLE, ylabel=Y_TITLE)
+    rows = _shown(rows, x, y)
+    axes.set(xlabel=x.title, ylabel=y.title)
     if not rows:
-        axes.text(0.5, 0.5, _NOTHING, transform=axes.transAxes, ha="center", va="center", wrap=True)
+        axes.text(0.5, 0.5, _nothing(x), transform=axes.transAxes, ha="center", va="center", wrap=True)
         return
     number = families(row.defence for row in rows)
     for family, k in number.items():
         own = [row for row in rows if row.defence.partition("(")[0] == family]
         colour, marker = COLOURS[k % len(COLOURS)], MARKERS[k % len(MARKERS)].matplotlib
         axes.scatter(
-            [row.scores.minima[0] for row in own],
-            [row.scores.minima[1] for row in own],
+            [x.of(row) for row in own],
+            [y.of(row) for row in own],
             marker=marker,
             edgecolors=colour,
             facecolors=[colour if row.valid else "none" for row in own],
@@ -69,50 +143,20 @@ def scatter(axes: Axes, rows: Sequence[SweepRow]) -> None:
     axes.legend(
         frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=8, fontsize=8, borderaxespad=0.2
     )
-    points = [row.scores.minima for row in rows]
+    points: Any = [(x.of(row), y.of(row)) for row in rows]
     label_points(axes, points, [row.defence for row in rows], size=6.5)
 
 
-def _shown(rows: Sequence[SweepRow]) -> list[SweepRow]:
+def _shown(rows: Sequence[SweepRow], x: Scale, y: Scale) -> list[SweepRow]:
     """Return the rows that have both scores: no attack of a kind is no score of 1."""
-    return [row for row in rows if row.scores.s_R_min is not None and row.scores.s_T_min is not None]
+    return [row for row in rows if x.of(row) is not None and y.of(row) is not None]
 
 
-def _left_out(rows: Sequence[SweepRow]) -> str:
-    missing = len(rows) - len(_shown(rows))
+def _nothing(x: Scale) -> str:
+    both = "by both kinds of attack (-R and -T)" if x is NAMES else "by any attack"
+    return f"no defence was attacked {both}"
+
+
+def _left_out(rows: Sequence[SweepRow], x: Scale, y: Scale) -> str:
+    missing = len(rows) - len(_shown(rows, x, y))
     return f"; {missing} without both scores are left out" if missing else ""
-
-
-def _draw_html(rows: Sequence[SweepRow], path: Path, threshold: float) -> Path:
-    import plotly.graph_objects as go
-
-    figure = go.Figure()
-    left_out, rows = _left_out(rows), _shown(rows)
-    if not rows:
-        figure.add_annotation(text=_NOTHING, x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False)
-    for family, k in families(row.defence for row in rows).items():
-        own = [row for row in rows if row.defence.partition("(")[0] == family]
-        symbol = MARKERS[k % len(MARKERS)].plotly
-        figure.add_scatter(
-            x=[row.scores.s_R_min for row in own],
-            y=[row.scores.s_T_min for row in own],
-            name=family,
-            mode="markers",
-            text=[f"{row.defence}<br>utility {row.utility:.3f}" for row in own],
-            hovertemplate="%{text}<br>s_R,min %{x:.4f}<br>s_T,min %{y:.4f}<extra></extra>",
-            marker={
-                "size": 10,
-                "color": COLOURS[k % len(COLOURS)],
-                "symbol": [symbol if row.valid else f"{symbol}-open" for row in own],
-            },
-        )
-    figure.update_layout(
-        title=f"Privacy of {len(rows)} defences (hollow: utility below {threshold:g}{left_out})",
-        xaxis_title=X_TITLE,
-        yaxis_title=Y_TITLE,
-        template="plotly_white",
-    )
-    with replacing(path) as file:
-        # A name of our own: Plotly's would be drawn at random, and no two pages alike.
-        file.write(figure.to_html(include_plotlyjs=True, div_id="privacy").encode())
-    return path

@@ -42,11 +42,9 @@ def canvas(width: float = 7.0, height: float = 5.0, **layout: Any) -> Iterator[t
     import matplotlib
 
     with matplotlib.rc_context(_SETTINGS):
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
+        from tracearena.figures.picture import Picture
 
-        figure = Figure(figsize=(width, height))
-        FigureCanvasAgg(figure)
+        figure = Picture(figsize=(width, height))
         yield figure, figure.subplots(**layout)
 
 

@@ -19,7 +19,7 @@ from typing import IO, Any
 
 from tracearena.errors import FileError
 from tracearena.files.limits import MAX_BYTES, SupportsRead, Unpacked, require_expansion
-from tracearena.files.staging import naming
+from tracearena.files.temporary import naming
 
 TAR_NAMES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 NAMES = (*TAR_NAMES, ".zip")

@@ -8,7 +8,8 @@ from os import PathLike
 from pathlib import Path
 
 from tracearena.errors import FileError
-from tracearena.files.staging import clear_leftovers, naming, staged_folder
+from tracearena.files.staging import clear_leftovers, staged_folder
+from tracearena.files.temporary import naming
 
 
 @contextmanager

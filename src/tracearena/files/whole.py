@@ -14,25 +14,9 @@ from pathlib import Path
 from typing import IO
 
 from tracearena.errors import FileError
-from tracearena.files.staging import (
-    clear_leftovers,
-    make_folder,
-    naming,
-    replacing_all,
-    staged_file,
-    staged_stream,
-)
-
-__all__ = [
-    "MAX_BYTES",
-    "make_folder",
-    "naming",
-    "read_bytes",
-    "replacing",
-    "replacing_all",
-    "require_lasting",
-]
 from tracearena.files.limits import MAX_BYTES, Unpacked, require_short_lines
+from tracearena.files.staging import clear_leftovers, staged_file, staged_stream
+from tracearena.files.temporary import naming
 
 _PIECE = 2**20
 

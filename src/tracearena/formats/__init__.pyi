@@ -9,12 +9,14 @@ from . import (
     points,
     ppmtf,
     pwscup,
+    released_table,
     table,
     tsmc,
 )
 from .dispatch import FORMATS, read, write
 from .place_files import read_places, write_places
 from .recognition import GPS_FORMATS, recognise
+from .released import read_released
 
 __all__ = [
     "FORMATS",
@@ -31,7 +33,9 @@ __all__ = [
     "pwscup",
     "read",
     "read_places",
+    "read_released",
     "recognise",
+    "released_table",
     "table",
     "tsmc",
     "write",

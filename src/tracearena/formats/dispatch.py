@@ -20,9 +20,11 @@ from tracearena.formats import (
     gpx,
     partitions,
     peopleflow,
+    place_table,
     points,
     pwscup,
     recognition,
+    released_table,
     table,
     tsmc,
 )
@@ -31,12 +33,13 @@ from tracearena.formats.place_files import places_beside, read_places, write_pla
 from tracearena.formats.recognition import EITHER, GPS_FORMATS
 from tracearena.intake.choices import Choices
 from tracearena.intake.discretise import notice_oddities
+from tracearena.intake.frames import FRAME, event_rows
 from tracearena.intake.gps_events import events_of
 from tracearena.intake.gps_points import points_of
 from tracearena.intake.layout import Layout
 from tracearena.intake.regrid import regridded
 from tracearena.intake.report import Reading, Report
-from tracearena.intake.tables import by_role, rows_of_file, rows_of_frame
+from tracearena.intake.tables import by_role, rows_of_file
 from tracearena.traces import GpsTraces, ObfuscatedTraces, Places, Traces
 
 if TYPE_CHECKING:
@@ -57,7 +60,6 @@ FORMATS = (
 
 _File = str | PathLike[str]
 
-FRAME = "data frame"
 _CHECK_INS: Mapping[str, ModuleType] = {
     "table": table,
     "partitions": partitions,
@@ -94,7 +96,7 @@ def read(
     path_or_frame: Any,
     format: str | None = None,
     *,
-    places: _File | Places | None = None,
+    places: Any = None,
     times: _File | None = None,
     choices: Choices | None = None,
     resample: str | None = None,
@@ -119,8 +121,8 @@ def read(
     format
         One of `FORMATS` for events, of `GPS_FORMATS` for points. Recognised from the file if omitted.
     places
-        The places, or their file. Formats that have a file of their own for them find it beside
-        the file: ``info_region.csv``, ``regions_*.csv``, ``POI_*.csv``, ``raw_POIs.txt``.
+        The places, their file, or a data frame of them. Formats that have a file of their own for
+        them find it beside the file: ``info_region.csv``, ``regions_*.csv``, ``POI_*.csv``, ``raw_POIs.txt``.
     times
         Of a pwscup file, what its time ids mean; by default the ``info_time.csv`` beside it.
     choices
@@ -163,7 +165,7 @@ def read(
     request = Request(places, times, chosen, resample, strict, layout)
     if isinstance(path_or_frame, (str, PathLike)):
         return _read_path(Path(path_or_frame), format, request)
-    frame = rows_of_frame(path_or_frame, layout)
+    frame = event_rows(path_or_frame, layout)
     name = _settled_frame(frame, format, layout)
     _refuse_times(Path(FRAME), name, times)
     report = Report(FRAME, name, strict=strict, timezone=chosen.timezone)
@@ -174,7 +176,7 @@ def read(
 class Request:
     """What a caller of `read` asks for, beside the file and its format."""
 
-    places: _File | Places | None
+    places: Any
     times: _File | None
     choices: Choices
     resample: str | None
@@ -322,7 +324,8 @@ def write(
     to
         One of `WRITTEN` for events, by default what the name says: a table for names that end in
         .csv, .csv.gz or .parquet, or else geojson or gpkg. For GPS points also gpx and geolife
-        (`format_of_points`). Of obfuscated traces there are pwscup files only.
+        (`format_of_points`). Of obfuscated traces there are tables (`released_table`, which
+        `read_released` reads) and pwscup files of pseudonyms.
     """
     if isinstance(traces, GpsTraces):
         chosen = to or format_of_points(path)
@@ -367,9 +370,9 @@ def _told_by_name(path: _File) -> str | None:
 def _write_events(traces: Traces | ObfuscatedTraces, path: _File, to: str) -> list[Path]:
     """Write events in a format, and return the files that had to be written beside them."""
     if isinstance(traces, ObfuscatedTraces):
-        if to != "pwscup":
-            raise ParameterError.of("to", to, "pwscup for obfuscated traces")
-        pwscup.write_anonymized(traces, path)
+        if to not in ("pwscup", "table"):
+            raise ParameterError.of("to", to, "table or pwscup for obfuscated traces")
+        (released_table.write if to == "table" else pwscup.write_anonymized)(traces, path)
     elif to == "pwscup":
         times = pwscup.write_traces(traces, path)
         return [] if times is None else [times]
@@ -435,12 +438,14 @@ def _format_of_name(path: _File) -> str:
     )
 
 
-def _known(places: _File | Places | None) -> Places | None:
+def _known(places: Any) -> Places | None:
     return None if places is None else _read_if_file(places)
 
 
-def _read_if_file(places: _File | Places) -> Places:
-    return places if isinstance(places, Places) else read_places(places)
+def _read_if_file(places: Any) -> Places:
+    if isinstance(places, Places):
+        return places
+    return read_places(places) if isinstance(places, (str, PathLike)) else place_table.of_frame(places)
 
 
 def _points(
@@ -487,7 +492,7 @@ def _as_chosen(
 def _events(
     path: Path,
     format: str,
-    places: _File | Places | None,
+    places: Any,
     choices: Choices,
     times: _File | None,
     layout: Layout,
@@ -497,7 +502,7 @@ def _events(
     if format == "peopleflow":
         return peopleflow.read(path, choices=choices)
     if format == "foursquare":
-        if isinstance(places, Places):
+        if places is not None and not isinstance(places, (str, PathLike)):
             raise ParameterError("the places of a foursquare file are read from its file of venues")
         return foursquare.read(path, choices=choices, pois=places)
     laid_out = {"layout": layout} if format in _LAYOUTS else {}
@@ -507,9 +512,7 @@ def _events(
     return reading
 
 
-def _prepared(
-    path: Path, format: str, places: _File | Places | None, choices: Choices, times: _File | None
-) -> Reading[Traces]:
+def _prepared(path: Path, format: str, places: Any, choices: Choices, times: _File | None) -> Reading[Traces]:
     """Read a format whose files already have places and instants."""
     known = places_beside(path, format) if places is None else _read_if_file(places)
     if format == "ppmtf":

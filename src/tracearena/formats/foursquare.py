@@ -20,9 +20,9 @@ from tracearena.intake.checkins import check_ins
 from tracearena.intake.choices import Choices
 from tracearena.intake.delimited import read_headless, write_tabs
 from tracearena.intake.discretise import traces_of
-from tracearena.intake.event_times import offset_minutes, utc_text
 from tracearena.intake.report import Reading, Report, Rule
 from tracearena.traces import Traces
+from tracearena.traces.event_times import offset_minutes, utc_text
 
 COLUMNS = ("user", "venue", "time", "offset_min")
 POI_COLUMNS = ("venue", "lat", "lon", "category", "country")

@@ -20,11 +20,11 @@ import polars as pl
 from tracearena.errors import Fault, FileError, ParameterError
 from tracearena.files.limits import MAX_BYTES, MAX_TABLE_EXPANSION, require_expansion
 from tracearena.files.whole import replacing
-from tracearena.formats import points, table
 from tracearena.formats.coordinate_systems import degrees
 from tracearena.intake.columns import NAMES, plain_name, roles
+from tracearena.intake.frames import rows_of_frame
 from tracearena.intake.report import SHOWN_EXAMPLES, Report
-from tracearena.intake.tables import ROW, parquet_schema, rows_of_frame
+from tracearena.intake.tables import ROW, parquet_schema
 from tracearena.traces import GpsTraces, Traces
 
 _WGS84 = "EPSG:4326"
@@ -186,7 +186,7 @@ def write_geoparquet(traces: GpsTraces | Traces, path: str | PathLike[str]) -> N
 def to_geo_frame(traces: GpsTraces | Traces, path: str | PathLike[str] = "a GeoDataFrame") -> Any:
     """Return a GeoDataFrame of points, with the columns of a table."""
     geopandas = _extra("geopandas", path)
-    frame = (points if isinstance(traces, GpsTraces) else table).to_frame(traces)
+    frame = traces.to_frame()
     latitude, longitude = (frame[roles(frame.columns)[role]] for role in ("lat", "lon"))
     columns = {column.name: _pandas(column) for column in frame.drop(latitude.name, longitude.name)}
     at = geopandas.points_from_xy(longitude.to_numpy(), latitude.to_numpy())

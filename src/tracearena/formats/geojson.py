@@ -25,7 +25,6 @@ import polars as pl
 
 from tracearena.errors import Fault, FileError
 from tracearena.files.whole import replacing
-from tracearena.formats import points, table
 from tracearena.formats.coordinate_systems import degrees
 from tracearena.formats.json_text import TWICE, json_text, pieces
 from tracearena.formats.named_rows import NamedRows
@@ -221,7 +220,7 @@ def _system_name(path: str, crs: Any) -> str | None:
 
 def write(traces: GpsTraces | Traces, path: str | PathLike[str]) -> None:
     """Write a collection of points, one feature a line, with the columns of a table as properties."""
-    frame = (points if isinstance(traces, GpsTraces) else table).to_frame(traces)
+    frame = traces.to_frame()
     latitude, longitude = (frame[roles(frame.columns)[role]] for role in ("lat", "lon"))
     properties = frame.drop(latitude.name, longitude.name).with_columns(_written_times(frame))
     with replacing(path) as out:

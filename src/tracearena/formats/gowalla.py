@@ -14,9 +14,9 @@ from tracearena.intake.checkins import check_ins
 from tracearena.intake.choices import Choices
 from tracearena.intake.delimited import read_headless, write_tabs
 from tracearena.intake.discretise import traces_of
-from tracearena.intake.event_times import utc_text
 from tracearena.intake.report import Reading, Report
 from tracearena.traces import Places, Traces
+from tracearena.traces.event_times import utc_text
 
 COLUMNS = ("user", "time", "lat", "lon", "venue")
 _TIME = "%Y-%m-%dT%H:%M:%SZ"

@@ -14,6 +14,7 @@ from tracearena.files.limits import require_columns
 from tracearena.files.whole import replacing
 from tracearena.intake.columns import PLACES, roles
 from tracearena.intake.delimited import read_rows, split_header, text_bytes
+from tracearena.intake.frames import FRAME, rows_of_frame
 from tracearena.intake.ids import LONGEST_ID, identifiers
 from tracearena.intake.tables import expected, header_fields, is_parquet, read_parquet
 from tracearena.traces import Box, Grid, Places
@@ -23,18 +24,8 @@ _OWN = ("sensitive", "row", "column")
 
 
 def write(places: Places, path: str | PathLike[str]) -> None:
-    """Write id, coordinates, sensitivity, the category where there is one, row and column of a grid.
-
-    Rows and columns are counted from 1 in the south-west.
-    """
-    columns: dict[str, Any] = {"place": places.ids, "lat": places.latitude, "lng": places.longitude}
-    if places.categories is not None:
-        columns["category"] = places.categories
-    columns["sensitive"] = places.sensitive.astype(np.int8)
-    if places.grid is not None:
-        row, column = np.divmod(np.arange(len(places)), places.grid.columns)
-        columns |= {"row": row + 1, "column": column + 1}
-    frame = pl.DataFrame(columns)
+    """Write the columns of `Places.to_frame`, sensitive places as 1 and others as 0."""
+    frame = places.to_frame().with_columns(pl.col("sensitive").cast(pl.Int8))
     with replacing(path) as out:
         if Path(path).suffix == ".parquet":
             frame.write_parquet(out)
@@ -47,7 +38,15 @@ def read(path: str | PathLike[str]) -> Places:
 
     With the columns ``row`` and ``column`` the places must be all cells of a grid, in its order.
     """
-    frame = _parquet(path) if is_parquet(path) else _csv(path)
+    return _places_of(_parquet(path) if is_parquet(path) else _csv(path), path)
+
+
+def of_frame(frame: Any) -> Places:
+    """Make places of a data frame of any library with the columns of a file of places."""
+    return _places_of(_chosen(rows_of_frame(frame), FRAME), FRAME)
+
+
+def _places_of(frame: pl.DataFrame, path: str | PathLike[str]) -> Places:
     found = roles(frame.columns, PLACES)
     if not {"venue", "lat", "lon"} <= set(found):
         names = ", ".join(frame.columns[:12])
@@ -78,10 +77,16 @@ def _parquet(path: str | PathLike[str]) -> pl.DataFrame:
     raw = read_parquet(
         path, lambda names: [*roles(names, PLACES).values(), *(set(_OWN) & set(names))] or names[:12]
     )
+    return _chosen(raw, path)
+
+
+def _chosen(raw: pl.DataFrame, path: str | PathLike[str]) -> pl.DataFrame:
     kinds = {column: role for role, column in roles(raw.columns, PLACES).items()}
     if not {"venue", "lat", "lon"} <= set(kinds.values()):
         return raw
-    return pl.DataFrame({name: expected(raw[name], kinds.get(name, name), path) for name in raw.columns})
+    # A frame may have columns of its own under names that events have, such as a time.
+    known = [name for name in raw.columns if name in kinds or name in _OWN]
+    return pl.DataFrame({name: expected(raw[name], kinds.get(name, name), path) for name in known})
 
 
 def _categories(column: pl.Series) -> list[str]:

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tracearena.files.whole import replacing
 from tracearena.intake.columns import POINTS
 from tracearena.intake.layout import AS_NAMED, Layout
 from tracearena.intake.report import Reading, Report
 from tracearena.traces import GpsTraces
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 def read(
@@ -44,26 +40,11 @@ def read(
     return Reading(points_of(rows_of_file(path, report, POINTS, layout), report, layout), report)
 
 
-def to_frame(traces: GpsTraces) -> pl.DataFrame:
-    """Return the points as a Polars frame: user_id, time (UTC), latitude, longitude, traj."""
-    import polars as pl
-
-    return pl.DataFrame(
-        {
-            "user_id": pl.Series(traces.user_ids.tolist()).gather(traces.user_index),
-            "time": pl.Series(traces.time_ms).cast(pl.Datetime("ms", "UTC")),
-            "latitude": traces.latitude,
-            "longitude": traces.longitude,
-            "traj": pl.Series(traces.trajectory_ids.tolist()).gather(traces.trajectory),
-        }
-    )
-
-
 def write(traces: GpsTraces, path: str | PathLike[str]) -> None:
     """Write the points as CSV (``.csv``, ``.csv.gz``) or Parquet (``.parquet``)."""
     import polars as pl
 
-    frame = to_frame(traces)
+    frame = traces.to_frame()
     with replacing(path) as out:
         if Path(path).suffix == ".parquet":
             frame.write_parquet(out)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from tracearena.errors import Fault, FileError
 from tracearena.files import archives
 from tracearena.files.whole import require_lasting
-from tracearena.formats import geolife, gpx
+from tracearena.formats import geolife, gpx, released_table
 from tracearena.formats.look import Look
 from tracearena.intake.columns import EVENTS, POINTS, are_enough, are_points, missing
 from tracearena.intake.layout import AS_NAMED, Layout
@@ -54,6 +54,9 @@ _RAW_PEOPLE_FLOW = "user_id,y,x,y_id,x_id,2D_id,unixtime,"
 
 
 _TABLES = ("table", "points", "partitions")
+_OWN_POINTS = {"user_id", "time", "latitude", "longitude", "traj"}
+_OWN_EVENTS = {"user_id", "place", "lat", "lng"}
+_OWN_OTHERS = {"time", "utc_offset_min", "time_id", "category"}
 _IN_ONE_FILE = (("table",), ("points",))
 GPS_FORMATS = (
     "geolife",
@@ -74,6 +77,7 @@ ROW_FORMATS = (*GPS_FORMATS[3:], *EITHER)
 """Names of the formats that come down to rows of a table (`row_formats`)."""
 
 
+_RELEASED = Look((), "obfuscated or anonymized traces in a table (formats.read_released)")
 _CONTEST = Look(("pwscup", "peopleflow", "table"), "reference or original traces of PWS Cup 2019")
 
 
@@ -214,6 +218,12 @@ def unread_columns(path: str | PathLike[str], format: str, layout: Layout = AS_N
     return [name for name in names if name not in taken]
 
 
+def is_own_table(path: str | PathLike[str]) -> bool:
+    """Whether a table has exactly the columns that we write: of events, or of GPS points."""
+    names = set(parquet_schema(path) if is_parquet(path) else header_fields(first_line(path))[0])
+    return names == _OWN_POINTS or _OWN_EVENTS <= names <= _OWN_EVENTS | _OWN_OTHERS
+
+
 def _start(path: str | PathLike[str]) -> bytes:
     with open(path, "rb") as raw:
         packed = raw.read(2) == b"\x1f\x8b"
@@ -231,6 +241,8 @@ def _parquet_look(path: str | PathLike[str], layout: Layout) -> Look:
         if error.faults[0].code != "bad-parquet":
             raise
         return Look((), "a broken Parquet file")
+    if released_table.is_layout(list(columns)):
+        return _RELEASED
     from tracearena.formats import glances
 
     if look := glances.at_parquet(path, list(columns), layout):
@@ -318,6 +330,8 @@ def _time_of(found: Mapping[str, str]) -> str:
 
 def _columns(lines: list[str], path: str | PathLike[str], layout: Layout) -> Look | None:
     names, separator = header_fields(lines[0], layout)
+    if released_table.is_layout(names):
+        return _RELEASED
     layout.require_columns(names, path)
     found = layout.roles(names)
     if are_points(found):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -15,7 +14,6 @@ from tracearena.files.whole import replacing
 from tracearena.intake.checkins import CheckIns, check_ins
 from tracearena.intake.choices import Choices
 from tracearena.intake.discretise import traces_of
-from tracearena.intake.event_times import local_seconds, offset_minutes, utc_seconds
 from tracearena.intake.layout import AS_NAMED, Layout
 from tracearena.intake.report import Reading, Report
 from tracearena.intake.tables import by_role, rows_of_file
@@ -62,24 +60,9 @@ def check_ins_of(
     return check_ins(frame, report, choices, places, layout=layout, names=names)
 
 
-def to_frame(traces: Traces) -> pl.DataFrame:
-    """Return one row an event: user, time, place, coordinates, and the category where there is one.
-
-    Times are UTC, with the minutes to local time beside them, where the traces have timestamps;
-    local times without a zone where they have a date; and otherwise numbers, from 1
-    (``time_id``).
-    """
-    places, at = traces.places, traces.place_index
-    columns: dict[str, Any] = {"user_id": traces.user_ids[traces.user_index]} | _times(traces)
-    columns |= {"place": places.ids[at], "lat": places.latitude[at], "lng": places.longitude[at]}
-    if places.categories is not None:
-        columns["category"] = places.categories[at]
-    return pl.DataFrame(columns)
-
-
 def write(traces: Traces, path: str | PathLike[str]) -> None:
     """Write Parquet where the name ends so, and CSV (packed with ``.gz``) otherwise."""
-    frame = to_frame(traces)
+    frame = traces.to_frame()
     with replacing(path) as out:
         if Path(path).suffix == ".parquet":
             frame.write_parquet(out)
@@ -87,12 +70,3 @@ def write(traces: Traces, path: str | PathLike[str]) -> None:
             zoned = traces.timestamps is not None
             style = "%Y-%m-%dT%H:%M:%SZ" if zoned else "%Y-%m-%dT%H:%M:%S"
             out.write(frame.write_csv(datetime_format=style).encode())
-
-
-def _times(traces: Traces) -> dict[str, Any]:
-    if traces.timestamps is not None:
-        moments = pl.Series(utc_seconds(traces) * 1_000_000).cast(pl.Datetime("us"))
-        return {"time": moments.dt.replace_time_zone("UTC"), "utc_offset_min": offset_minutes(traces)}
-    if traces.clock.first_day is not None:
-        return {"time": pl.Series(local_seconds(traces) * 1_000_000).cast(pl.Datetime("us"))}
-    return {"time_id": traces.instants + 1}

@@ -15,9 +15,9 @@ from tracearena.intake.checkins import check_ins
 from tracearena.intake.choices import Choices
 from tracearena.intake.delimited import read_headless, write_tabs
 from tracearena.intake.discretise import traces_of
-from tracearena.intake.event_times import offset_minutes, utc_text
 from tracearena.intake.report import Reading, Report
 from tracearena.traces import Places, Traces
+from tracearena.traces.event_times import offset_minutes, utc_text
 
 COLUMNS = ("user", "venue", "category_id", "category", "lat", "lon", "offset_min", "time")
 TIME = "%a %b %d %H:%M:%S +0000 %Y"

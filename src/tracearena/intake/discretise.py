@@ -17,6 +17,7 @@ from tracearena.intake.ids import identifiers, numbered
 from tracearena.intake.report import Report, Rule
 from tracearena.traces import Box, Clock, Grid, Places, Traces
 from tracearena.traces.clock import DAY_S
+from tracearena.traces.row_table import arranged
 from tracearena.traces.time import EPOCH
 
 DEFAULT_GRID = (32, 32)
@@ -136,18 +137,19 @@ def _assembled(
     frame: pl.DataFrame, places: Places, choices: Choices, checkins: CheckIns, report: Report
 ) -> Traces:
     clock, frame = _timed(frame, choices, checkins)
-    user, user_ids = numbered(frame["user"])
-    traces = Traces.from_events(
-        user,
-        frame["instant"].to_numpy(),
-        frame["place"].to_numpy(),
+    users, user_ids = numbered(frame["user"])
+    keys = ["instant"] if checkins.are_numbered else ["instant", "utc"]
+    rows = arranged(users, [frame[key].to_numpy() for key in keys])
+    stamped = not _stamps_say_nothing(frame, checkins, clock)
+    traces = Traces(
         places,
         clock,
-        user_ids=np.arange(len(user_ids)),
-        timestamps=None if checkins.are_numbered else frame["utc"].to_numpy(),
-    ).with_user_ids(user_ids)
-    if traces.timestamps is not None and _stamps_say_nothing(frame, checkins, clock):
-        traces = traces.without_timestamps()
+        user_ids=user_ids,
+        offsets=rows.offsets,
+        instants=frame["instant"].to_numpy()[rows.order],
+        place_index=frame["place"].to_numpy()[rows.order],
+        timestamps=frame["utc"].to_numpy()[rows.order] if stamped else None,
+    )
     notice_oddities(traces, report)
     return traces
 

@@ -22,10 +22,11 @@ from tracearena.errors import FileError, TracearenaError
 from tracearena.intake import times
 from tracearena.intake.checkins import FIRST_PLAUSIBLE_S
 from tracearena.intake.columns import EVENTS, are_enough, option_of, plain_name
+from tracearena.intake.frames import rows_of_frame
 from tracearena.intake.layout import DELIMITERS, Layout
 from tracearena.intake.report import Report
 from tracearena.intake.rows import parsed_rows
-from tracearena.intake.tables import by_role, is_parquet, parquet_schema, read_parquet, rows_of_frame
+from tracearena.intake.tables import by_role, is_parquet, parquet_schema, read_parquet
 from tracearena.traces.clock import DAY_S
 
 _ROWS = 1000

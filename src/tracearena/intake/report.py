@@ -13,9 +13,11 @@ from tracearena.traces import GpsTraces, Traces
 if TYPE_CHECKING:
     import polars as pl
 
+    from tracearena.traces import ObfuscatedTraces
+
 SHOWN_EXAMPLES = 3
 _SHOWN_CHARACTERS = 100
-AnyTraces = TypeVar("AnyTraces", bound=Traces | GpsTraces, covariant=True)
+AnyTraces = TypeVar("AnyTraces", bound="Traces | GpsTraces | ObfuscatedTraces", covariant=True)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Rows of a table, whatever holds them: CSV, Parquet, a folder of Parquet, or a data frame.
+"""Rows of a table, whatever holds them: CSV, Parquet, a folder of Parquet; data frames are in `frames`.
 
 Columns are chosen by their roles (`Layout.roles`) and keep their names; they are of a kind that a
 reader expects, or refused by name.
@@ -10,13 +10,12 @@ import csv
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
-from tracearena.errors import Fault, FileError, ParameterError
+from tracearena.errors import Fault, FileError
 from tracearena.files.limits import MAX_TABLE_EXPANSION, require_columns, require_expansion
-from tracearena.intake.columns import EVENTS, POINTS, WORDS, are_enough, missing, rivals
+from tracearena.intake.columns import EVENTS, WORDS, are_enough, missing, rivals
 from tracearena.intake.delimited import length_rules, read_rows, split_header, text_bytes
 from tracearena.intake.layout import AS_NAMED, ONE_USER, Layout
 from tracearena.intake.report import Report
@@ -58,37 +57,6 @@ def rows_of_file(
     return _rows_of_folder(Path(path), chosen) if Path(path).is_dir() else read_parquet(path, chosen)
 
 
-def rows_of_frame(frame: Any, layout: Layout = AS_NAMED) -> pl.DataFrame:
-    """Return the columns that may have a role, of a pandas, Polars or Arrow table."""
-    layout.refuse_all_but(_UNDELIMITED, "data frame", "a data frame, whose columns have names")
-    if isinstance(frame, pl.LazyFrame):
-        return frame.select(_candidates(frame.collect_schema().names(), layout)).collect()
-    if isinstance(frame, pl.DataFrame):
-        return frame.select(_candidates(frame.columns, layout))
-    if type(frame).__module__.partition(".")[0] in ("pandas", "geopandas"):
-        by_name = {str(name): name for name in frame.columns}
-        chosen = _candidates(list(by_name), layout)
-        return pl.DataFrame({name: _pandas_column(frame[by_name[name]]) for name in chosen})
-    if hasattr(frame, "__arrow_c_stream__"):
-        whole = pl.DataFrame(frame)
-        return whole.select(_candidates(whole.columns, layout))
-    raise ParameterError.of("frame", type(frame).__name__, "a path, or a pandas, Polars or Arrow table")
-
-
-def _candidates(names: list[str], layout: Layout) -> list[str]:
-    """The columns with a role and those that might have it; all where the roles are not all found."""
-    found: set[str] = set()
-    for wanted in (EVENTS, POINTS):
-        chosen = layout.roles(names, wanted)
-        if not are_enough(chosen):
-            return names
-        found |= {
-            *chosen.values(),
-            *(other for more in rivals(names, chosen, wanted).values() for other in more),
-        }
-    return [name for name in names if name in found]
-
-
 def by_role(
     raw: pl.DataFrame, report: Report, wanted: Sequence[str] = EVENTS, layout: Layout = AS_NAMED
 ) -> tuple[pl.DataFrame, dict[str, str]]:
@@ -128,7 +96,7 @@ def _join_date_and_time(given: dict[str, pl.Series], layout: Layout) -> None:
 
 def _notice_rivals(names: Sequence[str], found: Mapping[str, str], report: Report, layout: Layout) -> None:
     """Report columns that could have had a role that another has, unless it was said to."""
-    for role, others in rivals(names, found, [r for r in found if r not in layout.columns]).items():
+    for role, others in rivals(names, found, [role for role in found if role not in layout.columns]).items():
         word, read = WORDS.get(role, role), found[role] or layout.one_user
         reason = f"columns that could be the {word} too, unread: {', '.join(others)} (read is {read})"
         if reason not in report.noticed:
@@ -211,25 +179,6 @@ def _rows_of_folder(folder: Path, wanted: Callable[[list[str]], list[str]]) -> p
 
 def _columns(frame: pl.DataFrame) -> str:
     return ", ".join(f"{name} {kind}" for name, kind in frame.schema.items())
-
-
-def _pandas_column(column: Any) -> pl.Series:
-    """By Arrow where it is installed, which pandas need not have."""
-    if getattr(column.dtype, "tz", None) is not None:
-        moments = column.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy()
-        return pl.Series(moments).dt.replace_time_zone("UTC")
-    if getattr(column.dtype, "kind", "O") not in "OSUV":
-        return pl.Series(column.to_numpy())
-    try:
-        import pyarrow
-
-        return pl.Series(pyarrow.array(column, from_pandas=True))
-    except (ImportError, ValueError, TypeError):
-        # pyarrow's errors are ValueError and TypeError: a column of mixed values.
-        values = column.to_numpy().tolist()
-        return pl.Series(
-            [None if value != value or value is None else value for value in values], strict=False
-        )
 
 
 def read_parquet(

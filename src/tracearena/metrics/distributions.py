@@ -74,8 +74,8 @@ def tp_tv(
     reference, traces
         What is true, and what is judged; None is the uniform baseline.
     top
-        Sum only over so many places of each slot, those the reference visits most (TP-TV-Top50
-        for 50).
+        Sum only over this number of places in each slot, those that the reference visits most
+        (TP-TV-Top50 for 50).
     by_day
         Compare each day number by itself and average (synthetic traces).
 
@@ -148,7 +148,7 @@ def _visit_fractions(events: WeightedEvents) -> NDArray[np.int64]:
 def category_fractions(traces: Traces) -> dict[str, NDArray[np.int64]]:
     """Add up the `visit_fractions` of the places of each category ([1] Figure 11).
 
-    So a visitor counts once for every place of the category that she visits.
+    A visitor counts once for every place of the category that she visits.
 
     >>> from tracearena.traces import Clock, Places
     >>> places = Places([0, 1, 2], [0, 0, 0], categories=["Bar", "Park", "Bar"])

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from tracearena.checks import require_whole
 from tracearena.engine import SeedLike, generator
 from tracearena.errors import DataError
+from tracearena.results import Result
 from tracearena.traces import Traces
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Diversity:
+class Diversity(Result):
     """Total variation between the populations of pairs of users from two teams.
 
     Attributes

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from tracearena.checks import require_number
 from tracearena.engine import block_ranges, run_blocks
 from tracearena.errors import DataError
+from tracearena.results import Result
 from tracearena.traces import ObfuscatedTraces, Places, Traces
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ _PLACES_PER_BLOCK = 64
 
 
 @dataclass(frozen=True)
-class PoiAccuracy:
+class PoiAccuracy(Result):
     """How many of the POIs near a user reach her when only her released place is known.
 
     Attributes
@@ -36,10 +37,6 @@ class PoiAccuracy:
     poi_accuracy: float
     events: int
     pois: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the result as plain values."""
-        return asdict(self)
 
 
 def poi_accuracy_score(

@@ -31,7 +31,7 @@ def spatial_allocation(counts: NDArray[np.float64], top: int | None = None) -> N
     counts
         Visits of each place.
     top
-        Only so many of the most visited places.
+        Look only at this number of the most visited places.
 
     Notes
     -----
@@ -54,7 +54,7 @@ def visit_divergence(real: Traces, other: Traces | NDArray[np.float64], *, top: 
     other
         Traces, or the visits of each place in a baseline.
     top
-        Only so many of the most popular places.
+        Look only at this number of the most popular places.
 
     Examples
     --------

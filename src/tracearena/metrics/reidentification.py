@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from tracearena.errors import DataError
+from tracearena.results import Result
 from tracearena.traces import IdTable
 
 
 @dataclass(frozen=True)
-class ReidentificationScore:
+class ReidentificationScore(Result):
     """Privacy against re-identification: 1 is nobody identified, 0 is everybody."""
 
     reidentification: float
     identified: int
     pseudonyms: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the score as plain values."""
-        return asdict(self)
 
 
 def reidentification_score(id_table: IdTable, inferred: IdTable) -> ReidentificationScore:

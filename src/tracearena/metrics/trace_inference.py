@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.checks import require_number
 from tracearena.errors import DataError
+from tracearena.results import Result
 from tracearena.traces import Traces
 
 _HEAVIEST = 1e9
 
 
 @dataclass(frozen=True)
-class TraceInferenceScore:
+class TraceInferenceScore(Result):
     """Privacy against trace inference: 1 is every place missed by far, 0 is every place found.
 
     Attributes
@@ -33,10 +33,6 @@ class TraceInferenceScore:
     expected_error_km: float
     cells: int
     sensitive_cells: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the score as plain values."""
-        return asdict(self)
 
 
 def trace_inference_score(

@@ -38,7 +38,7 @@ def bins_of(
     Parameters
     ----------
     bounds
-        The box of the bins; `Box.of` the places if omitted.
+        The box of the bins; by default `Box.of` the places.
     """
     require_whole("bins", bins, at_least=1)
     south, west, north, east = Box.of(places) if bounds is None else _checked(bounds, places)
@@ -121,7 +121,7 @@ def tm_emd(
     Parameters
     ----------
     bounds
-        The box of the city; the box of the places by default.
+        The box of the city; by default the box of the places.
     bins
         Number of bins along the axis.
     by_day

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any, Literal, TypeAlias, get_args
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.checks import require_choice, require_number
 from tracearena.errors import DataError
+from tracearena.results import Result
 from tracearena.traces import ObfuscatedTraces, Traces
 
 UtilityRule: TypeAlias = Literal["paper", "2019"]
 
 
 @dataclass(frozen=True)
-class UtilityScore:
+class UtilityScore(Result):
     """Utility of obfuscated traces: 1 is untouched, 0 is useless.
 
     Attributes
@@ -34,10 +35,6 @@ class UtilityScore:
     cells: int
     deleted: int
     generalised: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the score as plain values."""
-        return asdict(self)
 
 
 def utility_score(

@@ -21,9 +21,17 @@ class Thinning(GpsObfuscator):
     """Keep only the first point of each piece of `interval` seconds of a trajectory.
 
     Consecutive points of a trajectory are then at least `interval` apart ([geo-ind] section 2:
-    the removal of intermediate points). Degrees are released with `digits` decimals, 0 to 9; 6 are
-    0.1 m.
+    the removal of intermediate points).
 
+    Parameters
+    ----------
+    interval
+        Time between the points that are kept, in seconds, above 0.
+    digits
+        Decimals of the released degrees, 0 to 9; 6 are 0.1 m.
+
+    Examples
+    --------
     >>> str(Thinning(interval=60))
     'Thin(60)'
     """

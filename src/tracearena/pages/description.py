@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -16,17 +15,12 @@ from tracearena.pages.maps import place_map
 from tracearena.pages.page import Page, capital, shown
 from tracearena.pages.style import BLUE
 from tracearena.pages.summary import Summary, summarise
-from tracearena.traces import GpsTraces, Places, Traces
-from tracearena.traces.area import default_area, tessellation
-from tracearena.traces.clock import DAY_S
-from tracearena.traces.time import local_seconds
+from tracearena.pages.when import WEEKDAYS, Times, few_ticks, heat, times_of_events, times_of_points
+from tracearena.pages.where import Amounts, amounts_of
+from tracearena.traces import GpsTraces, Traces
 
-_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _TOP_PLACES = 500
 _WEEK = 7
-_MAP_CELLS = 120
-_FINEST_M = 88.6
-_EPOCH = datetime.date(1970, 1, 1)
 
 
 def description_page(traces: Traces | GpsTraces, report: Report) -> Page:
@@ -36,10 +30,10 @@ def description_page(traces: Traces | GpsTraces, report: Report) -> Page:
     page.cards(_cards(summary))
     if isinstance(traces, GpsTraces):
         _where_points(page, traces)
-        _when(page, _times_of_points(traces, summary))
+        _when(page, times_of_points(traces, (summary.local and summary.local.zone) or "UTC"))
     else:
         _where_events(page, traces)
-        _when(page, _times_of_events(traces, summary))
+        _when(page, times_of_events(traces, None if summary.local is None else summary.local.axis))
     _who(page, np.sort(np.diff(traces.offsets)), _what(summary))
     _wrong(page, summary)
     return page
@@ -89,31 +83,27 @@ def _moment(text: str) -> str:
 
 
 def _where_events(page: Page, traces: Traces) -> None:
-    counts = np.bincount(traces.place_index, minlength=len(traces.places))
-    half, visited = _half(counts)
-    message = f"Half of all events happen at {half:,} of {visited:,} visited places."
-    _where(page, traces.places, counts, "events", message)
+    found = amounts_of(traces)
+    half, visited = _half(found.counts)
+    _where(page, found, f"Half of all events happen at {half:,} of {visited:,} visited places.")
 
 
 def _where_points(page: Page, traces: GpsTraces) -> None:
-    area = default_area(traces, _FINEST_M)
-    grid = tessellation(area, max(area.size_m()) / _MAP_CELLS)
-    cell = grid.cell_of(traces.latitude, traces.longitude)
-    counts = np.bincount(cell[cell >= 0], minlength=len(grid))
-    half, visited = _half(counts)
-    inside = counts.sum() / len(traces)
-    message = f"The map holds {inside:.0%} of all points; half of them lie in {half:,} of {visited:,} cells."
-    _where(page, Places.of_grid(grid), counts, "points", message)
+    found = amounts_of(traces)
+    half, visited = _half(found.counts)
+    share = f"The map holds {found.inside:.0%} of all points"
+    _where(page, found, f"{share}; half of them lie in {half:,} of {visited:,} cells.")
 
 
-def _half(counts: NDArray[np.int64]) -> tuple[int, int]:
+def _half(counts: NDArray[Any]) -> tuple[int, int]:
     """Return how few places have half of everything, and how many have anything."""
     half = int(np.searchsorted(np.cumsum(np.sort(counts)[::-1]), counts.sum() / 2)) + 1
     return half, int((counts > 0).sum())
 
 
-def _where(page: Page, places: Places, counts: NDArray[np.int64], what: str, message: str) -> None:
+def _where(page: Page, found: Amounts, message: str) -> None:
     page.heading("Where people are")
+    places, counts, what, _ = found
     rows = [
         [
             str(places.ids[i]),
@@ -132,57 +122,7 @@ def _where(page: Page, places: Places, counts: NDArray[np.int64], what: str, mes
     )
 
 
-@dataclass(frozen=True)
-class _Times:
-    """When each event happens: its day, and which of the day's times.
-
-    Attributes
-    ----------
-    first_day
-        The date of day 0, if there is one.
-    whose
-        Whose clocks these are, if that is known.
-    """
-
-    what: str
-    day: NDArray[np.int64]
-    time: NDArray[np.int64]
-    labels: list[str]
-    first_day: datetime.date | None
-    whose: str | None
-
-    @property
-    def axis(self) -> str:
-        return "time of day" if self.whose is None else f"time of day, {self.whose}"
-
-
-def _times_of_events(traces: Traces, summary: Summary) -> _Times:
-    clock = traces.clock
-    return _Times(
-        "events",
-        np.asarray(clock.day_of(traces.instants)),
-        np.asarray(clock.time_of_day(traces.instants)),
-        [clock.label(instant) for instant in range(clock.instants_per_day)],
-        clock.first_day,
-        None if summary.local is None else summary.local.axis,
-    )
-
-
-def _times_of_points(traces: GpsTraces, summary: Summary) -> _Times:
-    zone = "UTC" if summary.local is None or summary.local.zone is None else summary.local.zone
-    local = local_seconds(traces.time_ms, zone)
-    first = int(local.min()) // DAY_S
-    return _Times(
-        "points",
-        local // DAY_S - first,
-        local % DAY_S // 3600,
-        [f"{hour:02d}:00" for hour in range(24)],
-        _EPOCH + datetime.timedelta(days=first),
-        zone,
-    )
-
-
-def _when(page: Page, times: _Times) -> None:
+def _when(page: Page, times: Times) -> None:
     labels, what = times.labels, times.what
     whose = "" if times.whose is None else f" ({times.whose})"
     page.heading("When people are seen")
@@ -209,41 +149,28 @@ def _when(page: Page, times: _Times) -> None:
             _by_date(page, times, times.first_day)
 
 
-def _by_weekday(page: Page, times: _Times, first_day: datetime.date) -> None:
-    labels, what = times.labels, times.what
-    weekday = (times.day + first_day.weekday()) % 7
-    cell = weekday * len(labels) + times.time
-    table = np.bincount(cell, minlength=7 * len(labels)).reshape(7, -1)
-    heat = {
-        "type": "heatmap", "x": labels, "y": list(_WEEKDAYS), "z": table, "colorscale": "Viridis",
-        "colorbar": {"title": {"text": what, "side": "right"}, "thickness": 12},
-        "hovertemplate": "%{y} %{x}: %{z:,} " + what + "<extra></extra>",
-    }  # fmt: skip
-    layout = {
-        "height": 330,
-        "yaxis": {"autorange": "reversed"},
-        "xaxis": {"title": {"text": times.axis}, **_few_ticks(labels)},
-    }
+def _by_weekday(page: Page, times: Times, first_day: datetime.date) -> None:
+    what, table = times.what, times.by_weekday(first_day)
     totals = table.sum(axis=1)
     most, least = int(np.argmax(totals)), int(np.argmin(totals))
     message = (
-        f"{_WEEKDAYS[most]} has the most {what}, {totals[most] / totals.sum():.1%} of all, "
-        f"{_WEEKDAYS[least]} the fewest, {totals[least] / totals.sum():.1%}."
+        f"{WEEKDAYS[most]} has the most {what}, {totals[most] / totals.sum():.1%} of all, "
+        f"{WEEKDAYS[least]} the fewest, {totals[least] / totals.sum():.1%}."
     )
     if totals[most] == totals[least]:
         message = f"Every weekday has as many {what} as any other."
     page.figure(
-        {"data": [heat], "layout": layout},
+        heat(list(WEEKDAYS), times, table),
         message,
         table=(
-            ["weekday", *labels],
-            [[day, *map(int, row)] for day, row in zip(_WEEKDAYS, table, strict=True)],
+            ["weekday", *times.labels],
+            [[day, *map(int, row)] for day, row in zip(WEEKDAYS, table, strict=True)],
         ),
         name="weekdays",
     )
 
 
-def _by_date(page: Page, times: _Times, first_day: datetime.date) -> None:
+def _by_date(page: Page, times: Times, first_day: datetime.date) -> None:
     days, what = times.day, times.what
     first = int(days.min())
     counts = np.bincount(days - first)
@@ -329,16 +256,10 @@ def _bars(labels: list[str], counts: Any, x: str, y: str) -> dict[str, Any]:
     layout = {
         "height": 320,
         "bargap": 0.15,
-        "xaxis": {"title": {"text": x}, "type": "category", **_few_ticks(labels)},
+        "xaxis": {"title": {"text": x}, "type": "category", **few_ticks(labels)},
         "yaxis": {"title": {"text": y}},
     }
     return {"data": [bars], "layout": layout}
-
-
-def _few_ticks(labels: list[str]) -> dict[str, Any]:
-    """Leave labels out where they would not fit a phone."""
-    step = -(-len(labels) // 8)
-    return {"tickmode": "array", "tickvals": labels[::step]}
 
 
 def _line(dates: list[str], counts: Any, what: str) -> dict[str, Any]:

@@ -68,7 +68,7 @@ def ground(places: Places, *, height: int = 560, box: Box | None = None) -> dict
     box
         What is shown; by default all places.
     """
-    shown = box or _frame(places)
+    shown = box or map_box(places)
     south, west, north, east = shown
     shrink = np.cos(np.radians(shown.middle[0]))
     bar, label = _scale_bar(shown, shrink)
@@ -162,7 +162,8 @@ def sensitive_marks(places: Places) -> list[dict[str, Any]]:
     }]  # fmt: skip
 
 
-def _frame(places: Places) -> Box:
+def map_box(places: Places) -> Box:
+    """Return what a map of places shows: all of them, with a rim where they are no grid."""
     box = Box.of(places)
     rim = 0.03 * max(box.north - box.south, box.east - box.west, 0.01)
     return box if places.grid is not None else box.expanded(rim)

@@ -78,7 +78,7 @@ class Page:
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         """Show a table; one too wide for a phone scrolls by itself."""
-        self._parts.append(_table(columns, list(rows)))
+        self._parts.append(html_table(columns, list(rows)))
 
     def figure(
         self,
@@ -157,7 +157,8 @@ def shown(value: Any) -> str:
     return str(value)
 
 
-def _table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+def html_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """Return the markup of a table, numbers to the right."""
     numeric = [
         all(isinstance(row[i], (int, float, np.number)) or row[i] is None for row in rows)
         for i in range(len(columns))
@@ -183,7 +184,7 @@ def _numbers(table: Table, name: str) -> str:
     return (
         "<details><summary>The numbers</summary>"
         f'<p class="save"><a download="{escape(name)}.csv" href="data:text/csv;base64,{packed}">'
-        f"Save as CSV</a></p>{_table(columns, rows[:_SHOWN_ROWS])}{hidden}</details>"
+        f"Save as CSV</a></p>{html_table(columns, rows[:_SHOWN_ROWS])}{hidden}</details>"
     )
 
 

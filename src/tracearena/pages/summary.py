@@ -14,6 +14,7 @@ from tracearena.intake.positions import local_time
 from tracearena.intake.report import Report
 from tracearena.traces import Box, GpsTraces, Traces
 from tracearena.traces.clock import DAY_S
+from tracearena.traces.event_table import EventTable
 
 _LONG_GAP_MS = 4 * 3_600_000
 
@@ -38,17 +39,17 @@ class Summary:
     local
         Whose local time the hours of the day are, and how that is known.
     places, visited_places
-        How many places there are, and at how many of them something happened; None of points.
+        How many places there are, and at how many of them something happened; None for points.
     missing
-        Share of users × instants of the span without an event; None of points.
+        Share of users × instants of the span without an event; None for points.
     several_at_an_instant
-        Events at an instant at which the user has an earlier one; None of points.
+        Events at an instant at which the user has an earlier one; None for points.
     trajectories, bounds
-        Of points: recordings, and south, west, north, east in degrees.
+        GPS points: recordings, and south, west, north, east in degrees.
     interval_s
-        Of points: median seconds between consecutive ones of a trajectory.
+        GPS points: median seconds between consecutive ones of a trajectory.
     gaps_over_4h
-        Of points: pairs of consecutive ones of a user that lie more than four hours apart.
+        GPS points: pairs of consecutive ones of a user that lie more than four hours apart.
     """
 
     users: int
@@ -95,7 +96,7 @@ def _of_events(traces: Traces, report: Report) -> Summary:
     distinct = traces.n_events - int(again.sum())
     first, last = (int(traces.instants.min()), int(traces.instants.max())) if traces.n_events else (0, 0)
     clock, exact = traces.clock, traces.timestamps
-    if exact is None:
+    if exact is None or clock.first_day is None:  # days without dates are not those of the timestamps
         exact = clock.day_of(traces.instants) * DAY_S + clock.second_of_day(traces.instants)
     return Summary(
         users=traces.n_users,
@@ -139,7 +140,7 @@ def _of_points(traces: GpsTraces, report: Report) -> Summary:
     )
 
 
-def moment(traces: Traces, instant: int) -> str:
+def moment(traces: EventTable, instant: int) -> str:
     """Name an instant for people: ``2009-04-23 22:00``, or ``day 3, 08:30`` without dates."""
     clock = traces.clock
     day = int(clock.day_of(instant))

@@ -227,6 +227,20 @@ class GpsTraces(RowTable):
             raise DataError(f"{self.n_trajectories} trajectories need as many ids, not {len(ids)}")
         return self._with(trajectory_ids=ids)
 
+    def to_frame(self, library: str = "polars") -> Any:
+        """Return a data frame with one row a point.
+
+        Columns ``user_id``, ``time`` (UTC), ``latitude``, ``longitude``, ``traj`` (its trajectory).
+        `tracearena.read` takes it back.
+
+        `library` is ``polars``, ``pandas``, ``arrow`` or ``geopandas``, the last with a column of points
+        in the place of the coordinates.
+        """
+        from tracearena.frames import handed_out
+        from tracearena.traces.frames import of_points
+
+        return handed_out(of_points(self), library, position=("latitude", "longitude"))
+
     def _equals(self, other: Self) -> bool:
         return super()._equals(other) and np.array_equal(self.trajectory_ids, other.trajectory_ids)
 

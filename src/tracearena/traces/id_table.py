@@ -48,6 +48,25 @@ class IdTable:
     def __repr__(self) -> str:
         return f"<IdTable of {len(self):,} pseudonyms>"
 
+    def to_frame(self, library: str = "polars") -> Any:
+        """Return a data frame with one row a pseudonym: ``pse_id``, ``user_id``.
+
+        The table is secret.
+
+        `library` is ``polars``, ``pandas``, ``arrow`` or ``geopandas`` (which is refused:
+        there are no points).
+        """
+        from tracearena.frames import handed_out
+        from tracearena.traces.frames import of_id_table
+
+        return handed_out(of_id_table(self), library)
+
+    def _repr_html_(self) -> str:
+        from tracearena.showing import view
+
+        html: str = view("id_table_html")(self)
+        return html
+
     @property
     def is_one_to_one(self) -> bool:
         """Whether no user is named twice."""

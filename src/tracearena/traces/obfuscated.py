@@ -234,6 +234,20 @@ class ObfuscatedTraces(EventTable):
         """Return the users × instants table of codes, `NO_EVENT` where there is no event."""
         return self._dense(self.codes, NO_EVENT)
 
+    def to_frame(self, library: str = "polars") -> Any:
+        """Return a data frame with one row an event.
+
+        Columns ``user_id``, the time as in `Traces.to_frame`, and ``places``, ``lat`` and ``lng``, lists
+        of what is released: none where the event was deleted, several where it was generalised.
+
+        `library` is ``polars``, ``pandas``, ``arrow`` or ``geopandas`` (which is refused: an event
+        may have no place, or several).
+        """
+        from tracearena.frames import handed_out
+        from tracearena.traces.frames import of_released
+
+        return handed_out(of_released(self), library)
+
     def _same_column(self, name: str, other: Self) -> bool:
         return self._releases_as(other) if name == "codes" else super()._same_column(name, other)
 

@@ -202,6 +202,26 @@ class Places:
         shape = f", grid {self.grid.rows} × {self.grid.columns}" if self.grid else ""
         return f"<Places: {len(self):,}{shape}, {int(self.sensitive.sum())} sensitive>"
 
+    def to_frame(self, library: str = "polars") -> Any:
+        """Return a data frame with one row a place.
+
+        Columns ``place``, ``lat``, ``lng``, ``category`` where there is one, ``sensitive``, and of a grid
+        ``row`` and ``column``, counted from 1 in the south-west.
+
+        `library` is ``polars``, ``pandas``, ``arrow`` or ``geopandas``, the last with a column of points
+        in the place of ``lat`` and ``lng``.
+        """
+        from tracearena.frames import handed_out
+        from tracearena.traces.frames import of_places
+
+        return handed_out(of_places(self), library, position=("lat", "lng"))
+
+    def _repr_html_(self) -> str:
+        from tracearena.showing import view
+
+        html: str = view("places_html")(self)
+        return html
+
     @cached_property
     def points_km(self) -> NDArray[np.float64]:
         """Coordinates in km whose straight-line distance is the distance between two places.

@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from tracearena.errors import DataError
 from tracearena.traces._arrays import frozen, identifiers, same, trusted
 
+_BITS = 63
+"""Of a whole number without its sign."""
+
 
 class RowTable:
     """Rows of many users as flat arrays, sorted by user, then by time; never changed.
@@ -150,6 +153,39 @@ class RowTable:
         """Whether both have users with the same ids in the same order."""
         return np.array_equal(self.user_ids, other.user_ids)
 
+    def plot(
+        self,
+        kind: str | None = None,
+        *,
+        user: Any = None,
+        timezone: str | None = None,
+        interactive: bool = False,
+    ) -> Any:
+        """Draw where people are, one person's days, or the hours of the week.
+
+        Parameters
+        ----------
+        kind
+            ``places``: a map of how much happens where. ``person``: where one user was at which time
+            of which day. ``hours``: how much happens at which time of the day, by weekday. By default
+            ``person`` where a user is named, and ``places`` otherwise.
+        user
+            The id of a user, whose rows alone are drawn.
+        timezone
+            Of GPS points, the zone whose clocks are shown; by default that where most of them lie.
+        interactive
+            Return a Plotly figure to move about in, not one of Matplotlib.
+        """
+        from tracearena.showing import view
+
+        return view("traces_picture")(self, kind, user=user, timezone=timezone, interactive=interactive)
+
+    def _repr_html_(self) -> str:
+        from tracearena.showing import view
+
+        html: str = view("traces_html")(self)
+        return html
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, type(self)):
             return NotImplemented
@@ -211,25 +247,31 @@ def _order(keys: Sequence[NDArray[Any]]) -> Any:
     tied = np.ones(max(len(keys[0]) - 1, 0), bool)
     for key in keys:
         if (tied & (key[1:] < key[:-1])).any():
-            packed = _packed(keys)
-            return np.lexsort(tuple(reversed(keys))) if packed is None else np.argsort(packed, kind="stable")
+            return _sorting(keys)
         tied &= key[1:] == key[:-1]
     return slice(None)
 
 
-def _packed(keys: Sequence[NDArray[Any]]) -> NDArray[np.int64] | None:
-    """Return one number for all keys in their order, which sorts twice as fast, if 64 bits hold it."""
-    packed, room = np.zeros(len(keys[0]), np.int64), 2**63
-    for key in keys:
-        if key.dtype.kind not in "iu":
-            return None
-        low, width = int(key.min()), int(key.max()) - int(key.min()) + 1
-        room //= width
-        if room == 0:
-            return None
-        packed *= width
-        packed += key.astype(np.int64, copy=False) - low
-    return packed
+def _sorting(keys: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
+    """Return the rows by the keys; ties keep their order.
+
+    Whole numbers that fit into 63 bits together are sorted as one, with the number of the row in
+    the bits that are left: values are sorted many times faster than places in a list.
+    """
+    n = len(keys[0])
+    ranges = [(int(key.min()), int(key.max())) if key.dtype.kind == "i" else (0, 2**64) for key in keys]
+    widths = [(high - low).bit_length() for low, high in ranges]
+    if sum(widths) > _BITS:
+        return np.lexsort(tuple(reversed(keys)))
+    packed = np.zeros(n, np.int64)
+    for key, (low, _), width in zip(keys, ranges, widths, strict=True):
+        packed = packed << width | (key.astype(np.int64) - low)
+    row_bits = (n - 1).bit_length()
+    if sum(widths) + row_bits > _BITS:
+        return np.argsort(packed, kind="stable")
+    packed = packed << row_bits | np.arange(n)
+    packed.sort()
+    return packed & (1 << row_bits) - 1
 
 
 def distinct(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:

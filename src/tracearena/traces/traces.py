@@ -168,6 +168,22 @@ class Traces(EventTable):
         """Return the users × instants table of place indices, -1 where there is no event."""
         return self._dense(self.place_index, MISSING)
 
+    def to_frame(self, library: str = "polars") -> Any:
+        """Return a data frame with one row an event.
+
+        Columns ``user_id``; ``time`` in UTC with ``utc_offset_min`` where there are timestamps, local
+        ``time`` where there are dates, or else ``time_id``, the instants counted from 1; ``place``,
+        ``lat``, ``lng``; ``category`` where places have one. `tracearena.read` takes it back; users without
+        events and places without visits have no row.
+
+        `library` is ``polars``, ``pandas``, ``arrow`` or ``geopandas``, the last with a column of points
+        in the place of ``lat`` and ``lng``.
+        """
+        from tracearena.frames import handed_out
+        from tracearena.traces.frames import of_events
+
+        return handed_out(of_events(self), library, position=("lat", "lng"))
+
     def visit_counts(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
         """Count the visits of each user to each place, as rows of a sparse table.
 

@@ -8,8 +8,9 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from tracearena.attacks import MarkovIdentification, MembershipInference
 from tracearena.errors import DataError, ParameterError
@@ -46,7 +47,7 @@ def floored_log(p: float) -> float:
     return math.log(p if p > 0 else UNSEEN)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(seeds, days)
 def test_the_answer_is_the_first_of_the_most_likely_users(seed: int, n_days: int) -> None:
     training, synthetic = random_traces(seed, 5, 2), random_traces(seed + 1, 5, n_days)
@@ -89,7 +90,7 @@ def slow_statistics(training: Traces, testing: Traces, synthetic: Traces, legacy
     return np.array(rows)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(seeds, days, st.booleans())
 def test_the_statistic_is_the_largest_log_likelihood_ratio(seed: int, n_days: int, legacy: bool) -> None:
     training, testing = random_traces(seed, 4, 1, 0.1), random_traces(seed + 1, 3, 2, 0.1)
@@ -100,7 +101,7 @@ def test_the_statistic_is_the_largest_log_likelihood_ratio(seed: int, n_days: in
     assert np.allclose(fast, slow, atol=1e-9)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(seeds, st.booleans())
 def test_advantage_and_accuracy_are_the_best_over_the_thresholds(seed: int, legacy: bool) -> None:
     training, testing = random_traces(seed, 5, 1), random_traces(seed + 1, 4, 1)

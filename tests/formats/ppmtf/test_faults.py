@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from tracearena.errors import DataError, FileError
 from tracearena.formats import ppmtf
@@ -212,7 +213,7 @@ VALID = {
 NASTY = [b"", b",", b"\n", b"\r\n", b"-", b"9" * 25, b"\xff\x00", b'"', b"nan", b"1e999"]
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.sampled_from(sorted(VALID)), st.data())
 def test_a_broken_file_is_read_or_refused_and_nothing_else(
     tmp_path_factory: pytest.TempPathFactory, kind: str, data: st.DataObject

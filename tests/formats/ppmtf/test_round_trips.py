@@ -61,8 +61,8 @@ def test_user_indices(tokyo: Path, tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "slot_name"),
     [
-        ("syntraces_ppmtf_Itr100.csv.gz", "time_slot"),
-        ("syntraces_sgd_cn0.csv.gz", "time_slot"),
+        pytest.param("syntraces_ppmtf_Itr100.csv.gz", "time_slot", marks=pytest.mark.slow),
+        pytest.param("syntraces_sgd_cn0.csv.gz", "time_slot", marks=pytest.mark.slow),
         ("syntraces_sglt_c100_1.csv.gz", "time_period"),
     ],
 )

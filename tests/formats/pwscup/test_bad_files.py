@@ -13,7 +13,7 @@ from tracearena.formats import pwscup
 from tracearena.formats.pwscup import VERDICTS
 from tracearena.traces import Traces
 
-DOCS = Path(__file__).resolve().parents[3] / "docs" / "files-pwscup.md"
+DOCS = Path(__file__).resolve().parents[3] / "docs" / "reference" / "files-pwscup.md"
 
 # What stands in row 3 of obfuscated traces, and the verdict.
 BAD_CELLS = [

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from tracearena.errors import FileError
 from tracearena.formats import pwscup
@@ -51,7 +52,7 @@ LINES = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), CELLS), min_siz
 )
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(lines=LINES, end=st.sampled_from(["\n", "\r\n"]), last=st.booleans())
 def test_scanner_and_slow_parser_agree(
     tmp_path_factory: pytest.TempPathFactory, lines: list[str], end: str, last: bool
@@ -92,7 +93,7 @@ def complete(original: Traces) -> Traces:
     return Traces.from_dense(dense, GRID, original.clock, user_ids=original.user_ids, first_instant=first)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(released=releases())
 def test_what_is_written_reads_the_same(
     tmp_path_factory: pytest.TempPathFactory, released: ObfuscatedTraces
@@ -113,7 +114,7 @@ def test_what_is_written_reads_the_same(
     assert pwscup.read_inferred_traces(folder / "etraces.csv", original) == guess
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(
     rows=st.integers(2, 9),
     columns=st.integers(2, 9),

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from tests.examples import examples
 
 from tracearena.errors import DataError, ParameterError
 from tracearena.formats import geolife
@@ -37,7 +38,7 @@ def dense_update(
     return p.reshape(counts.shape)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(
     st.integers(1, 9), st.integers(1, 9), st.floats(60, 2000), st.integers(0, 30), st.integers(0, 2**32 - 1)
 )

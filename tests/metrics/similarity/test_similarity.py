@@ -6,9 +6,10 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
+from tests.examples import examples
 
 from tracearena.errors import DataError, ParameterError
 from tracearena.metrics.similarity import (
@@ -60,7 +61,7 @@ def transition_table(profiles, user):
     return table
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(days(missing=True), st.integers(1, 4))
 def test_visits_and_moves_are_distributions(table, periods):
     profiles = profiles_of(table, periods)
@@ -80,14 +81,14 @@ def test_a_profile_counts_visits_and_steps_within_a_day():
     assert table[2, 2] == 1
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(days(), st.integers(1, 3), st.sampled_from([0, 1]))
 def test_everybody_is_wholly_similar_to_herself(table, periods, order):
     profiles = profiles_of(table, periods)
     assert np.allclose(geographic_similarity(profiles, profiles, order=order), 1)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(days(), st.integers(1, 3))
 def test_zeroth_geographic_similarity_is_the_overlap_of_visits(table, periods):
     profiles = profiles_of(table, periods)
@@ -96,7 +97,7 @@ def test_zeroth_geographic_similarity_is_the_overlap_of_visits(table, periods):
     assert geographic_similarity(profiles, profiles, [[0, 1]])[0] == pytest.approx(overlap)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(days(), st.integers(1, 2))
 def test_first_geographic_similarity_is_its_definition(table, periods):
     profiles = profiles_of(table, periods)
@@ -105,7 +106,7 @@ def test_first_geographic_similarity_is_its_definition(table, periods):
     assert geographic_similarity(profiles, profiles, [[0, 1]], order=1)[0] == pytest.approx(wanted)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(days(missing=True), st.integers(1, 4))
 def test_zeroth_semantic_similarity_is_the_hungarian_optimum(table, periods):
     profiles = profiles_of(table, periods)
@@ -117,7 +118,7 @@ def test_zeroth_semantic_similarity_is_the_hungarian_optimum(table, periods):
     assert semantic_similarity(profiles, profiles, [[0, 1]])[0] == pytest.approx(best)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(days(), st.permutations(range(8)))
 def test_renaming_places_changes_nothing_in_kind(table, names):
     renamed = np.asarray(names)[np.asarray(table)]
@@ -126,7 +127,7 @@ def test_renaming_places_changes_nothing_in_kind(table, names):
     assert (geographic_similarity(a, b) <= semantic_similarity(a, b) + 1e-12).all()
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(days(), st.integers(1, 2))
 def test_the_zeroth_mapping_pairs_visited_places_once(table, periods):
     profiles = profiles_of(table, periods)
@@ -136,7 +137,7 @@ def test_the_zeroth_mapping_pairs_visited_places_once(table, periods):
         assert all(len(set(column)) == len(column) for column in pairs.T.tolist())
 
 
-@settings(max_examples=5, deadline=None)
+@examples(5)
 @given(days(places=5), st.integers(0, 10))
 def test_the_first_order_search_finds_the_best_of_all_permutations(table, seed):
     profiles = profiles_of(table)
@@ -167,7 +168,7 @@ def test_the_first_order_search_finds_the_best_of_seven_places():
         )
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(days(), st.integers(1, 3), st.integers(0, 100))
 def test_the_first_order_search_is_never_below_its_start(table, periods, seed):
     profiles = profiles_of(table, periods)
@@ -176,7 +177,7 @@ def test_the_first_order_search_is_never_below_its_start(table, periods, seed):
     assert start.similarity - 1e-12 <= found.similarity <= 1 + 1e-12
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(days(), st.integers(1, 2), st.sampled_from([0, 1]))
 def test_the_closed_form_is_the_earth_movers_distance(table, periods, order):
     pytest.importorskip("ot")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from tracearena.mobility import SparseTensor, transition_counts, visit_counts
 from tracearena.synthesis.ppmtf._kernels import sample_zeros
@@ -26,7 +27,7 @@ def zeros_of(positive: list[int], n_cells: int, wanted: int, seed: int) -> np.nd
     return out[: written[0]]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(1, 60), st.integers(0, 80), st.data())
 def test_zeros_are_different_cells_that_are_not_positive(n_cells, wanted, data):
     positive = sorted(data.draw(st.sets(st.integers(0, n_cells - 1))))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.threads import on_threads
 
 from tracearena.errors import DataError, ParameterError
@@ -30,7 +31,7 @@ def graph_by_hand(profiles, seed):
     return graph
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(st.integers(0, 1000), st.integers(1, 3), st.integers(1, 7))
 def test_the_graph_adds_up_all_pairs_of_users(seed, periods, users):
     rng = np.random.default_rng(seed)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from tracearena.synthesis.sglt import DaySeeds, fill_gaps, merge_places
 from tracearena.traces import Clock, Places, Traces
@@ -50,7 +51,7 @@ def merged_by_hand(points, weight, wanted):
     return {frozenset(group) for group in groups}
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.integers(0, 10_000), st.integers(1, 12))
 def test_merging_joins_the_cheapest_pair_each_time(seed, wanted):
     rng = np.random.default_rng(seed)

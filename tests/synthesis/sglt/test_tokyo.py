@@ -1,7 +1,7 @@
 """SGLT on the published people-flow data.
 
 The smoothing, the scaling of rows and the treatment of the seed's own place were chosen on this data
-(docs/sglt.md), so the first test guards a calibration; it does not confirm the method.
+(docs/measurements/sglt.md), so the first test guards a calibration; it does not confirm the method.
 """
 
 from __future__ import annotations

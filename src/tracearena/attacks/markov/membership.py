@@ -14,13 +14,14 @@ from tracearena.checks import require_fitted, require_number, require_switch, re
 from tracearena.engine import block_ranges, fold_blocks
 from tracearena.errors import DataError
 from tracearena.mobility.transitions import UserTransitions
+from tracearena.results import Result
 from tracearena.traces import Traces
 
 _CHAINS_PER_BLOCK = 256
 
 
 @dataclass(frozen=True)
-class MembershipResult:
+class MembershipResult(Result):
     """How well members were told from non-members, at the best of all thresholds.
 
     Attributes

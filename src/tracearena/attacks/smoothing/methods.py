@@ -103,7 +103,15 @@ class Smoothing(GpsAttack):
 
 @dataclass(frozen=True, kw_only=True)
 class InterpolationSmoothing(GpsAttack):
-    """Interpolate, then smooth: against time-dependent noise."""
+    """Interpolate, then smooth: against time-dependent noise.
+
+    Parameters
+    ----------
+    k
+        Number of adjacent points that are averaged, at least 1, as for `Smoothing`.
+    feedback
+        Average the preceding results and the new point instead, as for `Smoothing`.
+    """
 
     name: ClassVar[str] = "Interpolate+Smooth"
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tracearena.arena.findings import Tell
 from tracearena.cities import simulate
 from tracearena.errors import ParameterError
-from tracearena.figures.data import Size
+from tracearena.figures.data import Size, Source
 from tracearena.figures.style import canvas, save
 from tracearena.figures.tables import six_digits
 from tracearena.files import write_csv
@@ -28,20 +28,13 @@ SIZE = Size(4_000, 40)
 CHECKIN_DAYS = 730
 
 
-def make(
-    out: Path,
-    *,
-    data: Path | None = None,
-    seed: int = 1,
-    tell: Tell | None = None,
-    size: Size = SIZE,
-    checkin_days: int = CHECKIN_DAYS,
-) -> list[Path]:
+def make(out: Path, source: Source, tell: Tell | None, *, checkin_days: int = CHECKIN_DAYS) -> list[Path]:
     """Write one picture and one table a law, and a table of the exponents."""
-    if data is not None:
+    if source.data is not None:
         raise ParameterError("city-laws measures the embedded city: it takes no --data")
-    city = simulate(*size, seed=seed)
-    checkins = simulate(size.users, checkin_days, mode="checkins", seed=seed)
+    size = source.sized(SIZE)
+    city = simulate(*size, seed=source.seed)
+    checkins = simulate(size.users, checkin_days, mode="checkins", seed=source.seed)
     panels: dict[str, tuple[Callable[[Axes, Traces], Columns], Traces]] = {
         "gyration": (_gyration, city),
         "ranks": (_ranks, city),

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tracearena.arena.findings import Tell
 from tracearena.cities import regions, simulate
 from tracearena.errors import ParameterError
-from tracearena.figures.data import Size
+from tracearena.figures.data import Size, Source
 from tracearena.figures.style import canvas, save, scale_bar
 from tracearena.files import write_csv
 from tracearena.pages.style import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION
@@ -32,13 +32,12 @@ _COLOURS = {
 SIZE = Size(20_000, 5)
 
 
-def make(
-    out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None, size: Size = SIZE
-) -> list[Path]:
+def make(out: Path, source: Source, tell: Tell | None) -> list[Path]:
     """Draw the land use, and the population of five working days at 3:00 and at 12:00."""
-    if data is not None:
+    if source.data is not None:
         raise ParameterError("city-map shows the embedded city only: it takes no --data")
-    city = simulate(*size, seed=seed)
+    size = source.sized(SIZE)
+    city = simulate(*size, seed=source.seed)
     population = {hour: _population(city, hour, size.days) for hour in (3, 12)}
     with canvas(11.5, 4.0, nrows=1, ncols=3) as (figure, axes):
         figure.set_layout_engine("constrained")

@@ -12,7 +12,7 @@ from tracearena.arena import Ensemble, make_attacks, pseudonymise
 from tracearena.arena.findings import Finding, Tell, announce
 from tracearena.arena.lessons import STRONG
 from tracearena.engine import block_ranges, child_seed, run_blocks, seed_sequence
-from tracearena.figures.data import DEFENCES, TEAM, Size, Team, teams
+from tracearena.figures.data import DEFENCES, Source, Team, teams
 from tracearena.figures.style import canvas, families, head, label_points, save
 from tracearena.figures.tables import correlation_of
 from tracearena.files import write_csv
@@ -43,12 +43,10 @@ class Minimum(NamedTuple):
     s_T: tuple[float, ...]
 
 
-def make(
-    out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None, size: Size = TEAM
-) -> list[Path]:
+def make(out: Path, source: Source, tell: Tell | None) -> list[Path]:
     """Write contest-12.svg, contest-12.csv (every attack) and contest-12-weights.csv (correlations)."""
-    (team,) = teams(data, 1, seed, size)
-    found = inferences(team, seed)
+    (team,) = teams(source)
+    found = inferences(team, source.seed)
     least = minima(found)
     correlations = [correlation(least, weight) for weight in WEIGHTS]
     said = findings(correlations)

@@ -11,7 +11,7 @@ from tracearena.algorithms import catalogue
 from tracearena.arena.findings import Tell
 from tracearena.attacks import ReferenceReplay
 from tracearena.engine import SeedLike, block_ranges, child_seed, run_blocks, seed_sequence
-from tracearena.figures.data import DEFENCES, TEAM, Size, Team, points_of_interest, teams
+from tracearena.figures.data import DEFENCES, Source, Team, points_of_interest, teams
 from tracearena.figures.style import canvas, save
 from tracearena.files import write_csv
 from tracearena.metrics import poi_accuracy_score, tm_emd_sliced, tp_tv, utility_score
@@ -48,12 +48,10 @@ PANELS = (
 )
 
 
-def make(
-    out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None, size: Size = TEAM
-) -> list[Path]:
+def make(out: Path, source: Source, tell: Tell | None) -> list[Path]:
     """Write contest-13.svg and contest-13.csv; without a file of POIs the first panel is left out."""
-    several = teams(data, TEAMS, seed, size)
-    found = usefulness(several, points_of_interest(data), seed)
+    several = teams(source, TEAMS)
+    found = usefulness(several, points_of_interest(source.data), source.seed)
     table = write_csv(out / "contest-13.csv", Usefulness._fields, found)
     return [_draw(out / "contest-13.svg", found), table]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tracearena.arena.findings import Finding, Tell, announce, titled
 from tracearena.engine import child_seed, seed_sequence
-from tracearena.figures.data import CHECK_INS, Size, check_ins
+from tracearena.figures.data import Source, check_ins
 from tracearena.figures.style import canvas, save
 from tracearena.figures.tables import write_records
 from tracearena.metrics import Diversity, measure_diversity
@@ -20,23 +20,19 @@ ALIKE = 0.1
 
 
 def make(
-    out: Path,
-    *,
-    data: Path | None = None,
-    seed: int = 1,
-    tell: Tell | None = None,
-    size: Size = CHECK_INS,
-    days: int = DAYS,
-    iterations: int = ITERATIONS,
+    out: Path, source: Source, tell: Tell | None, *, days: int = DAYS, iterations: int = ITERATIONS
 ) -> list[Path]:
     """Write contest-16.svg and contest-16.csv: Same-TV and Diff-TV of PPMTF and PPMTF+, 20 days a user."""
-    training, _ = check_ins(data, seed, size)
-    root = seed_sequence(seed)
+    training, _ = check_ins(source)
+    root = seed_sequence(source.seed)
     model = PPMTF(zeros="all", iterations=iterations).fit(training, seed=child_seed(root, 0))
     pair = [child_seed(root, 1), child_seed(root, 2)]
     real = [model.synthesize(days, seed=one) for one in pair]
     virtual = [model.sample_users(training.n_users, days, seed=one) for one in pair]
-    found = {"PPMTF": measure_diversity(*real, seed=seed), "PPMTF+": measure_diversity(*virtual, seed=seed)}
+    found = {
+        "PPMTF": measure_diversity(*real, seed=source.seed),
+        "PPMTF+": measure_diversity(*virtual, seed=source.seed),
+    }
     rows = [{"method": name, **result.to_dict()} for name, result in found.items()]
     said = findings(found)
     announce(said, tell)

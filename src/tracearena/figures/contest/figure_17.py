@@ -8,7 +8,7 @@ from typing import Any
 
 from tracearena.arena.findings import Finding, Tell, announce, counted
 from tracearena.engine import child_seed, seed_sequence
-from tracearena.figures.data import CHECK_INS, Size, check_ins
+from tracearena.figures.data import Source, check_ins
 from tracearena.figures.tables import TITLES, draw_bars, halved, utility, write_records
 from tracearena.synthesis import PPMTF, SGD
 from tracearena.traces import Traces
@@ -19,18 +19,11 @@ METRICS = ("vf_tv", "tp_tv_top50", "tm_emd_sliced")
 
 
 def make(
-    out: Path,
-    *,
-    data: Path | None = None,
-    seed: int = 1,
-    tell: Tell | None = None,
-    size: Size = CHECK_INS,
-    days: int = DAYS,
-    iterations: int = ITERATIONS,
+    out: Path, source: Source, tell: Tell | None, *, days: int = DAYS, iterations: int = ITERATIONS
 ) -> list[Path]:
     """Write contest-17.svg and contest-17.csv: each of 20 days against the training traces, averaged."""
-    training, testing = check_ins(data, seed, size)
-    root = seed_sequence(seed)
+    training, testing = check_ins(source)
+    root = seed_sequence(source.seed)
     model = PPMTF(zeros="all", iterations=iterations).fit(training, seed=child_seed(root, 0))
     candidates: dict[str, Traces | None] = {
         "PPMTF+": model.sample_users(training.n_users, days, seed=child_seed(root, 1)),

@@ -11,7 +11,7 @@ import numpy as np
 from tracearena.arena.findings import Finding, Tell, announce
 from tracearena.attacks import MarkovIdentification, MembershipInference
 from tracearena.engine import child_seed, seed_sequence
-from tracearena.figures.data import PEOPLE_FLOW, Size, people_flow
+from tracearena.figures.data import Source, people_flow
 from tracearena.figures.tables import draw_bars, halved, utility, write_records
 from tracearena.formats.ppmtf import read_synthetic
 from tracearena.synthesis import PPMTF, SGD, SGLT
@@ -24,14 +24,7 @@ METRICS = ("reidentification_rate", "membership_advantage", *UTILITIES)
 
 
 def make(
-    out: Path,
-    *,
-    data: Path | None = None,
-    seed: int = 1,
-    tell: Tell | None = None,
-    size: Size = PEOPLE_FLOW,
-    days: int = DAYS,
-    iterations: int = ITERATIONS,
+    out: Path, source: Source, tell: Tell | None, *, days: int = DAYS, iterations: int = ITERATIONS
 ) -> list[Path]:
     """Write contest-18.svg and contest-18.csv.
 
@@ -39,8 +32,8 @@ def make(
     fakes (100 classes, tests off, as the published ones) stand beside the published traces, if
     `data` has them.
     """
-    training, testing = people_flow(data, seed, size)
-    root = seed_sequence(seed)
+    training, testing = people_flow(source)
+    root = seed_sequence(source.seed)
     model = PPMTF(iterations=iterations).fit(training, seed=child_seed(root, 0))
     virtual = model.sample_users(training.n_users, days, seed=child_seed(root, 1))
     candidates = {
@@ -48,7 +41,7 @@ def make(
         "PPMTF": model.synthesize(days, seed=child_seed(root, 2)),
         "SGD": SGD().fit(training).synthesize(days, seed=child_seed(root, 3)),
         "SGLT": _fakes(training, days, child_seed(root, 4)),
-    } | _published_fakes(data, training)
+    } | _published_fakes(source.data, training)
     who = MarkovIdentification().fit(training)
     members = MembershipInference().fit(training, testing)
     rows: list[dict[str, Any]] = [

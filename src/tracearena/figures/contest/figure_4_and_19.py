@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tracearena.arena.findings import Finding, Tell, announce, titled
 from tracearena.engine import child_seed, seed_sequence
 from tracearena.errors import DataError
-from tracearena.figures.data import GENERATOR, Size, generator_training
+from tracearena.figures.data import GENERATOR, Source, generator_training
 from tracearena.figures.style import canvas, save
 from tracearena.figures.tables import write_records
 from tracearena.pages.style import COLOURS
@@ -23,19 +23,12 @@ ITERATIONS = 100
 NOON_S = 12 * 3600
 
 
-def make(
-    out: Path,
-    *,
-    data: Path | None = None,
-    seed: int = 1,
-    tell: Tell | None = None,
-    size: Size = GENERATOR,
-    iterations: int = ITERATIONS,
-) -> list[Path]:
+def make(out: Path, source: Source, tell: Tell | None, *, iterations: int = ITERATIONS) -> list[Path]:
     """Write contest-4.svg, contest-19.svg and their CSV files: 2,000 virtual users with homes."""
-    training = generator_training(data, seed, size)
-    root = seed_sequence(seed)
+    training = generator_training(source)
+    root = seed_sequence(source.seed)
     model = PPMTF(factors=32, zeros="all", iterations=iterations).fit(training, seed=child_seed(root, 0))
+    size = source.sized(GENERATOR)
     users = model.virtual_users(size.users, homes=True, only_seen=True, seed=child_seed(root, 1))
     table = users.draw(size.days)
     homes_of = np.asarray(users.homes)

@@ -6,27 +6,20 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tracearena.arena import SweepRow, write_table
-from tracearena.arena.findings import Finding, Tell, announce, titled
+from tracearena.arena.findings import Finding, Tell, announce
 from tracearena.arena.lessons import shuffling_hides_names_only
 from tracearena.figures import privacy_scatter
-from tracearena.figures.data import TEAM, Size, sample_sweep
-from tracearena.figures.style import canvas, save
+from tracearena.figures.data import Source, sample_sweep
 
 
-def make(
-    out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None, size: Size = TEAM
-) -> list[Path]:
+def make(out: Path, source: Source, tell: Tell | None) -> list[Path]:
     """Write contest-8.svg and contest-8.csv."""
-    rows = sample_sweep(data, seed, size)
+    rows = sample_sweep(source)
     write_table(rows, out / "contest-8.csv")
     found = findings(rows)
     announce(found, tell)
-    with canvas(8, 6) as (figure, axes):
-        privacy_scatter.scatter(axes, rows)
-        title = titled("The sample defences, by both kinds of privacy", found)
-        axes.set_title(title, fontsize=10, loc="left", pad=24)
-        picture = save(figure, out / "contest-8.svg")
-    return [picture, out / "contest-8.csv"]
+    title = "The sample defences, by both kinds of privacy"
+    return [privacy_scatter.draw_found(rows, out / "contest-8.svg", title, found), out / "contest-8.csv"]
 
 
 def findings(rows: Sequence[SweepRow]) -> list[Finding]:

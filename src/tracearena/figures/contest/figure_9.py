@@ -6,30 +6,23 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tracearena.arena import ATTACKS_2019, SweepRow, run_sweep, succeeded, write_table
-from tracearena.arena.findings import Finding, Tell, announce, titled
+from tracearena.arena.findings import Finding, Tell, announce
 from tracearena.arena.lessons import privacies_together
 from tracearena.figures import privacy_scatter
-from tracearena.figures.data import DEFENCES, TEAM, Size, teams
-from tracearena.figures.style import canvas, save
+from tracearena.figures.data import DEFENCES, Source, teams
 from tracearena.figures.tables import correlation_of
 
 
-def make(
-    out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None, size: Size = TEAM
-) -> list[Path]:
+def make(out: Path, source: Source, tell: Tell | None) -> list[Path]:
     """Write contest-9.svg and contest-9.csv."""
-    (team,) = teams(data, 1, seed, size)
-    rows = run_sweep(*team, defences=("No", *DEFENCES), attacks=ATTACKS_2019, seed=seed)
+    (team,) = teams(source)
+    rows = run_sweep(*team, defences=("No", *DEFENCES), attacks=ATTACKS_2019, seed=source.seed)
     succeeded(rows)
     write_table(rows, out / "contest-9.csv")
     found = findings(rows)
     announce(found, tell)
-    with canvas(8, 6) as (figure, axes):
-        privacy_scatter.scatter(axes, rows)
-        title = titled(f"{len(rows)} releases by both kinds of privacy", found)
-        axes.set_title(title, fontsize=10, loc="left", pad=24)
-        picture = save(figure, out / "contest-9.svg")
-    return [picture, out / "contest-9.csv"]
+    title = f"{len(rows)} releases by both kinds of privacy"
+    return [privacy_scatter.draw_found(rows, out / "contest-9.svg", title, found), out / "contest-9.csv"]
 
 
 def findings(rows: Sequence[SweepRow]) -> list[Finding]:

@@ -10,7 +10,7 @@ from tracearena.arena.fairness import Fairness
 from tracearena.arena.findings import Finding, Tell, announce, titled
 from tracearena.contest import ContestPlan, team_traces
 from tracearena.engine import child_seed, seed_sequence, tracked
-from tracearena.figures.data import GENERATOR, Size, generator_training
+from tracearena.figures.data import Source, generator_training
 from tracearena.figures.style import canvas, save
 from tracearena.figures.tables import write_records
 from tracearena.pages.style import COLOURS
@@ -25,18 +25,16 @@ LARGEST_SPREAD = 0.015
 
 def make(
     out: Path,
+    source: Source,
+    tell: Tell | None,
     *,
-    data: Path | None = None,
-    seed: int = 1,
-    tell: Tell | None = None,
-    size: Size = GENERATOR,
     count: int = TEAMS,
     plan: ContestPlan = PLAN,
     iterations: int = ITERATIONS,
 ) -> list[Path]:
     """Write contest-table2.csv and contest-table2.svg: 17 teams of 2,000 virtual users, 40 days."""
-    training = generator_training(data, seed, size)
-    root = seed_sequence(seed)
+    training = generator_training(source)
+    root = seed_sequence(source.seed)
     model = PPMTF(factors=32, zeros="all", iterations=iterations).fit(training, seed=child_seed(root, 0))
 
     def teams() -> Iterator[tuple[Traces, Traces]]:

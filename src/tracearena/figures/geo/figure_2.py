@@ -8,7 +8,7 @@ import numpy as np
 
 from tracearena.arena.findings import Tell
 from tracearena.attacks import Interpolation
-from tracearena.figures.data import RECEIVERS, Size, gps_data
+from tracearena.figures.data import Source, gps_data
 from tracearena.figures.style import canvas, draw_ground, head, save
 from tracearena.files import write_csv
 from tracearena.metrics.applications import distance_error
@@ -23,15 +23,13 @@ _EXTENT_M = 8000.0
 _LONGEST_S = 7200.0
 
 
-def make(
-    out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None, size: Size = RECEIVERS
-) -> list[Path]:
+def make(out: Path, source: Source, tell: Tell | None) -> list[Path]:
     """Draw a trajectory as it was, with independent noise, with time-dependent noise, and interpolated."""
-    original = _interesting(gps_data(data, seed, size).traces)
-    held = GeoInd(expected_noise=NOISE_M, window=WINDOW_S).transform(original, seed=seed)
+    original = _interesting(gps_data(source).traces)
+    held = GeoInd(expected_noise=NOISE_M, window=WINDOW_S).transform(original, seed=source.seed)
     versions = {
         "original": original,
-        "independent noise, 100 m": GeoInd(expected_noise=NOISE_M).transform(original, seed=seed),
+        "independent noise, 100 m": GeoInd(expected_noise=NOISE_M).transform(original, seed=source.seed),
         "time-dependent noise, 100 m, T = 5 min": held,
         "the same after interpolation": Interpolation().recover(held),
     }

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tracearena.arena.findings import Finding, Tell, announce, counted, titled
 from tracearena.engine import report
-from tracearena.figures.data import NOISE_M, RECEIVERS, Size, gps_data
+from tracearena.figures.data import NOISE_M, Source, gps_data
 from tracearena.figures.style import canvas, save
 from tracearena.figures.tables import six_digits
 from tracearena.files import write_csv
@@ -22,22 +22,14 @@ PAPER = {250: (0.96, 0.98), 500: (0.95, None), 1000: (0.89, 0.93)}
 """Values that the text of [geo-ind] names: empirical, after the update."""
 
 
-def make(
-    out: Path,
-    *,
-    data: Path | None = None,
-    seed: int = 1,
-    tell: Tell | None = None,
-    size: Size = RECEIVERS,
-    runs: int = RUNS,
-) -> list[Path]:
+def make(out: Path, source: Source, tell: Tell | None, *, runs: int = RUNS) -> list[Path]:
     """Draw the share of original points served, before and after the Bayesian update."""
-    source = gps_data(data, seed, size)
+    gps = gps_data(source)
     found = np.empty((2, len(NOISE_M), runs))
     for at, noise in enumerate(NOISE_M):
         for run in range(runs):
-            released = GeoInd(expected_noise=noise).transform(source.traces, seed=seed * 1000 + run)
-            one = hotspots(source.traces, released, area=source.area, expected_noise_m=noise)
+            released = GeoInd(expected_noise=noise).transform(gps.traces, seed=source.seed * 1000 + run)
+            one = hotspots(gps.traces, released, area=gps.area, expected_noise_m=noise)
             found[:, at, run] = one.offloaded, one.offloaded_after_update
             report(at * runs + run + 1, len(NOISE_M) * runs)
     gains = findings(found)
@@ -63,7 +55,7 @@ def make(
             )
         axes.set(xlabel="expected noise, m", ylabel="traffic offloaded (1 = all)", ylim=(0.8, 1.005))
         axes.legend(frameon=False, fontsize=9)
-        title = f"Traffic offloaded against the noise ({source.name})"
+        title = f"Traffic offloaded against the noise ({gps.name})"
         axes.set_title(titled(title, gains, width=78), fontsize=10, loc="left")
         picture = save(figure, out / "geo-3.png")
     rows = [

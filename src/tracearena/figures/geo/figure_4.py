@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.arena.findings import Finding, Tell, announce, counted
-from tracearena.figures.data import RECEIVERS, Size, gps_data
+from tracearena.figures.data import Source, gps_data
 from tracearena.figures.style import canvas, draw_ground, head, save
 from tracearena.figures.tables import six_digits
 from tracearena.files import write_csv
@@ -22,27 +22,25 @@ from tracearena.traces.area import tessellation
 NOISE_M = (100, 250, 1000)
 
 
-def make(
-    out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None, size: Size = RECEIVERS
-) -> list[Path]:
+def make(out: Path, source: Source, tell: Tell | None) -> list[Path]:
     """Draw the original, and for each noise the noisy distribution and the updated one."""
     from matplotlib.colors import LogNorm
 
-    source = gps_data(data, seed, size)
+    gps = gps_data(source)
     side_m = RANGE_M * math.sqrt(math.pi)
-    grid = tessellation(source.area, side_m)
-    true = released_counts(source.traces, source.traces, grid)
+    grid = tessellation(gps.area, side_m)
+    true = released_counts(gps.traces, gps.traces, grid)
     shares = {"original": true / true.sum()}
     for noise in NOISE_M:
         counts = released_counts(
-            source.traces, GeoInd(expected_noise=noise).transform(source.traces, seed=seed), grid
+            gps.traces, GeoInd(expected_noise=noise).transform(gps.traces, seed=source.seed), grid
         )
         update = bayesian_update(
             counts.reshape(grid.rows, grid.columns), side_m=side_m, expected_noise_m=noise
         )
         shares[f"noise of {noise} m"] = counts / counts.sum()
         shares[f"{noise} m, after {update.rounds} rounds"] = update.distribution.ravel()
-    least = 1 / len(source.traces)
+    least = 1 / len(gps.traces)
     norm = LogNorm(least, max(float(s.max()) for s in shares.values()))
     found = findings(shares)
     announce(found, tell)
@@ -58,13 +56,11 @@ def make(
             image = axis.imshow(
                 table, origin="lower", extent=extent, norm=norm, cmap="viridis", interpolation="nearest"
             )
-            draw_ground(axis, source.area)
+            draw_ground(axis, gps.area)
             axis.set_title(name, fontsize=10)
             axis.tick_params(labelsize=7)
         figure.colorbar(image, ax=axes, label="share of all points in a cell", shrink=0.4, location="bottom")
-        head(
-            figure, f"Points by cell, before and after the update ({source.name})", found, width=85, top=1.005
-        )
+        head(figure, f"Points by cell, before and after the update ({gps.name})", found, width=85, top=1.005)
         picture = save(figure, out / "geo-4.png")
     latitude, longitude = grid.centres()
     rows = [

@@ -11,7 +11,7 @@ from tracearena.arena.findings import Finding, Tell, announce, counted, titled
 from tracearena.attacks import Interpolation
 from tracearena.engine import report
 from tracearena.errors import DataError
-from tracearena.figures.data import NOISE_M, RECEIVERS, Size, gps_data
+from tracearena.figures.data import NOISE_M, Source, gps_data
 from tracearena.figures.style import canvas, save
 from tracearena.figures.tables import six_digits
 from tracearena.files import write_csv
@@ -23,24 +23,16 @@ WINDOWS_S = (None, 120.0, 300.0, 600.0)
 RUNS = 3
 
 
-def make(
-    out: Path,
-    *,
-    data: Path | None = None,
-    seed: int = 1,
-    tell: Tell | None = None,
-    size: Size = RECEIVERS,
-    runs: int = RUNS,
-) -> list[Path]:
+def make(out: Path, source: Source, tell: Tell | None, *, runs: int = RUNS) -> list[Path]:
     """Draw the infection rate against the noise; time-dependent noise after interpolation."""
-    source = gps_data(data, seed, size)
-    baseline = gossip(source.traces).infection_rate
+    gps = gps_data(source)
+    baseline = gossip(gps.traces).infection_rate
     if baseline is None:
-        raise DataError(f"{source.name}: gossip needs people")
+        raise DataError(f"{gps.name}: gossip needs people")
     rates = np.empty((len(WINDOWS_S), len(NOISE_M), runs))
     for done, (w, at, run) in enumerate(np.ndindex(rates.shape)):
         mechanism = GeoInd(expected_noise=NOISE_M[at], window=WINDOWS_S[w])
-        released = mechanism.transform(source.traces, seed=seed * 1000 + run)
+        released = mechanism.transform(gps.traces, seed=source.seed * 1000 + run)
         if WINDOWS_S[w] is not None:
             released = Interpolation().recover(released)
         rates[w, at, run] = gossip(released).infection_rate
@@ -58,7 +50,7 @@ def make(
         axes.axhline(baseline, color="#222222", linestyle="--", label=f"original: {baseline:.2f}")
         axes.set(xlabel="expected noise, m", ylabel="share of users reached (1 = all)", ylim=(0, 1))
         axes.legend(frameon=False, fontsize=9)
-        title = f"Share of users reached by gossip, against the noise ({source.name})"
+        title = f"Share of users reached by gossip, against the noise ({gps.name})"
         axes.set_title(titled(title, found, width=78), fontsize=10, loc="left")
         picture = save(figure, out / "geo-5.png")
     rows: list[tuple[object, ...]] = [("original", None, None, baseline)]

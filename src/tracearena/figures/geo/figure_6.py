@@ -12,7 +12,7 @@ import numpy as np
 from tracearena.arena import Deanonymisation, deanonymise
 from tracearena.arena.findings import Finding, Tell, announce, counted
 from tracearena.attacks.deanonymisation import LstmClassifier, WindowForest
-from tracearena.figures.data import RECEIVERS, Size, gps_data
+from tracearena.figures.data import Source, gps_data
 from tracearena.figures.style import canvas, head, save
 from tracearena.figures.tables import six_digits
 from tracearena.files import write_csv
@@ -25,27 +25,19 @@ NOISE_M, WINDOW_S, TARGETS = 100.0, 300.0, 10
 PAPER = {"independent": 0.4727, "T = 5 min": 0.4876}
 
 
-def make(
-    out: Path,
-    *,
-    data: Path | None = None,
-    seed: int = 1,
-    tell: Tell | None = None,
-    size: Size = RECEIVERS,
-    targets: int = TARGETS,
-) -> list[Path]:
+def make(out: Path, source: Source, tell: Tell | None, *, targets: int = TARGETS) -> list[Path]:
     """Draw confusion matrices of the LSTM and of the forest, for both kinds of noise.
 
     Without PyTorch (extra ``neural``) the forest alone is drawn.
     """
-    traces = gps_data(data, seed, size).traces
+    traces = gps_data(source).traces
     found: dict[tuple[str, str], Deanonymisation] = {}
     for noise, window in (("independent", None), ("T = 5 min", WINDOW_S)):
-        released = GeoInd(expected_noise=NOISE_M, window=window).transform(traces, seed=seed)
+        released = GeoInd(expected_noise=NOISE_M, window=window).transform(traces, seed=source.seed)
         if importlib.util.find_spec("torch") is not None:
             network = LstmClassifier()
-            found["LSTM", noise] = deanonymise(released, network, targets=targets, seed=seed)
-        found["forest", noise] = deanonymise(released, WindowForest(), targets=targets, seed=seed)
+            found["LSTM", noise] = deanonymise(released, network, targets=targets, seed=source.seed)
+        found["forest", noise] = deanonymise(released, WindowForest(), targets=targets, seed=source.seed)
     said = findings(found.values())
     announce(said, tell)
     methods = list(dict.fromkeys(method for method, _ in found))

@@ -10,7 +10,7 @@ import numpy as np
 
 from tracearena.arena.findings import Finding, Tell, announce, counted
 from tracearena.engine import child_seed, seed_sequence
-from tracearena.figures.data import CHECK_INS, Size, check_ins, kept_days
+from tracearena.figures.data import Source, check_ins, kept_days
 from tracearena.figures.tables import draw_bars, halved, utility, write_records
 from tracearena.synthesis import PPMTF, SGD
 from tracearena.synthesis.ppmtf import measure_deniability
@@ -22,21 +22,13 @@ ITERATIONS = 100
 METRICS = ("tp_tv", "tp_tv_top50", "tm_emd_x", "tm_emd_y", "vf_tv")
 
 
-def make(
-    out: Path,
-    *,
-    data: Path | None = None,
-    seed: int = 1,
-    tell: Tell | None = None,
-    size: Size = CHECK_INS,
-    iterations: int = ITERATIONS,
-) -> list[Path]:
+def make(out: Path, source: Source, tell: Tell | None, *, iterations: int = ITERATIONS) -> list[Path]:
     """Write ppmtf-10.svg and ppmtf-10.csv: PPMTF without the test and with (k, 1), SGD, and both ends.
 
     A k that fewer than 100 traces reach has no bar.
     """
-    training, testing = check_ins(data, seed, size)
-    root = seed_sequence(seed)
+    training, testing = check_ins(source)
+    root = seed_sequence(source.seed)
     model = PPMTF(zeros="all", iterations=iterations).fit(training, seed=child_seed(root, 0))
     made = model.synthesize(1, seed=child_seed(root, 1))
     k_prime = measure_deniability(model, made, k=max(KS), seed=child_seed(root, 2)).k_prime

@@ -11,7 +11,7 @@ import numpy as np
 from tracearena.arena.findings import Finding, Tell, announce, counted
 from tracearena.engine import child_seed, seed_sequence
 from tracearena.errors import DataError
-from tracearena.figures.data import CHECK_INS, Size, check_ins, kept_days
+from tracearena.figures.data import Source, check_ins, kept_days
 from tracearena.figures.style import canvas, head, save
 from tracearena.figures.tables import write_records
 from tracearena.metrics import category_fractions
@@ -30,23 +30,16 @@ BINS_SHOWN = 12
 
 
 def make(
-    out: Path,
-    *,
-    data: Path | None = None,
-    seed: int = 1,
-    tell: Tell | None = None,
-    size: Size = CHECK_INS,
-    k: int = K,
-    iterations: int = ITERATIONS,
+    out: Path, source: Source, tell: Tell | None, *, k: int = K, iterations: int = ITERATIONS
 ) -> list[Path]:
     """Write ppmtf-11.svg and ppmtf-11.csv: visit fractions of places of four categories.
 
     Categories that the data lacks give way to those with the most visitors in the testing traces.
     """
-    training, testing = check_ins(data, seed, size)
+    training, testing = check_ins(source)
     if training.places.categories is None:
         raise DataError("the places of the data have no categories, which this figure is about")
-    root = seed_sequence(seed)
+    root = seed_sequence(source.seed)
     model = PPMTF(zeros="all", iterations=iterations).fit(training, seed=child_seed(root, 0))
     made = model.synthesize(1, seed=child_seed(root, 1))
     passed = measure_deniability(model, made, k=k, early_stop=True, seed=child_seed(root, 2)).passed

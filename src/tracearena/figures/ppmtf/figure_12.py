@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tracearena.arena.findings import Finding, Tell, announce, counted
 from tracearena.engine import child_seed, seed_sequence
 from tracearena.errors import DataError
-from tracearena.figures.data import CHECK_INS, Size, check_ins, kept_days
+from tracearena.figures.data import Source, check_ins, kept_days
 from tracearena.figures.style import canvas, head, save, scale_bar
 from tracearena.figures.tables import write_records
 from tracearena.metrics import cluster_populations
@@ -54,11 +54,9 @@ class Cluster:
 
 def make(
     out: Path,
+    source: Source,
+    tell: Tell | None,
     *,
-    data: Path | None = None,
-    seed: int = 1,
-    tell: Tell | None = None,
-    size: Size = CHECK_INS,
     k: int = K,
     traces_per_user: int = TRACES_PER_USER,
     iterations: int = ITERATIONS,
@@ -68,8 +66,8 @@ def make(
     The two clusters of a tenth of the users who are farthest from where everybody is; synthetic
     traces are those of ten a user that have (10, 1)-plausible deniability.
     """
-    training, _ = check_ins(data, seed, size)
-    root = seed_sequence(seed)
+    training, _ = check_ins(source)
+    root = seed_sequence(source.seed)
     model = PPMTF(zeros="all", iterations=iterations).fit(training, seed=child_seed(root, 0))
     made = model.synthesize(traces_per_user, seed=child_seed(root, 1))
     passed = measure_deniability(model, made, k=k, early_stop=True, seed=child_seed(root, 2)).passed

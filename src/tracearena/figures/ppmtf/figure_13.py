@@ -8,7 +8,7 @@ from typing import Any
 
 from tracearena.arena.findings import Finding, Tell, announce, titled
 from tracearena.engine import tracked
-from tracearena.figures.data import CHECK_INS, Size, check_ins
+from tracearena.figures.data import CHECK_INS, Size, Source, check_ins
 from tracearena.figures.style import canvas, save
 from tracearena.figures.tables import growth, timed, write_records
 from tracearena.pages.style import COLOURS, MARKERS
@@ -27,25 +27,18 @@ AUTHORS = {"PPMTF (T)": 10.2, "PPMTF (S)": 0.6, "PPMTF (P)": 2.1}
 
 
 def make(
-    out: Path,
-    *,
-    data: Path | None = None,
-    seed: int = 1,
-    tell: Tell | None = None,
-    size: Size = SIZE,
-    k: int = K,
-    iterations: int = ITERATIONS,
+    out: Path, source: Source, tell: Tell | None, *, k: int = K, iterations: int = ITERATIONS
 ) -> list[Path]:
     """Write ppmtf-13.svg and ppmtf-13.csv: up to 8,000 training users, k = 10, η = 1, |U*| = 32,000.
 
     T is training (100 iterations), S one trace a user, P the test with early stop.
     """
-    training, _ = check_ins(data, seed, size)
-    _measured(training.take_users(range(min(50, training.n_users))), k, iterations, seed)
+    training, _ = check_ins(source, SIZE)
+    _measured(training.take_users(range(min(50, training.n_users))), k, iterations, source.seed)
     rows: list[dict[str, Any]] = []
     for share in tracked(SHARES, len(SHARES)):
         users = max(round(share * training.n_users), 1)
-        seconds = _measured(training.take_users(range(users)), k, iterations, seed)
+        seconds = _measured(training.take_users(range(users)), k, iterations, source.seed)
         rows += [
             {"series": name, "users": users, "seconds": value, "source": "measured"}
             for name, value in seconds.items()

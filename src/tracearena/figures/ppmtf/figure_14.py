@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tracearena.arena.findings import Finding, Tell, announce, counted, titled
 from tracearena.engine import child_seed, seed_sequence, tracked
-from tracearena.figures.data import CHECK_INS, Size, check_ins
+from tracearena.figures.data import Source, check_ins
 from tracearena.figures.style import canvas, save
 from tracearena.figures.tables import write_records
 from tracearena.pages.style import COLOURS, MARKERS
@@ -20,18 +20,11 @@ SHARES = (0.25, 0.5, 1.0)
 
 
 def make(
-    out: Path,
-    *,
-    data: Path | None = None,
-    seed: int = 1,
-    tell: Tell | None = None,
-    size: Size = CHECK_INS,
-    ks: Sequence[int] = KS,
-    iterations: int = ITERATIONS,
+    out: Path, source: Source, tell: Tell | None, *, ks: Sequence[int] = KS, iterations: int = ITERATIONS
 ) -> list[Path]:
     """Write ppmtf-14.svg and ppmtf-14.csv: pass rate over k for growing numbers of users, η = 1."""
-    training, _ = check_ins(data, seed, size)
-    root = seed_sequence(seed)
+    training, _ = check_ins(source)
+    root = seed_sequence(source.seed)
     rows = []
     for share in tracked(SHARES, len(SHARES)):
         users = max(round(share * training.n_users), 1)

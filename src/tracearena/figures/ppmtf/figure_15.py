@@ -8,7 +8,7 @@ from typing import Any
 
 from tracearena.arena.findings import Finding, Tell, announce
 from tracearena.engine import tracked
-from tracearena.figures.data import CHECK_INS, Size, check_ins
+from tracearena.figures.data import Source, check_ins
 from tracearena.figures.style import canvas, head, save
 from tracearena.figures.tables import write_records
 from tracearena.metrics import tm_emd, tp_tv
@@ -23,20 +23,18 @@ SMALLEST_USEFUL = 20_000
 
 def make(
     out: Path,
+    source: Source,
+    tell: Tell | None,
     *,
-    data: Path | None = None,
-    seed: int = 1,
-    tell: Tell | None = None,
-    size: Size = CHECK_INS,
     alphas: Sequence[float] = ALPHAS,
     iterations: int = ITERATIONS,
 ) -> list[Path]:
     """Write ppmtf-15.svg and ppmtf-15.csv: α from 1e-6 to 1e3; ε for κ = 0 (as published) and as measured."""
-    training, testing = check_ins(data, seed, size)
+    training, testing = check_ins(source)
     rows: list[dict[str, Any]] = []
     for alpha in tracked(alphas, len(alphas)):
-        model = PPMTF(alpha=alpha, iterations=iterations).fit(training, seed=seed)
-        made = model.synthesize(1, seed=seed)
+        model = PPMTF(alpha=alpha, iterations=iterations).fit(training, seed=source.seed)
+        made = model.synthesize(1, seed=source.seed)
         least, measured = privacy_budget(model, kappa=0), privacy_budget(model)
         rows.append(
             {

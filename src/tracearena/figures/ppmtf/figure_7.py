@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tracearena.arena.evaluation import baselines, evaluate, halves
 from tracearena.arena.findings import Finding, Tell, announce, counted
 from tracearena.engine import tracked
-from tracearena.figures.data import PEOPLE_FLOW, Size, people_flow, published_results
+from tracearena.figures.data import Source, people_flow, published_results
 from tracearena.figures.style import canvas, head, save
 from tracearena.figures.tables import write_records
 from tracearena.pages.style import COLOURS, MARKERS
@@ -57,18 +57,16 @@ class Point:
 
 def make(
     out: Path,
+    source: Source,
+    tell: Tell | None,
     *,
-    data: Path | None = None,
-    seed: int = 1,
-    tell: Tell | None = None,
-    size: Size = PEOPLE_FLOW,
     alphas: Sequence[float] = ALPHAS,
     copied: Sequence[int] = COPIED,
     dropped: Sequence[float] = DROPPED,
     iterations: int = ITERATIONS,
 ) -> list[Path]:
     """Write ppmtf-7.svg and ppmtf-7.csv; the authors' points come from their tables."""
-    training, testing = people_flow(data, seed, size)
+    training, testing = people_flow(source)
     points: list[Point] = []
     models: list[tuple[str, str, PPMTF | SGD | SGLT]] = [
         *(("PPMTF", f"α={alpha:g}", PPMTF(alpha=alpha, iterations=iterations)) for alpha in alphas),
@@ -79,10 +77,10 @@ def make(
         ),
     ]
     for series, setting, model in tracked(models, len(models)):
-        made = model.fit(training, seed=seed).synthesize(TRACES_PER_USER, seed=seed)
+        made = model.fit(training, seed=source.seed).synthesize(TRACES_PER_USER, seed=source.seed)
         points.append(_point(series, setting, made, training, testing))
     for method, series in (("PPMTF", "PPMTF (published)"), ("SGLT", "SGLT (published)")):
-        points += [_published(row, series) for row in published_results(data, method)]
+        points += [_published(row, series) for row in published_results(source.data, method)]
     limits = {name: use.to_dict() for name, use in baselines(training, testing).items()}
     parted = halves(training, testing)
     if parted is not None:

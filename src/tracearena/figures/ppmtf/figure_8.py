@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tracearena.arena.findings import Finding, Tell, announce, counted
 from tracearena.engine import generator
-from tracearena.figures.data import PEOPLE_FLOW, Size, people_flow
+from tracearena.figures.data import Source, people_flow
 from tracearena.figures.style import canvas, head, save
 from tracearena.files import write_csv
 from tracearena.synthesis import PPMTF
@@ -30,19 +30,11 @@ COLUMNS = (
 _ROWS = ("training", "synthetic", "column of B", "column of C")
 
 
-def make(
-    out: Path,
-    *,
-    data: Path | None = None,
-    seed: int = 1,
-    tell: Tell | None = None,
-    size: Size = PEOPLE_FLOW,
-    iterations: int = ITERATIONS,
-) -> list[Path]:
+def make(out: Path, source: Source, tell: Tell | None, *, iterations: int = ITERATIONS) -> list[Path]:
     """Write ppmtf-8.svg and ppmtf-8.csv: three clusters of a tenth of the users."""
-    training, _ = people_flow(data, seed, size)
-    model = PPMTF(iterations=iterations).fit(training, seed=seed)
-    synthetic = model.synthesize(10, seed=seed)
+    training, _ = people_flow(source)
+    model = PPMTF(iterations=iterations).fit(training, seed=source.seed)
+    synthetic = model.synthesize(10, seed=source.seed)
     clusters = cluster_features(model, training, synthetic)
     chosen, people = clusters.most_distinct(SHOWN), clusters.populations
     shown = people.training, people.synthetic, clusters.places, clusters.next_places
@@ -50,7 +42,7 @@ def make(
     apart = {
         "synthetic": people.total_variation[chosen],
         "everybody": np.abs(rows[0] - clusters.everybody).sum(axis=1) / 2,
-        "halves": np.array([_halves(training.take_users(people.users[one]), seed) for one in chosen]),
+        "halves": np.array([_halves(training.take_users(people.users[one]), source.seed) for one in chosen]),
     }
     found = findings(apart["synthetic"], apart["everybody"])
     announce(found, tell)

@@ -10,7 +10,7 @@ import numpy as np
 
 from tracearena.arena.findings import Finding, Tell, announce
 from tracearena.engine import tracked
-from tracearena.figures.data import PEOPLE_FLOW, Size, people_flow
+from tracearena.figures.data import Source, people_flow
 from tracearena.figures.style import canvas, head, save
 from tracearena.figures.tables import growth, timed
 from tracearena.files import write_csv
@@ -41,24 +41,22 @@ PUBLISHED: tuple[Row, ...] = (
 
 def make(
     out: Path,
+    source: Source,
+    tell: Tell | None,
     *,
-    data: Path | None = None,
-    seed: int = 1,
-    tell: Tell | None = None,
-    size: Size = PEOPLE_FLOW,
     sizes: Sequence[int] = SIZES,
     iterations: int = ITERATIONS,
 ) -> list[Path]:
     """Write ppmtf-9.svg and ppmtf-9.csv; α = 200, z = 16, 100 iterations, one trace a user."""
-    training, testing = people_flow(data, seed, size)
+    training, testing = people_flow(source)
     everybody = _joined(training, testing)
-    _timed(_sized(everybody, 50, 50), seed, 1)
-    _timed_fakes(_sized(everybody, 50, 50), seed)
+    _timed(_sized(everybody, 50, 50), source.seed, 1)
+    _timed_fakes(_sized(everybody, 50, 50), source.seed)
     plan = [("users", users, PLACES) for users in sizes] + [("places", FEW_USERS, n) for n in sizes]
     rows: list[Row] = []
     for varied, users, places in tracked(plan, len(plan)):
         sized = _sized(everybody, users, places)
-        seconds = {"PPMTF": _timed(sized, seed, iterations), "SGLT": _timed_fakes(sized, seed)}
+        seconds = {"PPMTF": _timed(sized, source.seed, iterations), "SGLT": _timed_fakes(sized, source.seed)}
         for method, (fitting, drawing) in seconds.items():
             rows.append((f"{method} training", varied, users, places, fitting))
             rows.append((f"{method} synthesis", varied, users, places, drawing))

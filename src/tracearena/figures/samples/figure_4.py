@@ -8,15 +8,13 @@ from tracearena.arena import write_table
 from tracearena.arena.findings import Tell
 from tracearena.contest import Rules
 from tracearena.figures import privacy_scatter
-from tracearena.figures.data import TEAM, Size, sample_sweep
+from tracearena.figures.data import Source, sample_sweep
 from tracearena.figures.style import canvas, save
 
 
-def make(
-    out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None, size: Size = TEAM
-) -> list[Path]:
+def make(out: Path, source: Source, tell: Tell | None) -> list[Path]:
     """Write samples-4.svg and samples-4.csv."""
-    rows = sample_sweep(data, seed, size)
+    rows = sample_sweep(source)
     write_table(rows, out / "samples-4.csv")
     threshold = Rules().utility_threshold
     with canvas(15, 6, ncols=2) as (figure, (everything, valid)):

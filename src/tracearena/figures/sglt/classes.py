@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tracearena.arena import location_classes
 from tracearena.arena.findings import Finding, Tell, announce, titled
-from tracearena.figures.data import Size, classes_of, same_people
+from tracearena.figures.data import Size, Source, classes_of, same_people
 from tracearena.figures.style import canvas, save
 from tracearena.files import write_csv
 from tracearena.pages.style import COLOURS
@@ -26,12 +26,10 @@ SIZE = Size(2_000)
 WIDE = 0.7
 
 
-def make(
-    out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None, size: Size = SIZE
-) -> list[Path]:
+def make(out: Path, source: Source, tell: Tell | None) -> list[Path]:
     """Write sglt-classes.png and .csv: every place in the colour of its class."""
-    training, _ = same_people(data, seed, size)
-    classes = location_classes(training, classes_of(training), seed=seed)
+    training, _ = same_people(source, SIZE)
+    classes = location_classes(training, classes_of(training), seed=source.seed)
     visits = np.bincount(training.place_index, minlength=len(training.places))
     found = findings(training.places, classes.class_of)
     announce(found, tell)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.arena.findings import Finding, Tell, announce, titled
-from tracearena.figures.data import SAME_PEOPLE, Size, fakes_experiment
+from tracearena.figures.data import Source, fakes_experiment
 from tracearena.figures.style import canvas, save
 from tracearena.files import write_csv
 from tracearena.metrics.similarity import all_pairs, semantic_similarity
@@ -18,11 +18,9 @@ LARGEST_GAP = 0.1
 _AT = np.linspace(0, 1, 101)
 
 
-def make(
-    out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None, size: Size = SAME_PEOPLE
-) -> list[Path]:
+def make(out: Path, source: Source, tell: Tell | None) -> list[Path]:
     """Write sglt-qq.png and .csv: quantiles of semantic similarity, real–real against fake–fake."""
-    found = fakes_experiment(data, seed, size)
+    found = fakes_experiment(source)
     quantiles = []
     for traces in (found.training, found.data_sets()[0]):
         profiles = found.profiles(traces)

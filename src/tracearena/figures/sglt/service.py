@@ -10,7 +10,7 @@ from tracearena.arena import ServiceResult, hide_from_service, location_classes
 from tracearena.arena.findings import Finding, Tell, announce, counted
 from tracearena.attacks.tracking import ViterbiTracking
 from tracearena.engine import child_seed, seed_sequence, tracked
-from tracearena.figures.data import Size, classes_of, same_people
+from tracearena.figures.data import Size, Source, classes_of, same_people
 from tracearena.figures.style import canvas, head, save
 from tracearena.files import write_csv
 from tracearena.obfuscation.fakes import METHODS, FakeTraces
@@ -32,17 +32,9 @@ _OVERHEADS = {
 }
 
 
-def make(
-    out: Path,
-    *,
-    data: Path | None = None,
-    seed: int = 1,
-    tell: Tell | None = None,
-    size: Size = SIZE,
-    counts: Sequence[int] = COUNTS,
-) -> list[Path]:
+def make(out: Path, source: Source, tell: Tell | None, *, counts: Sequence[int] = COUNTS) -> list[Path]:
     """Write sglt-lbs.png and .csv: five generators with 5, 10 and 20 fakes."""
-    results = service_results(data, seed, size, counts)
+    results = service_results(source, counts)
     said = findings(results)
     announce(said, tell)
     with canvas(10.5, 4.8, ncols=2, sharey=True) as (figure, axes):
@@ -103,15 +95,13 @@ def findings(results: Sequence[ServiceResult]) -> list[Finding]:
     ]
 
 
-def service_results(
-    data: Path | None, seed: int, size: Size = SIZE, counts: Sequence[int] = COUNTS
-) -> list[ServiceResult]:
+def service_results(source: Source, counts: Sequence[int] = COUNTS) -> list[ServiceResult]:
     """Let the same people hide in five ways with several numbers of fakes."""
-    training, original = same_people(data, seed, size)
-    if data is not None:
+    training, original = same_people(source, SIZE)
+    if source.data is not None:
         # Published testing traces are of other people, who have no fakes of their own.
         original = training
-    root = seed_sequence(seed)
+    root = seed_sequence(source.seed)
     classes = location_classes(training, classes_of(training), seed=child_seed(root, 0))
     attacker = ViterbiTracking().fit(training)
     results: list[ServiceResult] = []

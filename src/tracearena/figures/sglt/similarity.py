@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tracearena.arena.findings import Finding, Tell, announce
 from tracearena.engine import generator
-from tracearena.figures.data import SAME_PEOPLE, FakesExperiment, Size, fakes_experiment
+from tracearena.figures.data import FakesExperiment, Source, fakes_experiment
 from tracearena.figures.style import canvas, head, save
 from tracearena.files import write_csv
 from tracearena.metrics.similarity import all_pairs, geographic_similarity, semantic_similarity
@@ -29,11 +29,9 @@ _TITLES = {
 }
 
 
-def make(
-    out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None, size: Size = SAME_PEOPLE
-) -> list[Path]:
+def make(out: Path, source: Source, tell: Tell | None) -> list[Path]:
     """Write sglt-similarity.png and .csv: four histograms."""
-    values = similarities(fakes_experiment(data, seed, size), seed)
+    values = similarities(fakes_experiment(source), source.seed)
     said = findings(values)
     announce(said, tell)
     shares = {name: np.histogram(found, _BINS)[0] / max(len(found), 1) for name, found in values.items()}

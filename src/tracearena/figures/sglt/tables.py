@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tracearena.arena.findings import Finding, Tell, announce, counted, titled
 from tracearena.engine import generator
-from tracearena.figures.data import SAME_PEOPLE, FakesExperiment, Size, fakes_experiment
+from tracearena.figures.data import FakesExperiment, Source, fakes_experiment
 from tracearena.figures.style import canvas, save
 from tracearena.files import write_csv
 from tracearena.metrics.publishing import time_divergence, visit_divergence
@@ -29,12 +29,10 @@ Measure = Callable[[Traces | NDArray[np.float64]], float]
 Row = tuple[str, str, float, float]
 
 
-def make(
-    out: Path, *, data: Path | None = None, seed: int = 1, tell: Tell | None = None, size: Size = SAME_PEOPLE
-) -> list[Path]:
+def make(out: Path, source: Source, tell: Tell | None) -> list[Path]:
     """Write sglt-tables.png and .csv: divergences of ten fake data sets beside the baselines."""
-    found = fakes_experiment(data, seed, size)
-    rows = divergences(found, seed) + aggregate_rows(found)
+    found = fakes_experiment(source)
+    rows = divergences(found, source.seed) + aggregate_rows(found)
     said = findings(rows)
     announce(said, tell)
     with canvas(8.5, 4.2) as (figure, axes):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from tracearena.engine import block_ranges, run_blocks
 from tracearena.errors import DataError
 from tracearena.metrics.applications.identity import IdTable, with_true_ids
+from tracearena.results import Result
 from tracearena.traces import GpsTraces
 from tracearena.traces.geodesy import distance_m
 
@@ -18,7 +18,7 @@ _POINTS_PER_BLOCK = 1 << 16
 
 
 @dataclass(frozen=True)
-class DistanceError:
+class DistanceError(Result):
     """Geodesic distance in metres from each original point to what was released of it.
 
     Attributes
@@ -28,7 +28,7 @@ class DistanceError:
     points
         Original points that were compared.
     unmatched
-        Original points of users of whom nothing was released.
+        Original points of users who have no released point.
     """
 
     mean_m: float
@@ -38,10 +38,6 @@ class DistanceError:
     max_m: float
     points: int
     unmatched: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return asdict(self)
 
 
 def distance_error(

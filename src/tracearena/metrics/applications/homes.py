@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from tracearena.checks import require_number
 from tracearena.errors import DataError
 from tracearena.metrics.applications.displacement import distance_error
 from tracearena.metrics.applications.identity import IdTable, with_true_ids
+from tracearena.results import Result
 from tracearena.traces import GpsTraces
 from tracearena.traces._arrays import trusted
 from tracearena.traces.clock import DAY_S
@@ -37,7 +38,7 @@ class KeyPlaces:
 
 
 @dataclass(frozen=True)
-class HomesComparison:
+class HomesComparison(Result):
     """What of homes and workplaces is still found in a release.
 
     Attributes
@@ -46,12 +47,12 @@ class HomesComparison:
         Users whose home or work the original tells.
     home_found, work_found
         Share of these for whom the release tells a place within `within_m` of it. The attacker takes the
-        densest spot of a user's nights (working hours) in the release, points up to `reach_m` apart; who
-        knows more may find more.
+        densest spot of a user's nights (working hours) in the release, points up to `reach_m` apart. An
+        attacker who knows more may find more.
     home_chance, work_chance
         The same when every user is given the place that the release tells of another user, averaged over
-        all pairs of users: what guessing at a person with no idea of who is who gives. None with less
-        than two users.
+        all pairs of users: what a guess gives without any idea of who is who. None with fewer than
+        two users.
     users_released
         Users of the original who have released points.
     home_error_m, work_error_m
@@ -73,10 +74,6 @@ class HomesComparison:
     work_error_m: float | None
     within_m: float
     reach_m: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return asdict(self)
 
 
 def key_places(traces: GpsTraces, *, timezone: str | None = None, reach_m: float = REACH_M) -> KeyPlaces:
@@ -242,7 +239,7 @@ def _of_another(
 ) -> float | None:
     """Share of pairs of a user and another user's released place that lie together.
 
-    A release that tells fewer places leaves so many users without a guess, as it does for `found`.
+    Where a release tells fewer places, some users have no guess, as for `found`.
     """
     from scipy.spatial import KDTree
 

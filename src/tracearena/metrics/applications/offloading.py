@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +13,7 @@ from tracearena.errors import DataError
 from tracearena.metrics.applications.deblurring import bayesian_update
 from tracearena.metrics.applications.displacement import distance_error
 from tracearena.metrics.applications.identity import IdTable, with_true_ids
+from tracearena.results import Result
 from tracearena.traces import GpsTraces, Grid
 from tracearena.traces.area import default_area, tessellation
 from tracearena.traces.box import Box
@@ -22,7 +22,7 @@ RANGE_M = 50.0
 
 
 @dataclass(frozen=True)
-class Hotspots:
+class Hotspots(Result):
     """How well hotspots serve people when they are placed by released data.
 
     Attributes
@@ -54,10 +54,6 @@ class Hotspots:
     columns: int
     points: int
     area: Box
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return asdict(self)
 
 
 def hotspots(

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.checks import require_number
+from tracearena.results import Result
 from tracearena.traces import GpsTraces
 from tracearena.traces._arrays import trusted
 from tracearena.traces.geodesy import earth_centred
@@ -17,7 +18,7 @@ QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 
 
 @dataclass(frozen=True)
-class Gossip:
+class Gossip(Result):
     """How far and how fast messages spread.
 
     Attributes
@@ -31,7 +32,7 @@ class Gossip:
 
     @property
     def rates(self) -> NDArray[np.float64]:
-        """Share of all users, the source among them, whom each source's message reaches."""
+        """Share of all users that each source's message reaches; the source counts too."""
         return np.asarray((self.arrival_s >= 0).mean(axis=1))
 
     @property

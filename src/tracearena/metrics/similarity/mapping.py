@@ -1,4 +1,4 @@
-"""Which place of one user means to her what which place means to another."""
+"""Which places of two users mean the same to them, such as home or work."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from tracearena.checks import require_fitted, require_number, require_whole
 from tracearena.engine import SeedLike, block_ranges, child_seed, run_blocks, seed_sequence
 from tracearena.errors import DataError, ParameterError
+from tracearena.results import Result
 from tracearena.synthesis.ppmtf.model import PPMTF
 from tracearena.traces import Traces
 
@@ -17,7 +18,7 @@ _VALUES_PER_PIECE = 2**21
 
 
 @dataclass(frozen=True)
-class PrivacyBudget:
+class PrivacyBudget(Result):
     """What the trained parameters may tell about a user, if they were published.
 
     Both ε are very large for any useful α: they are no protection by themselves. The synthetic
@@ -40,10 +41,6 @@ class PrivacyBudget:
     epsilon_location: float
     kappa: float
     alpha: float
-
-    def to_dict(self) -> dict[str, float]:
-        """Return the numbers as plain values."""
-        return asdict(self)
 
 
 def privacy_budget(model: PPMTF, kappa: float | None = None) -> PrivacyBudget:

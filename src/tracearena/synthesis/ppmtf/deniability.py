@@ -21,6 +21,7 @@ from tracearena.engine import (
 )
 from tracearena.errors import DataError, ParameterError
 from tracearena.files import write_csv
+from tracearena.results import Result
 from tracearena.synthesis.ppmtf.sampling import TraceModel
 from tracearena.traces import Traces
 
@@ -33,7 +34,7 @@ _FARTHEST = 2**53
 
 
 @dataclass(frozen=True, eq=False)
-class Deniability:
+class Deniability(Result):
     """How many people each synthetic trace could have come from.
 
     Attributes

@@ -324,7 +324,9 @@ def import_parameters(
             f"{folder}: the model there has {read.n_factors} factors, not {asked}: ask for as many"
         )
     if not parameters.get("shared_factors", True):
-        raise ParameterError(f"{folder}: the model there shares its factors; it cannot be one of --apart")
+        raise ParameterError(
+            f"{folder}: the model there shares its factors; it cannot be one of shared_factors=False"
+        )
     model = PPMTF(**(parameters | {"factors": read.n_factors, "iterations": iteration}))
     frame = model._set_frame(traces)
     expected = (frame.n_users, len(frame.places), frame.clock.slots_per_day)

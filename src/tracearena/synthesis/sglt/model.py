@@ -40,8 +40,14 @@ class SGLT(Synthesizer):
     ----------
     classes
         Number of semantic classes, at least 1; None finds a good one.
-    par_c, par_m, par_l, par_v
-        How a fake is made: see `FakeMaker`.
+    par_c
+        Probability that a place of the class is dropped at an instant.
+    par_m
+        Probability that a place of the class one instant away joins; see `FakeMaker`.
+    par_l
+        Probability that the seed's own place is dropped at an instant.
+    par_v
+        Transition probabilities are multiplied by random numbers from 1 to this.
     periods
         Time periods of a day, at least 1; each has its own mobility and mapping of places.
     privacy_tests

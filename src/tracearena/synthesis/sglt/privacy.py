@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from tracearena.checks import require_number, require_whole
 from tracearena.metrics.similarity import RankedPlaces, geographic_similarity, semantic_similarity
 from tracearena.mobility import MobilityProfiles
+from tracearena.results import Result
 
 _ROUNDING = 1e-9
 
@@ -35,7 +36,7 @@ class Verdicts:
 
 
 @dataclass(frozen=True)
-class PassRates:
+class PassRates(Result):
     """Share of the fakes that pass each test and all of them; 0 for no fake at all."""
 
     fakes: int
@@ -53,10 +54,6 @@ class PassRates:
             return sum(int(getattr(one, name).sum()) for one in verdicts) / max(total, 1)
 
         return cls(total, *(share(name) for name in ("geographic", "intersection", "deniability", "passed")))
-
-    def to_dict(self) -> dict[str, float]:
-        """Return plain values."""
-        return dict(vars(self))
 
 
 @dataclass(frozen=True, kw_only=True)

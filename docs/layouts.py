@@ -1,0 +1,128 @@
+"""Write the page of real-world layouts from the tables that the tests of readers hold the code to.
+
+``python docs/layouts.py`` writes it anew; a test holds it to the tables.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tracearena.intake.columns import NAMES, OPTIONS
+
+DOCS = Path(__file__).resolve().parent
+PAGE = DOCS / "reference" / "layouts.md"
+MODULES = ("tests.formats.layouts", "tests.formats.json_layouts")
+"""Where the layouts stand: tables, and files beyond plain tables."""
+LONGEST = 90
+
+
+class Row(NamedTuple):
+    """A line of the page."""
+
+    name: str
+    looks: str
+    options: str
+    refusal: str
+
+
+def rows() -> Iterator[Row]:
+    """Return every layout that the tests know."""
+    for module in MODULES:
+        try:
+            layouts = importlib.import_module(module).LAYOUTS
+        except ModuleNotFoundError as error:
+            if error.name != module:
+                raise
+            continue
+        for layout in layouts:
+            looks = getattr(layout, "columns", None) or layout.structure
+            yield Row(layout.name, looks, _options(layout), layout.refusal)
+
+
+def page() -> str:
+    """Return the page."""
+    found = list(rows())
+    plain = [row for row in found if not row.options and not row.refusal]
+    told = [row for row in found if row.options]
+    refused = [row for row in found if not row.options and row.refusal]
+    parts = [
+        "# Real-world layouts",
+        "",
+        "<!-- Written by docs/layouts.py. -->",
+        "",
+        f"{len(found)} layouts of files that are found in the world, and what to do with each. Each is a",
+        "small file of exactly that layout in our tests. The options work with every command that reads",
+        "traces, and in Python in `ta.read`. [Read your own data](../how-to/your-data.md) begins at the",
+        "beginning.",
+        "",
+        f"## Nothing to say: {len(plain)}",
+        "",
+        "`tracearena describe FILE` reads them as they are.",
+        "",
+        "| whose files | what they look like |",
+        "|---|---|",
+        *(f"| {row.name} | {_code(row.looks)} |" for row in plain),
+        "",
+        f"## With options: {len(told)}",
+        "",
+        "| whose files | what they look like | options |",
+        "|---|---|---|",
+        *(f"| {row.name} | {_code(row.looks)} | {_code(row.options, LONGEST * 2)} |" for row in told),
+        "",
+        f"## Refused: {len(refused)}",
+        "",
+        "What cannot be read without a guess is refused, and the message says what to do.",
+        "",
+        "| whose files | what they look like | the message says |",
+        "|---|---|---|",
+        *(f"| {row.name} | {_code(row.looks)} | {_cell(row.refusal)} |" for row in refused),
+        "",
+        "## Names of columns that are known",
+        "",
+        "The first of them that is there is taken. Case, accents, blanks and the signs `_ - . : / #` do not",
+        "count: `Base DateTime` is `basedatetime`. Any other name is said with `--columns ROLE=NAME,…`",
+        "(`columns=` in Python). A date and a time of day in two columns are joined.",
+        "",
+        "| role in `--columns` | names |",
+        "|---|---|",
+        *(
+            f"| `{_role(role)}` | {', '.join(f'`{name}`' for name in names)} |"
+            for role, names in NAMES.items()
+        ),
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def _role(role: str) -> str:
+    return next(option for option, meant in OPTIONS.items() if meant == role)
+
+
+def _options(layout: Any) -> str:
+    """Return the options as a command line has them."""
+    written = getattr(layout, "command_line", None)
+    if written is not None:
+        return str(written)
+    parts = []
+    for name, value in layout.options.items():
+        if isinstance(value, dict):
+            value = ",".join(f"{role}={column}" for role, column in value.items())
+        parts.append(f"--{name.replace('_', '-')} {value}")
+    return " ".join(parts)
+
+
+def _code(text: str, longest: int = LONGEST) -> str:
+    shown = text if len(text) <= longest else text[:longest].rsplit(",", 1)[0] + ",…"
+    return f"`{_cell(shown)}`"
+
+
+def _cell(text: str) -> str:
+    return text.replace("\t", " ⇥ ").replace("|", "\\|").replace("`", "'")
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(DOCS.parent))
+    PAGE.write_text(page())

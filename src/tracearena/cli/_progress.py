@@ -1,0 +1,22 @@
+"""How long work is shown, and what its interruption means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tracearena.cli._console import note, working
+
+
+@contextmanager
+def shown(what: str) -> Iterator[None]:
+    """Show on a terminal how far the work inside is; say after Ctrl-C how to go on.
+
+    For work that keeps nothing of itself: the same command begins it anew.
+    """
+    try:
+        with working(what):
+            yield
+    except KeyboardInterrupt:
+        note(f"stopped at {what}: nothing is written, and the same command begins anew")
+        raise

@@ -1,0 +1,329 @@
+"""Obfuscated and anonymized traces in a CSV or Parquet file: one row an event, with all of its places.
+
+The columns are ``user_id`` (a user, or a pseudonym); ``time``, the local time at which the instant begins,
+or ``time_id``, its number from 1, where days have no dates; ``places``; and ``lat`` and ``lng`` of these.
+In Parquet the last three are lists, empty where the event was deleted. In CSV they are joined by blanks,
+as in the contest's files, with ``*`` for a deleted event::
+
+    user_id,time,places,lat,lng
+    ann,2012-04-03T18:00:00,7,40.7,-74.0
+    ann,2012-04-03T19:00:00,7 8,40.7 40.7,-74.0 -73.9
+    bob,2012-04-03T18:00:00,*,,
+
+Blanks, ``*`` and ``%`` within the id of a place are written as in web addresses: ``%20``, ``%2A``, ``%25``.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tracearena.errors import DataError, Fault, FileError
+from tracearena.files.limits import MAX_TABLE_EXPANSION, require_expansion
+from tracearena.files.whole import replacing
+from tracearena.intake.delimited import EXTRA, read_rows, split_header, text_bytes
+from tracearena.intake.ids import LONGEST_ID, identifiers
+from tracearena.intake.report import Reading, Report
+from tracearena.intake.tables import header_fields, is_parquet, parquet_schema, read_parquet
+from tracearena.traces import DELETED, Clock, ObfuscatedTraces, Places, PlaceSets
+from tracearena.traces.clock import DAY_S
+from tracearena.traces.event_times import local_seconds
+from tracearena.traces.row_table import arranged
+from tracearena.traces.time import EPOCH
+
+FORMAT = "released"
+"""What a report calls this format."""
+
+_TIMES = ("time", "time_id")
+_LISTS = ("places", "lat", "lng")
+_TIME_STYLE = "%Y-%m-%dT%H:%M:%S"
+_DELETED = "*"
+_ESCAPED = {" ": "%20", "*": "%2A", "%": "%25"}
+_HOUR_S = 3600
+_LARGEST_TIME_ID = 2**31 - 1
+_BYTES_A_VALUE = 8
+
+
+def is_layout(columns: Sequence[str]) -> bool:
+    """Whether a table has the columns of this format and no others.
+
+    >>> is_layout(["user_id", "time", "places", "lat", "lng"]), is_layout(["user_id", "time", "lat", "lng"])
+    (True, False)
+    """
+    return any(sorted(columns) == sorted(("user_id", time, *_LISTS)) for time in _TIMES)
+
+
+def is_released_table(path: str | PathLike[str]) -> bool:
+    """Whether a file has the columns of this format."""
+    if not Path(path).is_file():
+        return False
+    if is_parquet(path):
+        return is_layout(list(parquet_schema(path)))
+    from tracearena.formats.recognition import first_line
+
+    return is_layout(header_fields(first_line(path))[0])
+
+
+def write(released: ObfuscatedTraces, path: str | PathLike[str]) -> None:
+    """Write Parquet where the name ends so, and CSV (packed with ``.gz``) otherwise."""
+    with replacing(path) as out:
+        if Path(path).suffix == ".parquet":
+            released.to_frame().write_parquet(out)
+        else:
+            out.write(_texts(released).write_csv(datetime_format=_TIME_STYLE).encode())
+
+
+def read(
+    path: str | PathLike[str], *, places: Places | None = None, clock: Clock | None = None
+) -> Reading[ObfuscatedTraces]:
+    """Read a file of this format; a row that breaks it is refused.
+
+    Parameters
+    ----------
+    places
+        Where events can be; by default the places that the file names.
+    clock
+        What instants there are in a day; by default an hour apart, or less where all times lie on
+        5, 10, 15, 20 or 30 minutes. Its first day is not looked at: it becomes the file's.
+    """
+    packed = is_parquet(path)
+    frame = _parquet(path) if packed else _csv(path)
+    if not frame.height:
+        raise FileError.whole(path, "has a header and no rows", "empty")
+    users = identifiers(frame["user_id"])
+    _refuse(path, frame, "user_id", users.is_null(), f"must name a user in at most {LONGEST_ID} letters")
+    if users.dtype == pl.String:
+        long = users.str.len_chars() > LONGEST_ID
+        _refuse(path, frame, "user_id", long, f"must name a user in at most {LONGEST_ID} letters")
+    instants, settled = _instants(path, frame, clock)
+    known, members, sizes = _places(path, frame, places, escaped=not packed)
+    codes, sets = _codes(frame, members, sizes)
+    rows = arranged(users.to_numpy() if users.dtype == pl.Int64 else np.array(users.to_list()), [instants])
+    traces = ObfuscatedTraces(
+        known,
+        settled,
+        user_ids=rows.user_ids,
+        offsets=rows.offsets,
+        instants=instants[rows.order],
+        codes=codes[rows.order],
+        sets=sets,
+    )
+    return Reading(traces, Report(str(path), FORMAT, frame.height))
+
+
+def _distinct_cells(released: ObfuscatedTraces) -> tuple[list[NDArray[np.int32]], NDArray[np.int64]]:
+    """Return the different lists of places, and which of them each event has."""
+    _, first, which = np.unique(released.codes, return_index=True, return_inverse=True)
+    return [np.asarray(released.cell(int(event)), np.int32) for event in first], which.astype(np.int64)
+
+
+def _texts(released: ObfuscatedTraces) -> pl.DataFrame:
+    cells, which = _distinct_cells(released)
+    places = released.places
+    ids = [_escaped(name) for name in places.ids.tolist()]
+    if "" in ids:
+        raise DataError("a place without an id cannot be written to a table of released traces")
+    latitude, longitude = (
+        list(map(repr, degrees.tolist())) for degrees in (places.latitude, places.longitude)
+    )
+    joined = {
+        "places": [" ".join(ids[place] for place in cell) or _DELETED for cell in cells],
+        "lat": [" ".join(latitude[place] for place in cell) for cell in cells],
+        "lng": [" ".join(longitude[place] for place in cell) for cell in cells],
+    }
+    lists = {name: pl.Series(texts, dtype=pl.String).gather(which) for name, texts in joined.items()}
+    # An empty text would be written as "", where nothing at all says more.
+    lists = {name: column.set(column == "", None) for name, column in lists.items()}
+    return pl.DataFrame({"user_id": released.user_ids[released.user_index], **_times(released), **lists})
+
+
+def _escaped(name: Any) -> str:
+    return "".join(_ESCAPED.get(letter, letter) for letter in str(name))
+
+
+def _times(released: ObfuscatedTraces) -> dict[str, Any]:
+    if released.clock.first_day is None:
+        return {"time_id": released.instants + 1}
+    return {"time": pl.Series(local_seconds(released) * 1_000_000).cast(pl.Datetime("us"))}
+
+
+def _csv(path: str | PathLike[str]) -> pl.DataFrame:
+    header, rest = split_header(text_bytes(path))
+    names, separator = header_fields(header)
+    _require_layout(path, names)
+    frame = read_rows(path, rest, names, separator, quoted=True)
+    _refuse(path, frame, names[-1], frame[EXTRA].is_not_null(), f"a row has {len(names)} fields")
+    _refuse(path, frame, "places", frame["places"].is_null(), f"must name places, or be {_DELETED}")
+    gone = pl.col("places") == _DELETED
+    empty = pl.lit([], dtype=pl.List(pl.String))
+    split = frame.with_columns(
+        pl.when(gone).then(empty).otherwise(pl.col("places").str.split(" ")).alias("places"),
+        *(
+            pl.when(pl.col(name).is_null()).then(empty).otherwise(pl.col(name).str.split(" ")).alias(name)
+            for name in ("lat", "lng")
+        ),
+    )
+    numbers = pl.col("lat", "lng").list.eval(pl.element().cast(pl.Float64, strict=False))
+    return split.with_columns(numbers).drop(EXTRA)
+
+
+def _unescaped(names: pl.Series) -> pl.Series:
+    known = names.unique()
+    return names.replace_strict(known, [unquote(name) for name in known.to_list()], return_dtype=pl.String)
+
+
+def _parquet(path: str | PathLike[str]) -> pl.DataFrame:
+    schema = parquet_schema(path)
+    _require_layout(path, list(schema))
+    for name in _LISTS:
+        kind = schema[name]
+        inner = kind.inner if isinstance(kind, pl.List) else None
+        good = inner is not None and (
+            inner.is_float() if name != "places" else inner == pl.String or inner.is_integer()
+        )
+        if not good:
+            wanted = "lists of ids" if name == "places" else "lists of numbers"
+            problem = f"the column has the type {str(kind).partition('(')[0]}; it must hold {wanted}"
+            raise FileError(path, [Fault(None, name, None, problem, "column-type")])
+    listed = pl.scan_parquet(Path(path), glob=False).select(pl.col(*_LISTS).list.len().sum())
+    values = sum(listed.collect().row(0))
+    require_expansion(path, Path(path).stat().st_size, values * _BYTES_A_VALUE, MAX_TABLE_EXPANSION)
+    frame = read_parquet(path, lambda names: names).with_row_index("row", 1)
+    if schema["places"] != pl.List(pl.String):
+        frame = frame.with_columns(pl.col("places").cast(pl.List(pl.String)))
+    return frame
+
+
+def _require_layout(path: str | PathLike[str], names: Sequence[str]) -> None:
+    if not is_layout(names):
+        shown = ", ".join(names[:12])
+        wanted = f"user_id, {' or '.join(_TIMES)}, {', '.join(_LISTS)}"
+        raise FileError(path, [Fault(0, None, shown, f"the columns must be {wanted}", "columns")])
+
+
+def _refuse(
+    path: str | PathLike[str], frame: pl.DataFrame, column: str, bad: pl.Series, problem: str
+) -> None:
+    at = bad.fill_null(True).arg_true().to_list()
+    if not at:
+        return
+    values = [frame[column][row] for row in at[:10]]
+    faults = [
+        Fault(row + 1, column, _shown(value), problem, "bad-cell")
+        for row, value in zip(at, values, strict=False)
+    ]
+    raise FileError(path, faults, len(at))
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, pl.Series):
+        return " ".join(map(str, value.to_list())) or _DELETED
+    return "" if value is None else str(value)
+
+
+def _instants(
+    path: str | PathLike[str], frame: pl.DataFrame, clock: Clock | None
+) -> tuple[NDArray[np.int32], Clock]:
+    if "time_id" in frame.columns:
+        numbers = frame["time_id"].cast(pl.Int64, strict=False)
+        good = numbers.is_between(1, _LARGEST_TIME_ID)
+        _refuse(path, frame, "time_id", ~good, "must be a whole number from 1 on")
+        settled = (
+            Clock(instants_per_day=DAY_S // _HOUR_S) if clock is None else replace(clock, first_day=None)
+        )
+        return (numbers - 1).to_numpy().astype(np.int32), settled
+    moments = frame["time"]
+    if moments.dtype == pl.String:
+        moments = moments.str.to_datetime(_TIME_STYLE, strict=False, time_unit="us")
+    elif not isinstance(moments.dtype, pl.Datetime) or moments.dtype.time_zone is not None:
+        problem = "the column must hold local times without a zone"
+        raise FileError(path, [Fault(None, "time", None, problem, "column-type")])
+    inside = moments.dt.year().is_between(1, 9999)
+    _refuse(path, frame, "time", ~inside, "must be a local time such as 2012-04-03T18:00:00")
+    second = moments.dt.epoch("s").to_numpy()
+    day = second // DAY_S
+    first = int(day.min())
+    if clock is None:
+        interval = _interval_of(second)
+        clock = Clock(instants_per_day=DAY_S // interval, interval_s=interval)
+    number, rest = np.divmod(second % DAY_S - clock.start_s, clock.interval_s)
+    off = (rest != 0) | (number < 0) | (number >= clock.instants_per_day)
+    last = clock.label(clock.instants_per_day - 1)
+    every = f"{clock.label(0)} to {last} every {clock.interval_s / 60:g} min"
+    _refuse(path, frame, "time", pl.Series(off), f"is no instant of the day; they are {every}")
+    instants = (day - first) * clock.instants_per_day + number
+    if int(instants.max()) >= _LARGEST_TIME_ID:
+        raise FileError.whole(path, f"spans more than {_LARGEST_TIME_ID:,} instants", "too-long")
+    return instants.astype(np.int32), replace(clock, first_day=EPOCH + datetime.timedelta(days=first))
+
+
+def _interval_of(second: NDArray[np.int64]) -> int:
+    common = int(np.gcd.reduce(second % _HOUR_S, initial=_HOUR_S))
+    return common or _HOUR_S
+
+
+def _places(
+    path: str | PathLike[str], frame: pl.DataFrame, places: Places | None, *, escaped: bool
+) -> tuple[Places, NDArray[np.int32], NDArray[np.int64]]:
+    """Return the places, and of all events in turn which they have and how many."""
+    sizes = frame["places"].list.len()
+    for name in ("lat", "lng"):
+        _refuse(path, frame, name, frame[name].list.len() != sizes, "must have a number for every place")
+    again = frame["places"].list.n_unique() != sizes
+    _refuse(path, frame, "places", again & (sizes > 0), "must not name a place twice")
+    flat = frame.filter(sizes > 0).select("row", *_LISTS).explode(*_LISTS)
+    good = flat["places"].is_not_null() & (flat["places"].str.len_chars().is_between(1, LONGEST_ID))
+    good &= flat["lat"].is_between(-90, 90) & flat["lng"].is_between(-180, 180)
+    bad = flat.filter(~good.fill_null(False))["row"].unique()
+    problem = "must be places with their latitudes and longitudes"
+    _refuse(path, frame, "places", frame["row"].is_in(bad.implode()), problem)
+    if escaped:
+        flat = flat.with_columns(_unescaped(flat["places"]))
+    if places is None:
+        places = _places_named(flat)
+    texts = pl.Series(list(map(str, places.ids.tolist())), dtype=pl.String)
+    index = flat.select("places").join(
+        pl.DataFrame({"places": texts, "at": np.arange(len(texts), dtype=np.int32)}),
+        on="places",
+        how="left",
+        maintain_order="left",
+    )["at"]
+    unknown = flat["row"].filter(index.is_null()).unique()
+    problem = f"is none of the {len(texts):,} known places; --places names the file of all"
+    _refuse(path, frame, "places", frame["row"].is_in(unknown.implode()), problem)
+    return places, index.to_numpy().astype(np.int32), sizes.to_numpy().astype(np.int64)
+
+
+def _places_named(flat: pl.DataFrame) -> Places:
+    """Places of the file, by id; where one lies is taken from its first row."""
+    first = flat.group_by("places", maintain_order=True).agg(pl.col("lat").first(), pl.col("lng").first())
+    ids = identifiers(first["places"])
+    first = first.with_columns(places=ids).sort("places")
+    return Places(first["lat"].to_numpy(), first["lng"].to_numpy(), ids=np.asarray(first["places"].to_list()))
+
+
+def _codes(
+    frame: pl.DataFrame, members: NDArray[np.int32], sizes: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], PlaceSets]:
+    """Return the code of each event, and the different sets in the order of their first use."""
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    codes = np.full(len(sizes), DELETED, np.int32)
+    single, several = sizes == 1, np.flatnonzero(sizes > 1)
+    codes[single] = members[starts[:-1][single]]
+    if not len(several):
+        return codes, PlaceSets([0], [])
+    keys = frame["places"].gather(several).list.join("\0")
+    first = keys.arg_unique().sort().to_numpy()
+    number = keys.replace_strict(keys.gather(first), np.arange(len(first)), return_dtype=pl.Int32)
+    codes[several] = -2 - number.to_numpy()
+    chosen = several[first]
+    return codes, PlaceSets.of([members[starts[event] : starts[event + 1]] for event in chosen])

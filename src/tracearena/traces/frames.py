@@ -1,0 +1,123 @@
+"""Traces, places and tables of ids as Polars frames: one row an event, a point, a place, a pseudonym.
+
+The columns have the names that readers know, so that `read` takes a frame back.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tracearena.traces.event_table import EventTable
+from tracearena.traces.event_times import local_seconds, offset_minutes, utc_seconds
+from tracearena.traces.gps import GpsTraces
+from tracearena.traces.id_table import IdTable
+from tracearena.traces.obfuscated import DELETED, ObfuscatedTraces
+from tracearena.traces.places import Places
+from tracearena.traces.traces import Traces
+
+
+def of_events(traces: Traces) -> pl.DataFrame:
+    """Return one row an event: user, time, place, coordinates, and the category where there is one.
+
+    Times are UTC, with the minutes to local time beside them, where the traces have timestamps;
+    local times without a zone where they have a date; and otherwise numbers, from 1
+    (``time_id``).
+    """
+    places, at = traces.places, traces.place_index
+    columns = {"user_id": _spread(traces.user_ids, traces.user_index)} | _times(traces)
+    columns |= {
+        "place": _spread(places.ids, at),
+        "lat": pl.Series(places.latitude[at]),
+        "lng": pl.Series(places.longitude[at]),
+    }
+    if places.categories is not None:
+        columns["category"] = _spread(places.categories, at)
+    return pl.DataFrame(columns)
+
+
+def of_released(traces: ObfuscatedTraces) -> pl.DataFrame:
+    """Return one row an event: user, time as of events, and lists of places, lat and lng.
+
+    The lists are empty where the event was deleted, and have several entries where it is a set.
+    """
+    columns = {"user_id": _spread(traces.user_ids, traces.user_index)} | _times(traces)
+    places = traces.places
+    lists = {"places": places.ids, "lat": places.latitude, "lng": places.longitude}
+    return pl.DataFrame(columns | {name: _lists(traces, values) for name, values in lists.items()})
+
+
+def of_points(traces: GpsTraces) -> pl.DataFrame:
+    """Return one row a point: user_id, time (UTC), latitude, longitude, traj."""
+    return pl.DataFrame(
+        {
+            "user_id": _spread(traces.user_ids, traces.user_index),
+            "time": pl.Series(traces.time_ms).cast(pl.Datetime("ms", "UTC")),
+            "latitude": traces.latitude,
+            "longitude": traces.longitude,
+            "traj": _spread(traces.trajectory_ids, traces.trajectory),
+        }
+    )
+
+
+def of_places(places: Places) -> pl.DataFrame:
+    """Return one row a place: id, coordinates, the category where there is one, and whether it is sensitive.
+
+    Cells of a grid have their row and column too, counted from 1 in the south-west.
+    """
+    columns: dict[str, Any] = {"place": places.ids, "lat": places.latitude, "lng": places.longitude}
+    if places.categories is not None:
+        columns["category"] = places.categories
+    columns["sensitive"] = places.sensitive
+    if places.grid is not None:
+        row, column = np.divmod(np.arange(len(places)), places.grid.columns)
+        columns |= {"row": row + 1, "column": column + 1}
+    return pl.DataFrame(columns)
+
+
+def of_id_table(table: IdTable) -> pl.DataFrame:
+    """Return one row a pseudonym, with the user behind it."""
+    return pl.DataFrame({"pse_id": table.pseudonyms, "user_id": table.user_ids})
+
+
+def _times(traces: EventTable) -> dict[str, pl.Series]:
+    if isinstance(traces, Traces) and traces.timestamps is not None:
+        moments = _microseconds(utc_seconds(traces)).dt.replace_time_zone("UTC")
+        return {"time": moments, "utc_offset_min": pl.Series(offset_minutes(traces))}
+    if traces.clock.first_day is not None:
+        return {"time": _microseconds(local_seconds(traces))}
+    return {"time_id": pl.Series(traces.instants + 1)}
+
+
+def _microseconds(seconds: NDArray[np.int64]) -> pl.Series:
+    return pl.Series(seconds * 1_000_000).cast(pl.Datetime("us"))
+
+
+def _spread(ids: NDArray[Any], index: NDArray[np.int32]) -> pl.Series:
+    """Return the id of each row; text is made once for each id, not once for each row."""
+    if ids.dtype.kind in "if":
+        return pl.Series(ids[index])
+    return pl.Series(ids.tolist(), dtype=pl.String).gather(index)
+
+
+def _lists(traces: ObfuscatedTraces, values: NDArray[Any]) -> pl.Series:
+    """Return what the places of each event have, from what each place has.
+
+    There is one list for each place, each set and the deleted, whatever the number of events.
+    """
+    n, sets = len(traces.places), traces.sets
+    members = np.concatenate([np.arange(n), sets.members]).astype(np.int32)
+    owner = np.repeat(np.arange(n + len(sets)), np.concatenate([np.ones(n, np.int64), sets.sizes]))
+    lists = (
+        pl.DataFrame({"list": owner, "values": _spread(values, members)})
+        .group_by("list", maintain_order=True)
+        .agg("values")
+        .get_column("values")
+    )
+    nothing = pl.Series("values", [[]], dtype=lists.dtype)
+    number = np.where(traces.is_set, n + traces.set_index, traces.codes)
+    number[traces.codes == DELETED] = n + len(sets)
+    return pl.concat([lists, nothing]).gather(number)

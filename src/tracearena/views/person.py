@@ -1,0 +1,305 @@
+"""One person's days: where she was, on a map, and when, a row a day; the same colours in both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.figures.style import canvas, draw_ground
+from tracearena.pages.maps import ground, map_box, sensitive_marks
+from tracearena.pages.style import COLOURS, GREY, YELLOW
+from tracearena.pages.when import Times
+from tracearena.traces import GpsTraces, ObfuscatedTraces, Places, Traces
+from tracearena.traces.area import tessellation
+from tracearena.traces.box import Box
+from tracearena.traces.clock import DAY_S
+from tracearena.traces.geodesy import metres_per_degree
+from tracearena.traces.time import local_seconds
+from tracearena.views.hours import day_label
+from tracearena.views.moving import moving
+from tracearena.views.places import draw_sensitive
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_OWN_COLOURS = 6
+_LEAST_M = 500.0
+_SPOT_M = 200.0
+_MOST_SPOTS = 1000
+"""Along the longer side of what is shown: who flies has larger spots."""
+_LONGEST_STAY_H, _SHORTEST_STAY_H = 0.25, 0.03
+_TICKS = 12
+_LONGEST_LABEL = 28
+_DELETED, _SET = -1, -2
+
+
+@dataclass(frozen=True)
+class Group:
+    """What has one colour: a place, all other places, sets of places, what was deleted."""
+
+    label: str
+    colour: str
+    rows: NDArray[np.bool_]
+    is_hollow: bool = False
+
+
+@dataclass(frozen=True)
+class Person:
+    """What is drawn of a person.
+
+    Attributes
+    ----------
+    latitude, longitude
+        Of each row; NaN where none or several places are released.
+    start_h, end_h
+        Hours of the day from which and to which a row is drawn.
+    places
+        The places whose sensitive ones are marked on the map; None of points.
+    members
+        The places, by index, that are released in sets.
+    """
+
+    title: str
+    groups: list[Group]
+    latitude: NDArray[np.float64]
+    longitude: NDArray[np.float64]
+    start_h: NDArray[np.float64]
+    end_h: NDArray[np.float64]
+    places: Places | None
+    times: Times
+    members: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
+
+    @property
+    def box(self) -> Box:
+        """The box of the map."""
+        if self.places is not None and not (len(self.members) or np.isfinite(self.latitude).any()):
+            return map_box(self.places)
+        sets = self.in_sets
+        latitude = np.concatenate([self.latitude, sets[0]])
+        longitude = np.concatenate([self.longitude, sets[1]])
+        south, west = float(np.nanmin(latitude)), float(np.nanmin(longitude))
+        tight = Box(south, west, float(np.nanmax(latitude)), float(np.nanmax(longitude)))
+        return _squared(tight)
+
+    @property
+    def in_sets(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Latitude and longitude of the places that are released in sets."""
+        if self.places is None:
+            return np.zeros(0), np.zeros(0)
+        return self.places.latitude[self.members], self.places.longitude[self.members]
+
+
+def picture(traces: Traces | GpsTraces | ObfuscatedTraces, times: Times, *, interactive: bool = False) -> Any:
+    """Draw the rows of the one user of these traces."""
+    shown = _person(traces, times)
+    return _moving(shown) if interactive else _static(shown)
+
+
+def _person(traces: Traces | GpsTraces | ObfuscatedTraces, times: Times) -> Person:
+    title = f"User {traces.user_ids[0]}: {len(traces):,} {times.what} on {len(np.unique(times.day)):,} days"
+    if isinstance(traces, GpsTraces):
+        area = Box.of(traces).expanded(0.002)
+        grid = tessellation(area, max(_SPOT_M, max(area.size_m()) / _MOST_SPOTS))
+        spot = grid.cell_of(traces.latitude, traces.longitude)
+        start = local_seconds(traces.time_ms, times.whose or "UTC") % DAY_S / 3600
+        stay = np.append(np.diff(traces.time_ms) / 3_600_000, _SHORTEST_STAY_H)
+        end = start + stay.clip(_SHORTEST_STAY_H, _LONGEST_STAY_H)
+        names = [f"spot {letter}" for letter in "ABCDEFGHIJ"]
+        groups = _groups(spot, lambda rank, _: names[rank], "elsewhere")
+        return Person(title, groups, traces.latitude, traces.longitude, start, end, None, times)
+    place = traces.place_index if isinstance(traces, Traces) else traces.codes.clip(_SET)
+    at = np.maximum(place, 0)
+    is_known = place >= 0
+    start = traces.clock.second_of_day(traces.instants) / 3600
+    return Person(
+        title,
+        _groups(place, lambda _, index: _place_label(traces.places, index), "other places"),
+        np.where(is_known, traces.places.latitude[at], np.nan),
+        np.where(is_known, traces.places.longitude[at], np.nan),
+        start,
+        start + traces.clock.interval_s / 3600,
+        traces.places,
+        times,
+        _members(traces),
+    )
+
+
+def _members(traces: Traces | ObfuscatedTraces) -> NDArray[np.int32]:
+    if isinstance(traces, Traces):
+        return np.zeros(0, np.int32)
+    event, place, _ = traces.pairs()
+    return np.unique(place[traces.is_set[event]])
+
+
+def _place_label(places: Places, index: int) -> str:
+    kind = (
+        "" if places.categories is None or not places.categories[index] else f", {places.categories[index]}"
+    )
+    label = f"place {places.ids[index]}{kind}"
+    return label if len(label) <= _LONGEST_LABEL else f"{label[:_LONGEST_LABEL]}…"
+
+
+def _squared(box: Box) -> Box:
+    """Return the square around the middle of a box, with a rim, that is at least half a km wide."""
+    north_m, east_m = (float(metres) for metres in metres_per_degree(box.middle[0]))
+    half_m = max(0.56 * max(box.size_m()), _LEAST_M / 2)
+    latitude, longitude = box.middle
+    return Box(latitude, longitude, latitude, longitude).expanded(half_m / north_m, half_m / max(east_m, 1.0))
+
+
+def _groups(place: NDArray[Any], label: Any, others: str) -> list[Group]:
+    """Give the places with the most rows a colour each, and all others one."""
+    known, counts = np.unique(place[place >= 0], return_counts=True)
+    top = known[np.argsort(-counts, kind="stable")[:_OWN_COLOURS]]
+    groups = [
+        Group(label(rank, int(one)), COLOURS[rank], np.asarray(place == one)) for rank, one in enumerate(top)
+    ]
+    rest = [
+        Group(others, GREY, (place >= 0) & ~np.isin(place, top)),
+        Group("a set of places", YELLOW, np.asarray(place == _SET)),
+        Group("deleted", GREY, np.asarray(place == _DELETED), is_hollow=True),
+    ]
+    shares = [*groups, *(group for group in rest if group.rows.any())]
+    return [Group(f"{one.label} ({_share(one.rows)})", one.colour, one.rows, one.is_hollow) for one in shares]
+
+
+def _share(rows: NDArray[np.bool_]) -> str:
+    share = float(rows.mean())
+    return f"{share:.0%}" if share >= 0.005 else "<1%"
+
+
+def _stays(
+    person: Person, group: Group
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return day, begin and end of the stretches of a group: rows that follow each other are one."""
+    rows = np.flatnonzero(group.rows)
+    day, start, end = person.times.day[rows], person.start_h[rows], person.end_h[rows]
+    new = np.ones(len(rows), bool)
+    new[1:] = (np.diff(rows) > 1) | (np.diff(day) != 0) | (start[1:] > end[:-1] + 1e-6)
+    first = np.flatnonzero(new)
+    last = np.append(first[1:], len(rows)) - 1
+    return day[first], start[first], np.minimum(end[last], 24.0)
+
+
+def _static(person: Person) -> Any:
+    box = person.box
+    days = int(person.times.day.max() - person.times.day.min()) + 1
+    height = max(4.6, 1.8 + 0.2 * min(days, 20))
+    with canvas(10.5, height, ncols=2, width_ratios=(1, 1.25)) as (drawn, axes):
+        drawn.set_layout_engine("constrained")
+        _draw_map(axes[0], person, box)
+        _draw_days(axes[1], person)
+        handles, labels = axes[1].get_legend_handles_labels()
+        legend = drawn.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False, fontsize=8)
+        for text in legend.get_texts():
+            text.set_parse_math(False)
+        drawn.suptitle(person.title, fontsize=10.5, x=0.01, ha="left", parse_math=False)
+        return drawn
+
+
+def _draw_map(axes: Axes, person: Person, box: Box) -> None:
+    there = np.isfinite(person.latitude)
+    latitude, longitude = person.in_sets
+    axes.scatter(longitude, latitude, s=22, marker="s", color=YELLOW, linewidths=0, alpha=0.5, zorder=0)
+    axes.plot(person.longitude[there], person.latitude[there], color=GREY, linewidth=0.5, alpha=0.6, zorder=1)
+    for group in reversed(person.groups):
+        rows = group.rows & there
+        spots, counts = np.unique(
+            np.column_stack([person.longitude[rows], person.latitude[rows]]), axis=0, return_counts=True
+        )
+        sizes = 160 * counts / max(len(there), 1) + (6 if person.places is None else 20)
+        axes.scatter(
+            spots[:, 0],
+            spots[:, 1],
+            s=sizes,
+            color=group.colour,
+            linewidths=0.4,
+            edgecolors="white",
+            zorder=2,
+        )
+    if person.places is not None:
+        inside = box.contains(person.places.latitude, person.places.longitude)
+        draw_sensitive(axes, _only(person.places, inside))
+    draw_ground(axes, box)
+    axes.set(xlabel="longitude, degrees", ylabel="latitude, degrees")
+
+
+def _only(places: Places, chosen: NDArray[np.bool_]) -> Places:
+    return Places(places.latitude[chosen], places.longitude[chosen], sensitive=places.sensitive[chosen])
+
+
+def _draw_days(axes: Axes, person: Person) -> None:
+    from matplotlib.collections import PolyCollection
+
+    for group in person.groups:
+        day, start, end = _stays(person, group)
+        ends = ((start, day - 0.4), (end, day - 0.4), (end, day + 0.4), (start, day + 0.4))
+        corners = np.stack([np.column_stack(pair) for pair in ends], axis=1)
+        face = "none" if group.is_hollow else group.colour
+        axes.add_collection(
+            PolyCollection(
+                list(corners), facecolors=face, edgecolors=group.colour, linewidths=0.3, label=group.label
+            )
+        )
+    first, last = int(person.times.day.min()), int(person.times.day.max())
+    axes.set(xlim=(0, 24), ylim=(last + 0.6, first - 0.6), xlabel=person.times.axis)
+    axes.set_xticks(range(0, 25, 4), [f"{hour:02d}:00" for hour in range(0, 25, 4)])
+    step = -(-(last - first + 1) // _TICKS)
+    ticks = range(first, last + 1, step)
+    axes.set_yticks(ticks, [day_label(day, person.times.first_day) for day in ticks], fontsize=8)
+    axes.grid(False)
+
+
+def _moving(person: Person) -> Any:
+    box = person.box
+    there = np.isfinite(person.latitude)
+    empty = Places([box.south, box.north], [box.west, box.east])
+    layout = ground(person.places if person.places is not None else empty, height=520, box=box)
+    layout["xaxis"] |= {"domain": [0, 0.42]}
+    layout |= {
+        "title": {"text": person.title, "font": {"size": 14}},
+        "showlegend": True,
+        "barmode": "overlay",
+        "legend": {"orientation": "h", "y": -0.2, "yanchor": "top"},
+        "xaxis2": {"domain": [0.55, 1], "anchor": "y2", "range": [0, 24], "dtick": 4,
+                   "title": {"text": person.times.axis + ", hours"}},
+        "yaxis2": {"anchor": "x2", "autorange": "reversed", "type": "category", "categoryorder": "array",
+                   "categoryarray": _day_names(person)},
+    }  # fmt: skip
+    path = {"type": "scatter", "mode": "lines", "x": person.longitude[there], "y": person.latitude[there],
+            "line": {"color": GREY, "width": 0.8}, "opacity": 0.6, "hoverinfo": "skip",
+            "showlegend": False}  # fmt: skip
+    latitude, longitude = person.in_sets
+    sets = {"type": "scatter", "mode": "markers", "x": longitude, "y": latitude, "opacity": 0.5,
+            "marker": {"symbol": "square", "color": YELLOW, "size": 7}, "hoverinfo": "skip",
+            "showlegend": False}  # fmt: skip
+    data = [sets, path, *(_spots(person, group) for group in reversed(person.groups))]
+    data += [_bars(person, group) for group in person.groups]
+    marks = [] if person.places is None else sensitive_marks(person.places)
+    return moving({"data": [*data, *marks], "layout": layout})
+
+
+def _day_names(person: Person) -> list[str]:
+    days = person.times.day
+    return [day_label(day, person.times.first_day) for day in range(int(days.min()), int(days.max()) + 1)]
+
+
+def _spots(person: Person, group: Group) -> dict[str, Any]:
+    rows = group.rows & np.isfinite(person.latitude)
+    spots = np.unique(np.column_stack([person.longitude[rows], person.latitude[rows]]), axis=0)
+    return {"type": "scatter", "mode": "markers", "name": group.label, "x": spots[:, 0], "y": spots[:, 1],
+            "marker": {"color": group.colour, "size": 7}, "hoverinfo": "name", "legendgroup": group.label,
+            "showlegend": False}  # fmt: skip
+
+
+def _bars(person: Person, group: Group) -> dict[str, Any]:
+    day, start, end = _stays(person, group)
+    names = [day_label(int(one), person.times.first_day) for one in day]
+    return {"type": "bar", "orientation": "h", "name": group.label, "y": names, "x": end - start,
+            "base": start, "xaxis": "x2", "yaxis": "y2", "legendgroup": group.label,
+            "marker": {"color": "rgba(0,0,0,0)" if group.is_hollow else group.colour,
+                       "line": {"color": group.colour, "width": 0.5 if group.is_hollow else 0}},
+            "hovertemplate": "%{y}, from %{base:.2f} h for %{x:.2f} h"}  # fmt: skip

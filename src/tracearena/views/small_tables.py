@@ -1,0 +1,171 @@
+"""What stands for traces and results in a notebook: a few facts, the first rows, a small map.
+
+HTML without scripts, styles of its own or colours of text, so that it looks like the notebook around it.
+Whatever comes from data is shortened and escaped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.arena.sweep import Sweep
+from tracearena.pages.maps import map_box
+from tracearena.pages.page import html_table, shown
+from tracearena.pages.summary import moment
+from tracearena.results import Result, flat
+from tracearena.traces import Box, GpsTraces, Grid, IdTable, ObfuscatedTraces, Places, Traces
+from tracearena.traces.area import default_area
+from tracearena.views.small_map import small_map
+
+_FIRST_ROWS = 5
+_MOST_ROWS = 60
+_MOST_POINTS = 200_000
+"""More points than this are thinned for the map: every second, every third, …"""
+_FINEST_M = 88.6
+_LONGEST = 40
+_BRIGHT = 100.0
+_MOST_LISTED = 6
+
+
+def traces_html(traces: Traces | GpsTraces | ObfuscatedTraces) -> str:
+    """Show traces: how many users and rows, from when to when, the first rows, and a map."""
+    first = traces.keep(np.arange(len(traces)) < _FIRST_ROWS).to_frame()
+    rows = [[_cell(value) for value in row] for row in first.rows()]
+    spots = _spots(traces)
+    facts = _facts(traces, spots)
+    return _beside(type(traces).__name__, facts, _table(first.columns, rows, len(traces)), spots.map())
+
+
+def places_html(places: Places) -> str:
+    """Show places: how many, the first of them, and a map."""
+    facts = {
+        "places": len(places),
+        "grid": None if places.grid is None else f"{places.grid.rows} × {places.grid.columns}",
+        "sensitive (bright)": int(places.sensitive.sum()),
+        "categories": None if places.categories is None else len(np.unique(places.categories)),
+    }
+    known = {name: value for name, value in facts.items() if value is not None}
+    head = [places.ids[:_FIRST_ROWS], places.latitude[:_FIRST_ROWS], places.longitude[:_FIRST_ROWS]]
+    rows = [[_cell(value) for value in row] for row in zip(*(part.tolist() for part in head), strict=True)]
+    drawn = _of_places(places, np.where(places.sensitive, _BRIGHT, 1.0)).map()
+    return _beside("Places", known, _table(["place", "lat", "lng"], rows, len(places)), drawn)
+
+
+def id_table_html(table: IdTable) -> str:
+    """Show how many pseudonyms a table has, and none of them: it is secret."""
+    facts = {"pseudonyms": len(table), "one to one": "yes" if table.is_one_to_one else "no"}
+    return _beside("IdTable", facts, "<p>Who is who is secret: it is not shown.</p>", "")
+
+
+def result_html(result: Result) -> str:
+    """Show a result: a row for each of its numbers."""
+    rows = list(flat(result.to_dict()).items())
+    return _beside(type(result).__name__, {}, _table(["name", "value"], rows[:_MOST_ROWS], len(rows)), "")
+
+
+def sweep_html(sweep: Sweep) -> str:
+    """Show a sweep: its defences with their utility and their privacy against the strongest attacks."""
+    columns = ["defence", "utility", "valid", "s_R_min", "s_T_min"]
+    rows = [[row.to_dict()[name] for name in columns] for row in sweep[:_MOST_ROWS]]
+    facts = {
+        "defences": len(sweep),
+        f"valid (utility of {sweep.threshold:g} or more)": sum(row.valid for row in sweep),
+        "failed": sum(row.error is not None for row in sweep),
+    }
+    return _beside("Sweep", facts, _table(columns, rows, len(sweep)), "")
+
+
+class _Spots(NamedTuple):
+    """Positions and amounts of a map; no box where there is nothing to see."""
+
+    latitude: NDArray[np.float64]
+    longitude: NDArray[np.float64]
+    amounts: NDArray[np.float64]
+    box: Box | None
+    grid: Grid | None = None
+
+    def map(self) -> str:
+        """Return the map."""
+        return "" if self.box is None else small_map(*self[:3], self.box, self.grid)
+
+
+def _spots(traces: Traces | GpsTraces | ObfuscatedTraces) -> _Spots:
+    if isinstance(traces, GpsTraces):
+        few = (
+            traces.keep(np.arange(len(traces)) % -(-len(traces) // _MOST_POINTS) == 0)
+            if len(traces)
+            else traces
+        )
+        box = default_area(few, _FINEST_M) if len(few) else None
+        return _Spots(few.latitude, few.longitude, np.ones(len(few)), box)
+    place = traces.place_index if isinstance(traces, Traces) else traces.pairs().place
+    amounts = np.bincount(place, minlength=len(traces.places)).astype(float)
+    return _of_places(traces.places, amounts)
+
+
+def _of_places(places: Places, amounts: NDArray[np.float64]) -> _Spots:
+    box = map_box(places) if len(places) else None
+    return _Spots(places.latitude, places.longitude, amounts, box, places.grid)
+
+
+def _facts(traces: Traces | GpsTraces | ObfuscatedTraces, spots: _Spots) -> dict[str, Any]:
+    facts: dict[str, Any] = {"users": traces.n_users}
+    if isinstance(traces, GpsTraces):
+        facts |= {"points": len(traces), "trajectories": traces.n_trajectories}
+        if len(traces):
+            ends = (np.datetime64(int(time), "ms") for time in (traces.time_ms.min(), traces.time_ms.max()))
+            facts |= dict(zip(("first (UTC)", "last (UTC)"), map(_second, ends), strict=True))
+        return facts
+    visited = int((spots.amounts > 0).sum())
+    facts |= {"events": len(traces), "places": f"{visited:,} of {len(traces.places):,} seen"}
+    if isinstance(traces, ObfuscatedTraces):
+        facts |= {"sets": int(traces.is_set.sum()), "deleted": int(traces.is_deleted.sum())}
+    if len(traces):
+        first, last = int(traces.instants.min()), int(traces.instants.max())
+        facts |= {"first": moment(traces, first), "last": moment(traces, last)}
+    minutes = traces.clock.interval_s / 60
+    return facts | {"an instant": f"every {minutes:g} min, {traces.clock.instants_per_day} a day"}
+
+
+def _second(moment: np.datetime64) -> str:
+    return str(moment.astype("datetime64[s]")).replace("T", " ")
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[Any]], of: int) -> str:
+    table = html_table(columns, [[_short(value) for value in row] for row in rows])
+    more = of - len(rows)
+    return table + (f"<p>… and {more:,} more rows</p>" if more > 0 else "")
+
+
+def _cell(value: Any) -> Any:
+    """Write ids without commas, and degrees to the metre."""
+    if isinstance(value, float):
+        return f"{value:.5f}"
+    return str(value) if isinstance(value, int) else value
+
+
+def _short(value: Any) -> Any:
+    """Leave numbers as they are; write everything else in a few letters."""
+    if value is None or (isinstance(value, (int, float, np.number)) and not isinstance(value, bool)):
+        return value
+    if isinstance(value, (list, tuple)):
+        listed = ", ".join(str(_short(one)) for one in value[:_MOST_LISTED])
+        value = f"[{listed}{', …' if len(value) > _MOST_LISTED else ''}]"
+    text = str(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def _beside(name: str, facts: Mapping[str, Any], table: str, picture: str) -> str:
+    """Put the map beside the facts and the rows; below them where there is little room."""
+    listed = " · ".join(f"{escape(fact)}: <b>{escape(shown(value))}</b>" for fact, value in facts.items())
+    said = f"<div>{listed}</div>" if listed else ""
+    words = f"<div><b>{escape(name)}</b></div>{said}{table}"
+    return (
+        '<div style="display:flex;flex-wrap:wrap;gap:1.5em;align-items:flex-start">'
+        f'<div style="flex:0 1 38em;min-width:0;overflow-x:auto">{words}</div><div>{picture}</div></div>'
+    )

@@ -1,0 +1,108 @@
+"""Every algorithm of the catalogue is taken by a command: the one that `tracearena algorithms` names."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from tests.border.command_line import Done, tracearena
+
+from tracearena.algorithms import catalogue, describe, overview
+from tracearena.algorithms.kinds import KINDS
+from tracearena.algorithms.wording import WORDING
+from tracearena.cities import simulate
+from tracearena.formats import pwscup
+
+PLACES = ("--places", "places.csv")
+FILES = {
+    "obfuscator": {"IN": ("org.csv",), "OUT": ("out.csv", *PLACES)},
+    "gps-obfuscator": {"IN": ("gps.csv",), "OUT": ("out.csv",)},
+    "reidentification": {"OUT": ("out.csv", *PLACES), "R": ("ref.csv",), "A": ("pub.csv",)},
+    "trace-inference": {"OUT": ("out.csv", *PLACES), "R": ("ref.csv",), "A": ("pub.csv",)},
+    "gps-attack": {"OUT": ("out.csv",), "A": ("gps.csv",)},
+    "synthesizer": {"IN": ("org.csv",), "OUT": ("out.csv", *PLACES)},
+}
+"""What stands for the files in the command of each kind."""
+SLOW = {"Fakes"}
+
+
+@pytest.fixture(scope="module")
+def city(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files of a tiny city, as the commands themselves make them."""
+    folder = tmp_path_factory.mktemp("city")
+    people = simulate(6, 4, clock=pwscup.PWS_CLOCK, seed=1)
+    reference, original = people.split_days(2)
+    pwscup.write_places(people.places, folder / "places.csv")
+    pwscup.write_traces(reference, folder / "ref.csv")
+    pwscup.write_traces(original, folder / "org.csv")
+    before = os.getcwd()
+    os.chdir(folder)
+    try:
+        done(tracearena("city", "gps.csv", "--mode", "gps", "--users", 2, "--days", 1, "--seed", 1))
+        done(tracearena("obfuscate", "No", "org.csv", "ano.csv", *PLACES))
+        whose = ("--original", "org.csv", "--id-table", "table.csv")
+        done(tracearena("pseudonymise", "ano.csv", "pub.csv", *whose, *PLACES))
+    finally:
+        os.chdir(before)
+    return folder
+
+
+def lacks_legacy(name: str) -> bool:
+    about = describe(name)
+    return about.kind != "synthesizer" and "legacy_2019" not in [one.name for one in about.parameters]
+
+
+def command(name: str) -> list[str]:
+    """The words of the command that takes an algorithm, with files of the city."""
+    entry = catalogue.entries()[name]
+    _, *words = WORDING[entry.kind].command.split()
+    given = FILES[entry.kind] | {"NAME": (entry.example,)}
+    return [part for word in words for part in given.get(word, (word,))]
+
+
+def done(what: Done) -> Done:
+    assert what.status == 0, what.err
+    return what
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in catalogue.entries()],
+)
+def test_its_command_takes_it(name: str, city: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(city)
+    (city / "out.csv").unlink(missing_ok=True)
+    done(tracearena(*command(name), "--json"))
+    assert (city / "out.csv").stat().st_size > 0
+
+
+@pytest.mark.parametrize("name", [name for name in catalogue.entries() if lacks_legacy(name)])
+def test_an_option_that_it_does_not_have_is_refused(
+    name: str, city: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(city)
+    (city / "out.csv").unlink(missing_ok=True)
+    refused = tracearena(*command(name), "--legacy-2019")
+    assert (refused.status, refused.out) == (2, "")
+    assert "--legacy-2019 does not apply to" in refused.err
+    assert not (city / "out.csv").exists()
+
+
+def test_every_kind_has_words_and_a_command() -> None:
+    assert set(WORDING) == set(KINDS) == set(FILES)
+
+
+@pytest.mark.parametrize("name", catalogue.entries())
+def test_it_says_what_it_does_and_what_its_parameters_mean(name: str) -> None:
+    about = describe(name)
+    assert about.summary[0].isupper() or about.summary.startswith(tuple(catalogue.entries()))
+    assert not about.summary.endswith(".")
+    assert [one.name for one in about.parameters] == list(catalogue.create(entry_of(name)).parameters())
+    assert all(one.meaning for one in about.parameters), about
+    assert catalogue.create(about.example, about.kind)
+    assert about in list(overview())
+
+
+def entry_of(name: str) -> str:
+    return catalogue.entries()[name].example
