@@ -27,13 +27,13 @@ lint: $(STAMP)
 	$(BIN)/lint-imports
 
 check: lint
-	HYPOTHESIS_PROFILE=everyday $(BIN)/pytest -q -n 2 --dist loadgroup -m 'not slow and not long'
+	HYPOTHESIS_PROFILE=everyday $(BIN)/pytest -q -n 2 -m 'not slow and not long'
 
 test: lint
-	$(BIN)/pytest -n 2 --dist loadgroup -m 'not long' --doctest-modules
+	$(BIN)/pytest -n 2 -m 'not long' --doctest-modules
 
 test-long: $(STAMP)
-	$(BIN)/pytest -n 2 --dist loadgroup -m long tests
+	$(BIN)/pytest -n 2 -m long tests
 
 bench: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'

@@ -27,14 +27,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--digests-anew", action="store_true", help="write tests/digests/digests.json")
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give tests of the one cluster to one process of the run, so that it is started once."""
-    for item in items:
-        if "cluster" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group("cluster"))
-
-
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say loudly what a run without the data did not check: a skipped test reads like a passed one."""
     skipped = [

@@ -38,10 +38,7 @@ def handed_out(
         table = frame.to_pandas()
         return table if library == "pandas" or position is None else _with_points(table, position)
     except ImportError:
-        needed = {"arrow": "pyarrow", "pandas": "pandas and pyarrow"}.get(library, "geopandas and pyarrow")
-        raise ParameterError(
-            f"library = {library!r} needs packages of its own: pip install {needed}"
-        ) from None
+        raise ParameterError(f"library = {library!r} needs more: pip install 'tracearena[geo]'") from None
 
 
 def _with_points(table: Any, position: tuple[str, str]) -> Any:

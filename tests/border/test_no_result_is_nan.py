@@ -64,7 +64,12 @@ def result(tiny: Path):
 
 
 @pytest.mark.parametrize(
-    "command", ["gossip", pytest.param("uniqueness", marks=pytest.mark.slow), "homes", "error", "hotspots"]
+    "command",
+    [
+        "homes",
+        "hotspots",
+        *(pytest.param(n, marks=pytest.mark.slow) for n in ("error", "gossip", "uniqueness")),
+    ],
 )
 def test_applications_on_single_points(result, command):
     options = ("--seed", 1, "--draws", 3) if command == "uniqueness" else ()

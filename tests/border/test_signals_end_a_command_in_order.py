@@ -18,6 +18,9 @@ from tracearena.traces import Traces
 STATUS = {signal.SIGINT: 130, signal.SIGTERM: 143}
 SAYS = {signal.SIGINT: "stopped by Ctrl-C", signal.SIGTERM: "stopped by SIGTERM"}
 PATIENCE_S = 120
+RUNNING = "\nimport sys\nfrom tracearena.cli import main\nsys.argv[0] = 'tracearena'\nmain()"
+HEARING = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+"""What runs in the background of a shell ignores Ctrl-C, and so would the commands of these tests."""
 
 
 @pytest.fixture
@@ -34,7 +37,7 @@ def stopped(
     arguments: list[object], number: signal.Signals, ready: Callable[[], bool], script: str = ""
 ) -> tuple[int, str, int]:
     """Start a command, send it a signal when it is ready; return status, stderr and its process group."""
-    start = f"{script}\nimport sys\nfrom tracearena.cli import main\nsys.argv[0] = 'tracearena'\nmain()"
+    start = f"{HEARING}{script}{RUNNING}"
     with subprocess.Popen(
         [sys.executable, "-c", start, *map(str, arguments)],
         stderr=subprocess.PIPE,

@@ -16,6 +16,7 @@ from tracearena.errors import ClusterError, DataError, ParameterError
 VALUES = np.random.default_rng(3).normal(scale=1e8, size=(1_000, 3))
 
 
+@pytest.mark.slow
 def test_results_and_rows_are_those_of_threads(cluster):
     root = np.random.SeedSequence(1)
 
@@ -34,6 +35,7 @@ def test_results_and_rows_are_those_of_threads(cluster):
         assert run_blocks(work, [], rows=[VALUES], anywhere=True) == []
 
 
+@pytest.mark.slow
 def test_sums_have_the_bits_of_threads(cluster):
     def work(block: int, first: int, stop: int, mine: np.ndarray) -> np.ndarray:
         return mine.sum(axis=0)
@@ -45,6 +47,7 @@ def test_sums_have_the_bits_of_threads(cluster):
         assert np.array_equal(fold_blocks(work, ranges, rows=[VALUES], anywhere=True), here)
 
 
+@pytest.mark.slow
 def test_rows_arrive_where_memory_is_aligned(cluster):
     kept = cluster.keep([VALUES[:k] for k in range(1, 30)])
 
@@ -55,11 +58,13 @@ def test_rows_arrive_where_memory_is_aligned(cluster):
     assert cluster.gather(asked) == [True, True]
 
 
+@pytest.mark.slow
 def test_a_task_leaves_the_other_cores_to_other_tasks(cluster):
     with use(cluster=cluster):
         assert run_blocks(lambda *_: thread_count(), block_ranges(3, 1), anywhere=True) == [1, 1, 1]
 
 
+@pytest.mark.slow
 def test_an_error_in_a_worker_is_the_callers(cluster):
     def work(block: int, first: int, stop: int) -> None:
         raise DataError(f"block {block} is bad")
@@ -97,6 +102,7 @@ def test_a_scheduler_that_does_not_answer_is_named(monkeypatch):
         Cluster("tcp://127.0.0.1:9")
 
 
+@pytest.mark.slow
 def test_a_cluster_of_another_version_is_refused(cluster):
     with pytest.raises(
         ClusterError, match=r"the scheduler has tracearena .*, and this is tracearena 0\.0\.1"
@@ -118,6 +124,7 @@ def test_a_scheduler_without_workers_is_named(monkeypatch):
         Cluster(empty.scheduler_address)
 
 
+@pytest.mark.slow
 def test_a_scheduler_may_have_no_dashboard(cluster, monkeypatch):
     class Plain:
         """A client of a scheduler started with --no-dashboard."""
@@ -136,6 +143,7 @@ def test_without_dask_the_extra_is_named(monkeypatch):
         Cluster("local:2")
 
 
+@pytest.mark.slow
 def test_libraries_in_a_worker_use_one_thread(cluster):
     def most_threads(*_: int) -> int:
         import numpy as np
@@ -153,6 +161,7 @@ def test_libraries_in_a_worker_use_one_thread(cluster):
         assert run_blocks(most_threads, block_ranges(2, 1), anywhere=True) == [1, 1]
 
 
+@pytest.mark.slow
 def test_an_interrupt_is_not_for_the_workers(cluster):
     [before] = cluster.gather([cluster.submit(os.getpid, worker=cluster.workers[0])])
     os.kill(before, signal.SIGINT)
@@ -160,6 +169,7 @@ def test_an_interrupt_is_not_for_the_workers(cluster):
     assert after == before
 
 
+@pytest.mark.slow
 def test_the_dashboard_has_an_address(cluster):
     assert cluster.dashboard.startswith("http://")
     assert cluster.dashboard.endswith("/status")

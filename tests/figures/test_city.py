@@ -24,7 +24,6 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return figure("city-laws")(tmp_path_factory.mktemp("laws"), seed=1)
 
 
-@pytest.mark.xdist_group("city-laws")
 @pytest.mark.slow
 def test_every_law_has_its_picture_and_its_numbers(written: list[Path]) -> None:
     laws = ("gyration", "ranks", "exploration", "returns", "home", "entropy", "trips", "gaps")
@@ -41,7 +40,6 @@ def test_there_is_no_published_data_of_a_city_that_does_not_exist(name: str, tmp
         figure(name)(tmp_path, data=tmp_path)
 
 
-@pytest.mark.xdist_group("city-laws")
 @pytest.mark.slow
 def test_the_page_prints_the_exponents_that_the_figure_measures(written: list[Path]) -> None:
     page = (Path(__file__).parents[2] / "docs" / "explanation" / "city.md").read_text()

@@ -113,10 +113,29 @@ class TestEveryKind:
         with pytest.raises(FileError, match=r"b\.json: is not whole JSON"):
             ta.read(path)
 
+    def test_tables_of_events_are_one_table(self, tmp_path: Path, kind: str) -> None:
+        jan = "user,time,lat,lng,place\n1,2020-01-01 10:00,48.1,11.5,a\n2,2020-01-01 11:00,48.2,11.6,b\n"
+        feb = (
+            "venue,uid,timestamp,lat,lng,category\nc,x,2020-02-01 10:00,48.3,11.7,bar\na,1,noon,48.1,11.5,\n"
+        )
+        traces, report = ta.read(packed(tmp_path, kind, {"1.csv": jan, "2.csv": feb}))
+        assert (traces.user_ids.tolist(), traces.places.ids.tolist()) == (["1", "2", "x"], ["a", "b", "c"])
+        assert (traces.n_events, report.rows, report.dropped) == (3, 4, {"unparsable time": 1})
+        assert "row 4" in " ".join(report.lines())
+
+    def test_json_lines_of_events_are_one_table(self, tmp_path: Path, kind: str) -> None:
+        line = f'{layouts.ROW}, "place": "bar"}}\n'
+        traces = ta.read(
+            packed(tmp_path, kind, {"1.jsonl": line, "2.jsonl": line.replace("bar", "gym")})
+        ).traces
+        assert (traces.n_users, traces.places.ids.tolist()) == (1, ["bar", "gym"])
+
     def test_several_files_of_events_are_refused(self, tmp_path: Path, kind: str) -> None:
         line = "7\t2010-10-19T23:55:27Z\t40.7\t-73.9\t22847\n"
         path = packed(tmp_path, kind, {"a.txt": line, "b.txt": line})
-        with pytest.raises(FileError, match=r"2 files of events, of which one can be read at a time: a\.txt"):
+        with pytest.raises(
+            FileError, match=r"2 files of format gowalla, of which one can be read .*: a\.txt"
+        ):
             ta.read(path)
 
     def test_empty_files_are_counted(self, tmp_path: Path, kind: str) -> None:

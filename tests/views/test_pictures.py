@@ -108,6 +108,11 @@ def test_a_persons_days_name_her_places_as_they_are_called() -> None:
     assert CITY.plot(user="_cy")._repr_png_().startswith(PNG)
 
 
+def test_a_small_share_is_no_share_of_nothing() -> None:
+    traces = Traces.from_dense([[0] * 300 + [1]], CITY.places, Clock(instants_per_day=24))
+    assert "place 2, <b> (<1%)" in words(traces.plot(user=1))
+
+
 def test_a_persons_release_shows_sets_and_what_was_deleted() -> None:
     said = words(RELEASED.plot(user="ann"))
     assert "a set of places (25%)" in said

@@ -2,7 +2,8 @@
 
 The first file that is recognised says whether they hold GPS points or events; files that hold something
 else are left out, and the report names them. A file that names nobody holds one person, called like the
-file, or like the folder that it is in if there are several folders. GPS points of all files are joined; of
+file, or like the folder that it is in if there are several folders. GPS points of all files are joined, and
+tables of events too, whose rows are counted through in the order of the names. Of the other formats of
 events there can be one file.
 """
 
@@ -14,6 +15,7 @@ from dataclasses import replace
 from os import PathLike
 from os.path import commonpath
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tracearena.engine import tracked
 from tracearena.errors import Fault, FileError, TracearenaError
@@ -21,9 +23,14 @@ from tracearena.files import archives
 from tracearena.formats.look import Look
 from tracearena.intake.layout import Layout
 from tracearena.intake.report import Reading, Report
+from tracearena.intake.tables import ROW
 from tracearena.traces import GpsTraces
 
+if TYPE_CHECKING:
+    import polars as pl
+
 _MOST_LOOKS = 100
+_NAMES = {"venue": "place", "offset_min": "utc_offset_min"}
 
 
 def files_of(folder: Path) -> list[Path]:
@@ -146,6 +153,21 @@ def joined(
     traces = parts[0] if len(parts) == 1 else GpsTraces.joined(parts)
     report.rows = traces.n_points + report.dropped_rows
     return Reading(traces, report)
+
+
+def one_table(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Put together rows by role as one table, whose rows are counted through all parts."""
+    import polars as pl
+
+    kinds: dict[str, set[pl.DataType]] = {}
+    for part in parts:
+        for name, kind in part.schema.items():
+            kinds.setdefault(name, set()).add(kind)
+    mixed = [name for name, found in kinds.items() if len(found) > 1]
+    whole = pl.concat([part.with_columns(pl.col(mixed).cast(pl.String)) if mixed else part for part in parts],
+                      how="diagonal")  # fmt: skip
+    number = pl.int_range(1, whole.height + 1, eager=True)
+    return whole.drop("row").rename(_NAMES, strict=False).with_columns(number.alias(ROW))
 
 
 def _one_trajectory(traces: GpsTraces) -> GpsTraces:

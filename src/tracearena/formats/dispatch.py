@@ -39,6 +39,7 @@ from tracearena.intake.gps_points import points_of
 from tracearena.intake.layout import Layout
 from tracearena.intake.regrid import regridded
 from tracearena.intake.report import Reading, Report
+from tracearena.intake.tables import by_role, rows_of_file
 from tracearena.traces import GpsTraces, ObfuscatedTraces, Places, Traces
 
 if TYPE_CHECKING:
@@ -269,13 +270,32 @@ def _read_folder(
             folder, list(files), name, lambda file: read_one(file, files[file], plain).as_points()
         )
         reading = _as_chosen(made, request.choices, request.resample, _known(request.places))
+    elif name in ("table", *EITHER):
+        report = Report(str(folder), name, header_lines=None)
+        parts = [_rows_of_events(file, name, report, known[1]) for file, known in files.items()]
+        plain = replace(request, layout=replace(request.layout, columns={}, one_user=None))
+        reading = _read_rows(bundles.one_table(parts), "table", report, plain)
     else:
         shown = ", ".join(str(file.relative_to(folder)) for file in list(files)[:5])
-        problem = f"holds {len(files):,} files of events, of which one can be read at a time: {shown}"
+        problem = f"holds {len(files):,} files of format {name}, of which one can be read at a time: {shown}"
         raise FileError.whole(folder, problem, "several-files")
     for path, fault in others:
         reading.report.notice_fault(fault, path=str(path))
     return reading
+
+
+def _rows_of_events(file: Path, name: str, report: Report, layout: Layout) -> pl.DataFrame:
+    """Return the rows of one of several tables of events, under the names of their roles."""
+    from tracearena.formats import row_formats
+
+    found = Report(str(file), name)
+    if name == "table":
+        rows = rows_of_file(file, found, layout=layout)
+    else:
+        rows, layout = row_formats.rows(file, name, found, layout)
+    given = by_role(rows, found, layout=layout)[0]
+    report.add(found)
+    return given
 
 
 def _refuse_times(path: Path, name: str, times: _File | None) -> None:

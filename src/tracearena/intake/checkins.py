@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
@@ -87,7 +87,7 @@ def check_ins(
     if "lat" in raw.columns:
         nowhere = (pl.col("_lat") == 0) & (pl.col("_lon") == 0)
         rules.append(rows.rule("coordinates 0, 0", nowhere, "lat"))
-    timed = Rows(rows.frame.with_columns(_utc=utc, _local=local), rows.names, rows.are_instants)
+    timed = replace(rows, frame=rows.frame.with_columns(_utc=utc, _local=local))
     return CheckIns(_named(sifted(timed, report, rules), rows.are_instants), times_are_local=is_local)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ def points_of(raw: pl.DataFrame, report: Report, layout: Layout = AS_NAMED) -> G
     report.rows = report.rows or given.height
     report.refuse_if_nothing_is_left(given.height, "holds no point", "no-points")
     rows = parsed_rows(given, report, unit="ms", layout=layout, names=names)
-    rows = Rows(rows.frame.with_columns(_at=_utc(rows, report)), names, rows.are_instants)
+    rows = replace(rows, frame=rows.frame.with_columns(_at=_utc(rows, report)))
     frame = sifted(rows, report, [*rows.who(), *rows.when(), *rows.where()])
     number, at = frame["row"].to_numpy(), frame["_at"].to_numpy()
     oddly_dated(report.path, at, number, report, report.header_lines)

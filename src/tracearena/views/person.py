@@ -16,15 +16,17 @@ from tracearena.traces import GpsTraces, ObfuscatedTraces, Places, Traces
 from tracearena.traces.area import tessellation
 from tracearena.traces.box import Box
 from tracearena.traces.clock import DAY_S
+from tracearena.traces.geodesy import metres_per_degree
 from tracearena.traces.time import local_seconds
 from tracearena.views.hours import day_label
 from tracearena.views.moving import moving
-from tracearena.views.places import draw_sensitive, height_of
+from tracearena.views.places import draw_sensitive
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _OWN_COLOURS = 6
+_LEAST_M = 500.0
 _SPOT_M = 200.0
 _MOST_SPOTS = 1000
 """Along the longer side of what is shown: who flies has larger spots."""
@@ -80,7 +82,7 @@ class Person:
         longitude = np.concatenate([self.longitude, sets[1]])
         south, west = float(np.nanmin(latitude)), float(np.nanmin(longitude))
         tight = Box(south, west, float(np.nanmax(latitude)), float(np.nanmax(longitude)))
-        return tight.expanded(max(0.12 * max(tight.north - tight.south, tight.east - tight.west), 0.003))
+        return _squared(tight)
 
     @property
     def in_sets(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -140,6 +142,14 @@ def _place_label(places: Places, index: int) -> str:
     return label if len(label) <= _LONGEST_LABEL else f"{label[:_LONGEST_LABEL]}…"
 
 
+def _squared(box: Box) -> Box:
+    """Return the square around the middle of a box, with a rim, that is at least half a km wide."""
+    north_m, east_m = (float(metres) for metres in metres_per_degree(box.middle[0]))
+    half_m = max(0.56 * max(box.size_m()), _LEAST_M / 2)
+    latitude, longitude = box.middle
+    return Box(latitude, longitude, latitude, longitude).expanded(half_m / north_m, half_m / max(east_m, 1.0))
+
+
 def _groups(place: NDArray[Any], label: Any, others: str) -> list[Group]:
     """Give the places with the most rows a colour each, and all others one."""
     known, counts = np.unique(place[place >= 0], return_counts=True)
@@ -153,9 +163,12 @@ def _groups(place: NDArray[Any], label: Any, others: str) -> list[Group]:
         Group("deleted", GREY, np.asarray(place == _DELETED), is_hollow=True),
     ]
     shares = [*groups, *(group for group in rest if group.rows.any())]
-    return [
-        Group(f"{one.label} ({one.rows.mean():.0%})", one.colour, one.rows, one.is_hollow) for one in shares
-    ]
+    return [Group(f"{one.label} ({_share(one.rows)})", one.colour, one.rows, one.is_hollow) for one in shares]
+
+
+def _share(rows: NDArray[np.bool_]) -> str:
+    share = float(rows.mean())
+    return f"{share:.0%}" if share >= 0.005 else "<1%"
 
 
 def _stays(
@@ -174,7 +187,7 @@ def _stays(
 def _static(person: Person) -> Any:
     box = person.box
     days = int(person.times.day.max() - person.times.day.min()) + 1
-    height = max(height_of(box, 4.2), 1.8 + 0.2 * min(days, 20)) + 0.2
+    height = max(4.6, 1.8 + 0.2 * min(days, 20))
     with canvas(10.5, height, ncols=2, width_ratios=(1, 1.25)) as (drawn, axes):
         drawn.set_layout_engine("constrained")
         _draw_map(axes[0], person, box)
@@ -197,7 +210,7 @@ def _draw_map(axes: Axes, person: Person, box: Box) -> None:
         spots, counts = np.unique(
             np.column_stack([person.longitude[rows], person.latitude[rows]]), axis=0, return_counts=True
         )
-        sizes = 12 + 160 * counts / max(len(there), 1)
+        sizes = 160 * counts / max(len(there), 1) + (6 if person.places is None else 20)
         axes.scatter(
             spots[:, 0],
             spots[:, 1],

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _WIDTH, _LEAST, _MOST = 6.4, 3.0, 8.5
 """Inches: of a map with its colour bar, and the limits of its height."""
-_LARGEST_DOT, _SMALLEST_DOT = 14.0, 3.0
+_LARGEST_DOT, _SMALLEST_DOT = 30.0, 3.0
 
 
 def picture(traces: Traces | GpsTraces | ObfuscatedTraces, *, interactive: bool = False) -> Any:
@@ -30,7 +30,7 @@ def picture(traces: Traces | GpsTraces | ObfuscatedTraces, *, interactive: bool 
         figure = moving(place_map(found.places, found.counts, what=found.what))
         return figure.update_layout(title={"text": title, "font": {"size": 14}}, margin={"t": 120})
     box = map_box(found.places)
-    with canvas(_WIDTH, height_of(box, _WIDTH - 1.6)) as (drawn, axes):
+    with canvas(_WIDTH, _height_of(box, _WIDTH - 1.6)) as (drawn, axes):
         drawn.set_layout_engine("constrained")
         image = draw_amounts(axes, found)
         draw_ground(axes, box)
@@ -40,7 +40,7 @@ def picture(traces: Traces | GpsTraces | ObfuscatedTraces, *, interactive: bool 
         return drawn
 
 
-def height_of(box: Box, width: float) -> float:
+def _height_of(box: Box, width: float) -> float:
     """Return the height in inches of a map of the box that is so wide."""
     north_m, east_m = box.size_m()
     return float(np.clip(width * north_m / max(east_m, 1.0) + 1.2, _LEAST, _MOST))
@@ -63,7 +63,7 @@ def draw_amounts(axes: Axes, found: Amounts) -> Any:
         )
     else:
         order = np.flatnonzero(seen)[np.argsort(counts[seen], kind="stable")]
-        size = np.clip(2000 / max(len(order), 1), _SMALLEST_DOT, _LARGEST_DOT)
+        size = np.clip(20_000 / max(len(order), 1), _SMALLEST_DOT, _LARGEST_DOT)
         image = axes.scatter(
             places.longitude[order], places.latitude[order], c=counts[order], s=size, norm=norm,
             cmap="viridis", linewidths=0, rasterized=True,
