@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from tracearena.errors import DataError
 from tracearena.traces import Clock, GpsTraces, ObfuscatedTraces, Places, PlaceSets, Traces
+from tracearena.traces.row_table import arranged
 
 PLACES = Places(np.linspace(0, 1, 6), np.zeros(6))
 CLOCK = Clock(instants_per_day=24)
@@ -189,3 +190,13 @@ def test_users_and_offsets_must_fit(make: Callable, changed: dict[str, list[int]
 def test_whole_numbers_without_a_sign_are_sorted_too() -> None:
     times = np.array([5, 3], np.uint64)
     assert GpsTraces.from_points([1, 1], times, [1.0, 2.0], [0.0, 0.0]).time_ms.tolist() == [3, 5]
+
+
+@pytest.mark.parametrize("widest", [10, 2**45, 2**61, 2**62 + 1])
+def test_rows_are_sorted_stably_however_far_their_times_lie_apart(widest: int) -> None:
+    # Near times are sorted together with the rows, farther ones without, the farthest key by key.
+    rng = np.random.default_rng(widest % 97)
+    users, times = rng.integers(0, 40, 3000), rng.choice(rng.integers(-widest, widest, 50), 3000)
+    times[:2] = -widest, widest - 1
+    rows = arranged(users, [times])
+    np.testing.assert_array_equal(rows.order, np.lexsort((times, users)))
