@@ -292,7 +292,8 @@ def _columns(lines: list[str], path: str | PathLike[str], layout: Layout) -> Loo
     if len(names) > 1:
         shown = ", ".join(names[:8])
         words = f"a table without columns for user, time and place: {shown[:80]}"
-        # What is wider than any table lacks more than a column.
-        lacking = missing(names, found, header=layout.header) if len(names) <= MOST_COLUMNS else ()
+        # What is wider than any table, or has no second line within reach, lacks more than a column.
+        is_table = len(names) <= MOST_COLUMNS and len(lines) > 1
+        lacking = missing(names, found, header=layout.header) if is_table else ()
         return Look((), words, tuple(lacking))
     return None
