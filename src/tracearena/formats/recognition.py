@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from tracearena.errors import Fault, FileError
 from tracearena.files import archives
+from tracearena.files.limits import MOST_COLUMNS
 from tracearena.files.whole import require_lasting
 from tracearena.formats import geolife, gpx, released_table
 from tracearena.formats.look import Look
@@ -344,5 +345,8 @@ def _columns(lines: list[str], path: str | PathLike[str], layout: Layout) -> Loo
     if len(names) > 1:
         shown = ", ".join(names[:8])
         words = f"a table without columns for user, time and place: {shown[:80]}"
-        return Look((), words, tuple(missing(names, found, header=layout.header)))
+        # What is wider than any table, or has no second line within reach, lacks more than a column.
+        is_table = len(names) <= MOST_COLUMNS and len(lines) > 1
+        lacking = missing(names, found, header=layout.header) if is_table else ()
+        return Look((), words, tuple(lacking))
     return None
