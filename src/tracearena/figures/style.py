@@ -58,9 +58,11 @@ def head(
 
 def save(figure: Figure, path: Path) -> Path:
     """Write a picture in the format of its suffix, the same bytes for the same data."""
+    import matplotlib
+
     kind = path.suffix.lstrip(".")
     metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
-    with replacing(path) as file:
+    with matplotlib.rc_context(_SETTINGS), replacing(path) as file:
         figure.savefig(file, format=kind, metadata=metadata)
     return path
 

@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tracearena.errors import Fault
-from tracearena.intake import times
+from tracearena.intake import zones
 from tracearena.intake.columns import POINTS
 from tracearena.intake.ids import LONGEST_ID, identifiers, numbered
 from tracearena.intake.layout import AS_NAMED, Layout
@@ -84,7 +84,7 @@ def _utc(rows: Rows, report: Report) -> pl.Series:
 def _of_zone(bare: pl.Series, zone: str, column: str, report: Report) -> pl.Series:
     """Return milliseconds of UTC of those on a zone's clocks, and report what these skip or repeat."""
     second = bare // 1000
-    skipped, repeated = times.unclear(second, zone)
+    skipped, repeated = zones.unclear(second, zone)
     for count, fate, code in (
         (skipped, "skip, and are read as if they had not been set yet", "skipped-hour"),
         (repeated, "show twice, and are read as the first", "repeated-hour"),
@@ -92,7 +92,7 @@ def _of_zone(bare: pl.Series, zone: str, column: str, report: Report) -> pl.Seri
         if count:
             problem = f"some times are in an hour that the clocks of {zone} {fate}"
             report.notice_fault(Fault(None, column, None, problem, code), count)
-    return times.from_zone(second, zone) * 1000 + bare % 1000
+    return zones.from_zone(second, zone) * 1000 + bare % 1000
 
 
 def _report_order(

@@ -15,8 +15,13 @@ def moving(figure: dict[str, Any]) -> Any:
     import plotly.graph_objects as go
 
     made = go.Figure(_inked(figure))
-    made.update_layout(template="plotly_white", colorway=COLOURS, font={"family": "system-ui, sans-serif"})
-    return made
+    made.update_layout(
+        template="plotly_white",
+        colorway=COLOURS,
+        font={"family": "system-ui, sans-serif"},
+        margin={"l": 10, "r": 10, "b": 10},
+    )
+    return made.update_xaxes(automargin=True).update_yaxes(automargin=True)
 
 
 def _inked(part: Any) -> Any:
