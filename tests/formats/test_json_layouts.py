@@ -227,6 +227,7 @@ class TestTrips:
             assert ta.read(tmp_path / name, columns={"user": "ride_id"}).traces.n_points == 3
             with pytest.raises(FileError, match="who made the trips"):
                 ta.read(tmp_path / name)
+        assert ta.read(frame, columns={"user": "ride_id"}).traces.n_points == 3
 
     def test_porto_counts_from_its_time_in_steps_of_15_seconds(self, tmp_path: Path) -> None:
         traces, report = ta.read(written(tmp_path, "train.csv", layouts.PORTO))

@@ -169,6 +169,13 @@ def read(
     name = _settled_frame(frame, format, layout)
     _refuse_times(Path(FRAME), name, times)
     report = Report(FRAME, name, strict=strict, timezone=chosen.timezone)
+    if format is None and recognition.are_trips(frame.columns, layout):
+        from tracearena.formats import trips
+
+        told = replace(layout, columns={}, one_user=None)
+        return _read_rows(
+            trips.unfolded(frame, report, layout), "points", report, replace(request, layout=told)
+        )
     return _read_rows(frame, name, report, request)
 
 

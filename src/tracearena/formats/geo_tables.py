@@ -27,7 +27,6 @@ from tracearena.intake.report import SHOWN_EXAMPLES, Report
 from tracearena.intake.tables import ROW, parquet_schema
 from tracearena.traces import GpsTraces, Traces
 
-_WGS84 = "EPSG:4326"
 _LAYER = "traces"
 _BYTES_A_VALUE = 8
 
@@ -170,7 +169,7 @@ def write_geopackage(traces: GpsTraces | Traces, path: str | PathLike[str]) -> N
     """Write a layer ``traces`` of points, with the columns of a table."""
     pyogrio = _extra("pyogrio", path)
     content = io.BytesIO()
-    pyogrio.write_dataframe(to_geo_frame(traces, path), content, driver="GPKG", layer=_LAYER)
+    pyogrio.write_dataframe(_frame_of(traces, path), content, driver="GPKG", layer=_LAYER)
     with replacing(path) as out:
         out.write(content.getvalue())
 
@@ -178,25 +177,11 @@ def write_geopackage(traces: GpsTraces | Traces, path: str | PathLike[str]) -> N
 def write_geoparquet(traces: GpsTraces | Traces, path: str | PathLike[str]) -> None:
     """Write points with the columns of a table."""
     content = io.BytesIO()
-    to_geo_frame(traces, path).to_parquet(content, index=False)
+    _frame_of(traces, path).to_parquet(content, index=False)
     with replacing(path) as out:
         out.write(content.getvalue())
 
 
-def to_geo_frame(traces: GpsTraces | Traces, path: str | PathLike[str] = "a GeoDataFrame") -> Any:
-    """Return a GeoDataFrame of points, with the columns of a table."""
-    geopandas = _extra("geopandas", path)
-    frame = traces.to_frame()
-    latitude, longitude = (frame[roles(frame.columns)[role]] for role in ("lat", "lon"))
-    columns = {column.name: _pandas(column) for column in frame.drop(latitude.name, longitude.name)}
-    at = geopandas.points_from_xy(longitude.to_numpy(), latitude.to_numpy())
-    return geopandas.GeoDataFrame(columns, geometry=at, crs=_WGS84)
-
-
-def _pandas(column: pl.Series) -> Any:
-    import pandas
-
-    if isinstance(column.dtype, pl.Datetime):
-        moments = pandas.Series(column.dt.replace_time_zone(None).to_numpy())
-        return moments.dt.tz_localize("UTC") if column.dtype.time_zone else moments
-    return column.to_numpy() if column.dtype.is_numeric() else column.to_list()
+def _frame_of(traces: GpsTraces | Traces, path: str | PathLike[str]) -> Any:
+    _extra("geopandas", path)
+    return traces.to_frame("geopandas")

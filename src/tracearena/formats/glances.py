@@ -110,10 +110,10 @@ def at_lines(lines: list[str], layout: Layout) -> Look | None:
     """Look at the first lines of a text file, unless they are said to be those of a table."""
     if {"header", "delimiter"} & set(layout.given):
         return None
-    return at_json(lines, layout) or _at_trips(header_fields(lines[0])[0], layout)
+    return at_json(lines, layout) or at_trips(header_fields(lines[0])[0], layout)
 
 
-def _at_trips(names: Sequence[str], layout: Layout) -> Look | None:
+def at_trips(names: Sequence[str], layout: Layout) -> Look | None:
     """Look at the columns of a table, unless it is said where a point of its rows is."""
     if not set(layout.columns) <= {"user", "trajectory"}:
         return None
@@ -130,7 +130,7 @@ def at_parquet(path: str | PathLike[str], names: Sequence[str], layout: Layout) 
     """Look at the columns of a Parquet file for geometries and trips."""
     if not {"lat", "lon"} <= set(layout.roles(list(names))) and is_geoparquet(path):
         return Look(("geoparquet",), "a GeoParquet file", of_points=_are_points(names, layout))
-    return _at_trips(names, layout)
+    return at_trips(names, layout)
 
 
 def at_geopackage(path: str | PathLike[str], layout: Layout) -> Look:

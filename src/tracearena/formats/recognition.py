@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import re
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -201,6 +201,14 @@ def look_at_frame(frame: pl.DataFrame, layout: Layout = AS_NAMED) -> str:
         return "table"
     times = [str(time) for time in frame[_time_of(found)].head(_SAMPLE).to_list()]
     return "table" if _are_instants(times, layout) else "points"
+
+
+def are_trips(names: Sequence[str], layout: Layout) -> bool:
+    """Whether the columns of a data frame are those of trips with starts and ends."""
+    from tracearena.formats import glances
+
+    look = glances.at_trips(names, layout)
+    return look is not None and look.formats == ("trips",)
 
 
 def first_line(path: str | PathLike[str]) -> str:
