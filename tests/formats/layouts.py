@@ -110,7 +110,8 @@ LAYOUTS = (
     ),
     RealLayout(
         name="Movebank, as R names its columns",
-        text="timestamp,location.long,location.lat,tag.local.identifier\n2009-05-18 02:00:26,-73.9,40.7,4711\n",
+        text="timestamp,location.long,location.lat,tag.local.identifier\n"
+        "2009-05-18 02:00:26,-73.9,40.7,4711\n",
         points=((4711, "2009-05-18 02:00:26", 40.7, -73.9),),
     ),
     RealLayout(
@@ -262,7 +263,8 @@ LAYOUTS = (
     ),
     RealLayout(
         name="Gowalla with a header",
-        text="user,check-in time,latitude,longitude,location id\n0,2010-10-19T23:55:27Z,30.2359,-97.7951,22847\n",
+        text="user,check-in time,latitude,longitude,location id\n"
+        "0,2010-10-19T23:55:27Z,30.2359,-97.7951,22847\n",
         events=((0, "2010-10-19 18:00", 22847),),
     ),
     RealLayout(
@@ -285,7 +287,8 @@ LAYOUTS = (
     ),
     RealLayout(
         name="Positions of animals (Darwin Core)",
-        text="individualID,eventDate,decimalLatitude,decimalLongitude\nwolf 1,2015-06-01T12:00:00Z,46.5,9.8\n",
+        text="individualID,eventDate,decimalLatitude,decimalLongitude\n"
+        "wolf 1,2015-06-01T12:00:00Z,46.5,9.8\n",
         points=(("wolf 1", "2015-06-01 12:00:00", 46.5, 9.8),),
     ),
     RealLayout(

@@ -74,18 +74,12 @@ def test_a_data_frame_of_the_same_columns_is_read_the_same(tmp_path: Path, layou
     pandas = pytest.importorskip("pandas")
     path, options = made(tmp_path, layout)
     expected = ta.read(path, **options).traces
-    delimiter = {"space": " "}.get(str(options.pop("delimiter", "")))
+    delimiter = " " if options.pop("delimiter", None) == "space" else max(",;\t|", key=layout.columns.count)
     header = options.pop("header", True)
-    frame = pandas.read_csv(
-        path, sep=delimiter or layout_delimiter(layout), dtype=str, header=0 if header else None
-    )
+    frame = pandas.read_csv(path, sep=delimiter, dtype=str, header=0 if header else None)
     if not header:
         frame.columns = [str(i) for i in range(1, len(frame.columns) + 1)]
     assert ta.read(frame, **options).traces == expected
-
-
-def layout_delimiter(layout: RealLayout) -> str:
-    return max(",;\t|", key=layout.columns.count)
 
 
 def test_there_are_as_many_layouts_as_promised() -> None:

@@ -100,6 +100,15 @@ _SHOWN_COLUMNS = 12
 _SHOWN_NAMES = 8
 
 
+def option_of(role: str) -> str:
+    """Return what ``--columns`` calls a role.
+
+    >>> option_of("lon"), option_of("venue")
+    ('lng', 'place')
+    """
+    return next(name for name, meant in OPTIONS.items() if meant == role)
+
+
 def roles(
     columns: Sequence[str], wanted: Sequence[str] = EVENTS, chosen: Mapping[str, str] | None = None
 ) -> dict[str, str]:
@@ -183,8 +192,8 @@ def _lacking(found: Mapping[str, str]) -> list[str]:
 
 
 def _cure(role: str, wanted: Sequence[str], header: bool) -> str:
-    word, option = WORDS.get(role, role), next(name for name, meant in OPTIONS.items() if meant == role)
-    problem = f"no column for the {word}"
+    option = option_of(role)
+    problem = f"no column for the {WORDS.get(role, role)}"
     if header:
         names = NAMES[role]
         more = f" and {len(names) - _SHOWN_NAMES} more names" if len(names) > _SHOWN_NAMES else ""

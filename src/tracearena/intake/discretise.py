@@ -11,7 +11,7 @@ import polars as pl
 from tracearena.errors import DataError, ParameterError
 from tracearena.intake.checkins import CheckIns
 from tracearena.intake.choices import Choices
-from tracearena.intake.ids import identifiers
+from tracearena.intake.ids import identifiers, numbered
 from tracearena.intake.report import Report, Rule
 from tracearena.traces import Box, Clock, Grid, Places, Traces
 from tracearena.traces.clock import DAY_S
@@ -137,21 +137,18 @@ def _assembled(
     frame: pl.DataFrame, places: Places, choices: Choices, checkins: CheckIns, report: Report
 ) -> Traces:
     clock, frame = _timed(frame, choices, checkins)
-    keys = ["user", "instant"] if checkins.are_numbered else ["user", "instant", "utc"]
-    frame = frame.sort(keys, maintain_order=True)
-    users = frame["user"]
-    starts = np.flatnonzero(np.concatenate([[True], (users != users.shift(1)).to_numpy()[1:]]))
-    offsets = np.concatenate([starts, [frame.height]])
-    stamps = None if _stamps_say_nothing(frame, checkins, clock) else frame["utc"].to_numpy()
-    traces = Traces(
+    user, user_ids = numbered(frame["user"])
+    traces = Traces.from_events(
+        user,
+        frame["instant"].to_numpy(),
+        frame["place"].to_numpy(),
         places,
         clock,
-        user_ids=np.asarray(users.gather(starts).to_list()),
-        offsets=offsets,
-        instants=frame["instant"].to_numpy(),
-        place_index=frame["place"].to_numpy(),
-        timestamps=stamps,
-    )
+        user_ids=np.arange(len(user_ids)),
+        timestamps=None if checkins.are_numbered else frame["utc"].to_numpy(),
+    ).with_user_ids(user_ids)
+    if traces.timestamps is not None and _stamps_say_nothing(frame, checkins, clock):
+        traces = traces.without_timestamps()
     notice_oddities(traces, report)
     return traces
 

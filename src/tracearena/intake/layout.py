@@ -9,9 +9,9 @@ from os import PathLike
 from typing import Any
 
 from tracearena.errors import Fault, FileError, ParameterError
-from tracearena.intake.columns import EVENTS, OPTIONS, plain_name, roles
+from tracearena.intake.columns import EVENTS, OPTIONS, option_of, plain_name, roles
 
-_DELIMITERS = {"tab": "\t", r"\t": "\t", "space": " ", "comma": ",", "semicolon": ";", "pipe": "|"}
+DELIMITERS = {"tab": "\t", r"\t": "\t", "space": " ", "comma": ",", "semicolon": ";", "pipe": "|"}
 _LONGEST_NAME = 256
 ONE_USER = ""
 """What stands for the column of users where all rows are of one."""
@@ -81,7 +81,7 @@ class Layout:
         for role, column in self.columns.items():
             if not (column.isascii() and column.isdigit() and int(column) >= 1):
                 allowed = "the number of a column, from 1, because there is no header"
-                raise ParameterError.of(f"columns: {_option(role)}", column, allowed)
+                raise ParameterError.of(f"columns: {option_of(role)}", column, allowed)
 
     @classmethod
     def parse(
@@ -98,7 +98,7 @@ class Layout:
         return cls(
             columns=_parsed(columns),
             header=header,
-            delimiter=None if delimiter is None else _DELIMITERS.get(delimiter, delimiter),
+            delimiter=None if delimiter is None else DELIMITERS.get(delimiter, delimiter),
             decimal=decimal,
             time_format=time_format,
             one_user=None if one_user is None else str(one_user),
@@ -140,7 +140,7 @@ class Layout:
         """Refuse columns that are named and absent."""
         shown = ", ".join(names[:_SHOWN_COLUMNS]) if self.header else f"{len(names)} columns"
         faults = [
-            Fault(0, None, shown, f"{_option(role)}={column}: there is no such column", "columns")
+            Fault(0, None, shown, f"{option_of(role)}={column}: there is no such column", "columns")
             for role, column in self.columns.items()
             if _column(names, column) is None
         ]
@@ -160,7 +160,7 @@ def _parsed(columns: str | Mapping[str, Any] | None) -> dict[str, str]:
         if role is None:
             raise ParameterError.of("columns", name, f"a role: {', '.join(OPTIONS)}")
         if role in found:
-            raise ParameterError(f"columns: the {_option(role)} is named twice")
+            raise ParameterError(f"columns: the {option_of(role)} is named twice")
         if str(column) in found.values():
             raise ParameterError(f"columns: {column!r} cannot have two roles")
         found[role] = str(column)
@@ -182,10 +182,6 @@ def _pairs(text: str) -> list[tuple[str, str]]:
     if empty is not None or not pairs:
         raise ParameterError.of("columns", text, "such as user=MMSI,time=BaseDateTime,lat=LAT,lng=LON")
     return pairs
-
-
-def _option(role: str) -> str:
-    return next(name for name, meant in OPTIONS.items() if meant == role)
 
 
 def _column(names: Sequence[str], wanted: str) -> str | None:
