@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,6 +11,7 @@ import typer
 from tracearena.cli._console import JsonOption, check_outputs, note, print_result
 from tracearena.cli._progress import shown
 from tracearena.cli._reading import ReadingOptions, reads_traces, refuse, say
+from tracearena.errors import FileError
 
 
 def register(app: typer.Typer) -> None:
@@ -34,7 +36,7 @@ def describe(
     """Describe traces: users, events, places, span, gaps, duplicates, what was dropped and why.
 
     Of obfuscated or anonymized traces it says how many events are kept, moved, generalised to sets
-    and deleted, at every time of day.
+    and deleted, at every time of day. For a table of unknown columns it proposes which may be which.
     """
     from tracearena.formats.released import is_released
     from tracearena.pages.summary import summarise
@@ -43,8 +45,12 @@ def describe(
     if original is not None or (reading.format is None and is_released(file)):
         _describe_release(reading, file, original, html, as_json)
         return
-    with shown(f"reading {file.name}"):
-        traces, report = reading.read(file)
+    try:
+        with shown(f"reading {file.name}"):
+            traces, report = reading.read(file)
+    except FileError as error:
+        _propose(reading, file, error, as_json)
+        raise
     with shown("counting"):
         result = summarise(traces, report).to_dict()
         if html is not None:
@@ -56,6 +62,29 @@ def describe(
     if not as_json:
         for line in report.lines():
             typer.echo(line)
+
+
+def _propose(reading: ReadingOptions, file: Path, error: FileError, as_json: bool) -> None:
+    """Say how a table of unknown columns may be read, with its first rows as they would be; then end."""
+    unknown = any(fault.code in ("format", "columns") for fault in error.faults)
+    if not unknown or reading.layout() or not file.is_file():
+        return
+    from tracearena.intake.proposal import propose
+
+    proposal = propose(file)
+    if proposal is None:
+        return
+    if as_json:
+        typer.echo(json.dumps({"readable": False, **error.to_dict(), "proposal": proposal.to_dict()}))
+        return
+    note(f"{error.path}: {error.faults[0]}")
+    typer.echo(f"It may be read with these options:\n  {proposal.options}")
+    typer.echo("Its first rows would then be:")
+    for row in proposal.rows:
+        typer.echo("  " + ", ".join(f"{name} {value}" for name, value in row.items()))
+    for doubt in proposal.doubts:
+        typer.echo(f"But {doubt}")
+    raise typer.Exit(2)
 
 
 def _for_people(result: dict[str, Any]) -> dict[str, Any]:
