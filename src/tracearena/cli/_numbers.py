@@ -28,6 +28,7 @@ _COUNT = Limit(at_least=1, at_most=LARGEST_COUNT)
 _METRES = Limit(above=0, at_most=1e6)
 LIMITS: Mapping[str, Limit] = {
     "--top": _COUNT,
+    "--reference-days": Limit(at_least=1, at_most=100_000),
     "--teams": Limit(at_least=1, at_most=999),
     "--users": _COUNT,
     "--days": Limit(at_least=1, at_most=100_000),

@@ -122,6 +122,8 @@ def _obfuscated(
         if original is not None:
             stack.enter_context(carrying(original, id_table))
         write_anonymized(release.anonymized, out, form)
+    if not result.get("valid", True):
+        _warn_of_utility(result["utility"])
     return _told(out, id_table, release.id_table) | result
 
 
@@ -141,12 +143,16 @@ def _scored(
     rules = contest.Rules()
     utility = utility_score(truth.traces, traces, limit_km=rules.utility_limit_km).utility
     valid = rules.is_valid(utility)
-    if not valid:
-        note(
-            f"warning: utility {utility:.6g} is below the contest's threshold {rules.utility_threshold:g}: "
-            "a contest would not accept this release"
-        )
     return traces, {"utility": utility, "valid": valid}
+
+
+def _warn_of_utility(utility: float) -> None:
+    from tracearena.contest import Rules
+
+    note(
+        f"warning: utility {utility:.6g} is below the contest's threshold {Rules().utility_threshold:g}: "
+        "a contest would not accept this release"
+    )
 
 
 def _gps(reading: ReadingOptions, file: Path, out: Path, id_table: Path, seed: int | None) -> dict[str, Any]:

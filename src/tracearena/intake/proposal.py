@@ -29,6 +29,7 @@ from tracearena.intake.tables import by_role, is_parquet, parquet_schema, read_p
 from tracearena.traces.clock import DAY_S
 
 _ROWS = 1000
+_MOST_COLUMNS = 200
 _START = 2**20
 _SHOWN = 3
 _GOOD = 0.9
@@ -116,7 +117,7 @@ def _frame(frame: Any) -> tuple[Layout, pl.DataFrame]:
 
 def _sample_of(path: Path) -> tuple[Layout, pl.DataFrame]:
     if is_parquet(path):
-        known = [name for name, kind in parquet_schema(path).items() if not kind.is_nested()]
+        known = [name for name, kind in parquet_schema(path).items() if not kind.is_nested()][:_MOST_COLUMNS]
         return Layout(), read_parquet(path, lambda _: known, _ROWS)
     lines = [line for line in _start(path).decode("utf-8-sig", "replace").splitlines() if line.strip()]
     if not lines:
@@ -124,6 +125,8 @@ def _sample_of(path: Path) -> tuple[Layout, pl.DataFrame]:
     lines = lines[: _ROWS + 1]
     delimiter = max(DELIMITERS.values(), key=lambda d: (min(line.count(d) for line in lines[:20]), d != " "))
     table = list(csv.reader(lines, delimiter=delimiter))
+    if len(table[0]) > _MOST_COLUMNS:
+        raise FileError.whole(path, f"has more than {_MOST_COLUMNS} columns to choose from", "too-wide")
     header = not any(pl.Series([table[0]]).explode().str.contains(_NUMBER))
     width = len(table[0])
     names = table[0] if header else [str(i) for i in range(1, width + 1)]
