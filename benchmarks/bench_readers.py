@@ -1,4 +1,4 @@
-"""How fast check-in files become traces, against pandas that parses the same file into a sorted frame.
+"""How fast files and frames become traces, against pandas that parses the same into a sorted frame.
 
 pandas does less: it reads the columns, parses the times and sorts by user and time; it neither checks
 coordinates and dates nor numbers places and instants. CPU time is printed too, for busy machines.
@@ -67,6 +67,26 @@ def pandas_parquet(path: Path) -> pd.DataFrame:
     return pd.read_parquet(path).sort_values(["user_id", "time"], kind="stable")
 
 
+def pandas_frame(frame: pd.DataFrame) -> pd.DataFrame:
+    """A frame in memory, whose times are text."""
+    moments = pd.to_datetime(frame["time"], format="%Y-%m-%dT%H:%M:%SZ")
+    return frame.assign(time=moments).sort_values(["user_id", "time"], kind="stable")
+
+
+def points_frame(events: int) -> pd.DataFrame:
+    """GPS points of a thousand people in no order, with times as text."""
+    rng = np.random.default_rng(0)
+    second = 1_262_304_000 + rng.integers(0, DAYS * 86_400, events)
+    return pd.DataFrame(
+        {
+            "user_id": "u" + pd.Series(rng.integers(0, 1000, events)).astype(str),
+            "time": pd.to_datetime(second, unit="s").strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "lat": rng.uniform(40.5, 41, events),
+            "lng": rng.uniform(-74.3, -73.7, events),
+        }
+    )
+
+
 def best(work: Callable[[], object]) -> tuple[float, float]:
     """Return the shortest of a few runs, in seconds by the clock and of CPU time."""
     walls, cpus = [], []
@@ -76,6 +96,16 @@ def best(work: Callable[[], object]) -> tuple[float, float]:
         walls.append(time.perf_counter() - wall)
         cpus.append(time.process_time() - cpu)
     return min(walls), min(cpus)
+
+
+def compare(name: str, events: int, work: Callable[[], object], peer: Callable[[], object]) -> None:
+    """Print how fast both are."""
+    (ours, our_cpu), (theirs, their_cpu) = best(work), best(peer)
+    print(
+        f"{name:14s} tracearena {events / ours / 1e6:5.2f} M events/s ({our_cpu:.2f} s CPU), "
+        f"pandas {events / theirs / 1e6:5.2f} ({their_cpu:.2f} s CPU): "
+        f"{theirs / ours:.1f} times as fast, {their_cpu / our_cpu:.1f} by CPU time"
+    )
 
 
 def main() -> None:
@@ -95,13 +125,10 @@ def main() -> None:
             path = Path(folder, name)
             write(traces, path, to=to)
             assert read(path, to)[0].n_events == len(peer(path)) == events
-            ours, our_cpu = best(lambda p=path, f=to: read(p, f))
-            theirs, their_cpu = best(lambda p=path, g=peer: g(p))
-            print(
-                f"{name:14s} tracearena {events / ours / 1e6:5.2f} M events/s ({our_cpu:.2f} s CPU), "
-                f"pandas {events / theirs / 1e6:5.2f} ({their_cpu:.2f} s CPU): "
-                f"{theirs / ours:.1f} times as fast, {their_cpu / our_cpu:.1f} by CPU time"
-            )
+            compare(name, events, lambda p=path, f=to: read(p, f), lambda p=path, g=peer: g(p))
+    frame = points_frame(events)
+    assert len(read(frame).traces) == events
+    compare("pandas frame", events, lambda: read(frame), lambda: pandas_frame(frame))
 
 
 if __name__ == "__main__":

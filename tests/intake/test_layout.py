@@ -170,6 +170,12 @@ def test_a_format_of_times_goes_for_events_and_points(tmp_path: Path, format: st
         assert traces.clock.label(int(traces.instants[0])) == "20:00"
 
 
+def test_times_that_are_not_written_as_said_are_refused(tmp_path: Path) -> None:
+    path = file_of(tmp_path, "user,time,lat,lng\n1,2012-04-03,40,-74\n")
+    with pytest.raises(FileError, match=r"no time can be read; time_format = '%d/%m/%Y' is how they must"):
+        ta.read(path, time_format="%d/%m/%Y")
+
+
 def test_options_without_use_are_refused(tmp_path: Path) -> None:
     frame = pl.DataFrame(
         {"user": [1], "time": [datetime.datetime(2012, 4, 3)], "lat": [40.7], "lng": [-74.0]}

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracearena.errors import ParameterError
-from tracearena.intake import times
+from tracearena.intake import times, zones
 
 MOMENT = 1_333_476_006
 moments = st.integers(min_value=0, max_value=4_000_000_000)
@@ -112,14 +112,14 @@ def test_zones_agree_with_the_standard_library(seconds: list[int], zone: str) ->
         second + int(datetime.datetime.fromtimestamp(second, ZoneInfo(zone)).utcoffset().total_seconds())  # type: ignore[union-attr]
         for second in seconds
     ]
-    assert times.in_zone(pl.Series(seconds), zone).to_list() == expected
+    assert zones.in_zone(pl.Series(seconds), zone).to_list() == expected
 
 
 def test_an_hour_that_the_clock_skips_is_read_before_the_change() -> None:
     local = int(datetime.datetime(2010, 3, 14, 2, 30, tzinfo=datetime.UTC).timestamp())
-    assert times.from_zone(pl.Series([local]), "America/New_York").to_list() == [local + 5 * 3600]
+    assert zones.from_zone(pl.Series([local]), "America/New_York").to_list() == [local + 5 * 3600]
 
 
 def test_an_unknown_zone_is_named() -> None:
     with pytest.raises(ParameterError, match="timezone = 'Mars/Olympus'"):
-        times.in_zone(pl.Series([0]), "Mars/Olympus")
+        zones.in_zone(pl.Series([0]), "Mars/Olympus")

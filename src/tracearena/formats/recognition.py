@@ -13,6 +13,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from tracearena.errors import Fault, FileError
+from tracearena.files.limits import MOST_COLUMNS
 from tracearena.files.whole import require_lasting
 from tracearena.formats import geolife, gpx, released_table
 from tracearena.intake.columns import EVENTS, POINTS, are_enough, are_points, missing
@@ -305,5 +306,7 @@ def _columns(lines: list[str], path: str | PathLike[str], layout: Layout) -> Loo
     if len(names) > 1:
         shown = ", ".join(names[:8])
         words = f"a table without columns for user, time and place: {shown[:80]}"
-        return Look((), words, tuple(missing(names, found, header=layout.header)))
+        # What is wider than any table lacks more than a column.
+        lacking = missing(names, found, header=layout.header) if len(names) <= MOST_COLUMNS else ()
+        return Look((), words, tuple(lacking))
     return None

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
 from tracearena.errors import ParameterError
-from tracearena.intake import times
+from tracearena.intake import times, zones
 from tracearena.intake.choices import Choices
 from tracearena.intake.ids import LONGEST_ID
 from tracearena.intake.layout import AS_NAMED, Layout
@@ -87,7 +87,7 @@ def check_ins(
     if "lat" in raw.columns:
         nowhere = (pl.col("_lat") == 0) & (pl.col("_lon") == 0)
         rules.append(rows.rule("coordinates 0, 0", nowhere, "lat"))
-    timed = Rows(rows.frame.with_columns(_utc=utc, _local=local), rows.names, rows.are_instants)
+    timed = replace(rows, frame=rows.frame.with_columns(_utc=utc, _local=local))
     return CheckIns(_named(sifted(timed, report, rules), rows.are_instants), times_are_local=is_local)
 
 
@@ -127,14 +127,14 @@ def _local_and_utc(
 
 def _zoned(utc: pl.Series, offset: pl.Series, zone: str, report: Report) -> tuple[pl.Series, pl.Series]:
     """Local and UTC seconds where all times are of one zone, those that name none among them."""
-    zoned = times.in_zone(utc, zone)
+    zoned = zones.in_zone(utc, zone)
     if offset.null_count() == 0:
         return zoned, utc
-    skipped, repeated = times.unclear(utc.filter(offset.is_null()), zone)
+    skipped, repeated = zones.unclear(utc.filter(offset.is_null()), zone)
     report.notice("local times that the clocks skip, read as if they had not been set yet", skipped)
     report.notice("local times that the clocks show twice, read as the first", repeated)
     parts = pl.DataFrame(
-        {"bare": offset.is_null(), "as_is": utc, "zoned": zoned, "placed": times.from_zone(utc, zone)}
+        {"bare": offset.is_null(), "as_is": utc, "zoned": zoned, "placed": zones.from_zone(utc, zone)}
     )
     return (
         parts.select(pl.when("bare").then("as_is").otherwise("zoned")).to_series(),

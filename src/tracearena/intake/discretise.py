@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import datetime
 import math
+from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from tracearena.errors import DataError, ParameterError
 from tracearena.intake.checkins import CheckIns
@@ -108,29 +110,26 @@ def _at_venues(frame: pl.DataFrame, top: int | None, report: Report) -> tuple[Pl
         raise DataError(f"{report.path}: has places without coordinates; give their file with --places")
     frame = report.sift(frame, [Rule(reason="no place", bad=pl.col("venue").is_null(), column="row")])
     report.refuse_if_nothing_is_left(frame.height)
-    frame = frame.with_columns(venue=identifiers(frame["venue"]))
-    about = [pl.col(name).first() for name in ("lat", "lon", "category") if name in frame.columns]
-    venues = frame.group_by("venue", maintain_order=True).agg(pl.len().alias("visits"), *about)
-    if top is None:
-        venues = venues.sort("venue")
-    else:
-        venues = venues.sort("visits", descending=True, maintain_order=True).head(top)
-    order = venues.select("venue", place=pl.int_range(pl.len(), dtype=pl.Int32))
-    frame = frame.join(order, on="venue", how="left", maintain_order="left")
+    venue, ids = numbered(identifiers(frame["venue"]))
+    first = np.empty(len(ids), np.int64)
+    first[venue[::-1]] = np.arange(len(venue))[::-1]  # the last to be written is the first event
+    kept = np.arange(len(ids))
+    if top is not None:
+        kept = np.lexsort((first, -np.bincount(venue)))[:top]
+    place = np.full(len(ids), -1, np.int32)
+    place[kept] = np.arange(len(kept))
+    places = _places_of(ids[kept], frame[first[kept]])
+    frame = frame.with_columns(place=pl.Series(place[venue]))
     if top is not None:
         reason = f"not among the {top:,} most visited places"
-        frame = report.sift(frame, [Rule(reason=reason, bad=pl.col("place").is_null(), column="venue")])
-    return _places_of(venues), frame
+        frame = report.sift(frame, [Rule(reason=reason, bad=pl.col("place") < 0, column="venue")])
+    return places, frame
 
 
-def _places_of(venues: pl.DataFrame) -> Places:
-    categories = venues["category"].fill_null("").to_list() if "category" in venues.columns else None
-    return Places(
-        venues["lat"].to_numpy(),
-        venues["lon"].to_numpy(),
-        ids=np.asarray(venues["venue"].to_list()),
-        categories=categories,
-    )
+def _places_of(ids: NDArray[Any], about: pl.DataFrame) -> Places:
+    """Return places with the coordinates and the category that an event at each has."""
+    categories = about["category"].fill_null("").to_list() if "category" in about.columns else None
+    return Places(about["lat"].to_numpy(), about["lon"].to_numpy(), ids=ids, categories=categories)
 
 
 def _assembled(

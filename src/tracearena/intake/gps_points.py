@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tracearena.errors import Fault
-from tracearena.intake import times
+from tracearena.intake import zones
 from tracearena.intake.columns import POINTS
 from tracearena.intake.ids import LONGEST_ID, identifiers, numbered
 from tracearena.intake.layout import AS_NAMED, Layout
@@ -33,7 +34,7 @@ def points_of(raw: pl.DataFrame, report: Report, layout: Layout = AS_NAMED) -> G
     report.rows = report.rows or given.height
     report.refuse_if_nothing_is_left(given.height, "holds no point", "no-points")
     rows = parsed_rows(given, report, unit="ms", layout=layout, names=names)
-    rows = Rows(rows.frame.with_columns(_at=_utc(rows, report)), names, rows.are_instants)
+    rows = replace(rows, frame=rows.frame.with_columns(_at=_utc(rows, report)))
     frame = sifted(rows, report, [*rows.who(), *rows.when(), *rows.where()])
     number, at = frame["row"].to_numpy(), frame["_at"].to_numpy()
     oddly_dated(report.path, at, number, report, report.header_lines)
@@ -83,7 +84,7 @@ def _utc(rows: Rows, report: Report) -> pl.Series:
 def _of_zone(bare: pl.Series, zone: str, column: str, report: Report) -> pl.Series:
     """Return milliseconds of UTC of those on a zone's clocks, and report what these skip or repeat."""
     second = bare // 1000
-    skipped, repeated = times.unclear(second, zone)
+    skipped, repeated = zones.unclear(second, zone)
     for count, fate, code in (
         (skipped, "skip, and are read as if they had not been set yet", "skipped-hour"),
         (repeated, "show twice, and are read as the first", "repeated-hour"),
@@ -91,7 +92,7 @@ def _of_zone(bare: pl.Series, zone: str, column: str, report: Report) -> pl.Seri
         if count:
             problem = f"some times are in an hour that the clocks of {zone} {fate}"
             report.notice_fault(Fault(None, column, None, problem, code), count)
-    return times.from_zone(second, zone) * 1000 + bare % 1000
+    return zones.from_zone(second, zone) * 1000 + bare % 1000
 
 
 def _report_order(

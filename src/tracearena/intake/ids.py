@@ -8,6 +8,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tracearena.traces.row_table import distinct
+
 LONGEST_ID = 256
 """Letters of an id or a category: arrays of text are as wide as their longest entry."""
 
@@ -39,8 +41,8 @@ def numbered(column: pl.Series) -> tuple[NDArray[np.int64], NDArray[Any]]:
     [[1, 0, 1], ['a', 'b']]
     """
     if column.dtype.is_integer():
-        known = column.unique().sort().to_numpy()
-        return np.searchsorted(known, column.to_numpy()).astype(np.int64), known
+        known, number = distinct(column.to_numpy())
+        return number, known
     words = column.unique().sort()
     number = column.cast(pl.Enum(words)).to_physical().to_numpy().astype(np.int64)
     return number, np.array(words.to_list(), np.str_)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from os import PathLike
+from typing import Any
 
 import polars as pl
 
@@ -21,6 +21,12 @@ from tracearena.intake.report import Report, Rule
 
 _PROJECTED = 1000
 _UNREAD = "unparsable time"
+_SWAPPED = "latitude and longitude look swapped; exchange the columns"
+_CELLS = "x and y are whole numbers: cells of a grid or metres, no degrees"
+_METRES = (
+    "these are projected coordinates (metres of a map), no degrees: convert them to latitude and longitude "
+    "(WGS 84) first"
+)
 
 
 @dataclass(frozen=True)
@@ -37,11 +43,14 @@ class Rows:
         What the file calls the columns.
     are_instants
         Whether the times are numbers of instants.
+    time_format
+        How times are written, where that was said.
     """
 
     frame: pl.DataFrame
     names: Mapping[str, str]
     are_instants: bool
+    time_format: str | None = None
 
     def rule(self, reason: str, bad: pl.Expr, role: str, allowed: str = "") -> Rule:
         """Return the rule that drops rows for what stands in the column of a role."""
@@ -59,7 +68,14 @@ class Rows:
 
     def when(self) -> list[Rule]:
         """Return the rule for times."""
-        return [self.rule(_UNREAD, pl.col("_at").is_null(), "time", f"accepted are {times.ACCEPTED}")]
+        return [self.rule(_UNREAD, pl.col("_at").is_null(), "time", self.accepted)]
+
+    @property
+    def accepted(self) -> str:
+        """How times may be written."""
+        if self.time_format is not None:
+            return f"time_format = {self.time_format!r} is how they must be written"
+        return f"accepted are {times.ACCEPTED}"
 
     def where(self) -> list[Rule]:
         """Return the rules for coordinates."""
@@ -68,12 +84,7 @@ class Rows:
         lat, lon = pl.col("_lat"), pl.col("_lon")
         swapped = (lat.abs() > 90) & (lat.abs() <= 180) & (lon.abs() <= 90)
         return [
-            Rule(
-                reason="swapped",
-                bad=swapped,
-                column="lat, lon",
-                problem="latitude and longitude look swapped; exchange the columns",
-            ),
+            Rule(reason="swapped", bad=swapped, column="lat, lon", problem=_SWAPPED),
             self.rule("bad latitude", ~lat.is_between(-90, 90).fill_null(False), "lat",
                       "must be a number from -90 to 90"),
             self.rule("bad longitude", ~lon.is_between(-180, 180).fill_null(False), "lon",
@@ -96,7 +107,7 @@ def parsed_rows(
     if "lat" in raw.columns:
         latitude, longitude = (_degrees(raw[role], layout.decimal) for role in ("lat", "lon"))
         parsed |= {"_lat": latitude, "_lon": longitude}
-    rows = Rows(raw.with_columns(**parsed), called, read.are_instants)
+    rows = Rows(raw.with_columns(**parsed), called, read.are_instants, layout.time_format)
     if "lat" in raw.columns:
         _refuse_what_is_no_degrees(rows, report, layout)
     return rows
@@ -108,7 +119,8 @@ def sifted(rows: Rows, report: Report, rules: list[Rule]) -> pl.DataFrame:
     unread = report.dropped.get(_UNREAD, 0)
     if unread and unread == report.rows:
         value = next(example.fault.value for example in report.examples if example.reason == _UNREAD)
-        problem = f"no time can be read; {times.advice((value or '').strip())}"
+        cure = rows.accepted if rows.time_format is not None else times.advice((value or "").strip())
+        problem = f"no time can be read; {cure}"
         raise FileError.whole(report.path, problem, "time", value)
     report.refuse_if_nothing_is_left(kept.height)
     return kept
@@ -128,36 +140,32 @@ def _degrees(column: pl.Series, decimal: str) -> pl.Series:
 
 def _refuse_what_is_no_degrees(rows: Rows, report: Report, layout: Layout) -> None:
     """Refuse metres of a map, cells of a grid, and latitudes that stand where longitudes should."""
-    lat, lon = pl.col("_lat").abs(), pl.col("_lon").abs()
+    latitude, longitude = rows.frame["_lat"].abs(), rows.frame["_lon"].abs()
     by_maps = all(plain_name(rows.names.get(role, "")) in MAPS for role in ("lat", "lon"))
-    by_maps = by_maps and not {"lat", "lon"} & set(layout.columns)
-    counts = rows.frame.select(
-        read=pl.min_horizontal(lat, lon).count(),
-        far=(pl.max_horizontal(lat, lon) > _PROJECTED).sum(),
-        swapped=((lat > 90) & (lat <= 180) & (lon <= 90)).sum(),
-        whole=((lat == lat.floor()) & (lon == lon.floor())).sum() if by_maps else pl.lit(0),
-    ).row(0, named=True)
-    if not counts["read"]:
-        return
-    if 2 * counts["far"] > counts["read"]:
-        raise _no_degrees(rows, report.path, pl.max_horizontal(lat, lon) > _PROJECTED, counts["far"],
-                          "these are projected coordinates (metres of a map), no degrees: convert them to "
-                          "latitude and longitude (WGS 84) first", "projected")  # fmt: skip
-    if 2 * counts["swapped"] > counts["read"]:
-        raise _no_degrees(rows, report.path, (lat > 90) & (lat <= 180) & (lon <= 90), counts["swapped"],
-                          "latitude and longitude look swapped; exchange the columns", "swapped")  # fmt: skip
-    if by_maps and counts["whole"] == counts["read"]:
+    if by_maps and not {"lat", "lon"} & set(layout.columns):
         x, y = rows.names["lon"], rows.names["lat"]
-        raise _no_degrees(rows, report.path, lat.is_not_null(), counts["whole"],
-                          "x and y are whole numbers: cells of a grid or metres, no degrees; if they are "
-                          f"degrees, --columns lng={x},lat={y} says so", "no-degrees")  # fmt: skip
+        whole = (latitude == latitude.floor()) & (longitude == longitude.floor())
+        if whole.any() and whole.all():
+            problem = f"{_CELLS}; if they are degrees, --columns lng={x},lat={y} says so"
+            raise _no_degrees(rows, report, whole, problem, "no-degrees")
+    if _most(latitude) <= 90 and _most(longitude) <= _PROJECTED:
+        return
+    read = int((latitude.is_not_null() & longitude.is_not_null()).sum())
+    far = (latitude > _PROJECTED) | (longitude > _PROJECTED)
+    swapped = (latitude > 90) & (latitude <= 180) & (longitude <= 90)
+    for bad, problem, code in ((far, _METRES, "projected"), (swapped, _SWAPPED, "swapped")):
+        if 2 * int(bad.sum()) > read:
+            raise _no_degrees(rows, report, bad, problem, code)
 
 
-def _no_degrees(
-    rows: Rows, path: str | PathLike[str], bad: pl.Expr, count: int, problem: str, code: str
-) -> FileError:
+def _most(degrees: pl.Series) -> float:
+    most: Any = degrees.max()
+    return 0.0 if most is None else float(most)
+
+
+def _no_degrees(rows: Rows, report: Report, bad: pl.Series, problem: str, code: str) -> FileError:
     first = rows.frame.filter(bad).row(0, named=True)
     column = ", ".join(rows.names.get(role, WORDS[role]) for role in ("lat", "lon"))
-    return FileError(
-        path, [Fault(first["row"], column, f"{first['lat']}, {first['lon']}", problem, code)], count
-    )
+    shown = f"{first['lat']}, {first['lon']}"
+    fault = Fault(first["row"], column, shown, problem, code, report.header_lines)
+    return FileError(report.path, [fault], int(bad.sum()))

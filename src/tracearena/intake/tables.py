@@ -128,7 +128,7 @@ def _join_date_and_time(given: dict[str, pl.Series], layout: Layout) -> None:
 
 def _notice_rivals(names: Sequence[str], found: Mapping[str, str], report: Report, layout: Layout) -> None:
     """Report columns that could have had a role that another has, unless it was said to."""
-    for role, others in rivals(names, found, set(found) - set(layout.columns)).items():
+    for role, others in rivals(names, found, [r for r in found if r not in layout.columns]).items():
         word, read = WORDS.get(role, role), found[role] or layout.one_user
         reason = f"columns that could be the {word} too, unread: {', '.join(others)} (read is {read})"
         if reason not in report.noticed:

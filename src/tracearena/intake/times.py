@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import re
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,7 +11,7 @@ import polars as pl
 
 from tracearena.errors import ParameterError
 from tracearena.traces.clock import DAY_S
-from tracearena.traces.time import EARLIEST_S, LATEST_S, require_zone
+from tracearena.traces.time import EARLIEST_S, LATEST_S
 
 Unit = Literal["s", "ms"]
 
@@ -82,8 +82,6 @@ def advice(value: str) -> str:
     >>> advice("03/04/2012 18:00")
     "day and month may stand in either order: --time-format '%d/%m/%Y %H:%M' (time_format=) says which"
     """
-    import re
-
     slashes = re.match(r"\d{1,2}([/-])\d{1,2}[/-](\d\d\d\d|\d\d)\b[ T]?", value)
     if slashes is not None:
         year = "%Y" if len(slashes[2]) == 4 else "%y"
@@ -141,51 +139,6 @@ def twitter_seconds(text: pl.Series) -> pl.Series:
     days = day.cast(pl.Int32).cast(pl.Int64)
     seconds = days * DAY_S + hour.cast(pl.Int64) * 3600 + minute.cast(pl.Int64) * 60 + second
     return pl.DataFrame({"t": text}).select(pl.when(whole).then(seconds)).to_series()
-
-
-def in_zone(second: pl.Series, zone: str) -> pl.Series:
-    """Return local seconds of UTC seconds.
-
-    >>> in_zone(pl.Series([1333476006]), "America/New_York").to_list()
-    [1333461606]
-    """
-    moments = _moments(second).dt.replace_time_zone("UTC")
-    return _zoned(lambda: moments.dt.convert_time_zone(zone), zone).dt.replace_time_zone(None).dt.epoch("s")
-
-
-def from_zone(second: pl.Series, zone: str) -> pl.Series:
-    """Return UTC seconds of local seconds.
-
-    Of an hour that a clock shows twice the first is meant; an hour that it skips is read as if
-    the clock had not been set yet.
-    """
-    local = _moments(second)
-    exact = _zoned(lambda: _placed(local, zone), zone)
-    if exact.null_count() > second.null_count():
-        exact = exact.fill_null(_placed(local.dt.offset_by("-1h"), zone) + 3600)
-    return exact
-
-
-def unclear(second: pl.Series, zone: str) -> tuple[int, int]:
-    """Return how many local seconds the clocks of a zone skip, and how many they show twice."""
-    local = _moments(second)
-    early, late = (
-        local.dt.replace_time_zone(zone, ambiguous=which, non_existent="null")
-        for which in ("earliest", "latest")
-    )
-    return early.null_count() - second.null_count(), int((early != late).sum())
-
-
-def _placed(local: pl.Series, zone: str) -> pl.Series:
-    return local.dt.replace_time_zone(zone, ambiguous="earliest", non_existent="null").dt.epoch("s")
-
-
-def _zoned(convert: Callable[[], pl.Series], zone: str) -> pl.Series:
-    try:
-        return convert()
-    except pl.exceptions.PolarsError:
-        require_zone(zone)
-        raise ParameterError.of("timezone", zone, "a name such as America/New_York or Asia/Tokyo") from None
 
 
 def _parsed(column: pl.Series, unit: Unit) -> Times:
@@ -305,10 +258,6 @@ def _offsets(text: pl.Series, pattern: str) -> pl.Series:
 def _within(at: pl.Series, first: int, last: int | None) -> pl.Series:
     outside = (at < first) if last is None else ~at.is_between(first, last)
     return at.set(outside.fill_null(False), None) if outside.any() else at
-
-
-def _moments(second: pl.Series) -> pl.Series:
-    return (second * 1_000_000).cast(pl.Datetime("us"))
 
 
 def _constant(like: pl.Series, value: int | None) -> pl.Series:

@@ -1,0 +1,59 @@
+"""From UTC to the clocks of a zone and back, in seconds since 1970, a column at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import polars as pl
+
+from tracearena.errors import ParameterError
+from tracearena.traces.time import require_zone
+
+
+def in_zone(second: pl.Series, zone: str) -> pl.Series:
+    """Return local seconds of UTC seconds.
+
+    >>> in_zone(pl.Series([1333476006]), "America/New_York").to_list()
+    [1333461606]
+    """
+    moments = _moments(second).dt.replace_time_zone("UTC")
+    return _zoned(lambda: moments.dt.convert_time_zone(zone), zone).dt.replace_time_zone(None).dt.epoch("s")
+
+
+def from_zone(second: pl.Series, zone: str) -> pl.Series:
+    """Return UTC seconds of local seconds.
+
+    Of an hour that a clock shows twice the first is meant; an hour that it skips is read as if
+    the clock had not been set yet.
+    """
+    local = _moments(second)
+    exact = _zoned(lambda: _placed(local, zone), zone)
+    if exact.null_count() > second.null_count():
+        exact = exact.fill_null(_placed(local.dt.offset_by("-1h"), zone) + 3600)
+    return exact
+
+
+def unclear(second: pl.Series, zone: str) -> tuple[int, int]:
+    """Return how many local seconds the clocks of a zone skip, and how many they show twice."""
+    local = _moments(second)
+    early, late = (
+        local.dt.replace_time_zone(zone, ambiguous=which, non_existent="null")
+        for which in ("earliest", "latest")
+    )
+    return early.null_count() - second.null_count(), int((early != late).sum())
+
+
+def _placed(local: pl.Series, zone: str) -> pl.Series:
+    return local.dt.replace_time_zone(zone, ambiguous="earliest", non_existent="null").dt.epoch("s")
+
+
+def _zoned(convert: Callable[[], pl.Series], zone: str) -> pl.Series:
+    try:
+        return convert()
+    except pl.exceptions.PolarsError:
+        require_zone(zone)
+        raise ParameterError.of("timezone", zone, "a name such as America/New_York or Asia/Tokyo") from None
+
+
+def _moments(second: pl.Series) -> pl.Series:
+    return (second * 1_000_000).cast(pl.Datetime("us"))
