@@ -17,10 +17,6 @@ from tracearena.errors import ParameterError
 if TYPE_CHECKING:
     from tracearena.engine import Cluster, Progress
 
-PlacesOption = Annotated[Path, typer.Option("--places", help="The places (info_region.csv or POI_*.csv).")]
-OptionalPlacesOption = Annotated[
-    Path | None, typer.Option("--places", help="The places (info_region.csv); GPS traces need none.")
-]
 SeedOption = Annotated[
     int | None,
     typer.Option(
@@ -52,13 +48,6 @@ def note(message: str) -> None:
     typer.echo(message, err=True)
 
 
-def needed_places(places: Path | None, what: str) -> Path:
-    """Return the places, or say that `what` cannot do without."""
-    if places is None:
-        raise ParameterError(f"{what} works on places: name them with --places")
-    return places
-
-
 def chosen_seed(seed: int | None) -> int:
     """Return the seed of a measurement, or draw one and say which."""
     if seed is None:
@@ -86,7 +75,6 @@ def check_outputs(*paths: Path | None, inputs: Sequence[Path | None] = (), folde
     `folders` the outputs may become folders, and take the place of empty ones. What a killed run left
     unfinished does not count.
     """
-    from tracearena.errors import ParameterError
     from tracearena.files.staging import clear_leftovers
 
     given = [path for path in paths if path is not None]
