@@ -40,8 +40,9 @@ FromOption = Annotated[
         "--from",
         "--format",
         rich_help_panel=PANEL,
-        help="Format: pwscup, ppmtf, peopleflow, foursquare, tsmc, gowalla or table; for GPS geolife, gpx or "
-        "points; recognised if omitted.",
+        help="Format; recognised if omitted. Events: pwscup, ppmtf, peopleflow, foursquare, tsmc, gowalla, "
+        "table, partitions. GPS: points, geolife, gpx, google-records, google-timeline, owntracks, trips, "
+        "porto. Either: geojson, jsonl, gpkg, geoparquet.",
     ),
 ]
 ColumnsOption = Annotated[
