@@ -101,8 +101,10 @@ def test_what_is_written_by_the_front_door_is_read_by_it(
     hidden = ObfuscatedTraces.unchanged(walks)
     ta.write(hidden, tmp_path / "pub.csv", to="pwscup")
     assert ta.formats.pwscup.read_anonymized(tmp_path / "pub.csv", walks.places) == hidden
-    with pytest.raises(ParameterError, match="pwscup for obfuscated traces"):
-        ta.write(hidden, tmp_path / "pub.parquet")
+    ta.write(hidden, tmp_path / "pub.parquet")
+    assert ta.formats.read_released(tmp_path / "pub.parquet", walks).traces == hidden
+    with pytest.raises(ParameterError, match="for obfuscated traces"):
+        ta.write(hidden, tmp_path / "pub.csv", to="gowalla")
     with pytest.raises(ParameterError, match="none to write"):
         ta.write(points, tmp_path / "q.csv", places_out=tmp_path / "places.csv")
     assert list(tmp_path.glob("q*")) == []

@@ -67,7 +67,7 @@ def describe(
 def _propose(reading: ReadingOptions, file: Path, error: FileError, as_json: bool) -> None:
     """Say how a table of unknown columns may be read, with its first rows as they would be; then end."""
     unknown = any(fault.code in ("format", "columns") for fault in error.faults)
-    if not unknown or reading.layout() or not file.is_file():
+    if not unknown or reading.format is not None or reading.layout() or not file.is_file():
         return
     from tracearena.intake.proposal import propose
 
