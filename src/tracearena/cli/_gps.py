@@ -29,7 +29,7 @@ def read_traces(reading: ReadingOptions, path: Path, what: str = "GPS points") -
 def write_traces(traces: GpsTraces, out: Path, to: str | None = None) -> None:
     """Write GPS traces, and say which users a table cannot hold."""
     from tracearena.formats import write
-    from tracearena.formats.dispatch import format_of_points
+    from tracearena.formats.writing import format_of_points
 
     write(traces, out, to=to)
     silent = int((traces.offsets[1:] == traces.offsets[:-1]).sum())

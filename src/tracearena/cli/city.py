@@ -100,7 +100,7 @@ def _gps(out: Path, users: int, days: int, to: str | None, seed: int | None, as_
     """Write points of receivers: a GeoLife folder, or a table or GPX by the name of `out`."""
     from tracearena.cities.gps import simulate_gps
     from tracearena.formats import write
-    from tracearena.formats.dispatch import format_of_points
+    from tracearena.formats.writing import format_of_points
 
     used = chosen_seed(seed)
     with working("people"):

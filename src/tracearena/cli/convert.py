@@ -192,7 +192,7 @@ def _convert_points(reading: ReadingOptions, whole: Reading[GpsTraces], asked: _
     from tracearena.cli._gps import write_traces
     from tracearena.errors import ParameterError
     from tracearena.files.staging import replacing_all
-    from tracearena.formats.dispatch import format_of_points
+    from tracearena.formats.writing import format_of_points
 
     out, to, reference = asked.out, asked.to, asked.reference
     traces, report = whole

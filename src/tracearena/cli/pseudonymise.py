@@ -194,7 +194,7 @@ def _events(
 def _check_outputs(out: Path, id_table: Path, kind: str, inputs: tuple[Path | None, ...]) -> None:
     """Refuse outputs that cannot both be written; OUT may be a new folder where the format is one."""
     from tracearena.errors import ParameterError
-    from tracearena.formats.dispatch import format_of_points
+    from tracearena.formats.writing import format_of_points
 
     is_folder = inputs[0] is not None and inputs[0].is_dir()
     if kind == "GPS traces":

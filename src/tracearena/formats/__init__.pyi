@@ -13,10 +13,11 @@ from . import (
     table,
     tsmc,
 )
-from .dispatch import FORMATS, read, write
 from .place_files import read_places, write_places
-from .recognition import GPS_FORMATS, recognise
+from .reading import read
+from .recognition import FORMATS, GPS_FORMATS, recognise
 from .released import read_released
+from .writing import write
 
 __all__ = [
     "FORMATS",

@@ -74,6 +74,19 @@ GPS_FORMATS = (
 EITHER = ("geojson", "jsonl", "gpkg", "geoparquet")
 """Names of the formats that hold GPS traces or events, as a table does."""
 
+FORMATS = (
+    "pwscup",
+    "ppmtf",
+    "peopleflow",
+    "foursquare",
+    "tsmc",
+    "gowalla",
+    "table",
+    "partitions",
+    *EITHER,
+)
+"""Names of the formats that hold traces of events."""
+
 ROW_FORMATS = (*GPS_FORMATS[3:], *EITHER)
 """Names of the formats that come down to rows of a table (`row_formats`)."""
 

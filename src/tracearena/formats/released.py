@@ -12,8 +12,8 @@ import numpy as np
 from tracearena.errors import FileError, ParameterError
 from tracearena.files.whole import require_lasting
 from tracearena.formats import pwscup, recognition, released_table
-from tracearena.formats.dispatch import read
 from tracearena.formats.place_files import places_beside, read_places
+from tracearena.formats.reading import read
 from tracearena.intake.choices import Choices
 from tracearena.intake.report import Reading, Report
 from tracearena.intake.tables import is_parquet

@@ -1,4 +1,4 @@
-"""One door to all formats: `read` and `write`, of events and of GPS points alike."""
+"""One door to read all formats: events and GPS points alike, of files, folders, archives and data frames."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from tracearena.errors import FileError, ParameterError
 from tracearena.files import archives
-from tracearena.files.staging import replacing_all
 from tracearena.files.whole import require_lasting
 from tracearena.formats import (
     foursquare,
@@ -24,13 +23,12 @@ from tracearena.formats import (
     points,
     pwscup,
     recognition,
-    released_table,
     table,
     tsmc,
 )
 from tracearena.formats.look import Look
-from tracearena.formats.place_files import places_beside, read_places, write_places
-from tracearena.formats.recognition import EITHER, GPS_FORMATS
+from tracearena.formats.place_files import places_beside, read_places
+from tracearena.formats.recognition import EITHER, FORMATS, GPS_FORMATS
 from tracearena.intake.choices import Choices
 from tracearena.intake.discretise import notice_oddities
 from tracearena.intake.frames import FRAME, event_rows
@@ -40,23 +38,10 @@ from tracearena.intake.layout import Layout
 from tracearena.intake.regrid import regridded
 from tracearena.intake.report import Reading, Report
 from tracearena.intake.tables import by_role, rows_of_file
-from tracearena.traces import GpsTraces, ObfuscatedTraces, Places, Traces
+from tracearena.traces import GpsTraces, Places, Traces
 
 if TYPE_CHECKING:
     import polars as pl
-
-FORMATS = (
-    "pwscup",
-    "ppmtf",
-    "peopleflow",
-    "foursquare",
-    "tsmc",
-    "gowalla",
-    "table",
-    "partitions",
-    *EITHER,
-)
-"""Names of the formats that hold traces of events."""
 
 _File = str | PathLike[str]
 
@@ -66,8 +51,6 @@ _CHECK_INS: Mapping[str, ModuleType] = {
     "gowalla": gowalla,
     "tsmc": tsmc,
 }
-_GPS_WRITERS = {"points": points.write, "gpx": gpx.write, "geolife": geolife.write}
-_GEO_WRITERS = ("geojson", "gpkg", "geoparquet")
 _NAMED = ("columns", "decimal", "time_format", "one_user")
 _ALL = (*_NAMED, "header", "delimiter")
 _LAYOUTS: Mapping[str, tuple[str, ...]] = {
@@ -76,20 +59,6 @@ _LAYOUTS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("gpx", "google-records", "google-timeline", "owntracks"), ("one_user",)),
 }
 """What of a layout each format has a use for; the others have none."""
-
-_TABLE_NAMES = (".csv", ".csv.gz", ".parquet")
-_OTHER_NAMES = {
-    ".gpx": "gpx",
-    ".gpx.gz": "gpx",
-    ".geojson": "geojson",
-    ".geojson.gz": "geojson",
-    ".gpkg": "gpkg",
-    ".geoparquet": "geoparquet",
-}
-
-
-WRITTEN = tuple(name for name in FORMATS if name not in EITHER or name in _GEO_WRITERS)
-"""Names of the formats that events can be written in."""
 
 
 def read(
@@ -315,98 +284,6 @@ def _refuse_resample(path: Path, resample: str | None) -> None:
         raise ParameterError(f"{path}: resample is for GPS points, and this holds events")
 
 
-def write(
-    traces: Traces | GpsTraces | ObfuscatedTraces,
-    path: _File,
-    *,
-    to: str | None = None,
-    places_out: _File | None = None,
-) -> list[Path]:
-    """Write traces, and their places if `places_out` is given; return the files written.
-
-    They appear together, or none of them.
-
-    Parameters
-    ----------
-    to
-        One of `WRITTEN` for events, by default what the name says: a table for names that end in
-        .csv, .csv.gz or .parquet, or else geojson or gpkg. For GPS points also gpx and geolife
-        (`format_of_points`). Of obfuscated traces there are tables (`released_table`, which
-        `read_released` reads) and pwscup files of pseudonyms.
-    """
-    if isinstance(traces, GpsTraces):
-        chosen = to or format_of_points(path)
-        if chosen not in (*_GPS_WRITERS, *_GEO_WRITERS):
-            allowed = f"one of {', '.join([*_GPS_WRITERS, *_GEO_WRITERS])}, or a format of events with a grid"
-            raise ParameterError.of("to", chosen, allowed)
-        if places_out is not None:
-            raise ParameterError("GPS points lie at no places: there are none to write")
-        if chosen in _GEO_WRITERS:
-            _write_geo(traces, path, chosen)
-        else:
-            _GPS_WRITERS[chosen](traces, path)
-        return [Path(path)]
-    target = to or _format_of_name(path)
-    if target not in WRITTEN:
-        raise ParameterError.of("to", target, f"one of {', '.join(WRITTEN)}")
-    if target == "foursquare" and isinstance(traces, Traces):
-        return [Path(path), foursquare.write(traces, path, pois=places_out)]
-    with replacing_all():
-        beside = _write_events(traces, path, target)
-        if places_out is not None:
-            write_places(traces.places, places_out, to=target)
-            beside.append(Path(places_out))
-    return [Path(path), *beside]
-
-
-def format_of_points(path: _File) -> str:
-    """Return what a new file of GPS points of this name holds; a GeoLife folder if it does not tell.
-
-    >>> format_of_points("out.parquet"), format_of_points("out.gpx"), format_of_points("out")
-    ('points', 'gpx', 'geolife')
-    """
-    if str(path).endswith(_TABLE_NAMES):
-        return "points"
-    return _told_by_name(path) or "geolife"
-
-
-def _told_by_name(path: _File) -> str | None:
-    return next((format for end, format in _OTHER_NAMES.items() if str(path).endswith(end)), None)
-
-
-def _write_events(traces: Traces | ObfuscatedTraces, path: _File, to: str) -> list[Path]:
-    """Write events in a format, and return the files that had to be written beside them."""
-    if isinstance(traces, ObfuscatedTraces):
-        if to not in ("pwscup", "table"):
-            raise ParameterError.of("to", to, "table or pwscup for obfuscated traces")
-        (released_table.write if to == "table" else pwscup.write_anonymized)(traces, path)
-    elif to == "pwscup":
-        times = pwscup.write_traces(traces, path)
-        return [] if times is None else [times]
-    elif to == "peopleflow":
-        peopleflow.write(traces, path)
-    elif to == "ppmtf":
-        from tracearena.formats import ppmtf
-
-        ppmtf.write_traces(traces, path)
-    elif to in _GEO_WRITERS:
-        _write_geo(traces, path, to)
-    else:
-        _CHECK_INS[to].write(traces, path)
-    return []
-
-
-def _write_geo(traces: Traces | GpsTraces, path: _File, to: str) -> None:
-    from tracearena.formats import geo_tables, geojson
-
-    if to == "geojson":
-        geojson.write(traces, path)
-    elif to == "gpkg":
-        geo_tables.write_geopackage(traces, path)
-    else:
-        geo_tables.write_geoparquet(traces, path)
-
-
 def _settled(path: Path, format: str | None, layout: Layout) -> str:
     if format is not None:
         _require_known(format)
@@ -430,19 +307,6 @@ def _require_known(format: str) -> None:
     known = (*FORMATS, *GPS_FORMATS)
     if format not in known:
         raise ParameterError.of("format", format, f"one of {', '.join(known)}")
-
-
-def _format_of_name(path: _File) -> str:
-    if str(path).endswith(_TABLE_NAMES):
-        return "table"
-    told = _told_by_name(path)
-    if told in WRITTEN:
-        return str(told)
-    endings = [end for end, format in _OTHER_NAMES.items() if format in WRITTEN]
-    raise ParameterError(
-        f"{path}: name a format (one of {', '.join(WRITTEN)}) or a file that ends in "
-        f"{', '.join([*_TABLE_NAMES, *endings])}"
-    )
 
 
 def _known(places: Any) -> Places | None:
