@@ -85,7 +85,10 @@ def test_a_column_of_a_type_that_means_nothing_is_refused_by_name(
     path = written(tmp_path, kind, column, (ODD | DATES)[name])
     done = describe(path, kind)
     assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
-    assert f"column {column}: the column has the type {name};" in done.err
+    problem = "got '01:00:00': no time can be read; a time of day needs its date"
+    if (column, name) != ("time", "Time"):
+        problem = f"the column has the type {name};"
+    assert f"column {column}: {problem}" in done.err
 
 
 @pytest.mark.parametrize("kind", ["table", "points", "places"])

@@ -78,12 +78,12 @@ def _propose(reading: ReadingOptions, file: Path, error: FileError, as_json: boo
         typer.echo(json.dumps({"readable": False, **error.to_dict(), "proposal": proposal.to_dict()}))
         return
     note(f"{error.path}: {error.faults[0]}")
-    typer.echo(f"It may be read with these options:\n  {proposal.options}")
-    typer.echo("Its first rows would then be:")
+    note(f"It may be read with these options:\n  {proposal.options}")
+    note("Its first rows would then be:")
     for row in proposal.rows:
-        typer.echo("  " + ", ".join(f"{name} {value}" for name, value in row.items()))
+        note("  " + ", ".join(f"{name} {value}" for name, value in row.items()))
     for doubt in proposal.doubts:
-        typer.echo(f"But {doubt}")
+        note(f"But {doubt}")
     raise typer.Exit(2)
 
 

@@ -121,7 +121,7 @@ def sifted(rows: Rows, report: Report, rules: list[Rule]) -> pl.DataFrame:
         value = next(example.fault.value for example in report.examples if example.reason == _UNREAD)
         cure = rows.accepted if rows.time_format is not None else times.advice((value or "").strip())
         problem = f"no time can be read; {cure}"
-        raise FileError.whole(report.path, problem, "time", value)
+        raise FileError(report.path, [Fault(None, rows.names.get("time", "time"), value, problem, "time")])
     report.refuse_if_nothing_is_left(kept.height)
     return kept
 
