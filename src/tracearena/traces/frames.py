@@ -1,6 +1,6 @@
 """Traces, places and tables of ids as Polars frames: one row an event, a point, a place, a pseudonym.
 
-The columns have the names that readers know, so that `read` takes a frame back.
+The columns have the names that readers know, so that `read` takes events and points back.
 """
 
 from __future__ import annotations
