@@ -148,6 +148,7 @@ def joined(
         parts.append(_one_trajectory(traces))
         report.header_lines, report.strict, report.timezone = found.header_lines, found.strict, found.timezone
         report.unzoned += found.unzoned
+        report.all_unzoned = found.all_unzoned and (report.all_unzoned or len(parts) == 1)
         report.add(found)
     report.refuse_if_nothing_is_left(len(parts), "holds no points", "no-points")
     traces = parts[0] if len(parts) == 1 else GpsTraces.joined(parts)
