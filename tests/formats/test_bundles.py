@@ -20,6 +20,10 @@ from tracearena.formats import recognise
 
 RECORDS = json.dumps(layouts.RECORDS)
 POINTS = "user,time,lat,lng\n{},2020-01-01T00:00:00Z,48.1,11.5\n{},2020-01-02T00:00:00Z,48.2,11.6\n"
+ANONYMOUS = "time,lat,lng\n2020-01-01T00:00:00Z,48.1,11.5\n"
+GPX = (
+    '<gpx><trk><trkseg><trkpt lat="40" lon="1"><time>2012-01-01T00:00:00Z</time></trkpt></trkseg></trk></gpx>'
+)
 KINDS = ("folder", "a.zip", "a.tar.gz", "a.tar")
 
 
@@ -161,11 +165,22 @@ class TestEveryKind:
         assert str(tmp_path / kind) in str(caught.value)
 
 
-@pytest.mark.parametrize("kind", ["a.zip", "a.tar.gz"])
-def test_gpx_in_an_archive_is_read(tmp_path: Path, kind: str) -> None:
-    point = '<trkpt lat="40" lon="1"><time>2012-01-01T00:00:00Z</time></trkpt>'
-    text = f"<gpx><trk><trkseg>{point}</trkseg></trk></gpx>"
-    assert ta.read(packed(tmp_path, kind, {"ann.gpx": text, "bob.gpx": text})).traces.n_users == 2
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("ann", "bob"),
+        ("tracks/ann", "tracks/bob"),
+        ("ann/monday", "bob/monday"),
+        ("tracks/ann/2012/monday", "tracks/bob/2012/monday"),
+    ],
+)
+@pytest.mark.parametrize(("ending", "text"), [("gpx", GPX), ("csv", ANONYMOUS), ("json", RECORDS)])
+def test_whose_a_file_is_does_not_depend_on_its_format(
+    tmp_path: Path, kind: str, names: tuple[str, str], ending: str, text: str
+) -> None:
+    path = packed(tmp_path, kind, {f"{name}.{ending}": text for name in names})
+    assert ta.read(path).traces.user_ids.tolist() == ["ann", "bob"]
 
 
 def test_an_archive_is_known_by_its_content(tmp_path: Path) -> None:

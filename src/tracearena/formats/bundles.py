@@ -12,14 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from os import PathLike
-from os.path import commonpath
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tracearena.engine import tracked
 from tracearena.errors import Fault, FileError, TracearenaError
 from tracearena.files import archives
+from tracearena.formats.folder_files import files_of, is_hidden
 from tracearena.formats.look import Look
 from tracearena.intake.layout import Layout
 from tracearena.intake.report import Reading, Report
@@ -33,42 +32,11 @@ _MOST_LOOKS = 100
 _NAMES = {"venue": "place", "offset_min": "utc_offset_min"}
 
 
-def files_of(folder: Path) -> list[Path]:
-    """Return the files below a folder by name, without those that begin with ``.`` or ``_``."""
-    found = (path for path in folder.rglob("*") if path.is_file())
-    return sorted(path for path in found if not _is_hidden(path.relative_to(folder).parts))
-
-
-def _is_hidden(parts: Sequence[str]) -> bool:
-    return any(part.startswith((".", "_")) for part in parts)
-
-
-def owners_of(files: Sequence[Path]) -> dict[Path, str]:
-    """Return whose file each is, where it does not say so.
-
-    >>> list(owners_of([Path("x/data/1.txt"), Path("x/data/2.txt")]).values())
-    ['1', '2']
-    >>> list(owners_of([Path("x/ann/Records.json"), Path("x/bob/Records.json")]).values())
-    ['ann', 'bob']
-    """
-    top = Path(commonpath([file.parent for file in files]))
-    return {file: file.relative_to(top).parts[0] if file.parent != top else name_of(file) for file in files}
-
-
-def name_of(path: str | PathLike[str]) -> str:
-    """Return the name of a file without its endings.
-
-    >>> name_of("people/ann.json.gz")
-    'ann'
-    """
-    return Path(Path(path).name.removesuffix(".gz")).stem
-
-
 def look_into(path: Path, look_at: Callable[[Path], Look], wanted: str | None) -> Look:
     """Look at the files of a folder or an archive until one is recognised, as what is wanted if possible."""
     what, first, seen = "a folder" if path.is_dir() else "an archive", None, 0
     for file in files_of(path) if path.is_dir() else archives.one_by_one(path):
-        look = Look((), "") if _is_hidden(file.parts[-1:]) else look_at(file)
+        look = Look((), "") if is_hidden(file.parts[-1:]) else look_at(file)
         if look.formats and (wanted is None or wanted in look.formats):
             return _inside(what, look)
         first, seen = first or (look if look.formats else None), seen + 1

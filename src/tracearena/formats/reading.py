@@ -26,6 +26,7 @@ from tracearena.formats import (
     table,
     tsmc,
 )
+from tracearena.formats.folder_files import owners_of
 from tracearena.formats.look import Look
 from tracearena.formats.place_files import places_beside, read_places
 from tracearena.formats.recognition import EITHER, FORMATS, GPS_FORMATS
@@ -229,7 +230,7 @@ def _read_folder(
     )
     if others and request.strict:
         raise FileError(others[0][0], [others[0][1]])
-    owners = bundles.owners_of(list(files))
+    owners = owners_of(list(files))
 
     def read_one(file: Path, known: tuple[Look, Layout], wanted: Request) -> Reading[Traces | GpsTraces]:
         look, layout = known
