@@ -9,6 +9,7 @@ import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
+import polars as pl
 import pytest
 from tests.border.command_line import tracearena
 from tests.formats import json_layouts as layouts
@@ -181,6 +182,75 @@ def test_whose_a_file_is_does_not_depend_on_its_format(
 ) -> None:
     path = packed(tmp_path, kind, {f"{name}.{ending}": text for name in names})
     assert ta.read(path).traces.user_ids.tolist() == ["ann", "bob"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+class TestMixed:
+    def test_tables_beside_gpx_are_read_too(self, tmp_path: Path, kind: str) -> None:
+        files = {"ann.gpx": GPX, "bob.csv": ANONYMOUS, "more.csv": POINTS.format("carl", "carl")}
+        traces, report = ta.read(packed(tmp_path, kind, files))
+        assert (traces.user_ids.tolist(), report.lines()) == (["ann", "bob", "carl"], [])
+
+    def test_one_format_of_several_leaves_out_the_others_by_name(self, tmp_path: Path, kind: str) -> None:
+        path = packed(tmp_path, kind, {"ann.gpx": GPX, "bob.csv": ANONYMOUS})
+        for format, user in (("gpx", "ann"), ("points", "bob")):
+            traces, report = ta.read(path, format)
+            assert (traces.user_ids.tolist(), report.noticed) == ([user], {"other files": 1})
+
+    def test_tracks_of_files_of_one_name_stay_apart(self, tmp_path: Path, kind: str) -> None:
+        names = ("ann/1/track.gpx", "ann/2/track.gpx", "bob/track.gpx")
+        path = packed(tmp_path, kind, {**dict.fromkeys(names, GPX), "carl.csv": ANONYMOUS})
+        traces = ta.read(path).traces
+        assert (traces.user_ids.tolist(), traces.n_trajectories) == (["ann", "bob", "carl"], 4)
+
+    def test_events_beside_gpx_are_left_out_by_name(self, tmp_path: Path, kind: str) -> None:
+        events = "user,time,place\nx,2020-01-01T00:00:00Z,bar\n"
+        traces, report = ta.read(packed(tmp_path, kind, {"ann.gpx": GPX, "e.csv": events}), "gpx")
+        assert (traces.user_ids.tolist(), report.noticed) == (["ann"], {"other files": 1})
+        assert "e.csv: the file is left out: it looks like a table of events" in " ".join(report.lines())
+
+    def test_what_is_passed_over_for_its_name_is_said(self, tmp_path: Path, kind: str) -> None:
+        hidden = {"_export/a.csv": POINTS.format("a", "a"), "_SUCCESS": "", "_notes/b.txt": "hello"}
+        for number, file in enumerate(
+            [{"b.csv": POINTS.format("b", "b")}, {"b.gpx": GPX}, {"b.gpx": GPX, "c.gpx": GPX}]
+        ):
+            (tmp_path / str(number)).mkdir()
+            path = packed(tmp_path / str(number), kind, {**hidden, **file})
+            traces, report = ta.read(path)
+            assert (traces.user_ids.tolist()[0], report.noticed) == ("b", {"hidden files": 1})
+            assert "_export/a.csv: the file is passed over" in " ".join(report.lines())
+            assert "tracearena-" not in " ".join(report.lines())
+
+
+@pytest.mark.parametrize("other", ["bob.csv", "more/bob.csv"])
+@pytest.mark.parametrize("place", [[], ["bar"]], ids=["points", "events"])
+def test_tables_beside_parquet_are_read_too(tmp_path: Path, other: str, place: list[str]) -> None:
+    path = packed(tmp_path, "folder", {other: POINTS.format("bob", "bob")})
+    frame = pl.read_csv(path / other).with_columns(place=pl.lit("bar")).drop("place" if not place else [])
+    frame.write_csv(path / other)
+    frame.with_columns(user=pl.lit("eve")).write_parquet(path / "eve.parquet")
+    traces, report = ta.read(path)
+    assert (traces.user_ids.tolist(), report.noticed.get("other files")) == (["bob", "eve"], None)
+    if place:
+        traces, report = ta.read(path, "partitions")
+        assert (traces.user_ids.tolist(), report.noticed["other files"]) == (["eve"], 1)
+
+
+def test_tables_beside_geolife_are_left_out_by_name(tmp_path: Path) -> None:
+    plt = "x\n" * 6 + "39.9,116.3,0,492,39744.12,2008-10-23,02:53:04\n"
+    files = {"000/Trajectory/1.plt": plt, "000/labels.txt": "Start Time\tEnd Time\n", "bob.csv": ANONYMOUS}
+    path = packed(tmp_path, "folder", files)
+    traces, report = ta.read(path)
+    assert (traces.n_users, report.noticed["other files"]) == (1, 1)
+    assert "bob.csv: the file is left out" in " ".join(report.lines())
+
+
+def test_an_archive_beside_other_files_is_left_out_by_name(tmp_path: Path) -> None:
+    path = packed(tmp_path, "folder", {"a.csv": POINTS.format("a", "a"), "b.csv": ANONYMOUS})
+    packed(path, "old.zip", {"ann.gpx": GPX})
+    traces, report = ta.read(path)
+    assert (traces.user_ids.tolist(), report.noticed) == (["a", "b"], {"other files": 1})
+    assert "old.zip: the file is left out: it looks like an archive" in " ".join(report.lines())
 
 
 def test_an_archive_is_known_by_its_content(tmp_path: Path) -> None:

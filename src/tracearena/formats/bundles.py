@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from tracearena.engine import tracked
 from tracearena.errors import Fault, FileError, TracearenaError
 from tracearena.files import archives
-from tracearena.formats.folder_files import files_of, is_hidden
+from tracearena.formats.folder_files import files_of, hidden_files_of, is_hidden
 from tracearena.formats.look import Look
 from tracearena.intake.layout import Layout
 from tracearena.intake.report import Reading, Report
@@ -27,6 +27,13 @@ from tracearena.traces import GpsTraces
 
 if TYPE_CHECKING:
     import polars as pl
+
+HIDDEN = Fault(
+    None, None, None,
+    "the file is passed over, since its name or its folder's begins with _ or .; rename that to have it read",
+    "hidden-files",
+)  # fmt: skip
+"""What is said of a file that holds traces and is not read for its name."""
 
 _MOST_LOOKS = 100
 _NAMES = {"venue": "place", "offset_min": "utc_offset_min"}
@@ -54,15 +61,18 @@ def _inside(what: str, look: Look) -> Look:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Path]:
-    """Give the folder that an archive unpacks to, or its one file; errors name the archive."""
+def opened(path: Path) -> Iterator[tuple[Path, Path]]:
+    """Give the folder that an archive unpacks to, and what to read: it, or its one file.
+
+    Errors name the archive.
+    """
     with archives.unpacked(path) as folder:
         files = files_of(folder)
         if not files:
             raise FileError.whole(path, "is an archive without files", "empty")
         inside = files[0] if len(files) == 1 else folder
         try:
-            yield inside
+            yield folder, inside
         except FileError as error:
             raise FileError(_renamed(error.path, folder, path), error.faults, error.total) from None
         except TracearenaError as error:
@@ -92,9 +102,24 @@ def sorted_out(
         if fits(look):
             files[file] = look, layout
         else:
-            problem = f"the file is left out: it looks like {look.words}"
-            others.append((file, Fault(None, None, None, problem, "other-files")))
+            others.append((file, left_out(look)))
     return files, others
+
+
+def left_out(look: Look) -> Fault:
+    """Say of a file that it is left out, and what it looks like."""
+    return Fault(None, None, None, f"the file is left out: it looks like {look.words}", "other-files")
+
+
+def hidden_traces(folder: Path, look_at: Callable[[Path], Look]) -> Iterator[Path]:
+    """Give, by their paths inside, those of the first hidden files of a folder that hold traces."""
+    for file in hidden_files_of(folder)[:_MOST_LOOKS]:
+        try:
+            look = look_at(file)
+        except FileError:
+            continue
+        if look.formats:
+            yield file.relative_to(folder)
 
 
 def joined(
@@ -113,7 +138,10 @@ def joined(
                 Fault(None, None, None, error.faults[0].problem, "empty-file"), path=str(file)
             )
             continue
-        parts.append(_one_trajectory(traces))
+        if found.format == "gpx":
+            parts.append(_named_tracks(traces, str(file.relative_to(folder))))
+        else:
+            parts.append(_one_trajectory(traces))
         report.header_lines, report.strict, report.timezone = found.header_lines, found.strict, found.timezone
         report.unzoned += found.unzoned
         report.all_unzoned = found.all_unzoned and (report.all_unzoned or len(parts) == 1)
@@ -147,3 +175,12 @@ def _one_trajectory(traces: GpsTraces) -> GpsTraces:
     if len(np.unique(owners)) < len(owners) or ids.tolist() != list(range(len(ids))):
         return traces
     return traces.with_trajectory_ids(np.zeros(len(ids), np.int64))
+
+
+def _named_tracks(traces: GpsTraces, name: str) -> GpsTraces:
+    """Let the tracks of a file be its own, though a file elsewhere may have the same name."""
+    import numpy as np
+
+    return traces.with_trajectory_ids(
+        np.array([f"{name}-{i}" for i in range(traces.n_trajectories)], np.str_)
+    )

@@ -10,8 +10,17 @@ from pathlib import Path
 
 def files_of(folder: Path) -> list[Path]:
     """Return the files below a folder by name, without those that begin with ``.`` or ``_``."""
-    found = (path for path in folder.rglob("*") if path.is_file())
-    return sorted(path for path in found if not is_hidden(path.relative_to(folder).parts))
+    return [file for file in _all_of(folder) if not is_hidden(file.relative_to(folder).parts)]
+
+
+def hidden_files_of(folder: Path) -> list[Path]:
+    """Return the files below a folder that `files_of` passes over, without those that macOS adds."""
+    passed = [file for file in _all_of(folder) if is_hidden(file.relative_to(folder).parts)]
+    return [file for file in passed if not file.name.startswith("._") and "__MACOSX" not in file.parts]
+
+
+def _all_of(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
 def is_hidden(parts: Sequence[str]) -> bool:

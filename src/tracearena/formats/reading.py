@@ -169,13 +169,45 @@ def _read_path(path: Path, format: str | None, request: Request) -> Reading[Trac
     if name != "geolife" and archives.is_archive(path):
         from tracearena.formats import bundles
 
-        with bundles.opened(path) as inside:
+        with bundles.opened(path) as (folder, inside):
             reading = _read_path(inside, format, request)
             bundles.rename(reading.report, inside, path)
+            if inside != folder:
+                _notice_hidden(folder, reading.report, request.layout)
         return reading
-    if path.is_dir() and not recognition.is_read_whole(path, name):
-        return _read_folder(path, name, format, request)
-    return _read_file(path, name, request)
+    if not path.is_dir():
+        return _read_file(path, name, request)
+    if recognition.is_read_whole(path, name, request.layout):
+        reading = _read_whole(path, name, request)
+    else:
+        reading = _read_folder(path, name, format, request)
+    _notice_hidden(path, reading.report, request.layout)
+    return reading
+
+
+def _read_whole(folder: Path, name: str, request: Request) -> Reading[Traces | GpsTraces]:
+    """Read a folder of a format that has folders; traces beside it are left out by name."""
+    from tracearena.formats import bundles
+
+    others = [
+        (file, bundles.left_out(look))
+        for file, look in recognition.traces_beside(folder, name, request.layout)
+    ]
+    if others and request.strict:
+        raise FileError(others[0][0], [others[0][1]])
+    reading = _read_file(folder, name, request)
+    for path, fault in others:
+        reading.report.notice_fault(fault, path=str(path))
+    return reading
+
+
+def _notice_hidden(folder: Path, report: Report, layout: Layout) -> None:
+    """Report files that hold traces and are passed over for their names."""
+    from tracearena.formats import bundles
+
+    for file in bundles.hidden_traces(folder, lambda file: recognition.look_at_one(file, layout)[0]):
+        path = f"{report.path}: {file}" if archives.is_archive(report.path) else str(folder / file)
+        report.notice_fault(bundles.HIDDEN, path=path)
 
 
 def _read_file(path: Path, name: str, request: Request) -> Reading[Traces | GpsTraces]:
@@ -183,7 +215,7 @@ def _read_file(path: Path, name: str, request: Request) -> Reading[Traces | GpsT
     request.layout.refuse_all_but(_LAYOUTS.get(name, ()), path, f"files of format {name}")
     _refuse_times(path, name, request.times)
     if name in GPS_FORMATS and name not in recognition.ROW_FORMATS:
-        made = _points(path, name, request.choices.timezone, request.strict, request.layout)
+        made = _points(path, name, request)
         return _as_chosen(made, request.choices, request.resample, _known(request.places))
     if name in recognition.ROW_FORMATS:
         from tracearena.formats import row_formats
@@ -320,15 +352,14 @@ def _read_if_file(places: Any) -> Places:
     return read_places(places) if isinstance(places, (str, PathLike)) else place_table.of_frame(places)
 
 
-def _points(
-    path: Path, format: str, timezone: str | None, strict: bool, layout: Layout
-) -> Reading[GpsTraces]:
+def _points(path: Path, format: str, request: Request) -> Reading[GpsTraces]:
+    timezone, strict, layout = request.choices.timezone, request.strict, request.layout
     if format == "points":
         return points.read(path, timezone=timezone, strict=strict, layout=layout)
     if format == "geolife":
         reading = geolife.read(path, strict=strict)
     else:
-        reading = gpx.read(path, strict=strict, one_user=layout.one_user)
+        reading = gpx.read(path, strict=strict, one_user=layout.one_user or request.owner)
     reading.report.timezone = timezone
     return reading
 
