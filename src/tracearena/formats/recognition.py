@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import re
 import zlib
@@ -377,6 +378,14 @@ def _time_of(found: Mapping[str, str]) -> str:
     return found["time"] if "time" in found else found["date"]
 
 
+def _fields(lines: list[str], separator: str) -> list[list[str]]:
+    """Split rows at the separators that stand outside of quotes."""
+    try:
+        return list(csv.reader(lines, delimiter=separator))
+    except csv.Error:
+        return [line.split(separator) for line in lines]
+
+
 def _columns(lines: list[str], path: str | PathLike[str], layout: Layout) -> Look | None:
     names, separator = header_fields(lines[0], layout)
     if released_table.is_layout(names):
@@ -385,7 +394,7 @@ def _columns(lines: list[str], path: str | PathLike[str], layout: Layout) -> Loo
     found = layout.roles(names)
     if are_points(found):
         at = names.index(_time_of(found))
-        fields = [line.split(separator) for line in lines[int(layout.header) : _SAMPLE]]
+        fields = _fields(lines[int(layout.header) : _SAMPLE], separator)
         if not _are_instants([row[at].strip('" ') for row in fields if len(row) > at], layout):
             return Look(("points", "table", "peopleflow"), "a table of GPS points")
     if are_enough(found):
