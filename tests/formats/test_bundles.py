@@ -128,6 +128,23 @@ class TestEveryKind:
         assert (traces.n_events, report.rows, report.dropped) == (3, 4, {"unparsable time": 1})
         assert "row 4" in " ".join(report.lines())
 
+    def test_tables_of_events_without_a_header_are_one_table(self, tmp_path: Path, kind: str) -> None:
+        row = "{},2020-01-01T00:00:00,{},48.1,11.5\n"
+        path = packed(tmp_path, kind, {"1.csv": row.format("ann", "bar"), "2.csv": row.format("bob", "gym")})
+        columns = "user=1,time=2,place=3,lat=4,lng=5"
+        traces = ta.read(path, header=False, columns=columns).traces
+        assert (traces.user_ids.tolist(), traces.places.ids.tolist()) == (["ann", "bob"], ["bar", "gym"])
+        nobody = ta.read(path, header=False, columns="time=2,place=3,lat=4,lng=5").traces
+        assert nobody.user_ids.astype(str).tolist() == ["1", "2"]
+
+    @pytest.mark.parametrize("names", [("ann", "bob"), ("x/ann/1", "x/bob/1")])
+    def test_tables_of_events_that_name_nobody_are_a_person_each(
+        self, tmp_path: Path, kind: str, names: tuple[str, str]
+    ) -> None:
+        text = "time,place,lat,lng\n2020-01-01T00:00:00,bar,48.1,11.5\n"
+        path = packed(tmp_path, kind, {f"{name}.csv": text for name in names})
+        assert ta.read(path).traces.user_ids.tolist() == ["ann", "bob"]
+
     def test_json_lines_of_events_are_one_table(self, tmp_path: Path, kind: str) -> None:
         line = f'{layouts.ROW}, "place": "bar"}}\n'
         traces = ta.read(

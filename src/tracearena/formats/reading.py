@@ -264,25 +264,26 @@ def _read_folder(
         raise FileError(others[0][0], [others[0][1]])
     owners = owners_of(list(files))
 
-    def read_one(file: Path, known: tuple[Look, Layout], wanted: Request) -> Reading[Traces | GpsTraces]:
-        look, layout = known
-        if layout.one_user != request.layout.one_user:
-            layout = replace(layout, one_user=owners[file])
-        return _read_file(file, format or look.formats[0], replace(wanted, layout=layout, owner=owners[file]))
+    def laid_out(file: Path) -> Layout:
+        layout = files[file][1]
+        is_told = layout.one_user == request.layout.one_user
+        return layout if is_told else replace(layout, one_user=owners[file])
+
+    def read_one(file: Path, wanted: Request) -> Reading[Traces | GpsTraces]:
+        known = replace(wanted, layout=laid_out(file), owner=owners[file])
+        return _read_file(file, format or files[file][0].formats[0], known)
 
     if len(files) == 1:
-        reading = read_one(*files.popitem(), request)
+        reading = read_one(next(iter(files)), request)
     elif are_points:
         choices = Choices(timezone=request.choices.timezone)
         plain = replace(request, choices=choices, resample=None, places=None)
-        made = bundles.joined(
-            folder, list(files), name, lambda file: read_one(file, files[file], plain).as_points()
-        )
+        made = bundles.joined(folder, list(files), name, lambda file: read_one(file, plain).as_points())
         reading = _as_chosen(made, request.choices, request.resample, _known(request.places))
     elif name in ("table", *EITHER):
         report = Report(str(folder), name, header_lines=None)
-        parts = [_rows_of_events(file, name, report, known[1]) for file, known in files.items()]
-        plain = replace(request, layout=replace(request.layout, columns={}, one_user=None))
+        parts = [_rows_of_events(file, name, report, laid_out(file), owners[file]) for file in files]
+        plain = replace(request, layout=replace(request.layout, columns={}, header=True, one_user=None))
         reading = _read_rows(bundles.one_table(parts), "table", report, plain)
     else:
         shown = ", ".join(str(file.relative_to(folder)) for file in list(files)[:5])
@@ -293,15 +294,16 @@ def _read_folder(
     return reading
 
 
-def _rows_of_events(file: Path, name: str, report: Report, layout: Layout) -> pl.DataFrame:
+def _rows_of_events(file: Path, name: str, report: Report, layout: Layout, owner: str) -> pl.DataFrame:
     """Return the rows of one of several tables of events, under the names of their roles."""
     from tracearena.formats import row_formats
 
+    layout.refuse_all_but(_LAYOUTS[name], file, f"files of format {name}")
     found = Report(str(file), name)
     if name == "table":
         rows = rows_of_file(file, found, layout=layout)
     else:
-        rows, layout = row_formats.rows(file, name, found, layout)
+        rows, layout = row_formats.rows(file, name, found, layout, owner)
     given = by_role(rows, found, layout=layout)[0]
     report.add(found)
     return given
