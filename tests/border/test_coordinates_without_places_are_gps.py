@@ -164,3 +164,16 @@ def test_an_option_that_does_not_apply_to_events_is_refused(
     status, _, err = run("convert", tmp_path / "t.csv", tmp_path / "out.csv", *given)
     assert (status, (tmp_path / "out.csv").exists()) == (2, False)
     assert told in err
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_a_separator_within_quotes_does_not_make_events_of_points(tmp_path: Path, separator: str) -> None:
+    rows = [
+        ["user", "address", "time", "lat", "lng"],
+        ["a", f'"Main St{separator} 5"', "2012-04-03T18:00:00Z", "40.7", "-74.0"],
+        ["a", f'"Main St{separator} 7"', "2012-04-03T19:00:00Z", "40.71", "-74.01"],
+    ]
+    path = tmp_path / "p.csv"
+    path.write_text("".join(separator.join(row) + "\n" for row in rows))
+    traces = read(path).as_points().traces
+    assert np.diff(traces.time_ms).tolist() == [3_600_000]

@@ -11,6 +11,7 @@ from tests.border.command_line import tracearena
 
 from tracearena import formats
 from tracearena.formats import read
+from tracearena.intake.periods import within_hours
 from tracearena.intake.positions import local_time
 
 GUESSED = "times are local to America/New_York, guessed from the coordinates; --timezone says otherwise"
@@ -133,3 +134,31 @@ def test_gps_points_without_a_zone_are_as_written(tmp_path: Path) -> None:
     assert "they are taken as UTC, as they are written" in str(local)
     tracearena("describe", path, "--html", tmp_path / "page.html")
     assert "The busiest time of day is 17:00 (UTC)" in (tmp_path / "page.html").read_text()
+
+
+TOKYO = ("1,2012-04-03T18:00:00,35.7,139.7", "1,2012-04-03T19:00:00,35.71,139.71")
+
+
+@pytest.mark.parametrize(
+    "bad", [[], ["1,2012-04-03T19:00:00,999,139.71"], [",2012-04-03T19:00:00,35.7,139.7"]]
+)
+def test_a_bad_row_does_not_shift_the_hours_of_the_others(tmp_path: Path, bad: list[str]) -> None:
+    path = events(tmp_path, *TOKYO, *bad, header="user,time,lat,lng\n")
+    traces, report = read(path, grid="2x2").as_events()
+    assert (traces.instants.tolist(), report.dropped_rows) == ([18, 19], len(bad))
+    assert "they are taken as UTC, as they are written" in str(report.clock)
+
+
+def test_points_that_are_left_out_do_not_shift_the_hours_of_the_rest(tmp_path: Path) -> None:
+    path = events(tmp_path, *TOKYO, header="user,time,lat,lng\n")
+    some = within_hours(within_hours(read(path), (18, 19)), (18, 19))
+    assert (len(some.traces), local_time(*some.as_points()).zone) == (1, "UTC")
+
+
+@pytest.mark.parametrize(("second", "zone"), [("", "UTC"), ("Z", "Asia/Tokyo")])
+def test_files_of_a_folder_go_by_utc_only_if_none_names_a_zone(
+    tmp_path: Path, second: str, zone: str
+) -> None:
+    for name, row in (("a", TOKYO[0]), ("b", TOKYO[1].replace(":00,", f":00{second},"))):
+        (tmp_path / f"{name}.csv").write_text(f"user,time,lat,lng\n{row}\n{row.replace('35.7', '999')}\n")
+    assert local_time(*read(tmp_path).as_points()).zone == zone

@@ -9,6 +9,7 @@ import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
+import polars as pl
 import pytest
 from tests.border.command_line import tracearena
 from tests.formats import json_layouts as layouts
@@ -20,6 +21,10 @@ from tracearena.formats import recognise
 
 RECORDS = json.dumps(layouts.RECORDS)
 POINTS = "user,time,lat,lng\n{},2020-01-01T00:00:00Z,48.1,11.5\n{},2020-01-02T00:00:00Z,48.2,11.6\n"
+ANONYMOUS = "time,lat,lng\n2020-01-01T00:00:00Z,48.1,11.5\n"
+GPX = (
+    '<gpx><trk><trkseg><trkpt lat="40" lon="1"><time>2012-01-01T00:00:00Z</time></trkpt></trkseg></trk></gpx>'
+)
 KINDS = ("folder", "a.zip", "a.tar.gz", "a.tar")
 
 
@@ -123,6 +128,23 @@ class TestEveryKind:
         assert (traces.n_events, report.rows, report.dropped) == (3, 4, {"unparsable time": 1})
         assert "row 4" in " ".join(report.lines())
 
+    def test_tables_of_events_without_a_header_are_one_table(self, tmp_path: Path, kind: str) -> None:
+        row = "{},2020-01-01T00:00:00,{},48.1,11.5\n"
+        path = packed(tmp_path, kind, {"1.csv": row.format("ann", "bar"), "2.csv": row.format("bob", "gym")})
+        columns = "user=1,time=2,place=3,lat=4,lng=5"
+        traces = ta.read(path, header=False, columns=columns).traces
+        assert (traces.user_ids.tolist(), traces.places.ids.tolist()) == (["ann", "bob"], ["bar", "gym"])
+        nobody = ta.read(path, header=False, columns="time=2,place=3,lat=4,lng=5").traces
+        assert nobody.user_ids.astype(str).tolist() == ["1", "2"]
+
+    @pytest.mark.parametrize("names", [("ann", "bob"), ("x/ann/1", "x/bob/1")])
+    def test_tables_of_events_that_name_nobody_are_a_person_each(
+        self, tmp_path: Path, kind: str, names: tuple[str, str]
+    ) -> None:
+        text = "time,place,lat,lng\n2020-01-01T00:00:00,bar,48.1,11.5\n"
+        path = packed(tmp_path, kind, {f"{name}.csv": text for name in names})
+        assert ta.read(path).traces.user_ids.tolist() == ["ann", "bob"]
+
     def test_json_lines_of_events_are_one_table(self, tmp_path: Path, kind: str) -> None:
         line = f'{layouts.ROW}, "place": "bar"}}\n'
         traces = ta.read(
@@ -161,11 +183,91 @@ class TestEveryKind:
         assert str(tmp_path / kind) in str(caught.value)
 
 
-@pytest.mark.parametrize("kind", ["a.zip", "a.tar.gz"])
-def test_gpx_in_an_archive_is_read(tmp_path: Path, kind: str) -> None:
-    point = '<trkpt lat="40" lon="1"><time>2012-01-01T00:00:00Z</time></trkpt>'
-    text = f"<gpx><trk><trkseg>{point}</trkseg></trk></gpx>"
-    assert ta.read(packed(tmp_path, kind, {"ann.gpx": text, "bob.gpx": text})).traces.n_users == 2
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("ann", "bob"),
+        ("tracks/ann", "tracks/bob"),
+        ("ann/monday", "bob/monday"),
+        ("tracks/ann/2012/monday", "tracks/bob/2012/monday"),
+    ],
+)
+@pytest.mark.parametrize(("ending", "text"), [("gpx", GPX), ("csv", ANONYMOUS), ("json", RECORDS)])
+def test_whose_a_file_is_does_not_depend_on_its_format(
+    tmp_path: Path, kind: str, names: tuple[str, str], ending: str, text: str
+) -> None:
+    path = packed(tmp_path, kind, {f"{name}.{ending}": text for name in names})
+    assert ta.read(path).traces.user_ids.tolist() == ["ann", "bob"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+class TestMixed:
+    def test_tables_beside_gpx_are_read_too(self, tmp_path: Path, kind: str) -> None:
+        files = {"ann.gpx": GPX, "bob.csv": ANONYMOUS, "more.csv": POINTS.format("carl", "carl")}
+        traces, report = ta.read(packed(tmp_path, kind, files))
+        assert (traces.user_ids.tolist(), report.lines()) == (["ann", "bob", "carl"], [])
+
+    def test_one_format_of_several_leaves_out_the_others_by_name(self, tmp_path: Path, kind: str) -> None:
+        path = packed(tmp_path, kind, {"ann.gpx": GPX, "bob.csv": ANONYMOUS})
+        for format, user in (("gpx", "ann"), ("points", "bob")):
+            traces, report = ta.read(path, format)
+            assert (traces.user_ids.tolist(), report.noticed) == ([user], {"other files": 1})
+
+    def test_tracks_of_files_of_one_name_stay_apart(self, tmp_path: Path, kind: str) -> None:
+        names = ("ann/1/track.gpx", "ann/2/track.gpx", "bob/track.gpx")
+        path = packed(tmp_path, kind, {**dict.fromkeys(names, GPX), "carl.csv": ANONYMOUS})
+        traces = ta.read(path).traces
+        assert (traces.user_ids.tolist(), traces.n_trajectories) == (["ann", "bob", "carl"], 4)
+
+    def test_events_beside_gpx_are_left_out_by_name(self, tmp_path: Path, kind: str) -> None:
+        events = "user,time,place\nx,2020-01-01T00:00:00Z,bar\n"
+        traces, report = ta.read(packed(tmp_path, kind, {"ann.gpx": GPX, "e.csv": events}), "gpx")
+        assert (traces.user_ids.tolist(), report.noticed) == (["ann"], {"other files": 1})
+        assert "e.csv: the file is left out: it looks like a table of events" in " ".join(report.lines())
+
+    def test_what_is_passed_over_for_its_name_is_said(self, tmp_path: Path, kind: str) -> None:
+        hidden = {"_export/a.csv": POINTS.format("a", "a"), "_SUCCESS": "", "_notes/b.txt": "hello"}
+        for number, file in enumerate(
+            [{"b.csv": POINTS.format("b", "b")}, {"b.gpx": GPX}, {"b.gpx": GPX, "c.gpx": GPX}]
+        ):
+            (tmp_path / str(number)).mkdir()
+            path = packed(tmp_path / str(number), kind, {**hidden, **file})
+            traces, report = ta.read(path)
+            assert (traces.user_ids.tolist()[0], report.noticed) == ("b", {"hidden files": 1})
+            assert "_export/a.csv: the file is passed over" in " ".join(report.lines())
+            assert "tracearena-" not in " ".join(report.lines())
+
+
+@pytest.mark.parametrize("other", ["bob.csv", "more/bob.csv"])
+@pytest.mark.parametrize("place", [[], ["bar"]], ids=["points", "events"])
+def test_tables_beside_parquet_are_read_too(tmp_path: Path, other: str, place: list[str]) -> None:
+    path = packed(tmp_path, "folder", {other: POINTS.format("bob", "bob")})
+    frame = pl.read_csv(path / other).with_columns(place=pl.lit("bar")).drop("place" if not place else [])
+    frame.write_csv(path / other)
+    frame.with_columns(user=pl.lit("eve")).write_parquet(path / "eve.parquet")
+    traces, report = ta.read(path)
+    assert (traces.user_ids.tolist(), report.noticed.get("other files")) == (["bob", "eve"], None)
+    if place:
+        traces, report = ta.read(path, "partitions")
+        assert (traces.user_ids.tolist(), report.noticed["other files"]) == (["eve"], 1)
+
+
+def test_tables_beside_geolife_are_left_out_by_name(tmp_path: Path) -> None:
+    plt = "x\n" * 6 + "39.9,116.3,0,492,39744.12,2008-10-23,02:53:04\n"
+    files = {"000/Trajectory/1.plt": plt, "000/labels.txt": "Start Time\tEnd Time\n", "bob.csv": ANONYMOUS}
+    path = packed(tmp_path, "folder", files)
+    traces, report = ta.read(path)
+    assert (traces.n_users, report.noticed["other files"]) == (1, 1)
+    assert "bob.csv: the file is left out" in " ".join(report.lines())
+
+
+def test_an_archive_beside_other_files_is_left_out_by_name(tmp_path: Path) -> None:
+    path = packed(tmp_path, "folder", {"a.csv": POINTS.format("a", "a"), "b.csv": ANONYMOUS})
+    packed(path, "old.zip", {"ann.gpx": GPX})
+    traces, report = ta.read(path)
+    assert (traces.user_ids.tolist(), report.noticed) == (["a", "b"], {"other files": 1})
+    assert "old.zip: the file is left out: it looks like an archive" in " ".join(report.lines())
 
 
 def test_an_archive_is_known_by_its_content(tmp_path: Path) -> None:

@@ -12,14 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from os import PathLike
-from os.path import commonpath
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tracearena.engine import tracked
 from tracearena.errors import Fault, FileError, TracearenaError
 from tracearena.files import archives
+from tracearena.formats.folder_files import files_of, hidden_files_of, is_hidden
 from tracearena.formats.look import Look
 from tracearena.intake.layout import Layout
 from tracearena.intake.report import Reading, Report
@@ -29,46 +28,22 @@ from tracearena.traces import GpsTraces
 if TYPE_CHECKING:
     import polars as pl
 
+HIDDEN = Fault(
+    None, None, None,
+    "the file is passed over, since its name or its folder's begins with _ or .; rename that to have it read",
+    "hidden-files",
+)  # fmt: skip
+"""What is said of a file that holds traces and is not read for its name."""
+
 _MOST_LOOKS = 100
 _NAMES = {"venue": "place", "offset_min": "utc_offset_min"}
-
-
-def files_of(folder: Path) -> list[Path]:
-    """Return the files below a folder by name, without those that begin with ``.`` or ``_``."""
-    found = (path for path in folder.rglob("*") if path.is_file())
-    return sorted(path for path in found if not _is_hidden(path.relative_to(folder).parts))
-
-
-def _is_hidden(parts: Sequence[str]) -> bool:
-    return any(part.startswith((".", "_")) for part in parts)
-
-
-def owners_of(files: Sequence[Path]) -> dict[Path, str]:
-    """Return whose file each is, where it does not say so.
-
-    >>> list(owners_of([Path("x/data/1.txt"), Path("x/data/2.txt")]).values())
-    ['1', '2']
-    >>> list(owners_of([Path("x/ann/Records.json"), Path("x/bob/Records.json")]).values())
-    ['ann', 'bob']
-    """
-    top = Path(commonpath([file.parent for file in files]))
-    return {file: file.relative_to(top).parts[0] if file.parent != top else name_of(file) for file in files}
-
-
-def name_of(path: str | PathLike[str]) -> str:
-    """Return the name of a file without its endings.
-
-    >>> name_of("people/ann.json.gz")
-    'ann'
-    """
-    return Path(Path(path).name.removesuffix(".gz")).stem
 
 
 def look_into(path: Path, look_at: Callable[[Path], Look], wanted: str | None) -> Look:
     """Look at the files of a folder or an archive until one is recognised, as what is wanted if possible."""
     what, first, seen = "a folder" if path.is_dir() else "an archive", None, 0
     for file in files_of(path) if path.is_dir() else archives.one_by_one(path):
-        look = Look((), "") if _is_hidden(file.parts[-1:]) else look_at(file)
+        look = Look((), "") if is_hidden(file.parts[-1:]) else look_at(file)
         if look.formats and (wanted is None or wanted in look.formats):
             return _inside(what, look)
         first, seen = first or (look if look.formats else None), seen + 1
@@ -86,15 +61,18 @@ def _inside(what: str, look: Look) -> Look:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Path]:
-    """Give the folder that an archive unpacks to, or its one file; errors name the archive."""
+def opened(path: Path) -> Iterator[tuple[Path, Path]]:
+    """Give the folder that an archive unpacks to, and what to read: it, or its one file.
+
+    Errors name the archive.
+    """
     with archives.unpacked(path) as folder:
         files = files_of(folder)
         if not files:
             raise FileError.whole(path, "is an archive without files", "empty")
         inside = files[0] if len(files) == 1 else folder
         try:
-            yield inside
+            yield folder, inside
         except FileError as error:
             raise FileError(_renamed(error.path, folder, path), error.faults, error.total) from None
         except TracearenaError as error:
@@ -124,9 +102,24 @@ def sorted_out(
         if fits(look):
             files[file] = look, layout
         else:
-            problem = f"the file is left out: it looks like {look.words}"
-            others.append((file, Fault(None, None, None, problem, "other-files")))
+            others.append((file, left_out(look)))
     return files, others
+
+
+def left_out(look: Look) -> Fault:
+    """Say of a file that it is left out, and what it looks like."""
+    return Fault(None, None, None, f"the file is left out: it looks like {look.words}", "other-files")
+
+
+def hidden_traces(folder: Path, look_at: Callable[[Path], Look]) -> Iterator[Path]:
+    """Give, by their paths inside, those of the first hidden files of a folder that hold traces."""
+    for file in hidden_files_of(folder)[:_MOST_LOOKS]:
+        try:
+            look = look_at(file)
+        except FileError:
+            continue
+        if look.formats:
+            yield file.relative_to(folder)
 
 
 def joined(
@@ -145,9 +138,13 @@ def joined(
                 Fault(None, None, None, error.faults[0].problem, "empty-file"), path=str(file)
             )
             continue
-        parts.append(_one_trajectory(traces))
+        if found.format == "gpx":
+            parts.append(_named_tracks(traces, str(file.relative_to(folder))))
+        else:
+            parts.append(_one_trajectory(traces))
         report.header_lines, report.strict, report.timezone = found.header_lines, found.strict, found.timezone
         report.unzoned += found.unzoned
+        report.all_unzoned = found.all_unzoned and (report.all_unzoned or len(parts) == 1)
         report.add(found)
     report.refuse_if_nothing_is_left(len(parts), "holds no points", "no-points")
     traces = parts[0] if len(parts) == 1 else GpsTraces.joined(parts)
@@ -178,3 +175,12 @@ def _one_trajectory(traces: GpsTraces) -> GpsTraces:
     if len(np.unique(owners)) < len(owners) or ids.tolist() != list(range(len(ids))):
         return traces
     return traces.with_trajectory_ids(np.zeros(len(ids), np.int64))
+
+
+def _named_tracks(traces: GpsTraces, name: str) -> GpsTraces:
+    """Let the tracks of a file be its own, though a file elsewhere may have the same name."""
+    import numpy as np
+
+    return traces.with_trajectory_ids(
+        np.array([f"{name}-{i}" for i in range(traces.n_trajectories)], np.str_)
+    )

@@ -16,6 +16,7 @@ import numpy as np
 from tracearena.errors import DataError, Fault, FileError
 from tracearena.files.folders import replacing_folder
 from tracearena.files.whole import read_bytes, replacing
+from tracearena.formats.folder_files import files_of, owners_of
 from tracearena.intake.positions import misplaced, odd_users, oddly_dated, unsorted
 from tracearena.intake.report import Reading, Report
 from tracearena.traces import GpsTraces
@@ -28,19 +29,21 @@ _SAFE = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
 def looks_like_gpx(path: str | PathLike[str]) -> bool:
     """Whether a path is a GPX file or a folder that holds some."""
     place = Path(path)
-    if place.is_dir():
-        return next(place.rglob("*.gpx"), None) is not None
-    return place.name.endswith(_SUFFIXES)
+    return bool(_files(place)) if place.is_dir() else place.name.endswith(_SUFFIXES)
+
+
+def _files(folder: Path) -> list[Path]:
+    return [file for file in files_of(folder) if file.name.endswith(_SUFFIXES)]
 
 
 def read(
     path: str | PathLike[str], *, strict: bool = False, one_user: str | None = None
 ) -> Reading[GpsTraces]:
-    """Read a GPX file, or every GPX file below a folder.
+    """Read a GPX file, or every GPX file below a folder, but for hidden ones.
 
-    A file is one user, named like the file; a file in a subfolder belongs to the user that the
-    subfolder names. Every track segment is a trajectory. Way points and routes are not traces and
-    are left out; so are points without a time, which is reported.
+    A file is one user, named like the file; if the files are in several folders, like the folder
+    that it is in (`folder_files.owners_of`). Every track segment is a trajectory. Way points and
+    routes are not traces and are left out; so are points without a time, which is reported.
 
     Parameters
     ----------
@@ -55,14 +58,11 @@ def read(
     """
     place = Path(path)
     report = Report(str(place), "gpx", header_lines=0, strict=strict)
-    files = sorted(p for p in place.rglob("*") if p.name.endswith(_SUFFIXES)) if place.is_dir() else [place]
+    files = _files(place) if place.is_dir() else [place]
     columns: dict[str, list[Any]] = {"user": [], "time": [], "lat": [], "lon": [], "segment": []}
-    users = []
-    for number, file in enumerate(files):
-        inside = place.is_dir() and file.parent != place
-        own = file.parent.name if inside else file.name.removesuffix(".gz").removesuffix(".gpx")
-        users.append(one_user or own)
-        _append(file, users[-1], number, columns, report)
+    owners = {file: one_user or own for file, own in owners_of(files).items()}
+    for number, (file, user) in enumerate(owners.items()):
+        _append(file, user, number, columns, report)
     if not columns["time"]:
         report.refuse_if_nothing_is_left(0, "holds no track point", "no-points")
     traces = GpsTraces.from_points(
@@ -71,7 +71,7 @@ def read(
         np.array(columns["lat"]),
         np.array(columns["lon"]),
         trajectories=np.array(columns["segment"], np.str_),
-        user_ids=np.array(sorted(set(users)), np.str_),
+        user_ids=np.array(sorted(set(owners.values())), np.str_),
     )
     odd_users(str(place), traces, report)
     report.rows = traces.n_points + report.dropped_rows

@@ -26,6 +26,7 @@ from tracearena.formats import (
     table,
     tsmc,
 )
+from tracearena.formats.folder_files import owners_of
 from tracearena.formats.look import Look
 from tracearena.formats.place_files import places_beside, read_places
 from tracearena.formats.recognition import EITHER, FORMATS, GPS_FORMATS
@@ -168,13 +169,45 @@ def _read_path(path: Path, format: str | None, request: Request) -> Reading[Trac
     if name != "geolife" and archives.is_archive(path):
         from tracearena.formats import bundles
 
-        with bundles.opened(path) as inside:
+        with bundles.opened(path) as (folder, inside):
             reading = _read_path(inside, format, request)
             bundles.rename(reading.report, inside, path)
+            if inside != folder:
+                _notice_hidden(folder, reading.report, request.layout)
         return reading
-    if path.is_dir() and not recognition.is_read_whole(path, name):
-        return _read_folder(path, name, format, request)
-    return _read_file(path, name, request)
+    if not path.is_dir():
+        return _read_file(path, name, request)
+    if recognition.is_read_whole(path, name, request.layout):
+        reading = _read_whole(path, name, request)
+    else:
+        reading = _read_folder(path, name, format, request)
+    _notice_hidden(path, reading.report, request.layout)
+    return reading
+
+
+def _read_whole(folder: Path, name: str, request: Request) -> Reading[Traces | GpsTraces]:
+    """Read a folder of a format that has folders; traces beside it are left out by name."""
+    from tracearena.formats import bundles
+
+    others = [
+        (file, bundles.left_out(look))
+        for file, look in recognition.traces_beside(folder, name, request.layout)
+    ]
+    if others and request.strict:
+        raise FileError(others[0][0], [others[0][1]])
+    reading = _read_file(folder, name, request)
+    for path, fault in others:
+        reading.report.notice_fault(fault, path=str(path))
+    return reading
+
+
+def _notice_hidden(folder: Path, report: Report, layout: Layout) -> None:
+    """Report files that hold traces and are passed over for their names."""
+    from tracearena.formats import bundles
+
+    for file in bundles.hidden_traces(folder, lambda file: recognition.look_at_one(file, layout)[0]):
+        path = f"{report.path}: {file}" if archives.is_archive(report.path) else str(folder / file)
+        report.notice_fault(bundles.HIDDEN, path=path)
 
 
 def _read_file(path: Path, name: str, request: Request) -> Reading[Traces | GpsTraces]:
@@ -182,7 +215,7 @@ def _read_file(path: Path, name: str, request: Request) -> Reading[Traces | GpsT
     request.layout.refuse_all_but(_LAYOUTS.get(name, ()), path, f"files of format {name}")
     _refuse_times(path, name, request.times)
     if name in GPS_FORMATS and name not in recognition.ROW_FORMATS:
-        made = _points(path, name, request.choices.timezone, request.strict, request.layout)
+        made = _points(path, name, request)
         return _as_chosen(made, request.choices, request.resample, _known(request.places))
     if name in recognition.ROW_FORMATS:
         from tracearena.formats import row_formats
@@ -229,27 +262,28 @@ def _read_folder(
     )
     if others and request.strict:
         raise FileError(others[0][0], [others[0][1]])
-    owners = bundles.owners_of(list(files))
+    owners = owners_of(list(files))
 
-    def read_one(file: Path, known: tuple[Look, Layout], wanted: Request) -> Reading[Traces | GpsTraces]:
-        look, layout = known
-        if layout.one_user != request.layout.one_user:
-            layout = replace(layout, one_user=owners[file])
-        return _read_file(file, format or look.formats[0], replace(wanted, layout=layout, owner=owners[file]))
+    def laid_out(file: Path) -> Layout:
+        layout = files[file][1]
+        is_told = layout.one_user == request.layout.one_user
+        return layout if is_told else replace(layout, one_user=owners[file])
+
+    def read_one(file: Path, wanted: Request) -> Reading[Traces | GpsTraces]:
+        known = replace(wanted, layout=laid_out(file), owner=owners[file])
+        return _read_file(file, format or files[file][0].formats[0], known)
 
     if len(files) == 1:
-        reading = read_one(*files.popitem(), request)
+        reading = read_one(next(iter(files)), request)
     elif are_points:
         choices = Choices(timezone=request.choices.timezone)
         plain = replace(request, choices=choices, resample=None, places=None)
-        made = bundles.joined(
-            folder, list(files), name, lambda file: read_one(file, files[file], plain).as_points()
-        )
+        made = bundles.joined(folder, list(files), name, lambda file: read_one(file, plain).as_points())
         reading = _as_chosen(made, request.choices, request.resample, _known(request.places))
     elif name in ("table", *EITHER):
         report = Report(str(folder), name, header_lines=None)
-        parts = [_rows_of_events(file, name, report, known[1]) for file, known in files.items()]
-        plain = replace(request, layout=replace(request.layout, columns={}, one_user=None))
+        parts = [_rows_of_events(file, name, report, laid_out(file), owners[file]) for file in files]
+        plain = replace(request, layout=replace(request.layout, columns={}, header=True, one_user=None))
         reading = _read_rows(bundles.one_table(parts), "table", report, plain)
     else:
         shown = ", ".join(str(file.relative_to(folder)) for file in list(files)[:5])
@@ -260,15 +294,16 @@ def _read_folder(
     return reading
 
 
-def _rows_of_events(file: Path, name: str, report: Report, layout: Layout) -> pl.DataFrame:
+def _rows_of_events(file: Path, name: str, report: Report, layout: Layout, owner: str) -> pl.DataFrame:
     """Return the rows of one of several tables of events, under the names of their roles."""
     from tracearena.formats import row_formats
 
+    layout.refuse_all_but(_LAYOUTS[name], file, f"files of format {name}")
     found = Report(str(file), name)
     if name == "table":
         rows = rows_of_file(file, found, layout=layout)
     else:
-        rows, layout = row_formats.rows(file, name, found, layout)
+        rows, layout = row_formats.rows(file, name, found, layout, owner)
     given = by_role(rows, found, layout=layout)[0]
     report.add(found)
     return given
@@ -319,15 +354,14 @@ def _read_if_file(places: Any) -> Places:
     return read_places(places) if isinstance(places, (str, PathLike)) else place_table.of_frame(places)
 
 
-def _points(
-    path: Path, format: str, timezone: str | None, strict: bool, layout: Layout
-) -> Reading[GpsTraces]:
+def _points(path: Path, format: str, request: Request) -> Reading[GpsTraces]:
+    timezone, strict, layout = request.choices.timezone, request.strict, request.layout
     if format == "points":
         return points.read(path, timezone=timezone, strict=strict, layout=layout)
     if format == "geolife":
         reading = geolife.read(path, strict=strict)
     else:
-        reading = gpx.read(path, strict=strict, one_user=layout.one_user)
+        reading = gpx.read(path, strict=strict, one_user=layout.one_user or request.owner)
     reading.report.timezone = timezone
     return reading
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import re
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -58,6 +59,7 @@ _TABLES = ("table", "points", "partitions")
 _OWN_POINTS = {"user_id", "time", "latitude", "longitude", "traj"}
 _OWN_EVENTS = {"user_id", "place", "lat", "lng"}
 _OWN_OTHERS = {"time", "utc_offset_min", "time_id", "category"}
+_ENDINGS: Mapping[str, tuple[str, ...]] = {"geolife": (".plt",), "gpx": (".gpx", ".gpx.gz")}
 _IN_ONE_FILE = (("table",), ("points",))
 GPS_FORMATS = (
     "geolife",
@@ -130,9 +132,28 @@ def require(path: str | PathLike[str], format: str, layout: Layout = AS_NAMED) -
         raise FileError.whole(path, f"is not a {format} file: it looks like {look.words}{advice}", "format")
 
 
-def is_read_whole(folder: Path, format: str) -> bool:
-    """Whether the reader of a format takes a folder as it is, instead of one file after the other."""
-    return format in ("geolife", "gpx", "partitions") or (format == "points" and bool(files_of(folder)))
+def is_read_whole(folder: Path, format: str, layout: Layout = AS_NAMED) -> bool:
+    """Whether the reader of a format takes a folder as it is, instead of one file after the other.
+
+    Where traces in another format lie beside, it would pass them over.
+    """
+    if format in ("geolife", "partitions"):
+        return True
+    whole = format == "gpx" or (format == "points" and bool(files_of(folder)))
+    return whole and next(traces_beside(folder, format, layout), None) is None
+
+
+def traces_beside(folder: Path, format: str, layout: Layout = AS_NAMED) -> Iterator[tuple[Path, Look]]:
+    """Give the files of a folder that hold traces, and that a reader of the whole folder passes over."""
+    from tracearena.formats import folder_files
+
+    tables = set(files_of(folder)) if format in ("points", "partitions") else set()
+    ending = _ENDINGS.get(format, ())
+    for file in folder_files.files_of(folder):
+        if file not in tables and not file.name.endswith(ending):
+            look = look_at_one(file, layout)[0]
+            if look.formats:
+                yield file, look
 
 
 def is_prepared(path: str | PathLike[str]) -> bool:
@@ -155,9 +176,9 @@ def look_at(path: str | PathLike[str], layout: Layout = AS_NAMED, wanted: str | 
         raise FileError.whole(path, "No such file or directory", "missing-file")
     if geolife.looks_like_geolife(path):
         return Look(("geolife",), "GPS points of GeoLife")
-    if gpx.looks_like_gpx(path):
+    if (wanted in (None, "gpx") or not Path(path).is_dir()) and gpx.looks_like_gpx(path):
         return Look(("gpx",), "GPS points in GPX")
-    if Path(path).is_dir() and (files := files_of(path)):
+    if Path(path).is_dir() and (files := files_of(path)) and _are_partitions(Path(path), layout, wanted):
         inside = look_at(files[0], layout)
         if inside.formats[:1] == ("points",):
             return Look(("points", "partitions"), "a folder of Parquet tables of GPS points")
@@ -191,8 +212,15 @@ def look_at(path: str | PathLike[str], layout: Layout = AS_NAMED, wanted: str | 
     )
 
 
+def _are_partitions(folder: Path, layout: Layout, wanted: str | None) -> bool:
+    """Whether the Parquet files of a folder are all its traces, or all that is wanted."""
+    return wanted == "partitions" or next(traces_beside(folder, "partitions", layout), None) is None
+
+
 def look_at_one(file: Path, layout: Layout) -> tuple[Look, Layout]:
     """Look at a file among others, which may name nobody; return how its table is laid out too."""
+    if archives.is_archive(file):
+        return Look((), "an archive, which must be unpacked to be read beside other files"), layout
     alone = replace(layout, one_user=layout.one_user or file.name) if "user" not in layout.columns else layout
     look = Look((), "nothing known here")
     for known in (layout, alone):
@@ -350,6 +378,14 @@ def _time_of(found: Mapping[str, str]) -> str:
     return found["time"] if "time" in found else found["date"]
 
 
+def _fields(lines: list[str], separator: str) -> list[list[str]]:
+    """Split rows at the separators that stand outside of quotes."""
+    try:
+        return list(csv.reader(lines, delimiter=separator))
+    except csv.Error:
+        return [line.split(separator) for line in lines]
+
+
 def _columns(lines: list[str], path: str | PathLike[str], layout: Layout) -> Look | None:
     names, separator = header_fields(lines[0], layout)
     if released_table.is_layout(names):
@@ -358,7 +394,7 @@ def _columns(lines: list[str], path: str | PathLike[str], layout: Layout) -> Loo
     found = layout.roles(names)
     if are_points(found):
         at = names.index(_time_of(found))
-        fields = [line.split(separator) for line in lines[int(layout.header) : _SAMPLE]]
+        fields = _fields(lines[int(layout.header) : _SAMPLE], separator)
         if not _are_instants([row[at].strip('" ') for row in fields if len(row) > at], layout):
             return Look(("points", "table", "peopleflow"), "a table of GPS points")
     if are_enough(found):

@@ -22,7 +22,7 @@ from tracearena.formats import (
     porto,
     trips,
 )
-from tracearena.formats.bundles import name_of
+from tracearena.formats.folder_files import name_of
 from tracearena.intake.layout import Layout
 from tracearena.intake.report import Report
 

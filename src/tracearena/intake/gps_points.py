@@ -69,9 +69,10 @@ def _utc(rows: Rows, report: Report) -> pl.Series:
     at, offset, zone = rows.frame["_at"], rows.frame["_offset"], report.timezone
     bare = at.is_not_null() & offset.is_null()
     report.unzoned = int(bare.sum())
+    report.all_unzoned = 0 < report.unzoned == at.count()
     if not report.unzoned:
         return at
-    if zone is None and report.unzoned < at.count():
+    if zone is None and not report.all_unzoned:
         problem = "some times name no zone; these are taken as UTC"
         fault = Fault(None, rows.names["time"], None, problem, "no-zone")
         report.notice_fault(fault, report.unzoned)

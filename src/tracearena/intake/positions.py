@@ -17,7 +17,7 @@ def local_time(traces: GpsTraces, report: Report) -> LocalTime:
     """Return whose clocks the hours of the day of GPS points go by."""
     if report.timezone is not None:
         return asked_for(report.timezone)
-    if report.unzoned == traces.n_points:
+    if report.all_unzoned:
         return BARE_AS_UTC
     return guessed(traces.latitude, traces.longitude)
 

@@ -88,6 +88,8 @@ class Report:
         The zone that the caller named for GPS points.
     unzoned
         How many times of GPS points name no zone.
+    all_unzoned
+        Whether none of the times in the file names a zone, those of rows that are left out included.
     """
 
     path: str
@@ -101,6 +103,7 @@ class Report:
     clock: LocalTime | None = None
     timezone: str | None = None
     unzoned: int = 0
+    all_unzoned: bool = False
 
     @property
     def dropped_rows(self) -> int:
