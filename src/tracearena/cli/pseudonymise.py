@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -71,7 +72,7 @@ def pseudonymise(
     """
     from tracearena.errors import ParameterError
 
-    kind = _kind(file, reading)
+    kind = _kind(file, reading, original)
     options = {"original": original} | {
         name: getattr(reading, name) for name in ("places", "times", "timezone")
     }
@@ -91,11 +92,11 @@ def pseudonymise(
     print_result(result, as_json)
 
 
-def _kind(file: Path, reading: ReadingOptions) -> str:
-    """Tell obfuscated traces from GPS traces and from events."""
+def _kind(file: Path, reading: ReadingOptions, original: Path | None) -> str:
+    """Tell obfuscated traces from GPS traces and from events; beside an original, --from is its format."""
     from tracearena.formats.released import is_released
 
-    if reading.format is None and is_released(file):
+    if (reading.format is None or original is not None) and is_released(file):
         return _OBFUSCATED
     return _GPS if reading.is_gps(file) else _EVENTS
 
@@ -112,6 +113,7 @@ def _obfuscated(
     form = form_of(out, None, contest=contest)
     result: dict[str, Any] = {}
     if original is None:
+        reading.refuse_layout("released traces without --original")
         traces = read_released(file, places=reading.places, times=reading.times).traces
     else:
         refuse_stale_key(original, id_table)
@@ -132,13 +134,13 @@ def _scored(
 ) -> tuple[ObfuscatedTraces, dict[str, Any]]:
     """Return obfuscated traces, and whether a contest would accept them."""
     from tracearena import contest
-    from tracearena.formats import pwscup, read
+    from tracearena.formats import pwscup
     from tracearena.metrics import utility_score
 
-    places: Any = reading.places
-    if contest_file and places is None and not original.with_name("info_region.csv").is_file():
-        places = pwscup.contest_regions()
-    truth = read(original, places=places, times=reading.times).as_events()
+    known: Any = reading.places
+    if contest_file and known is None and not original.with_name("info_region.csv").is_file():
+        known = pwscup.contest_regions()
+    truth = replace(reading, places=known).read_events(original)
     traces, _ = reading.read_obfuscated(file, truth)
     rules = contest.Rules()
     utility = utility_score(truth.traces, traces, limit_km=rules.utility_limit_km).utility

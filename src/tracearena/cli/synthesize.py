@@ -216,7 +216,8 @@ def _left_to_workers(
     from tracearena.formats import read_places
     from tracearena.synthesis.ppmtf import PartitionedTraces
 
-    refuse("a folder that the workers read", hours=reading.hours, **reading.layout())
+    refuse("a folder that the workers read", hours=reading.hours)
+    reading.refuse_layout("a folder that the workers read")
     with working("reading"):
         return PartitionedTraces(folder, read_places(places), cluster, choices=reading.choices())
 
