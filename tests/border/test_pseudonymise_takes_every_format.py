@@ -216,3 +216,33 @@ def test_obfuscated_contest_traces_are_said_to_be_in_the_order_of_the_original(t
         "--seed", 1,
     )  # fmt: skip
     assert "tracearena pseudonymise" in err
+
+
+@pytest.fixture
+def release(tmp_path: Path) -> Path:
+    """A table under names of its own, and a release of it."""
+    (tmp_path / "org.csv").write_text(
+        "who;when;where;y;x\na;2012-04-03T18:00:00;p;40.7;-74.0\nb;2012-04-03T19:00:00;q;40.71;-74.0\n"
+    )
+    (tmp_path / "ano.csv").write_text(
+        "user_id,time,places,lat,lng\na,2012-04-03T18:00:00,p,40.7,-74.0\nb,2012-04-03T19:00:00,q,40.71,-74.0\n"
+    )
+    return tmp_path
+
+
+LAYOUT = ("--columns", "user=who,time=when,place=where,lat=y,lng=x", "--delimiter", ";")
+
+
+@pytest.mark.parametrize("more", [(), ("--from", "table")])
+def test_the_original_is_read_as_it_is_said_to_be_laid_out(release: Path, more: tuple[str, ...]) -> None:
+    common = ("--original", release / "org.csv", "--id-table", release / "t.csv", *LAYOUT, *more, "--json")
+    out, _ = done("pseudonymise", release / "ano.csv", release / "pub.csv", *common)
+    assert json.loads(out)["utility"] == 1
+
+
+@pytest.mark.parametrize("option", [LAYOUT[:2], LAYOUT[2:], ("--one-user", "me"), ("--no-header",)])
+def test_a_release_alone_has_no_layout_to_tell(release: Path, option: tuple[str, ...]) -> None:
+    files = (release / "ano.csv", release / "pub.csv", "--id-table", release / "t.csv")
+    status, _, err = run("pseudonymise", *files, *option)
+    assert status == 2
+    assert f"{option[0]} does not apply to released traces without --original" in err

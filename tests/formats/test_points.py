@@ -101,3 +101,15 @@ def test_a_path_of_no_known_kind_is_named(tmp_path: Path) -> None:
     for name in ("x.txt", "missing.csv", "."):
         with pytest.raises(FileError, match=r"No such file|holds no traces"):
             read(tmp_path / name)
+
+
+def test_points_outside_the_bounds_are_counted(tmp_path: Path) -> None:
+    file = tmp_path / "b.csv"
+    file.write_text(
+        "user,time,lat,lng\na,2012-04-03T18:00:00Z,40.7,-74.0\nb,2012-04-03T18:00:00Z,50.7,-74.0\n"
+    )
+    for grid in (None, "2x2"):
+        traces, report = read(file, bounds="40,-75,41,-73", grid=grid)
+        assert (len(traces), report.rows, report.dropped) == (1, 2, {"outside the bounds": 1})
+        with pytest.raises(FileError, match="outside the bounds"):
+            read(file, bounds="40,-75,41,-73", grid=grid, strict=True)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import datetime
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tracearena.errors import DataError, ParameterError
+from tracearena.formats import read, write
 from tracearena.intake.periods import parse_hours, split_after, split_at, within_hours
 from tracearena.intake.report import Reading, Report
 from tracearena.traces import Clock, GpsTraces, Places, Traces
@@ -93,3 +95,11 @@ def test_a_date_outside_is_refused(reading: Reading[Traces | GpsTraces], date: s
 def test_a_date_is_written_the_plain_way(date: str) -> None:
     with pytest.raises(ParameterError, match="split-at"):
         split_at(events(), date)
+
+
+def test_numbers_are_no_hours_in_whatever_format_they_stand(tmp_path: Path) -> None:
+    traces = events(None, per_hour=1).traces
+    for name in ("t.csv", "t.geojson"):
+        write(traces, tmp_path / name)
+        with pytest.raises(ParameterError, match="numbers for times"):
+            within_hours(read(tmp_path / name), (8, 18))

@@ -212,3 +212,11 @@ def test_a_limit_must_be_a_distance(make_walks: Callable[..., Traces], limit_km:
 def test_a_weight_must_leave_a_number(make_walks: Callable[..., Traces], weight: float) -> None:
     with pytest.raises(ParameterError, match="sensitive_weight"):
         trace_inference_score(make_walks(), make_walks(), sensitive_weight=weight)
+
+
+def test_one_odd_id_hides_none_of_the_others() -> None:
+    truth = IdTable([101, 102, 103], [1, 2, 3])
+    assert reidentification_score(truth, IdTable([101, 102, 103], ["1", "2", "unknown"])).identified == 2
+    original = Traces.from_dense([[0, 1], [2, 3]], CONTEST, CLOCK).with_user_ids([9, 10])
+    guess = Traces.from_dense([[2, 3], [0, 1], [5, 5]], CONTEST, CLOCK).with_user_ids(["10", "9", "nobody"])
+    assert trace_inference_score(original, guess).trace_inference == 0

@@ -19,6 +19,7 @@ from tracearena.metrics.transitions import tm_emd, tm_emd_sliced
 from tracearena.mobility.transitions import has_transitions
 from tracearena.results import Result
 from tracearena.traces import Box, Traces
+from tracearena.traces.ids import comparable
 
 _TOP = 50
 
@@ -162,8 +163,7 @@ def evaluate(
 
 
 def _named_after(synthetic: Traces, training: Traces) -> bool:
-    names, known = synthetic.user_ids, training.user_ids
-    return names.dtype.kind == known.dtype.kind and bool(np.isin(names, known).all())
+    return bool(np.isin(*comparable(synthetic.user_ids, training.user_ids)).all())
 
 
 def baselines(training: Traces, testing: Traces, *, bounds: Box | None = None) -> dict[str, Utility]:

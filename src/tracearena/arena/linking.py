@@ -17,6 +17,7 @@ from tracearena.metrics.applications.identity import IdTable, with_true_ids
 from tracearena.results import Result
 from tracearena.traces import GpsTraces
 from tracearena.traces.geodesy import MIDDLE_DEGREE_M, metres_per_degree
+from tracearena.traces.ids import positions
 
 MOST_POINTS = 5
 _ORIGINAL, _RELEASED, _MECHANISM = range(3)
@@ -175,8 +176,7 @@ def uniqueness(
         original, released, window_s=window_s, mechanism=mechanism, seed=child_seed(root, _MECHANISM)
     )
     attacker = _Attacker(noise, noise.denoised(released), after, side_m, window_s)
-    position = {user: at for at, user in enumerate(released.user_ids.tolist())}
-    own = np.array([position.get(user, -1) for user in original.user_ids.tolist()], np.int64)
+    own = positions(original.user_ids, released.user_ids)
     own[(own >= 0) & ~attacker.has_points[own]] = -1
     tried = np.diff(original.offsets) > 0
     return Uniqueness(

@@ -158,6 +158,10 @@ class ReadingOptions:
         said = {name: value for name, value in given.items() if value is not None}
         return said | ({"header": False} if self.no_header else {})
 
+    def refuse_layout(self, what: str) -> None:
+        """Refuse what is said about the columns of a table, where no such table is read."""
+        refuse(what, **self.layout(), no_header=self.no_header)
+
     def format_of(self, path: Path) -> str:
         """Return the format of a file, as it is said or as it looks."""
         from tracearena.formats import recognise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -51,7 +52,7 @@ def pseudonymise(
     out: Annotated[
         Path,
         typer.Argument(
-            help="Where the anonymized traces go (pubtraces_*.csv, a table; GPS by its name; events as IN)."
+            help="Where the anonymized traces go (pubtraces_*.csv, a table; GPS and events by its name, or as IN)."
         ),
     ],
     id_table: Annotated[
@@ -71,7 +72,7 @@ def pseudonymise(
     """
     from tracearena.errors import ParameterError
 
-    kind = _kind(file, reading)
+    kind = _kind(file, reading, original)
     options = {"original": original} | {
         name: getattr(reading, name) for name in ("places", "times", "timezone")
     }
@@ -91,11 +92,11 @@ def pseudonymise(
     print_result(result, as_json)
 
 
-def _kind(file: Path, reading: ReadingOptions) -> str:
-    """Tell obfuscated traces from GPS traces and from events."""
+def _kind(file: Path, reading: ReadingOptions, original: Path | None) -> str:
+    """Tell obfuscated traces from GPS traces and from events; beside an original, --from is its format."""
     from tracearena.formats.released import is_released
 
-    if reading.format is None and is_released(file):
+    if (reading.format is None or original is not None) and is_released(file):
         return _OBFUSCATED
     return _GPS if reading.is_gps(file) else _EVENTS
 
@@ -112,6 +113,7 @@ def _obfuscated(
     form = form_of(out, None, contest=contest)
     result: dict[str, Any] = {}
     if original is None:
+        reading.refuse_layout("released traces without --original")
         traces = read_released(file, places=reading.places, times=reading.times).traces
     else:
         refuse_stale_key(original, id_table)
@@ -132,13 +134,13 @@ def _scored(
 ) -> tuple[ObfuscatedTraces, dict[str, Any]]:
     """Return obfuscated traces, and whether a contest would accept them."""
     from tracearena import contest
-    from tracearena.formats import pwscup, read
+    from tracearena.formats import pwscup
     from tracearena.metrics import utility_score
 
-    places: Any = reading.places
-    if contest_file and places is None and not original.with_name("info_region.csv").is_file():
-        places = pwscup.contest_regions()
-    truth = read(original, places=places, times=reading.times).as_events()
+    known: Any = reading.places
+    if contest_file and known is None and not original.with_name("info_region.csv").is_file():
+        known = pwscup.contest_regions()
+    truth = replace(reading, places=known).read_events(original)
     traces, _ = reading.read_obfuscated(file, truth)
     rules = contest.Rules()
     utility = utility_score(truth.traces, traces, limit_km=rules.utility_limit_km).utility
@@ -174,31 +176,33 @@ def _events(
     from tracearena.errors import ParameterError
     from tracearena.files.staging import replacing_all
     from tracearena.formats import foursquare, pwscup, write
+    from tracearena.formats.writing import format_of_name
     from tracearena.traces import ObfuscatedTraces
 
     traces, report = reading.read_events(file)
     reading.say_unread_columns(file, report.format)
+    to = format_of_name(out, like=report.format)
     venues = out.parent / foursquare.POI_NAME
-    if report.format == "foursquare" and venues.exists():
+    if to == "foursquare" and venues.exists():
         raise ParameterError(f"{venues}: exists, and the venues would go there; write to another folder")
     released, secret = arena.pseudonymise_users(traces, seed=release_seed(seed))
     with replacing_all(), ExitStack() as stack:
         _keep(stack, secret, id_table)
-        if report.format == "pwscup":
+        if to == "pwscup":
             pwscup.write_anonymized(ObfuscatedTraces.unchanged(released), out)
         else:
-            write(released, out, to=report.format)
+            write(released, out, to=to)
     return _told(out, id_table, secret)
 
 
 def _check_outputs(out: Path, id_table: Path, kind: str, inputs: tuple[Path | None, ...]) -> None:
     """Refuse outputs that cannot both be written; OUT may be a new folder where the format is one."""
     from tracearena.errors import ParameterError
-    from tracearena.formats.writing import format_of_points
+    from tracearena.formats.writing import format_of_name
 
-    is_folder = inputs[0] is not None and inputs[0].is_dir()
-    if kind == "GPS traces":
-        is_folder = format_of_points(out) == "geolife"
+    is_folder = inputs[0] is not None and inputs[0].is_dir() and not out.suffix
+    if kind == _GPS:
+        is_folder = format_of_name(out, "points") == "geolife"
     if not is_folder:
         check_outputs(out, id_table, inputs=inputs)
         return

@@ -114,7 +114,7 @@ def trace_inference(
     else:
         made = reading.read_alike(inferred, truth)
         traces, guess = on_common_ground((original, traces), (inferred, made.traces))
-        known = [str(user) for user in guess.user_ids.tolist()]
+        known = {str(user) for user in guess.user_ids.tolist()}
         there = [str(user) in known for user in traces.user_ids.tolist()]
         if not all(there):
             result = {"users_not_scored": there.count(False)}

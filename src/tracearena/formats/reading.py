@@ -279,6 +279,7 @@ def _read_folder(
         choices = Choices(timezone=request.choices.timezone)
         plain = replace(request, choices=choices, resample=None, places=None)
         made = bundles.joined(folder, list(files), name, lambda file: read_one(file, plain).as_points())
+        made.report.strict = request.strict
         reading = _as_chosen(made, request.choices, request.resample, _known(request.places))
     elif name in ("table", *EITHER):
         report = Report(str(folder), name, header_lines=None)
@@ -370,8 +371,20 @@ def _as_chosen(
     reading: Reading[GpsTraces], choices: Choices, resample: str | None, places: Places | None
 ) -> Reading[Traces | GpsTraces]:
     """Put points on a grid if one is named, and otherwise keep those within the bounds."""
+    chosen: Reading[Traces | GpsTraces]
     if choices.grid is not None or (places is not None and places.grid is not None):
-        return events_of(reading, choices, resample=resample, places=places)
+        chosen = events_of(reading, choices, resample=resample, places=places)
+    else:
+        chosen = _within_bounds(reading, choices, resample, places)
+    if reading.report.strict:
+        chosen.report.refuse_losses()
+    return chosen
+
+
+def _within_bounds(
+    reading: Reading[GpsTraces], choices: Choices, resample: str | None, places: Places | None
+) -> Reading[Traces | GpsTraces]:
+    """Keep the points within the bounds; refuse what needs a grid."""
     settings = {
         "places": places,
         "top": choices.top,
@@ -391,6 +404,8 @@ def _as_chosen(
     inside = reading.traces.take_box(choices.bounds)
     if not len(inside):
         raise ParameterError(f"{path}: no point lies within the bounds {choices.bounds}")
+    if len(inside) < len(reading.traces):
+        reading.report.drop("outside the bounds", len(reading.traces) - len(inside))
     return Reading(inside, reading.report)
 
 

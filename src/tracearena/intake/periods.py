@@ -18,7 +18,8 @@ from tracearena.traces.time import EPOCH, local_seconds
 
 AnyReading = Reading[Traces | GpsTraces]
 _HOUR_S = 3600
-_NUMBERED = ("table", "partitions")
+_OF_HOURS = ("pwscup", "ppmtf", "peopleflow")
+"""Formats whose instants are times of the day, though they have no dates."""
 
 
 def parse_hours(text: str) -> tuple[int, int]:
@@ -52,7 +53,7 @@ def within_hours(reading: AnyReading, hours: tuple[int, int]) -> AnyReading:
         inside = (second >= first) & (second < stop)
         kept: Traces | GpsTraces = traces.keep(inside)
     else:
-        if report.clock is None and report.format in _NUMBERED:
+        if traces.clock.first_day is None and report.clock is None and report.format not in _OF_HOURS:
             raise ParameterError(f"{report.path}: has numbers for times, which are no hours of a day")
         second = traces.clock.second_of_day(traces.instants)
         inside = (second >= first) & (second < stop)

@@ -9,6 +9,7 @@ import numpy as np
 from tracearena.errors import DataError
 from tracearena.results import Result
 from tracearena.traces import IdTable
+from tracearena.traces.ids import comparable
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ def reidentification_score(id_table: IdTable, inferred: IdTable) -> Reidentifica
         )
     if not len(id_table):
         raise DataError("there are no pseudonyms to score")
-    identified = int((id_table.user_ids == inferred.user_ids).sum())
+    true, guessed = comparable(id_table.user_ids, inferred.user_ids)
+    identified = int((true == guessed).sum())
     missed = len(id_table) - identified
     return ReidentificationScore(missed / len(id_table), identified, len(id_table))

@@ -11,6 +11,7 @@ from tracearena.checks import require_number
 from tracearena.errors import DataError
 from tracearena.results import Result
 from tracearena.traces import Traces
+from tracearena.traces.ids import positions
 
 _HEAVIEST = 1e9
 
@@ -78,17 +79,14 @@ def places_at(inferred: Traces, original: Traces) -> NDArray[np.int32]:
     """Return the place that `inferred` gives for the user and instant of each original event."""
     if inferred.has_users_of(original) and inferred.has_rows_of(original):
         return inferred.place_index
-    order = np.argsort(inferred.user_ids, kind="stable")
-    at = np.minimum(
-        np.searchsorted(inferred.user_ids[order], original.user_ids), max(inferred.n_users - 1, 0)
-    )
-    if not inferred.n_users or (inferred.user_ids[order][at] != original.user_ids).any():
+    at = positions(original.user_ids, inferred.user_ids)
+    if (at < 0).any():
         raise DataError("the inferred traces lack a user of the original traces")
     if inferred.span[0] > original.span[0] or inferred.span[1] < original.span[1]:
         raise DataError(
             f"the inferred traces cover instants {inferred.span}, the original ones {original.span}"
         )
-    found = inferred.dense()[order[at]][original.user_index, original.instants - inferred.span[0]]
+    found = inferred.dense()[at][original.user_index, original.instants - inferred.span[0]]
     if (found < 0).any():
         raise DataError(
             f"the inferred traces lack a place for {int((found < 0).sum()):,} events of the original"

@@ -14,6 +14,7 @@ from tracearena.engine import block_ranges, run_blocks
 from tracearena.errors import DataError
 from tracearena.mobility.transitions import UserTransitions
 from tracearena.traces import Traces
+from tracearena.traces.ids import comparable
 
 _CHAINS_PER_BLOCK = 256
 _TIE = 1e-9
@@ -121,7 +122,8 @@ class MarkovIdentification:
         guesses = self.identify(synthetic)
         if not len(guesses.users):
             raise DataError("there are no synthetic traces to identify")
-        if synthetic.user_ids.dtype.kind != self.user_ids_.dtype.kind:
+        known, named = comparable(self.user_ids_, synthetic.user_ids)
+        if not np.isin(named, known).all():
             raise DataError("synthetic users must have the ids of training users")
-        correct = self.user_ids_[guesses.answers] == synthetic.user_ids[guesses.users]
+        correct = known[guesses.answers] == named[guesses.users]
         return float(correct.mean())

@@ -13,6 +13,7 @@ from tracearena.metrics.applications.identity import IdTable, with_true_ids
 from tracearena.results import Result
 from tracearena.traces import GpsTraces
 from tracearena.traces.geodesy import distance_m
+from tracearena.traces.ids import positions
 
 _POINTS_PER_BLOCK = 1 << 16
 
@@ -81,10 +82,8 @@ def matched_points(original: GpsTraces, released: GpsTraces) -> tuple[NDArray[np
     if original.has_users_of(released) and original.has_rows_of(released):
         everything = np.arange(len(original))
         return everything, everything
-    position = {user: at for at, user in enumerate(released.user_ids.tolist())}
     pairs = []
-    for user, name in enumerate(original.user_ids.tolist()):
-        other = position.get(name, -1)
+    for user, other in enumerate(positions(original.user_ids, released.user_ids).tolist()):
         if other < 0 or released.offsets[other] == released.offsets[other + 1]:
             continue
         points = np.arange(original.offsets[user], original.offsets[user + 1])

@@ -17,6 +17,7 @@ from tracearena.traces import GpsTraces
 from tracearena.traces._arrays import trusted
 from tracearena.traces.clock import DAY_S
 from tracearena.traces.geodesy import distance_m, earth_centred, metres_per_degree
+from tracearena.traces.ids import positions
 from tracearena.traces.time import local_seconds, solar_seconds
 
 NIGHT = (20, 8)
@@ -133,8 +134,7 @@ def compare_homes(
     has_points = np.diff(released.offsets) > 0
     if not has_points.any():
         raise DataError("the released traces have no points")
-    position = {user: at for at, user in enumerate(released.user_ids.tolist())}
-    same = np.array([position.get(user, -1) for user in original.user_ids.tolist()], np.int64)
+    same = positions(original.user_ids, released.user_ids)
     both = (same >= 0) & has_points[same] & (np.diff(original.offsets) > 0)
     noise_m = distance_error(original, released).mean_m if both.any() else 0.0
     reach_m = max(REACH_M, noise_m)

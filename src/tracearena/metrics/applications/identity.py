@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tracearena.errors import DataError, shorten
 from tracearena.traces import GpsTraces
+from tracearena.traces.ids import positions
 
 IdTable: TypeAlias = Mapping[Any, Any]
 """Pseudonym → user. Ids that are written alike are alike: 7, "7" and "007" unless both stand there."""
@@ -44,16 +45,15 @@ def with_true_ids(original: GpsTraces, released: GpsTraces, id_table: IdTable | 
     ids = original.user_ids.tolist()
     if id_table is not None:
         released = _renamed(ids, released, id_table)
-    position = {user: at for at, user in enumerate(ids)}
-    order = [position.get(user, -1) for user in released.user_ids.tolist()]
-    if released.n_users and max(order) < 0:
+    order = positions(released.user_ids, original.user_ids)
+    if released.n_users and order.max() < 0:
         raise DataError(
             f"none of the {released.n_users:,} released users (such as {shorten(str(released.user_ids[0]))}) "
             f"has an id of the original (such as {shorten(str(ids[0] if ids else ''))}): if they are "
             "pseudonyms, name the table of who is who with --id-table (in Python id_table=)"
         )
     _refuse_swapped(original, released, id_table is not None)
-    ranked = np.argsort([len(ids) if at < 0 else at for at in order], kind="stable")
+    ranked = np.argsort(np.where(order < 0, len(ids), order), kind="stable")
     return released if (np.diff(ranked) == 1).all() else released.take_users(ranked)
 
 
@@ -82,7 +82,7 @@ def _same_times(original: GpsTraces, released: GpsTraces) -> NDArray[np.int64]:
     """Return, for some users, who else has most of their times in the release; -1 where nobody has more."""
     order = np.argsort(released.time_ms, kind="stable")
     times, owner = released.time_ms[order], released.user_index[order]
-    position = {user: at for at, user in enumerate(released.user_ids.tolist())}
+    position = positions(original.user_ids, released.user_ids)
     users = np.flatnonzero(np.diff(original.offsets) > 0)
     users = users[:: -(-len(users) // _MOST_USERS) or 1]
     found = np.full(len(users), -1, np.int64)
@@ -95,7 +95,7 @@ def _same_times(original: GpsTraces, released: GpsTraces) -> NDArray[np.int64]:
         ):
             counts[np.unique(owner[first:stop])] += 1
         best = int(counts.argmax())
-        here = position.get(original.user_ids[user].item(), -1)
+        here = position[user]
         if 2 * counts[best] >= len(own) and counts[best] > (counts[here] if here >= 0 else 0):
             found[at] = best
     return found

@@ -14,6 +14,7 @@ from tracearena.engine import SeedLike, child_seed, seed_sequence, uniforms
 from tracearena.errors import DataError
 from tracearena.obfuscation.fakes.generators import METHODS, Method, fake_days
 from tracearena.traces import DELETED, ObfuscatedTraces, PlaceSets, Traces
+from tracearena.traces.ids import positions
 
 _EXPOSED, _FAKES = range(2)
 _MOST_FAKES = 100_000
@@ -93,12 +94,10 @@ class FakeTraces(Obfuscator):
 
 
 def _users_in(training: Traces, user_ids: NDArray[np.generic]) -> NDArray[np.int64]:
-    order = np.argsort(training.user_ids, kind="stable")
-    at = np.searchsorted(training.user_ids[order], user_ids)
-    at = np.minimum(at, training.n_users - 1)
-    if (training.user_ids[order][at] != user_ids).any():
+    at = positions(user_ids, training.user_ids)
+    if (at < 0).any():
         raise DataError("fakes need training traces of every user of the original")
-    return np.asarray(order[at], np.int64)
+    return at
 
 
 def _sets(
