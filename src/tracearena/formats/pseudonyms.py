@@ -70,6 +70,8 @@ def _pairs(path: str | PathLike[str], *, one_to_one: bool) -> dict[str, str]:
         if len(row) != 2 or not all(value.strip() for value in row):
             problem = "a line must hold a pseudonym and a user"
             raise FileError(path, [Fault(at, None, ",".join(row), problem, "wrong-length")])
+        if any("\0" in value for value in row):
+            raise FileError(path, [Fault(at, None, ",".join(row), "ids must not hold U+0000", "bad-id")])
         pseudonym, user = (value.strip() for value in (reversed(row) if swapped else row))
         if pseudonym in table or (one_to_one and user in users):
             column = rows[0][0 if (pseudonym in table) != swapped else 1]

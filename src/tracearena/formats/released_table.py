@@ -31,7 +31,7 @@ from tracearena.errors import DataError, Fault, FileError
 from tracearena.files.limits import MAX_TABLE_EXPANSION, require_expansion
 from tracearena.files.whole import replacing
 from tracearena.intake.delimited import EXTRA, read_rows, split_header, text_bytes
-from tracearena.intake.ids import LONGEST_ID, identifiers
+from tracearena.intake.ids import LONGEST_ID, NUL, identifiers
 from tracearena.intake.report import Reading, Report
 from tracearena.intake.tables import header_fields, is_parquet, parquet_schema, read_parquet
 from tracearena.traces import DELETED, Clock, ObfuscatedTraces, Places, PlaceSets
@@ -104,6 +104,8 @@ def read(
     if users.dtype == pl.String:
         long = users.str.len_chars() > LONGEST_ID
         _refuse(path, frame, "user_id", long, f"must name a user in at most {LONGEST_ID} letters")
+        nul = users.str.contains(NUL, literal=True)
+        _refuse(path, frame, "user_id", nul, "must name a user without U+0000")
     instants, settled = _instants(path, frame, clock)
     known, members, sizes = _places(path, frame, places, escaped=not packed)
     codes, sets = _codes(frame, members, sizes)
