@@ -234,8 +234,8 @@ def write(traces: GpsTraces | Traces, path: str | PathLike[str]) -> None:
 
 
 def _objects(frame: pl.DataFrame) -> list[str]:
-    """Return each row as a JSON object."""
-    return frame.write_ndjson().splitlines()
+    """Return each row as a JSON object; ids may hold what `str.splitlines` takes for the end of a line."""
+    return frame.write_ndjson().removesuffix("\n").split("\n")
 
 
 def _written_times(frame: pl.DataFrame) -> list[pl.Series]:
