@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from tests.formats.json_layouts import LAYOUTS, Layout
 import tracearena as ta
 from tracearena.errors import FileError, ParameterError
 from tracearena.formats import recognise
+from tracearena.formats.json_text import TWICE, line_of
 
 
 def written(folder: Path, name: str, content: Any) -> Path:
@@ -256,6 +258,14 @@ class TestOwnTracks:
         traces = ta.read(written(tmp_path, "a.json", rows)).traces
         assert traces.user_ids.tolist() == ["bob", "jane"]
         assert traces.trajectory_ids.tolist() == ["x", "5s", "ipad"]
+
+
+def test_a_repeated_key_among_many_is_found_in_one_pass() -> None:
+    keys = [f'"{number}": 1' for number in range(40_000)]
+    begin = time.process_time()
+    found = line_of("{" + ", ".join([*keys, keys[-1]]) + "}")
+    assert found[TWICE] == "39999"
+    assert time.process_time() - begin < 2
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ traces can use is refused in a sentence: text that is no JSON, objects nested wi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from json import JSONDecodeError, JSONDecoder
 from os import PathLike
 from typing import Any, NamedTuple
@@ -53,9 +53,18 @@ class Piece(NamedTuple):
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) != len(pairs):
-        keys = [key for key, _ in pairs]
-        made[TWICE] = next(key for key in keys if keys.count(key) > 1)
+        made[TWICE] = _repeated(key for key, _ in pairs)
     return made
+
+
+def _repeated(keys: Iterable[str]) -> str | None:
+    """Return the first key that was there before."""
+    seen: set[str] = set()
+    for key in keys:
+        if key in seen:
+            return key
+        seen.add(key)
+    return None
 
 
 _decode = JSONDecoder(object_pairs_hook=_object, parse_constant=str).raw_decode
