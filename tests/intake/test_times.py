@@ -89,6 +89,11 @@ def test_small_numbers_are_instants() -> None:
     assert read.at.to_list() == [1, 2, 35]
 
 
+def test_a_number_beyond_measure_among_dates_in_digits_is_no_time() -> None:
+    read = times.parse(pl.Series([20120403.0] * 5 + [1e300]))
+    assert read.at.to_list() == [MOMENT - 64_806] * 5 + [None]
+
+
 def test_typed_columns_are_taken_as_they_are() -> None:
     naive = pl.Series([datetime.datetime(2012, 4, 3, 18, 0, 6)])
     assert times.parse(naive).offset_s.to_list() == [None]

@@ -167,7 +167,8 @@ def _numbers(column: pl.Series, unit: Unit) -> Times:
     middle = float(number.abs().median() or 0)  # type: ignore[arg-type]
     for digits, style in _DIGITS.items():
         if 1900 <= middle // 10 ** (digits - 4) < 2100:
-            return Times(_read(number.cast(pl.Int64).cast(pl.String), style, unit), _constant(column, None))
+            text = number.cast(pl.Int64, strict=False).cast(pl.String)
+            return Times(_read(text, style, unit), _constant(column, None))
     scale = 1
     while middle / scale > _LARGEST_SECOND:
         scale *= 1000
