@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from os import PathLike
 
 import polars as pl
@@ -71,13 +72,14 @@ def are_trips(names: Sequence[str]) -> bool:
 
 def rows(path: str | PathLike[str], report: Report, layout: Layout) -> pl.DataFrame:
     """Return two rows a trip, numbered by the trip."""
+    return unfolded(columns_of(path, report, partial(useful_columns, layout=layout)), report, layout)
 
-    def chosen(names: list[str]) -> list[str]:
-        plain = {plain_name(name): name for name in reversed(names)}
-        others = [_first(plain, USERS), _first(plain, _TRIPS), *_asked(names, layout).values()]
-        return sorted({*trip_columns(names).values(), *(name for name in others if name is not None)})
 
-    return unfolded(columns_of(path, report, chosen), report, layout)
+def useful_columns(names: Sequence[str], layout: Layout) -> list[str]:
+    """Return the columns of a table of trips that are read: both ends, who, and which trip."""
+    plain = {plain_name(name): name for name in reversed(names)}
+    others = [_first(plain, USERS), _first(plain, _TRIPS), *_asked(names, layout).values()]
+    return sorted({*trip_columns(names).values(), *(name for name in others if name is not None)})
 
 
 def unfolded(trips: pl.DataFrame, report: Report, layout: Layout) -> pl.DataFrame:
