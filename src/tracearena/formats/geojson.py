@@ -124,7 +124,7 @@ class _Features:
                 )
 
     def _add_position(self, number: int, position: Any, row: dict[str, Any]) -> None:
-        x, y = [*position, None, None][:2] if isinstance(position, list) else (position, position)
+        x, y = [*position, None, None][:2] if isinstance(position, list) else (None, None)
         self._rows.add(number, row | {X: x, Y: y})
 
     def _drop(self, number: int, column: str, value: Any, problem: str) -> None:
@@ -171,6 +171,11 @@ def _tracks(
         return
     lines = coordinates if isinstance(coordinates, list) else [None]
     nested = isinstance(times, list) and len(times) == len(lines) and all(isinstance(t, list) for t in times)
+    if isinstance(times, list) and not nested:
+        positions = [position for line in lines if isinstance(line, list) for position in line]
+        if len(positions) != len(times):
+            yield positions, times
+            return
     first = 0
     for number, line in enumerate(lines):
         count = len(line) if isinstance(line, list) else 0

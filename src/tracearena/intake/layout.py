@@ -136,6 +136,14 @@ class Layout:
             return ONE_USER
         return None if role not in self.columns else column_named(names, self.columns[role])
 
+    def require_roles(self, wanted: Sequence[str], path: str | PathLike[str]) -> None:
+        """Refuse columns that are named for a role that events, or GPS points, have no use for."""
+        if useless := [option_of(role) for role in self.columns if role not in wanted]:
+            known = ", ".join(map(option_of, wanted))
+            what = "GPS points" if "trajectory" in wanted else "events"
+            said = f"columns: {', '.join(useless)} cannot be said of {what}"
+            raise ParameterError(f"{path}: {said}, whose columns are {known}")
+
     def require_columns(self, names: Sequence[str], path: str | PathLike[str]) -> None:
         """Refuse columns that are named and absent."""
         shown = ", ".join(names[:_SHOWN_COLUMNS]) if self.header else f"{len(names)} columns"
