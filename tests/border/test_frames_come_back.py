@@ -250,6 +250,11 @@ def test_arrow_comes_as_table_batch_and_reader() -> None:
     _same(arrow.RecordBatchReader.from_batches(table.schema, table.to_batches()))
 
 
+def test_a_column_of_lists_of_several_lengths_is_named() -> None:
+    with pytest.raises(DataError, match="column uid must be a list of values"):
+        ta.read({"uid": [[1], [1, 2]], "time": [1, 2], "lat": [1.0, 2.0], "lng": [1.0, 2.0]})
+
+
 def test_columns_by_name_and_named_fields_are_tables() -> None:
     columns = {"user": ["ann", "bob", "bob"], "time": np.array([t[:-1] for t in TIMES], "datetime64[s]"),
                "lat": POINTS.latitude, "lng": [139.7] * 3}  # fmt: skip

@@ -175,6 +175,32 @@ class TestHostile:
         with pytest.raises(FileError, match="has views beside its tables"):
             ta.read(path)
 
+    def test_a_trigger_with_the_name_of_a_view_does_not_hide_it(self, tmp_path: Path) -> None:
+        ta.write(points(), tmp_path / "p.gpkg")
+        with closing(sqlite3.connect(tmp_path / "p.gpkg")) as base:
+            base.execute("CREATE VIEW seen AS SELECT 1 AS time")
+            base.execute("CREATE TRIGGER seen INSTEAD OF INSERT ON seen BEGIN SELECT 1; END")
+            base.commit()
+        with pytest.raises(FileError, match="has views beside its tables"):
+            ta.read(tmp_path / "p.gpkg")
+
+    @pytest.mark.parametrize("index", [False, True])
+    @pytest.mark.parametrize("column", ["user", "note"])
+    def test_one_long_text_a_thousand_times_is_not_unpacked(
+        self, tmp_path: Path, column: str, index: bool
+    ) -> None:
+        long = frame().iloc[[0] * 1000].assign(**{column: "x" * 100_000})
+        made = long.set_index(column) if index else long
+        made.to_parquet(tmp_path / "p.parquet", index=index)
+        assert (tmp_path / "p.parquet").stat().st_size < 100_000
+        if (column, index) == ("note", False):
+            with mock.patch("geopandas.read_parquet", wraps=geopandas.read_parquet) as read:
+                assert ta.read(tmp_path / "p.parquet").traces.n_points == 1000
+            assert read.call_args.kwargs["columns"] == ["user", "time", "geometry"]
+        else:
+            with pytest.raises(FileError, match="unpacks to more than 1,000 times its size"):
+                ta.read(tmp_path / "p.parquet")
+
     def test_another_database_is_refused(self, tmp_path: Path) -> None:
         with closing(sqlite3.connect(tmp_path / "p.gpkg")) as base:
             base.execute("CREATE TABLE t (x)")

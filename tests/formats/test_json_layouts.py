@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from tests.formats.json_layouts import LAYOUTS, Layout
 import tracearena as ta
 from tracearena.errors import FileError, ParameterError
 from tracearena.formats import recognise
+from tracearena.formats.json_text import TWICE, line_of
 
 
 def written(folder: Path, name: str, content: Any) -> Path:
@@ -228,6 +230,9 @@ class TestTrips:
             with pytest.raises(FileError, match="who made the trips"):
                 ta.read(tmp_path / name)
         assert ta.read(frame, columns={"user": "ride_id"}).traces.n_points == 3
+        for trips in (frame, tmp_path / "b.csv", tmp_path / "b.jsonl"):
+            said = {"user": "RIDE ID"}
+            assert ta.read(trips, columns=said).traces == ta.read(trips, columns={"user": "ride_id"}).traces
 
     def test_porto_counts_from_its_time_in_steps_of_15_seconds(self, tmp_path: Path) -> None:
         traces, report = ta.read(written(tmp_path, "train.csv", layouts.PORTO))
@@ -235,7 +240,21 @@ class TestTrips:
         assert traces.trajectory_ids.tolist() == [1372636858620000589, 1372637303620000596]
         assert report.dropped == {"missing data": 1}
 
-    @pytest.mark.parametrize("line", ["[[1,2],[3]]", "[[1,2,3]]", "[1,2]", "[[1,2]", "[[NaN,1]]", "", "x"])
+    @pytest.mark.parametrize(
+        "line",
+        [
+            "[[1,2],[3]]",
+            "[[1,2,3]]",
+            "[1,2]",
+            "[[1,2]",
+            "[[NaN,1]]",
+            "",
+            "x",
+            "[[-08.6,41.1]]",
+            "[[1e999,41.1]]",
+            "[[" + "9" * 400 + ",41.1]]",
+        ],
+    )
     def test_a_polyline_that_is_none_is_left_out(self, tmp_path: Path, line: str) -> None:
         bad = layouts.PORTO.splitlines()[1].rpartition(',"[[')[0] + f',"{line}"\n'
         reading = ta.read(written(tmp_path, "train.csv", layouts.PORTO + bad))
@@ -258,6 +277,14 @@ class TestOwnTracks:
         assert traces.trajectory_ids.tolist() == ["x", "5s", "ipad"]
 
 
+def test_a_repeated_key_among_many_is_found_in_one_pass() -> None:
+    keys = [f'"{number}": 1' for number in range(40_000)]
+    begin = time.process_time()
+    found = line_of("{" + ", ".join([*keys, keys[-1]]) + "}")
+    assert found[TWICE] == "39999"
+    assert time.process_time() - begin < 2
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -272,6 +299,7 @@ class TestOwnTracks:
         ('{"locations" []}', "holds no traces"),
         ('{"locations": ["' + "x" * 2_000_000 + '"]}', "more than 1,048,576 bytes"),
         ('{"features": []}', "holds no features"),
+        ('{"type": "Feature", "properties": 5, "geometry": {"type": "Point"}}', "no column for the user"),
         ('{"semanticSegments": [{"startTime": 1}]}', "holds no position"),
         ('[{"_type": "lwt"}]', "holds no message"),
     ],

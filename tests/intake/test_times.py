@@ -67,10 +67,31 @@ def test_styles_may_be_mixed() -> None:
     assert read.offset_s.to_list() == [None, 0, None, None]
 
 
+@pytest.mark.parametrize(
+    ("text", "style", "second", "offset"),
+    [
+        ("03-04-2012 18:00:06+02", "%d-%m-%Y %H:%M:%S%z", MOMENT - 7200, 7200),
+        ("03-04-2012 18:00:06-0430", "%d-%m-%Y %H:%M:%S%z", MOMENT + 16_200, -16_200),
+        ("03-04-2012 18:00:06Z", "%d-%m-%Y %H:%M:%S%z", MOMENT, 0),
+        ("03-04-2012T18:00:06.5 +02:00", "%d-%m-%YT%H:%M:%S.%f %z", MOMENT - 7200, 7200),
+        ("18:00:06-0500 03-04-2012", "%H:%M:%S%z %d-%m-%Y", MOMENT + 18_000, -18_000),
+        ("Tue Apr 03 18:00:06 +0900 2012", "%a %b %d %H:%M:%S %z %Y", MOMENT - 32_400, 32_400),
+    ],
+)
+def test_the_zone_is_read_where_the_style_has_it(text: str, style: str, second: int, offset: int) -> None:
+    read = times.parse(pl.Series([text]), style=style)
+    assert (read.at.to_list(), read.offset_s.to_list()) == ([second], [offset])
+
+
 def test_small_numbers_are_instants() -> None:
     read = times.parse(pl.Series([1, 2, 35]))
     assert read.are_instants
     assert read.at.to_list() == [1, 2, 35]
+
+
+def test_a_number_beyond_measure_among_dates_in_digits_is_no_time() -> None:
+    read = times.parse(pl.Series([20120403.0] * 5 + [1e300]))
+    assert read.at.to_list() == [MOMENT - 64_806] * 5 + [None]
 
 
 def test_typed_columns_are_taken_as_they_are() -> None:

@@ -177,7 +177,8 @@ def _tar_members(place: Path) -> Iterator[Member]:
     total = 0
     with naming(place), _whole(place, "tar"), open(place, "rb") as raw:
         stream: Any = Unpacked(place, raw, _unpacker(raw))
-        archive = tarfile.open(fileobj=stream, mode="r|")  # noqa: SIM115 (it holds nothing but `raw`)
+        # A name in another encoding would hold halves of letters, which no report can print.
+        archive = tarfile.open(fileobj=stream, mode="r|", errors="replace")  # noqa: SIM115 (it holds `raw` only)
         for member in archive:
             if member.isdir():
                 continue

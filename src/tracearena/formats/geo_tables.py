@@ -7,8 +7,9 @@ than WGS84 are changed to it, and the report says so.
 from __future__ import annotations
 
 import io
+import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from os import PathLike
@@ -20,11 +21,13 @@ import polars as pl
 from tracearena.errors import Fault, FileError, ParameterError
 from tracearena.files.limits import MAX_BYTES, MAX_TABLE_EXPANSION, require_expansion
 from tracearena.files.whole import replacing
+from tracearena.formats import trips
 from tracearena.formats.coordinate_systems import degrees
-from tracearena.intake.columns import NAMES, plain_name, roles
+from tracearena.intake.columns import EVENTS, NAMES, POINTS, are_enough, missing, plain_name, rivals, roles
 from tracearena.intake.frames import rows_of_frame
+from tracearena.intake.layout import AS_NAMED, Layout
 from tracearena.intake.report import SHOWN_EXAMPLES, Report
-from tracearena.intake.tables import ROW, parquet_schema
+from tracearena.intake.tables import ROW, expected, parquet_schema
 from tracearena.traces import GpsTraces, Traces
 
 _LAYER = "traces"
@@ -43,16 +46,60 @@ def rows_of_geopackage(path: str | PathLike[str], report: Report) -> pl.DataFram
     return rows_of_geo_frame(frame, report)
 
 
-def rows_of_geoparquet(path: str | PathLike[str], report: Report) -> pl.DataFrame:
-    """Return the rows of a GeoParquet file."""
+def rows_of_geoparquet(path: str | PathLike[str], report: Report, layout: Layout = AS_NAMED) -> pl.DataFrame:
+    """Return the rows of a GeoParquet file: its points, and the columns that may have a role."""
     geopandas = _extra("geopandas", path)
-    columns = len(parquet_schema(path))
+    schema = parquet_schema(path)
+    useful = _useful(path, schema, layout)
     with _broken(path, "GeoParquet"):
-        count = int(pl.scan_parquet(Path(path), glob=False).select(pl.len()).collect().item())
-        unpacked = count * columns * _BYTES_A_VALUE
-        require_expansion(path, Path(path).stat().st_size, unpacked, MAX_TABLE_EXPANSION)
-        frame = geopandas.read_parquet(Path(path))
+        said = pl.read_parquet_metadata(Path(path))
+        index = json.loads(said.get("pandas", "{}")).get("index_columns", [])
+        geometry = json.loads(said["geo"])["primary_column"]
+        columns = [name for name in schema if name in useful or name in index or name == geometry]
+        require_expansion(
+            path, Path(path).stat().st_size, _unpacked_bytes(path, schema, columns), MAX_TABLE_EXPANSION
+        )
+        frame = geopandas.read_parquet(Path(path), columns=columns)
     return rows_of_geo_frame(frame, report)
+
+
+def _useful(path: str | PathLike[str], schema: Mapping[str, pl.DataType], layout: Layout) -> set[str]:
+    """Return the columns that a reader of events, points or trips may use beside the geometry."""
+    positions = (*NAMES["lat"], *NAMES["lon"])
+    names = [name for name in schema if plain_name(name) not in positions]
+    if trips.are_trips(list(schema)):
+        return set(trips.useful_columns(list(schema), layout))
+    placed = [*names, "lat", "lon"]
+    layout.require_columns(placed, path)
+    useful: set[str] = set()
+    for wanted in (EVENTS, POINTS):
+        found = layout.roles(placed, wanted)
+        if not are_enough(found):
+            raise FileError(path, missing(names, found, wanted))
+        for role, column in found.items():
+            if column in names:
+                expected(pl.Series(column, dtype=schema[column]), role, path)
+        others = [other for more in rivals(names, found, wanted).values() for other in more]
+        useful |= {*found.values(), *(other for other in others if not schema[other].is_nested())}
+    return useful
+
+
+def _unpacked_bytes(
+    path: str | PathLike[str], schema: Mapping[str, pl.DataType], columns: Sequence[str]
+) -> int:
+    """Return how many bytes columns take, with every text and geometry at its length."""
+    lengths = []
+    for name in columns:
+        kind, values = schema[name], pl.col(name)
+        if kind == pl.String:
+            lengths.append(values.str.len_bytes())
+        elif kind == pl.Binary:
+            lengths.append(values.bin.size())
+        elif kind in (pl.Categorical, pl.Enum):
+            lengths.append(values.cat.len_bytes())
+    sums = [length.cast(pl.Int64).sum().alias(str(at)) for at, length in enumerate(lengths)]
+    rows, *texts = pl.scan_parquet(Path(path), glob=False).select(pl.len(), *sums).collect().row(0)
+    return int(rows * len(columns) * _BYTES_A_VALUE + sum(texts))
 
 
 def rows_of_geo_frame(frame: Any, report: Report) -> pl.DataFrame:
@@ -103,10 +150,11 @@ def layers_of(path: str | PathLike[str]) -> dict[str, Layer]:
     source = f"{Path(path).resolve().as_uri()}?mode=ro&immutable=1"
     try:
         with closing(sqlite3.connect(source, uri=True)) as base:
-            kinds = dict(base.execute("SELECT name, type FROM sqlite_master").fetchall())
-            if "view" in kinds.values():
+            # By its type alone: a trigger may have the name of a view.
+            if base.execute("SELECT 1 FROM sqlite_master WHERE type = 'view'").fetchone():
                 raise FileError.whole(path, "has views beside its tables; it is refused", "view")
-            if kinds.get("gpkg_geometry_columns") != "table":
+            known = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'gpkg_geometry_columns'"
+            if not base.execute(known).fetchone():
                 raise FileError.whole(path, "is no GeoPackage", "bad-geopackage")
             found = base.execute("SELECT table_name, geometry_type_name FROM gpkg_geometry_columns")
             return {

@@ -124,7 +124,7 @@ class _Features:
                 )
 
     def _add_position(self, number: int, position: Any, row: dict[str, Any]) -> None:
-        x, y = [*position, None, None][:2] if isinstance(position, list) else (position, position)
+        x, y = [*position, None, None][:2] if isinstance(position, list) else (None, None)
         self._rows.add(number, row | {X: x, Y: y})
 
     def _drop(self, number: int, column: str, value: Any, problem: str) -> None:
@@ -171,6 +171,11 @@ def _tracks(
         return
     lines = coordinates if isinstance(coordinates, list) else [None]
     nested = isinstance(times, list) and len(times) == len(lines) and all(isinstance(t, list) for t in times)
+    if isinstance(times, list) and not nested:
+        positions = [position for line in lines if isinstance(line, list) for position in line]
+        if len(positions) != len(times):
+            yield positions, times
+            return
     first = 0
     for number, line in enumerate(lines):
         count = len(line) if isinstance(line, list) else 0
@@ -234,8 +239,8 @@ def write(traces: GpsTraces | Traces, path: str | PathLike[str]) -> None:
 
 
 def _objects(frame: pl.DataFrame) -> list[str]:
-    """Return each row as a JSON object."""
-    return frame.write_ndjson().splitlines()
+    """Return each row as a JSON object; ids may hold what `str.splitlines` takes for the end of a line."""
+    return frame.write_ndjson().removesuffix("\n").split("\n")
 
 
 def _written_times(frame: pl.DataFrame) -> list[pl.Series]:

@@ -90,12 +90,12 @@ def _at_document(kind: str, pieces: Sequence[Piece], layout: Layout) -> Look | N
         return Look(("owntracks",), "messages of OwnTracks")
     if members.get("type") in geojson.TYPES or "features" in keys or "temporalGeometry" in keys:
         feature = members.get("features")
-        names = _properties(feature) if isinstance(feature, dict) else list(members.get("properties") or {})
+        names = _properties(feature if isinstance(feature, dict) else members)
         return Look(("geojson",), "GeoJSON", of_points=_are_points(names, layout))
     return None
 
 
-def _properties(feature: Mapping[str, Any]) -> list[str]:
+def _properties(feature: Mapping[Any, Any]) -> list[str]:
     given = feature.get("properties")
     return list(given) if isinstance(given, dict) else []
 

@@ -84,8 +84,8 @@ def _later(start: Any, minutes: Any) -> str | None:
 
 
 def _degrees(position: Any) -> tuple[Any, Any]:
-    """Return latitude and longitude of a position; what is none stands in both, to be reported."""
+    """Return latitude and longitude of a position, and nothing of what is none."""
     if isinstance(position, dict):
         position = position.get("latLng", position.get("LatLng"))
     found = _POSITION.fullmatch(position.strip()) if isinstance(position, str) else None
-    return (position, position) if found is None else (float(found[1]), float(found[2]))
+    return (None, None) if found is None else (float(found[1]), float(found[2]))

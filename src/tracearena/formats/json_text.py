@@ -7,7 +7,7 @@ traces can use is refused in a sentence: text that is no JSON, objects nested wi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from json import JSONDecodeError, JSONDecoder
 from os import PathLike
 from typing import Any, NamedTuple
@@ -25,6 +25,10 @@ TWICE = "\0twice"
 """Where an object tells which of its keys it has twice."""
 
 _BLANK = re.compile(r"[ \t\r\n]*")
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_ESCAPES = re.compile(
+    r"\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|(u[dD][89a-fA-F][\da-fA-F]{2})|.)"
+)
 _PLAIN = {int, float, type(None)}
 
 
@@ -49,9 +53,18 @@ class Piece(NamedTuple):
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) != len(pairs):
-        keys = [key for key, _ in pairs]
-        made[TWICE] = next(key for key in keys if keys.count(key) > 1)
+        made[TWICE] = _repeated(key for key, _ in pairs)
     return made
+
+
+def _repeated(keys: Iterable[str]) -> str | None:
+    """Return the first key that was there before."""
+    seen: set[str] = set()
+    for key in keys:
+        if key in seen:
+            return key
+        seen.add(key)
+    return None
 
 
 _decode = JSONDecoder(object_pairs_hook=_object, parse_constant=str).raw_decode
@@ -59,7 +72,20 @@ _decode = JSONDecoder(object_pairs_hook=_object, parse_constant=str).raw_decode
 
 def json_text(path: str | PathLike[str]) -> str:
     """Return the text of a JSON file, packed or not; broken letters are replaced."""
-    return text_bytes(path, max_bytes=MAX_BYTES, line_end=b",").decode("utf-8", "replace")
+    return _with_whole_letters(
+        text_bytes(path, max_bytes=MAX_BYTES, line_end=b",").decode("utf-8", "replace")
+    )
+
+
+def _with_whole_letters(text: str) -> str:
+    """Replace escapes that are half of a letter (``\\ud800`` alone), which no table and no report can hold.
+
+    >>> _with_whole_letters(r'["\\ud83d\\ude00", "\\ud83d"]')
+    '["\\\\ud83d\\\\ude00", "\\\\ufffd"]'
+    """
+    if _SURROGATE.search(text) is None:
+        return text
+    return _ESCAPES.sub(lambda found: r"\ufffd" if found[1] else found[0], text)
 
 
 def pieces(path: str | PathLike[str], text: str) -> Iterator[Piece]:
@@ -76,6 +102,7 @@ def pieces(path: str | PathLike[str], text: str) -> Iterator[Piece]:
 
 def line_of(line: str) -> Any:
     """Return the one value of a line; a `ValueError` says why there is none."""
+    line = _with_whole_letters(line)
     try:
         value, end = _decode(line, _skip(line, 0))
     except RecursionError:
@@ -90,6 +117,7 @@ def start_of(start: str) -> tuple[str, list[Piece]]:
 
     An array whose first element is cut off is there as its key, with the value None.
     """
+    start = _with_whole_letters(start)
     at, found = _skip(start, 0), []
     kind = {"{": "object", "[": "array"}.get(start[at : at + 1], "")
     try:

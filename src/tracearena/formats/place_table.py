@@ -15,7 +15,7 @@ from tracearena.files.whole import replacing
 from tracearena.intake.columns import PLACES, roles
 from tracearena.intake.delimited import read_rows, split_header, text_bytes
 from tracearena.intake.frames import FRAME, rows_of_frame
-from tracearena.intake.ids import LONGEST_ID, identifiers
+from tracearena.intake.ids import LONGEST_ID, NUL, identifiers
 from tracearena.intake.tables import expected, header_fields, is_parquet, read_parquet
 from tracearena.traces import Box, Grid, Places
 
@@ -57,6 +57,8 @@ def _places_of(frame: pl.DataFrame, path: str | PathLike[str]) -> Places:
         raise FileError.whole(
             path, f"has places without an id, or with one beyond {LONGEST_ID} letters", "id"
         )
+    if ids.dtype == pl.String and bool(ids.str.contains(NUL, literal=True).any()):
+        raise FileError.whole(path, "has places whose id holds U+0000", "id")
     sensitive = frame["sensitive"].cast(pl.Int8, strict=False).fill_null(0) if "sensitive" in frame else None
     try:
         return Places(

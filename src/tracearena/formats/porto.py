@@ -19,7 +19,8 @@ from tracearena.intake.tables import ROW
 
 COLUMNS = ("TRIP_ID", "TAXI_ID", "TIMESTAMP", "MISSING_DATA", "POLYLINE")
 SECONDS_A_POINT = 15
-_NUMBER = r"-?\d+(\.\d+)?([eE][+-]?\d+)?"
+# As JSON writes them, and none beyond what a number of the machine holds.
+_NUMBER = r"-?(0|[1-9]\d{0,15})(\.\d{1,100})?([eE][+-]?\d{1,2})?"
 _PAIR = rf"\[\s*{_NUMBER}\s*,\s*{_NUMBER}\s*\]"
 _POLYLINE = rf"^\s*\[\s*({_PAIR}\s*(,\s*{_PAIR}\s*)*)?\]\s*$"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,8 @@ def _pairs(path: str | PathLike[str], *, one_to_one: bool) -> dict[str, str]:
         if len(row) != 2 or not all(value.strip() for value in row):
             problem = "a line must hold a pseudonym and a user"
             raise FileError(path, [Fault(at, None, ",".join(row), problem, "wrong-length")])
+        if any("\0" in value for value in row):
+            raise FileError(path, [Fault(at, None, ",".join(row), "ids must not hold U+0000", "bad-id")])
         pseudonym, user = (value.strip() for value in (reversed(row) if swapped else row))
         if pseudonym in table or (one_to_one and user in users):
             column = rows[0][0 if (pseudonym in table) != swapped else 1]
@@ -88,7 +91,11 @@ def _rows(path: str | PathLike[str]) -> list[list[str]]:
         packed = file.read(4) == b"PAR1"
     if not packed:
         text = read_bytes(path, max_bytes=_MOST_BYTES).decode("utf-8-sig", "replace")
-        return [row for row in csv.reader(text.splitlines()) if row]
+        # Ids may hold what `str.splitlines` takes for the end of a line.
+        try:
+            return [row for row in csv.reader(io.StringIO(text, newline="")) if row]
+        except csv.Error as error:
+            raise FileError.whole(path, f"is not a CSV table: {error}", "bad-csv") from None
     from tracearena.intake.tables import expected, read_parquet
 
     frame = read_parquet(path, lambda names: names)

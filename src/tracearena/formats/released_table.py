@@ -31,7 +31,7 @@ from tracearena.errors import DataError, Fault, FileError
 from tracearena.files.limits import MAX_TABLE_EXPANSION, require_expansion
 from tracearena.files.whole import replacing
 from tracearena.intake.delimited import EXTRA, read_rows, split_header, text_bytes
-from tracearena.intake.ids import LONGEST_ID, identifiers
+from tracearena.intake.ids import LONGEST_ID, NUL, identifiers
 from tracearena.intake.report import Reading, Report
 from tracearena.intake.tables import header_fields, is_parquet, parquet_schema, read_parquet
 from tracearena.traces import DELETED, Clock, ObfuscatedTraces, Places, PlaceSets
@@ -95,8 +95,7 @@ def read(
         What instants there are in a day; by default an hour apart, or less where all times lie on
         5, 10, 15, 20 or 30 minutes. Its first day is not looked at: it becomes the file's.
     """
-    packed = is_parquet(path)
-    frame = _parquet(path) if packed else _csv(path)
+    frame = _parquet(path) if is_parquet(path) else _csv(path)
     if not frame.height:
         raise FileError.whole(path, "has a header and no rows", "empty")
     users = identifiers(frame["user_id"])
@@ -104,8 +103,10 @@ def read(
     if users.dtype == pl.String:
         long = users.str.len_chars() > LONGEST_ID
         _refuse(path, frame, "user_id", long, f"must name a user in at most {LONGEST_ID} letters")
+        nul = users.str.contains(NUL, literal=True)
+        _refuse(path, frame, "user_id", nul, "must name a user without U+0000")
     instants, settled = _instants(path, frame, clock)
-    known, members, sizes = _places(path, frame, places, escaped=not packed)
+    known, members, sizes = _places(path, frame, places)
     codes, sets = _codes(frame, members, sizes)
     rows = arranged(users.to_numpy() if users.dtype == pl.Int64 else np.array(users.to_list()), [instants])
     traces = ObfuscatedTraces(
@@ -165,8 +166,9 @@ def _csv(path: str | PathLike[str]) -> pl.DataFrame:
     _refuse(path, frame, "places", frame["places"].is_null(), f"must name places, or be {_DELETED}")
     gone = pl.col("places") == _DELETED
     empty = pl.lit([], dtype=pl.List(pl.String))
+    ids = pl.coalesce(_unescaped(frame["places"]), pl.col("places").str.split(" "))
     split = frame.with_columns(
-        pl.when(gone).then(empty).otherwise(pl.col("places").str.split(" ")).alias("places"),
+        pl.when(gone).then(empty).otherwise(ids).alias("places"),
         *(
             pl.when(pl.col(name).is_null()).then(empty).otherwise(pl.col(name).str.split(" ")).alias(name)
             for name in ("lat", "lng")
@@ -176,9 +178,12 @@ def _csv(path: str | PathLike[str]) -> pl.DataFrame:
     return split.with_columns(numbers).drop(EXTRA)
 
 
-def _unescaped(names: pl.Series) -> pl.Series:
-    known = names.unique()
-    return names.replace_strict(known, [unquote(name) for name in known.to_list()], return_dtype=pl.String)
+def _unescaped(cells: pl.Series) -> pl.Series:
+    """Return the ids of cells that have escapes, and nothing for the others, which are most."""
+    if not cells.str.contains("%", literal=True).any():
+        return pl.Series("places", [None], dtype=pl.List(pl.String)).new_from_index(0, len(cells))
+    ids = [list(map(unquote, cell.split(" "))) if "%" in cell else None for cell in cells.to_list()]
+    return pl.Series("places", ids, dtype=pl.List(pl.String))
 
 
 def _parquet(path: str | PathLike[str]) -> pl.DataFrame:
@@ -272,7 +277,7 @@ def _interval_of(second: NDArray[np.int64]) -> int:
 
 
 def _places(
-    path: str | PathLike[str], frame: pl.DataFrame, places: Places | None, *, escaped: bool
+    path: str | PathLike[str], frame: pl.DataFrame, places: Places | None
 ) -> tuple[Places, NDArray[np.int32], NDArray[np.int64]]:
     """Return the places, and of all events in turn which they have and how many."""
     sizes = frame["places"].list.len()
@@ -282,12 +287,11 @@ def _places(
     _refuse(path, frame, "places", again & (sizes > 0), "must not name a place twice")
     flat = frame.filter(sizes > 0).select("row", *_LISTS).explode(*_LISTS)
     good = flat["places"].is_not_null() & (flat["places"].str.len_chars().is_between(1, LONGEST_ID))
+    good &= ~flat["places"].str.contains(NUL, literal=True)
     good &= flat["lat"].is_between(-90, 90) & flat["lng"].is_between(-180, 180)
     bad = flat.filter(~good.fill_null(False))["row"].unique()
     problem = "must be places with their latitudes and longitudes"
     _refuse(path, frame, "places", frame["row"].is_in(bad.implode()), problem)
-    if escaped:
-        flat = flat.with_columns(_unescaped(flat["places"]))
     if places is None:
         places = _places_named(flat)
     texts = pl.Series(list(map(str, places.ids.tolist())), dtype=pl.String)

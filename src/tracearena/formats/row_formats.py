@@ -37,7 +37,6 @@ _NAMED: Mapping[str, Callable[[_File, Report, str | None], pl.DataFrame]] = {
     "geojson": geojson.rows,
     "jsonl": jsonl.rows,
     "gpkg": lambda path, report, _: geo_tables.rows_of_geopackage(path, report),
-    "geoparquet": lambda path, report, _: geo_tables.rows_of_geoparquet(path, report),
 }
 
 
@@ -54,9 +53,12 @@ def rows(
     told = replace(layout, columns={}, one_user=None)
     if format == "trips":
         return trips.rows(path, report, layout), told
-    if format in _NAMED:
+    if format in _NAMED or format == "geoparquet":
         said = layout.one_user is not None or "user" in layout.columns
-        frame = _NAMED[format](path, report, None if said else owner or name_of(path))
+        if format == "geoparquet":
+            frame = geo_tables.rows_of_geoparquet(path, report, layout)
+        else:
+            frame = _NAMED[format](path, report, None if said else owner or name_of(path))
         if trips.are_trips(frame.columns):
             return trips.unfolded(frame, report, layout), told
         return frame, layout

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from os import PathLike
 
 import polars as pl
@@ -18,7 +19,7 @@ import polars as pl
 from tracearena.errors import Fault, FileError
 from tracearena.formats.headed import columns_of
 from tracearena.intake.columns import NAMES, are_enough, plain_name, roles
-from tracearena.intake.layout import Layout
+from tracearena.intake.layout import Layout, column_named
 from tracearena.intake.report import Report
 from tracearena.intake.tables import ROW, row_numbers
 
@@ -71,26 +72,27 @@ def are_trips(names: Sequence[str]) -> bool:
 
 def rows(path: str | PathLike[str], report: Report, layout: Layout) -> pl.DataFrame:
     """Return two rows a trip, numbered by the trip."""
-    wanted = set(layout.columns.values())
+    return unfolded(columns_of(path, report, partial(useful_columns, layout=layout)), report, layout)
 
-    def chosen(names: list[str]) -> list[str]:
-        plain = {plain_name(name): name for name in reversed(names)}
-        others = [_first(plain, USERS), _first(plain, _TRIPS), *(wanted & set(names))]
-        return sorted({*trip_columns(names).values(), *(name for name in others if name is not None)})
 
-    return unfolded(columns_of(path, report, chosen), report, layout)
+def useful_columns(names: Sequence[str], layout: Layout) -> list[str]:
+    """Return the columns of a table of trips that are read: both ends, who, and which trip."""
+    plain = {plain_name(name): name for name in reversed(names)}
+    others = [_first(plain, USERS), _first(plain, _TRIPS), *_asked(names, layout).values()]
+    return sorted({*trip_columns(names).values(), *(name for name in others if name is not None)})
 
 
 def unfolded(trips: pl.DataFrame, report: Report, layout: Layout) -> pl.DataFrame:
     """Return two rows a trip of a table of trips."""
     names = [name for name in trips.columns if name != ROW]
     found, number = trip_columns(names), row_numbers(trips)
-    asked = {role: name for role, name in layout.columns.items() if (role, name) != ("user", EACH_ROW)}
-    replace(layout, columns=asked, one_user=None).require_columns(names, report.path)
+    said = {role: name for role, name in layout.columns.items() if (role, name) != ("user", EACH_ROW)}
+    replace(layout, columns=said, one_user=None).require_columns(names, report.path)
+    asked = _asked(names, layout)
     plain = {plain_name(name): name for name in reversed(names)}
     named = asked.get("trajectory") or _first(plain, _TRIPS)
     trajectory = number if named is None else trips[named]
-    user = _users(trips, plain, report.path, layout)
+    user = _users(trips, asked.get("user"), plain, report.path, layout)
     ends = []
     for end in ("start", "end"):
         time, latitude, longitude = (trips[found[f"{end} {role}"]] for role in ("time", "lat", "lon"))
@@ -99,11 +101,18 @@ def unfolded(trips: pl.DataFrame, report: Report, layout: Layout) -> pl.DataFram
     return pl.concat(ends).sort(ROW, maintain_order=True)
 
 
-def _users(trips: pl.DataFrame, plain: Mapping[str, str], path: str, layout: Layout) -> pl.Series:
-    asked = layout.columns.get("user")
+def _asked(names: Sequence[str], layout: Layout) -> dict[str, str]:
+    """Return the columns that are named for a role and there, as the table writes them."""
+    found = {role: column_named(names, said) for role, said in layout.columns.items()}
+    return {role: name for role, name in found.items() if name is not None}
+
+
+def _users(
+    trips: pl.DataFrame, asked: str | None, plain: Mapping[str, str], path: str, layout: Layout
+) -> pl.Series:
     if layout.one_user is not None:
         return pl.repeat(layout.one_user, trips.height, eager=True)
-    if asked == EACH_ROW:
+    if layout.columns.get("user") == EACH_ROW:
         return row_numbers(trips)
     column = asked or _first(plain, USERS)
     if column is not None:

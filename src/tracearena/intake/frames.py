@@ -104,7 +104,10 @@ def _of_columns(columns: Mapping[Any, Any]) -> pl.DataFrame:
 def _of_values(name: Any, values: Any) -> pl.Series:
     if isinstance(values, pl.Series):
         return values
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except ValueError:  # lists of several lengths
+        array = np.empty((0, 0))
     if array.ndim != 1:
         raise DataError(f"column {name} must be a list of values, one a row")
     return _of_array(array)

@@ -13,6 +13,9 @@ from tracearena.traces.row_table import distinct
 LONGEST_ID = 256
 """Letters of an id or a category: arrays of text are as wide as their longest entry."""
 
+NUL = "\0"
+"""What no id may hold: arrays of text drop it at the end of an entry."""
+
 
 def identifiers(column: pl.Series) -> pl.Series:
     """Return ids as whole numbers if all of them are, written the plain way, and as text otherwise.

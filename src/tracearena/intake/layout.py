@@ -134,7 +134,15 @@ class Layout:
     def _chosen(self, names: Sequence[str], role: str) -> str | None:
         if role == "user" and self.one_user is not None:
             return ONE_USER
-        return None if role not in self.columns else _column(names, self.columns[role])
+        return None if role not in self.columns else column_named(names, self.columns[role])
+
+    def require_roles(self, wanted: Sequence[str], path: str | PathLike[str]) -> None:
+        """Refuse columns that are named for a role that events, or GPS points, have no use for."""
+        if useless := [option_of(role) for role in self.columns if role not in wanted]:
+            known = ", ".join(map(option_of, wanted))
+            what = "GPS points" if "trajectory" in wanted else "events"
+            said = f"columns: {', '.join(useless)} cannot be said of {what}"
+            raise ParameterError(f"{path}: {said}, whose columns are {known}")
 
     def require_columns(self, names: Sequence[str], path: str | PathLike[str]) -> None:
         """Refuse columns that are named and absent."""
@@ -142,7 +150,7 @@ class Layout:
         faults = [
             Fault(0, None, shown, f"{option_of(role)}={column}: there is no such column", "columns")
             for role, column in self.columns.items()
-            if _column(names, column) is None
+            if column_named(names, column) is None
         ]
         if faults:
             raise FileError(path, faults)
@@ -184,7 +192,7 @@ def _pairs(text: str) -> list[tuple[str, str]]:
     return pairs
 
 
-def _column(names: Sequence[str], wanted: str) -> str | None:
+def column_named(names: Sequence[str], wanted: str) -> str | None:
     """Return the column of a name: as it is written, or else without regard to case and blanks."""
     if wanted in names:
         return wanted

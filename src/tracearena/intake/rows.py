@@ -15,7 +15,7 @@ import polars as pl
 from tracearena.errors import Fault, FileError, ParameterError
 from tracearena.intake import times
 from tracearena.intake.columns import MAPS, WORDS, plain_name
-from tracearena.intake.ids import LONGEST_ID, identifiers
+from tracearena.intake.ids import LONGEST_ID, NUL, identifiers
 from tracearena.intake.layout import AS_NAMED, Layout
 from tracearena.intake.report import Report, Rule
 
@@ -64,6 +64,11 @@ class Rows:
             if self.frame.schema.get(role) == pl.String:
                 long = pl.col(role).str.len_chars() > LONGEST_ID
                 rules.append(self.rule("overlong id", long, role, f"at most {LONGEST_ID} letters"))
+        for role in ("user", "venue", "trajectory"):
+            if self.frame.schema.get(role) == pl.String:
+                # Arrays of text end at it, so that two ids would be one.
+                nul = pl.col(role).str.contains(NUL, literal=True)
+                rules.append(self.rule("id with a NUL", nul, role, "ids must be letters without U+0000"))
         return rules
 
     def when(self) -> list[Rule]:

@@ -45,6 +45,8 @@ def rows_of_file(
 ) -> pl.DataFrame:
     """Read the columns of a CSV or Parquet file, or of a folder of Parquet files, that have a role."""
 
+    layout.require_roles(wanted, path)
+
     def chosen(names: list[str]) -> list[str]:
         layout.require_columns(names, path)
         found = layout.roles(names, wanted)
@@ -66,6 +68,7 @@ def by_role(
     column. Other columns that might have been meant are reported.
     """
     columns = [name for name in raw.columns if name != ROW]
+    layout.require_roles(wanted, report.path)
     layout.require_columns(columns, report.path)
     found = layout.roles(columns, wanted)
     if not are_enough(found):

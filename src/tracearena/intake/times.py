@@ -30,7 +30,7 @@ _STYLES = (
 )
 _ZONE = r"[:T]\S* ?(Z|z|UTC|GMT|[+-]\d\d(?::?\d\d)?)$"
 _UNZONED = r" ?(Z|z|UTC|GMT|[+-]\d\d(:?\d\d)?)$"
-_OFFSET = r"[+-]\d\d:?\d\d"
+_DIRECTIVE = re.compile(r"(%[^A-Za-z%]*[A-Za-z%])")
 _NUMBER = r"^[+-]?\d+(\.\d*)?([eE][+-]?\d+)?$"
 _STARTS_LIKE_A_DATE = r"^\d{1,4}[-/.年]?\d"
 _DIGITS = {8: "%Y%m%d", 12: "%Y%m%d%H%M", 14: "%Y%m%d%H%M%S"}
@@ -167,7 +167,8 @@ def _numbers(column: pl.Series, unit: Unit) -> Times:
     middle = float(number.abs().median() or 0)  # type: ignore[arg-type]
     for digits, style in _DIGITS.items():
         if 1900 <= middle // 10 ** (digits - 4) < 2100:
-            return Times(_read(number.cast(pl.Int64).cast(pl.String), style, unit), _constant(column, None))
+            text = number.cast(pl.Int64, strict=False).cast(pl.String)
+            return Times(_read(text, style, unit), _constant(column, None))
     scale = 1
     while middle / scale > _LARGEST_SECOND:
         scale *= 1000
@@ -232,7 +233,22 @@ def _styled(column: pl.Series, style: str, unit: Unit) -> Times:
         raise ParameterError.of("time_format", style, "such as %d/%m/%Y %H:%M:%S") from None
     if not zoned:
         return Times(at, _constant(text, 0 if "%s" in style or style.endswith("Z") else None))
-    return Times(at, _offsets(text, _OFFSET).fill_null(0))
+    return Times(at, _offsets(text, _zone_in(style)).fill_null(0))
+
+
+def _zone_in(style: str) -> str:
+    """Return the pattern of the zone where a style has it, so that no year or month is taken for one.
+
+    >>> re.match(_zone_in("%d-%m-%Y%z"), "03-04-2012-05")[1]
+    '-05'
+    """
+    parts = []
+    for number, part in enumerate(_DIRECTIVE.split(style)):
+        if number % 2 == 0:
+            parts.append(re.sub(r"(\\ |\s)+", r"\\s*", re.escape(part)))
+        else:
+            parts.append({"%z": r"(Z|z|[+-]\d\d(?::?\d\d)?)", "%%": "%"}.get(part, ".*?"))
+    return f"^{''.join(parts)}$"
 
 
 def _read(text: pl.Series, style: str, unit: Unit) -> pl.Series:
@@ -243,10 +259,8 @@ def _read(text: pl.Series, style: str, unit: Unit) -> pl.Series:
 
 
 def _offsets(text: pl.Series, pattern: str) -> pl.Series:
-    """Return seconds from UTC to local time where one of the patterns names them."""
-    t = pl.col("t")
-    found = t.str.extract_all(pattern).list.last() if pattern is _OFFSET else t.str.extract(pattern)
-    z = found.alias("z")
+    """Return seconds from UTC to local time where the group of a pattern names them."""
+    z = pl.col("t").str.extract(pattern).alias("z")
     sign = pl.when(pl.col("z").str.starts_with("-")).then(-1).otherwise(1)
     hours = pl.col("z").str.slice(1, 2).cast(pl.Int64, strict=False)
     minutes = pl.col("z").str.slice(3).str.strip_prefix(":").cast(pl.Int64, strict=False).fill_null(0)

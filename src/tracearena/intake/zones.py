@@ -23,13 +23,14 @@ def in_zone(second: pl.Series, zone: str) -> pl.Series:
 def from_zone(second: pl.Series, zone: str) -> pl.Series:
     """Return UTC seconds of local seconds.
 
-    Of an hour that a clock shows twice the first is meant; an hour that it skips is read as if
-    the clock had not been set yet.
+    Of an hour that a clock shows twice the first is meant; an hour or a day that it skips is read as
+    if the clock had not been set yet.
     """
     local = _moments(second)
     exact = _zoned(lambda: _placed(local, zone), zone)
-    if exact.null_count() > second.null_count():
-        exact = exact.fill_null(_placed(local.dt.offset_by("-1h"), zone) + 3600)
+    for hours in (1, 24):
+        if exact.null_count() > second.null_count():
+            exact = exact.fill_null(_placed(local.dt.offset_by(f"-{hours}h"), zone) + hours * 3600)
     return exact
 
 
