@@ -82,7 +82,7 @@ def test_broken_letters_in_a_category_survive(tmp_path: Path) -> None:
     traces, report = read(tmp_path / "checkins.txt")
     assert report.format == "foursquare"
     assert traces.places.categories is not None
-    assert traces.places.categories.tolist() == ["Caf\ufffd"]
+    assert traces.places.categories.tolist() == ["Café"]
     assert report.to_dict()["dropped"] == {"not in the file of venues": 2}
     assert report.noticed["venues with bad coordinates"] == 1
 

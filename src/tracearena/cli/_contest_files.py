@@ -13,7 +13,7 @@ from tracearena.errors import ParameterError
 
 if TYPE_CHECKING:
     from tracearena.intake.user_key import UserKey
-    from tracearena.traces import Traces
+    from tracearena.traces import Grid, Traces
 
 TimesOption = Annotated[
     Path | None,
@@ -79,7 +79,20 @@ def say_grid(traces: Traces) -> None:
     grid = traces.places.grid
     if grid is not None:
         corners = f"{grid.south:.4f},{grid.west:.4f},{grid.north:.4f},{grid.east:.4f}"
-        note(f"the grid covers {corners} (south,west,north,east); --bounds names another box")
+        high, wide = _cell_km(grid)
+        note(
+            f"the grid covers {corners} (south,west,north,east), each cell {high:.2g} km x {wide:.2g} km; "
+            "--bounds names another box"
+        )
+
+
+def _cell_km(grid: Grid) -> tuple[float, float]:
+    """Return the height and the width of a cell in the middle of a grid."""
+    from tracearena.traces.geodesy import metres_per_degree
+
+    north, east = metres_per_degree((grid.south + grid.north) / 2)
+    height, width = (grid.north - grid.south) / grid.rows, (grid.east - grid.west) / grid.columns
+    return float(north) * height / 1000, float(east) * width / 1000
 
 
 def say_lost_dates(to: str | None, traces: Traces) -> None:

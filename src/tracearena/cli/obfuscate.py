@@ -93,11 +93,19 @@ def obfuscate(
         obfuscated = answers.transformed(obfuscator, traces, seed=used)
     write_obfuscated(obfuscated, out, form)
     _say_whose(original, out, form)
+    kept = int((obfuscated.codes == traces.place_index).sum())
+    if kept == traces.n_events and obfuscator.name != "No":
+        note(
+            f"warning: {defence} changed nothing: {out} shows every event where it was; places may lie too far "
+            "apart for it"
+        )
     result = {
         "defence": str(obfuscator),
         "file": str(out),
         "users": obfuscated.n_users,
         "cells": obfuscated.n_events,
+        "kept": kept,
+        "moved": int(obfuscated.is_single.sum()) - kept,
         "generalised": int(obfuscated.is_set.sum()),
         "deleted": int(obfuscated.is_deleted.sum()),
     }

@@ -166,10 +166,13 @@ def synthesize(
         _write(out, synthetic, to, likelihood, slot_name)
         if export is not None:
             synthesizer.export_parameters(export)
+    present = int((synthetic.offsets[1:] > synthetic.offsets[:-1]).sum())
+    if present < synthetic.n_users:
+        note(f"{synthetic.n_users - present:,} users have no synthetic trace, and no row in {out}")
     result: dict[str, Any] = {
         "method": str(synthesizer),
         "file": str(out),
-        "users": synthetic.n_users,
+        "users": present,
         "traces_per_user": made // synthetic.clock.instants_per_day,
         "events": synthetic.n_events,
         "places": len(synthetic.places),

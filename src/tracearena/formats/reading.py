@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -121,6 +123,7 @@ def read(
     >>> traces, traces.clock.label(18)
     (<Traces: 1 users, 2 events, 2 places, instants 18 to 19>, '18:00')
     """
+    _require_options(options)
     if choices is not None and options:
         raise ParameterError("give choices or single options, not both")
     chosen = Choices.parse(**options) if choices is None else choices
@@ -147,6 +150,16 @@ def read(
             trips.unfolded(frame, report, layout), "points", report, replace(request, layout=told)
         )
     return _read_rows(frame, name, report, request)
+
+
+def _require_options(options: Mapping[str, Any]) -> None:
+    """Refuse what is no choice, with the one that may be meant."""
+    known = list(inspect.signature(Choices.parse).parameters)
+    for name in options:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            advice = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(known)}"
+            raise ParameterError(f"read has no option {name!r}{advice}")
 
 
 @dataclass(frozen=True)

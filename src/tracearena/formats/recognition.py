@@ -20,6 +20,7 @@ from tracearena.files.whole import require_lasting
 from tracearena.formats import geolife, gpx, released_table
 from tracearena.formats.look import Look
 from tracearena.intake.columns import EVENTS, POINTS, are_enough, are_points, missing
+from tracearena.intake.delimited import text_of_start
 from tracearena.intake.layout import AS_NAMED, Layout
 from tracearena.intake.tables import files_of, header_fields, is_parquet, parquet_schema, read_parquet
 from tracearena.intake.times import LARGEST_INSTANT
@@ -198,7 +199,7 @@ def look_at(path: str | PathLike[str], layout: Layout = AS_NAMED, wanted: str | 
         return Look((), "an empty file")
     if b"\0" in start:
         return Look((), "a binary file or UTF-16 text")
-    lines = [line.rstrip("\r") for line in start.decode("utf-8-sig", "replace").split("\n")]
+    lines = [line.rstrip("\r") for line in text_of_start(start).split("\n")]
     if look := glances.at_lines(lines, layout):
         return look
     if not {"columns", "header", "delimiter"} & set(layout.given):
@@ -254,7 +255,7 @@ def are_trips(names: Sequence[str], layout: Layout) -> bool:
 
 def first_line(path: str | PathLike[str]) -> str:
     """Return the first line of a text file, packed or not."""
-    return _start(path).partition(b"\n")[0].decode("utf-8-sig", "replace").rstrip("\r")
+    return text_of_start(_start(path)).partition("\n")[0].rstrip("\r")
 
 
 def unread_columns(path: str | PathLike[str], format: str, layout: Layout = AS_NAMED) -> list[str]:

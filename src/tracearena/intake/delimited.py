@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from os import PathLike
 
@@ -14,17 +15,53 @@ from tracearena.intake.report import Report, Rule
 
 EXTRA = "_extra"
 _BOM = b"\xef\xbb\xbf"
+_ASCII = re.compile(r"[\x00-\x7f]+")
 _SHOWN_LINE = 80
 
 
-def text_bytes(path: str | PathLike[str], *, max_bytes: int = MAX_BYTES, line_end: bytes = b"\n") -> bytes:
-    """Return a text file without its byte order mark; refuse what is empty or no text."""
+def text_bytes(
+    path: str | PathLike[str],
+    *,
+    max_bytes: int = MAX_BYTES,
+    line_end: bytes = b"\n",
+    report: Report | None = None,
+) -> bytes:
+    """Return a text file in UTF-8, without its byte order mark; refuse what is empty or no text.
+
+    A report is told of another encoding.
+    """
     data = read_bytes(path, max_bytes=max_bytes, line_end=line_end).removeprefix(_BOM)
     if not data or data.isspace():
         raise FileError.whole(path, "is empty", "empty")
     if b"\0" in data:
         raise FileError.whole(path, "is not text: it holds zero bytes (UTF-16 or a binary file)", "binary")
+    if is_windows_1252(data):
+        data = data.decode("cp1252", "replace").encode()
+        if report is not None:
+            report.notice("text that is no UTF-8, read as Windows-1252 (Western European)")
     return data
+
+
+def is_windows_1252(data: bytes) -> bool:
+    """Whether most letters beyond ASCII are no UTF-8, so that a spreadsheet of Windows has written them.
+
+    >>> is_windows_1252("Müller".encode()), is_windows_1252("Müller".encode("cp1252"))
+    (False, True)
+    """
+    if data.isascii():
+        return False
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        text = data.decode("utf-8", "replace")
+        return 2 * text.count("\ufffd") > len(_ASCII.sub("", text))
+    return False
+
+
+def text_of_start(start: bytes) -> str:
+    """Return the first bytes of a file as text, whatever stands at their cut end."""
+    encoding = "cp1252" if is_windows_1252(start) else "utf-8-sig"
+    return start.decode(encoding, "replace")
 
 
 def split_header(data: bytes) -> tuple[str, bytes]:
@@ -87,7 +124,7 @@ def read_headless(
 
     Rows of another length are dropped and counted; a file whose rows are mostly so is refused.
     """
-    data = text_bytes(path)
+    data = text_bytes(path, report=report)
     frame = read_rows(path, data, columns, "\t", numbers=("lat", "lon"))
     report.rows = frame.height
     kept = report.sift(frame, length_rules(required))

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tracearena.errors import DataError, ParameterError
+from tracearena.errors import DataError, Fault, ParameterError
 from tracearena.intake.checkins import CheckIns
 from tracearena.intake.choices import Choices
 from tracearena.intake.ids import identifiers, numbered
@@ -23,6 +23,9 @@ from tracearena.traces.time import EPOCH
 DEFAULT_GRID = (32, 32)
 _HOUR_S = 3600
 _SHORTEST_REGULAR_S = 300
+
+_APART_DEGREES = 0.01
+"""About a kilometre: events of one place do not lie so far apart."""
 
 
 def traces_of(
@@ -114,6 +117,7 @@ def _at_venues(frame: pl.DataFrame, top: int | None, report: Report) -> tuple[Pl
     venue, ids = numbered(identifiers(frame["venue"]))
     first = np.empty(len(ids), np.int64)
     first[venue[::-1]] = np.arange(len(venue))[::-1]  # the last to be written is the first event
+    _notice_places_apart(frame, first[venue], report)
     kept = np.arange(len(ids))
     if top is not None:
         kept = np.lexsort((first, -np.bincount(venue)))[:top]
@@ -125,6 +129,21 @@ def _at_venues(frame: pl.DataFrame, top: int | None, report: Report) -> tuple[Pl
         reason = f"not among the {top:,} most visited places"
         frame = report.sift(frame, [Rule(reason=reason, bad=pl.col("place") < 0, column="venue")])
     return places, frame
+
+
+def _notice_places_apart(frame: pl.DataFrame, first: NDArray[np.int64], report: Report) -> None:
+    """Report places of one name at several positions: two people's homes, or the shops of a chain."""
+    away = np.zeros(frame.height, bool)
+    for name in ("lat", "lon"):
+        degrees = frame[name].to_numpy()
+        away |= np.abs(degrees - degrees[first]) > _APART_DEGREES
+    if not away.any():
+        return
+    row = frame[int(np.argmax(away))]
+    value = f"{row['venue'][0]} at {row['lat'][0]:.4f}, {row['lon'][0]:.4f}"
+    problem = "an event of this place lies a kilometre or more from its first, where the place is put"
+    fault = Fault(row["row"][0], "place", value, problem, "place-apart", report.header_lines)
+    report.notice("places of one name at several positions", len(np.unique(first[away])), fault)
 
 
 def _places_of(ids: NDArray[Any], about: pl.DataFrame) -> Places:

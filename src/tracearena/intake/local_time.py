@@ -37,7 +37,9 @@ class LocalTime:
         return "local, as in the file" if self.zone is None else self.zone
 
 
-AS_WRITTEN = LocalTime(None, "times name no zone; they are taken as local, as they are written")
+AS_WRITTEN = LocalTime(
+    None, "times name no zone; they are taken as local, as they are written; --timezone names the zone"
+)
 BARE_AS_UTC = LocalTime(
     "UTC", "times name no zone; they are taken as UTC, as they are written; --timezone says otherwise"
 )

@@ -22,6 +22,7 @@ from tracearena.errors import FileError, TracearenaError
 from tracearena.intake import times
 from tracearena.intake.checkins import FIRST_PLAUSIBLE_S
 from tracearena.intake.columns import EVENTS, are_enough, option_of, plain_name
+from tracearena.intake.delimited import text_of_start
 from tracearena.intake.frames import rows_of_frame
 from tracearena.intake.layout import DELIMITERS, Layout
 from tracearena.intake.report import Report
@@ -120,7 +121,7 @@ def _sample_of(path: Path) -> tuple[Layout, pl.DataFrame]:
     if is_parquet(path):
         known = [name for name, kind in parquet_schema(path).items() if not kind.is_nested()][:_MOST_COLUMNS]
         return Layout(), read_parquet(path, lambda _: known, _ROWS)
-    lines = [line for line in _start(path).decode("utf-8-sig", "replace").splitlines() if line.strip()]
+    lines = [line for line in text_of_start(_start(path)).splitlines() if line.strip()]
     if not lines:
         raise FileError.whole(path, "is empty", "empty")
     lines = lines[: _ROWS + 1]

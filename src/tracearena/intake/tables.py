@@ -141,7 +141,7 @@ def header_fields(line: str, layout: Layout = AS_NAMED) -> tuple[list[str], str]
 
 
 def _csv(path: str | PathLike[str], report: Report, wanted: Sequence[str], layout: Layout) -> pl.DataFrame:
-    data = text_bytes(path)
+    data = text_bytes(path, report=report)
     header, rest = split_header(data)
     names, delimiter = header_fields(header, layout)
     require_columns(path, len(names))
