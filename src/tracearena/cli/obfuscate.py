@@ -96,8 +96,8 @@ def obfuscate(
     kept = int((obfuscated.codes == traces.place_index).sum())
     if kept == traces.n_events and obfuscator.name != "No":
         note(
-            f"warning: {defence} changed nothing: {out} shows every event where it was; places may lie too far "
-            "apart for it"
+            f"warning: {defence} changed nothing: {out} shows every event where it was; places may lie too "
+            "far apart for it"
         )
     result = {
         "defence": str(obfuscator),

@@ -52,7 +52,7 @@ def pseudonymise(
     out: Annotated[
         Path,
         typer.Argument(
-            help="Where the anonymized traces go (pubtraces_*.csv, a table; GPS and events by its name, or as IN)."
+            help="Where the anonymized traces go (pubtraces_*.csv, a table; by its name, or as IN)."
         ),
     ],
     id_table: Annotated[

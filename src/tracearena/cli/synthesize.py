@@ -12,6 +12,7 @@ from tracearena.cli._console import (
     JsonOption,
     ReleaseSeedOption,
     check_outputs,
+    note,
     print_result,
     release_seed,
     working,

@@ -113,8 +113,8 @@ def format_of_name(path: _File, kind: Literal["events", "points"] = "events", li
     --------
     >>> format_of_name("out.parquet"), format_of_name("out.csv", like="pwscup"), format_of_name("out.geojson")
     ('table', 'pwscup', 'geojson')
-    >>> format_of_name("out.csv", "points"), format_of_name("out.gpx", "points"), format_of_name("out", "points")
-    ('points', 'gpx', 'geolife')
+    >>> [format_of_name(name, "points") for name in ("out.csv", "out.gpx", "out")]
+    ['points', 'gpx', 'geolife']
     """
     name = str(path)
     if kind == "events" and like in _possible(name):
