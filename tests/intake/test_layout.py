@@ -140,6 +140,54 @@ def test_a_whole_time_beside_a_date_is_taken_alone_and_digits_are_joined_when_sa
     assert traces.time_ms.tolist() == [1_333_440_006_000]
 
 
+@pytest.mark.parametrize("said", [None, "date=date,time=time"])
+@pytest.mark.parametrize("place", ["", ",place"])
+@pytest.mark.parametrize("days", [("20190401", "20190402"), ("2019-04-01", "2019-04-02")])
+@pytest.mark.parametrize(
+    "clocks", [("093000", "174500"), ("93000", "174500"), ("0930", "1745"), ("930", "1745")]
+)
+def test_digits_beside_a_date_are_times_of_day(
+    tmp_path: Path, clocks: tuple[str, str], days: tuple[str, str], place: str, said: str | None
+) -> None:
+    rows = [f"1,{day},{clock},40,-74{place and ',a'}" for day, clock in zip(days, clocks, strict=True)]
+    path = file_of(tmp_path, f"user,date,time,lat,lng{place}\n" + "\n".join(rows) + "\n")
+    times = ta.read(path, columns=said).traces.to_frame()["time"].dt.to_string("%Y-%m-%d %H:%M:%S")
+    assert times.to_list() == ["2019-04-01 09:30:00", "2019-04-02 17:45:00"]
+
+
+@pytest.mark.parametrize("kind", [pl.Int64, pl.Float64, pl.String])
+def test_numbers_of_a_frame_beside_a_date_are_times_of_day(kind: pl.DataType) -> None:
+    days = [datetime.date(2019, 4, 1)] * 5
+    clocks = pl.Series([93000, 100000, 5, 174500, None]).cast(kind)
+    frame = pl.DataFrame({"user": 1, "date": days, "time": clocks, "lat": 40.7, "lng": -74.0})
+    traces, report = ta.read(frame)
+    assert (traces.n_points, report.dropped) == (4, {"unparsable time": 1})
+    start = 1_554_076_800_000
+    assert (traces.time_ms - start).tolist() == [5_000, 34_200_000, 36_000_000, 63_900_000]
+
+
+def test_digits_that_are_no_time_of_day_are_not_read_without_their_date(tmp_path: Path) -> None:
+    path = file_of(tmp_path, "user,date,time,lat,lng\n1,2019-04-01,1,40,-74\n1,2019-04-02,48,40,-74\n")
+    with pytest.raises(FileError, match=r"column time: got '1': numbers beside a date .*--columns time=time"):
+        ta.read(path)
+    assert ta.read(path, columns="time=time").traces.instants.tolist() == [0, 47]
+
+
+def test_a_column_of_nothing_beside_a_date_is_said_to_have_no_time() -> None:
+    frame = pl.DataFrame({"user": [1], "date": ["2019-04-01"], "time": [None], "lat": [40.7], "lng": [-74.0]})
+    with pytest.raises(FileError, match="no time can be read"):
+        ta.read(frame.with_columns(pl.col("time").cast(pl.Int64)))
+
+
+def test_a_date_that_is_named_and_not_used_is_refused(tmp_path: Path) -> None:
+    path = file_of(tmp_path, "user,Day,timestamp,lat,lng\n1,2012-04-03,2013-01-01T18:00:00Z,40,-74\n")
+    with pytest.raises(
+        ParameterError, match="date=Day does not apply: the column 'timestamp' holds no times"
+    ):
+        ta.read(path, columns="date=Day")
+    assert ta.read(path, columns="time=Day").traces.time_ms.tolist() == [1_333_411_200_000]
+
+
 def test_typed_dates_and_times_of_day_are_joined() -> None:
     frame = pl.DataFrame(
         {

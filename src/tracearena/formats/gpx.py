@@ -16,7 +16,6 @@ import numpy as np
 from tracearena.errors import DataError, Fault, FileError
 from tracearena.files.folders import replacing_folder
 from tracearena.files.whole import read_bytes, replacing
-from tracearena.formats.folder_files import files_of, owners_of
 from tracearena.intake.positions import misplaced, odd_users, oddly_dated, unsorted
 from tracearena.intake.report import Reading, Report
 from tracearena.traces import GpsTraces
@@ -33,6 +32,8 @@ def looks_like_gpx(path: str | PathLike[str]) -> bool:
 
 
 def _files(folder: Path) -> list[Path]:
+    from tracearena.formats.folder_files import files_of
+
     return [file for file in files_of(folder) if file.name.endswith(_SUFFIXES)]
 
 
@@ -56,6 +57,8 @@ def read(
     -----
     Documents with a document type are refused, so entities cannot expand and nothing is fetched.
     """
+    from tracearena.formats.folder_files import owners_of
+
     place = Path(path)
     report = Report(str(place), "gpx", header_lines=0, strict=strict)
     files = _files(place) if place.is_dir() else [place]

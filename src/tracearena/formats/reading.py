@@ -28,7 +28,6 @@ from tracearena.formats import (
     table,
     tsmc,
 )
-from tracearena.formats.folder_files import owners_of
 from tracearena.formats.look import Look
 from tracearena.formats.place_files import places_beside, read_places
 from tracearena.formats.recognition import EITHER, FORMATS, GPS_FORMATS
@@ -264,6 +263,7 @@ def _read_folder(
 ) -> Reading[Traces | GpsTraces]:
     """Read the files of a folder: those of the format if one is named, or else all that hold GPS points."""
     from tracearena.formats import bundles
+    from tracearena.formats.folder_files import owners_of
 
     are_points = recognition.is_gps(folder, format, request.layout)
 

@@ -242,7 +242,7 @@ def look_at_frame(frame: pl.DataFrame, layout: Layout = AS_NAMED) -> str:
     if not are_points(found):
         return "table"
     times = [str(time) for time in frame[_time_of(found)].head(_SAMPLE).to_list()]
-    return "table" if _are_instants(times, layout) else "points"
+    return "table" if _are_instants(times, found, layout) else "points"
 
 
 def are_trips(names: Sequence[str], layout: Layout) -> bool:
@@ -300,7 +300,7 @@ def _parquet_look(path: str | PathLike[str], layout: Layout) -> Look:
         return look
     layout.require_columns(list(columns), path)
     found = layout.roles(list(columns))
-    if are_points(found) and not _are_instants(_first_times(path, _time_of(found)), layout):
+    if are_points(found) and not _are_instants(_first_times(path, _time_of(found)), found, layout):
         return Look(("points", "table", "peopleflow"), "a Parquet table of GPS points")
     if are_enough(found):
         return Look(_table_formats(found), "a Parquet table of events")
@@ -358,12 +358,12 @@ def _first_times(path: str | PathLike[str], column: str) -> list[str]:
     return [str(time) for time in read_parquet(path, lambda _: [column], _SAMPLE)[column].to_list()]
 
 
-def _are_instants(times: list[str], layout: Layout) -> bool:
+def _are_instants(times: list[str], found: Mapping[str, str], layout: Layout) -> bool:
     """Whether times are numbers too small to be seconds since 1970: they count instants.
 
-    Beside a date they are hours, minutes and seconds, if both are said to be the time.
+    Beside a date they are hours, minutes and perhaps seconds.
     """
-    if {"date", "time"} <= set(layout.columns) or layout.time_format is not None:
+    if {"date", "time"} <= set(found) or layout.time_format is not None:
         return False
     numbers = [float(time) for time in times if _NUMBER.fullmatch(time.strip())]
     return bool(numbers) and 2 * len(numbers) > len(times) and median(numbers) < LARGEST_INSTANT
@@ -396,7 +396,7 @@ def _columns(lines: list[str], path: str | PathLike[str], layout: Layout) -> Loo
     if are_points(found):
         at = names.index(_time_of(found))
         fields = _fields(lines[int(layout.header) : _SAMPLE], separator)
-        if not _are_instants([row[at].strip('" ') for row in fields if len(row) > at], layout):
+        if not _are_instants([row[at].strip('" ') for row in fields if len(row) > at], found, layout):
             return Look(("points", "table", "peopleflow"), "a table of GPS points")
     if are_enough(found):
         return Look(_table_formats(found), "a table of events with a header")

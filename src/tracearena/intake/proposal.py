@@ -181,7 +181,7 @@ def _found(frame: pl.DataFrame, layout: Layout, name: str) -> Layout | None:
 
 def _moment(frame: pl.DataFrame, found: Mapping[str, str]) -> pl.Series | None:
     """The column of times, or those of date and time of day as one."""
-    if {"time", "date"} <= set(found) and times.looks_like_time_of_day(frame[found["time"]]):
+    if {"time", "date"} <= set(found) and times.goes_with_a_date(frame[found["time"]]):
         return times.joined(frame[found["date"]], frame[found["time"]])
     name = found.get("time", found.get("date"))
     return None if name is None else frame[name]

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import polars as pl
 
-from tracearena.errors import Fault, FileError
+from tracearena.errors import Fault, FileError, ParameterError
 from tracearena.files.limits import MAX_TABLE_EXPANSION, require_columns, require_expansion
-from tracearena.intake.columns import EVENTS, WORDS, are_enough, missing, rivals
+from tracearena.intake.columns import EVENTS, INSTANTS, WORDS, are_enough, missing, plain_name, rivals
 from tracearena.intake.delimited import length_rules, read_rows, split_header, text_bytes
 from tracearena.intake.layout import AS_NAMED, ONE_USER, Layout
 from tracearena.intake.report import Report
-from tracearena.intake.times import joined, looks_like_time_of_day
+from tracearena.intake.times import count_instants, goes_with_a_date, joined
 
 ROW = "row in the file"
 """The name of the column with the numbers of the rows, where some were dropped already."""
@@ -81,20 +81,37 @@ def by_role(
     }
     if layout.one_user is not None:
         given["user"] = pl.Series([layout.one_user]).new_from_index(0, raw.height)
-    _join_date_and_time(given, layout)
+    _join_date_and_time(given, report.path, layout)
     names = {role: series.name for role, series in given.items() if role in found}
     return pl.DataFrame({"row": row_numbers(raw), **given}), names
 
 
-def _join_date_and_time(given: dict[str, pl.Series], layout: Layout) -> None:
+def _join_date_and_time(given: dict[str, pl.Series], path: str, layout: Layout) -> None:
     """Make one column of a date and a time of day; a date alone is the time, a time with a date is whole."""
     date = given.pop("date", None)
     if date is None:
         return
     if "time" not in given:
         given["time"] = date
-    elif {"date", "time"} <= set(layout.columns) or looks_like_time_of_day(given["time"]):
+    elif {"date", "time"} <= set(layout.columns) or goes_with_a_date(given["time"]):
         given["time"] = joined(date, given["time"])
+    else:
+        _refuse_unread_date(date, given["time"], path, layout)
+
+
+def _refuse_unread_date(date: pl.Series, time: pl.Series, path: str, layout: Layout) -> None:
+    """Refuse a date that was named and has no time of day beside it, or only numbers that mean nothing."""
+    if "date" in layout.columns:
+        raise ParameterError(
+            f"{path}: date={date.name} does not apply: the column {time.name!r} holds no times of day to go "
+            f"with it; --columns time={date.name} reads the dates alone"
+        )
+    if plain_name(time.name) != INSTANTS and layout.time_format is None and count_instants(time):
+        problem = (
+            f"numbers beside a date ({date.name}) must be times of day such as 930 or 93000; if they count "
+            f"instants, --columns time={time.name} (columns=) says so"
+        )
+        raise FileError(path, [Fault(None, time.name, str(time.drop_nulls()[0]), problem, "time")])
 
 
 def _notice_rivals(names: Sequence[str], found: Mapping[str, str], report: Report, layout: Layout) -> None:

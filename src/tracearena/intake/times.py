@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import polars as pl
 
@@ -22,11 +22,13 @@ ACCEPTED = (
 _DAYS = ("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%Y年%m月%d日")
 _CLOCKS = ("%H:%M:%S", "%H:%M", "%H:%M:%S%.f", "%H時%M分%S秒", "%H時%M分")
 _ZONES = ("", "Z", "%#z")
-_COMPACT = ("%Y%m%dT%H%M%S", "%Y%m%d %H%M%S", "%Y%m%d %H:%M:%S", "%Y%m%d %H:%M")
+_COMPACT = ("%Y%m%dT%H%M%S", "%Y%m%d %H%M%S", "%Y%m%d %H:%M:%S", "%Y%m%d %H:%M", "%Y%m%d %H%M")
+_DIGIT_CLOCKS = {6: "%H%M%S", 4: "%H%M"}
 _STYLES = (
     *(f"{day}{between}{clock}" for clock in _CLOCKS for day in _DAYS for between in "T "),
     *_DAYS,
     *_COMPACT,
+    *(f"{day} {clock}" for clock in _DIGIT_CLOCKS.values() for day in _DAYS),
 )
 _ZONE = r"[:T]\S* ?(Z|z|UTC|GMT|[+-]\d\d(?::?\d\d)?)$"
 _UNZONED = r" ?(Z|z|UTC|GMT|[+-]\d\d(:?\d\d)?)$"
@@ -35,6 +37,7 @@ _NUMBER = r"^[+-]?\d+(\.\d*)?([eE][+-]?\d+)?$"
 _STARTS_LIKE_A_DATE = r"^\d{1,4}[-/.年]?\d"
 _DIGITS = {8: "%Y%m%d", 12: "%Y%m%d%H%M", 14: "%Y%m%d%H%M%S"}
 _SAMPLE = 100
+_MOST_CLOCKS = 0.75  # of minutes of the day 60 % look like hours and minutes, of seconds of the day 36 %
 _LARGEST_SECOND = 10**11
 _FIRST_YEAR_S = -30_610_224_000  # 1000-01-01: a year of fewer digits is a day or a month
 LARGEST_INSTANT = 10**7
@@ -102,6 +105,41 @@ def looks_like_time_of_day(column: pl.Series) -> bool:
     return _mostly(column.drop_nulls().head(_SAMPLE), r"^ *\d{1,2}[:時]\d\d")
 
 
+def goes_with_a_date(column: pl.Series) -> bool:
+    """Whether a column beside one of dates has times of day, with or without signs between their parts."""
+    return looks_like_time_of_day(column) or digits_of_clock(column) is not None
+
+
+def digits_of_clock(column: pl.Series) -> int | None:
+    """Return how many digits times of day have that are whole numbers; None if they are none.
+
+    Hours and minutes have 4, with seconds 6; the longest tells, since numbers lose their first zeros.
+
+    >>> digits_of_clock(pl.Series([93006, 174500])), digits_of_clock(pl.Series(["0930", "1745"]))
+    (6, 4)
+    >>> digits_of_clock(pl.Series([1, 2, 48])), digits_of_clock(pl.Series([1080, 1099]))
+    (None, None)
+    """
+    text = _digits(column).drop_nulls()
+    whole = text.filter(text.str.contains(r"^\d{1,6}$"))
+    longest: Any = whole.str.len_bytes().max()
+    if longest is None or longest < 3:
+        return None
+    digits = 4 if longest <= 4 else 6
+    good = whole.str.zfill(digits).str.contains(r"^([01]\d|2[0-3])([0-5]\d)+$").sum()
+    return digits if good >= _MOST_CLOCKS * len(text) else None
+
+
+def _digits(column: pl.Series) -> pl.Series:
+    """Return numbers as text; one without a fraction has none, though another row is empty."""
+    if column.dtype.is_float():
+        column = column.fill_nan(None)
+        whole = column.drop_nulls()
+        if (whole == whole.floor()).all():
+            column = column.cast(pl.Int64, strict=False)
+    return column.cast(pl.String).str.strip_chars()
+
+
 def joined(date: pl.Series, time: pl.Series) -> pl.Series:
     """Return a date and a time of day as one column."""
     if isinstance(date.dtype, pl.Datetime):
@@ -109,12 +147,20 @@ def joined(date: pl.Series, time: pl.Series) -> pl.Series:
     if date.dtype == pl.Date and time.dtype == pl.Time:
         both = pl.DataFrame({"d": date, "t": time})
         return both.select(pl.col("d").dt.combine(pl.col("t"))).to_series().alias(time.name)
-    both = pl.DataFrame({"d": date.cast(pl.String), "t": time.cast(pl.String)})
-    d, t = pl.col("d").str.strip_chars(), pl.col("t").str.strip_chars()
+    both = pl.DataFrame({"d": _digits(date), "t": _digits(time)})
+    d, t = pl.col("d"), pl.col("t")
     # 93006 is half past nine and six seconds, without the zero that a number loses.
-    clock = pl.when(t.str.contains(r"^\d{1,6}$")).then(t.str.zfill(6)).otherwise(t)
+    digits = digits_of_clock(time) or 6
+    clock = pl.when(t.str.contains(r"^\d{1,6}$")).then(t.str.zfill(digits)).otherwise(t)
     name = f"{date.name}, {time.name}"
     return both.select(pl.concat_str(d, clock, separator=" ").alias(name)).to_series()
+
+
+def count_instants(column: pl.Series) -> bool:
+    """Whether a column has numbers too small to be seconds since 1970."""
+    if column.count() == 0 or not (column.dtype == pl.String or column.dtype.is_numeric()):
+        return False
+    return _parsed(column, "s").are_instants
 
 
 def twitter_seconds(text: pl.Series) -> pl.Series:
