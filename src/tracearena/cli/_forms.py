@@ -12,8 +12,6 @@ from tracearena.errors import ParameterError
 if TYPE_CHECKING:
     from tracearena.traces import IdTable, ObfuscatedTraces, Traces
 
-_TABLES = (".csv", ".csv.gz", ".parquet")
-
 ToOption = Annotated[
     str | None,
     typer.Option(
@@ -30,11 +28,15 @@ def form_of(out: Path, to: str | None, *, contest: bool) -> str:
     contest
         Whether what was read is of the contest.
     """
+    from tracearena.formats.writing import TABLE_NAMES, format_of_name
+
     if to not in (None, "table", "pwscup"):
         raise ParameterError.of("--to", to, "table or pwscup")
-    form = to or ("pwscup" if contest and out.suffix != ".parquet" else "table")
-    if form == "table" and not str(out).endswith(_TABLES):
-        raise ParameterError(f"{out}: a table's name ends in {', '.join(_TABLES)}; --to names another form")
+    form = to or (format_of_name(out, like="pwscup") if contest else "table")
+    if form != "pwscup" and not str(out).endswith(TABLE_NAMES):
+        raise ParameterError(
+            f"{out}: a table's name ends in {', '.join(TABLE_NAMES)}; --to names another form"
+        )
     if form == "pwscup" and out.suffix == ".parquet":
         raise ParameterError(f"{out}: the contest's files are CSV; leave --to pwscup out, or name a .csv")
     return form

@@ -29,11 +29,11 @@ def read_traces(reading: ReadingOptions, path: Path, what: str = "GPS points") -
 def write_traces(traces: GpsTraces, out: Path, to: str | None = None) -> None:
     """Write GPS traces, and say which users a table cannot hold."""
     from tracearena.formats import write
-    from tracearena.formats.writing import format_of_points
+    from tracearena.formats.writing import format_of_name
 
     write(traces, out, to=to)
     silent = int((traces.offsets[1:] == traces.offsets[:-1]).sum())
-    if silent and (to or format_of_points(out)) == "points":
+    if silent and (to or format_of_name(out, "points")) == "points":
         note(f"{out}: {silent:,} users without points have no row in a table")
 
 
@@ -63,7 +63,7 @@ def obfuscate(
         moved = answers.gps_transformed(obfuscator, traces, seed=release_seed(seed))
     # Our own defences round already; a class from elsewhere need not know that it should.
     released = rounded(moved, kept)
-    write_traces(released, out, to)
+    write_traces(released, out, "points" if to == "table" else to)
     note(f"{out}: user ids are as in {original}; tracearena pseudonymise replaces them")
     result: dict[str, Any] = {"defence": str(obfuscator), "file": str(out), "users": released.n_users}
     withheld = {"points": released.n_points, "points_withheld": len(traces) - len(released)}
@@ -80,6 +80,6 @@ def attack(
     check_outputs(out, inputs=(anonymized,), folders=True)
     attacker: GpsAttack = catalogue.create(name, "gps-attack")
     recovered = answers.recovered(attacker, read_traces(reading, anonymized, name))
-    write_traces(recovered, out, to)
+    write_traces(recovered, out, "points" if to == "table" else to)
     result = {"attack": str(attacker), "file": str(out), "kind": "GPS traces"}
     print_result(result | {"users": recovered.n_users, "points": recovered.n_points}, as_json)

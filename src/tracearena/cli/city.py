@@ -100,16 +100,18 @@ def _gps(out: Path, users: int, days: int, to: str | None, seed: int | None, as_
     """Write points of receivers: a GeoLife folder, or a table or GPX by the name of `out`."""
     from tracearena.cities.gps import simulate_gps
     from tracearena.formats import write
-    from tracearena.formats.writing import format_of_points
+    from tracearena.formats.writing import format_of_name
 
     used = chosen_seed(seed)
     with working("people"):
         traces = simulate_gps(users, days, seed=used)
     write(traces, out, to=to)
     counts = {"users": users, "days": days, "points": traces.n_points, "trajectories": traces.n_trajectories}
-    result = {"mode": "gps", "format": to or format_of_points(out), **counts}
+    result = {"mode": "gps", "format": to or format_of_name(out, "points"), **counts}
     print_result(result | {"seed": used, "written": [str(out)]}, as_json)
 
 
 def _format_of(out: Path, mode: Mode) -> str:
-    return "pwscup" if mode is Mode.regular and out.name.endswith((".csv", ".csv.gz")) else "table"
+    from tracearena.formats.writing import format_of_name
+
+    return format_of_name(out, like="pwscup" if mode is Mode.regular else "table")

@@ -118,16 +118,18 @@ def _convert_events(
     """Write events at places, and what goes with them."""
     from tracearena.files.staging import replacing_all
     from tracearena.formats import GPS_FORMATS, write
+    from tracearena.formats.writing import format_of_name
     from tracearena.intake import Reading, fitted
     from tracearena.intake.user_key import LOWEST, keeping
 
-    out, to, places_out = asked.out, asked.to, asked.places_out
+    out, places_out = asked.out, asked.places_out
+    to = asked.to or format_of_name(out)
     traces, report = whole
     result: dict[str, Any] = {}
     if report.format in GPS_FORMATS:
         refuse("GPS points", test=asked.test)
         result = {"format": "gps", "points": report.rows}
-    traces = fitted(key.restored(traces, file, to or "table"), to or "table", report, key)
+    traces = fitted(key.restored(traces, file, to), to, report, key)
     result = report.to_dict() | result
     outputs, counts = _parts(reading, Reading(traces, report), asked)
     if to == "ppmtf":
@@ -141,10 +143,10 @@ def _convert_events(
     aside = [path for path in outputs if path != out]
     with replacing_all(), keeping(key, numbers, asked.user_key) as keys:
         for path in aside:
-            write(outputs[path], path, to=to)
+            write(outputs[path], path, to=asked.to)
         written = write(outputs[out], out, to=to, places_out=places_out)
     result |= counts | {
-        "to": to or "table",
+        "to": to,
         "users": outputs[out].n_users,
         "events": outputs[out].n_events,
         "places": len(traces.places),
@@ -192,7 +194,7 @@ def _convert_points(reading: ReadingOptions, whole: Reading[GpsTraces], asked: _
     from tracearena.cli._gps import write_traces
     from tracearena.errors import ParameterError
     from tracearena.files.staging import replacing_all
-    from tracearena.formats.writing import format_of_points
+    from tracearena.formats.writing import format_of_name
 
     out, to, reference = asked.out, asked.to, asked.reference
     traces, report = whole
@@ -211,7 +213,8 @@ def _convert_points(reading: ReadingOptions, whole: Reading[GpsTraces], asked: _
             write_traces(points, path, to)
     result |= {"users": traces.n_users, "points": traces.n_points}
     print_result(
-        result | {"to": to or format_of_points(out), "written": [str(path) for path in outputs]}, as_json
+        result | {"to": to or format_of_name(out, "points"), "written": [str(path) for path in outputs]},
+        as_json,
     )
     for line in report.lines():
         note(line)

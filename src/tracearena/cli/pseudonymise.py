@@ -52,7 +52,7 @@ def pseudonymise(
     out: Annotated[
         Path,
         typer.Argument(
-            help="Where the anonymized traces go (pubtraces_*.csv, a table; GPS by its name; events as IN)."
+            help="Where the anonymized traces go (pubtraces_*.csv, a table; by its name, or as IN)."
         ),
     ],
     id_table: Annotated[
@@ -176,31 +176,33 @@ def _events(
     from tracearena.errors import ParameterError
     from tracearena.files.staging import replacing_all
     from tracearena.formats import foursquare, pwscup, write
+    from tracearena.formats.writing import format_of_name
     from tracearena.traces import ObfuscatedTraces
 
     traces, report = reading.read_events(file)
     reading.say_unread_columns(file, report.format)
+    to = format_of_name(out, like=report.format)
     venues = out.parent / foursquare.POI_NAME
-    if report.format == "foursquare" and venues.exists():
+    if to == "foursquare" and venues.exists():
         raise ParameterError(f"{venues}: exists, and the venues would go there; write to another folder")
     released, secret = arena.pseudonymise_users(traces, seed=release_seed(seed))
     with replacing_all(), ExitStack() as stack:
         _keep(stack, secret, id_table)
-        if report.format == "pwscup":
+        if to == "pwscup":
             pwscup.write_anonymized(ObfuscatedTraces.unchanged(released), out)
         else:
-            write(released, out, to=report.format)
+            write(released, out, to=to)
     return _told(out, id_table, secret)
 
 
 def _check_outputs(out: Path, id_table: Path, kind: str, inputs: tuple[Path | None, ...]) -> None:
     """Refuse outputs that cannot both be written; OUT may be a new folder where the format is one."""
     from tracearena.errors import ParameterError
-    from tracearena.formats.writing import format_of_points
+    from tracearena.formats.writing import format_of_name
 
-    is_folder = inputs[0] is not None and inputs[0].is_dir()
-    if kind == "GPS traces":
-        is_folder = format_of_points(out) == "geolife"
+    is_folder = inputs[0] is not None and inputs[0].is_dir() and not out.suffix
+    if kind == _GPS:
+        is_folder = format_of_name(out, "points") == "geolife"
     if not is_folder:
         check_outputs(out, id_table, inputs=inputs)
         return

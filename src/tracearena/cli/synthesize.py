@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _TRAINING_USERS = ("deniable", "log_likelihoods")
 _DEFAULT_TRACES = 10
+_OF_SYNTHETIC = ("pwscup", "peopleflow", "partitions", "ppmtf")
 
 
 def register(app: typer.Typer) -> None:
@@ -125,9 +126,10 @@ def synthesize(
     untrained: Synthesizer = catalogue.create(name, "synthesizer")
     wanted = _k_and_eta(deniable)
     known = reading.format_of(file)
-    if log_likelihoods and known != "ppmtf":
+    to = _format_of(out, known)
+    if log_likelihoods and to != "ppmtf":
         raise ParameterError("--log-likelihoods have a column only in files of format ppmtf")
-    _check_out(out, known, (file, *reading.files))
+    _check_out(out, to, (file, *reading.files))
     workers = joined(context, cluster)
     training: Any
     if workers is not None and known == "partitions" and reading.places is not None:
@@ -135,7 +137,6 @@ def synthesize(
         say(training)
     else:
         training, _ = reading.read_events(file)
-    known = "table" if known == "points" else known
     root = seed_sequence(release_seed(seed))
     synthesizer: Any
     if kind is PPMTF:
@@ -162,7 +163,7 @@ def synthesize(
         likelihood = synthesizer.log_likelihoods(synthetic) if log_likelihoods else None
     with replacing_all():
         slot_name = "time_period" if isinstance(synthesizer, SGLT) else "time_slot"
-        _write(out, synthetic, known, likelihood, slot_name)
+        _write(out, synthetic, to, likelihood, slot_name)
         if export is not None:
             synthesizer.export_parameters(export)
     result: dict[str, Any] = {
@@ -197,6 +198,13 @@ def _check_meaning(name: str, factorises: bool, own: dict[str, Any], virtual: di
         refuse("training users; add --virtual-users", **virtual)
     else:
         refuse("virtual users", **{option: own[option] for option in _TRAINING_USERS})
+
+
+def _format_of(out: Path, known: str) -> str:
+    """Return the format of OUT: as its name says, or as the training traces if synthetic ones can be so."""
+    from tracearena.formats.writing import format_of_name
+
+    return format_of_name(out, like=known if known in _OF_SYNTHETIC else "table")
 
 
 def _check_out(out: Path, format: str, inputs: tuple[Path | None, ...]) -> None:
@@ -276,10 +284,10 @@ def _about_fakes(model: SGLT) -> dict[str, Any]:
 
 
 def _write(out: Path, synthetic: Traces, format: str, likelihood: Any, slot_name: str) -> None:
-    """Write in the format of the training traces if it has one for synthetic traces, else as a table."""
+    """Write synthetic traces, in the columns of the PPMTF tools where that is the format."""
     from tracearena.formats import ppmtf, write
 
     if format == "ppmtf":
         ppmtf.write_synthetic(ppmtf.SyntheticTraces(synthetic, likelihood), out, slot_name=slot_name)
     else:
-        write(synthetic, out, to=format if format in ("pwscup", "peopleflow", "partitions") else "table")
+        write(synthetic, out, to=format)

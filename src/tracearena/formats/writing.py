@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 from types import ModuleType
+from typing import Literal
 
 from tracearena.errors import ParameterError
 from tracearena.files.staging import replacing_all
@@ -37,7 +38,11 @@ _CHECK_INS: Mapping[str, ModuleType] = {
 }
 _GPS_WRITERS = {"points": points.write, "gpx": gpx.write, "geolife": geolife.write}
 _GEO_WRITERS = ("geojson", "gpkg", "geoparquet")
-_TABLE_NAMES = (".csv", ".csv.gz", ".parquet")
+TABLE_NAMES = (".csv", ".csv.gz", ".parquet")
+"""How the names of tables end."""
+
+_TEXT_NAMES = (".csv", ".csv.gz", ".txt", ".txt.gz")
+_IN_TEXT = ("table", "gowalla", "tsmc", "foursquare", "peopleflow", "pwscup", "ppmtf")
 _OTHER_NAMES = {
     ".gpx": "gpx",
     ".gpx.gz": "gpx",
@@ -67,11 +72,11 @@ def write(
     to
         One of `WRITTEN` for events, by default what the name says: a table for names that end in
         .csv, .csv.gz or .parquet, or else geojson or gpkg. For GPS points also gpx and geolife
-        (`format_of_points`). Of obfuscated traces there are tables (`released_table`, which
+        (`format_of_name`). Of obfuscated traces there are tables (`released_table`, which
         `read_released` reads) and pwscup files of pseudonyms.
     """
     if isinstance(traces, GpsTraces):
-        chosen = to or format_of_points(path)
+        chosen = to or format_of_name(path, "points")
         if chosen not in (*_GPS_WRITERS, *_GEO_WRITERS):
             allowed = f"one of {', '.join([*_GPS_WRITERS, *_GEO_WRITERS])}, or a format of events with a grid"
             raise ParameterError.of("to", chosen, allowed)
@@ -82,7 +87,7 @@ def write(
         else:
             _GPS_WRITERS[chosen](traces, path)
         return [Path(path)]
-    target = to or _format_of_name(path)
+    target = to or format_of_name(path)
     if target not in WRITTEN:
         raise ParameterError.of("to", target, f"one of {', '.join(WRITTEN)}")
     if target == "foursquare" and isinstance(traces, Traces):
@@ -95,19 +100,45 @@ def write(
     return [Path(path), *beside]
 
 
-def format_of_points(path: _File) -> str:
-    """Return what a new file of GPS points of this name holds; a GeoLife folder if it does not tell.
+def format_of_name(path: _File, kind: Literal["events", "points"] = "events", like: str | None = None) -> str:
+    """Return what a new file of this name holds; a GeoLife folder of points only if it has no ending.
 
-    >>> format_of_points("out.parquet"), format_of_points("out.gpx"), format_of_points("out")
-    ('points', 'gpx', 'geolife')
+    Parameters
+    ----------
+    like
+        The format of events where the name does not tell: it has no ending, or one of plain text, and
+        the format is written as such.
+
+    Examples
+    --------
+    >>> format_of_name("out.parquet"), format_of_name("out.csv", like="pwscup"), format_of_name("out.geojson")
+    ('table', 'pwscup', 'geojson')
+    >>> [format_of_name(name, "points") for name in ("out.csv", "out.gpx", "out")]
+    ['points', 'gpx', 'geolife']
     """
-    if str(path).endswith(_TABLE_NAMES):
-        return "points"
-    return _told_by_name(path) or "geolife"
+    name = str(path)
+    if kind == "events" and like in _possible(name):
+        return str(like)
+    if name.endswith(TABLE_NAMES):
+        return "table" if kind == "events" else "points"
+    if kind == "points" and not Path(path).suffix:
+        return "geolife"
+    others = {end: to for end, to in _OTHER_NAMES.items() if kind == "points" or to in WRITTEN}
+    told = next((to for end, to in others.items() if name.endswith(end)), None)
+    if told is not None:
+        return told
+    formats = WRITTEN if kind == "events" else (*_GPS_WRITERS, *_GEO_WRITERS)
+    raise ParameterError(
+        f"{path}: name a format (one of {', '.join(formats)}) or a file that ends in "
+        f"{', '.join([*TABLE_NAMES, *others])}"
+    )
 
 
-def _told_by_name(path: _File) -> str | None:
-    return next((format for end, format in _OTHER_NAMES.items() if str(path).endswith(end)), None)
+def _possible(name: str) -> tuple[str, ...]:
+    """Return the formats between which a name does not tell."""
+    if name.endswith(_TEXT_NAMES):
+        return _IN_TEXT
+    return () if Path(name).suffix else WRITTEN
 
 
 def _write_events(traces: Traces | ObfuscatedTraces, path: _File, to: str) -> list[Path]:
@@ -139,16 +170,3 @@ def _write_geo(traces: Traces | GpsTraces, path: _File, to: str) -> None:
         geo_tables.write_geopackage(traces, path)
     else:
         geo_tables.write_geoparquet(traces, path)
-
-
-def _format_of_name(path: _File) -> str:
-    if str(path).endswith(_TABLE_NAMES):
-        return "table"
-    told = _told_by_name(path)
-    if told in WRITTEN:
-        return str(told)
-    endings = [end for end, format in _OTHER_NAMES.items() if format in WRITTEN]
-    raise ParameterError(
-        f"{path}: name a format (one of {', '.join(WRITTEN)}) or a file that ends in "
-        f"{', '.join([*_TABLE_NAMES, *endings])}"
-    )
