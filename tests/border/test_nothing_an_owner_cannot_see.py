@@ -64,3 +64,12 @@ def test_a_grid_says_how_large_its_cells_are(tmp_path: Path) -> None:
 def test_a_misspelt_option_of_read_is_told_the_right_one(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="read has no option 'gird'; did you mean grid"):
         ta.read(tmp_path / "x.csv", gird="8x8")
+
+
+def test_decimal_commas_are_told_their_option(tmp_path: Path) -> None:
+    path = tmp_path / "german.csv"
+    path.write_text("user;time;lat;lon;place\nann;2023-03-01 12:00;50,901;6,95;cafe\n")
+    done = tracearena("describe", path)
+    assert done.status == 2
+    assert "--decimal ," in done.err
+    assert tracearena("describe", path, "--decimal", ",").status == 0

@@ -6,6 +6,7 @@ called the same.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,7 @@ from tracearena.intake.layout import AS_NAMED, Layout
 from tracearena.intake.report import Report, Rule
 
 _PROJECTED = 1000
+_DECIMAL_COMMA = re.compile(r"-?\d{1,3},\d+")
 _UNREAD = "unparsable time"
 _SWAPPED = "latitude and longitude look swapped; exchange the columns"
 _CELLS = "x and y are whole numbers: cells of a grid or metres, no degrees"
@@ -91,10 +93,17 @@ class Rows:
         return [
             Rule(reason="swapped", bad=swapped, column="lat, lon", problem=_SWAPPED),
             self.rule("bad latitude", ~lat.is_between(-90, 90).fill_null(False), "lat",
-                      "must be a number from -90 to 90"),
+                      f"must be a number from -90 to 90{self._advice('lat')}"),
             self.rule("bad longitude", ~lon.is_between(-180, 180).fill_null(False), "lon",
-                      "must be a number from -180 to 180"),
+                      f"must be a number from -180 to 180{self._advice('lon')}"),
         ]  # fmt: skip
+
+    def _advice(self, role: str) -> str:
+        """Name the option for decimal commas where there are some."""
+        column = self.frame[role]
+        first = column.drop_nulls().first() if column.dtype == pl.String else None
+        has_comma = isinstance(first, str) and _DECIMAL_COMMA.fullmatch(first.strip())
+        return "; decimal commas are read with --decimal , (decimal=',')" if has_comma else ""
 
 
 def parsed_rows(
