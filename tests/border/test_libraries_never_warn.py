@@ -194,5 +194,7 @@ def test_a_warning_of_ones_own_is_a_sentence_without_a_path(tmp_path, make_walks
     assert [line for line in done.stderr.splitlines() if "warn" in line.lower() or "old" in line] == [
         "warning: the user wrote this",
         "warning: two users look alike",
+        "warning: careless:Careless changed nothing: ano.csv shows every event where it was; places may lie "
+        "too far apart for it",
     ]
     assert str(Path(tmp_path)) not in done.stderr
