@@ -36,7 +36,6 @@ from tracearena.intake.report import Reading, Report
 from tracearena.intake.tables import header_fields, is_parquet, parquet_schema, read_parquet
 from tracearena.traces import DELETED, Clock, ObfuscatedTraces, Places, PlaceSets
 from tracearena.traces.clock import DAY_S
-from tracearena.traces.event_times import local_seconds
 from tracearena.traces.row_table import arranged
 from tracearena.traces.time import EPOCH
 
@@ -128,6 +127,8 @@ def _distinct_cells(released: ObfuscatedTraces) -> tuple[list[NDArray[np.int32]]
 
 
 def _texts(released: ObfuscatedTraces) -> pl.DataFrame:
+    from tracearena.traces.frames import times_of
+
     cells, which = _distinct_cells(released)
     places = released.places
     ids = [_escaped(name) for name in places.ids.tolist()]
@@ -144,17 +145,11 @@ def _texts(released: ObfuscatedTraces) -> pl.DataFrame:
     lists = {name: pl.Series(texts, dtype=pl.String).gather(which) for name, texts in joined.items()}
     # An empty text would be written as "", where nothing at all says more.
     lists = {name: column.set(column == "", None) for name, column in lists.items()}
-    return pl.DataFrame({"user_id": released.user_ids[released.user_index], **_times(released), **lists})
+    return pl.DataFrame({"user_id": released.user_ids[released.user_index], **times_of(released), **lists})
 
 
 def _escaped(name: Any) -> str:
     return "".join(_ESCAPED.get(letter, letter) for letter in str(name))
-
-
-def _times(released: ObfuscatedTraces) -> dict[str, Any]:
-    if released.clock.first_day is None:
-        return {"time_id": released.instants + 1}
-    return {"time": pl.Series(local_seconds(released) * 1_000_000).cast(pl.Datetime("us"))}
 
 
 def _csv(path: str | PathLike[str]) -> pl.DataFrame:

@@ -28,7 +28,7 @@ def of_events(traces: Traces) -> pl.DataFrame:
     (``time_id``).
     """
     places, at = traces.places, traces.place_index
-    columns = {"user_id": _spread(traces.user_ids, traces.user_index)} | _times(traces)
+    columns = {"user_id": _spread(traces.user_ids, traces.user_index)} | times_of(traces)
     columns |= {
         "place": _spread(places.ids, at),
         "lat": pl.Series(places.latitude[at]),
@@ -44,7 +44,7 @@ def of_released(traces: ObfuscatedTraces) -> pl.DataFrame:
 
     The lists are empty where the event was deleted, and have several entries where it is a set.
     """
-    columns = {"user_id": _spread(traces.user_ids, traces.user_index)} | _times(traces)
+    columns = {"user_id": _spread(traces.user_ids, traces.user_index)} | times_of(traces)
     places = traces.places
     lists = {"places": places.ids, "lat": places.latitude, "lng": places.longitude}
     return pl.DataFrame(columns | {name: _lists(traces, values) for name, values in lists.items()})
@@ -83,7 +83,8 @@ def of_id_table(table: IdTable) -> pl.DataFrame:
     return pl.DataFrame({"pse_id": table.pseudonyms, "user_id": table.user_ids})
 
 
-def _times(traces: EventTable) -> dict[str, pl.Series]:
+def times_of(traces: EventTable) -> dict[str, pl.Series]:
+    """Return the columns that say when each event was."""
     if isinstance(traces, Traces) and traces.timestamps is not None:
         moments = _microseconds(utc_seconds(traces)).dt.replace_time_zone("UTC")
         return {"time": moments, "utc_offset_min": pl.Series(offset_minutes(traces))}
