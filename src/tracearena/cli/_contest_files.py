@@ -19,7 +19,7 @@ TimesOption = Annotated[
     Path | None,
     typer.Option(
         "--times",
-        help="pwscup: what the time ids mean (info_time.csv); found beside the traces if omitted.",
+        help="pwscup: what the time ids mean (info_time.csv); found beside the traces or places if omitted.",
         rich_help_panel="Reading",
     ),
 ]

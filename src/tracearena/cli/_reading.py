@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Protocol, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar, get_type_hints
 
 import typer
 
@@ -28,6 +28,9 @@ class _Reported(Protocol):
     @property
     def report(self) -> Report:
         """What was wrong with it."""
+
+
+_AnyReading = TypeVar("_AnyReading", bound=_Reported)
 
 
 def _option(name: str, help: str, **settings: Any) -> Any:
@@ -255,7 +258,19 @@ class ReadingOptions:
     def read_alike(self, path: Path, first: Reading[Traces]) -> Reading[Traces]:
         """Read another file of the data set of `first`."""
         options = self.for_another(path)
-        return (options.like(first) if options._makes_instants(path) else options).read_events(path)
+        if options._makes_instants(path):
+            return options.like(first).read_events(path)
+        if options.format_of(path) == "pwscup":
+            options = replace(options, times=options._times_of(path, first))
+        return say_once(options.read_events(path, quietly=True), first)
+
+    def _times_of(self, path: Path, first: Reading[Traces]) -> Path | None:
+        """Return the table of times of a further file of the contest: that of the first, if it has none."""
+        from tracearena.formats import pwscup
+
+        own = self.times or pwscup.found_times(path, self.places)
+        is_known = own is None and first.report.format == "pwscup"
+        return pwscup.found_times(first.report.path) if is_known else own
 
     def read_obfuscated(
         self, path: Path, original: Reading[Traces], *, allow_repetition: bool = False
@@ -292,7 +307,8 @@ class ReadingOptions:
 
         traces = known.traces
         if contest_header(path) is not None:
-            return read_released(path, places=self.places or traces.places, times=self.times)
+            times = self._times_of(path, known)
+            return say_once(read_released(path, places=self.places or traces.places, times=times), known)
         if is_released(path):
             return read_released(path, places=self.places, clock=traces.clock)
         plain = self.read_alike(path, known)
@@ -400,6 +416,14 @@ def say(reading: _Reported) -> None:
     """Say on stderr what was wrong with a file."""
     for line in reading.report.lines():
         note(line)
+
+
+def say_once(reading: _AnyReading, first: _Reported) -> _AnyReading:
+    """Say what was wrong with a further file, without what was said of the first already."""
+    if reading.report.assumed == first.report.assumed:
+        reading.report.assumed = ""
+    say(reading)
+    return reading
 
 
 def refuse(what: str, **options: object) -> None:

@@ -19,7 +19,7 @@ from tracearena.cli._console import (
     release_seed,
 )
 from tracearena.cli._forms import form_of, write_anonymized
-from tracearena.cli._reading import ReadingOptions, reads_traces
+from tracearena.cli._reading import ReadingOptions, reads_traces, say
 
 if TYPE_CHECKING:
     from tracearena.traces import IdTable, ObfuscatedTraces
@@ -114,7 +114,9 @@ def _obfuscated(
     result: dict[str, Any] = {}
     if original is None:
         reading.refuse_layout("released traces without --original")
-        traces = read_released(file, places=reading.places, times=reading.times).traces
+        release_of = read_released(file, places=reading.places, times=reading.times)
+        say(release_of)
+        traces = release_of.traces
     else:
         refuse_stale_key(original, id_table)
         traces, result = _scored(reading, file, original, contest)

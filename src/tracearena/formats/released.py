@@ -66,7 +66,8 @@ def read_released(
         Where events can be, or the file of it; by default the original's, those beside the file, or
         those that it names.
     times
-        Of the contest's anonymized traces, what their time ids mean.
+        Of the contest's anonymized traces, what their time ids mean; by default the ``info_time.csv``
+        beside them, or beside the file of their places.
     clock
         Of a table, what instants there are in a day; by default the original's, or an hour apart.
     allow_repetition
@@ -104,6 +105,7 @@ def read_released(
         reading = Reading(ObfuscatedTraces.unchanged(traces), report)
     else:
         _refuse(path, "the contest's files", choices, options)
+        times = times or pwscup.found_times(path, places)
         return _of_contest(path, header, original, known, times, allow_repetition)
     return reading if original is None else Reading(of_events(reading.traces, original, path), reading.report)
 
@@ -160,6 +162,7 @@ def _of_contest(
     times: _File | None,
     allow_repetition: bool,
 ) -> Reading[ObfuscatedTraces]:
+    assumed = ""
     if header == OBFUSCATED:
         if original is None:
             raise ParameterError(f"{path}: holds no users: name the traces it was made from with --original")
@@ -171,7 +174,8 @@ def _of_contest(
         known = places_beside(Path(path), "pwscup") if places is None else places
         clock = None if times is None else pwscup.read_times(times)
         released = pwscup.read_anonymized(path, known, clock, allow_repetition=allow_repetition)
-    return Reading(released, Report(str(path), "pwscup", released.n_events))
+        assumed = pwscup.assumption() if clock is None else ""
+    return Reading(released, Report(str(path), "pwscup", released.n_events, assumed=assumed))
 
 
 def _refuse(path: _File, what: str, choices: Choices | None, options: dict[str, Any]) -> None:
