@@ -56,7 +56,13 @@ def test_the_whole_chain(run, team: Path) -> None:  # type: ignore[no-untyped-de
         team / "etraces.csv",
         "--json",
     )
-    assert set(found.json) == {"trace_inference", "expected_error_km", "cells", "sensitive_cells"}
+    assert set(found.json) == {
+        "trace_inference",
+        "expected_error_km",
+        "cells",
+        "sensitive_cells",
+        "sensitive_places",
+    }
 
 
 def test_the_same_seed_writes_the_same_bytes(run, team: Path) -> None:  # type: ignore[no-untyped-def]
