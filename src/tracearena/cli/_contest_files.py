@@ -25,6 +25,24 @@ TimesOption = Annotated[
 ]
 
 
+MaxBytesOption = Annotated[
+    int | None,
+    typer.Option(
+        "--max-bytes",
+        help="Largest submission, unpacked. [default: 67108864, in proportion more beyond 800,000 rows]",
+        rich_help_panel="Limits",
+    ),
+]
+MaxListedIdsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--max-listed-ids",
+        help="Most ids in all sets of a submission. [default: 16000000, more as above]",
+        rich_help_panel="Limits",
+    ),
+]
+
+
 def user_numbers(file: Path | None, to: str | None) -> UserKey:
     """Read the key of users if one is named and there; refuse it for formats that keep all ids."""
     from tracearena.intake.user_key import LOWEST, UserKey

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar, get_type_hi
 import typer
 
 from tracearena.cli._console import note
-from tracearena.cli._contest_files import TimesOption
+from tracearena.cli._contest_files import MaxBytesOption, MaxListedIdsOption, TimesOption
 
 if TYPE_CHECKING:
     from tracearena.intake import Choices, Reading, Report
     from tracearena.traces import GpsTraces, ObfuscatedTraces, Traces
 
 PANEL = "Reading"
+LIMITS = ("max_bytes", "max_listed_ids")
 _OF_TABLES = ("columns", "delimiter", "decimal", "time_format", "one_user")
 
 
@@ -130,6 +131,8 @@ class ReadingOptions:
     hours: HoursOption = None
     split_at: SplitAtOption = None
     reference_days: ReferenceDaysOption = None
+    max_bytes: MaxBytesOption = None
+    max_listed_ids: MaxListedIdsOption = None
 
     @property
     def files(self) -> tuple[Path | None, ...]:
@@ -164,6 +167,11 @@ class ReadingOptions:
     def refuse_layout(self, what: str) -> None:
         """Refuse what is said about the columns of a table, where no such table is read."""
         refuse(what, **self.layout(), no_header=self.no_header)
+
+    def refuse_limits(self) -> None:
+        """Refuse limits of submissions where none of the contest's is read."""
+        limits = {"max_bytes": self.max_bytes, "max_listed_ids": self.max_listed_ids}
+        refuse("other files than the contest's submissions", **limits)
 
     def format_of(self, path: Path) -> str:
         """Return the format of a file, as it is said or as it looks."""
@@ -289,8 +297,15 @@ class ReadingOptions:
         # Beside the contest's traces stand the contest's files, and their mistakes are told as its.
         of_contest = original.report.format == "pwscup" and not is_released_table(path)
         if of_contest or is_released(path):
-            format = "pwscup" if of_contest else None
-            return read_released(path, original.traces, format=format, allow_repetition=allow_repetition)
+            return read_released(
+                path,
+                original.traces,
+                format="pwscup" if of_contest else None,
+                allow_repetition=allow_repetition,
+                max_bytes=self.max_bytes,
+                max_listed_ids=self.max_listed_ids,
+            )
+        self.refuse_limits()
         plain = self.read_alike(path, original)
         _, moved = aligned(original.traces, plain.traces)
         return Reading(of_events(ObfuscatedTraces.unchanged(moved), original.traces, path), plain.report)
@@ -352,7 +367,7 @@ class ReadingOptions:
 
 
 def reads_traces(
-    *, without: Iterable[str] = (), halves: bool = False
+    *, without: Iterable[str] = (), halves: bool = False, limits: Iterable[str] = ()
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a command the options of reading; it gets them as the record `reading`.
 
@@ -362,8 +377,10 @@ def reads_traces(
         Options that the command has no use for, or has under the same name for something else.
     halves
         Whether it can cut one file into reference and original traces.
+    limits
+        Which limits of submissions it sets, of `LIMITS`.
     """
-    left_out = {*without} | (set() if halves else {"split_at", "reference_days"})
+    left_out = {*without} | (set() if halves else {"split_at", "reference_days"}) | {*LIMITS} - {*limits}
 
     def with_options(command: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(command)

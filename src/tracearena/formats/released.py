@@ -49,6 +49,8 @@ def read_released(
     clock: Clock | None = None,
     choices: Choices | None = None,
     allow_repetition: bool = False,
+    max_bytes: int | None = None,
+    max_listed_ids: int | None = None,
     **options: Any,
 ) -> Reading[ObfuscatedTraces]:
     """Read obfuscated or anonymized traces.
@@ -72,6 +74,8 @@ def read_released(
         Of a table, what instants there are in a day; by default the original's, or an hour apart.
     allow_repetition
         Accept a place twice in a cell of the contest's files, as the scorer of 2019 did.
+    max_bytes, max_listed_ids
+        Limits of the contest's obfuscated traces (`pwscup.read_obfuscated`).
     format, choices, **options
         Of traces, what `read` takes.
 
@@ -93,6 +97,9 @@ def read_released(
     header = contest_header(path) if format in (None, "pwscup") else None
     if header is None and format == "pwscup" and original is not None:
         header = OBFUSCATED
+    caps = {"max_bytes": max_bytes, "max_listed_ids": max_listed_ids}
+    if header != OBFUSCATED:
+        _refuse(path, "other files than the contest's obfuscated traces", None, caps)
     if header is None and (format == released_table.FORMAT or _is_table(path, format)):
         _refuse(path, "released traces in a table", choices, options | {"times": times})
         if original is not None:
@@ -106,7 +113,7 @@ def read_released(
     else:
         _refuse(path, "the contest's files", choices, options)
         times = times or pwscup.found_times(path, places)
-        return _of_contest(path, header, original, known, times, allow_repetition)
+        return _of_contest(path, header, original, known, times, allow_repetition, caps)
     return reading if original is None else Reading(of_events(reading.traces, original, path), reading.report)
 
 
@@ -161,12 +168,13 @@ def _of_contest(
     places: Places | None,
     times: _File | None,
     allow_repetition: bool,
+    caps: dict[str, int | None],
 ) -> Reading[ObfuscatedTraces]:
     assumed = ""
     if header == OBFUSCATED:
         if original is None:
             raise ParameterError(f"{path}: holds no users: name the traces it was made from with --original")
-        released = pwscup.read_obfuscated(path, original, allow_repetition=allow_repetition)
+        released = pwscup.read_obfuscated(path, original, allow_repetition=allow_repetition, **caps)
     else:
         if original is not None:
             problem = "holds pseudonyms, which cannot be put beside the users of the original"
@@ -185,4 +193,5 @@ def _refuse(path: _File, what: str, choices: Choices | None, options: dict[str, 
     given |= {name for name, value in options.items() if value is not None}
     names = sorted(name.removesuffix("_s").replace("_", "-") for name in given)
     if names:
-        raise ParameterError(f"{path}: --{', --'.join(names)} does not apply to {what}")
+        verb = "does" if len(names) == 1 else "do"
+        raise ParameterError(f"{path}: --{', --'.join(names)} {verb} not apply to {what}")
