@@ -80,6 +80,8 @@ def _write_team(held: Rehearsal, folder: Path) -> None:
     pwscup.write_places(team.original.places, folder / "info_region.csv")
     pwscup.write_traces(team.reference, folder / "reftraces_team001.csv")
     pwscup.write_traces(team.original, folder / "orgtraces_team001.csv")
+    days = [traces.n_instants // traces.clock.instants_per_day for traces in (team.reference, team.original)]
+    pwscup.write_times(pwscup.Times(team.original.clock, *days), folder / "info_time.csv")
     pwscup.write_obfuscated(team.obfuscated, folder / "obftraces_team001.csv")
 
 
