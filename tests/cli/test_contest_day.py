@@ -152,6 +152,8 @@ UTILITY = "score utility --places places.csv --original org.csv"
         (f"attack PL(1,1) {ATTACK}", "PL is a defence of traces at places"),
         (f"{SWEEP} --plot x.gif", ".svg"),
         ("figure contest-99", "no figure"),
+        ("figure Contest8", "did you mean contest-8?"),
+        ("figure contst-12", "did you mean contest-12?"),
         (f"{UTILITY} --obfuscated org.csv", "org.csv"),
     ],
 )

@@ -179,9 +179,9 @@ class Request:
 def _read_path(path: Path, format: str | None, request: Request) -> Reading[Traces | GpsTraces]:
     """Read a file, a folder or an archive."""
     name = _settled(path, format, request.layout)
-    if name != "geolife" and archives.is_archive(path):
-        from tracearena.formats import bundles
+    from tracearena.formats import bundles
 
+    if name != "geolife" and archives.is_archive(path):
         with bundles.opened(path) as (folder, inside):
             reading = _read_path(inside, format, request)
             bundles.rename(reading.report, inside, path)
@@ -190,10 +190,11 @@ def _read_path(path: Path, format: str | None, request: Request) -> Reading[Trac
         return reading
     if not path.is_dir():
         return _read_file(path, name, request)
-    if recognition.is_read_whole(path, name, request.layout):
-        reading = _read_whole(path, name, request)
-    else:
-        reading = _read_folder(path, name, format, request)
+    with bundles.saying_how_to_go_on(path):
+        if recognition.is_read_whole(path, name, request.layout):
+            reading = _read_whole(path, name, request)
+        else:
+            reading = _read_folder(path, name, format, request)
     _notice_hidden(path, reading.report, request.layout)
     return reading
 
