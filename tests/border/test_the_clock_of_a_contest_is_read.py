@@ -33,6 +33,8 @@ class Routine:
         rng = np.random.default_rng(seed)
         by_day = np.tile(rng.integers(0, len(self.places), (n, days // 2, 1)), (1, 2, 1))
         table = np.repeat(by_day, HOURS.instants_per_day, axis=2)
+        strays = rng.random(table.shape) < 0.2
+        table[strays] = rng.integers(0, len(self.places), int(strays.sum()))
         # Replay fills a gap from the same day, so it must know where days begin and end.
         unseen = rng.random(table.shape) < 0.6
         unseen[:, days // 2 :] = unseen[..., -1:] = False
