@@ -460,7 +460,7 @@ def _prepared(path: Path, format: str, places: Any, choices: Choices, times: _Fi
     else:
         named = times or pwscup.found_times(path, places)
         traces = pwscup.read_traces(path, known, None if named is None else pwscup.read_times(named))
-        assumed = pwscup.assumption() if named is None else ""
+        assumed = pwscup.assumed_times() if named is None else ""
     report = Report(str(path), format, traces.n_events, assumed=assumed)
     notice_oddities(traces, report)
     return Reading(traces if choices.places_are_as_in_file else regridded(traces, choices, report), report)

@@ -182,7 +182,7 @@ def _of_contest(
         known = places_beside(Path(path), "pwscup") if places is None else places
         clock = None if times is None else pwscup.read_times(times)
         released = pwscup.read_anonymized(path, known, clock, allow_repetition=allow_repetition)
-        assumed = pwscup.assumption() if clock is None else ""
+        assumed = pwscup.assumed_times() if clock is None else ""
     return Reading(released, Report(str(path), "pwscup", released.n_events, assumed=assumed))
 
 

@@ -117,7 +117,7 @@ def found_times(path: str | PathLike[str], places: object = None) -> Path | None
     return None
 
 
-def assumption() -> str:
+def assumed_times() -> str:
     """Return what is said of a file that is read by the contest's clock for want of a table of times."""
     return (
         f"there is no {NAME} with it, so its times are read as {_words(PWS_CLOCK)}, the contest's; --times "
