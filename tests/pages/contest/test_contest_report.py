@@ -44,7 +44,7 @@ def held() -> Rehearsal:
 
 @pytest.fixture(scope="module")
 def html(held: Rehearsal) -> str:
-    return contest_report(held, command="tracearena demo --teams 7 --seed 5").html()
+    return contest_report(held.account("tracearena demo --teams 7 --seed 5")).html()
 
 
 def test_every_section_is_there(html: str) -> None:
@@ -76,7 +76,7 @@ def test_every_team_every_rule_and_the_command_are_told(held: Rehearsal, html: s
 
 def test_teams_keep_their_own_looks() -> None:
     held = hold(21)
-    given = team_styles(held)
+    given = team_styles(held.account("tracearena demo"))
     assert len({(look.colour, look.marker) for look in given.values()}) == len(held.entrants)
 
 
@@ -109,10 +109,10 @@ def test_teams_within_the_margin_are_named(held: Rehearsal) -> None:
 
 @pytest.mark.parametrize("teams", [2, 21])
 def test_any_number_of_teams_has_a_page(teams: int) -> None:
-    page = contest_report(hold(teams), command="tracearena demo").html()
+    page = contest_report(hold(teams).account("tracearena demo")).html()
     assert re.findall(r"<h2 [^>]*>(.*?)</h2>", page) == [escape(section) for section in SECTIONS]
     assert len(figures(page)) >= 10
 
 
 def test_the_same_contest_makes_the_same_page(held: Rehearsal, html: str) -> None:
-    assert contest_report(held, command="tracearena demo --teams 7 --seed 5").html() == html
+    assert contest_report(held.account("tracearena demo --teams 7 --seed 5")).html() == html
