@@ -219,8 +219,8 @@ def _board_of_folder(intake: Intake, out: Path | None, ranking: _Ranking, as_jso
     _say_surroundings(intake)
     with working("scores"):
         judged = judge_all(intake, ranking.rules(intake.rules))
-    if judged.sensitive_places == 0:
-        note("no region is sensitive: the weight of sensitive places has no effect on s_T")
+    lost = "" if judged.sensitive_places else ": their weight has no effect on s_T"
+    note(f"{judged.sensitive_places} of {judged.places:,} regions are sensitive{lost}")
     target = out or intake.folder / "results"
     commitments = {_owner(intake, name): one for name, one in sorted(read_commitments(intake.folder).items())}
     _finish(

@@ -51,8 +51,9 @@ class Judged:
         The records that count.
     refused
         What does not count, from the names and from the contents, by file.
-    sensitive_places
-        Sensitive places among the regions; without any their weight has no effect.
+    places, sensitive_places
+        How many regions there are, and how many of them are sensitive; without any of these their weight
+        has no effect.
     """
 
     intake: Intake
@@ -60,6 +61,7 @@ class Judged:
     utilities: tuple[UtilityRecord, ...]
     attacks: tuple[AttackRecord, ...]
     refused: tuple[Refusal, ...]
+    places: int
     sensitive_places: int
 
     def board(self) -> Board:
@@ -257,8 +259,8 @@ class Desk:
             attacks += self._scored(truth, utility, about[target])
         report(len(targets), len(targets))
         refused = tuple(sorted(self.refused, key=lambda one: (one.file, one.code)))
-        sensitive = int(self.places.sensitive.sum())
-        return Judged(self.intake, self._rules(), tuple(utilities), tuple(attacks), refused, sensitive)
+        counts = len(self.places), int(self.places.sensitive.sum())
+        return Judged(self.intake, self._rules(), tuple(utilities), tuple(attacks), refused, *counts)
 
     def utility(self, truth: Truth) -> float | None:
         """Return the utility of what a team handed in; None if it handed in nothing that can be read."""

@@ -121,16 +121,21 @@ def write_frame(folder: Path, charter: Charter) -> None:
         own = bundle(folder, team)
         own.mkdir(parents=True)
         copy_files(_frame(judge), own)
-        copy_files((path for path in _traces(judge) if PwsName.parse(path).team == int(team)), own)
+        mine = (path for path in _traces(judge) if PwsName.parse(path).team == int(team))
+        copy_files(mine, own, private=True)
         _put(own / charters.NAME, charters.charter_text(charter))
         _put(own / LETTER, letters.to_team(charter, team))
     (folder / SUBMISSIONS).mkdir()
 
 
-def copy_files(files: Iterable[Path], folder: Path) -> None:
-    """Copy the content of files, and no permissions; what is there already with the same name is replaced."""
+def copy_files(files: Iterable[Path], folder: Path, *, private: bool = False) -> None:
+    """Copy the content of files; what is there already with the same name is replaced.
+
+    Private copies of original traces are for their owner alone; all others are as the umask has it.
+    """
     for path in files:
-        with replacing(folder / path.name) as out, open(path, "rb") as file:
+        secret = private and path.name.startswith("orgtraces")
+        with replacing(folder / path.name, private=secret) as out, open(path, "rb") as file:
             shutil.copyfileobj(file, out)
 
 

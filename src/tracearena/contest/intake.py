@@ -10,8 +10,9 @@ import csv
 import io
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
@@ -32,6 +33,10 @@ HANDED_IN = ("anotraces", "etable", "etraces")
 """What teams hand in; everything else is the judge's own."""
 _FRAME = {charters.NAME, REGIONS, TIMES, MANIFEST, SALTS, COMMITMENTS, ARRIVALS, LEDGER}
 _DATA_SET = {"IDP": 1, "TRP": 2}
+_WRONG_NAME = (
+    "is no name of a file that teams hand in, such as anotraces_team001_data01_IDP.csv, "
+    "etable_team001-002_data01_IDP.csv or etraces_team001-002_data02_TRP.csv"
+)
 
 
 @dataclass(frozen=True)
@@ -110,6 +115,8 @@ class Intake:
         """Return every data set that there may be, the pseudonymised team's last."""
         numbers = range(1, self.rules.data_sets + 1)
         found = [(team, number) for team in self.teams for number in numbers]
+        if not self.has_charter:
+            found = [target for target in found if self.path("orgtraces", target) is not None]
         extra = [] if self.pseudonymised is None else [(self.pseudonymised, PSEUDONYMISED_DATA_SET)]
         return found + extra
 
@@ -193,8 +200,8 @@ class _Sorting:
         for path in self._submitted():
             try:
                 name = PwsName.parse(path)
-            except ParameterError as error:
-                self._refuse(path, "wrong-name", str(error))
+            except ParameterError:
+                self._refuse(path, "wrong-name", _WRONG_NAME)
                 continue
             if name.kind in HANDED_IN:
                 named[name].append(path)
@@ -244,7 +251,7 @@ class _Sorting:
         key = path.relative_to(self.submissions).as_posix()
         if key not in self.arrivals:
             return "no-arrival", f"{ARRIVALS} does not say when it came"
-        at = self.arrivals[key]
+        at = self.arrivals[key].astimezone(UTC)
         answer = phase_at(schedule, at)
         gate = answer.obfuscated if name.kind == "anotraces" else answer.attacks
         if gate is Gate.OPEN:
@@ -290,13 +297,23 @@ def _require_originals(judge: Path, own: Mapping[PwsName, Path], charter: Charte
 
 def _usual(own: Mapping[PwsName, Path], submissions: Path) -> tuple[Charter, tuple[str, ...]]:
     """Return the usual rules for the data that lies there."""
-    numbers = sorted({name.team for name in own if name.kind == "orgtraces" and name.team > 0})
-    if not numbers:
+    defended = {name.team for name in own if name.kind == "orgtraces" and name.team > 0}
+    if not defended:
         raise DataError(f"{submissions}: holds no orgtraces_teamNNN_… of any team")
+    numbers = sorted(defended | _attackers(submissions))
     sets = 2 if any(name.purpose == "TRP" for name in own if name.kind == "orgtraces") else 1
     extra = any(name.team == 0 for name in own)
     rules = replace(Rules(), data_sets=sets, sample_teams=0, pseudonymised_team=extra)
     return Charter(teams=numbers[-1], rules=rules), tuple(f"{number:03d}" for number in numbers)
+
+
+def _attackers(submissions: Path) -> set[int]:
+    """Return who hands in attacks, whether they defend anything or not."""
+    found = set()
+    for path in submissions.rglob("e*_team*"):
+        with suppress(ParameterError):
+            found.add(PwsName.parse(path).attacker or 0)
+    return found - {0}
 
 
 def _read_arrivals(path: Path) -> dict[str, datetime] | None:

@@ -29,8 +29,8 @@ def to_team(charter: Charter, team: str) -> str:
             "all rules.",
             f"Now: change your original traces so that they stay useful (utility at least "
             f"{rules.utility_threshold:g}) and tell as little as possible, and hand in {hand_in}, {until}. A "
-            "file has one cell for each row of orgtraces_…, in the same order: a region, several with one "
-            "space between, or * for none.",
+            "file has below its header reg_id one cell for each row of orgtraces_…, in the same order: a "
+            "region, several with one space between, or * for none.",
             "Look before you hand in; these are the programs that the judge uses:",
         ],
         [

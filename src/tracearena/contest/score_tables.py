@@ -92,6 +92,8 @@ def read_score_tables(
     }
     columns = [name for matrix in matrices.values() for name in matrix.attackers]
     named = {team for team, _ in targets} | {name for name in columns if _TEAM.fullmatch(name)}
+    if not named - {PSEUDONYMISED}:
+        raise FileError.whole(utility, "names no team, and neither do the tables of attacks", "no-teams")
     return ScoreTables(
         teams=tuple(sorted(named - {PSEUDONYMISED})),
         samples=tuple(dict.fromkeys(name for name in columns if not _TEAM.fullmatch(name))),
