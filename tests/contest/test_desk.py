@@ -271,6 +271,8 @@ def spoil(what: str) -> Callable[[Path], None]:
             shutil.copy(table, sent / "ptable_team001_data01_IDP.csv")
         elif what == "link":
             (sent / "etable_team002-001_data01_IDP.csv").symlink_to(folder / "judge" / "salts.csv")
+        elif what == "extra":
+            shutil.copy(sent / "anotraces_team001_data01_IDP.csv", sent / "anotraces_team000_data01_IDP.csv")
         elif what == "after":
             defend(folder, "001", "PL(6,1)")
 
@@ -294,6 +296,7 @@ def spoil(what: str) -> Callable[[Path], None]:
         ("secret", "ptable_team001_data01_IDP.csv", "not-theirs"),
         ("link", "etable_team002-001_data01_IDP.csv", "not-a-file"),
         ("after", "anotraces_team001_data01_IDP.csv", "after-release"),
+        ("extra", "anotraces_team000_data01_IDP.csv", "unknown-team"),
     ],
 )
 def test_a_file_that_does_not_count_is_named_and_moves_nothing_else(
@@ -318,6 +321,36 @@ def test_two_files_of_one_name_count_neither(folder: Path) -> None:
     shutil.copy(path, folder / "submissions" / "again" / path.name)
     found = [one for one in judged(folder).refused if one.code == "twice"]
     assert sorted(one.file for one in found) == [f"submissions/again/{path.name}", f"submissions/{path.name}"]
+
+
+def test_the_last_valid_file_counts_by_its_arrival(folder: Path) -> None:
+    sent = folder / "submissions"
+    for day in ("mon", "tue", "wed"):
+        (sent / day).mkdir()
+    name = "anotraces_team005_data01_IDP.csv"
+    for day, defence in (("tue", "PL(6,1)"), ("mon", "No"), ("wed", "RR(0.1)")):
+        defend(folder, "005", defence).rename(sent / day / name)
+    table = "etable_team001-002_data01_IDP.csv"
+    (sent / table).rename(sent / "tue" / table)
+    (sent / "wed" / table).write_text("user_id\nnobody\n")
+    arrivals(folder, {})
+    listed = (sent / "received.csv").read_text()
+    for day, date in (("mon", "05"), ("tue", "06"), ("wed", "07")):
+        listed += f"{day}/{name},2026-05-{date}T12:00Z\n"
+    for day, date in (("tue", "10"), ("wed", "11")):
+        listed += f"{day}/{table},2026-05-{date}T12:00Z\n"
+    (sent / "received.csv").write_text(listed)
+    found = judged(folder)
+    wanted = utility_score(
+        original(folder, "005"), pwscup.read_obfuscated(sent / "tue" / name, original(folder, "005"))
+    )
+    assert found.board().row("005").utility == wanted.utility
+    assert ("001", "002", 1, R) in found.board().attacks
+    assert [one.file for one in found.refused] == [f"submissions/wed/{table}"]
+    release_all(read_submissions(folder))
+    assert (folder / "judge" / name).read_bytes() == (sent / "tue" / name).read_bytes()
+    assert judged(folder).board().row("005").utility == wanted.utility
+    assert [one.file for one in judged(folder).refused] == [f"submissions/wed/{table}"]
 
 
 def arrivals(folder: Path, when: dict[str, str]) -> None:

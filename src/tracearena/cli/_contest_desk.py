@@ -370,7 +370,8 @@ class _Looking:
         from tracearena.traces import ObfuscatedTraces
 
         target = self._numbers.get(row.team, row.team), row.data_set
-        truth, path = Truth(self._desk, target), self._desk.intake.path("anotraces", target)
+        truth = Truth(self._desk, target)
+        path = self._desk.handed_in(truth).path
         obfuscated = (
             ObfuscatedTraces.unchanged(truth.original)
             if path is None

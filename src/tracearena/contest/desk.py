@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -35,6 +35,9 @@ from tracearena.traces import IdTable, ObfuscatedTraces, Places, Traces
 
 _KINDS = {"etable": AttackKind.REIDENTIFICATION, "etraces": AttackKind.TRACE_INFERENCE}
 _SHOWN_FAULTS = 3
+
+_Attack: TypeAlias = tuple[str, PwsName, tuple[Path, ...]]
+"""Who attacks, the name of the file, and its versions in the order in which they came."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,6 +159,18 @@ class Ledger:
         self._digests.pop(path, None)
 
 
+@dataclass(frozen=True)
+class HandedIn:
+    """What counts of what a team handed in: the file, None if there is none, and its utility."""
+
+    path: Path | None
+    utility: float | None
+
+    def is_valid(self, rules: Rules) -> bool:
+        """Whether it is enough to be released."""
+        return self.utility is not None and rules.is_valid(self.utility)
+
+
 class Truth:
     """What the judge knows of one data set, read when it is asked for."""
 
@@ -246,27 +261,36 @@ class Desk:
         utilities: list[UtilityRecord] = []
         attacks: list[AttackRecord] = []
         targets = self.intake.targets()
-        about: dict[Target, list[tuple[str, PwsName, Path]]] = {target: [] for target in targets}
-        for attacker, name, path in self._attacks():
-            about[_target(name)].append((attacker, name, path))
+        about: dict[Target, list[_Attack]] = {target: [] for target in targets}
+        for attack in self._attacks():
+            about[_target(attack[1])].append(attack)
         for done, target in enumerate(targets):
             report(done, len(targets))
             truth = Truth(self, target)
             self._require_agreement(truth)
-            utility = self.utility(truth)
-            if utility is not None:
-                utilities.append(UtilityRecord(team=target[0], utility=utility, data_set=target[1]))
-            attacks += self._scored(truth, utility, about[target])
+            handed_in = self.handed_in(truth)
+            if handed_in.utility is not None:
+                record = UtilityRecord(team=target[0], utility=handed_in.utility, data_set=target[1])
+                utilities.append(record)
+            attacks += self._scored(truth, handed_in, about[target])
         report(len(targets), len(targets))
         refused = tuple(sorted(self.refused, key=lambda one: (one.file, one.code)))
         counts = len(self.places), int(self.places.sensitive.sum())
         return Judged(self.intake, self._rules(), tuple(utilities), tuple(attacks), refused, *counts)
 
-    def utility(self, truth: Truth) -> float | None:
-        """Return the utility of what a team handed in; None if it handed in nothing that can be read."""
-        path = self.intake.path("anotraces", truth.target)
-        if path is None:
-            return 1.0 if truth.target[0] == self.intake.pseudonymised else None
+    def handed_in(self, truth: Truth) -> HandedIn:
+        """Return what counts of all that a team handed in: the last valid file, or the last one at all."""
+        found = HandedIn(None, 1.0 if truth.target[0] == self.intake.pseudonymised else None)
+        for path in reversed(self.intake.of("anotraces", truth.target)):
+            utility = self._utility(truth, path)
+            if utility is None:
+                continue
+            if self.rules.is_valid(utility):
+                return HandedIn(path, utility)
+            found = HandedIn(path, utility) if found.path is None else found
+        return found
+
+    def _utility(self, truth: Truth, path: Path) -> float | None:
         settings = [self.rules.utility_rule, self.rules.utility_limit_km, *self._limits()]
         return self._checked(
             "utility",
@@ -276,20 +300,19 @@ class Desk:
             lambda: score_obfuscated(path, truth.original, self.rules),
         )
 
-    def _scored(
-        self, truth: Truth, utility: float | None, attacks: list[tuple[str, PwsName, Path]]
-    ) -> Iterator[AttackRecord]:
-        valid = utility is not None and self.rules.is_valid(utility)
+    def _scored(self, truth: Truth, handed_in: HandedIn, attacks: list[_Attack]) -> Iterator[AttackRecord]:
+        valid = handed_in.is_valid(self.rules)
         released = valid and truth.is_released
-        if released:
-            self._require_release(truth)
-        for attacker, name, path in attacks:
+        if released and handed_in.path is not None:
+            self._require_release(truth, handed_in.path)
+        for attacker, name, paths in attacks:
             if not released:
                 why = "is not valid" if not valid else "is not released"
                 team, number = truth.target
-                self._refuse(path, "no-target", f"data set {number} of team {team} {why}")
+                self._refuse(paths[-1], "no-target", f"data set {number} of team {team} {why}")
                 continue
-            score = self._attack_score(truth, name, path)
+            scores = (self._attack_score(truth, name, path) for path in reversed(paths))
+            score = next((score for score in scores if score is not None), None)
             if score is not None:
                 yield AttackRecord(
                     attacker=attacker,
@@ -362,11 +385,8 @@ class Desk:
                 problem = f"has {found[name]} {what}, and the rules say {value}: data and rules must agree"
                 raise FileError.whole(which, problem, "other-data")
 
-    def _require_release(self, truth: Truth) -> None:
+    def _require_release(self, truth: Truth, handed_in: Path) -> None:
         """Refuse a release that is not what was handed in, under the pseudonyms of the ID table."""
-        handed_in = self.intake.path("anotraces", truth.target)
-        if handed_in is None:
-            return
         files = [handed_in, truth.file("pubtraces"), truth.file("ptable"), *truth.files]
 
         def compare() -> bool:
@@ -380,12 +400,12 @@ class Desk:
                 "contradiction",
             )
 
-    def _attacks(self) -> Iterator[tuple[str, PwsName, Path]]:
-        for name, path in sorted(self.intake.files.items(), key=lambda item: str(item[0])):
+    def _attacks(self) -> Iterator[_Attack]:
+        for name, paths in sorted(self.intake.versions.items(), key=lambda item: str(item[0])):
             if name.kind in _KINDS:
-                yield f"{name.attacker:03d}", name, path
+                yield f"{name.attacker:03d}", name, paths
         for (attack, name), path in sorted(self.intake.answers.items(), key=lambda item: str(item[1])):
-            yield attack, name, path
+            yield attack, name, (path,)
 
     def _refuse(self, path: Path, code: str, reason: str) -> None:
         self.refused.append(Refusal(self.intake.shown(path), code, reason))

@@ -33,6 +33,7 @@ HANDED_IN = ("anotraces", "etable", "etraces")
 """What teams hand in; everything else is the judge's own."""
 _FRAME = {charters.NAME, REGIONS, TIMES, MANIFEST, SALTS, COMMITMENTS, ARRIVALS, LEDGER}
 _DATA_SET = {"IDP": 1, "TRP": 2}
+_NEVER = datetime.min.replace(tzinfo=UTC)
 _WRONG_NAME = (
     "is no name of a file that teams hand in, such as anotraces_team001_data01_IDP.csv, "
     "etable_team001-002_data01_IDP.csv or etraces_team001-002_data02_TRP.csv"
@@ -74,8 +75,8 @@ class Intake:
         Name, rules and schedule, and the file they come from; without a ``contest.toml`` the usual ones.
     teams
         Numbers of the teams that take part.
-    files
-        Path of every file that counts so far, by its name.
+    versions
+        Every file that may count, by its name. Several of one name stand in the order in which they came.
     answers
         The judge's own attacks, by the attack and the name of the file.
     refused
@@ -90,7 +91,7 @@ class Intake:
     charter: Charter
     rules_file: Path | None
     teams: tuple[str, ...]
-    files: Mapping[PwsName, Path]
+    versions: Mapping[PwsName, tuple[Path, ...]]
     answers: Mapping[tuple[str, PwsName], Path]
     refused: tuple[Refusal, ...]
     has_arrivals: bool
@@ -108,7 +109,7 @@ class Intake:
     @property
     def pseudonymised(self) -> str | None:
         """The number of the pseudonymised team, if its traces are there."""
-        there = PwsName(kind="orgtraces", team=0, purpose="IDP") in self.files
+        there = PwsName(kind="orgtraces", team=0, purpose="IDP") in self.versions
         return PSEUDONYMISED if there and self.rules.pseudonymised_team else None
 
     def targets(self) -> list[Target]:
@@ -121,9 +122,13 @@ class Intake:
         return found + extra
 
     def path(self, kind: str, target: Target) -> Path | None:
-        """Return a file about a data set, if it is there."""
+        """Return the last file of a kind about a data set, if there is one."""
+        return next(reversed(self.of(kind, target)), None)
+
+    def of(self, kind: str, target: Target) -> tuple[Path, ...]:
+        """Return all files of a kind about a data set, in the order in which they came."""
         purpose = next(name for name, number in _DATA_SET.items() if number == target[1])
-        return self.files.get(PwsName(kind=kind, team=int(target[0]), purpose=purpose))
+        return self.versions.get(PwsName(kind=kind, team=int(target[0]), purpose=purpose), ())
 
     def shown(self, path: Path) -> str:
         """Return a path as people see it: inside the contest's folder."""
@@ -180,12 +185,14 @@ class _Sorting:
 
     def intake(self, own: dict[PwsName, Path], rules_file: Path | None) -> Intake:
         handed_in = self._handed_in()
-        files = {name: path for name, path in own.items() if name.kind not in HANDED_IN}
+        files = {name: (path,) for name, path in own.items() if name.kind not in HANDED_IN}
         if self.judge != self.submissions:
-            released = {name: path for name, path in own.items() if name.kind == "anotraces"}
+            released = {name: (path,) for name, path in own.items() if name.kind == "anotraces"}
             for name in sorted(released.keys() & handed_in.keys(), key=str):
-                if read_bytes(released[name]) != read_bytes(handed_in[name]):
-                    self._refuse(handed_in[name], "after-release", "another file was released before it came")
+                last = handed_in[name][-1]
+                contents = {read_bytes(path) for path in handed_in[name]}
+                if read_bytes(released[name][0]) not in contents:
+                    self._refuse(last, "after-release", "another file was released before it came")
             handed_in |= released
         return Intake(
             self.folder, self.judge, self.submissions, self.charter, rules_file, self.teams,
@@ -195,7 +202,7 @@ class _Sorting:
     def _refuse(self, path: Path, code: str, reason: str) -> None:
         self.refused.append(Refusal(path.relative_to(self.folder).as_posix(), code, reason))
 
-    def _handed_in(self) -> dict[PwsName, Path]:
+    def _handed_in(self) -> dict[PwsName, tuple[Path, ...]]:
         named: dict[PwsName, list[Path]] = defaultdict(list)
         for path in self._submitted():
             try:
@@ -208,16 +215,28 @@ class _Sorting:
             elif self.judge != self.submissions:
                 problem = f"a team hands in {', '.join(HANDED_IN)}, and no {name.kind}"
                 self._refuse(path, "not-theirs", problem)
-        counting = {}
-        for name in sorted(named, key=str):
-            alone = len(named[name]) == 1
-            for path in named[name]:
-                why = self._wrong(name, path) if alone else ("twice", "two files have this name; none counts")
-                if why is None:
-                    counting[name] = path
-                else:
-                    self._refuse(path, *why)
-        return counting
+        counting = {name: self._in_order(name, paths) for name, paths in sorted(named.items(), key=_by_name)}
+        return {name: paths for name, paths in counting.items() if paths}
+
+    def _in_order(self, name: PwsName, paths: list[Path]) -> tuple[Path, ...]:
+        """Return the files of one name that may count, by their arrival; refuse the others."""
+        kept = []
+        for path in paths:
+            why = self._wrong(name, path)
+            if why is None:
+                kept.append(path)
+            else:
+                self._refuse(path, *why)
+        times = {path: (self.arrivals or {}).get(self._key(path)) for path in kept}
+        known = [at for at in times.values() if at is not None]
+        if len(kept) > 1 and len(set(known)) < len(kept):
+            for path in kept:
+                self._refuse(path, "twice", f"files of one name count if {ARRIVALS} says which came last")
+            return ()
+        return tuple(sorted(kept, key=lambda path: times[path] or _NEVER))
+
+    def _key(self, path: Path) -> str:
+        return path.relative_to(self.submissions).as_posix()
 
     def _submitted(self) -> Iterator[Path]:
         flat = self.judge == self.submissions
@@ -234,7 +253,9 @@ class _Sorting:
         team, number = f"{name.team:03d}", _DATA_SET[name.purpose]
         actor = team if name.attacker is None else f"{name.attacker:03d}"
         is_extra = team == PSEUDONYMISED and self.charter.rules.pseudonymised_team
-        if actor not in self.teams and not (name.attacker is None and is_extra):
+        # Traces of the pseudonymised team are the judge's own, and lie among the others in one folder only.
+        judges_own = is_extra and name.attacker is None and self.judge == self.submissions
+        if actor not in self.teams and not judges_own:
             return "unknown-team", f"{actor} is no team of this contest"
         if team not in self.teams and not is_extra:
             return "unknown-target", f"{team} is no target of this contest"
@@ -248,7 +269,7 @@ class _Sorting:
         schedule = self.charter.schedule
         if self.arrivals is None or schedule is None or name.team == 0 == (name.attacker or 0):
             return None
-        key = path.relative_to(self.submissions).as_posix()
+        key = self._key(path)
         if key not in self.arrivals:
             return "no-arrival", f"{ARRIVALS} does not say when it came"
         at = self.arrivals[key].astimezone(UTC)
@@ -269,6 +290,10 @@ class _Sorting:
             if attack in self.charter.rules.sample_attacks:
                 found[attack, name] = path
         return found
+
+
+def _by_name(item: tuple[PwsName, list[Path]]) -> str:
+    return str(item[0])
 
 
 def _judges_files(judge: Path) -> dict[PwsName, Path]:

@@ -80,18 +80,18 @@ def release_all(intake: Intake, *, seed: SeedLike = None) -> Released:
         for done, target in enumerate(targets):
             report(done, len(targets))
             truth = Truth(desk, target)
-            utility = desk.utility(truth)
+            handed_in = desk.handed_in(truth)
             if truth.is_released:
                 before.append(target)
                 _require_committed(truth, commitments)
-            elif utility is None:
+            elif handed_in.path is None or handed_in.utility is None:
                 missing.append(target)
-            elif not desk.rules.is_valid(utility):
-                invalid.append((target, utility))
+            elif not handed_in.is_valid(desk.rules):
+                invalid.append((target, handed_in.utility))
             else:
                 new.append(target)
                 own = None if root is None else child_seed(root, int(target[0]), target[1])
-                commitments |= _release(desk, truth, own)
+                commitments |= _release(desk, truth, handed_in.path, own)
         if new:
             handout.write_commitments(intake.folder, commitments)
     # What goes out is a copy of what is fixed now: a run stopped here is finished by the next.
@@ -101,9 +101,8 @@ def release_all(intake: Intake, *, seed: SeedLike = None) -> Released:
     return Released(tuple(new), tuple(before), tuple(invalid), tuple(missing), commitments, tuple(phase))
 
 
-def _release(desk: Desk, truth: Truth, seed: Any) -> dict[str, Commitment]:
+def _release(desk: Desk, truth: Truth, handed_in: Path, seed: Any) -> dict[str, Commitment]:
     """Shuffle one data set into the judge's folder, and fix its ID table."""
-    handed_in = truth.file("anotraces")
     obfuscated = read_obfuscated(handed_in, truth.original, desk.rules)
     release = pseudonymise(obfuscated, seed=None if seed is None else child_seed(seed, 0))
     team, number = int(truth.target[0]), truth.target[1]

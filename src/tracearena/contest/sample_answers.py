@@ -33,8 +33,7 @@ def attack_all(intake: Intake, *, seed: int = SEED) -> Intake:
     for done, target in enumerate(targets):
         report(done, len(targets))
         truth = Truth(desk, target)
-        utility = desk.utility(truth)
-        if utility is not None and desk.rules.is_valid(utility) and truth.is_released:
+        if desk.handed_in(truth).is_valid(desk.rules) and truth.is_released:
             _attack(desk, truth, seed)
     report(len(targets), len(targets))
     return read_submissions(intake.folder, intake.rules_file)
