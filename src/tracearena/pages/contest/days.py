@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tracearena.contest.account import Account, Sight
 from tracearena.metrics.utility import event_losses
 from tracearena.pages import Page, ground, sensitive_marks
-from tracearena.pages.contest.team_styles import TeamStyle
+from tracearena.pages.contest.team_styles import TeamStyle, plotted
 from tracearena.pages.style import VERMILION
 from tracearena.traces import Box, ObfuscatedTraces, Places, Traces
 
@@ -173,8 +173,9 @@ def _show_displacements(
               f"over {edges[-1]:g} km", "hidden"]  # fmt: skip
     shares = {one.team: _displacements(one, edges) for one in entrants}
     bars = [
-        {"type": "bar", "name": name, "x": labels, "y": share, "marker": {"color": styles[name].colour},
-         "hovertemplate": f"{name}, %{{x}}: %{{y:.1%}}<extra></extra>"}
+        {"type": "bar", "name": plotted(name), "x": labels, "y": share,
+         "marker": {"color": styles[name].colour},
+         "hovertemplate": f"{plotted(name)}, %{{x}}: %{{y:.1%}}<extra></extra>"}
         for name, share in shares.items()
     ]  # fmt: skip
     at = labels.index(f"{limit:g}–{limit + _BIN_KM:g} km") - 0.5

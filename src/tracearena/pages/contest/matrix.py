@@ -8,6 +8,7 @@ from tracearena.contest.account import Account
 from tracearena.contest.awards import attack_sums
 from tracearena.contest.records import AttackKind, Role
 from tracearena.pages import Page
+from tracearena.pages.contest.team_styles import plotted
 from tracearena.pages.style import VERMILION
 
 _KINDS = {
@@ -42,7 +43,14 @@ def _show_matrix(page: Page, held: Account, kind: AttackKind, what: str) -> None
     sums = attack_sums(held.board, kind)
     foot = [sums.get(attacker) for attacker in attackers]
     page.figure(
-        _matrix(targets, [row.team for row in rows], attackers, table, foot, what),
+        _matrix(
+            [plotted(name) for name in targets],
+            [attackers.index(row.team) if row.team in attackers else -1 for row in rows],
+            [plotted(name) for name in attackers],
+            table,
+            foot,
+            what,
+        ),
         _message(held, kind, targets, attackers, table),
         table=(["target", *attackers], [[name, *row] for name, row in zip(targets, table, strict=True)]
                + [["sum", *foot]]),
@@ -75,7 +83,7 @@ def _message(
 
 def _matrix(
     targets: list[str],
-    owners: list[str],
+    own: list[int],
     attackers: list[str],
     table: list[list[Any]],
     foot: list[Any],
@@ -101,7 +109,7 @@ def _matrix(
                   "tickangle": -50, "showgrid": False, "zeroline": False},
         "yaxis": {"range": [count + 0.5, -0.5], "tickvals": list(range(count + 1)),
                   "ticktext": [*targets, "<b>sum</b>"], "showgrid": False, "zeroline": False},
-        "shapes": [shape for y, row in enumerate(table) for shape in _marks(y, row, owners[y], attackers)],
+        "shapes": [shape for y, row in enumerate(table) for shape in _marks(y, row, own[y])],
         "annotations": [
             {"x": x, "y": count, "text": "–" if total is None else f"<b>{total:.2f}</b>", "showarrow": False,
              "font": {"size": 10 if wide else 12}}
@@ -115,11 +123,11 @@ def _least(row: list[Any]) -> float:
     return min((score for score in row if score is not None), default=1.0)
 
 
-def _marks(y: int, row: list[Any], owner: str, attackers: list[str]) -> list[dict[str, Any]]:
+def _marks(y: int, row: list[Any], own: int) -> list[dict[str, Any]]:
     """Frame the strongest attacks of a row and hatch those that were not made."""
     shapes = []
     for x, score in enumerate(row):
-        if score is None and attackers[x] != owner:
+        if score is None and x != own:
             shapes.append(_hatch(x, y))
         elif score is not None and score <= _least(row) + 1e-9:
             shapes.append({"type": "rect", "x0": x - 0.46, "x1": x + 0.46, "y0": y - 0.45, "y1": y + 0.45,

@@ -10,7 +10,7 @@ from tracearena.contest.awards import Award
 from tracearena.contest.board import BoardRow
 from tracearena.contest.records import AttackKind, Role
 from tracearena.pages import Page
-from tracearena.pages.contest.team_styles import UNKNOWN, TeamStyle, badge, dots, joined
+from tracearena.pages.contest.team_styles import UNKNOWN, TeamStyle, badge, dots, joined, plotted
 
 _STEPS = {1: "6.5rem", 2: "4.75rem", 3: "3.5rem"}
 _MEANING = {
@@ -107,7 +107,7 @@ def _methods(award: Award, held: Account) -> str:
 def _margins(award: Award, held: Account, styles: dict[str, TeamStyle]) -> dict[str, Any]:
     error = {"type": "constant", "value": held.margin, "thickness": 2, "width": 7}
     data = [
-        dots(p.team, styles[p.team], [p.value], [p.team], showlegend=False)
+        dots(p.team, styles[p.team], [p.value], [plotted(p.team)], showlegend=False)
         | {
             "error_x": error | {"color": styles[p.team].colour},
             "hovertemplate": f"%{{y}}: %{{x:.3f}} ± {held.margin:.3f}<extra></extra>",
@@ -119,7 +119,7 @@ def _margins(award: Award, held: Account, styles: dict[str, TeamStyle]) -> dict[
         "height": 90 + 32 * len(award.places),
         "xaxis": {"title": {"text": _AXES[award.name]},
                   "range": [-2 * held.margin, max(top, 0.1)], "zeroline": False},
-        "yaxis": {"categoryorder": "array", "categoryarray": [p.team for p in award.places][::-1],
+        "yaxis": {"categoryorder": "array", "categoryarray": [plotted(p.team) for p in award.places][::-1],
                   "type": "category"},
     }  # fmt: skip
     return {"data": data, "layout": layout}
@@ -130,7 +130,7 @@ def _sums(award: Award, styles: dict[str, TeamStyle]) -> dict[str, Any]:
         "type": "bar",
         "orientation": "h",
         "x": [p.value for p in award.places],
-        "y": [p.team for p in award.places],
+        "y": [plotted(p.team) for p in award.places],
         "marker": {"color": [styles[p.team].colour for p in award.places]},
         "text": [f"{p.value:.2f}" for p in award.places],
         "textposition": "auto",
@@ -139,7 +139,7 @@ def _sums(award: Award, styles: dict[str, TeamStyle]) -> dict[str, Any]:
     layout = {
         "height": 90 + 30 * len(award.places),
         "xaxis": {"title": {"text": "privacy left, all targets together"}},
-        "yaxis": {"categoryorder": "array", "categoryarray": [p.team for p in award.places][::-1],
+        "yaxis": {"categoryorder": "array", "categoryarray": [plotted(p.team) for p in award.places][::-1],
                   "type": "category"},
     }  # fmt: skip
     return {"data": [bars], "layout": layout}
@@ -220,4 +220,9 @@ def show_refused(page: Page, held: Account) -> None:
         "These files were handed in and were refused. An obfuscated file that is refused is as if it had "
         "not come; an attack that is refused was not made, and counts 1 for its attacker."
     )
-    page.table(["file", "verdict", "reason"], [[one.file, one.code, one.reason] for one in held.refused])
+    items = (
+        f"<li><code>{escape(one.file)}</code><br>{escape(one.reason)} "
+        f"<small>({escape(one.code)})</small></li>"
+        for one in held.refused
+    )
+    page.html_part(f"<ul>{''.join(items)}</ul>")

@@ -38,6 +38,15 @@ def team_styles(held: Account) -> dict[str, TeamStyle]:
     return given if extra is None else given | {extra: TeamStyle("var(--ink)", "x", "✖")}
 
 
+def plotted(name: str) -> str:
+    """Return a name as Plotly shows it and takes no part of it for markup.
+
+    >>> plotted("R&D <b>")
+    'R&amp;D &lt;b&gt;'
+    """
+    return escape(name, quote=False)
+
+
 def badge(name: str, style: TeamStyle) -> str:
     """Return markup: the marker in its colour, and the name."""
     return (
@@ -55,7 +64,8 @@ def dots(
         "size": 13,
         "line": {"width": 2 if hollow else 1, "color": style.colour if hollow else "var(--ink)"},
     }
-    return {"type": "scatter", "mode": "markers", "name": name, "x": x, "y": y, "marker": marker} | more
+    points = {"type": "scatter", "mode": "markers", "name": plotted(name), "x": x, "y": y}
+    return points | {"marker": marker} | more
 
 
 def score_axis(title: str, **more: Any) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from tracearena.contest.account import Account, compared
 from tracearena.contest.board import BoardRow
 from tracearena.contest.records import Role
 from tracearena.pages import Page
-from tracearena.pages.contest.team_styles import TeamStyle, badge, dots, score_axis
+from tracearena.pages.contest.team_styles import TeamStyle, badge, dots, plotted, score_axis
 from tracearena.pages.style import BLUE, GREEN, GREY, VERMILION
 
 _WHO = "people not identified (s<sub>R,min</sub>)<br>right is better"
@@ -31,7 +31,7 @@ def show_privacy(page: Page, held: Account, styles: dict[str, TeamStyle]) -> Non
     data += [
         dots(row.team, styles[row.team], [row.s_R_min], [row.s_T_min])
         | {"error_x": _error(held, styles[row.team]), "error_y": _error(held, styles[row.team]),
-           "hovertemplate": f"{row.team}: %{{x:.3f}}, %{{y:.3f}}<extra></extra>"}
+           "hovertemplate": f"{plotted(row.team)}: %{{x:.3f}}, %{{y:.3f}}<extra></extra>"}
         for row in rows
     ]  # fmt: skip
     layout = {
@@ -73,7 +73,7 @@ def show_usefulness(page: Page, held: Account, styles: dict[str, TeamStyle]) -> 
     shown = [row for row in _challenge(held) if row.utility is not None]
     for row in shown:
         point = dots(row.team, styles[row.team], [row.utility], [row.s_T_min], hollow=not row.valid)
-        point["hovertemplate"] = f"{row.team}: useful %{{x:.3f}}, hidden %{{y:.3f}}<extra></extra>"
+        point["hovertemplate"] = f"{plotted(row.team)}: useful %{{x:.3f}}, hidden %{{y:.3f}}<extra></extra>"
         data.append(point | ({"error_y": _error(held, styles[row.team])} if row.valid else {}))
     area = {"type": "rect", "x0": threshold, "x1": 1.04, "y0": -0.04, "y1": 1.04, "layer": "below",
             "fillcolor": "rgba(0,158,115,0.12)", "line": {"width": 0}}  # fmt: skip
