@@ -5,6 +5,10 @@ from __future__ import annotations
 import csv
 import json
 import shutil
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -71,6 +75,7 @@ def test_ranking_rules_are_options_and_rules_alike(run: Run, shared_data: Path, 
     assert overall["name"] == "overall"
     assert overall["winners"] == ["001"]
     assert overall["places"][0]["value"] == pytest.approx(0.8 + 0.70906430317205604)
+    assert "--overall" in (tmp_path / "one" / "board.html").read_text()
     both = run(
         "contest", "board", *tables(data), "--overall", "--preliminary", tmp_path / "one" / "totals.csv",
         "--final-weight", 4, "--json",
@@ -109,6 +114,7 @@ def test_the_board_of_a_folder_names_what_does_not_count(run: Run, folder: Path)
 def test_judge_runs_the_sample_attacks_and_a_second_run_changes_no_byte(run: Run, folder: Path) -> None:
     done = run("contest", "judge", folder, "--json")
     assert done.status == 0, done.err
+    assert done.json["sensitive_places"] > 0
     samples = {one["attacker"] for one in done.json["attacks"]} - {"001", "002"}
     assert samples == set(charter().rules.sample_attacks)
     before = hashes(folder)
@@ -189,3 +195,28 @@ def test_one_folder_of_files_cannot_be_released(run: Run, folder: Path, tmp_path
     assert done.status == 2
     assert "has no folders judge and submissions" in done.err
     assert run("contest", "board", flat).status == 0
+
+
+@pytest.mark.slow
+def test_a_judge_that_is_killed_again_and_again_ends_where_an_undisturbed_one_does(
+    run: Run, folder: Path, tmp_path: Path
+) -> None:
+    quiet = Path(shutil.copytree(folder, tmp_path / "quiet" / "friday"))
+    assert run("contest", "judge", "friday", folder=quiet.parent).status == 0
+    command = [sys.executable, "-m", "tracearena", "contest", "judge", "friday"]
+    ledger = folder / "judge" / "scores.jsonl"
+    lines = killed = 0
+    for _ in range(4):
+        process = subprocess.Popen(
+            command, cwd=folder.parent, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        while process.poll() is None:
+            if ledger.is_file() and ledger.read_bytes().count(b"\n") > lines + 2:
+                process.kill()
+            time.sleep(0.002)
+        lines = ledger.read_bytes().count(b"\n")
+        killed += process.returncode == -signal.SIGKILL
+    assert killed > 1
+    done = subprocess.run(command, cwd=folder.parent, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert hashes(folder) == hashes(quiet)

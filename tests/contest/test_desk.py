@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -129,6 +130,26 @@ def test_a_table_that_was_changed_after_its_hash_stops_the_release(folder: Path)
     table.write_text("\n".join([rows[0], f"{first},{b}", f"{second},{a}", *rows[3:], ""]))
     with pytest.raises(FileError, match="not the table whose hash"):
         release_all(read_submissions(folder))
+
+
+@pytest.mark.parametrize("lost", ["ptable", "pubtraces"])
+def test_a_table_that_is_lost_is_not_drawn_again(folder: Path, lost: str) -> None:
+    (folder / "judge" / f"{lost}_team001_data01_IDP.csv").unlink()
+    before = hashes(folder)
+    with pytest.raises(FileError, match="another table will not be drawn"):
+        release_all(read_submissions(folder))
+    assert {name: digest for name, digest in hashes(folder).items() if "scores" not in name} == {
+        name: digest for name, digest in before.items() if "scores" not in name
+    }
+
+
+def test_a_name_of_any_bytes_is_told_in_plain_letters(folder: Path) -> None:
+    strange = os.fsencode(folder / "submissions") + b"/\xff\x1b[31m\n.csv"
+    with open(strange, "wb") as file:
+        file.write(b"x")
+    (one,) = judged(folder).refused
+    assert one.file == r"submissions/\udcff\x1b[31m\n.csv"
+    assert one.code == "wrong-name"
 
 
 def test_a_release_that_is_not_what_was_handed_in_stops_the_board(folder: Path) -> None:

@@ -138,7 +138,7 @@ def judge(
     with working("sample attacks"):
         intake = attack_all(intake, seed=seed)
     ranking = _Ranking(overall, preliminary, final_weight, winner_attacks)
-    _board_of_folder(intake, out, ranking, as_json)
+    _board_of_folder(intake, rules, out, ranking, as_json)
 
 
 def board(
@@ -176,7 +176,7 @@ def board(
     if folder is not None:
         if any(tables):
             raise ParameterError("a board is made of a folder or of tables of scores, not of both")
-        _board_of_folder(read_submissions(folder, rules), out, ranking, as_json)
+        _board_of_folder(read_submissions(folder, rules), rules, out, ranking, as_json)
         return
     if reidentification is None or trace_inference is None or utility is None:
         raise ParameterError(
@@ -204,6 +204,16 @@ class _Ranking:
         }
         self.options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         self.preliminary = None if preliminary is None else read_totals(preliminary)
+        self.words = _options(
+            {
+                "--preliminary": preliminary,
+                "--final-weight": final_weight,
+                "--overall" if overall else "--no-overall": None if overall is None else "",
+                "--winner-attacks" if winner_attacks else "--no-winner-attacks": (
+                    None if winner_attacks is None else ""
+                ),
+            }
+        )
         if final_weight is not None and preliminary is None:
             raise ParameterError("--final-weight has no meaning without --preliminary")
 
@@ -212,7 +222,9 @@ class _Ranking:
         return replace(rules, **self.options)
 
 
-def _board_of_folder(intake: Intake, out: Path | None, ranking: _Ranking, as_json: bool) -> None:
+def _board_of_folder(
+    intake: Intake, rules: Path | None, out: Path | None, ranking: _Ranking, as_json: bool
+) -> None:
     from tracearena.contest import judge as judge_all
     from tracearena.contest.handout import read_commitments
 
@@ -233,7 +245,8 @@ def _board_of_folder(intake: Intake, out: Path | None, ranking: _Ranking, as_jso
         refused=judged.refused,
         look=_Looking(judged),
         commitments=commitments,
-        command=f"tracearena contest board {shlex.quote(str(intake.folder))}",
+        command=["contest", "board", str(intake.folder), *_options({"--rules": rules, "--out": out})],
+        counts={"places": judged.places, "sensitive_places": judged.sensitive_places},
     )
 
 
@@ -252,8 +265,8 @@ def _board_of_tables(
             f"the tables have {found.data_sets} data sets a team, and the rules say {said}: they must agree"
         )
     made = found.board(ranking.rules(Rules() if charter is None else charter.rules))
-    options = zip(("--reidentification", "--trace-inference", "--utility"), tables, strict=True)
-    words = [word for option, path in options for word in (option, shlex.quote(str(path)))]
+    names = ("--reidentification", "--trace-inference", "--utility")
+    words = _options(dict(zip(names, tables, strict=True)) | {"--rules": rules, "--out": out})
     _finish(
         made,
         out,
@@ -261,7 +274,7 @@ def _board_of_tables(
         as_json,
         title="A contest" if charter is None else charter.name,
         names={} if charter is None else {t: charter.called(t) for t in found.teams},
-        command=" ".join(["tracearena contest board", *words]),
+        command=["contest", "board", *words],
     )
 
 
@@ -273,7 +286,9 @@ def _finish(
     *,
     title: str,
     names: Mapping[str, str],
+    command: Sequence[str],
     refused: Sequence[Refusal] = (),
+    counts: Mapping[str, int] | None = None,
     **account: Any,
 ) -> None:
     """Write the results, if there is somewhere to write them, and print them."""
@@ -284,11 +299,18 @@ def _finish(
     written: list[Path] = []
     if out is not None:
         told = account_of(
-            made, title=title, names=names, preliminary=ranking.preliminary, refused=tuple(refused), **account
+            made,
+            title=title,
+            command=shlex.join(["tracearena", *command, *ranking.words]),
+            names=names,
+            preliminary=ranking.preliminary,
+            refused=tuple(refused),
+            **account,
         )
         written = _write(out, made, awards, refused, ranking, told)
     if as_json:
-        result = summary(made, awards, refused) | {"files": [str(path) for path in written]}
+        files = {"files": [str(path) for path in written]}
+        result = summary(made, awards, refused) | dict(counts or {}) | files
         typer.echo(json.dumps(result, allow_nan=False))
         return
     _say_refused(refused)
@@ -352,6 +374,16 @@ def _together(made: Board) -> str:
     points = compared(made)
     found = correlation((row.s_R_min, row.s_T_min) for row in points)
     return "" if found is None else f"; R = {found:.4f} over {len(points)} data sets"
+
+
+def _options(given: Mapping[str, Any]) -> list[str]:
+    """Return options as they are typed; None is one that was not given, an empty text a switch."""
+    return [
+        word
+        for option, value in given.items()
+        if value is not None
+        for word in ([option] if value == "" else [option, str(value)])
+    ]
 
 
 class _Looking:

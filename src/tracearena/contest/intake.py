@@ -132,7 +132,7 @@ class Intake:
 
     def shown(self, path: Path) -> str:
         """Return a path as people see it: inside the contest's folder."""
-        return path.relative_to(self.folder).as_posix()
+        return visible(path, self.folder)
 
 
 def read_submissions(folder: Path, rules: Path | None = None) -> Intake:
@@ -160,6 +160,12 @@ def read_submissions(folder: Path, rules: Path | None = None) -> Intake:
         _require_originals(judge, own, charter)
     arrivals = _read_arrivals(submissions / ARRIVALS)
     return _Sorting(folder, judge, submissions, charter, teams, arrivals).intake(own, found)
+
+
+def visible(path: Path, folder: Path) -> str:
+    """Return a path inside a folder as text that disturbs no terminal and fits every file."""
+    name = path.relative_to(folder).as_posix()
+    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in name)
 
 
 def answer_path(judge: Path, attack: str, name: PwsName) -> Path:
@@ -200,7 +206,7 @@ class _Sorting:
         )  # fmt: skip
 
     def _refuse(self, path: Path, code: str, reason: str) -> None:
-        self.refused.append(Refusal(path.relative_to(self.folder).as_posix(), code, reason))
+        self.refused.append(Refusal(visible(path, self.folder), code, reason))
 
     def _handed_in(self) -> dict[PwsName, tuple[Path, ...]]:
         named: dict[PwsName, list[Path]] = defaultdict(list)

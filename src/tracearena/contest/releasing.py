@@ -89,6 +89,7 @@ def release_all(intake: Intake, *, seed: SeedLike = None) -> Released:
             elif not handed_in.is_valid(desk.rules):
                 invalid.append((target, handed_in.utility))
             else:
+                _refuse_redrawing(truth, commitments)
                 new.append(target)
                 own = None if root is None else child_seed(root, int(target[0]), target[1])
                 commitments |= _release(desk, truth, handed_in.path, own)
@@ -112,6 +113,18 @@ def _release(desk: Desk, truth: Truth, handed_in: Path, seed: Any) -> dict[str, 
     with replacing(judge / names["obfuscated"], private=True) as file:
         file.write(read_bytes(handed_in))
     return {names["id_table"]: commit(release.id_table, seed=None if seed is None else child_seed(seed, 1))}
+
+
+def _refuse_redrawing(truth: Truth, commitments: dict[str, Commitment]) -> None:
+    """Refuse to draw an ID table whose hash is published: it is lost, and another one would not open it."""
+    name = str(handout.official("ptable", int(truth.target[0]), truth.target[1]))
+    if name in commitments:
+        raise FileError.whole(
+            truth.desk.intake.judge / name,
+            f"it or its pubtraces are gone, and its hash stands in {handout.COMMITMENTS}: put both back from "
+            "a copy; another table will not be drawn",
+            "missing",
+        )
 
 
 def _require_committed(truth: Truth, commitments: dict[str, Commitment]) -> None:
