@@ -272,3 +272,15 @@ def test_no_score_on_a_board_is_nan_or_outside_0_to_1(attacks: list[AttackRecord
     for row in board_of(attacks, data_sets=2).rows:
         assert 0 <= row.s_R_min <= 1
         assert 0 <= row.s_T_min <= 1
+
+
+def test_a_board_under_other_names_is_the_same_board() -> None:
+    board = board_of([attack("b", "a", 0.5), attack("a", "none", 0.1), attack("VisitProb-T", "c", 0.2)])
+    renamed = board.renamed({"a": "Red", "none": "000"})
+    assert renamed.roster.teams == ("Red", "b", "c")
+    assert renamed.row("Red").s_T_min == board.row("a").s_T_min
+    assert renamed.row("000").role is Role.PSEUDONYMISED
+    assert renamed.attacks["b", "Red", 1, T] == 0.5
+    assert renamed.renamed({"Red": "a", "000": "none"}) == board
+    with pytest.raises(ParameterError, match="given to one party only"):
+        board.renamed({"a": "b"})
