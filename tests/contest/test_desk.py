@@ -26,7 +26,7 @@ from tracearena.contest import (
 )
 from tracearena.contest import desk as desk_module
 from tracearena.contest.handout import read_commitments
-from tracearena.errors import FileError
+from tracearena.errors import FileError, ParameterError
 from tracearena.formats import pwscup
 from tracearena.metrics import reidentification_score, trace_inference_score, utility_score
 from tracearena.traces import IdTable
@@ -379,6 +379,22 @@ def arrivals(folder: Path, when: dict[str, str]) -> None:
     usual = {"a": "2026-05-07T12:00Z", "e": "2026-05-10T12:00Z"}
     lines = [f"{name},{when.get(name, usual[name[0]])}" for name in names if when.get(name) != ""]
     (folder / "submissions" / "received.csv").write_text("\n".join(["file,received", *lines, ""]))
+
+
+def test_what_comes_after_the_last_upload_allowed_does_not_count(folder: Path) -> None:
+    (folder / "contest.toml").write_text(charter_text(charter(attack_uploads=1)))
+    late = "etraces_team001-002_data01_IDP.csv"
+    arrivals(folder, {late: "2026-05-10T12:00:01Z"})
+    found = {Path(one.file).name: one.code for one in judged(folder).refused}
+    assert found[late] == "too-many"
+    assert "etable_team001-002_data01_IDP.csv" not in found
+
+
+def test_a_contest_with_a_live_board_is_not_held_by_files(folder: Path) -> None:
+    (folder / "contest.toml").write_text(charter_text(charter(mode="live")))
+    for step in (judge, release_all):
+        with pytest.raises(ParameterError, match="mode = 'live'"):
+            step(read_submissions(folder))
 
 
 @pytest.mark.parametrize(

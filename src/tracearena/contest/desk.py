@@ -1,36 +1,36 @@
 """The judge's desk: every file is checked by the one checker, scored by the one scorer, and written down.
 
-`judge` goes through a whole folder; `score_obfuscated`, `score_table` and `score_traces` do the same
-for one file. A score that was found once is kept by the content of all that it hangs on, so that a
-run that was stopped goes on where it was, and a second run changes nothing.
+`judge` goes through a whole folder; `tracearena.contest.file_scores` does the same for one file. A
+score that was found once is kept by the content of all that it hangs on (`tracearena.contest.ledger`),
+so that a run that was stopped goes on where it was, and a second run changes nothing.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import numpy as np
-
-from tracearena import __version__
-from tracearena.arena.journal import Journal
 from tracearena.contest.awards import Award, make_awards
 from tracearena.contest.board import Board, Target, make_board
-from tracearena.contest.handout import REGIONS, TIMES, file_digest
+from tracearena.contest.file_scores import (
+    is_release,
+    read_obfuscated,
+    score_obfuscated,
+    score_table,
+    score_traces,
+)
+from tracearena.contest.handout import REGIONS, TIMES
 from tracearena.contest.intake import LEDGER, Intake, Refusal
+from tracearena.contest.ledger import Ledger
 from tracearena.contest.records import AttackKind, AttackRecord, Roster, UtilityRecord
 from tracearena.contest.rules import Rules
 from tracearena.engine import report
-from tracearena.errors import DataError, FileError
+from tracearena.errors import DataError, FileError, ParameterError
 from tracearena.formats import pwscup
 from tracearena.formats.pwscup import PwsName
-from tracearena.metrics import reidentification_score, trace_inference_score, utility_score
 from tracearena.traces import IdTable, ObfuscatedTraces, Places, Traces
 
 _KINDS = {"etable": AttackKind.REIDENTIFICATION, "etraces": AttackKind.TRACE_INFERENCE}
@@ -79,84 +79,6 @@ class Judged:
     def awards(self, preliminary: dict[str, float] | None = None) -> tuple[Award, ...]:
         """Return the awards by that board."""
         return make_awards(self.board(), preliminary)
-
-
-def read_obfuscated(path: Path, original: Traces, rules: Rules) -> ObfuscatedTraces:
-    """Read what a team hands in, within the limits of the rules."""
-    return pwscup.read_obfuscated(
-        path,
-        original,
-        allow_repetition=rules.utility_rule == "2019",
-        max_bytes=rules.largest_file_mb * 2**20,
-        max_listed_ids=rules.largest_listed_ids,
-    )
-
-
-def score_obfuscated(path: Path, original: Traces, rules: Rules) -> float:
-    """Check obfuscated traces and return their utility."""
-    released = read_obfuscated(path, original, rules)
-    score = utility_score(original, released, rule=rules.utility_rule, limit_km=rules.utility_limit_km)
-    return score.utility
-
-
-def score_table(path: Path, id_table: IdTable, users: Any, rules: Rules) -> float:
-    """Check an inferred ID table and return the privacy that it leaves."""
-    limit = rules.largest_file_mb * 2**20
-    guess = pwscup.read_inferred_table(path, id_table.pseudonyms, users=users, max_bytes=limit)
-    return reidentification_score(id_table, guess).reidentification
-
-
-def score_traces(path: Path, original: Traces, rules: Rules) -> float:
-    """Check inferred traces and return the privacy that they leave."""
-    guess = pwscup.read_inferred_traces(path, original, max_bytes=rules.largest_file_mb * 2**20)
-    return trace_inference_score(
-        original, guess, sensitive_weight=rules.sensitive_weight, limit_km=rules.inference_limit_km
-    ).trace_inference
-
-
-class Ledger:
-    """Scores by the content of what they hang on, each on disk before the next is begun.
-
-    Parameters
-    ----------
-    path
-        The file, for its owner alone: scores are secret until the results open.
-    """
-
-    def __init__(self, path: Path) -> None:
-        if not path.exists():
-            os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
-        self._journal = Journal(path, f"scores of tracearena {__version__}")
-        self._digests: dict[Path, str] = {}
-
-    def found(self, what: str, files: list[Path], settings: Any, find: Callable[[], Any]) -> Any:
-        """Return what was found before of the same content, or find it and write it down."""
-        known = self.known(what, files, settings)
-        if known is not None:
-            return known
-        row = {"what": what, "found": find()}
-        key = self._key(what, files, settings)
-        self._journal.rows[key] = row
-        self._journal.add(key, row)
-        return row["found"]
-
-    def known(self, what: str, files: list[Path], settings: Any) -> Any:
-        """Return what was found before of the same content, None if nothing was."""
-        return self._journal.rows.get(self._key(what, files, settings), {}).get("found")
-
-    def _key(self, what: str, files: list[Path], settings: Any) -> str:
-        digests = [self.digest(path) for path in files]
-        return hashlib.sha256(json.dumps([what, digests, settings]).encode()).hexdigest()
-
-    def digest(self, path: Path) -> str:
-        """Return SHA-256 of a file, computed once."""
-        if path not in self._digests:
-            self._digests[path] = file_digest(path)
-        return self._digests[path]
-
-    def forget(self, path: Path) -> None:
-        """Forget the digest of a file that has changed."""
-        self._digests.pop(path, None)
 
 
 @dataclass(frozen=True)
@@ -258,6 +180,7 @@ class Desk:
 
     def judge(self) -> Judged:
         """Check and score everything."""
+        require_sealed(self.rules)
         utilities: list[UtilityRecord] = []
         attacks: list[AttackRecord] = []
         targets = self.intake.targets()
@@ -391,7 +314,7 @@ class Desk:
 
         def compare() -> bool:
             obfuscated = read_obfuscated(handed_in, truth.original, self.rules)
-            return _is_release(obfuscated, truth.public, truth.id_table)
+            return is_release(obfuscated, truth.public, truth.id_table)
 
         if not self.ledger.found("release", files, self._limits(), compare):
             raise FileError.whole(
@@ -432,34 +355,14 @@ def judge(intake: Intake, rules: Rules | None = None) -> Judged:
     return Desk(intake, rules).judge()
 
 
+def require_sealed(rules: Rules) -> None:
+    """Refuse rules by which a board runs while teams attack: it takes other users than the final scores."""
+    if rules.mode != "sealed":
+        raise ParameterError.of("mode", rules.mode, "sealed for a contest by files")
+
+
 def _target(name: PwsName) -> Target:
     return f"{name.team:03d}", 1 if name.purpose == "IDP" else 2
-
-
-def _is_release(obfuscated: ObfuscatedTraces, public: ObfuscatedTraces, table: IdTable) -> bool:
-    """Whether released traces are the obfuscated ones under the pseudonyms of a table."""
-    if not np.array_equal(public.user_ids, table.pseudonyms):
-        return False
-    if not np.array_equal(np.sort(table.user_ids), obfuscated.user_ids):
-        return False
-    order = np.searchsorted(obfuscated.user_ids, table.user_ids)
-    named = obfuscated.take_users(order).with_user_ids(table.pseudonyms)
-    return named.has_rows_of(public) and _same_cells(named, public)
-
-
-def _same_cells(one: ObfuscatedTraces, other: ObfuscatedTraces) -> bool:
-    """Whether every event lists the same places, however the sets are numbered."""
-    if not np.array_equal(one.is_set, other.is_set):
-        return False
-    single = ~one.is_set
-    if not np.array_equal(one.codes[single], other.codes[single]):
-        return False
-    pairs = [traces.pairs() for traces in (one, other)]
-    listed = [np.lexsort((pair.place, pair.event)) for pair in pairs]
-    return all(
-        np.array_equal(getattr(pairs[0], name)[listed[0]], getattr(pairs[1], name)[listed[1]])
-        for name in ("event", "place")
-    )
 
 
 def _reason(error: FileError) -> str:

@@ -6,8 +6,6 @@ Nothing is opened here but the contest's file and the list of arrivals; what is 
 
 from __future__ import annotations
 
-import csv
-import io
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -18,16 +16,17 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from tracearena.contest import charter as charters
+from tracearena.contest.arrivals import ARRIVALS, read_arrivals
 from tracearena.contest.board import PSEUDONYMISED_DATA_SET, Target
 from tracearena.contest.charter import Charter, read_charter
 from tracearena.contest.handout import COMMITMENTS, JUDGE, MANIFEST, REGIONS, SALTS, SUBMISSIONS, TIMES
 from tracearena.contest.phases import Gate, phase_at
 from tracearena.contest.rules import Rules
-from tracearena.errors import DataError, Fault, FileError, ParameterError
+from tracearena.errors import DataError, FileError, ParameterError
 from tracearena.files import read_bytes
 from tracearena.formats.pwscup import PwsName
 
-ANSWERS, LEDGER, ARRIVALS = "answers", "scores.jsonl", "received.csv"
+ANSWERS, LEDGER = "answers", "scores.jsonl"
 PSEUDONYMISED = "000"
 HANDED_IN = ("anotraces", "etable", "etraces")
 """What teams hand in; everything else is the judge's own."""
@@ -158,7 +157,7 @@ def read_submissions(folder: Path, rules: Path | None = None) -> Intake:
         charter = read_charter(found)
         teams = charter.numbers
         _require_originals(judge, own, charter)
-    arrivals = _read_arrivals(submissions / ARRIVALS)
+    arrivals = read_arrivals(submissions / ARRIVALS)
     return _Sorting(folder, judge, submissions, charter, teams, arrivals).intake(own, found)
 
 
@@ -222,7 +221,25 @@ class _Sorting:
                 problem = f"a team hands in {', '.join(HANDED_IN)}, and no {name.kind}"
                 self._refuse(path, "not-theirs", problem)
         counting = {name: self._in_order(name, paths) for name, paths in sorted(named.items(), key=_by_name)}
-        return {name: paths for name, paths in counting.items() if paths}
+        beyond = self._beyond_limits(counting)
+        kept = {name: tuple(p for p in paths if p not in beyond) for name, paths in counting.items()}
+        return {name: paths for name, paths in kept.items() if paths}
+
+    def _beyond_limits(self, counting: Mapping[PwsName, tuple[Path, ...]]) -> set[Path]:
+        """Refuse what came after as many uploads as the rules allow, where it is known when files came."""
+        if self.arrivals is None:
+            return set()
+        uploads: dict[tuple[int | None, int, str], list[Path]] = defaultdict(list)
+        for name, paths in counting.items():
+            uploads[name.attacker, name.team, name.purpose] += paths
+        beyond: set[Path] = set()
+        for (attacker, _, _), came in uploads.items():
+            rules = self.charter.rules
+            most = rules.obfuscated_uploads if attacker is None else rules.attack_uploads
+            for path in sorted(came, key=lambda path: (self._arrival(path) or _NEVER, path))[most:]:
+                self._refuse(path, "too-many", f"came after the {most} uploads that the rules allow")
+                beyond.add(path)
+        return beyond
 
     def _in_order(self, name: PwsName, paths: list[Path]) -> tuple[Path, ...]:
         """Return the files of one name that may count, by their arrival; refuse the others."""
@@ -233,7 +250,7 @@ class _Sorting:
                 kept.append(path)
             else:
                 self._refuse(path, *why)
-        times = {path: (self.arrivals or {}).get(self._key(path)) for path in kept}
+        times = {path: self._arrival(path) for path in kept}
         known = [at for at in times.values() if at is not None]
         if len(kept) > 1 and len(set(known)) < len(kept):
             for path in kept:
@@ -243,6 +260,9 @@ class _Sorting:
 
     def _key(self, path: Path) -> str:
         return path.relative_to(self.submissions).as_posix()
+
+    def _arrival(self, path: Path) -> datetime | None:
+        return (self.arrivals or {}).get(self._key(path))
 
     def _submitted(self) -> Iterator[Path]:
         flat = self.judge == self.submissions
@@ -345,29 +365,3 @@ def _attackers(submissions: Path) -> set[int]:
         with suppress(ParameterError):
             found.add(PwsName.parse(path).attacker or 0)
     return found - {0}
-
-
-def _read_arrivals(path: Path) -> dict[str, datetime] | None:
-    """Read when files came (``file,received``), if somebody wrote it down."""
-    if not path.is_file():
-        return None
-    text = read_bytes(path).decode("utf-8-sig", "replace")
-    lines = list(csv.reader(io.StringIO(text, newline="")))
-    if not lines or lines[0] != ["file", "received"]:
-        raise FileError.whole(path, "the header is not file,received", "wrong-header")
-    found: dict[str, datetime] = {}
-    for row, cells in enumerate(lines[1:], 1):
-        at = _moment(cells[1]) if len(cells) == 2 else None
-        if at is None or cells[0] in found:
-            problem = "it must be a file, once, and a time with its zone, such as 2026-05-15T08:59:00+09:00"
-            raise FileError(path, [Fault(row, None, ",".join(cells), problem, "not-a-time")])
-        found[cells[0]] = at
-    return found
-
-
-def _moment(text: str) -> datetime | None:
-    try:
-        at = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return None if at.tzinfo is None else at

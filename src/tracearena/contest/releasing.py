@@ -10,7 +10,8 @@ from tracearena.arena.pseudonyms import pseudonymise
 from tracearena.contest import handout, letters
 from tracearena.contest.board import Target
 from tracearena.contest.commitment import Commitment, commit, verify
-from tracearena.contest.desk import Desk, Truth, read_obfuscated
+from tracearena.contest.desk import Desk, Truth, require_sealed
+from tracearena.contest.file_scores import read_obfuscated
 from tracearena.contest.intake import Intake, Refusal
 from tracearena.engine import SeedLike, child_seed, report, seed_sequence
 from tracearena.errors import FileError
@@ -71,6 +72,7 @@ def release_all(intake: Intake, *, seed: SeedLike = None) -> Released:
     if intake.judge == intake.submissions:
         problem = "has no folders judge and submissions, as `contest data` makes them"
         raise FileError.whole(intake.folder, problem, "no-folder")
+    require_sealed(intake.rules)
     desk = Desk(intake)
     root = None if seed is None else seed_sequence(seed)
     new, before, invalid, missing = [], [], [], []
