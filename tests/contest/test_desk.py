@@ -294,6 +294,10 @@ def spoil(what: str) -> Callable[[Path], None]:
             (sent / "etable_team002-001_data01_IDP.csv").symlink_to(folder / "judge" / "salts.csv")
         elif what == "extra":
             shutil.copy(sent / "anotraces_team001_data01_IDP.csv", sent / "anotraces_team000_data01_IDP.csv")
+        elif what == "corrupt":
+            packed = sent / "anotraces_team001_data01_IDP.csv.gz"
+            packed.write_bytes(b"\x1f\x8bnothing that can be unpacked")
+            (sent / "anotraces_team001_data01_IDP.csv").unlink()
         elif what == "after":
             defend(folder, "001", "PL(6,1)")
 
@@ -317,6 +321,7 @@ def spoil(what: str) -> Callable[[Path], None]:
         ("secret", "ptable_team001_data01_IDP.csv", "not-theirs"),
         ("link", "etable_team002-001_data01_IDP.csv", "not-a-file"),
         ("after", "anotraces_team001_data01_IDP.csv", "after-release"),
+        ("corrupt", "anotraces_team001_data01_IDP.csv.gz", "after-release"),
         ("extra", "anotraces_team000_data01_IDP.csv", "unknown-team"),
     ],
 )

@@ -5,9 +5,10 @@ from .charter import Charter, charter_text, read_charter
 from .commitment import Commitment, commit, id_table_text, verify
 from .data import ContestPlan, team_traces, write_contest_data
 from .desk import Judged, judge
-from .intake import Intake, Refusal, read_submissions
+from .intake import Intake, read_submissions
 from .phases import Gate, Phase, PhaseAnswer, Schedule, phase_at
 from .records import AttackKind, AttackRecord, Role, Roster, UtilityRecord
+from .refusal import Refusal
 from .rehearsal import Entrant, Rehearsal, rehearse
 from .releasing import Released, release_all
 from .results import write_results

@@ -13,8 +13,8 @@ from tracearena.arena.sweep import SweepRow
 from tracearena.contest.awards import Award, attack_sums, make_awards
 from tracearena.contest.board import Board, BoardRow
 from tracearena.contest.commitment import Commitment
-from tracearena.contest.intake import Refusal
 from tracearena.contest.records import AttackKind, Role
+from tracearena.contest.refusal import Refusal
 from tracearena.contest.rules import Rules
 from tracearena.contest.sample_teams import Player
 from tracearena.traces import ObfuscatedTraces, Traces

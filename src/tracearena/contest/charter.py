@@ -34,6 +34,8 @@ from tracearena.errors import FileError, ParameterError, shorten
 from tracearena.files import read_bytes
 
 NAME = "contest.toml"
+PSEUDONYMISED = "000"
+"""The number of the pseudonymised team."""
 _MOST_BYTES = 2**20
 _TABLES = ("rules", "schedule", "names")
 _NUMBER = re.compile(r"[0-9]{3}", re.ASCII)

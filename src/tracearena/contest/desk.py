@@ -23,9 +23,10 @@ from tracearena.contest.file_scores import (
     score_traces,
 )
 from tracearena.contest.handout import REGIONS, TIMES
-from tracearena.contest.intake import LEDGER, Intake, Refusal
-from tracearena.contest.ledger import Ledger
+from tracearena.contest.intake import Intake
+from tracearena.contest.ledger import LEDGER, Ledger
 from tracearena.contest.records import AttackKind, AttackRecord, Roster, UtilityRecord
+from tracearena.contest.refusal import Refusal
 from tracearena.contest.rules import Rules
 from tracearena.engine import report
 from tracearena.errors import DataError, FileError, ParameterError

@@ -36,6 +36,9 @@ MANIFEST, LETTER = "manifest.json", "LETTER.txt"
 REGIONS, TIMES = "info_region.csv", "info_time.csv"
 COMMITMENTS, SALTS = "commitments.csv", "salts.csv"
 PURPOSES = ("IDP", "TRP")
+DATA_SETS = {purpose: number for number, purpose in enumerate(PURPOSES, 1)}
+HANDED_IN = ("anotraces", "etable", "etraces")
+"""What teams hand in; everything else is the judge's own."""
 SECRET = frozenset({"original", "obfuscated", "id_table"})
 """Files of the judge's folder that only its owner may read, wherever they are moved."""
 

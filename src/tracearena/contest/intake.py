@@ -6,60 +6,24 @@ Nothing is opened here but the contest's file and the list of arrivals; what is 
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote, unquote
 
 from tracearena.contest import charter as charters
 from tracearena.contest.arrivals import ARRIVALS, read_arrivals
 from tracearena.contest.board import PSEUDONYMISED_DATA_SET, Target
-from tracearena.contest.charter import Charter, read_charter
-from tracearena.contest.handout import COMMITMENTS, JUDGE, MANIFEST, REGIONS, SALTS, SUBMISSIONS, TIMES
-from tracearena.contest.phases import Gate, phase_at
+from tracearena.contest.charter import PSEUDONYMISED, Charter, read_charter
+from tracearena.contest.handout import DATA_SETS, HANDED_IN, JUDGE, SUBMISSIONS
+from tracearena.contest.refusal import Refusal, visible
 from tracearena.contest.rules import Rules
+from tracearena.contest.sorting import Sorting
 from tracearena.errors import DataError, FileError, ParameterError
-from tracearena.files import read_bytes
 from tracearena.formats.pwscup import PwsName
 
-ANSWERS, LEDGER = "answers", "scores.jsonl"
-PSEUDONYMISED = "000"
-HANDED_IN = ("anotraces", "etable", "etraces")
-"""What teams hand in; everything else is the judge's own."""
-_FRAME = {charters.NAME, REGIONS, TIMES, MANIFEST, SALTS, COMMITMENTS, ARRIVALS, LEDGER}
-_DATA_SET = {"IDP": 1, "TRP": 2}
-_NEVER = datetime.min.replace(tzinfo=UTC)
-_WRONG_NAME = (
-    "is no name of a file that teams hand in, such as anotraces_team001_data01_IDP.csv, "
-    "etable_team001-002_data01_IDP.csv or etraces_team001-002_data02_TRP.csv"
-)
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """A file that does not count, and why.
-
-    Attributes
-    ----------
-    file
-        Its path inside the contest's folder.
-    code
-        A fixed word: one of the checker's verdicts, or ``late``, ``early``, ``wrong-name``, ``twice``, …
-    reason
-        The same for people, with the row where there is one.
-    """
-
-    file: str
-    code: str
-    reason: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the refusal as plain values for JSON."""
-        return {"file": self.file, "code": self.code, "reason": self.reason}
+ANSWERS = "answers"
 
 
 @dataclass(frozen=True)
@@ -126,7 +90,7 @@ class Intake:
 
     def of(self, kind: str, target: Target) -> tuple[Path, ...]:
         """Return all files of a kind about a data set, in the order in which they came."""
-        purpose = next(name for name, number in _DATA_SET.items() if number == target[1])
+        purpose = next(name for name, number in DATA_SETS.items() if number == target[1])
         return self.versions.get(PwsName(kind=kind, team=int(target[0]), purpose=purpose), ())
 
     def shown(self, path: Path) -> str:
@@ -158,168 +122,17 @@ def read_submissions(folder: Path, rules: Path | None = None) -> Intake:
         teams = charter.numbers
         _require_originals(judge, own, charter)
     arrivals = read_arrivals(submissions / ARRIVALS)
-    return _Sorting(folder, judge, submissions, charter, teams, arrivals).intake(own, found)
-
-
-def visible(path: Path, folder: Path) -> str:
-    """Return a path inside a folder as text that disturbs no terminal and fits every file."""
-    name = path.relative_to(folder).as_posix()
-    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in name)
+    sorting = Sorting(folder, judge, submissions, charter, teams, arrivals)
+    versions = sorting.counting(own)
+    refused = tuple(sorting.refused)
+    answers = _answers(judge, charter.rules)
+    has_arrivals = arrivals is not None
+    return Intake(folder, judge, submissions, charter, found, teams, versions, answers, refused, has_arrivals)
 
 
 def answer_path(judge: Path, attack: str, name: PwsName) -> Path:
     """Return where the answer of one of the judge's own attacks lies."""
     return judge / ANSWERS / quote(attack, safe="()=,-_:") / str(name)
-
-
-class _Sorting:
-    """One pass through the folder: what counts, and what does not."""
-
-    def __init__(
-        self,
-        folder: Path,
-        judge: Path,
-        submissions: Path,
-        charter: Charter,
-        teams: tuple[str, ...],
-        arrivals: Mapping[str, datetime] | None,
-    ) -> None:
-        self.folder, self.judge, self.submissions = folder, judge, submissions
-        self.charter, self.teams, self.arrivals = charter, teams, arrivals
-        self.refused: list[Refusal] = []
-
-    def intake(self, own: dict[PwsName, Path], rules_file: Path | None) -> Intake:
-        handed_in = self._handed_in()
-        files = {name: (path,) for name, path in own.items() if name.kind not in HANDED_IN}
-        if self.judge != self.submissions:
-            released = {name: (path,) for name, path in own.items() if name.kind == "anotraces"}
-            for name in sorted(released.keys() & handed_in.keys(), key=str):
-                last = handed_in[name][-1]
-                contents = {read_bytes(path) for path in handed_in[name]}
-                if read_bytes(released[name][0]) not in contents:
-                    self._refuse(last, "after-release", "another file was released before it came")
-            handed_in |= released
-        return Intake(
-            self.folder, self.judge, self.submissions, self.charter, rules_file, self.teams,
-            files | handed_in, self._answers(), tuple(self.refused), self.arrivals is not None,
-        )  # fmt: skip
-
-    def _refuse(self, path: Path, code: str, reason: str) -> None:
-        self.refused.append(Refusal(visible(path, self.folder), code, reason))
-
-    def _handed_in(self) -> dict[PwsName, tuple[Path, ...]]:
-        named: dict[PwsName, list[Path]] = defaultdict(list)
-        for path in self._submitted():
-            try:
-                name = PwsName.parse(path)
-            except ParameterError:
-                self._refuse(path, "wrong-name", _WRONG_NAME)
-                continue
-            if name.kind in HANDED_IN:
-                named[name].append(path)
-            elif self.judge != self.submissions:
-                problem = f"a team hands in {', '.join(HANDED_IN)}, and no {name.kind}"
-                self._refuse(path, "not-theirs", problem)
-        counting = {name: self._in_order(name, paths) for name, paths in sorted(named.items(), key=_by_name)}
-        beyond = self._beyond_limits(counting)
-        kept = {name: tuple(p for p in paths if p not in beyond) for name, paths in counting.items()}
-        return {name: paths for name, paths in kept.items() if paths}
-
-    def _beyond_limits(self, counting: Mapping[PwsName, tuple[Path, ...]]) -> set[Path]:
-        """Refuse what came after as many uploads as the rules allow, where it is known when files came."""
-        if self.arrivals is None:
-            return set()
-        uploads: dict[tuple[int | None, int, str], list[Path]] = defaultdict(list)
-        for name, paths in counting.items():
-            uploads[name.attacker, name.team, name.purpose] += paths
-        beyond: set[Path] = set()
-        for (attacker, _, _), came in uploads.items():
-            rules = self.charter.rules
-            most = rules.obfuscated_uploads if attacker is None else rules.attack_uploads
-            for path in sorted(came, key=lambda path: (self._arrival(path) or _NEVER, path))[most:]:
-                self._refuse(path, "too-many", f"came after the {most} uploads that the rules allow")
-                beyond.add(path)
-        return beyond
-
-    def _in_order(self, name: PwsName, paths: list[Path]) -> tuple[Path, ...]:
-        """Return the files of one name that may count, by their arrival; refuse the others."""
-        kept = []
-        for path in paths:
-            why = self._wrong(name, path)
-            if why is None:
-                kept.append(path)
-            else:
-                self._refuse(path, *why)
-        times = {path: self._arrival(path) for path in kept}
-        known = [at for at in times.values() if at is not None]
-        if len(kept) > 1 and len(set(known)) < len(kept):
-            for path in kept:
-                self._refuse(path, "twice", f"files of one name count if {ARRIVALS} says which came last")
-            return ()
-        return tuple(sorted(kept, key=lambda path: times[path] or _NEVER))
-
-    def _key(self, path: Path) -> str:
-        return path.relative_to(self.submissions).as_posix()
-
-    def _arrival(self, path: Path) -> datetime | None:
-        return (self.arrivals or {}).get(self._key(path))
-
-    def _submitted(self) -> Iterator[Path]:
-        flat = self.judge == self.submissions
-        for path in sorted(self.submissions.glob("*") if flat else self.submissions.rglob("*")):
-            if path.name.startswith(".") or path.is_dir() or path.name in _FRAME:
-                continue
-            if path.is_symlink() or not path.is_file():
-                self._refuse(path, "not-a-file", "is a link or a device, and no file")
-            else:
-                yield path
-
-    def _wrong(self, name: PwsName, path: Path) -> tuple[str, str] | None:
-        """Return why a file cannot count whatever is in it."""
-        team, number = f"{name.team:03d}", _DATA_SET[name.purpose]
-        actor = team if name.attacker is None else f"{name.attacker:03d}"
-        is_extra = team == PSEUDONYMISED and self.charter.rules.pseudonymised_team
-        # Traces of the pseudonymised team are the judge's own, and lie among the others in one folder only.
-        judges_own = is_extra and name.attacker is None and self.judge == self.submissions
-        if actor not in self.teams and not judges_own:
-            return "unknown-team", f"{actor} is no team of this contest"
-        if team not in self.teams and not is_extra:
-            return "unknown-target", f"{team} is no target of this contest"
-        if actor == team and name.attacker is not None:
-            return "own", "a team does not attack itself"
-        if number > (PSEUDONYMISED_DATA_SET if is_extra else self.charter.rules.data_sets):
-            return "unknown-data-set", f"there is no data set {number} of {team}"
-        return self._late(name, path)
-
-    def _late(self, name: PwsName, path: Path) -> tuple[str, str] | None:
-        schedule = self.charter.schedule
-        if self.arrivals is None or schedule is None or name.team == 0 == (name.attacker or 0):
-            return None
-        key = self._key(path)
-        if key not in self.arrivals:
-            return "no-arrival", f"{ARRIVALS} does not say when it came"
-        at = self.arrivals[key].astimezone(UTC)
-        answer = phase_at(schedule, at)
-        gate = answer.obfuscated if name.kind == "anotraces" else answer.attacks
-        if gate is Gate.OPEN:
-            return None
-        end = schedule.anonymization_end if name.kind == "anotraces" else schedule.attack_end
-        begin = schedule.anonymization_begin if name.kind == "anotraces" else schedule.attack_begin
-        if gate is Gate.LATE:
-            return "late", f"came {at.isoformat()}; the phase ended {end.isoformat()}"
-        return "early", f"came {at.isoformat()}; the phase began {begin.isoformat()}"
-
-    def _answers(self) -> dict[tuple[str, PwsName], Path]:
-        found = {}
-        for path in sorted((self.judge / ANSWERS).glob("*/e*.csv")):
-            name, attack = PwsName.parse(path), unquote(path.parent.name)
-            if attack in self.charter.rules.sample_attacks:
-                found[attack, name] = path
-        return found
-
-
-def _by_name(item: tuple[PwsName, list[Path]]) -> str:
-    return str(item[0])
 
 
 def _judges_files(judge: Path) -> dict[PwsName, Path]:
@@ -338,7 +151,7 @@ def _judges_files(judge: Path) -> dict[PwsName, Path]:
 
 def _require_originals(judge: Path, own: Mapping[PwsName, Path], charter: Charter) -> None:
     for team in charter.numbers:
-        for purpose, number in _DATA_SET.items():
+        for purpose, number in DATA_SETS.items():
             for kind in ("orgtraces", "reftraces"):
                 name = PwsName(kind=kind, team=int(team), purpose=purpose)
                 if number <= charter.rules.data_sets and name not in own:
@@ -365,3 +178,13 @@ def _attackers(submissions: Path) -> set[int]:
         with suppress(ParameterError):
             found.add(PwsName.parse(path).attacker or 0)
     return found - {0}
+
+
+def _answers(judge: Path, rules: Rules) -> dict[tuple[str, PwsName], Path]:
+    """Return the answers of the judge's own attacks that the rules name."""
+    found = {}
+    for path in sorted((judge / ANSWERS).glob("*/e*.csv")):
+        name, attack = PwsName.parse(path), unquote(path.parent.name)
+        if attack in rules.sample_attacks:
+            found[attack, name] = path
+    return found

@@ -13,6 +13,8 @@ from tracearena import __version__
 from tracearena.arena.journal import Journal
 from tracearena.contest.handout import file_digest
 
+LEDGER = "scores.jsonl"
+
 
 class Ledger:
     """Scores by the content of what they hang on, each on disk before the next is begun.

@@ -12,7 +12,8 @@ from tracearena.contest.board import Target
 from tracearena.contest.commitment import Commitment, commit, verify
 from tracearena.contest.desk import Desk, Truth, require_sealed
 from tracearena.contest.file_scores import read_obfuscated
-from tracearena.contest.intake import Intake, Refusal
+from tracearena.contest.intake import Intake
+from tracearena.contest.refusal import Refusal
 from tracearena.engine import SeedLike, child_seed, report, seed_sequence
 from tracearena.errors import FileError
 from tracearena.files import read_bytes, replacing, replacing_all

@@ -10,8 +10,8 @@ from typing import Any
 from tracearena.contest.account import summary
 from tracearena.contest.awards import Award, attack_sums, totals
 from tracearena.contest.board import Board
-from tracearena.contest.intake import Refusal
 from tracearena.contest.records import AttackKind
+from tracearena.contest.refusal import Refusal
 from tracearena.contest.score_tables import matrix_table, totals_table, utility_table
 from tracearena.files import replacing, write_csv
 

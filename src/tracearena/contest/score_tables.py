@@ -18,12 +18,12 @@ from os import PathLike
 from pathlib import Path
 
 from tracearena.contest.board import Board, Target, make_board
+from tracearena.contest.charter import PSEUDONYMISED
 from tracearena.contest.records import AttackKind, AttackRecord, Role, Roster, UtilityRecord
 from tracearena.contest.rules import Rules
 from tracearena.errors import Fault, FileError
 from tracearena.files import read_bytes
 
-PSEUDONYMISED = "000"
 OWN = "-"
 _TEAM = re.compile(r"[0-9]{3}", re.ASCII)
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,4})?", re.ASCII)
