@@ -9,7 +9,7 @@ import pytest
 from tests.contest.residents import Residents
 from tests.contest.small_contest import SCHEDULE, charter, hashes, make_contest
 
-from tracearena.contest import ContestPlan, read_charter, verify, write_contest_data
+from tracearena.contest import ContestPlan, letters, read_charter, verify, write_contest_data
 from tracearena.contest.handout import read_commitments
 from tracearena.errors import FileError, ParameterError
 from tracearena.formats import pwscup
@@ -78,6 +78,16 @@ def test_a_letter_says_what_to_do_and_until_when(folder: Path) -> None:
     assert f"before {SCHEDULE.anonymization_end:%Y-%m-%d %H:%M} UTC" in words
     assert "at least 0.7" in words
     assert "re-identification challenge and trace-inference challenge" in words
+
+
+def test_a_letter_lets_teams_score_as_the_judge_does() -> None:
+    usual, own = (
+        letters.to_team(one, "001")
+        for one in (charter(), charter(utility_rule="2019", utility_threshold=0.65))
+    )
+    assert "--rule" not in usual
+    assert "--threshold" not in usual
+    assert "--places info_region.csv --rule 2019 --threshold 0.65\n" in own
 
 
 def test_the_commitment_is_for_everybody_and_opens_the_judges_table(folder: Path) -> None:

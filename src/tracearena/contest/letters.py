@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from tracearena.contest.charter import Charter
+from tracearena.contest.rules import Rules
 
 _WIDTH = 92
 _LATER = "the organiser will say until when"
@@ -40,8 +41,7 @@ def to_team(charter: Charter, team: str) -> str:
         ]
         + [
             f"tracearena score utility --obfuscated anotraces_team{team}_{data}.csv "
-            f"--original orgtraces_team{team}_{data}.csv --places info_region.csv"
-            + ("" if rules.utility_rule == "paper" else f" --rule {rules.utility_rule}")
+            f"--original orgtraces_team{team}_{data}.csv --places info_region.csv" + _as_the_judge(rules)
             for data in sets
         ],
         [
@@ -75,6 +75,14 @@ def to_everybody(charter: Charter, targets: Sequence[str]) -> str:
         [],
         [],
     )
+
+
+def _as_the_judge(rules: Rules) -> str:
+    """Return the options by which a team scores as the judge does, where the rules are not the usual ones."""
+    usual = Rules()
+    rule = "" if rules.utility_rule == usual.utility_rule else f" --rule {rules.utility_rule}"
+    lowest = rules.utility_threshold
+    return rule + ("" if lowest == usual.utility_threshold else f" --threshold {lowest:g}")
 
 
 def _practice(charter: Charter) -> list[str]:
