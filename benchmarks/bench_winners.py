@@ -6,7 +6,7 @@ HomeProb-R both as the organisers ran them in 2019 and with all events.
 
     bench_winners.py [TEAMS] [FOLDER]
 
-The folder is one of `tracearena contest data`; without it the teams are people of the simulated city.
+The folder is the `judge` of `tracearena contest data`; without it the teams are people of the simulated city.
 """
 
 from __future__ import annotations

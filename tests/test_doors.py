@@ -45,7 +45,7 @@ OPENED = {
     "tracearena.attacks.smoothing": (20, set()),
     "tracearena.attacks.tracking": (24, set()),
     "tracearena.cities": (28, set()),
-    "tracearena.contest": (76, set()),
+    "tracearena.contest": (94, set()),
     "tracearena.engine": (12, set()),
     "tracearena.files": (10, set()),
     "tracearena.formats": (71, {"polars"}),

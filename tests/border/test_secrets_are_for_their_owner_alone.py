@@ -57,12 +57,16 @@ def test_the_secrets_of_a_contest_and_its_model(team, umask):
         "contest", "data", team / "org.csv", team / "contest", "--places", team / "places.csv",
         "--teams", 1, "--users", 5, "--days", 2, "--seed", 1, *QUICK, "--model", team / "model.npz",
     )  # fmt: skip
-    found = {path.name: mode(path) for path in (team / "contest").iterdir()}
-    secret = {name for name in found if name.startswith(("manifest", "ptable", "orgtraces", "anotraces"))}
-    assert len(secret) == 1 + 1 + 4 + 1
+    found = {path.name: mode(path) for path in (team / "contest" / "judge").iterdir()}
+    kinds = ("manifest", "salts", "ptable", "orgtraces", "anotraces")
+    secret = {name for name in found if name.startswith(kinds)}
+    assert len(secret) == 1 + 1 + 1 + 4 + 1
     assert {name for name in found if found[name] == "0o600"} == secret
     assert {found[name] for name in found.keys() - secret} == {oct(0o666 & ~umask)}
-    assert mode(team / "contest") == "0o700"
+    assert mode(team / "contest") == mode(team / "contest" / "judge") == "0o700"
+    bundle = team / "contest" / "teams" / "team001"
+    own = {path.name: mode(path) for path in bundle.iterdir()}
+    assert {name for name in own if own[name] == "0o600"} == {"orgtraces_team001_data01_IDP.csv"}
     assert mode(team / "model.npz") == "0o600"
 
 

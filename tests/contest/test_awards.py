@@ -22,7 +22,9 @@ from tracearena.contest import (
     attack_sums,
     make_awards,
     make_board,
+    totals,
 )
+from tracearena.errors import DataError, ParameterError
 
 TEAMS = ("a", "b", "c")
 ROSTER = Roster(teams=TEAMS, pseudonymised="none", samples=("VisitProb-R", "VisitProb-T", "PL(4,1)"))
@@ -142,9 +144,49 @@ def test_an_attack_on_an_invalid_target_only_is_no_attack() -> None:
 
 
 def test_with_two_data_sets_a_sum_runs_over_all_valid_sets() -> None:
-    attacks = [attack("a", target, 0.5, R, data_set) for target in ("b", "none") for data_set in (1, 2)]
+    attacks = [attack("a", "b", 0.5, R, 1), attack("a", "b", 0.5, R, 2), attack("a", "none", 0.5, R)]
     board = board_of(attacks, valid="ab", data_sets=2)
-    assert attack_sums(board, R) == {"a": 2.0, "b": 4.0, "c": 6.0}
+    assert attack_sums(board, R) == {"a": 1.5, "b": 3.0, "c": 5.0}
+
+
+def overall(board: Board, preliminary: dict[str, float] | None = None) -> Award:
+    return {one.name: one for one in make_awards(board, preliminary)}["overall"]
+
+
+def two_rounds(**rules: bool) -> Board:
+    attacks = [
+        attack("b", "a", 0.5, R, 1), attack("b", "a", 0.4, T, 2), attack("a", "b", 0.3, R, 1),
+        attack("a", "b", 0.9, T, 2), attack("b", "a", 0.1, T, 1), attack("a", "b", 0.1, R, 2),
+    ]  # fmt: skip
+    utilities = [UtilityRecord(team=t, utility=0.8, data_set=d) for t in "ab" for d in (1, 2)]
+    return make_board(Rules(data_sets=2, overall_total=True, **rules), ROSTER, utilities, attacks)
+
+
+def test_the_total_is_of_names_on_the_first_set_and_of_traces_on_the_last() -> None:
+    assert totals(two_rounds()) == pytest.approx({"a": 0.9, "b": 1.2})
+    assert overall(two_rounds()).winners == ("b",)
+    assert "overall" not in [one.name for one in make_awards(board_of([]))]
+
+
+def test_a_preliminary_round_counts_once_and_this_one_by_its_weight() -> None:
+    board, before = two_rounds(), {"a": 1.9, "c": 2.0}
+    assert totals(board, before) == pytest.approx({"a": 1.9 + 9 * 0.9, "b": 9 * 1.2, "c": 2.0})
+    assert overall(board, {"a": 5.0}).winners == ("a",)
+    with pytest.raises(DataError, match="'x' does not take part"):
+        overall(board, {"x": 1.0})
+    with pytest.raises(ParameterError, match="overall award only"):
+        make_awards(board_of([]), {"a": 1.0})
+
+
+def test_the_overall_winner_may_be_kept_out_of_the_attack_awards() -> None:
+    kept = {one.name: one.winners for one in make_awards(two_rounds())}
+    assert kept["best-reidentification"] == ("a",)
+    assert kept["best-trace-inference"] == ("b",)
+    out = {one.name: one.winners for one in make_awards(two_rounds(winner_takes_attack_awards=False))}
+    assert out["best-trace-inference"] == ("a",)
+    assert out["best-anonymization"] == ("b",)
+    with pytest.raises(ParameterError, match="no overall award"):
+        Rules(winner_takes_attack_awards=False)
 
 
 def test_ties_share_every_award() -> None:

@@ -111,7 +111,7 @@ def test_the_two_data_sets_of_a_team_are_apart() -> None:
     ]
     board = board_of([attack("b", "a", 0.5, data_set=1), attack("b", "a", 0.4, data_set=2)], utilities, 2)
     assert (board.row("a", 1).s_T_min, board.row("a", 2).s_T_min) == (0.5, 0)
-    assert board.targets() == [("a", 1), ("none", 1), ("none", 2)]
+    assert board.targets() == [("a", 1), ("none", 1)]
 
 
 def test_a_team_does_not_attack_itself() -> None:
@@ -126,6 +126,7 @@ def test_a_team_does_not_attack_itself() -> None:
         ([attack("a", "x", 0.5)], "'x' does not take part"),
         ([attack("none", "a", 0.5)], "attacks nobody"),
         ([attack("a", "b", 0.5, data_set=2)], "data set 2 does not exist"),
+        ([attack("a", "none", 0.5, data_set=2)], "data set 2 does not exist"),
     ],
 )
 def test_an_attack_of_or_on_what_does_not_exist_is_refused(records: list[AttackRecord], message: str) -> None:
@@ -202,7 +203,8 @@ TARGETS = (*TEAMS, "none")
 
 @st.composite
 def attack_lists(draw: st.DrawFn) -> list[AttackRecord]:
-    cells = [(x, y, d, k) for x in ATTACKERS for y in TARGETS for d in (1, 2) for k in (R, T) if x != y]
+    sets = [(target, number) for target in TARGETS for number in (1, 2) if (target, number) != ("none", 2)]
+    cells = [(x, y, d, k) for x in ATTACKERS for y, d in sets for k in (R, T) if x != y]
     chosen = draw(st.lists(st.tuples(st.sampled_from(cells), SCORES), max_size=20))
     return [attack(x, y, s, k, data_set=d, receipt=n) for n, ((x, y, d, k), s) in enumerate(chosen)]
 
@@ -235,7 +237,7 @@ def test_the_minimum_is_that_of_brute_force_in_any_order(
     utilities: list[UtilityRecord], attacks: list[AttackRecord], order: int
 ) -> None:
     board = board_of(attacks, utilities, data_sets=2)
-    assert len(board.rows) == 2 * len(TARGETS)
+    assert len(board.rows) == 2 * len(TEAMS) + 1
     for row in board.rows:
         uploads = [u.utility for u in utilities if (u.team, u.data_set) == (row.team, row.data_set)]
         valid = row.team == "none" or any(utility >= 0.7 for utility in uploads)
@@ -270,3 +272,15 @@ def test_no_score_on_a_board_is_nan_or_outside_0_to_1(attacks: list[AttackRecord
     for row in board_of(attacks, data_sets=2).rows:
         assert 0 <= row.s_R_min <= 1
         assert 0 <= row.s_T_min <= 1
+
+
+def test_a_board_under_other_names_is_the_same_board() -> None:
+    board = board_of([attack("b", "a", 0.5), attack("a", "none", 0.1), attack("VisitProb-T", "c", 0.2)])
+    renamed = board.renamed({"a": "Red", "none": "000"})
+    assert renamed.roster.teams == ("Red", "b", "c")
+    assert renamed.row("Red").s_T_min == board.row("a").s_T_min
+    assert renamed.row("000").role is Role.PSEUDONYMISED
+    assert renamed.attacks["b", "Red", 1, T] == 0.5
+    assert renamed.renamed({"Red": "a", "000": "none"}) == board
+    with pytest.raises(ParameterError, match="given to one party only"):
+        board.renamed({"a": "b"})

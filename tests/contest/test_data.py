@@ -40,7 +40,7 @@ def model() -> PPMTF:
 def folder(model, tmp_path_factory):
     place = tmp_path_factory.mktemp("contest") / "data"
     contest.write_contest_data(place, model, PLAN, seed=5, shuffle_seed=6)
-    return place
+    return place / "judge"
 
 
 def test_every_team_has_reference_and_original_traces_of_its_own(folder):
@@ -101,7 +101,7 @@ def test_the_same_seeds_give_the_same_bytes(model, folder, tmp_path):
 def test_a_second_data_set_has_other_users(model, tmp_path):
     plan = contest.ContestPlan(teams=1, users=5, days=2, data_sets=2)
     manifest = contest.write_contest_data(tmp_path / "two", model, plan, seed=1)
-    names = {path.name for path in (tmp_path / "two").glob("*team001*")}
+    names = {path.name for path in (tmp_path / "two" / "judge").glob("*team001*")}
     assert names == {
         f"{kind}traces_team001_{data}.csv" for kind in ("ref", "org") for data in ("data01_IDP", "data02_TRP")
     }

@@ -105,12 +105,14 @@ OTHERS = {
     "largest_file_mb": 99,
     "largest_listed_ids": 123_456,
     "mode": "live",
+    "overall_total": True,
 }
 LIVE_OTHERS = {"live_share": 0.4, "live_decimals": 1, "live_answers_a_day": 6, "live_refresh_hours": (7,)}
+OVERALL_OTHERS = {"final_weight": 4.5, "winner_takes_attack_awards": False}
 
 
 def test_every_rule_is_told() -> None:
-    assert {rule.name for rule in dataclasses.fields(Rules)} == {*OTHERS, *LIVE_OTHERS}
+    assert {rule.name for rule in dataclasses.fields(Rules)} == {*OTHERS, *LIVE_OTHERS, *OVERALL_OTHERS}
 
 
 @pytest.mark.parametrize("rule", OTHERS)
@@ -121,6 +123,17 @@ def test_changing_a_rule_changes_what_is_told(rule: str) -> None:
 @pytest.mark.parametrize("rule", LIVE_OTHERS)
 def test_changing_a_rule_of_the_live_board_changes_what_is_told(rule: str) -> None:
     assert Rules(mode="live", **{rule: LIVE_OTHERS[rule]}).explain() != Rules(mode="live").explain()
+
+
+@pytest.mark.parametrize("rule", OVERALL_OTHERS)
+def test_changing_a_rule_of_the_overall_award_changes_what_is_told(rule: str) -> None:
+    usual = Rules(overall_total=True)
+    assert dataclasses.replace(usual, **{rule: OVERALL_OTHERS[rule]}).explain() != usual.explain()
+
+
+def test_a_contest_is_named_by_its_data_sets() -> None:
+    assert Rules().challenge == "trace-inference challenge"
+    assert Rules(data_sets=2).challenge == "re-identification challenge and trace-inference challenge"
 
 
 def test_the_live_board_tells_that_other_users_decide() -> None:

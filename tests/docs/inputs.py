@@ -50,7 +50,8 @@ INPUTS: Mapping[str, Callable[[Path], None]] = {
     "checkins": checkins,
     "ppmtf-tokyo": _shared("ppmtf-tokyo"),
     "pwscup2019-osaka": _shared("pwscup2019-osaka"),
+    "pwscup2019-results": _shared("pwscup2019-results"),
 }
 """Name → what writes the files into a folder."""
-PUBLISHED = {"ppmtf-tokyo", "pwscup2019-osaka"}
+PUBLISHED = {"ppmtf-tokyo", "pwscup2019-osaka", "pwscup2019-results"}
 """Those that lie with the published data, which is not everywhere."""

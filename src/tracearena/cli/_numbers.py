@@ -46,6 +46,7 @@ LIMITS: Mapping[str, Limit] = {
     "--fakes": Limit(at_least=1, at_most=100_000),
     "--exposure": Limit(above=0, at_most=1),
     "--sensitive-weight": Limit(above=0, at_most=1e9),
+    "--final-weight": Limit(above=0, at_most=1e6),
     "--test-share": Limit(above=0, at_most=1),
     "--rounds": Limit(at_least=0, at_most=1_000_000),
     "--max-bytes": _COUNT,

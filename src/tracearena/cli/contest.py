@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tracearena.cli import _contest_desk
 from tracearena.cli._console import (
     JsonOption,
     ReleaseSeedOption,
@@ -23,9 +24,11 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    group = typer.Typer(help="Make the data of a contest.", no_args_is_help=True, rich_markup_mode=None)
-    group.callback()(lambda: None)
+    group = typer.Typer(
+        help="Hold a contest: data, releases, board and awards.", no_args_is_help=True, rich_markup_mode=None
+    )
     group.command()(data)
+    _contest_desk.register(group)
     app.add_typer(group, name="contest")
 
 
@@ -38,10 +41,18 @@ def data(
         Path | None,
         typer.Option("--reference", help="More traces of the same users (their reference traces)."),
     ] = None,
-    teams: Annotated[int, typer.Option("--teams", help="Teams that take part.")] = 21,
-    users: Annotated[int, typer.Option("--users", help="Virtual users of a team.")] = 2_000,
-    days: Annotated[int, typer.Option("--days", help="Days of a user, half reference, half original.")] = 40,
-    data_sets: Annotated[int, typer.Option("--data-sets", help="1: data01_IDP. 2: data02_TRP as well.")] = 1,
+    rules: Annotated[
+        Path | None,
+        typer.Option("--rules", help="The contest's file (contest.toml): name, teams, rules, schedule."),
+    ] = None,
+    teams: Annotated[int | None, typer.Option("--teams", help="Teams that take part; 21.")] = None,
+    users: Annotated[int | None, typer.Option("--users", help="Virtual users of a team; 2,000.")] = None,
+    days: Annotated[
+        int | None, typer.Option("--days", help="Days of a user, half reference, half original; 40.")
+    ] = None,
+    data_sets: Annotated[
+        int | None, typer.Option("--data-sets", help="1 (as usual): data01_IDP. 2: data02_TRP as well.")
+    ] = None,
     homes: Annotated[
         bool, typer.Option("--homes/--no-homes", help="Everybody has a home, morning and evening.")
     ] = True,
@@ -61,11 +72,11 @@ def data(
 ) -> None:
     """Make the data of a contest: virtual users of every team's own, as the official files.
 
-    Teams are numbered from 001; 000 is the pseudonymised team, the two numbers after the last are
-    sample teams whose data everybody may have. manifest.json has all hashes, and under --seed all
-    seeds: keep it, the original traces and ptable_* to yourself. Without --seed nothing can be made
-    again: all people, and the shuffle of the pseudonymised team, come from the system's
-    cryptographic source.
+    DIR/judge is for nobody else, DIR/teams/team001 for team 001, DIR/everybody for everybody. Teams are
+    numbered from 001; 000 is the pseudonymised team, the numbers after the last are sample teams whose
+    data everybody may have. What --rules says of teams, users, days and data sets holds; options must
+    agree with it. Without --seed nothing can be made again: all people, and the shuffle of the
+    pseudonymised team, come from the system's cryptographic source.
     """
     from tracearena import contest
     from tracearena.cli._together import on_common_ground
@@ -75,9 +86,18 @@ def data(
     from tracearena.intake.user_key import refuse_numbered_apart
     from tracearena.traces import Traces
 
+    charter = _contest_desk.chartered(rules, teams=teams, users=users, days=days, data_sets=data_sets)
     plan = contest.ContestPlan(
-        teams=teams, users=users, days=days, data_sets=data_sets, homes=homes, only_seen=only_seen
+        teams=charter.teams,
+        users=charter.rules.users,
+        days=charter.rules.reference_days + charter.rules.original_days,
+        data_sets=charter.rules.data_sets,
+        sample_teams=charter.rules.sample_teams,
+        pseudonymised_team=charter.rules.pseudonymised_team,
+        homes=homes,
+        only_seen=only_seen,
     )
+    plan.require_agreement(charter)
     require_new(folder)
     learned = reading.read_events(file)
     training = learned.traces
@@ -95,6 +115,7 @@ def data(
             folder,
             trained,
             plan,
+            charter=charter,
             seed=child_seed(root, 1),
             shuffle_seed=None if seed is None else child_seed(root, 2),
             about={"method": str(trained), "parameters": trained.parameters(), "seed": seed},
@@ -106,6 +127,7 @@ def _summary(folder: Path, manifest: dict[str, Any], training: Traces) -> dict[s
     plan, seed = manifest["plan"], manifest["model"]["seed"]
     summary = {
         "folder": str(folder),
+        "for_nobody_else": str(folder / "judge"),
         "teams": plan["teams"],
         "users": plan["users"],
         "days": plan["days"],

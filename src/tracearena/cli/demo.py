@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tracearena.cli._console import JsonOption, SeedOption, chosen_seed, note
+from tracearena.cli._contest_desk import print_board
 
 if TYPE_CHECKING:
     from tracearena.contest import Rehearsal
@@ -51,7 +52,7 @@ def demo(
         tell("the page is written", 0, 1)
         report = out / "report.html"
         _write_team(held, out / "team001")
-        contest_report(held, command=f"tracearena demo --teams {teams} --seed {used}").write(report)
+        contest_report(held.account(f"tracearena demo --teams {teams} --seed {used}")).write(report)
     if as_json:
         typer.echo(json.dumps({"report": str(report), **held.to_dict()}, allow_nan=False))
         return
@@ -61,17 +62,9 @@ def demo(
 
 
 def _print_awards(held: Rehearsal) -> None:
-    width = max(len(award.title) for award in held.awards)
-    for award in held.awards:
-        winners = " and ".join(award.winners) or "nobody"
-        value = f"{award.places[0].value:.3f}" if award.places else "–"
-        typer.echo(f"{award.title:<{width}}  {winners} ({value})")
-    typer.echo("\nteam              defence               utility  s_R,min  s_T,min")
-    for row in held.board.rows:
-        player = held.entrant(row.team).player
-        scores = f"{row.s_R_min:7.3f}  {row.s_T_min:7.3f}" if row.valid else "invalid"
-        name = "No" if player is None else player.defence
-        typer.echo(f"{row.team:<16}  {name:<20}  {row.utility or 0:7.3f}  {scores}")
+    from tracearena.contest.rehearsal import defence_of
+
+    print_board(held.board, held.awards, {one.name: defence_of(one) for one in held.entrants})
 
 
 def _write_team(held: Rehearsal, folder: Path) -> None:

@@ -1,44 +1,73 @@
-from .awards import Award, Standing, attack_sums, make_awards
+from .account import Account, Sight, account_of, compared, summary
+from .awards import Award, Standing, attack_sums, make_awards, totals
 from .board import Board, BoardRow, make_board
+from .charter import Charter, charter_text, read_charter
 from .commitment import Commitment, commit, id_table_text, verify
 from .data import ContestPlan, team_traces, write_contest_data
+from .desk import Judged, judge
+from .intake import Intake, read_submissions
 from .phases import Gate, Phase, PhaseAnswer, Schedule, phase_at
 from .records import AttackKind, AttackRecord, Role, Roster, UtilityRecord
+from .refusal import Refusal
 from .rehearsal import Entrant, Rehearsal, rehearse
+from .releasing import Released, release_all
+from .results import write_results
 from .rules import Rules
+from .sample_answers import attack_all
 from .sample_teams import CAST, Player
+from .score_tables import ScoreTables, read_score_tables
 from .team_clock import contest_training
 
 __all__ = [
     "CAST",
+    "Account",
     "AttackKind",
     "AttackRecord",
     "Award",
     "Board",
     "BoardRow",
+    "Charter",
     "Commitment",
     "ContestPlan",
     "Entrant",
     "Gate",
+    "Intake",
+    "Judged",
     "Phase",
     "PhaseAnswer",
     "Player",
+    "Refusal",
     "Rehearsal",
+    "Released",
     "Role",
     "Roster",
     "Rules",
     "Schedule",
+    "ScoreTables",
+    "Sight",
     "Standing",
     "UtilityRecord",
+    "account_of",
+    "attack_all",
     "attack_sums",
+    "charter_text",
     "commit",
+    "compared",
     "contest_training",
     "id_table_text",
+    "judge",
     "make_awards",
     "make_board",
     "phase_at",
+    "read_charter",
+    "read_score_tables",
+    "read_submissions",
     "rehearse",
+    "release_all",
+    "summary",
     "team_traces",
+    "totals",
     "verify",
     "write_contest_data",
+    "write_results",
 ]

@@ -24,6 +24,8 @@ def _data(rules: Rules) -> list[str]:
             "Each team defends two data sets: the first against re-identification, the second against "
             "trace inference."
         )
+    else:
+        told.append("Each team defends one data set: this is the trace-inference challenge.")
     if rules.sample_teams:
         told.append(
             f"Traces of {rules.sample_teams} more teams, originals included, go to everybody for practice."
@@ -31,6 +33,7 @@ def _data(rules: Rules) -> list[str]:
     if rules.pseudonymised_team:
         told.append(
             "One extra team's traces are only pseudonymised, not obfuscated; they are a target for all."
+            + (" It has one data set." if rules.data_sets == 2 else "")
         )
     return told
 
@@ -80,12 +83,27 @@ def _awards(rules: Rules) -> list[str]:
     targets = "all valid data sets of the other teams"
     if rules.pseudonymised_team:
         targets += " and the pseudonymised team"
-    return [
+    told = [
         f"{best}.",
         f"Best re-identification and best trace inference: the lowest sum of scores over {targets}; "
         "a target that was not attacked counts 1, an invalid one drops out for everybody.",
         "Equal teams share an award. A team that attacked nobody does not win for attacking.",
     ]
+    if rules.overall_total:
+        told.append(_overall(rules))
+    return told
+
+
+def _overall(rules: Rules) -> str:
+    sets = ("", "") if rules.data_sets == 1 else (" of the first data set", " of the second")
+    told = (
+        f"Overall winner: the highest total, which is the re-identification privacy{sets[0]} plus the "
+        f"trace-inference privacy{sets[1]}; after a preliminary round its total plus {rules.final_weight:g} "
+        "times this one."
+    )
+    if not rules.winner_takes_attack_awards:
+        told += " The overall winner does not win for attacking as well."
+    return told
 
 
 def _answers(rules: Rules) -> list[str]:

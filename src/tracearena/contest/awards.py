@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
 from tracearena.contest.board import NOT_ATTACKED, Board, Target
 from tracearena.contest.records import AttackKind, Role
+from tracearena.errors import DataError, ParameterError
 
 SAME = 1e-9
 """Scores closer than this are equal: such a difference is rounding, not merit."""
@@ -60,16 +61,25 @@ class Award:
         }
 
 
-def make_awards(board: Board) -> tuple[Award, ...]:
+def make_awards(board: Board, preliminary: Mapping[str, float] | None = None) -> tuple[Award, ...]:
     """Return all awards of a contest.
 
     - ``best-anonymization``: highest s_T,min (on the second data set if there are two).
     - ``best-anonymization-reidentification``, with two data sets only: highest s_R,min on the first.
     - ``best-reidentification``, ``best-trace-inference``: lowest sum of s_R or s_T over all valid
       data sets of the other teams and of the pseudonymised team; a missing attack counts 1.
+    - ``overall``, by a rule only: highest total (`totals`). By another rule its winners do not compete
+      for the awards of the attackers.
 
     Only teams compete: neither the pseudonymised team nor samples. A team with an invalid data set
     cannot win with it, and a team that attacked no target cannot win for attacking.
+
+    Parameters
+    ----------
+    board
+        The board.
+    preliminary
+        Totals of a round before this one, by team; a team that is not there had none and counts 0.
 
     References
     ----------
@@ -98,11 +108,43 @@ def make_awards(board: Board) -> tuple[Award, ...]:
     if last == 2:
         name = "best-anonymization-reidentification"
         defended.append(_best_defence(board, name, AttackKind.REIDENTIFICATION, 1))
+    overall = [_overall(board, preliminary)] if board.rules.overall_total else []
+    if preliminary is not None and not overall:
+        raise ParameterError("a preliminary round counts in the overall award only: set overall_total")
+    apart = frozenset(() if board.rules.winner_takes_attack_awards else overall[0].winners)
     return (
         *defended,
-        _best_attack(board, "best-reidentification", AttackKind.REIDENTIFICATION),
-        _best_attack(board, "best-trace-inference", AttackKind.TRACE_INFERENCE),
+        _best_attack(board, "best-reidentification", AttackKind.REIDENTIFICATION, apart),
+        _best_attack(board, "best-trace-inference", AttackKind.TRACE_INFERENCE, apart),
+        *overall,
     )
+
+
+def totals(board: Board, preliminary: Mapping[str, float] | None = None) -> dict[str, float]:
+    """Return the total of every team with a valid data set: s_R,min of its first plus s_T,min of its last.
+
+    With a preliminary round it is that round's total plus `Rules.final_weight` times this one.
+    """
+    rules = board.rules
+    own: dict[str, list[float]] = {}
+    for row in board.rows:
+        if row.role is Role.TEAM and row.valid:
+            scores = own.setdefault(row.team, [])
+            scores += [row.s_R_min] if row.data_set == 1 else []
+            scores += [row.s_T_min] if row.data_set == rules.data_sets else []
+    if preliminary is None:
+        return {team: math.fsum(scores) for team, scores in own.items()}
+    for team in preliminary:
+        if board.roster.role(team) is not Role.TEAM:
+            raise DataError(f"{team!r} is no team of this round, but has a total of the preliminary one")
+    both = [team for team in board.roster.teams if team in own or team in preliminary]
+    return {
+        team: preliminary.get(team, 0.0) + rules.final_weight * math.fsum(own.get(team, ())) for team in both
+    }
+
+
+def _overall(board: Board, preliminary: Mapping[str, float] | None) -> Award:
+    return Award("overall", _TITLES["overall"], _places(totals(board, preliminary), lowest_first=False))
 
 
 def attack_sums(board: Board, kind: AttackKind) -> dict[str, float]:
@@ -120,14 +162,15 @@ def _attack_sum(board: Board, attacker: str, targets: list[Target], kind: Attack
     )
 
 
-def _best_attack(board: Board, name: str, kind: AttackKind) -> Award:
+def _best_attack(board: Board, name: str, kind: AttackKind, apart: Set[str]) -> Award:
     targets = set(board.targets())
     attackers = {
         attacker
         for attacker, target, data_set, of_kind in board.attacks
         if of_kind == kind and (target, data_set) in targets
     }
-    sums = {team: total for team, total in attack_sums(board, kind).items() if team in attackers}
+    competing = attackers - apart
+    sums = {team: total for team, total in attack_sums(board, kind).items() if team in competing}
     return Award(name, _TITLES[name], _places(sums, lowest_first=True))
 
 
@@ -153,4 +196,5 @@ _TITLES = {
     "best-anonymization-reidentification": "Best anonymization against re-identification",
     "best-reidentification": "Best re-identification",
     "best-trace-inference": "Best trace inference",
+    "overall": "Overall winner",
 }

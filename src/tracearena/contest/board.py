@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -14,6 +14,8 @@ from tracearena.errors import DataError
 
 NOT_ATTACKED = 1.0
 INVALID = 0.0
+PSEUDONYMISED_DATA_SET = 1
+"""The pseudonymised team has one data set, even where teams have two."""
 
 Target: TypeAlias = tuple[str, int]
 """Name and data set."""
@@ -86,6 +88,19 @@ class Board:
         """Return what every team should attack: valid data sets of teams and of the pseudonymised team."""
         return sorted((row.team, row.data_set) for row in self.rows if row.valid and row.role != Role.SAMPLE)
 
+    def renamed(self, names: Mapping[str, str]) -> Board:
+        """Return the same board with other names for some parties; what is not named keeps its own."""
+        new = dict(zip(self.roster.names(), self.roster.names(), strict=True)) | dict(names)
+        given = self.roster
+        roster = Roster(
+            teams=[new[team] for team in given.teams],
+            pseudonymised=None if given.pseudonymised is None else new[given.pseudonymised],
+            samples=[new[sample] for sample in given.samples],
+        )
+        rows = tuple(replace(row, team=new[row.team]) for row in self.rows)
+        attacks = {(new[a], new[t], number, kind): s for (a, t, number, kind), s in self.attacks.items()}
+        return Board(self.rules, roster, rows, MappingProxyType(attacks))
+
     def to_dict(self) -> dict[str, Any]:
         """Return rows and attacks as plain values for JSON."""
         names = ("attacker", "target", "data_set", "kind")
@@ -109,7 +124,7 @@ def make_board(
     Parameters
     ----------
     rules
-        Utility threshold and number of data sets.
+        Utility threshold and number of data sets a team; the pseudonymised team has one.
     roster
         Who takes part.
     utilities
@@ -157,15 +172,13 @@ def _counting_utilities(
 ) -> dict[Target, float]:
     given = list(utilities)
     for record in given:
-        roster.role(record.team)
-        _check_data_set(rules, record.data_set)
+        _check_data_set(rules, roster, record.team, record.data_set)
     last = last_of_each(((record.team, record.data_set), record) for record in given)
     valid = [record for record in given if rules.is_valid(record.utility)]
     last |= last_of_each(((record.team, record.data_set), record) for record in valid)
     counting = {target: record.utility for target, record in last.items()}
     if roster.pseudonymised is not None:
-        for data_set in _data_sets(rules):
-            counting.setdefault((roster.pseudonymised, data_set), 1.0)
+        counting.setdefault((roster.pseudonymised, PSEUDONYMISED_DATA_SET), 1.0)
     return counting
 
 
@@ -174,8 +187,7 @@ def _counting_attacks(
 ) -> dict[tuple[str, str, int, AttackKind], float]:
     given = list(attacks)
     for record in given:
-        roster.role(record.target)
-        _check_data_set(rules, record.data_set)
+        _check_data_set(rules, roster, record.target, record.data_set)
         if roster.role(record.attacker) is Role.PSEUDONYMISED:
             raise DataError(f"{record.attacker!r} is the pseudonymised team; it attacks nobody")
     last = last_of_each((record.key, record) for record in given)
@@ -213,6 +225,8 @@ def _data_sets(rules: Rules) -> range:
     return range(1, rules.data_sets + 1)
 
 
-def _check_data_set(rules: Rules, data_set: int) -> None:
+def _check_data_set(rules: Rules, roster: Roster, whose: str, data_set: int) -> None:
     if data_set not in _data_sets(rules):
         raise DataError(f"data set {data_set} does not exist; this contest has {rules.data_sets} per team")
+    if roster.role(whose) is Role.PSEUDONYMISED and data_set != PSEUDONYMISED_DATA_SET:
+        raise DataError(f"data set {data_set} of {whose!r} does not exist; the pseudonymised team has one")

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from dataclasses import asdict, dataclass
 from os import PathLike
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
 from tracearena.arena.pseudonyms import pseudonymise
-from tracearena.checks import require_whole
+from tracearena.checks import require_switch, require_whole
+from tracearena.contest import handout
+from tracearena.contest.board import PSEUDONYMISED_DATA_SET
+from tracearena.contest.charter import Charter
+from tracearena.contest.commitment import Commitment, commit
+from tracearena.contest.rules import Rules
 from tracearena.contest.team_clock import contest_days
 from tracearena.engine import SeedLike, child_seed, is_secret, report, seed_sequence, use
-from tracearena.errors import DataError
-from tracearena.files import replacing, replacing_folder
-from tracearena.formats import pwscup
+from tracearena.errors import DataError, ParameterError
+from tracearena.files import replacing_folder
 from tracearena.traces import ObfuscatedTraces, Traces
 
-MANIFEST = "manifest.json"
-PURPOSES = ("IDP", "TRP")
-SAMPLE_TEAMS = 2
-SECRET = frozenset({"original", "obfuscated", "id_table"})
-"""Files that are for the organiser alone, as the manifest is; so is their folder, from the beginning."""
-_MOST_TEAMS = 999 - SAMPLE_TEAMS
+_HIGHEST = 999
 
 
 class TeamMaker(Protocol):
@@ -42,14 +38,16 @@ class ContestPlan:
     Parameters
     ----------
     teams
-        Teams that take part, 1 to 997: numbers 1 … teams. Team 0 is the pseudonymised one, the two
-        numbers after the last are the sample teams, whose data everybody gets.
+        Teams that take part: numbers 1 … teams. Team 0 is the pseudonymised one, which has one data set,
+        the numbers after the last are the sample teams, whose data everybody gets; 999 is the highest.
     users
         Virtual users of a team.
     days
         Days of every user, at least 2: the first half is reference, the second original.
     data_sets
         1: ``data01_IDP`` only. 2: ``data02_TRP`` with other users too.
+    sample_teams, pseudonymised_team
+        How many sample teams there are, and whether there is a pseudonymised one.
     homes, only_seen
         As in `tracearena.synthesis.PPMTF.virtual_users`; the contest of 2019 had both.
 
@@ -66,11 +64,15 @@ class ContestPlan:
     users: int = 2_000
     days: int = 40
     data_sets: int = 1
+    sample_teams: int = 2
+    pseudonymised_team: bool = True
     homes: bool = True
     only_seen: bool = True
 
     def __post_init__(self) -> None:
-        require_whole("teams", self.teams, at_least=1, at_most=_MOST_TEAMS)
+        require_whole("sample_teams", self.sample_teams, at_least=0, at_most=_HIGHEST - 1)
+        require_whole("teams", self.teams, at_least=1, at_most=_HIGHEST - self.sample_teams)
+        require_switch("pseudonymised_team", self.pseudonymised_team)
         require_whole("users", self.users, at_least=1)
         require_whole("days", self.days, at_least=2)
         require_whole("data_sets", self.data_sets, at_least=1, at_most=2)
@@ -83,8 +85,42 @@ class ContestPlan:
     def roles(self) -> dict[int, str]:
         """Return what each team is, by number."""
         teams = dict.fromkeys(range(1, self.teams + 1), "team")
-        samples = dict.fromkeys(range(self.teams + 1, self.teams + 1 + SAMPLE_TEAMS), "sample")
-        return {0: "pseudonymised"} | teams | samples
+        samples = dict.fromkeys(range(self.teams + 1, self.teams + 1 + self.sample_teams), "sample")
+        extra = {0: "pseudonymised"} if self.pseudonymised_team else {}
+        return extra | teams | samples
+
+    def sets(self) -> list[tuple[int, int]]:
+        """Return team and number of every data set, the first ones of all teams first."""
+        return [
+            (team, number)
+            for number in range(self.data_sets)
+            for team, role in self.roles().items()
+            if role != "pseudonymised" or number + 1 == PSEUDONYMISED_DATA_SET
+        ]
+
+    def rules(self) -> Rules:
+        """Return the usual rules of a contest with this much data."""
+        return Rules(
+            users=self.users,
+            reference_days=self.reference_days,
+            original_days=self.days - self.reference_days,
+            data_sets=self.data_sets,
+            sample_teams=self.sample_teams,
+            pseudonymised_team=self.pseudonymised_team,
+        )
+
+    def require_agreement(self, charter: Charter) -> None:
+        """Refuse a contest's file that speaks of other data."""
+        mine = self.rules()
+        for name in ("users", "reference_days", "original_days", "data_sets", "sample_teams",
+                     "pseudonymised_team"):  # fmt: skip
+            data, said = getattr(mine, name), getattr(charter.rules, name)
+            if data != said:
+                raise ParameterError(f"the data has {name} = {data}, the rules say {said}: they must agree")
+        if self.teams != charter.teams:
+            raise ParameterError(
+                f"the data is for {self.teams} teams, and the rules are for {charter.teams}: they must agree"
+            )
 
 
 def team_traces(
@@ -107,11 +143,12 @@ def write_contest_data(
     model: TeamMaker,
     plan: ContestPlan,
     *,
+    charter: Charter | None = None,
     seed: SeedLike = None,
     shuffle_seed: SeedLike = None,
     about: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Write the files of all teams into a new folder, and return its manifest.
+    """Write the folders of a contest (`tracearena.contest.handout`), and return the judge's manifest.
 
     Parameters
     ----------
@@ -121,37 +158,54 @@ def write_contest_data(
         What makes the virtual users.
     plan
         How many of what.
+    charter
+        Name, rules and schedule, which must agree with the plan; by default the usual ones.
     seed
         Seed of the users; each team's own seed follows from it and is in the manifest. None, for a
         real contest, draws from the system's source and leaves no seed anywhere.
     shuffle_seed
-        Seed of the pseudonymised team's ID table, for experiments. None, for a real contest,
-        shuffles with the operating system's cryptographic source: a short seed could be guessed.
+        Seed of the pseudonymised team's ID table and of the salt of its commitment, for experiments.
+        None, for a real contest, takes both from the operating system's cryptographic source: a short
+        seed could be guessed.
     about
         What the manifest should say of the model.
     """
-    root = seed_sequence(seed)
-    sets = [(team, number) for number in range(plan.data_sets) for team in plan.roles()]
+    charter = charter or Charter(teams=plan.teams, rules=plan.rules())
+    plan.require_agreement(charter)
+    root, sets = seed_sequence(seed), plan.sets()
+    days = plan.reference_days, plan.days - plan.reference_days
     entries: list[dict[str, Any]] = []
+    commitments: dict[str, Commitment] = {}
     with replacing_folder(folder, private=True) as place:
+        judge = place / handout.JUDGE
+        judge.mkdir(mode=0o700)
+        (place / handout.EVERYBODY).mkdir()
         for done, (team, number) in enumerate(sets, 1):
             own = child_seed(root, team, number)
             with use(progress=None):
                 reference, original = team_traces(model, plan, own)
-            if not entries:
-                _write_frame(place, plan, original)
-            files = _write_team(place, team, PURPOSES[number], reference, original)
+            files = handout.write_traces(judge, team, number + 1, reference, original, days=days)
             if plan.roles()[team] == "pseudonymised":
-                shuffle = None if shuffle_seed is None else child_seed(seed_sequence(shuffle_seed), number)
-                files |= _write_pseudonymised(place, team, PURPOSES[number], original, shuffle)
-            for secret in files.keys() & SECRET:
-                (place / files[secret]).chmod(0o600)
+                unchanged = ObfuscatedTraces.unchanged(original)
+                shuffle, salt = _secrets(shuffle_seed, number)
+                release = pseudonymise(unchanged, seed=shuffle)
+                files |= handout.write_release(judge, team, number + 1, unchanged, release)
+                commitments[files["id_table"]] = commit(release.id_table, seed=salt)
+            for secret in files.keys() & handout.SECRET:
+                (judge / files[secret]).chmod(0o600)
             entries.append(_entry(team, number, plan, own, files))
             report(done, len(sets))
-        manifest = _manifest(place, plan, root, entries, about or {})
-        with replacing(place / MANIFEST, private=True) as file:
-            file.write((json.dumps(manifest, indent=1) + "\n").encode())
-    return manifest
+        handout.write_commitments(place, commitments)
+        handout.write_frame(place, charter)
+        return handout.write_manifest(judge, asdict(plan), _seed(root), entries, about or {})
+
+
+def _secrets(seed: SeedLike, number: int) -> tuple[SeedLike, SeedLike]:
+    """Return the seeds of a shuffle and of a salt; None where nobody chose one."""
+    if seed is None:
+        return None, None
+    root = seed_sequence(seed)
+    return child_seed(root, number), child_seed(root, number, 1)
 
 
 def check_regions(traces: Traces) -> None:
@@ -165,66 +219,15 @@ def check_regions(traces: Traces) -> None:
         raise DataError("contest files number the regions 1, 2, … in the order of the grid")
 
 
-def _write_frame(place: Path, plan: ContestPlan, original: Traces) -> None:
-    days = plan.reference_days, plan.days - plan.reference_days
-    pwscup.write_places(original.places, place / "info_region.csv")
-    pwscup.write_times(pwscup.Times(original.clock, *days), place / "info_time.csv")
-
-
-def _write_team(place: Path, team: int, purpose: str, reference: Traces, original: Traces) -> dict[str, str]:
-    names = [
-        str(pwscup.PwsName(kind=kind, team=team, purpose=purpose)) for kind in ("reftraces", "orgtraces")
-    ]
-    pwscup.write_traces(reference, place / names[0])
-    pwscup.write_traces(original, place / names[1])
-    return dict(zip(("reference", "original"), names, strict=True))
-
-
-def _write_pseudonymised(
-    place: Path, team: int, purpose: str, original: Traces, seed: SeedLike
-) -> dict[str, str]:
-    """Write what the judge makes of a team that changed nothing."""
-    kinds = {"obfuscated": "anotraces", "anonymized": "pubtraces", "id_table": "ptable"}
-    names = {what: str(pwscup.PwsName(kind=kind, team=team, purpose=purpose)) for what, kind in kinds.items()}
-    unchanged = ObfuscatedTraces.unchanged(original)
-    release = pseudonymise(unchanged, seed=seed)
-    pwscup.write_obfuscated(unchanged, place / names["obfuscated"])
-    pwscup.write_anonymized(release.anonymized, place / names["anonymized"])
-    pwscup.write_id_table(release.id_table, place / names["id_table"])
-    return names
-
-
 def _entry(
     team: int, number: int, plan: ContestPlan, seed: np.random.SeedSequence, files: dict[str, str]
 ) -> dict[str, Any]:
     return {
         "team": team,
         "role": plan.roles()[team],
-        "data": f"data{number + 1:02d}_{PURPOSES[number]}",
+        "data": f"data{number + 1:02d}_{handout.PURPOSES[number]}",
         "seed": _seed(seed),
         "files": files,
-    }
-
-
-def _manifest(
-    place: Path,
-    plan: ContestPlan,
-    root: np.random.SeedSequence,
-    entries: list[dict[str, Any]],
-    about: dict[str, Any],
-) -> dict[str, Any]:
-    hashes = {}
-    for path in sorted(place.iterdir()):
-        with open(path, "rb") as file:
-            hashes[path.name] = hashlib.file_digest(file, "sha256").hexdigest()
-    return {
-        "format": "tracearena-contest-data",
-        "version": 1,
-        "plan": asdict(plan),
-        "seed": _seed(root),
-        "model": about,
-        "data": entries,
-        "sha256": hashes,
     }
 
 

@@ -18,6 +18,7 @@ from tracearena.arena.ensemble import AttackScores, Ensemble, make_attacks
 from tracearena.arena.pseudonyms import Release, pseudonymise
 from tracearena.arena.sweep import SweepRow, run_sweep, succeeded
 from tracearena.cities import simulate
+from tracearena.contest.account import Account, Sight, margin
 from tracearena.contest.awards import Award, make_awards
 from tracearena.contest.board import Board, make_board
 from tracearena.contest.commitment import Commitment, commit
@@ -34,8 +35,6 @@ Tell: TypeAlias = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and how much there is."""
 
 PSEUDONYMISED = "Pseudonyms only"
-FAIR_AT_2000 = 0.01
-"""Spread of a privacy score between teams of 2,000 users with the same defence ([contest] Table 2)."""
 CHEATING = tuple(f"Cheat({share:g})" for share in np.linspace(0, 1, 6))
 SAMPLES = ("No", "MRLH(1,1,0.5)", "RR(1)", "RR(10)", "PL(1,1)", "PL(2,1)", "PL(4,1)", "PL(7,1)")
 _RESIDENTS = 1_000
@@ -106,15 +105,36 @@ class Rehearsal:
 
     @property
     def margin(self) -> float:
-        """How much luck is in a score: how far teams of this size with the same defence differ.
-
-        The published spread belongs to teams of 2,000 users and grows as that of a mean does.
-        """
-        return FAIR_AT_2000 * float(np.sqrt(2000 / self.rules.users))
+        """How much luck is in a score: how far teams of this size with the same defence differ."""
+        return margin(self.rules.users)
 
     def entrant(self, name: str) -> Entrant:
         """Return one data set by the name of its team."""
         return next(one for one in self.entrants if one.name == name)
+
+    def account(self, command: str) -> Account:
+        """Tell of the contest, as of one that was held by files."""
+        rules = self.rules
+        winners = " and ".join(self.awards[0].winners) or "Nobody"
+        lead = (
+            f"The {rules.challenge}: {len(self.teams)} teams each had to publish {rules.original_days} days "
+            f"in the lives of {rules.users:,} people, useful to a planner and useless to a spy; then they "
+            f"attacked each other's data. {winners} defended best. The people, the city and the teams are "
+            "invented; the methods and the rules are real."
+        )
+        return Account(
+            "A contest of hide and seek",
+            lead,
+            self.board,
+            self.awards,
+            command,
+            players={one.name: one.player for one in self.entrants if one.player is not None},
+            look=lambda row: _sight(self.entrant(row.team)),
+            samples=self.samples,
+            cheating=self.cheating,
+            commitments={one.name: one.commitment for one in self.entrants if one.commitment is not None},
+            seed=self.seed,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain values for JSON."""
@@ -134,6 +154,10 @@ class Rehearsal:
                 one.name: one.commitment.digest for one in self.entrants if one.commitment is not None
             },
         }
+
+
+def _sight(entrant: Entrant) -> Sight:
+    return Sight(entrant.name, 1, entrant.original, entrant.obfuscated)
 
 
 def defence_of(entrant: Entrant) -> str:

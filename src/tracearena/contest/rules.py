@@ -81,6 +81,13 @@ class Rules:
         Distances from which on a place is useless, or an inference has failed.
     sensitive_weight
         Weight of a sensitive place in the trace-inference score; other places weigh 1.
+    overall_total
+        Whether there is an overall award too, for the highest total of a team: s_R,min of its first
+        data set plus s_T,min of its last.
+    final_weight
+        Where a preliminary round went before: total = preliminary + `final_weight` × this round.
+    winner_takes_attack_awards
+        Whether the overall winner competes for the awards of the attackers as well.
     obfuscated_uploads
         Uploads of a team and data set in the anonymization phase.
     attack_uploads
@@ -124,6 +131,9 @@ class Rules:
     utility_limit_km: float = field(default=2.0, metadata=_POSITIVE)
     inference_limit_km: float = field(default=2.0, metadata=_POSITIVE)
     sensitive_weight: float = field(default=10.0, metadata=_POSITIVE)
+    overall_total: bool = field(default=False, metadata=_checked(require_switch))
+    final_weight: float = field(default=9.0, metadata=_POSITIVE)
+    winner_takes_attack_awards: bool = field(default=True, metadata=_checked(require_switch))
     obfuscated_uploads: int = field(default=20, metadata=_COUNT)
     attack_uploads: int = field(default=20, metadata=_COUNT)
     largest_file_mb: int = field(default=64, metadata=_COUNT)
@@ -137,6 +147,17 @@ class Rules:
     def __post_init__(self) -> None:
         for rule in fields(self):
             rule.metadata["check"](rule.name, getattr(self, rule.name))
+        if not self.winner_takes_attack_awards and not self.overall_total:
+            raise ParameterError.of(
+                "winner_takes_attack_awards", False, "true where there is no overall award (overall_total)"
+            )
+
+    @property
+    def challenge(self) -> str:
+        """What the teams compete in, by the names of [contest] footnote 3."""
+        if self.data_sets == 1:
+            return "trace-inference challenge"
+        return "re-identification challenge and trace-inference challenge"
 
     @property
     def scoring(self) -> Scoring:

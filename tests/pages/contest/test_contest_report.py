@@ -9,7 +9,19 @@ from html import escape
 import pytest
 from tests.contest.residents import Residents
 
-from tracearena.contest import Rehearsal, rehearse
+from tracearena.contest import (
+    Account,
+    AttackKind,
+    AttackRecord,
+    Refusal,
+    Rehearsal,
+    Roster,
+    Rules,
+    UtilityRecord,
+    account_of,
+    make_board,
+    rehearse,
+)
 from tracearena.pages.contest import contest_report
 from tracearena.pages.contest.results import tied
 from tracearena.pages.contest.team_styles import team_styles
@@ -44,7 +56,7 @@ def held() -> Rehearsal:
 
 @pytest.fixture(scope="module")
 def html(held: Rehearsal) -> str:
-    return contest_report(held, command="tracearena demo --teams 7 --seed 5").html()
+    return contest_report(held.account("tracearena demo --teams 7 --seed 5")).html()
 
 
 def test_every_section_is_there(html: str) -> None:
@@ -76,7 +88,7 @@ def test_every_team_every_rule_and_the_command_are_told(held: Rehearsal, html: s
 
 def test_teams_keep_their_own_looks() -> None:
     held = hold(21)
-    given = team_styles(held)
+    given = team_styles(held.account("tracearena demo"))
     assert len({(look.colour, look.marker) for look in given.values()}) == len(held.entrants)
 
 
@@ -109,10 +121,59 @@ def test_teams_within_the_margin_are_named(held: Rehearsal) -> None:
 
 @pytest.mark.parametrize("teams", [2, 21])
 def test_any_number_of_teams_has_a_page(teams: int) -> None:
-    page = contest_report(hold(teams), command="tracearena demo").html()
+    page = contest_report(hold(teams).account("tracearena demo")).html()
     assert re.findall(r"<h2 [^>]*>(.*?)</h2>", page) == [escape(section) for section in SECTIONS]
     assert len(figures(page)) >= 10
 
 
+def scored(*, data_sets: int, pseudonymised: bool = True) -> Account:
+    """A contest of which there are scores only: c is below the threshold, d hands in nothing."""
+    roster = Roster(teams="abcd", pseudonymised="000" if pseudonymised else None, samples=["VisitProb-T"])
+    sets = range(1, data_sets + 1)
+    utilities = [
+        UtilityRecord(team=team, utility=utility, data_set=n)
+        for team, utility in (("a", 0.7), ("b", 0.9), ("c", 0.1))
+        for n in sets
+    ]
+    attacks = [
+        AttackRecord(attacker=who, target=whom, kind=kind, score=score, data_set=n)
+        for who, whom, score in (("a", "b", 0.4), ("b", "a", 0.5), ("VisitProb-T", "a", 0.6))
+        for kind in AttackKind
+        for n in sets
+    ]
+    board = make_board(Rules(data_sets=data_sets), roster, utilities, attacks)
+    refused = (Refusal("submissions/x.csv", "late", "came at noon; the phase ended <before> that"),)
+    return account_of(
+        board, title="Friday & after", command="tracearena contest board friday", names={"a": "a <b>"},
+        refused=refused,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("data_sets", [1, 2])
+@pytest.mark.parametrize("pseudonymised", [True, False])
+def test_a_board_of_scores_alone_has_a_page(data_sets: int, pseudonymised: bool) -> None:
+    html = contest_report(scored(data_sets=data_sets, pseudonymised=pseudonymised)).html()
+    shown = [*SECTIONS[:2], "What does not count", *SECTIONS[2:5], *SECTIONS[8:]]
+    assert re.findall(r"<h2 [^>]*>(.*?)</h2>", html) == [escape(section) for section in shown]
+    assert "a <b>" not in re.sub(r"<script.*?</script>", "", html, flags=re.S)
+    assert "a &lt;b&gt;" in html
+    assert "the phase ended &lt;before&gt; that" in html
+    assert "invalid: nothing handed in" in html
+    assert "invalid: below 0.7" in html
+    name = (
+        "trace-inference challenge" if data_sets == 1 else "re-identification challenge and trace-inference"
+    )
+    assert f"The {name}" in html
+    assert ("b / 2" in html) == (data_sets == 2)
+    assert html.count("<figcaption>") == len(figures(html))
+
+
+def test_a_contest_in_which_nobody_did_anything_has_a_page() -> None:
+    board = make_board(Rules(), Roster(teams="ab"), [], [])
+    html = contest_report(account_of(board, title="Nothing", command="tracearena contest board x")).html()
+    assert "Nobody defended best" in html
+    assert "nobody" in html
+
+
 def test_the_same_contest_makes_the_same_page(held: Rehearsal, html: str) -> None:
-    assert contest_report(held, command="tracearena demo --teams 7 --seed 5").html() == html
+    assert contest_report(held.account("tracearena demo --teams 7 --seed 5")).html() == html

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.contest.rehearsal import Entrant, Rehearsal, defence_of
+from tracearena.contest.account import Account, Sight
 from tracearena.metrics.utility import event_losses
 from tracearena.pages import Page, ground, sensitive_marks
-from tracearena.pages.contest.team_styles import TeamStyle
+from tracearena.pages.contest.team_styles import TeamStyle, plotted
 from tracearena.pages.style import VERMILION
 from tracearena.traces import Box, ObfuscatedTraces, Places, Traces
 
@@ -18,7 +18,7 @@ _BIN_KM = 0.5
 _MAP_KM = 4.0
 
 
-def show_days(page: Page, held: Rehearsal, entrants: list[Entrant], styles: dict[str, TeamStyle]) -> None:
+def show_days(page: Page, held: Account, entrants: list[Sight], styles: dict[str, TeamStyle]) -> None:
     """Show one day of one person, before and after, for each of the chosen teams."""
     page.heading("One person's day, before and after")
     page.text(
@@ -27,11 +27,13 @@ def show_days(page: Page, held: Rehearsal, entrants: list[Entrant], styles: dict
         "hidden."
     )
     for entrant in entrants:
-        _show_day(page, entrant, styles[entrant.name])
+        _show_day(page, held, entrant, styles[entrant.team])
     _show_displacements(page, held, entrants, styles)
 
 
-def _show_day(page: Page, entrant: Entrant, style: TeamStyle) -> None:
+def _show_day(page: Page, held: Account, entrant: Sight, style: TeamStyle) -> None:
+    defence = held.method(entrant.team, "defence")
+    with_ = "" if defence is None else f" with {defence}"
     user, day = _liveliest(entrant.original)
     original = entrant.original.take_users([user]).take_days(day, day + 1)
     obfuscated = entrant.obfuscated.take_users([user]).take_days(day, day + 1)
@@ -39,20 +41,25 @@ def _show_day(page: Page, entrant: Entrant, style: TeamStyle) -> None:
     moved = int((obfuscated.is_single & (obfuscated.codes != original.place_index)).sum())
     page.figure(
         _day(original, obfuscated, style),
-        f"{entrant.name} with {defence_of(entrant)}: of {original.n_events} half-hours of this person's day, "
+        f"{entrant.team}{with_}: of {original.n_events} times of this person's day, "
         f"{moved} were moved, {sets} became a set of places and {hidden} were hidden.",
         table=_day_table(original, obfuscated),
-        name=f"day-{entrant.name.lower().replace(' ', '-')}",
+        name=f"day-{entrant.team.lower().replace(' ', '-')}",
     )
 
 
 def _liveliest(original: Traces) -> tuple[int, int]:
     """Return the user and day with the most different places, of the days that fit a readable map."""
     per_day = original.clock.instants_per_day
-    days = original.dense().reshape(original.n_users, -1, per_day)
+    table = original.dense()
+    missing = -table.shape[1] % per_day
+    days = np.pad(table, ((0, 0), (0, missing)), constant_values=-1).reshape(original.n_users, -1, per_day)
+    # Where there is no event, any other place of the day stands in: it adds none.
+    days = np.where(days < 0, days.max(axis=2, keepdims=True), days)
     different = 1 + (np.diff(np.sort(days, axis=2), axis=2) > 0).sum(axis=2)
     extent = np.ptp(original.places.points_km[days, :2], axis=2).max(axis=2)
-    user, day = divmod(int(np.argmax(np.where(extent <= _MAP_KM, different, 0))), days.shape[1])
+    fits = (extent <= _MAP_KM) & (days.max(axis=2) >= 0)
+    user, day = divmod(int(np.argmax(np.where(fits, different, 0))), days.shape[1])
     return user, int(original.clock.day_of(original.span[0])) + day
 
 
@@ -158,16 +165,17 @@ def _day_table(original: Traces, obfuscated: ObfuscatedTraces) -> tuple[list[str
 
 
 def _show_displacements(
-    page: Page, held: Rehearsal, entrants: list[Entrant], styles: dict[str, TeamStyle]
+    page: Page, held: Account, entrants: list[Sight], styles: dict[str, TeamStyle]
 ) -> None:
     limit = held.rules.utility_limit_km
     edges = np.arange(0, limit + 1 + _BIN_KM, _BIN_KM)
     labels = ["same place", *(f"{low:g}–{low + _BIN_KM:g} km" for low in edges[:-1]),
               f"over {edges[-1]:g} km", "hidden"]  # fmt: skip
-    shares = {one.name: _displacements(one, edges) for one in entrants}
+    shares = {one.team: _displacements(one, edges) for one in entrants}
     bars = [
-        {"type": "bar", "name": name, "x": labels, "y": share, "marker": {"color": styles[name].colour},
-         "hovertemplate": f"{name}, %{{x}}: %{{y:.1%}}<extra></extra>"}
+        {"type": "bar", "name": plotted(name), "x": labels, "y": share,
+         "marker": {"color": styles[name].colour},
+         "hovertemplate": f"{plotted(name)}, %{{x}}: %{{y:.1%}}<extra></extra>"}
         for name, share in shares.items()
     ]  # fmt: skip
     at = labels.index(f"{limit:g}–{limit + _BIN_KM:g} km") - 0.5
@@ -195,7 +203,7 @@ def _show_displacements(
     )
 
 
-def _displacements(entrant: Entrant, edges: NDArray[np.float64]) -> NDArray[np.float64]:
+def _displacements(entrant: Sight, edges: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the share of events left, moved by each distance (sets: on average), and hidden."""
     far = event_losses(entrant.original, entrant.obfuscated, limit_km=1e6) * 1e6
     far = far[~entrant.obfuscated.is_deleted]

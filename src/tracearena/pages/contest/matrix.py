@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from tracearena.contest.account import Account
 from tracearena.contest.awards import attack_sums
 from tracearena.contest.records import AttackKind, Role
-from tracearena.contest.rehearsal import Rehearsal
 from tracearena.pages import Page
+from tracearena.pages.contest.team_styles import plotted
 from tracearena.pages.style import VERMILION
 
 _KINDS = {
@@ -16,7 +17,7 @@ _KINDS = {
 }
 
 
-def show_matrices(page: Page, held: Rehearsal) -> None:
+def show_matrices(page: Page, held: Account) -> None:
     """Show the score of every attack of both kinds."""
     page.heading("Everybody against everybody")
     page.text(
@@ -29,18 +30,27 @@ def show_matrices(page: Page, held: Rehearsal) -> None:
         _show_matrix(page, held, kind, what)
 
 
-def _show_matrix(page: Page, held: Rehearsal, kind: AttackKind, what: str) -> None:
-    targets = [row.team for row in held.board.rows if row.valid and row.role is not Role.SAMPLE]
+def _show_matrix(page: Page, held: Account, kind: AttackKind, what: str) -> None:
+    rows = [row for row in held.board.rows if row.valid and row.role is not Role.SAMPLE]
+    targets = [held.label(row.team, row.data_set) for row in rows]
     judge = sorted({attacker for attacker, _, _, of_kind in held.board.attacks
                     if of_kind is kind and held.board.roster.role(attacker) is Role.SAMPLE})  # fmt: skip
     attackers = [*held.board.roster.teams, *judge]
     table = [
-        [held.board.attacks.get((attacker, target, 1, kind)) for attacker in attackers] for target in targets
+        [held.board.attacks.get((attacker, row.team, row.data_set, kind)) for attacker in attackers]
+        for row in rows
     ]
     sums = attack_sums(held.board, kind)
     foot = [sums.get(attacker) for attacker in attackers]
     page.figure(
-        _matrix(targets, attackers, table, foot, what),
+        _matrix(
+            [plotted(name) for name in targets],
+            [attackers.index(row.team) if row.team in attackers else -1 for row in rows],
+            [plotted(name) for name in attackers],
+            table,
+            foot,
+            what,
+        ),
         _message(held, kind, targets, attackers, table),
         table=(["target", *attackers], [[name, *row] for name, row in zip(targets, table, strict=True)]
                + [["sum", *foot]]),
@@ -50,10 +60,10 @@ def _show_matrix(page: Page, held: Rehearsal, kind: AttackKind, what: str) -> No
 
 
 def _message(
-    held: Rehearsal, kind: AttackKind, targets: list[str], attackers: list[str], table: list[list[Any]]
+    held: Account, kind: AttackKind, targets: list[str], attackers: list[str], table: list[list[Any]]
 ) -> str:
-    asked = {AttackKind.REIDENTIFICATION: "identification", AttackKind.TRACE_INFERENCE: "inference"}[kind]
-    idle = [team.name for team in held.teams if getattr(team.player, asked) is None]
+    active = {attacker for attacker, _, _, of_kind in held.board.attacks if of_kind is kind}
+    idle = [team for team in held.board.roster.teams if team not in active]
     framed = {
         attackers[i]
         for row in table
@@ -61,14 +71,23 @@ def _message(
         if score is not None and score <= _least(row) + 1e-9
     }
     told = f"{len(framed)} of {len(attackers)} attackers did best on at least one of {len(targets)} targets."
-    invalid = [team.name for team in held.teams if not team.valid]
+    invalid = [
+        held.label(row.team, row.data_set)
+        for row in held.board.rows
+        if row.role is Role.TEAM and not row.valid
+    ]
     if invalid:
         told += f" Not a target, because invalid: {', '.join(invalid)}."
     return told + (f" Did not attack in this way: {', '.join(idle)}." if idle else "")
 
 
 def _matrix(
-    targets: list[str], attackers: list[str], table: list[list[Any]], foot: list[Any], what: str
+    targets: list[str],
+    own: list[int],
+    attackers: list[str],
+    table: list[list[Any]],
+    foot: list[Any],
+    what: str,
 ) -> dict[str, Any]:
     wide = len(attackers) > 14
     heat = {
@@ -90,7 +109,7 @@ def _matrix(
                   "tickangle": -50, "showgrid": False, "zeroline": False},
         "yaxis": {"range": [count + 0.5, -0.5], "tickvals": list(range(count + 1)),
                   "ticktext": [*targets, "<b>sum</b>"], "showgrid": False, "zeroline": False},
-        "shapes": [shape for y, row in enumerate(table) for shape in _marks(y, row, targets[y], attackers)],
+        "shapes": [shape for y, row in enumerate(table) for shape in _marks(y, row, own[y])],
         "annotations": [
             {"x": x, "y": count, "text": "–" if total is None else f"<b>{total:.2f}</b>", "showarrow": False,
              "font": {"size": 10 if wide else 12}}
@@ -104,11 +123,11 @@ def _least(row: list[Any]) -> float:
     return min((score for score in row if score is not None), default=1.0)
 
 
-def _marks(y: int, row: list[Any], target: str, attackers: list[str]) -> list[dict[str, Any]]:
+def _marks(y: int, row: list[Any], own: int) -> list[dict[str, Any]]:
     """Frame the strongest attacks of a row and hatch those that were not made."""
     shapes = []
     for x, score in enumerate(row):
-        if score is None and attackers[x] != target:
+        if score is None and x != own:
             shapes.append(_hatch(x, y))
         elif score is not None and score <= _least(row) + 1e-9:
             shapes.append({"type": "rect", "x0": x - 0.46, "x1": x + 0.46, "y0": y - 0.45, "y1": y + 0.45,

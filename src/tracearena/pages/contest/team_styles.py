@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from tracearena.contest.rehearsal import Rehearsal
+from tracearena.contest.account import Account
 from tracearena.pages.style import COLOURS, MARKERS
 
 
@@ -20,18 +20,31 @@ class TeamStyle:
     letter: str
 
 
-def team_styles(held: Rehearsal) -> dict[str, TeamStyle]:
+UNKNOWN = TeamStyle("var(--soft)", "circle", "●")
+"""How a sample defence on the board looks."""
+
+
+def team_styles(held: Account) -> dict[str, TeamStyle]:
     """Return the style of every team, and a cross for the pseudonymised one.
 
     Seven colours and eight markers have no common factor, so 56 teams differ.
     """
     colours = COLOURS[:-1]
     given = {}
-    for number, team in enumerate(held.teams):
+    for number, team in enumerate(held.board.roster.teams):
         marker = MARKERS[number % len(MARKERS)]
-        given[team.name] = TeamStyle(colours[number % len(colours)], marker.plotly, marker.letter)
-    others = (one.name for one in held.entrants if one.player is None)
-    return given | {name: TeamStyle("var(--ink)", "x", "✖") for name in others}
+        given[team] = TeamStyle(colours[number % len(colours)], marker.plotly, marker.letter)
+    extra = held.board.roster.pseudonymised
+    return given if extra is None else given | {extra: TeamStyle("var(--ink)", "x", "✖")}
+
+
+def plotted(name: str) -> str:
+    """Return a name as Plotly shows it and takes no part of it for markup.
+
+    >>> plotted("R&D <b>")
+    'R&amp;D &lt;b&gt;'
+    """
+    return escape(name, quote=False)
 
 
 def badge(name: str, style: TeamStyle) -> str:
@@ -51,7 +64,8 @@ def dots(
         "size": 13,
         "line": {"width": 2 if hollow else 1, "color": style.colour if hollow else "var(--ink)"},
     }
-    return {"type": "scatter", "mode": "markers", "name": name, "x": x, "y": y, "marker": marker} | more
+    points = {"type": "scatter", "mode": "markers", "name": plotted(name), "x": x, "y": y}
+    return points | {"marker": marker} | more
 
 
 def score_axis(title: str, **more: Any) -> dict[str, Any]:

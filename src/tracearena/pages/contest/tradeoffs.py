@@ -6,10 +6,11 @@ from typing import Any
 
 from tracearena.arena.lessons import privacies_together, privacy_costs_usefulness, shuffling_hides_names_only
 from tracearena.arena.sweep import SweepRow
+from tracearena.contest.account import Account, compared
+from tracearena.contest.board import BoardRow
 from tracearena.contest.records import Role
-from tracearena.contest.rehearsal import Rehearsal, defence_of
 from tracearena.pages import Page
-from tracearena.pages.contest.team_styles import TeamStyle, badge, dots, score_axis
+from tracearena.pages.contest.team_styles import TeamStyle, badge, dots, plotted, score_axis
 from tracearena.pages.style import BLUE, GREEN, GREY, VERMILION
 
 _WHO = "people not identified (s<sub>R,min</sub>)<br>right is better"
@@ -17,20 +18,20 @@ _WHERE = "whereabouts hidden (s<sub>T,min</sub>)<br>up is better"
 _LEGEND_BELOW = {"orientation": "h", "y": -0.25, "yanchor": "top"}
 
 
-def show_privacy(page: Page, held: Rehearsal, styles: dict[str, TeamStyle]) -> None:
+def show_privacy(page: Page, held: Account, styles: dict[str, TeamStyle]) -> None:
     """Show both kinds of privacy against each other (Figure 9 of the contest's paper)."""
     page.heading("Two kinds of privacy")
     page.text(
         "An attacker can ask who somebody is, or where everybody was. A good defence is high and to the "
         "right: it answers neither."
     )
-    rows = [row for row in held.board.rows if row.valid]
-    page.html_part(_legend(styles))
-    data = [_samples(held, lambda row: row.scores.s_R_min)]
+    rows = compared(held.board)
+    page.html_part(_legend(held, styles))
+    data = _samples(held, lambda row: row.scores.s_R_min)
     data += [
         dots(row.team, styles[row.team], [row.s_R_min], [row.s_T_min])
         | {"error_x": _error(held, styles[row.team]), "error_y": _error(held, styles[row.team]),
-           "hovertemplate": f"{row.team}: %{{x:.3f}}, %{{y:.3f}}<extra></extra>"}
+           "hovertemplate": f"{plotted(row.team)}: %{{x:.3f}}, %{{y:.3f}}<extra></extra>"}
         for row in rows
     ]  # fmt: skip
     layout = {
@@ -47,24 +48,32 @@ def show_privacy(page: Page, held: Rehearsal, styles: dict[str, TeamStyle]) -> N
     )
 
 
-def _correlation(held: Rehearsal) -> str:
-    teams = [(row.s_R_min, row.s_T_min) for row in held.board.rows if row.valid and row.role is Role.TEAM]
-    samples = [row.scores.minima for row in held.samples]
-    told = f"Over the sample defences (grey) it {privacies_together(samples)}."
-    if len(teams) > 2:
-        told += f" Over the {len(teams)} valid teams it {privacies_together(teams)}."
-    return told + " In the contest of 2019 R was 0.895 over 18 data sets."
+def _correlation(held: Account) -> str:
+    rows = compared(held.board)
+    told = []
+    if held.samples:
+        samples = [row.scores.minima for row in held.samples]
+        told.append(f"Over the sample defences (grey) it {privacies_together(samples)}.")
+    if len(rows) > 2:
+        extra = any(row.role is not Role.TEAM for row in rows)
+        which = (
+            f"{len(rows)} data sets, the pseudonymised team's among them," if extra else f"{len(rows)} teams"
+        )
+        found = privacies_together((row.s_R_min, row.s_T_min) for row in rows)
+        told.append(f"Over {which} it {found}.")
+    return " ".join([*told, "In the contest of 2019 R was 0.895 over 18 data sets."])
 
 
-def show_usefulness(page: Page, held: Rehearsal, styles: dict[str, TeamStyle]) -> None:
+def show_usefulness(page: Page, held: Account, styles: dict[str, TeamStyle]) -> None:
     """Show what privacy costs."""
     page.heading("What privacy costs")
-    page.html_part(_legend(styles))
+    page.html_part(_legend(held, styles))
     threshold = held.rules.utility_threshold
-    data = [_samples(held, lambda row: row.utility)]
-    for row in held.board.rows:
+    data = _samples(held, lambda row: row.utility)
+    shown = [row for row in _challenge(held) if row.utility is not None]
+    for row in shown:
         point = dots(row.team, styles[row.team], [row.utility], [row.s_T_min], hollow=not row.valid)
-        point["hovertemplate"] = f"{row.team}: useful %{{x:.3f}}, hidden %{{y:.3f}}<extra></extra>"
+        point["hovertemplate"] = f"{plotted(row.team)}: useful %{{x:.3f}}, hidden %{{y:.3f}}<extra></extra>"
         data.append(point | ({"error_y": _error(held, styles[row.team])} if row.valid else {}))
     area = {"type": "rect", "x0": threshold, "x1": 1.04, "y0": -0.04, "y1": 1.04, "layer": "below",
             "fillcolor": "rgba(0,158,115,0.12)", "line": {"width": 0}}  # fmt: skip
@@ -80,23 +89,30 @@ def show_usefulness(page: Page, held: Rehearsal, styles: dict[str, TeamStyle]) -
         "annotations": [label],
         "showlegend": False,
     }
-    invalid = sum(not row.valid for row in held.board.rows)
+    invalid = sum(not row.valid for row in shown)
     fate = (
         f"{'One team' if invalid == 1 else f'{invalid} teams'} overdid it: below {threshold:g} the data is "
         "not published and privacy counts 0 (hollow)."
         if invalid
         else f"Everybody stayed above {threshold:g}."
     )
+    costs = (
+        f"Over the sample defences (grey) it {privacy_costs_usefulness(held.samples)}. "
+        if held.samples
+        else ""
+    )
     page.figure(
         {"data": data, "layout": layout},
-        f"Over the sample defences (grey) it {privacy_costs_usefulness(held.samples)}. {fate}",
+        f"{costs}{fate}",
         table=_table(held),
         name="usefulness",
     )
 
 
-def show_cheating(page: Page, held: Rehearsal) -> None:
+def show_cheating(page: Page, held: Account) -> None:
     """Show the counter-example: privacy by name only."""
+    if not held.cheating:
+        return
     page.heading("The cheating team")
     page.text(
         "Take whole traces and hand them out to other people. Whoever looks for a name should find the wrong "
@@ -139,19 +155,31 @@ def show_cheating(page: Page, held: Rehearsal) -> None:
     )  # fmt: skip
 
 
-def _undefended(held: Rehearsal) -> list[SweepRow]:
+def _undefended(held: Account) -> list[SweepRow]:
     return [row for row in held.samples if row.defence == "No"]
 
 
-def _legend(styles: dict[str, TeamStyle]) -> str:
+def _legend(held: Account, styles: dict[str, TeamStyle]) -> str:
     """Return markup that names every marker; unlike a figure's own legend it fits any width."""
     teams = [badge(name, one) for name, one in styles.items()]
-    samples = badge("sample defences", TeamStyle(GREY, "circle", "●"))
-    return f'<p class="legend">{" ".join([*teams, samples])}</p>'
+    samples = [badge("sample defences", TeamStyle(GREY, "circle", "●"))] if held.samples else []
+    return f'<p class="legend">{" ".join([*teams, *samples])}</p>'
 
 
-def _samples(held: Rehearsal, x: Any) -> dict[str, Any]:
-    return {
+def _challenge(held: Account) -> list[BoardRow]:
+    """Return the data sets of the trace-inference challenge, valid or not, and the pseudonymised team's."""
+    last = held.rules.data_sets
+    return [
+        row
+        for row in held.board.rows
+        if row.role is Role.PSEUDONYMISED or (row.role is Role.TEAM and row.data_set == last)
+    ]
+
+
+def _samples(held: Account, x: Any) -> list[dict[str, Any]]:
+    if not held.samples:
+        return []
+    grey = {
         "type": "scatter",
         "mode": "markers",
         "name": "sample defences",
@@ -161,16 +189,17 @@ def _samples(held: Rehearsal, x: Any) -> dict[str, Any]:
         "hovertemplate": "%{text}: %{x:.3f}, %{y:.3f}<extra></extra>",
         "marker": {"color": GREY, "size": 8, "opacity": 0.8},
     }
+    return [grey]
 
 
-def _error(held: Rehearsal, style: TeamStyle) -> dict[str, Any]:
+def _error(held: Account, style: TeamStyle) -> dict[str, Any]:
     return {"type": "constant", "value": held.margin, "color": style.colour, "thickness": 1.5, "width": 4}
 
 
-def _table(held: Rehearsal) -> tuple[list[str], list[list[Any]]]:
+def _table(held: Account) -> tuple[list[str], list[list[Any]]]:
     rows: list[list[Any]] = [
-        [row.team, defence_of(held.entrant(row.team)), row.utility, str(row.valid).lower(), row.s_R_min,
-         row.s_T_min]
+        [held.label(row.team, row.data_set), held.method(row.team, "defence"), row.utility,
+         str(row.valid).lower(), row.s_R_min, row.s_T_min]
         for row in held.board.rows
     ]  # fmt: skip
     rows += [

@@ -1,0 +1,372 @@
+"""The judge's desk: every file is checked by the one checker, scored by the one scorer, and written down.
+
+`judge` goes through a whole folder; `tracearena.contest.file_scores` does the same for one file. A
+score that was found once is kept by the content of all that it hangs on (`tracearena.contest.ledger`),
+so that a run that was stopped goes on where it was, and a second run changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from tracearena.contest.awards import Award, make_awards
+from tracearena.contest.board import Board, Target, make_board
+from tracearena.contest.file_scores import (
+    is_release,
+    read_obfuscated,
+    score_obfuscated,
+    score_table,
+    score_traces,
+)
+from tracearena.contest.handout import REGIONS, TIMES
+from tracearena.contest.intake import Intake
+from tracearena.contest.ledger import LEDGER, Ledger
+from tracearena.contest.records import AttackKind, AttackRecord, Roster, UtilityRecord
+from tracearena.contest.refusal import Refusal
+from tracearena.contest.rules import Rules
+from tracearena.engine import report
+from tracearena.errors import DataError, FileError, ParameterError
+from tracearena.formats import pwscup
+from tracearena.formats.pwscup import PwsName
+from tracearena.traces import IdTable, ObfuscatedTraces, Places, Traces
+
+_KINDS = {"etable": AttackKind.REIDENTIFICATION, "etraces": AttackKind.TRACE_INFERENCE}
+_SHOWN_FAULTS = 3
+
+_Attack: TypeAlias = tuple[str, PwsName, tuple[Path, ...]]
+"""Who attacks, the name of the file, and its versions in the order in which they came."""
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """What the judge found.
+
+    Attributes
+    ----------
+    intake
+        What lay in the folder.
+    rules
+        The rules by which it was judged.
+    utilities, attacks
+        The records that count.
+    refused
+        What does not count, from the names and from the contents, by file.
+    places, sensitive_places
+        How many regions there are, and how many of them are sensitive; without any of these their weight
+        has no effect.
+    """
+
+    intake: Intake
+    rules: Rules
+    utilities: tuple[UtilityRecord, ...]
+    attacks: tuple[AttackRecord, ...]
+    refused: tuple[Refusal, ...]
+    places: int
+    sensitive_places: int
+
+    def board(self) -> Board:
+        """Return the board of what counts."""
+        roster = Roster(
+            teams=self.intake.teams,
+            pseudonymised=self.intake.pseudonymised,
+            samples=sorted({attack for attack, _ in self.intake.answers}),
+        )
+        return make_board(self.rules, roster, self.utilities, self.attacks)
+
+    def awards(self, preliminary: dict[str, float] | None = None) -> tuple[Award, ...]:
+        """Return the awards by that board."""
+        return make_awards(self.board(), preliminary)
+
+
+@dataclass(frozen=True)
+class HandedIn:
+    """What counts of what a team handed in: the file, None if there is none, and its utility."""
+
+    path: Path | None
+    utility: float | None
+
+    def is_valid(self, rules: Rules) -> bool:
+        """Whether it is enough to be released."""
+        return self.utility is not None and rules.is_valid(self.utility)
+
+
+class Truth:
+    """What the judge knows of one data set, read when it is asked for."""
+
+    def __init__(self, desk: Desk, target: Target) -> None:
+        self.desk, self.target = desk, target
+
+    def file(self, kind: str) -> Path:
+        """Return one of the judge's own files, which must be there."""
+        found = self.desk.intake.path(kind, self.target)
+        if found is None:
+            team, number = self.target
+            raise DataError(f"{self.desk.intake.judge}: has no {kind} of team {team}, data set {number}")
+        return found
+
+    @property
+    def files(self) -> list[Path]:
+        """The files that every score of this data set hangs on."""
+        return [self.file("orgtraces"), *self.desk.frame]
+
+    @cached_property
+    def original(self) -> Traces:
+        """The traces that were defended."""
+        return pwscup.read_traces(self.file("orgtraces"), self.desk.places, self.desk.times)
+
+    @cached_property
+    def reference(self) -> Traces:
+        """The traces that everybody knows."""
+        return pwscup.read_traces(self.file("reftraces"), self.desk.places, self.desk.times)
+
+    @cached_property
+    def id_table(self) -> IdTable:
+        """Who is who."""
+        return pwscup.read_id_table(self.file("ptable"))
+
+    @cached_property
+    def public(self) -> ObfuscatedTraces:
+        """What was released."""
+        repeated = self.desk.rules.utility_rule == "2019"
+        return pwscup.read_anonymized(
+            self.file("pubtraces"), self.desk.places, self.desk.times, allow_repetition=repeated
+        )
+
+    @property
+    def is_released(self) -> bool:
+        """Whether there are released traces and their ID table."""
+        return None not in (
+            self.desk.intake.path("ptable", self.target),
+            self.desk.intake.path("pubtraces", self.target),
+        )
+
+
+class Desk:
+    """The judge at work on one folder.
+
+    Parameters
+    ----------
+    intake
+        What lies there.
+    rules
+        Rules in the place of the contest's own, such as another way to rank.
+    """
+
+    def __init__(self, intake: Intake, rules: Rules | None = None) -> None:
+        self.intake, self.rules = intake, rules or intake.rules
+        self.ledger = Ledger(intake.judge / LEDGER)
+        self.refused = list(intake.refused)
+
+    @cached_property
+    def frame(self) -> list[Path]:
+        """The tables of regions and times that are there."""
+        found = [self.intake.judge / name for name in (REGIONS, TIMES)]
+        return [path for path in found if path.is_file()]
+
+    @cached_property
+    def places(self) -> Places:
+        """The regions: the contest's own, or those of 2019."""
+        own = self.intake.judge / REGIONS
+        return pwscup.read_places(own) if own.is_file() else pwscup.contest_regions()
+
+    @cached_property
+    def times(self) -> pwscup.Times | None:
+        """What the times mean, if a table says so."""
+        own = self.intake.judge / TIMES
+        return pwscup.read_times(own) if own.is_file() else None
+
+    def judge(self) -> Judged:
+        """Check and score everything."""
+        require_sealed(self.rules)
+        utilities: list[UtilityRecord] = []
+        attacks: list[AttackRecord] = []
+        targets = self.intake.targets()
+        about: dict[Target, list[_Attack]] = {target: [] for target in targets}
+        for attack in self._attacks():
+            about[_target(attack[1])].append(attack)
+        for done, target in enumerate(targets):
+            report(done, len(targets))
+            truth = Truth(self, target)
+            self._require_agreement(truth)
+            handed_in = self.handed_in(truth)
+            if handed_in.utility is not None:
+                record = UtilityRecord(team=target[0], utility=handed_in.utility, data_set=target[1])
+                utilities.append(record)
+            attacks += self._scored(truth, handed_in, about[target])
+        report(len(targets), len(targets))
+        refused = tuple(sorted(self.refused, key=lambda one: (one.file, one.code)))
+        counts = len(self.places), int(self.places.sensitive.sum())
+        return Judged(self.intake, self._rules(), tuple(utilities), tuple(attacks), refused, *counts)
+
+    def handed_in(self, truth: Truth) -> HandedIn:
+        """Return what counts of all that a team handed in: the last valid file, or the last one at all."""
+        found = HandedIn(None, 1.0 if truth.target[0] == self.intake.pseudonymised else None)
+        for path in reversed(self.intake.of("anotraces", truth.target)):
+            utility = self._utility(truth, path)
+            if utility is None:
+                continue
+            if self.rules.is_valid(utility):
+                return HandedIn(path, utility)
+            found = HandedIn(path, utility) if found.path is None else found
+        return found
+
+    def _utility(self, truth: Truth, path: Path) -> float | None:
+        settings = [self.rules.utility_rule, self.rules.utility_limit_km, *self._limits()]
+        return self._checked(
+            "utility",
+            path,
+            truth.files,
+            settings,
+            lambda: score_obfuscated(path, truth.original, self.rules),
+        )
+
+    def _scored(self, truth: Truth, handed_in: HandedIn, attacks: list[_Attack]) -> Iterator[AttackRecord]:
+        valid = handed_in.is_valid(self.rules)
+        released = valid and truth.is_released
+        if released and handed_in.path is not None:
+            self._require_release(truth, handed_in.path)
+        for attacker, name, paths in attacks:
+            if not released:
+                why = "is not valid" if not valid else "is not released"
+                team, number = truth.target
+                self._refuse(paths[-1], "no-target", f"data set {number} of team {team} {why}")
+                continue
+            scores = (self._attack_score(truth, name, path) for path in reversed(paths))
+            score = next((score for score in scores if score is not None), None)
+            if score is not None:
+                yield AttackRecord(
+                    attacker=attacker,
+                    target=truth.target[0],
+                    kind=_KINDS[name.kind],
+                    score=score,
+                    data_set=truth.target[1],
+                )
+
+    def _attack_score(self, truth: Truth, name: PwsName, path: Path) -> float | None:
+        if name.kind == "etable":
+            files = [truth.file("ptable"), truth.file("reftraces"), *self.frame]
+            return self._checked(
+                "reidentification",
+                path,
+                files,
+                self._limits(),
+                lambda: score_table(path, truth.id_table, truth.reference.user_ids, self.rules),
+            )
+        settings = [self.rules.sensitive_weight, self.rules.inference_limit_km, *self._limits()]
+        return self._checked(
+            "trace-inference",
+            path,
+            truth.files,
+            settings,
+            lambda: score_traces(path, truth.original, self.rules),
+        )
+
+    def _checked(
+        self, what: str, path: Path, files: list[Path], settings: list[Any], score: Callable[[], float]
+    ) -> float | None:
+        """Return the score of a file; what the checker refuses is written down, and has none."""
+
+        def find() -> dict[str, Any]:
+            try:
+                return {"score": score()}
+            except FileError as error:
+                if error.path != str(path):
+                    raise
+                return {"code": error.faults[0].code, "reason": _reason(error)}
+
+        found = self.ledger.found(what, [path, *files], settings, find)
+        if "score" in found:
+            return float(found["score"])
+        self._refuse(path, found["code"], found["reason"])
+        return None
+
+    def _require_agreement(self, truth: Truth) -> None:
+        """Refuse data that is not what the rules speak of."""
+        files = [truth.file("orgtraces"), truth.file("reftraces"), *self.frame]
+
+        def measure() -> dict[str, int]:
+            per_day = truth.original.clock.instants_per_day
+            return {
+                "users": truth.original.n_users,
+                "reference_users": truth.reference.n_users,
+                "reference_days": truth.reference.n_instants // per_day,
+                "original_days": truth.original.n_instants // per_day,
+            }
+
+        found = self.ledger.found("frame", files, None, measure)
+        if not self.intake.has_charter:
+            return
+        wanted = {"users": self.rules.users, "reference_users": self.rules.users}
+        wanted |= {name: getattr(self.rules, name) for name in ("reference_days", "original_days")}
+        for name, value in wanted.items():
+            if found[name] != value:
+                which = truth.file("orgtraces" if name in ("users", "original_days") else "reftraces")
+                what = name.removeprefix("reference_").replace("_", " ")
+                problem = f"has {found[name]} {what}, and the rules say {value}: data and rules must agree"
+                raise FileError.whole(which, problem, "other-data")
+
+    def _require_release(self, truth: Truth, handed_in: Path) -> None:
+        """Refuse a release that is not what was handed in, under the pseudonyms of the ID table."""
+        files = [handed_in, truth.file("pubtraces"), truth.file("ptable"), *truth.files]
+
+        def compare() -> bool:
+            obfuscated = read_obfuscated(handed_in, truth.original, self.rules)
+            return is_release(obfuscated, truth.public, truth.id_table)
+
+        if not self.ledger.found("release", files, self._limits(), compare):
+            raise FileError.whole(
+                truth.file("pubtraces"),
+                f"is not {handed_in.name} under the pseudonyms of {truth.file('ptable').name}",
+                "contradiction",
+            )
+
+    def _attacks(self) -> Iterator[_Attack]:
+        for name, paths in sorted(self.intake.versions.items(), key=lambda item: str(item[0])):
+            if name.kind in _KINDS:
+                yield f"{name.attacker:03d}", name, paths
+        for (attack, name), path in sorted(self.intake.answers.items(), key=lambda item: str(item[1])):
+            yield attack, name, (path,)
+
+    def _refuse(self, path: Path, code: str, reason: str) -> None:
+        self.refused.append(Refusal(self.intake.shown(path), code, reason))
+
+    def _limits(self) -> list[Any]:
+        return [self.rules.largest_file_mb, self.rules.largest_listed_ids, self.rules.utility_rule == "2019"]
+
+    def _rules(self) -> Rules:
+        """Return the rules; without a file of rules the numbers of people and days are those of the data."""
+        if self.intake.has_charter:
+            return self.rules
+        first = Truth(self, self.intake.targets()[0])
+        per_day = first.original.clock.instants_per_day
+        return replace(
+            self.rules,
+            users=first.original.n_users,
+            reference_days=max(first.reference.n_instants // per_day, 1),
+            original_days=max(first.original.n_instants // per_day, 1),
+        )
+
+
+def judge(intake: Intake, rules: Rules | None = None) -> Judged:
+    """Check and score everything that lies in a contest's folder."""
+    return Desk(intake, rules).judge()
+
+
+def require_sealed(rules: Rules) -> None:
+    """Refuse rules by which a board runs while teams attack: it takes other users than the final scores."""
+    if rules.mode != "sealed":
+        raise ParameterError.of("mode", rules.mode, "sealed for a contest by files")
+
+
+def _target(name: PwsName) -> Target:
+    return f"{name.team:03d}", 1 if name.purpose == "IDP" else 2
+
+
+def _reason(error: FileError) -> str:
+    told = "; ".join(map(str, error.faults[:_SHOWN_FAULTS]))
+    more = error.total - min(len(error.faults), _SHOWN_FAULTS)
+    return f"{told}; … and {more:,} more" if more > 0 else told

@@ -1,0 +1,153 @@
+"""The end of the anonymization phase: every valid data set gets its pseudonyms, once and for all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tracearena.arena.pseudonyms import pseudonymise
+from tracearena.contest import handout, letters
+from tracearena.contest.board import Target
+from tracearena.contest.commitment import Commitment, commit, verify
+from tracearena.contest.desk import Desk, Truth, require_sealed
+from tracearena.contest.file_scores import read_obfuscated
+from tracearena.contest.intake import Intake
+from tracearena.contest.refusal import Refusal
+from tracearena.engine import SeedLike, child_seed, report, seed_sequence
+from tracearena.errors import FileError
+from tracearena.files import read_bytes, replacing, replacing_all
+from tracearena.formats import pwscup
+
+
+@dataclass(frozen=True)
+class Released:
+    """What was released, now and before.
+
+    Attributes
+    ----------
+    new, before
+        Data sets that got their pseudonyms now, and those that have them already and keep them.
+    invalid
+        Data sets whose utility is below the threshold, with the utility.
+    missing
+        Data sets of which nothing was handed in that can be read.
+    commitments
+        Hash and salt of every ID table, by the name of its file.
+    refused
+        Files of this phase that do not count, and why.
+    """
+
+    new: tuple[Target, ...]
+    before: tuple[Target, ...]
+    invalid: tuple[tuple[Target, float], ...]
+    missing: tuple[Target, ...]
+    commitments: dict[str, Commitment]
+    refused: tuple[Refusal, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the release as plain values for JSON; salts are for the judge alone."""
+        return {
+            "released": [list(target) for target in self.new],
+            "released_before": [list(target) for target in self.before],
+            "invalid": [[*target, utility] for target, utility in self.invalid],
+            "missing": [list(target) for target in self.missing],
+            "commitments": {name: one.digest for name, one in sorted(self.commitments.items())},
+            "refused": [one.to_dict() for one in self.refused],
+        }
+
+
+def release_all(intake: Intake, *, seed: SeedLike = None) -> Released:
+    """Pseudonymise what is valid and not released yet, and hand it out with all commitments.
+
+    An ID table that is there is never drawn again: a second call changes no file.
+
+    Parameters
+    ----------
+    intake
+        A contest's folder, as `tracearena.contest.handout` lays it out.
+    seed
+        For experiments. None, for a real contest, takes shuffles and salts from the system's
+        cryptographic source.
+    """
+    if intake.judge == intake.submissions:
+        problem = "has no folders judge and submissions, as `contest data` makes them"
+        raise FileError.whole(intake.folder, problem, "no-folder")
+    require_sealed(intake.rules)
+    desk = Desk(intake)
+    root = None if seed is None else seed_sequence(seed)
+    new, before, invalid, missing = [], [], [], []
+    commitments = handout.read_commitments(intake.folder)
+    targets = intake.targets()
+    with replacing_all():
+        for done, target in enumerate(targets):
+            report(done, len(targets))
+            truth = Truth(desk, target)
+            handed_in = desk.handed_in(truth)
+            if truth.is_released:
+                before.append(target)
+                _require_committed(truth, commitments)
+            elif handed_in.path is None or handed_in.utility is None:
+                missing.append(target)
+            elif not handed_in.is_valid(desk.rules):
+                invalid.append((target, handed_in.utility))
+            else:
+                _refuse_redrawing(truth, commitments)
+                new.append(target)
+                own = None if root is None else child_seed(root, int(target[0]), target[1])
+                commitments |= _release(desk, truth, handed_in.path, own)
+        if new:
+            handout.write_commitments(intake.folder, commitments)
+    # What goes out is a copy of what is fixed now: a run stopped here is finished by the next.
+    _hand_out(intake, sorted([*before, *new]))
+    report(len(targets), len(targets))
+    phase = [one for one in desk.refused if "anotraces" in Path(one.file).name or one.code == "wrong-name"]
+    return Released(tuple(new), tuple(before), tuple(invalid), tuple(missing), commitments, tuple(phase))
+
+
+def _release(desk: Desk, truth: Truth, handed_in: Path, seed: Any) -> dict[str, Commitment]:
+    """Shuffle one data set into the judge's folder, and fix its ID table."""
+    obfuscated = read_obfuscated(handed_in, truth.original, desk.rules)
+    release = pseudonymise(obfuscated, seed=None if seed is None else child_seed(seed, 0))
+    team, number = int(truth.target[0]), truth.target[1]
+    judge = desk.intake.judge
+    names = handout.write_release(judge, team, number, obfuscated, release)
+    # The very bytes that came, so that nobody can say that another file was judged.
+    with replacing(judge / names["obfuscated"], private=True) as file:
+        file.write(read_bytes(handed_in))
+    return {names["id_table"]: commit(release.id_table, seed=None if seed is None else child_seed(seed, 1))}
+
+
+def _refuse_redrawing(truth: Truth, commitments: dict[str, Commitment]) -> None:
+    """Refuse to draw an ID table whose hash is published: it is lost, and another one would not open it."""
+    name = str(handout.official("ptable", int(truth.target[0]), truth.target[1]))
+    if name in commitments:
+        raise FileError.whole(
+            truth.desk.intake.judge / name,
+            f"it or its pubtraces are gone, and its hash stands in {handout.COMMITMENTS}: put both back from "
+            "a copy; another table will not be drawn",
+            "missing",
+        )
+
+
+def _require_committed(truth: Truth, commitments: dict[str, Commitment]) -> None:
+    """Refuse to go on with an ID table that is not the one that was fixed."""
+    path = truth.file("ptable")
+    name = path.name.removesuffix(".gz")
+    if name not in commitments:
+        raise FileError.whole(path, f"has no hash in {handout.COMMITMENTS}", "no-commitment")
+    known = commitments[name]
+    if not verify(known.digest, pwscup.read_id_table(path), known.salt):
+        raise FileError.whole(
+            path, f"is not the table whose hash stands in {handout.COMMITMENTS}", "contradiction"
+        )
+
+
+def _hand_out(intake: Intake, released: list[Target]) -> None:
+    everybody = intake.folder / handout.EVERYBODY
+    for team, number in released:
+        names = (handout.official(kind, int(team), number) for kind in ("reftraces", "pubtraces"))
+        handout.copy_files((intake.judge / str(name) for name in names), everybody)
+    targets = list(dict.fromkeys(team for team, _ in released))
+    with replacing(everybody / handout.LETTER) as file:
+        file.write(letters.to_everybody(intake.charter, targets).encode())

@@ -1,0 +1,100 @@
+"""A contest's file is read strictly, and written so that it reads back the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tracearena.contest import Charter, Rules, Schedule, charter_text, read_charter
+from tracearena.errors import FileError, ParameterError
+
+SCHEDULE = Schedule.from_dict(
+    {
+        "registration_begin": "2026-05-01T00:00Z",
+        "registration_end": "2026-05-08T00:00Z",
+        "anonymization_begin": "2026-05-08T00:00Z",
+        "anonymization_end": "2026-05-15T09:00+09:00",
+        "attack_begin": "2026-05-16T00:00Z",
+        "attack_end": "2026-05-23T00:00Z",
+        "results_begin": "2026-05-24T00:00Z",
+    }
+)
+
+
+@pytest.mark.parametrize(
+    "charter",
+    [
+        Charter(),
+        Charter(name='A "quoted" name \\ 日本', teams=3, names={"002": "=HYPERLINK(", "001": "<script>"}),
+        Charter(
+            teams=997,
+            schedule=SCHEDULE,
+            rules=Rules(data_sets=2, utility_rule="2019", live_refresh_hours=(1, 2), overall_total=True),
+        ),
+    ],
+)
+def test_what_is_written_is_read_back(tmp_path: Path, charter: Charter) -> None:
+    (tmp_path / "contest.toml").write_text(charter_text(charter))
+    assert read_charter(tmp_path / "contest.toml") == charter
+
+
+def test_an_empty_file_is_the_usual_contest(tmp_path: Path) -> None:
+    (tmp_path / "contest.toml").write_text("")
+    assert read_charter(tmp_path / "contest.toml") == Charter()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x = 1", "line 1, x: got '1': there is no such key"),
+        ("\nteams = '5'", "line 2, teams: teams = '5' is not allowed"),
+        ("teams = 998", "line 1, teams: .* at most 997"),
+        ("teams = true", "line 1, teams"),
+        ("name = 3", "line 1, name"),
+        ("name = ' Friday'", "line 1, name"),
+        ('name = "a\\u0007b"', "line 1, name"),
+        ("[rules]\nusers = 2.5", "line 2, rules.users: users = 2.5"),
+        ("[rules]\nuser = 4", "line 2, rules.user: there is no rule 'user'; did you mean users?"),
+        ("[rules]\nsample_attacks = ['Nonsense-R']", "line 2, rules.sample_attacks"),
+        ("[rules]\nwinner_takes_attack_awards = false", "line 1, rules: .*overall_total"),
+        ("rules = 3", "line 1, rules: got '3': it must be a table"),
+        ("[[rules]]\nusers = 3", "rules: .* it must be a table"),
+        ("[schedule]\nattack_begin = 2026-05-01T00:00:00Z", "line 1, schedule: a schedule has exactly"),
+        ("[names]\n001 = 3", "line 2, names.001"),
+        ("[names]\n022 = 'x'", "line 2, names.022: .* from 001 to 021"),
+        ("[names]\n1 = 'x'", "line 2, names.1"),
+        ("teams = [", "is not TOML"),
+        ("teams = 1\nteams = 2", "is not TOML"),
+        (f"teams = {'9' * 5000}", "contest.toml: "),
+        ("teams = " + "[" * 5000, "is not TOML"),
+    ],
+)
+def test_a_mistake_is_named_with_its_place(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "contest.toml"
+    path.write_text(text)
+    with pytest.raises(FileError, match=message) as caught:
+        read_charter(path)
+    assert str(caught.value).startswith(f"{path}: ")
+
+
+def test_a_schedule_that_is_out_of_order_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "contest.toml"
+    path.write_text(charter_text(Charter(schedule=SCHEDULE)).replace("2026-05-23T", "2026-05-13T"))
+    with pytest.raises(FileError, match=r"schedule: attack_end = .* after attack_begin"):
+        read_charter(path)
+
+
+def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "contest.toml"
+    path.write_bytes(b"name = '\xff'")
+    with pytest.raises(FileError, match="is not TOML"):
+        read_charter(path)
+
+
+def test_numbers_follow_the_teams() -> None:
+    charter = Charter(teams=2, rules=Rules(sample_teams=1))
+    assert charter.numbers == ("001", "002")
+    assert charter.sample_numbers == ("003",)
+    with pytest.raises(ParameterError, match="at most 0"):
+        Charter(teams=1, rules=Rules(sample_teams=999))
