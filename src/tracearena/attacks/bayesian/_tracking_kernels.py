@@ -154,10 +154,25 @@ def infer_users(
 
 @njit(cache=True, nogil=True)
 def _forward(
-    said, t0, profile, population, offsets, places, values, floor,
-    move_offsets, move_targets, move_values, move_rest, share, beam,
-    support, sizes, ahead, predicted,
-):  # fmt: skip
+    said: Array,
+    t0: int,
+    profile: Array,
+    population: Array,
+    offsets: Array,
+    places: Array,
+    values: Array,
+    floor: Array,
+    move_offsets: Array,
+    move_targets: Array,
+    move_values: Array,
+    move_rest: Array,
+    share: float,
+    beam: float,
+    support: Array,
+    sizes: Array,
+    ahead: Array,
+    predicted: Array,
+) -> None:
     """Write what may be where at each instant, from what was said up to then."""
     n_places = profile.shape[0]
     for i in range(said.shape[0]):
@@ -219,10 +234,24 @@ def _forward(
 
 @njit(cache=True, nogil=True)
 def _backward(
-    said, t0, profile, population, offsets, places, values, floor,
-    move_offsets, move_targets, move_values, move_rest, share,
-    support, sizes, back, later,
-):  # fmt: skip
+    said: Array,
+    t0: int,
+    profile: Array,
+    population: Array,
+    offsets: Array,
+    places: Array,
+    values: Array,
+    floor: Array,
+    move_offsets: Array,
+    move_targets: Array,
+    move_values: Array,
+    move_rest: Array,
+    share: float,
+    support: Array,
+    sizes: Array,
+    back: Array,
+    later: Array,
+) -> None:
     """Write how likely what is said later is from each place; `later` comes and is left all 0."""
     last = said.shape[0] - 1
     for s in range(sizes[last]):

@@ -24,6 +24,9 @@ UNSEEN = 0.05
 """Share of what a mechanism does that counting it on the reference may have missed."""
 
 
+_NET_POINTS = 4e6
+
+
 @dataclass(frozen=True, eq=False)
 class Emission:
     """E(y|x) by symbol y, up to a factor of y that no attack depends on.
@@ -110,8 +113,20 @@ def by_distance(
     return _joined(symbols, places, rows[pairs], columns[pairs], value, float(density[-1]))
 
 
-def _joined(symbols, places, symbol, place, value, floor):
-    """Put the probabilities of single places before the sets, which are taken at their word."""
+def _joined(
+    symbols: Symbols,
+    places: Places,
+    symbol: NDArray[np.int64],
+    place: NDArray[np.int64],
+    value: NDArray[np.float64],
+    floor: float,
+) -> Emission:
+    """Put the probabilities of single places before the sets, which are taken at their word.
+
+    At each place they sum to 1.
+    """
+    total = np.bincount(place, value, len(places)) + floor * len(places)
+    value = value / total[place]
     kept = value > LEAST * value.max(initial=0.0)
     symbol, place, value = symbol[kept], place[kept], value[kept]
     order = np.lexsort((place, symbol))
@@ -132,12 +147,11 @@ def _laplace(epsilon: float, symbols: Symbols, places: Places) -> Emission:
     """Return planar Laplace noise of ε per km, which ends in the cell or at the nearest place.
 
     The probability of a cell is the density's mean over a fine net of its points times its area.
-    Off a grid every place stands for as much ground as its share of the disc to its neighbours.
+    Off a grid the noise is drawn on a net of points, each of which ends at its nearest place.
     """
-    reach = 12.0 / epsilon
     if places.grid is None:
-        return _laplace_off_grid(epsilon, reach, symbols, places)
-    grid = places.grid
+        return _laplace_off_grid(epsilon, symbols, places)
+    grid, reach = places.grid, 12.0 / epsilon
     height, width = _cell_km(places)
     net = (np.arange(12) + 0.5) / 12 - 0.5
     up, right = int(np.ceil(reach / height)), int(np.ceil(reach / width))
@@ -156,8 +170,8 @@ def _laplace(epsilon: float, symbols: Symbols, places: Places) -> Emission:
     answered = np.clip(to_row, 0, grid.rows - 1) * grid.columns + np.clip(to_column, 0, grid.columns - 1)
     true = np.repeat(np.arange(len(grid)), kernel.size)
     keys, inverse = np.unique(answered.astype(np.int64) * len(grid) + true, return_inverse=True)
-    summed = np.bincount(inverse, value, len(keys))
-    return _joined(symbols, places, *np.divmod(keys, len(grid)), summed, FLOOR)
+    summed: NDArray[np.float64] = np.bincount(inverse, value, len(keys)).astype(np.float64)
+    return _joined(symbols, places, keys // len(grid), keys % len(grid), summed, FLOOR)
 
 
 def _cell_km(places: Places) -> tuple[float, float]:
@@ -173,24 +187,22 @@ def _cell_km(places: Places) -> tuple[float, float]:
     return (height or 1.0), (width or 1.0)
 
 
-def _laplace_off_grid(epsilon: float, reach: float, symbols: Symbols, places: Places) -> Emission:
-    """Draw the noise on a net of points around every place, and let each end at its nearest place."""
-
-    rings = 24
-    # Radii at the middle of equally probable rings of the Gamma(2) law, angles in equal steps.
+def _laplace_off_grid(epsilon: float, symbols: Symbols, places: Places) -> Emission:
     from scipy.special import gammaincinv
 
-    radius = gammaincinv(2.0, (np.arange(rings) + 0.5) / rings) / epsilon
-    angle = 2 * np.pi * (np.arange(rings) + 0.5) / rings
     from tracearena.obfuscation.planar_laplace import moved
 
-    tree_index = np.repeat(np.arange(len(places), dtype=np.int32), rings * rings)
+    # Radii in the middle of equally probable rings of the Gamma(2) law, angles in equal steps.
+    rings = int(np.clip(np.sqrt(_NET_POINTS / max(len(places), 1)), 4, 24))
+    radius = gammaincinv(2.0, (np.arange(rings) + 0.5) / rings) / epsilon
+    angle = 2 * np.pi * (np.arange(rings) + 0.5) / rings
+    true = np.repeat(np.arange(len(places), dtype=np.int32), rings * rings)
     east = np.tile(np.outer(radius, np.cos(angle)).ravel(), len(places))
     north = np.tile(np.outer(radius, np.sin(angle)).ravel(), len(places))
-    answered = moved(places, tree_index, east, north)
-    keys, counts = np.unique(answered.astype(np.int64) * len(places) + tree_index, return_counts=True)
-    symbol, true = np.divmod(keys, len(places))
-    return _joined(symbols, places, symbol, true, counts / rings**2, FLOOR)
+    answered = moved(places, true, east, north)
+    keys, counts = np.unique(answered.astype(np.int64) * len(places) + true, return_counts=True)
+    symbol, place = np.divmod(keys, len(places))
+    return _joined(symbols, places, symbol, place, counts / rings**2, FLOOR)
 
 
 def counted(
@@ -202,7 +214,6 @@ def counted(
     """
     told = answered != NOTHING
     true, answered = true[told], answered[told]
-    truth = truthful(symbols)
     own_symbol = np.repeat(np.arange(len(symbols)), np.diff(symbols.offsets))
     single = own_symbol < n_places
     keys = np.concatenate(
@@ -215,6 +226,5 @@ def counted(
     total = np.bincount(true, minlength=n_places) + 1.0
     value = (1 - UNSEEN) * count / total[place]
     offsets = np.searchsorted(symbol, np.arange(len(symbols) + 1))
-    del truth
     floor = np.full(len(symbols), UNSEEN / max(n_places, 1) + FLOOR)
     return Emission(offsets.astype(np.int64), place.astype(np.int32), value, floor, exact=False)

@@ -27,6 +27,8 @@ STEPS = 8
 WITNESSES = 150
 """Traces, those of which the attacker is most certain, from which the law is estimated."""
 
+_MOST_PAIRS = 5e6
+
 Floats = NDArray[np.float64]
 
 
@@ -46,7 +48,15 @@ def estimated(
     return Rehearsal(symbols, said, drawn(reference, emission, said, seed), emission)
 
 
-def _estimated(reference, anonymized, symbols, said, around, habits) -> Emission:
+def _estimated(
+    reference: Traces,
+    anonymized: ObfuscatedTraces,
+    symbols: Symbols,
+    said: NDArray[np.int32],
+    around: Surroundings,
+    habits: Habits,
+) -> Emission:
+    """Match and estimate in turn, until the law changes no more."""
     rings = Rings.of(reference.places)
     law = rings.start()
     emission = emissions.truthful(symbols)
@@ -95,6 +105,9 @@ class Rings:
         inside = np.array(
             [np.mean(tree.query_ball_point(sample, edge, return_length=True)) for edge in edges]
         )
+        # Where places stand close together, the outer rings would hold too many to look at.
+        kept = max(int((inside * len(points) <= _MOST_PAIRS).sum()), 1)
+        edges, inside = edges[:kept], inside[:kept]
         numbers = np.diff(np.concatenate([[0.0], inside, [len(points)]]))
         return cls(edges, np.maximum(numbers, 1e-9))
 
@@ -104,16 +117,25 @@ class Rings:
         law = self.numbers * np.exp(-middle / 0.4)
         law[0] += law[1:].sum()
         law[-1] = 0.05 * law.sum()
-        return law / law.sum()
+        return np.asarray(law / law.sum())
 
     def emission(self, symbols: Symbols, places: Places, law: Floats) -> Emission:
         """Return the emission of a law."""
         return emissions.by_distance(symbols, places, self.edges_km, law / self.numbers)
 
-    def maximised(self, law, anonymized, said, traces, users, habits, places) -> Floats:
+    def maximised(
+        self,
+        law: Floats,
+        anonymized: ObfuscatedTraces,
+        said: NDArray[np.int32],
+        traces: NDArray[np.int64],
+        users: NDArray[np.int64],
+        habits: Habits,
+        places: Places,
+    ) -> Floats:
         """Return the law that explains some traces, whose users are known, best."""
         shares = []
-        kernel = {}
+        ring_of: dict[int, NDArray[np.int64]] = {}
         for trace, user in zip(traces, users, strict=True):
             if user < 0:
                 continue
@@ -122,10 +144,10 @@ class Rings:
             single = (said[own] >= 0) & (said[own] < len(places))
             time = anonymized.clock.time_of_day(anonymized.instants[own])[single]
             for y, t in zip(said[own][single], time, strict=True):
-                if y not in kernel:
+                if y not in ring_of:
                     distance = places.distance_km(np.full(len(places), y), np.arange(len(places)))
-                    kernel[y] = np.searchsorted(self.edges_km, distance - 1e-9)
-                shares.append(np.bincount(kernel[y], profile[:, t], len(law)))
+                    ring_of[y] = np.searchsorted(self.edges_km, distance - 1e-9)
+                shares.append(np.bincount(ring_of[y], profile[:, t], len(law)))
         if not shares:
             return law
         table = np.stack(shares) / self.numbers
@@ -133,4 +155,4 @@ class Rings:
             joint = table * law
             law = (joint / joint.sum(axis=1, keepdims=True)).mean(axis=0)
         law = 0.999 * law + 0.001 * self.numbers / self.numbers.sum()
-        return law / law.sum()
+        return np.asarray(law / law.sum())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,20 @@ OTHERS = 0.4
 """Weight of the population's habits beside the user's own of 1."""
 
 _USERS_PER_BLOCK = 16
+
+
+class ProfileArrays(NamedTuple):
+    """What the kernels need to work out the profile of a user, in their order."""
+
+    visit_offsets: NDArray[np.int64]
+    times: NDArray[np.int32]
+    places: NDArray[np.int32]
+    counts: NDArray[np.float64]
+    in_time: NDArray[np.float64]
+    space_offsets: NDArray[np.int64]
+    space_members: NDArray[np.int32]
+    space_weights: NDArray[np.float64]
+    population: NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,11 +109,13 @@ class Habits:
         return len(self.offsets) - 1
 
     @property
-    def kernel_arguments(self) -> tuple[NDArray[Any], ...]:
-        """Everything that the kernels need to work out a profile."""
+    def arrays(self) -> ProfileArrays:
+        """Everything that the kernels need to work out a profile, in their order."""
         space = self.in_space
         visits = self.offsets, self.times, self.places, self.counts
-        return *visits, self.in_time, space.offsets, space.members, space.weights, self.population
+        return ProfileArrays(
+            *visits, self.in_time, space.offsets, space.members, space.weights, self.population
+        )
 
     def of_user(self, user: int, profile: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
         """Return places × times of day: where the user tends to be."""

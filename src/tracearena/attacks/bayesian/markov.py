@@ -156,7 +156,7 @@ def markov_scores(
             *moves,
             symbols.offsets,
             symbols.members,
-            *habits.kernel_arguments,
+            *habits.arrays,
             OTHERS,
             SHARE,
             WEIGHT,

@@ -80,7 +80,8 @@ class WeighedMatch(Match):
     @cached_property
     def scores(self) -> Floats:
         """The weighed evidence of each pair."""
-        return self._table(self.evidence) @ np.array([self.weights[kind] for kind in self._kinds])
+        weights = np.array([self.weights[kind] for kind in self._kinds])
+        return np.asarray(self._table(self.evidence) @ weights)
 
     @cached_property
     def certainty(self) -> Floats:
@@ -88,12 +89,12 @@ class WeighedMatch(Match):
         return certainty(self.evidence.pairs, self.scores)
 
     @cached_property
-    def best(self) -> NDArray[np.int64]:  # type: ignore[override]
+    def best(self) -> NDArray[np.int64]:
         """The user of each pseudonym, one to one."""
         return assign(self.evidence.pairs, self.scores)
 
     @property
-    def exclusive(self) -> NDArray[np.int64]:  # type: ignore[override]
+    def exclusive(self) -> NDArray[np.int64]:
         """The same: nobody is taken twice."""
         return self.best
 

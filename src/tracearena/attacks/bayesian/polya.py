@@ -148,7 +148,7 @@ class PolyaModel:
         return block
 
     def _expected(
-        self, first: int, stop: int, used: NDArray[np.int64], place_of: NDArray[np.int64]
+        self, first: int, stop: int, used: NDArray[np.int32], place_of: NDArray[np.int64]
     ) -> NDArray[np.float64]:
         expected = self.alpha[used][:, None] + self.floor[used][:, None] * self.totals[None, first:stop]
         own = slice(self.offsets[first], self.offsets[stop])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,45 +24,65 @@ class ProfileMatch:
         used, compact = np.unique(steps.targets, return_inverse=True)
         width = np.int64(len(used) * length)
         distinct, counts = np.unique(steps.owner * width + compact * length + steps.times, return_counts=True)
-        owner, said = np.divmod(distinct, max(width, 1))
-        through = emission.offsets, emission.places, emission.values, emission.floor
+        owner, said = np.divmod(distinct, max(int(width), 1))
+        self.through = emission.offsets, emission.places, emission.values, emission.floor
         ordinary = np.empty((len(used), length))
-        release_profile(habits.population, used, *through, ordinary)
+        release_profile(habits.population, used, *self.through, ordinary)
         self.n_traces = len(steps.offsets) - 1
         self.said = np.searchsorted(owner, np.arange(self.n_traces + 1)), said, counts.astype(np.float64)
-        self.model: tuple[Any, ...] = (
-            *habits.kernel_arguments, OTHERS, used, *through, np.log(ordinary).ravel()
-        )  # fmt: skip
+        self.habits = habits.arrays
+        self.used = used
+        self.ordinary = np.log(ordinary).ravel()
 
     def table(self) -> Table:
         """Return what scores all traces for some users."""
-        from tracearena.attacks.bayesian._habit_kernels import profile_pairs
-
         every = np.arange(self.n_traces)
 
         def block(first: int, stop: int) -> NDArray[np.float64]:
             scores = np.empty((stop - first, self.n_traces))
             offsets = np.array([0, self.n_traces], np.int64)
             for user in range(first, stop):
-                profile_pairs(
-                    user, user + 1, offsets, user, every, *self.said, *self.model, scores[user - first]
-                )
+                self._fill(user, user + 1, offsets, user, every, scores[user - first])
             return scores.T
 
         return block
 
     def scores(self, pairs: Pairs) -> NDArray[np.float64]:
         """Return the log-likelihood ratio of each pair."""
-        from tracearena.attacks.bayesian._habit_kernels import profile_pairs
-
         offsets, order = pairs.by_user()
         rows = pairs.traces[order]
         ordered = np.empty(len(order))
 
         def work(block: int, first: int, stop: int) -> None:
-            profile_pairs(first, stop, offsets, 0, rows, *self.said, *self.model, ordered)
+            self._fill(first, stop, offsets, 0, rows, ordered)
 
         run_blocks(work, block_ranges(pairs.n_users, _USERS_PER_BLOCK))
         scores = np.empty(len(order))
         scores[order] = ordered
         return scores
+
+    def _fill(
+        self,
+        first: int,
+        stop: int,
+        offsets: NDArray[np.int64],
+        first_listed: int,
+        rows: NDArray[np.int64],
+        scores: NDArray[np.float64],
+    ) -> None:
+        from tracearena.attacks.bayesian._habit_kernels import profile_pairs
+
+        profile_pairs(
+            first,
+            stop,
+            offsets,
+            first_listed,
+            rows,
+            *self.said,
+            *self.habits,
+            OTHERS,
+            self.used,
+            *self.through,
+            self.ordinary,
+            scores,
+        )

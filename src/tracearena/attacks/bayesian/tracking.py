@@ -36,6 +36,14 @@ _WORK = 6.4e6
 _USERS_PER_BLOCK = 8
 
 
+class Followed(NamedTuple):
+    """The traces that may be each user's: user ``u`` has rows ``offsets[u]:offsets[u + 1]``."""
+
+    offsets: NDArray[np.int64]
+    traces: NDArray[np.int64]
+    weights: NDArray[np.float64]
+
+
 class Movement(NamedTuple):
     """Where the population goes from each place.
 
@@ -62,19 +70,18 @@ class Movement(NamedTuple):
         origin, target = np.divmod(distinct, max(m, 1))
         total = np.bincount(origin, counts, m) + REST
         offsets = np.searchsorted(origin, np.arange(m + 1))
-        return cls(offsets.astype(np.int64), target.astype(np.int32), counts / total[origin], REST / total)
+        return cls(
+            offsets.astype(np.int64),
+            target.astype(np.int32),
+            counts / total[origin],
+            np.asarray(REST / total),
+        )
 
 
-def likeliest(
-    pairs: Pairs, weights: NDArray[np.float64], events: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+def likeliest(pairs: Pairs, weights: NDArray[np.float64], events: int) -> Followed:
     """Keep for each user her likeliest traces, up to nearly all of the certainty.
 
-    Returns
-    -------
-    offsets, traces, weights
-        User ``u`` is ``traces[offsets[u]:offsets[u + 1]]``, with these weights. With few events more
-        traces can be followed.
+    With few `events` more traces can be followed.
     """
     most = int(np.clip(_WORK / max(events, 1), FEWEST, MOST))
     offsets, order = pairs.by_user()
@@ -86,7 +93,7 @@ def likeliest(
     rank = np.arange(len(user)) - offsets[user]
     kept = (rank < most) & (before < ENOUGH) & (own > SLIGHT)
     bounds = np.searchsorted(user[kept], np.arange(pairs.n_users + 1))
-    return bounds.astype(np.int64), trace[kept].astype(np.int64), own[kept]
+    return Followed(bounds.astype(np.int64), trace[kept].astype(np.int64), own[kept])
 
 
 def infer(
@@ -96,7 +103,7 @@ def infer(
     habits: Habits,
     around: Surroundings,
     movement: Movement,
-    matched: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]],
+    followed: Followed,
     sensitive: NDArray[np.float64],
     limit_km: float,
     *,
@@ -116,9 +123,9 @@ def infer(
 
     def work(block: int, first: int, stop: int) -> None:
         infer_users(
-            first, stop, *matched, table,
+            first, stop, *followed, table,
             emission.offsets, emission.places, emission.values, emission.floor,
-            *habits.kernel_arguments, OTHERS, *movement, share, beam, doubt, ignored,
+            *habits.arrays, OTHERS, *movement, share, beam, doubt, ignored,
             around.offsets, around.members, worth, sensitive, first_time, answers,
         )  # fmt: skip
 
