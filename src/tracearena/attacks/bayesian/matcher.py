@@ -28,7 +28,9 @@ from tracearena.traces import ObfuscatedTraces, Traces
 UNKNOWN = "unknown"
 ADAPTIVE = "adaptive"
 PUPILS = 400
-"""Users on whom the weights are learnt, at most."""
+"""Users on whom the weights are learnt, or more where their traces are short: …"""
+LESSON_EVENTS = 80_000
+"""… so many that they have so many events."""
 FEWEST_PUPILS = 10
 """With fewer nothing is learnt."""
 
@@ -216,7 +218,8 @@ def cut_in_two(reference: Traces) -> tuple[Traces, Traces] | None:
 def _pupils(before: Traces, after: Traces, rng: np.random.Generator) -> NDArray[np.int64]:
     """Return users with events in both halves, all or as many as are enough."""
     both = np.flatnonzero((np.diff(before.offsets) > 0) & (np.diff(after.offsets) > 0))
-    return both if len(both) <= PUPILS else np.sort(rng.choice(both, PUPILS, replace=False))
+    enough = max(PUPILS, int(LESSON_EVENTS * max(len(both), 1) / max(after.n_events, 1)))
+    return both if len(both) <= enough else np.sort(rng.choice(both, enough, replace=False))
 
 
 def mechanism_of(name: str) -> Algorithm | None:
