@@ -160,8 +160,8 @@ def pace_of(same_after: list[float], stays: float) -> float:
 
     Examples
     --------
-    >>> pace_of([1.0, 0.5, 0.2], 0.36)
-    0.75...
+    >>> round(pace_of([1.0, 0.5, 0.2], 0.36), 3)
+    0.754
     >>> pace_of([1.0, 0.5, 0.2], 0.1)
     1.0
     """
