@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from tracearena.contest.data import TeamMaker
     from tracearena.traces import Places, Traces
 
+_NOTABLE = 0.02
+
 WalkOption = Annotated[
     str,
     typer.Option(
@@ -67,7 +69,7 @@ def with_enough_events(training: Traces, least: int) -> Traces:
 def with_sensitive_regions(
     training: Traces, reading: ReadingOptions, file: Path, sensitive: str | None, pois: Path | None
 ) -> Traces:
-    """Mark the regions with sensitive places in them, and say how many regions are sensitive."""
+    """Mark the regions with sensitive places in them, and say so if no region is sensitive."""
     from tracearena.contest import sensitive_regions as regions
     from tracearena.errors import DataError, ParameterError
 
@@ -84,14 +86,11 @@ def with_sensitive_regions(
             )
         except DataError as error:
             raise DataError(f"{where}: {error}") from None
-    count = int(training.places.sensitive.sum())
-    if not count:
+    if not training.places.sensitive.any():
         note(
             "no region is sensitive, and the larger weight of sensitive places does nothing: "
             "--sensitive and --pois name some"
         )
-    else:
-        note(f"{count:,} of {len(training.places):,} regions are sensitive")
     return training
 
 
@@ -132,5 +131,16 @@ def learned_people(
         filled = course.training()
     trained = train_ppmtf(filled, parameters, model, seed)
     people = course.people(trained, homes=plan.homes, only_seen=plan.only_seen)
-    about = {"step_s": course.step_s, "pace": people.walk.pace, "invented": course.invented}
+    stays = {"training": course.stays(), "virtual": people.stays}
+    if abs(stays["virtual"] - stays["training"]) > _NOTABLE:
+        note(
+            f"from one instant to the next {stays['virtual']:.0%} of the virtual users stay in place, but "
+            f"{stays['training']:.0%} of the people of the traces: no pace of the walk makes it the same"
+        )
+    about = {
+        "step_s": course.step_s,
+        "pace": people.walk.pace,
+        "stays": stays,
+        "invented": course.invented,
+    }
     return people, {"method": str(trained), "parameters": trained.parameters(), "walk": about}

@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from math import comb
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tracearena.checks import require_whole
 from tracearena.contest.team_clock import contest_training, holds
-from tracearena.engine import SeedLike, seed_sequence, use
+from tracearena.engine import SeedLike, use
 from tracearena.errors import ParameterError
 from tracearena.formats.pwscup import PWS_CLOCK
 from tracearena.mobility.transitions import departures
@@ -26,7 +27,10 @@ SLOT_S = 3_600
 FIXED_SEED = 0
 """Of what is only learned: paths between observed places, and the pace. What people do has its own seed."""
 PACED_BY = (2_048, 2)
-"""Users and days of the walk that the pace is read from."""
+"""Users and days of the walks that the pace is read from."""
+CORRECTIONS = 5
+CLOSE = 0.001
+"""The pace is right when the share of stays is that of the training traces but for this."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,20 +104,38 @@ class ShortWalk:
         return _with_slots(filled, slot * self.steps)
 
     def people(self, model: PPMTF, *, homes: bool, only_seen: bool) -> WalkingUsers:
-        """Return what makes virtual users of a model that was trained on `training()`, at the right pace."""
-        walk = Walk(before=self.before, home=HOME_S // self.step_s)
-        users, days = PACED_BY
-        seed = seed_sequence(FIXED_SEED)
-        drawn = model.virtual_users(users, homes=homes, only_seen=only_seen, walk=walk, seed=seed)
-        with use(progress=None):
-            table = drawn.draw(days)
-        first = table[:, :, self.withheld : -self.steps : self.steps]
-        after = [
-            table[:, :, self.withheld + lag :: self.steps][:, :, : first.shape[2]]
-            for lag in range(self.steps + 1)
+        """Return what makes virtual users of a model that was trained on `training()`, at the right pace.
+
+        The pace is that at which virtual users stay where they are, from one instant of the training
+        traces to the next, as often as the people of these. It is first read from a walk that proposes a
+        move at every step (`pace_of`), then corrected by walks at the pace found.
+        """
+        walk, wanted = Walk(before=self.before, home=HOME_S // self.step_s), self.stays()
+
+        def same_after(pace: float) -> list[float]:
+            users, days = PACED_BY
+            drawn = model.virtual_users(
+                users, homes=homes, only_seen=only_seen, walk=replace(walk, pace=pace), seed=FIXED_SEED
+            )
+            with use(progress=None):
+                return self._same_after(drawn.draw(days))
+
+        shares = same_after(1.0)
+        pace, aim, reached = pace_of(shares, wanted), wanted, shares[-1]
+        for _ in range(CORRECTIONS if pace < 1 else 0):
+            reached = same_after(pace)[-1]
+            if abs(reached - wanted) < CLOSE:
+                break
+            aim = min(max(aim + wanted - reached, 0.0), 1.0)
+            pace = pace_of(shares, aim)
+        return WalkingUsers(model, self, replace(walk, pace=pace), reached)
+
+    def _same_after(self, table: NDArray[np.int32]) -> list[float]:
+        """Return the share of people who are where they were 0, 1, …, `steps` steps after an instant."""
+        starts = np.arange(self.withheld, table.shape[2] - self.steps, self.steps)
+        return [
+            float((table[:, :, starts] == table[:, :, starts + lag]).mean()) for lag in range(self.steps + 1)
         ]
-        pace = pace_of([float((first == later).mean()) for later in after], self.stays())
-        return WalkingUsers(model, self, replace(walk, pace=pace))
 
     def stays(self) -> float:
         """Return the share of transitions, in the hours handed out, that lead nowhere."""
@@ -126,11 +148,22 @@ class ShortWalk:
 
 @dataclass(frozen=True, eq=False)
 class WalkingUsers:
-    """A trained model whose virtual users walk in short steps and are seen at the contest's times."""
+    """A trained model whose virtual users walk in short steps and are seen at the contest's times.
+
+    Attributes
+    ----------
+    model, course
+        What was trained, and on what.
+    walk
+        The steps of a day.
+    stays
+        Share of stays from one instant to the next that was found at the pace of the walk.
+    """
 
     model: PPMTF
     course: ShortWalk
     walk: Walk
+    stays: float
 
     def sample_users(self, n: int, days: int, *, homes: bool, only_seen: bool, seed: SeedLike) -> Traces:
         """Return `days` whole days of n virtual users, at the times that are handed out."""
