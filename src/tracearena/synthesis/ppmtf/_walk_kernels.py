@@ -71,8 +71,8 @@ def walk_seen(
 ) -> None:  # fmt: skip
     """Draw traces: users × days × instants of a day; see `_kernels.walk`.
 
-    A step proposes a place with probability `pace` and leaves people where they are otherwise. Without
-    `offsets` everything was seen.
+    A step proposes a place with probability `pace`, at home time always, and leaves people where they are
+    otherwise. Without `offsets` everything was seen.
     """
     users, days, _ = out.shape
     n = len(B)
@@ -97,19 +97,20 @@ def walk_seen(
             i = pick(visits, tiles, uniforms[u, d, 0, 0] * visit_total)
             out[u, d, 0] = i
             for s in range(1, len(instant_of)):
-                if uniforms[u, d, s, 0] < pace:
+                slot = slot_of[instant_of[s]]
+                proposing = 1.0 if home >= 0 and home_weight[slot] > 0.0 else pace
+                if uniforms[u, d, s, 0] < proposing:
                     mine = _after(i, offsets, next_places, everything)
                     if holder != i:
                         sums[i] = seen_row(A[u], B[i], C, smallest, mine, weights, row)
                         holder = i
-                    target = uniforms[u, d, s, 0] / pace * sums[i]
+                    target = uniforms[u, d, s, 0] / proposing * sums[i]
                     j, there = pick_seen(row, mine, n, smallest, target)
                     if j != i:
                         held = sums[j] < 0.0
                         if held:
                             theirs = _after(j, offsets, next_places, everything)
                             sums[j] = seen_row(A[u], B[j], C, smallest, theirs, weights, other)
-                        slot = slot_of[instant_of[s]]
                         back = smallest
                         if _is_seen(j, i, offsets, next_places):
                             back = _pair(A[u], B[j], C[i], smallest)

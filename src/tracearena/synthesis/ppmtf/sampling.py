@@ -36,8 +36,8 @@ class Habits:
         If given, transitions and visits that nobody made in training count as φ, whatever the
         factors say.
     pace
-        Probability that a step proposes a move at all; None for a walk whose every step does, and
-        whose draws are those of earlier versions.
+        Probability that a step proposes a move at all, unless it leads to an instant of a slot with a home
+        weight; None for a walk whose every step does, and whose draws are those of earlier versions.
 
     References
     ----------

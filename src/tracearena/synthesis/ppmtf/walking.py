@@ -26,7 +26,8 @@ class Walk:
     home
         So many instants at each end of the day, those before included, are home time.
     pace
-        Probability that a step proposes a move at all, above 0 and at most 1.
+        Probability that a step outside home time proposes a move at all, above 0 and at most 1. At home
+        time every step does, so that who is out comes home.
 
     Examples
     --------
