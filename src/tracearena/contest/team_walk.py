@@ -63,7 +63,7 @@ class ShortWalk:
     @classmethod
     def of(cls, training: Traces, step_s: int = STEP_S) -> ShortWalk:
         """Lay a walk in steps of so many seconds through the days of the training traces."""
-        require_whole("step", step_s, at_least=1)
+        require_whole("walk", step_s, at_least=1)
         learned = contest_training(training)
         clock = learned.clock
         if clock.interval_s % step_s:
