@@ -8,6 +8,7 @@ from .rehearsal import Entrant, Rehearsal, rehearse
 from .rules import Rules
 from .sample_teams import CAST, Player
 from .team_clock import contest_training
+from .team_walk import ShortWalk
 
 __all__ = [
     "CAST",
@@ -28,6 +29,7 @@ __all__ = [
     "Roster",
     "Rules",
     "Schedule",
+    "ShortWalk",
     "Standing",
     "UtilityRecord",
     "attack_sums",

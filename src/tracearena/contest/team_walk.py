@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import comb
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,14 +15,16 @@ from tracearena.engine import SeedLike, use
 from tracearena.errors import ParameterError
 from tracearena.formats.pwscup import PWS_CLOCK
 from tracearena.mobility.transitions import departures
-from tracearena.synthesis import PPMTF
-from tracearena.synthesis.bridges import ShortSteps
-from tracearena.synthesis.days import traces_of_days
-from tracearena.synthesis.ppmtf.walking import HOME_S, Walk
 from tracearena.traces import Clock, Traces
+
+if TYPE_CHECKING:
+    from tracearena.synthesis import PPMTF
+    from tracearena.synthesis.ppmtf.walking import Walk
 
 STEP_S = 300
 """Seconds of a step of the contest's generator."""
+HOME_S = 7_200
+"""So long at each end of the day is home time."""
 SLOT_S = 3_600
 """Seconds of a slot of the contest's generator."""
 FIXED_SEED = 0
@@ -96,6 +99,8 @@ class ShortWalk:
 
     def training(self) -> Traces:
         """Return the traces to train on: filled in step by step, in slots of an hour or longer ones."""
+        from tracearena.synthesis.bridges import ShortSteps
+
         clock = self.learned.clock
         slot = max(clock.instants_per_slot, SLOT_S // clock.interval_s)
         filled = self.learned
@@ -110,6 +115,8 @@ class ShortWalk:
         traces to the next, as often as the people of these. It is first read from a walk that proposes a
         move at every step (`pace_of`), then corrected by walks at the pace found.
         """
+        from tracearena.synthesis.ppmtf.walking import Walk
+
         walk, wanted = Walk(before=self.before, home=HOME_S // self.step_s), self.stays()
 
         def same_after(pace: float) -> list[float]:
@@ -167,6 +174,8 @@ class WalkingUsers:
 
     def sample_users(self, n: int, days: int, *, homes: bool, only_seen: bool, seed: SeedLike) -> Traces:
         """Return `days` whole days of n virtual users, at the times that are handed out."""
+        from tracearena.synthesis.days import traces_of_days
+
         users = self.model.virtual_users(n, homes=homes, only_seen=only_seen, walk=self.walk, seed=seed)
         course, handed = self.course, self.course.handed
         table = users.draw(days)[:, :, course.withheld :: handed.interval_s // course.step_s]

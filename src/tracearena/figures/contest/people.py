@@ -188,7 +188,7 @@ _STYLE = {
 
 
 def _draw(path: Path, rows: list[Row], shown: dict[str, Lives], found: list[Finding]) -> Path:
-    with canvas(13.5, 8.2, nrows=2, ncols=3, gridspec_kw={"wspace": 0.32, "hspace": 0.36}) as (figure, axes):
+    with canvas(13.5, 8.2, nrows=2, ncols=3, gridspec_kw={"wspace": 0.42, "hspace": 0.36}) as (figure, axes):
         _draw_apart(axes[0, 0], rows)
         _draw_hours(axes[0, 1], shown)
         _draw_visits(axes[0, 2], shown)
@@ -255,7 +255,9 @@ def _draw_noon(axes: Axes, lives: Lives, top: float, title: str) -> None:
     )
     draw_ground(axes, grid.box)
     axes.tick_params(labelsize=6)
-    axes.figure.colorbar(image, ax=axes, label="share of the people", shrink=0.8)
+    bar = axes.figure.colorbar(image, ax=axes, shrink=0.8)
+    bar.ax.set_title("share", fontsize=7)
+    bar.ax.tick_params(labelsize=6)
 
 
 def _draw_transitions(axes: Axes, shown: dict[str, Lives]) -> None:
@@ -277,6 +279,11 @@ def _draw_transitions(axes: Axes, shown: dict[str, Lives]) -> None:
         )
     ends = [float(real[kept].min()), float(real[kept].max())] if len(kept) else [1e-6, 1.0]
     axes.plot(ends, ends, color="black", linewidth=0.8)
-    axes.set(xscale="log", yscale="log", xlabel="share of the people's transitions", ylabel=f"share, {FIVE}")
+    axes.set(
+        xscale="log",
+        yscale="log",
+        xlabel="share of the people's transitions",
+        ylabel=f"share of the {FIVE}'s",
+    )
     axes.set_title("cells of the transition matrix", fontsize=9.5, loc="left")
     axes.legend(fontsize=7.5, frameon=False, markerscale=3)

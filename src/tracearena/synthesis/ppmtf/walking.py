@@ -11,9 +11,6 @@ from tracearena.checks import require_number, require_whole
 from tracearena.synthesis.ppmtf.frame import SeenCells
 from tracearena.synthesis.ppmtf.sampling import TraceModel
 
-HOME_S = 7_200
-"""So long at each end of the day is home time."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Walk:
