@@ -163,3 +163,38 @@ def test_sensitive_regions_come_from_the_places_of_check_ins(run, tmp_path: Path
     done = run("contest", "data", file, tmp_path / "marked", *common, "--sensitive", "category=hospital")
     assert done.status == 0, done.err
     assert done.json["sensitive_regions"] == 1
+
+
+def test_minutes_are_walked_in_minutes_and_gps_points_have_no_categories(run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    rows = [
+        f"{user},2019-04-01 {9 + minute // 60:02d}:{minute % 60:02d}:00,{35 + place / 100},{139 + place / 100}"
+        for user in range(6)
+        for minute, place in enumerate(rng.integers(0, 4, 90))
+    ]
+    file = tmp_path / "points.csv"
+    file.write_text("user,time,lat,lng\n" + "\n".join(rows) + "\n")
+    common = (
+        "--grid",
+        "4x4",
+        "--interval",
+        "1min",
+        "--teams",
+        1,
+        "--users",
+        5,
+        "--days",
+        2,
+        *QUICK,
+        "--json",
+    )
+    wrong = run("contest", "data", file, tmp_path / "new", *common)
+    assert wrong.status == 2
+    assert "or 60s itself" in wrong.err
+    right = run("contest", "data", file, tmp_path / "new", *common, "--walk", "60s", "--seed", 1)
+    assert right.status == 0, right.err
+    no = run(
+        "contest", "data", file, tmp_path / "no", *common, "--walk", "60s", "--sensitive", "category=bar"
+    )
+    assert no.status == 2
+    assert "--pois" in no.err

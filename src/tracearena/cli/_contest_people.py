@@ -99,6 +99,10 @@ def _points(reading: ReadingOptions, file: Path, pois: Path | None) -> Places:
         from tracearena.formats import read_places
 
         return read_places(pois)
+    if reading.is_gps(file):
+        from tracearena.errors import DataError
+
+        raise DataError("GPS points have no categories; --pois names a file of places that have")
     own = replace(reading, grid=None, bounds=None, top=None)
     return own.read_events(file, quietly=True).traces.places
 

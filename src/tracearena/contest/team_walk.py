@@ -72,7 +72,7 @@ class ShortWalk:
         if clock.interval_s % step_s:
             raise ParameterError(
                 f"a walk in steps of {step_s} s does not lead from one instant of the traces to the next, "
-                f"{clock.interval_s} s later: take a whole fraction of that"
+                f"{clock.interval_s} s later: take a whole fraction of that, or {clock.interval_s}s itself"
             )
         handed = PWS_CLOCK if holds(clock, PWS_CLOCK) else replace(clock, instants_per_slot=1)
         missing = min(HOME_S - (handed.start_s - clock.start_s), clock.start_s)

@@ -179,7 +179,10 @@ class _LongSteps:
     def of(cls, traces: Traces) -> _LongSteps:
         start, place, n = departures(traces), traces.place_index.astype(np.int64), len(traces.places)
         if not len(start):
-            raise DataError("no event is followed by one at the next instant: there is no step to learn from")
+            raise DataError(
+                "no event is followed by one at the next instant: there is no step to learn from "
+                "(a longer interval makes some)"
+            )
         keys, counts = np.unique(place[start + 1] * n + place[start], return_counts=True)
         end, begin = np.divmod(keys, n)
         offsets = np.searchsorted(end, np.arange(n + 1)).astype(np.int64)
