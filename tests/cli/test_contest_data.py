@@ -168,9 +168,9 @@ def test_sensitive_regions_come_from_the_places_of_check_ins(run, tmp_path: Path
 def test_minutes_are_walked_in_minutes_and_gps_points_have_no_categories(run, tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     rows = [
-        f"{user},2019-04-01 {9 + minute // 60:02d}:{minute % 60:02d}:00,{35 + place / 100},{139 + place / 100}"
+        f"{user},2019-04-01 {9 + minute // 60:02d}:{minute % 60:02d}:00,{35 + at / 100},{139 + at / 100}"
         for user in range(6)
-        for minute, place in enumerate(rng.integers(0, 4, 90))
+        for minute, at in enumerate(rng.integers(0, 4, 90))
     ]
     file = tmp_path / "points.csv"
     file.write_text("user,time,lat,lng\n" + "\n".join(rows) + "\n")
