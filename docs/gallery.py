@@ -48,6 +48,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "contest-16": CHECK_INS,
     "contest-17": CHECK_INS,
     "contest-18": PEOPLE_FLOW,
+    "contest-people": {"size": Size(400, 6), "iterations": 30},
     "contest-table2": {"size": Size(400, 6), "iterations": 30, "count": 4},
     "sglt-similarity": {"size": Size(150)},
     "sglt-tables": {"size": Size(150)},

@@ -34,6 +34,7 @@ LIMITS: Mapping[str, Limit] = {
     "--days": Limit(at_least=1, at_most=100_000),
     "--data-sets": Limit(at_least=1, at_most=2),
     "--virtual-users": _COUNT,
+    "--min-events": Limit(at_least=0, at_most=LARGEST_COUNT),
     "--traces-per-user": Limit(at_least=1, at_most=1_000_000),
     "--factors": Limit(at_least=1, at_most=4_096),
     "--iterations": Limit(at_least=1, at_most=1_000_000),

@@ -15,8 +15,17 @@ from tracearena.cli._console import (
     release_seed,
     working,
 )
+from tracearena.cli._contest_people import (
+    MinEventsOption,
+    PoisOption,
+    SensitiveOption,
+    WalkOption,
+    ZerosOption,
+    learned_people,
+    with_enough_events,
+    with_sensitive_regions,
+)
 from tracearena.cli._reading import ReadingOptions, reads_traces
-from tracearena.cli._training import train_ppmtf
 
 if TYPE_CHECKING:
     from tracearena.traces import Traces
@@ -63,6 +72,11 @@ def data(
     factors: Annotated[int, typer.Option("--factors", help="Factors of the model.")] = 32,
     alpha: Annotated[float, typer.Option("--alpha", help="Precision of the counts.")] = 200.0,
     iterations: Annotated[int, typer.Option("--iterations", help="Gibbs iterations.")] = 100,
+    zeros: ZerosOption = "all",
+    walk: WalkOption = "5min",
+    min_events: MinEventsOption = 0,
+    sensitive: SensitiveOption = None,
+    pois: PoisOption = None,
     model: Annotated[
         Path | None,
         typer.Option("--model", help="Model file: written during training, used if it is there."),
@@ -107,18 +121,22 @@ def data(
         refuse_numbered_apart(reference, file, users=(more.user_ids.tolist(), training.user_ids.tolist()))
         training = Traces.joined([more, training])
     check_regions(training)
+    training = with_sensitive_regions(training, reading, file, sensitive, pois)
+    training = with_enough_events(training, min_events)
     root = seed_sequence(release_seed(seed))
-    parameters = {"factors": factors, "alpha": alpha, "iterations": iterations, "zeros": "all"}
-    trained = train_ppmtf(contest.contest_training(training), parameters, model, child_seed(root, 0))
+    parameters = {"factors": factors, "alpha": alpha, "iterations": iterations, "zeros": zeros}
+    people, about = learned_people(
+        training, plan, parameters, walk=walk, model=model, seed=child_seed(root, 0)
+    )
     with working("teams"):
         manifest = contest.write_contest_data(
             folder,
-            trained,
+            people,
             plan,
             charter=charter,
             seed=child_seed(root, 1),
             shuffle_seed=None if seed is None else child_seed(root, 2),
-            about={"method": str(trained), "parameters": trained.parameters(), "seed": seed},
+            about=about | {"seed": seed},
         )
     print_result(_summary(folder, manifest, training), as_json)
 
@@ -134,5 +152,6 @@ def _summary(folder: Path, manifest: dict[str, Any], training: Traces) -> dict[s
         "data_sets": plan["data_sets"],
         "files": len(manifest["sha256"]) + 1,
         "training_users": training.n_users,
+        "sensitive_regions": int(training.places.sensitive.sum()),
     }
     return summary if seed is None else summary | {"seed": seed}

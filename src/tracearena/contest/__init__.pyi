@@ -17,6 +17,7 @@ from .sample_answers import attack_all
 from .sample_teams import CAST, Player
 from .score_tables import ScoreTables, read_score_tables
 from .team_clock import contest_training
+from .team_walk import ShortWalk
 
 __all__ = [
     "CAST",
@@ -44,6 +45,7 @@ __all__ = [
     "Rules",
     "Schedule",
     "ScoreTables",
+    "ShortWalk",
     "Sight",
     "Standing",
     "UtilityRecord",

@@ -62,6 +62,7 @@ FIGURES: dict[str, tuple[str, str]] = {
         "contest.figure_4_and_19",
         "share of virtual users at home by time of day (makes contest-4 too)",
     ),
+    "contest-people": ("contest.people", "virtual users beside the people they are learned from"),
     "contest-table2": ("contest.table_2", "fairness: spread of the scores over the teams' data"),
     "sglt-similarity": (
         "sglt.similarity",

@@ -153,6 +153,12 @@ class SeenCells:
                 raise DataError(f"the seen {name} are not ascending numbers below {end}")
         return cls(n_places, n_slots, moves, visits)
 
+    def with_slots(self, origin: NDArray[np.int64]) -> SeenCells:
+        """Return the cells for other slots, of which slot ``s`` stands for slot ``origin[s]`` here."""
+        table = self.visit_table()[origin]
+        place, slot = np.nonzero(table.T)
+        return SeenCells(self.n_places, len(origin), self.moves, place * np.int64(len(origin)) + slot)
+
     def next_places(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Return offsets and next places: those seen after place ``i``, ascending."""
         place, target = np.divmod(self.moves, max(self.n_places, 1))

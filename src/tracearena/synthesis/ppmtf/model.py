@@ -30,6 +30,7 @@ from tracearena.synthesis.ppmtf.frame import TrainingFrame
 from tracearena.synthesis.ppmtf.sampling import TraceModel
 from tracearena.synthesis.ppmtf.training import Convergence, starting_factors, train
 from tracearena.synthesis.ppmtf.virtual import VirtualUsers, sample_virtual_users
+from tracearena.synthesis.ppmtf.walking import Walk
 from tracearena.traces import Clock, Places, Traces
 
 if TYPE_CHECKING:
@@ -250,7 +251,13 @@ class PPMTF(Synthesizer):
         return traces_of_days(table, self.places_, self.clock_, self.user_ids_)
 
     def virtual_users(
-        self, n: int, *, homes: bool = False, only_seen: bool = False, seed: SeedLike = None
+        self,
+        n: int,
+        *,
+        homes: bool = False,
+        only_seen: bool = False,
+        walk: Walk | None = None,
+        seed: SeedLike = None,
     ) -> VirtualUsers:
         """Draw users who never lived: PPMTF+.
 
@@ -266,6 +273,9 @@ class PPMTF(Synthesizer):
             Leave transitions and visits which nobody made in training as good as impossible (φ), as
             the contest's generator does. The training traces then rule out what the factors would
             allow: more like the data, and less private.
+        walk
+            Another day than the learned one: hours before it, home time in instants instead of slots,
+            and a pace. Its draws are not those of the learned day under the same seed.
         seed
             Another seed gives other users.
 
@@ -282,7 +292,9 @@ class PPMTF(Synthesizer):
         priors = self.transition_factors_.priors[0], self.visit_factors_.priors[0]
         seen = self.seen_ if only_seen else None
         root, interval_s = seed_sequence(seed), self.clock_.interval_s
-        return sample_virtual_users(model, priors, n, root, interval_s=interval_s, homes=homes, seen=seen)
+        return sample_virtual_users(
+            model, priors, n, root, interval_s=interval_s, homes=homes, seen=seen, walk=walk
+        )
 
     def sample_users(
         self, n: int, days: int = 1, *, homes: bool = False, only_seen: bool = False, seed: SeedLike = None

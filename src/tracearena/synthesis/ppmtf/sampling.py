@@ -35,6 +35,9 @@ class Habits:
     seen
         If given, transitions and visits that nobody made in training count as φ, whatever the
         factors say.
+    pace
+        Probability that a step proposes a move at all, unless it leads to an instant of a slot with a home
+        weight; None for a walk whose every step does, and whose draws are those of earlier versions.
 
     References
     ----------
@@ -45,6 +48,7 @@ class Habits:
     home_weight: Matrix | None = None
     home_steps: int = 1
     seen: SeenCells | None = None
+    pace: float | None = None
 
     def instant_of(self, slot_of: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the instant that each step of a day leads to."""
@@ -118,11 +122,19 @@ class TraceModel:
             block: int, first: int, stop: int, home: Any, a: Matrix, a2: Matrix | None = None
         ) -> NDArray[np.int32]:
             from tracearena.synthesis.ppmtf._kernels import walk
+            from tracearena.synthesis.ppmtf._walk_kernels import walk_seen
 
             traces = np.empty((stop - first, days, length), np.int32)
             uniforms = stream(root, block).random((stop - first, days, len(instant_of), 2))
+            other = a if a2 is None else a2
+            if used.pace is not None:
+                walk_seen(
+                    a, b, c, other, b2, b2_transposed, d, slot_of, smallest, home, weight, offsets, next_seen,
+                    visit_seen, instant_of, used.pace, uniforms, traces,
+                )  # fmt: skip
+                return traces
             walk(
-                a, b, c, c_transposed, a if a2 is None else a2, b2, b2_transposed, d, slot_of, smallest,
+                a, b, c, c_transposed, other, b2, b2_transposed, d, slot_of, smallest,
                 home, weight, offsets, next_seen, visit_seen, instant_of, uniforms, traces,
             )  # fmt: skip
             return traces

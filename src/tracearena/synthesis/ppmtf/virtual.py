@@ -13,6 +13,7 @@ from tracearena.errors import DataError
 from tracearena.synthesis.ppmtf.conditionals import Gaussian
 from tracearena.synthesis.ppmtf.frame import SeenCells
 from tracearena.synthesis.ppmtf.sampling import Habits, TraceModel
+from tracearena.synthesis.ppmtf.walking import Walk
 
 HOME_WEIGHT = 20.0
 """Added to the home's visit probability at home time, which becomes at least 20/21."""
@@ -71,6 +72,7 @@ def sample_virtual_users(
     interval_s: int,
     homes: bool = False,
     seen: SeenCells | None = None,
+    walk: Walk | None = None,
 ) -> VirtualUsers:
     """Draw n virtual users.
 
@@ -90,10 +92,12 @@ def sample_virtual_users(
         Give everybody a home.
     seen
         What was seen in training, to rule out the rest.
+    walk
+        Their day, step by step: a step an instant. None for the learned instants as they are.
 
     Notes
     -----
-    The contest's generator had an instant every five minutes. At home time the walk therefore makes
+    The contest's generator had an instant every five minutes. Without a `walk` home time therefore has
     a step for every five minutes of a longer interval; a single step would take almost nobody home
     in the evening.
     """
@@ -103,10 +107,14 @@ def sample_virtual_users(
     rows = sample_rows(moves, n, child_seed(root, _ROWS))
     others = rows if visits is moves else sample_rows(visits, n, child_seed(root, _VISIT_ROWS))
     model = replace(trained, users=rows, visit_users=others)
-    habits = Habits(seen=seen) if homes or seen is not None else None
+    weight, steps = _home_weight(len(model.slots)), max(interval_s // STEP_S, 1)
+    if walk is not None:
+        model, seen, at_home = walk.stretched(model, seen)
+        weight, steps = np.where(at_home, HOME_WEIGHT, 0.0), 1
+    pace = None if walk is None else walk.pace
+    habits = Habits(seen=seen, pace=pace) if homes or seen is not None or walk is not None else None
     if habits is not None and homes:
         chosen = _homes(model, habits, child_seed(root, _HOMES))
-        weight, steps = _home_weight(len(model.slots)), max(interval_s // STEP_S, 1)
         habits = replace(habits, homes=chosen, home_weight=weight, home_steps=steps)
     return VirtualUsers(model, habits, root)
 

@@ -1,0 +1,234 @@
+"""The walk of a contest's virtual users: five-minute steps inside, the contest's times outside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import comb
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.checks import require_whole
+from tracearena.contest.team_clock import contest_training, holds
+from tracearena.engine import SeedLike, use
+from tracearena.errors import ParameterError
+from tracearena.formats.pwscup import PWS_CLOCK
+from tracearena.mobility.transitions import departures
+from tracearena.traces import Clock, Traces
+
+if TYPE_CHECKING:
+    from tracearena.synthesis import PPMTF
+    from tracearena.synthesis.ppmtf.walking import Walk
+
+STEP_S = 300
+"""Seconds of a step of the contest's generator."""
+HOME_S = 7_200
+"""So long at each end of the day is home time."""
+SLOT_S = 3_600
+"""Seconds of a slot of the contest's generator."""
+FIXED_SEED = 0
+"""Of what is only learned: paths between observed places, and the pace. What people do has its own seed."""
+PACED_BY = (2_048, 2)
+"""Users and days of the walks that the pace is read from."""
+CORRECTIONS = 5
+CLOSE = 0.001
+"""The pace is right when the share of stays is that of the training traces but for this."""
+
+
+@dataclass(frozen=True, eq=False)
+class ShortWalk:
+    """What a contest's generator learns from and hands out, if it walks in steps shorter than the traces'.
+
+    Attributes
+    ----------
+    learned
+        The training traces, or the part of them that is learned from.
+    steps
+        Steps from one of their instants to the next.
+    handed
+        The times that are handed out.
+    before
+        Steps that are put before the first instant of a day. Nothing is known of them: people live there
+        as in the first slot, at home, and nothing of it is handed out.
+
+    References
+    ----------
+    [contest] appendix D: a walk in steps of five minutes from 6:00 to 18:00, of which half-hours from
+    8:00 on are handed out, because almost everybody is at home before.
+    """
+
+    learned: Traces
+    steps: int
+    handed: Clock
+    before: int
+
+    @classmethod
+    def of(cls, training: Traces, step_s: int = STEP_S) -> ShortWalk:
+        """Lay a walk in steps of so many seconds through the days of the training traces."""
+        require_whole("walk", step_s, at_least=1)
+        learned = contest_training(training)
+        clock = learned.clock
+        if clock.interval_s % step_s:
+            raise ParameterError(
+                f"a walk in steps of {step_s} s does not lead from one instant of the traces to the next, "
+                f"{clock.interval_s} s later: take a whole fraction of that, or {clock.interval_s}s itself"
+            )
+        handed = PWS_CLOCK if holds(clock, PWS_CLOCK) else replace(clock, instants_per_slot=1)
+        missing = min(HOME_S - (handed.start_s - clock.start_s), clock.start_s)
+        return cls(learned, clock.interval_s // step_s, handed, max(missing, 0) // step_s)
+
+    @property
+    def step_s(self) -> int:
+        """Seconds of a step."""
+        return self.learned.clock.interval_s // self.steps
+
+    @property
+    def invented(self) -> str | None:
+        """The hours of every day that are invented, such as ``06:00 to 08:00``."""
+        if not self.before:
+            return None
+        clock = self.learned.clock
+        first = replace(clock, start_s=clock.start_s - self.before * self.step_s)
+        return f"{first.label(0)} to {clock.label(0)}"
+
+    @property
+    def withheld(self) -> int:
+        """Steps from the beginning of a day to the first time that is handed out."""
+        return self.before + (self.handed.start_s - self.learned.clock.start_s) // self.step_s
+
+    def training(self) -> Traces:
+        """Return the traces to train on: filled in step by step, in slots of an hour or longer ones."""
+        from tracearena.synthesis.bridges import ShortSteps
+
+        clock = self.learned.clock
+        slot = max(clock.instants_per_slot, SLOT_S // clock.interval_s)
+        filled = self.learned
+        if self.steps > 1:
+            filled = ShortSteps.of(filled, self.steps).fill(filled, seed=FIXED_SEED)
+        return _with_slots(filled, slot * self.steps)
+
+    def people(self, model: PPMTF, *, homes: bool, only_seen: bool) -> WalkingUsers:
+        """Return what makes virtual users of a model that was trained on `training()`, at the right pace.
+
+        The pace is that at which virtual users stay where they are, from one instant of the training
+        traces to the next, as often as the people of these. It is first read from a walk that proposes a
+        move at every step (`pace_of`), then corrected by walks at the pace found.
+        """
+        from tracearena.synthesis.ppmtf.walking import Walk
+
+        walk, wanted = Walk(before=self.before, home=HOME_S // self.step_s), self.stays()
+
+        def same_after(pace: float) -> list[float]:
+            users, days = PACED_BY
+            drawn = model.virtual_users(
+                users, homes=homes, only_seen=only_seen, walk=replace(walk, pace=pace), seed=FIXED_SEED
+            )
+            with use(progress=None):
+                return self._same_after(drawn.draw(days))
+
+        shares = same_after(1.0)
+        pace, aim, reached = pace_of(shares, wanted), wanted, shares[-1]
+        for _ in range(CORRECTIONS if pace < 1 else 0):
+            reached = same_after(pace)[-1]
+            if abs(reached - wanted) < CLOSE:
+                break
+            aim = min(max(aim + wanted - reached, 0.0), 1.0)
+            pace = pace_of(shares, aim)
+        return WalkingUsers(model, self, replace(walk, pace=pace), reached)
+
+    def _same_after(self, table: NDArray[np.int32]) -> list[float]:
+        """Return the share of people who are where they were 0, 1, …, `steps` steps after an instant."""
+        starts = np.arange(self.withheld, table.shape[2] - self.steps, self.steps)
+        return [
+            float((table[:, :, starts] == table[:, :, starts + lag]).mean()) for lag in range(self.steps + 1)
+        ]
+
+    def stays(self) -> float:
+        """Return the share of transitions, in the hours handed out, that lead nowhere."""
+        learned = self.learned
+        start = departures(learned)
+        start = start[learned.clock.second_of_day(learned.instants[start]) >= self.handed.start_s]
+        places = learned.place_index
+        return float((places[start] == places[start + 1]).mean()) if len(start) else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class WalkingUsers:
+    """A trained model whose virtual users walk in short steps and are seen at the contest's times.
+
+    Attributes
+    ----------
+    model, course
+        What was trained, and on what.
+    walk
+        The steps of a day.
+    stays
+        Share of stays from one instant to the next that was found at the pace of the walk.
+    """
+
+    model: PPMTF
+    course: ShortWalk
+    walk: Walk
+    stays: float
+
+    def sample_users(self, n: int, days: int, *, homes: bool, only_seen: bool, seed: SeedLike) -> Traces:
+        """Return `days` whole days of n virtual users, at the times that are handed out."""
+        from tracearena.synthesis.days import traces_of_days
+
+        users = self.model.virtual_users(n, homes=homes, only_seen=only_seen, walk=self.walk, seed=seed)
+        course, handed = self.course, self.course.handed
+        table = users.draw(days)[:, :, course.withheld :: handed.interval_s // course.step_s]
+        table = np.ascontiguousarray(table[:, :, : handed.instants_per_day])
+        return traces_of_days(table, self.model.places_, handed, np.arange(1, n + 1))
+
+
+def pace_of(same_after: list[float], stays: float) -> float:
+    """Return the probability of a move being proposed at a step at which people stay as often as they should.
+
+    Parameters
+    ----------
+    same_after
+        Share of people who, after 0, 1, …, S steps each of which proposes a move, are where they were.
+    stays
+        Share who should be where they were after S steps.
+
+    Notes
+    -----
+    At pace p the number of proposals in S steps is binomial, and the share of stays is
+    Σ_k C(S, k) p^k (1 − p)^(S − k) same_after[k]. Metropolis-Hastings rejects moves that the training
+    traces, made by such a walk or by people, have already done without; a pace below 1 slows people down
+    further, and one above 1 there is none.
+
+    Examples
+    --------
+    >>> round(pace_of([1.0, 0.5, 0.2], 0.36), 3)
+    0.754
+    >>> pace_of([1.0, 0.5, 0.2], 0.1)
+    1.0
+    """
+    steps = len(same_after) - 1
+
+    def expected(pace: float) -> float:
+        shares = (comb(steps, k) * pace**k * (1 - pace) ** (steps - k) for k in range(steps + 1))
+        return sum(share * same for share, same in zip(shares, same_after, strict=True))
+
+    low, high = 0.0, 1.0
+    if expected(high) >= stays:
+        return high
+    while high - low > 1e-6:
+        middle = (low + high) / 2
+        low, high = (middle, high) if expected(middle) > stays else (low, middle)
+    return high
+
+
+def _with_slots(traces: Traces, instants_per_slot: int) -> Traces:
+    return Traces(
+        traces.places,
+        replace(traces.clock, instants_per_slot=instants_per_slot),
+        user_ids=traces.user_ids,
+        offsets=traces.offsets,
+        instants=traces.instants,
+        place_index=traces.place_index,
+        span=traces.span,
+    )

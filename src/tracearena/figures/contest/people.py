@@ -1,0 +1,289 @@
+"""[contest] appendix D: virtual users beside the people they are learned from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.arena.findings import Finding, Tell, announce
+from tracearena.contest.team_clock import contest_days, contest_training
+from tracearena.contest.team_walk import ShortWalk
+from tracearena.engine import child_seed, generator, report, seed_sequence, use
+from tracearena.errors import DataError
+from tracearena.figures.contest.people_numbers import Lives, distances, spread, value
+from tracearena.figures.data import Source, generator_training
+from tracearena.figures.style import canvas, draw_ground, head, save
+from tracearena.figures.tables import write_records
+from tracearena.pages.style import COLOURS
+from tracearena.synthesis import PPMTF
+from tracearena.traces import Traces
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+ITERATIONS = 100
+WITHIN = 2.0
+"""So many spreads between halves of the real people may lie between them and virtual users."""
+FIVE, HELD_OUT, INSTANT = "5-minute walk", "5-minute walk, people held out", "a step an instant"
+_SEED_SPREAD, _SEED_HALVES = 10, 11
+
+
+@dataclass(frozen=True)
+class Row:
+    """One number of the people and of some virtual users, or one distance between them.
+
+    Attributes
+    ----------
+    number, kind
+        What is compared, and who with whom.
+    people, virtual
+        The number of either; of a distance, between halves of the people, and from them to the virtual users.
+    spread
+        Of the number, the standard deviation between halves of the people; of a distance, `people` again.
+    apart
+        How many spreads lie between them.
+    """
+
+    number: str
+    kind: str
+    people: float
+    virtual: float
+    spread: float
+    apart: float
+
+
+def make(out: Path, source: Source, tell: Tell | None, *, iterations: int = ITERATIONS) -> list[Path]:
+    """Write contest-people.svg, its numbers, and the curves and the map behind it (CSV).
+
+    Virtual users are made in three ways: with the walk of `contest data`; the same, learned from one
+    half of the people and compared with the other; and with a step an instant.
+    """
+    training = contest_training(generator_training(source))
+    root = seed_sequence(source.seed)
+    order = generator(child_seed(root, 0)).permutation(training.n_users)
+    known, unknown = (np.sort(part) for part in (order[::2], order[1::2]))
+    if not len(unknown):
+        raise DataError("it takes two people or more to hold some out")
+    people = Lives.of(contest_days(training))
+    rows: list[Row] = []
+    shown = {"people": people}
+    tasks = ((FIVE, None, None), (HELD_OUT, known, unknown), (INSTANT, None, None))
+    for done, (kind, learned, compared) in enumerate(tasks):
+        report(done, len(tasks))
+        lived = training if learned is None else training.take_users(learned)
+        with use(progress=None):
+            made = virtual_lives(lived, kind, people.table.shape[1], training.n_users, root, iterations)
+        rows += compare(people, made, kind, root, compared)
+        shown[kind] = made
+    report(len(tasks), len(tasks))
+    found = findings(rows)
+    announce(found, tell)
+    return [
+        _draw(out / "contest-people.svg", rows, shown, found),
+        write_records(out / "contest-people.csv", [vars(row) for row in rows]),
+        write_records(out / "contest-people-hours.csv", _hours(shown)),
+        write_records(out / "contest-people-visits.csv", _visits(shown)),
+        write_records(out / "contest-people-noon.csv", _noon(shown)),
+    ]
+
+
+def virtual_lives(
+    training: Traces, kind: str, days: int, users: int, root: np.random.SeedSequence, iterations: int
+) -> Lives:
+    """Learn from the traces and return as many days of as many virtual users."""
+    model = PPMTF(factors=32, zeros="all", iterations=iterations)
+    seeds = child_seed(root, 1), child_seed(root, 2)
+    if kind == INSTANT:
+        model.fit(training, seed=seeds[0])
+        made = contest_days(model.sample_users(users, days, homes=True, only_seen=True, seed=seeds[1]))
+        return Lives.of(made)
+    course = ShortWalk.of(training)
+    model.fit(course.training(), seed=seeds[0])
+    walking = course.people(model, homes=True, only_seen=True)
+    return Lives.of(walking.sample_users(users, days, homes=True, only_seen=True, seed=seeds[1]))
+
+
+def compare(
+    people: Lives,
+    made: Lives,
+    kind: str,
+    root: np.random.SeedSequence,
+    compared: NDArray[np.int64] | None = None,
+) -> list[Row]:
+    """Return all numbers and distances of the people, or of those `compared`, and the virtual users.
+
+    The spread of a number is that between halves of all the people.
+    """
+    rows = []
+    of_made, whom = made.numbers(), slice(None) if compared is None else compared
+    for name, sums in people.numbers().items():
+        real, virtual = value(sums, whom), value(of_made[name])
+        scale = spread(sums, seed=child_seed(root, _SEED_SPREAD))
+        rows.append(Row(name, kind, real, virtual, scale, _in_spreads(abs(virtual - real), scale)))
+    some = people if compared is None else people.take(compared)
+    for name, (far, halves) in distances(some, made, seed=child_seed(root, _SEED_HALVES)).items():
+        rows.append(Row(name, kind, halves, far, halves, _in_spreads(far, halves)))
+    return rows
+
+
+def _in_spreads(distance: float, scale: float) -> float:
+    return distance / scale if scale > 0 else 0.0 if distance == 0 else float("inf")
+
+
+def findings(rows: Sequence[Row]) -> list[Finding]:
+    """Ask whether virtual users live as the people do whom they are learned from.
+
+    [contest] appendix D: they keep "the time-dependent population distribution" and "the transition
+    matrix of the training traces". It takes that every number lies within two standard deviations of
+    the difference between random halves of the people, and every distribution within twice the distance
+    between such halves.
+    """
+    found = []
+    for kind, whom in ((FIVE, "whom they are learned from"), (HELD_OUT, "of the same team, held out")):
+        mine = [row for row in rows if row.kind == kind]
+        wide = [f"{row.number} {row.apart:.1f}" for row in mine if row.apart > WITHIN]
+        worst = max(row.apart for row in mine)
+        shown = f"{len(mine) - len(wide)} of {len(mine)} within twice the spread between halves"
+        measured = f"{shown}; not: {', '.join(wide)}" if wide else shown
+        found.append(Finding(f"virtual users live as the people {whom}", not wide, measured, worst))
+    return found
+
+
+def _hours(shown: dict[str, Lives]) -> list[dict[str, Any]]:
+    home = {kind: lives.at_home().mean(axis=0) for kind, lives in shown.items()}
+    repeats = {kind: lives.repeats().mean(axis=0) for kind, lives in shown.items()}
+    return [
+        {"time": time, "who": kind, "at_home": float(home[kind][t]), "next_day": float(repeats[kind][t])}
+        for kind in shown
+        for t, time in enumerate(shown["people"].labels)
+    ]
+
+
+def _visits(shown: dict[str, Lives]) -> list[dict[str, Any]]:
+    return [
+        {"visits": count, "who": kind, "share_of_places": float(share)}
+        for kind, lives in shown.items()
+        for count, share in enumerate(lives.visit_counts(), 1)
+        if share
+    ]
+
+
+def _noon(shown: dict[str, Lives]) -> list[dict[str, Any]]:
+    maps = {kind: lives.at_noon() for kind, lives in shown.items()}
+    ids = shown["people"].traces.places.ids
+    return [{"place": place} | {kind: float(maps[kind][at]) for kind in maps} for at, place in enumerate(ids)]
+
+
+_STYLE = {
+    "people": ("black", "-", "o"),
+    FIVE: (COLOURS[0], "-", "o"),
+    HELD_OUT: (COLOURS[2], "--", "s"),
+    INSTANT: (COLOURS[1], ":", "^"),
+}
+
+
+def _draw(path: Path, rows: list[Row], shown: dict[str, Lives], found: list[Finding]) -> Path:
+    with canvas(13.5, 8.2, nrows=2, ncols=3, gridspec_kw={"wspace": 0.42, "hspace": 0.36}) as (figure, axes):
+        _draw_apart(axes[0, 0], rows)
+        _draw_hours(axes[0, 1], shown)
+        _draw_visits(axes[0, 2], shown)
+        top = max(float(shown[kind].at_noon().max()) for kind in ("people", FIVE))
+        for panel, kind, title in (
+            (axes[1, 0], "people", "people at noon"),
+            (axes[1, 1], FIVE, f"{FIVE} at noon"),
+        ):
+            _draw_noon(panel, shown[kind], top, title)
+        _draw_transitions(axes[1, 2], shown)
+        head(figure, "Virtual users beside the people they are learned from", found, width=150)
+        return save(figure, path)
+
+
+def _draw_apart(axes: Axes, rows: list[Row]) -> None:
+    names = list(dict.fromkeys(row.number for row in rows))
+    for kind in (INSTANT, HELD_OUT, FIVE):
+        colour, _, marker = _STYLE[kind]
+        mine = [row for row in rows if row.kind == kind]
+        at = [names.index(row.number) for row in mine]
+        axes.scatter(
+            [max(row.apart, 0.05) for row in mine], at, color=colour, marker=marker, label=kind, s=26
+        )
+    axes.axvline(WITHIN, color="black", linewidth=1, linestyle="--")
+    axes.set_yticks(range(len(names)), names, fontsize=8)
+    axes.invert_yaxis()
+    axes.set(xscale="log", xlabel="spreads between halves of the people (2 or less is good)")
+    axes.set_title("how far virtual users are from the people", fontsize=9.5, loc="left")
+
+
+def _draw_hours(axes: Axes, shown: dict[str, Lives]) -> None:
+    labels = shown["people"].labels
+    for kind, lives in shown.items():
+        colour, line, marker = _STYLE[kind]
+        axes.plot(lives.at_home().mean(axis=0), line, color=colour, marker=marker, markersize=3, label=kind)
+    axes.set_xticks(range(0, len(labels), 2), labels[::2], rotation=90, fontsize=7)
+    axes.set(ylim=(0, 1), ylabel="share at the place of the morning")
+    axes.set_title("at home, by time of day", fontsize=9.5, loc="left")
+    axes.legend(fontsize=7.5, frameon=False)
+
+
+def _draw_visits(axes: Axes, shown: dict[str, Lives]) -> None:
+    for kind, lives in shown.items():
+        colour, line, marker = _STYLE[kind]
+        shares = lives.visit_counts()
+        counts = np.flatnonzero(shares) + 1
+        axes.plot(counts, shares[counts - 1], line, color=colour, marker=marker, markersize=2.5, label=kind)
+    axes.set(xscale="log", yscale="log", xlabel="visits of a person to a place", ylabel="share of her places")
+    axes.set_title("how often people come back", fontsize=9.5, loc="left")
+
+
+def _draw_noon(axes: Axes, lives: Lives, top: float, title: str) -> None:
+    places = lives.traces.places
+    axes.set_title(title, fontsize=9.5, loc="left")
+    if places.grid is None:
+        raise DataError("the map of the population needs the regions of a grid")
+    grid = places.grid
+    image = axes.imshow(
+        lives.at_noon().reshape(grid.rows, grid.columns),
+        origin="lower",
+        extent=(grid.west, grid.east, grid.south, grid.north),
+        vmin=0,
+        vmax=top,
+    )
+    draw_ground(axes, grid.box)
+    axes.tick_params(labelsize=6)
+    bar = axes.figure.colorbar(image, ax=axes, shrink=0.8)
+    bar.ax.set_title("share", fontsize=7)
+    bar.ax.tick_params(labelsize=6)
+
+
+def _draw_transitions(axes: Axes, shown: dict[str, Lives]) -> None:
+    real, made = (shown[kind].distributions()["transition matrix"] for kind in ("people", FIVE))
+    kept = np.flatnonzero((real > 0) & (made > 0))
+    n = len(shown["people"].traces.places)
+    stays = kept // n == kept % n
+    for chosen, colour, label in ((~stays, COLOURS[0], "moves"), (stays, COLOURS[1], "stays")):
+        cells = kept[chosen]
+        axes.scatter(
+            real[cells],
+            made[cells],
+            s=3,
+            color=colour,
+            alpha=0.35,
+            linewidths=0,
+            label=label,
+            rasterized=True,
+        )
+    ends = [float(real[kept].min()), float(real[kept].max())] if len(kept) else [1e-6, 1.0]
+    axes.plot(ends, ends, color="black", linewidth=0.8)
+    axes.set(
+        xscale="log",
+        yscale="log",
+        xlabel="share of the people's transitions",
+        ylabel=f"share of the {FIVE}'s",
+    )
+    axes.set_title("cells of the transition matrix", fontsize=9.5, loc="left")
+    axes.legend(fontsize=7.5, frameon=False, markerscale=3)

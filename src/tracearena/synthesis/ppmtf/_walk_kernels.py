@@ -1,0 +1,124 @@
+"""The walk of virtual users who do only what was seen in training: rows hold the seen places alone.
+
+The same steps as `_kernels.walk`, at the cost of the places that were seen after a place instead of all.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from tracearena.synthesis.ppmtf._kernels import _is_seen, _pair, _visit, _visit_row, pick, total_of
+
+Index = NDArray[np.integer]
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+TILE = 32
+
+
+@njit(cache=True, nogil=True)
+def seen_row(
+    a: Floats, b: Floats, C: Floats, smallest: float, targets: Index, weights: Floats, row: Floats
+) -> float:
+    """Set ``row[k]`` to max(Σ_z a_z b_z c_{targets[k] z}, smallest); return the sum over all places."""
+    for k in range(len(a)):
+        weights[k] = a[k] * b[k]
+    total = smallest * (len(C) - len(targets))
+    for k in range(len(targets)):
+        row[k] = _inner(weights, C[targets[k]], smallest)
+        total += row[k]
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
+def _inner(weights: Floats, c: Floats, smallest: float) -> float:
+    total = 0.0
+    for k in range(len(weights)):
+        total += weights[k] * c[k]
+    return max(total, smallest)
+
+
+@njit(cache=True, nogil=True)
+def pick_seen(row: Floats, targets: Index, n: int, smallest: float, target: float) -> tuple[int, float]:
+    """Return the first place at which the running sum over all places exceeds `target`, and its value."""
+    before = -1
+    for k in range(len(targets)):
+        gap = (targets[k] - before - 1) * smallest
+        if target < gap:
+            return min(before + 1 + int(target / smallest), targets[k] - 1), smallest
+        target -= gap
+        if target < row[k]:
+            return targets[k], row[k]
+        target -= row[k]
+        before = targets[k]
+    if before + 1 < n:
+        return min(before + 1 + int(max(target, 0.0) / smallest), n - 1), smallest
+    return before, row[len(targets) - 1]
+
+
+@njit(cache=True, nogil=True)
+def _after(i: int, offsets: Ints, next_places: Index, everything: Index) -> Index:
+    return everything if len(offsets) == 0 else next_places[offsets[i] : offsets[i + 1]]
+
+
+@njit(cache=True, nogil=True)
+def walk_seen(
+    A: Floats, B: Floats, C: Floats, A2: Floats, B2: Floats, B2T: Floats, D: Floats, slot_of: Ints,
+    smallest: float, homes: Index, home_weight: Floats, offsets: Ints, next_places: Index,
+    visit_seen: Flags, instant_of: Ints, pace: float, uniforms: Floats, out: Index,
+) -> None:  # fmt: skip
+    """Draw traces: users × days × instants of a day; see `_kernels.walk`.
+
+    A step proposes a place with probability `pace`, at home time always, and leaves people where they are
+    otherwise. Without `offsets` everything was seen.
+    """
+    users, days, _ = out.shape
+    n = len(B)
+    everything = np.arange(n).astype(next_places.dtype)
+    widest = n if len(offsets) == 0 else np.diff(offsets).max()
+    row, other, weights = np.empty(widest), np.empty(widest), np.empty(B.shape[1])
+    visits, tiles, sums = np.empty(n), np.empty((n + TILE - 1) // TILE), np.empty(n)
+    at_home = np.zeros(len(D))
+    for u in range(users):
+        home = homes[u]
+        for slot in range(len(D)):
+            if home >= 0 and home_weight[slot] > 0.0:
+                _visit_row(A2[u] * D[slot], B2T, smallest, visit_seen, slot, visits)
+                at_home[slot] = home_weight[slot] * total_of(visits, tiles)
+        sums[:] = -1.0
+        holder = -1
+        _visit_row(A2[u] * D[slot_of[0]], B2T, smallest, visit_seen, slot_of[0], visits)
+        if home >= 0:
+            visits[home] += at_home[slot_of[0]]
+        visit_total = total_of(visits, tiles)
+        for d in range(days):
+            i = pick(visits, tiles, uniforms[u, d, 0, 0] * visit_total)
+            out[u, d, 0] = i
+            for s in range(1, len(instant_of)):
+                slot = slot_of[instant_of[s]]
+                proposing = 1.0 if home >= 0 and home_weight[slot] > 0.0 else pace
+                if uniforms[u, d, s, 0] < proposing:
+                    mine = _after(i, offsets, next_places, everything)
+                    if holder != i:
+                        sums[i] = seen_row(A[u], B[i], C, smallest, mine, weights, row)
+                        holder = i
+                    target = uniforms[u, d, s, 0] / proposing * sums[i]
+                    j, there = pick_seen(row, mine, n, smallest, target)
+                    if j != i:
+                        held = sums[j] < 0.0
+                        if held:
+                            theirs = _after(j, offsets, next_places, everything)
+                            sums[j] = seen_row(A[u], B[j], C, smallest, theirs, weights, other)
+                        back = smallest
+                        if _is_seen(j, i, offsets, next_places):
+                            back = _pair(A[u], B[j], C[i], smallest)
+                        pi_i = _visit(A2[u], B2[i], D, slot, i, smallest, visit_seen, home, at_home)
+                        pi_j = _visit(A2[u], B2[j], D, slot, j, smallest, visit_seen, home, at_home)
+                        if uniforms[u, d, s, 1] * (pi_i * there * sums[j]) < pi_j * back * sums[i]:
+                            i = j
+                            if held:
+                                row, other = other, row
+                                holder = j
+                out[u, d, instant_of[s]] = i
