@@ -9,6 +9,7 @@ from importlib.metadata import version
 from tracearena import __version__
 from tracearena.contest.rehearsal import Entrant, Rehearsal
 from tracearena.pages import Page
+from tracearena.pages.contest.afterwards import show_afterwards
 from tracearena.pages.contest.days import show_days
 from tracearena.pages.contest.matrix import show_matrices
 from tracearena.pages.contest.population import show_population
@@ -41,6 +42,7 @@ def contest_report(held: Rehearsal, *, command: str) -> Page:
     show_privacy(page, held, styles)
     show_usefulness(page, held, styles)
     show_cheating(page, held)
+    show_afterwards(page, held)
     entrants = _shown(held)
     show_days(page, held, entrants, styles)
     show_population(page, held, entrants[0])
