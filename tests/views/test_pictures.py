@@ -180,7 +180,7 @@ def test_a_sweep_is_a_frame_and_a_list(sweep: Sweep) -> None:
     assert frame["defence"].to_list() == ["No", "PL(1,1)", "RR(1)"]
     assert frame["utility"][0] == 1.0
     assert frame.columns[:3] == ["defence", "utility", "valid"]
-    assert frame.columns[-3:] == ["s_R_min", "s_T_min", "error"]
+    assert frame.columns[-5:] == ["s_R_min", "s_T_min", "strongest_R", "strongest_T", "error"]
     assert sweep == list(sweep)
     assert sweep[0].to_frame().height == 1
 

@@ -1,16 +1,28 @@
+from .bounds import Bounds, DefenceBounds, bounds, write_bounds
 from .deanonymisation import Classifier, Deanonymisation, deanonymise
-from .ensemble import AttackScores, Ensemble, all_attacks, make_attacks, strongest
+from .ensemble import (
+    ADAPTIVE_ATTACKS,
+    SAMPLE_ATTACKS,
+    STRONGEST_ATTACKS,
+    AttackScores,
+    Ensemble,
+    all_attacks,
+    attack_names,
+    make_attacks,
+    strongest,
+)
 from .evaluation import Evaluation, Halves, Utility, baselines, evaluate, halves, worse_than_uniform
 from .fairness import Fairness, measure_fairness
 from .journal import begun_with, unfinished
 from .linking import Uniqueness, uniqueness
+from .losses import Interval
 from .pseudonyms import Release, pseudonymise, pseudonymise_users
 from .release_noise import ReleaseNoise, measure_release_noise
 from .service import ServiceResult, hide_from_service, location_classes
 from .sweep import (
     ATTACKS_2019,
-    SAMPLE_ATTACKS,
     SAMPLE_DEFENCES,
+    Band,
     Sweep,
     SweepRow,
     best_defences,
@@ -21,16 +33,22 @@ from .sweep import (
 from .tuning import SampleTeam, Tuning, tune
 
 __all__ = [
+    "ADAPTIVE_ATTACKS",
     "ATTACKS_2019",
     "SAMPLE_ATTACKS",
     "SAMPLE_DEFENCES",
+    "STRONGEST_ATTACKS",
     "AttackScores",
+    "Band",
+    "Bounds",
     "Classifier",
     "Deanonymisation",
+    "DefenceBounds",
     "Ensemble",
     "Evaluation",
     "Fairness",
     "Halves",
+    "Interval",
     "Release",
     "ReleaseNoise",
     "SampleTeam",
@@ -41,9 +59,11 @@ __all__ = [
     "Uniqueness",
     "Utility",
     "all_attacks",
+    "attack_names",
     "baselines",
     "begun_with",
     "best_defences",
+    "bounds",
     "deanonymise",
     "evaluate",
     "halves",
@@ -61,5 +81,6 @@ __all__ = [
     "unfinished",
     "uniqueness",
     "worse_than_uniform",
+    "write_bounds",
     "write_table",
 ]

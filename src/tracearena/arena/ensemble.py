@@ -12,6 +12,7 @@ import numpy as np
 from tracearena.algorithms import (
     Algorithm,
     Kind,
+    Obfuscator,
     ReidentificationAttack,
     TraceInferenceAttack,
     answers,
@@ -27,6 +28,18 @@ from tracearena.traces import IdTable, ObfuscatedTraces, Traces
 
 Attack = ReidentificationAttack | TraceInferenceAttack
 ATTACK_KINDS: tuple[Kind, ...] = ("reidentification", "trace-inference")
+
+SAMPLE_ATTACKS = ("Random-R", "VisitProb-R", "HomeProb-R", "Random-T", "VisitProb-T", "HomeProb-T")
+"""The six sample attacks of 2019."""
+
+ADAPTIVE_ATTACKS = ("Polya-R(adaptive)", "Bayes-R(adaptive)", "Bayes-T(adaptive)", "Tracking-T(adaptive)")
+"""Attackers who run the very defence that they meet on what they know."""
+
+STRONGEST_ATTACKS = (
+    *("Polya-R", "Markov-R", "Bayes-R", "Bayes-T", "Tracking-T", "Habits-T"),
+    *ADAPTIVE_ATTACKS,
+)
+"""Attackers who weigh all they know, without a word on the defence and with it."""
 
 
 @dataclass(frozen=True)
@@ -64,16 +77,18 @@ class AttackScores(Result):
 
     @property
     def strongest(self) -> tuple[str | None, str | None]:
-        """Names of the re-identification and the trace inference that left the least privacy."""
+        """Names of the re-identification and the trace inference that left the least; of equals the first."""
         return _lowest(self.reidentification), _lowest(self.trace_inference)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all scores and both minima as plain values."""
+        """Return all scores, both minima and whose they are as plain values."""
         return {
             **self.reidentification,
             **self.trace_inference,
             "s_R_min": self.s_R_min,
             "s_T_min": self.s_T_min,
+            "strongest_R": self.strongest[0],
+            "strongest_T": self.strongest[1],
         }
 
 
@@ -83,9 +98,11 @@ class Ensemble:
     Parameters
     ----------
     attacks
-        Attacks of both kinds, with different names.
+        Attacks of both kinds, with different names. One that waits to be told its defence, such as
+        ``Bayes-T(adaptive)``, runs the defence that `score` is given on the reference traces.
     sensitive_weight, limit_km
-        How trace inference is scored.
+        How trace inference is scored. The attacks keep the settings that they were made with
+        (`make_attacks` passes these on).
     """
 
     def __init__(
@@ -125,71 +142,112 @@ class Ensemble:
         return wanted
 
     def answers(
-        self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None
+        self, anonymized: ObfuscatedTraces, *, defence: Obfuscator | None = None, seed: SeedLike = None
     ) -> Iterator[tuple[Attack, IdTable | Traces]]:
-        """Attack a release and give the answer of one attack after the other.
+        """Attack a release and give the answer of one attack after the other, those that share work together.
 
         What an attack draws depends on the seed and on its own name only, not on the other attacks.
         """
-        for attack, answer in self._attempts(anonymized, seed):
+        for attack, answer in self.attempts(anonymized, defence, seed):
             if isinstance(answer, TracearenaError):
                 raise answer
             yield attack, answer
 
-    def score(self, original: Traces, release: Release, *, seed: SeedLike = None) -> AttackScores:
-        """Attack a release and compare with the truth; an attack that fails leaves the others alone."""
-        scores = AttackScores({}, {})
-        for attack, answer in self._attempts(release.anonymized, seed):
+    def score(
+        self,
+        original: Traces,
+        release: Release,
+        *,
+        defence: Obfuscator | None = None,
+        seed: SeedLike = None,
+    ) -> AttackScores:
+        """Attack a release and compare with the truth; an attack that fails leaves the others alone.
+
+        Parameters
+        ----------
+        defence
+            What made the release, for the attacks that wait to be told; without it they fail.
+        """
+        found: dict[str, float] = {}
+        failed: dict[str, str] = {}
+        for attack, answer in self.attempts(release.anonymized, defence, seed):
             name = str(attack)
             if isinstance(answer, TracearenaError):
-                scores.failed[name] = str(answer)
+                failed[name] = str(answer)
             elif isinstance(answer, IdTable):
-                found = reidentification_score(release.id_table, answer)
-                scores.reidentification[name] = found.reidentification
+                found[name] = reidentification_score(release.id_table, answer).reidentification
             else:
-                error = trace_inference_score(
+                found[name] = trace_inference_score(
                     original, answer, sensitive_weight=self.sensitive_weight, limit_km=self.limit_km
-                )
-                scores.trace_inference[name] = error.trace_inference
-        return scores
+                ).trace_inference
+        of_kind = [
+            {str(one): found[str(one)] for one in self.attacks if one.kind == kind and str(one) in found}
+            for kind in ATTACK_KINDS
+        ]
+        return AttackScores(of_kind[0], of_kind[1], failed)
 
-    def _attempts(
-        self, anonymized: ObfuscatedTraces, seed: SeedLike
+    def attempts(
+        self, anonymized: ObfuscatedTraces, defence: Obfuscator | None, seed: SeedLike
     ) -> Iterator[tuple[Attack, IdTable | Traces | TracearenaError]]:
-        """Give the answer of every attack, or the error that it ended with."""
+        """Give the answer of every attack, or the error that it ended with.
+
+        A match is kept as long as attacks answer from it, and no longer: it is the largest thing here.
+        """
         root = seed_sequence(seed)
-        matches: dict[int, Match | TracearenaError] = {}
-        for matcher in self.matchers_:
-            try:
-                with answers.blaming(matcher, "match"):
-                    matches[id(matcher)] = matcher.match(anonymized, seed=_own_seed(root, matcher))
-            except TracearenaError as error:
-                matches[id(matcher)] = error
+        for matcher, sharing in self._together(defence):
+            match: Match | TracearenaError | None = None
+            if matcher is not None:
+                try:
+                    with answers.blaming(matcher, "match"):
+                        match = matcher.match(anonymized, seed=_own_seed(root, matcher))
+                except TracearenaError as error:
+                    match = error
+            for attack, told in sharing:
+                try:
+                    yield attack, self._answer(told, anonymized, match, _own_seed(root, attack))
+                except TracearenaError as error:
+                    yield attack, error
+
+    def _together(
+        self, defence: Obfuscator | None
+    ) -> list[tuple[Matcher | None, list[tuple[Attack, Attack | TracearenaError]]]]:
+        """Group the attacks by the matcher that they answer from, each beside itself told the defence."""
+        groups: list[tuple[Matcher | None, list[tuple[Attack, Attack | TracearenaError]]]] = []
         for attack in self.attacks:
             try:
-                yield attack, self._answer(attack, anonymized, matches, _own_seed(root, attack))
+                told: Attack | TracearenaError = _told(attack, defence)
             except TracearenaError as error:
-                yield attack, error
+                told = error
+            matcher = told.matcher_ if isinstance(told, (MatchingIdentification, MatchingInference)) else None
+            for known, sharing in groups:
+                if known == matcher:
+                    sharing.append((attack, told))
+                    break
+            else:
+                groups.append((matcher, [(attack, told)]))
+        return groups
 
     def _answer(
         self,
-        attack: Attack,
+        attack: Attack | TracearenaError,
         anonymized: ObfuscatedTraces,
-        matches: dict[int, Match | TracearenaError],
+        match: Match | TracearenaError | None,
         chance: np.random.SeedSequence,
     ) -> IdTable | Traces:
         known = self.reference_
-        if not isinstance(attack, (MatchingIdentification, MatchingInference)):
+        if isinstance(attack, TracearenaError):
+            raise attack
+        if isinstance(match, TracearenaError):
+            raise match
+        if match is None:
             if isinstance(attack, ReidentificationAttack):
                 return answers.identified(attack, anonymized, known, seed=chance)
             return answers.inferred(attack, anonymized, known, seed=chance)
-        match = matches[id(attack.matcher_)]
-        if isinstance(match, TracearenaError):
-            raise match
         if isinstance(attack, MatchingIdentification):
             with answers.blaming(attack, "identify_from"):
                 table = attack.identify_from(match, anonymized)
             return answers.id_table(attack, table, anonymized, known)
+        assert isinstance(attack, MatchingInference)
         with answers.blaming(attack, "infer_from"):
             traces = attack.infer_from(match, anonymized, seed=chance)
         return answers.whole_traces(attack, traces, anonymized, known)
@@ -201,17 +259,21 @@ def strongest(
     release: Release,
     *,
     attacks: Sequence[Attack] | None = None,
+    defence: Obfuscator | None = None,
     seed: SeedLike = None,
-    **scoring: float,
+    sensitive_weight: float = 10.0,
+    limit_km: float = 2.0,
 ) -> AttackScores:
     """Attack a release with every known attack in one pass that shares their work.
 
     Parameters
     ----------
     attacks
-        All of the catalogue by default.
-    **scoring
-        `sensitive_weight` and `limit_km` of the `Ensemble`.
+        All of the catalogue by default, and with a `defence` those who run it on the reference.
+    defence
+        What made the release.
+    sensitive_weight, limit_km
+        How trace inference is scored, which the attacks know.
 
     Examples
     --------
@@ -225,13 +287,45 @@ def strongest(
     >>> found.s_R_min, found.s_T_min
     (0.0, 0.0)
     """
-    chosen = make_attacks(all_attacks()) if attacks is None else attacks
-    return Ensemble(chosen, **scoring).fit(reference).score(original, release, seed=seed)
+    scoring = {"sensitive_weight": sensitive_weight, "limit_km": limit_km}
+    if attacks is None:
+        names = [*all_attacks(), *(() if defence is None else ADAPTIVE_ATTACKS)]
+        attacks = make_attacks(names, **scoring)
+    ensemble = Ensemble(attacks, **scoring).fit(reference)
+    return ensemble.score(original, release, defence=defence, seed=seed)
 
 
 def make_attacks(names: Sequence[str], **options: Any) -> list[Any]:
-    """Make attacks of either kind from their names, refusing everything else."""
+    """Make attacks of either kind from their names, refusing everything else.
+
+    Options, such as `sensitive_weight` and `limit_km`, go to the attacks that have such a setting.
+    """
     return [catalogue.create(name, ATTACK_KINDS, **options) for name in names]
+
+
+def attack_names(chosen: Sequence[str]) -> list[str]:
+    """Return the names that a choice of attacks stands for, each once.
+
+    ``samples`` are the six of 2019, ``strongest`` those that weigh all they know, told and untold, and
+    ``all`` is everything in the catalogue with those who run the defence on the reference.
+
+    >>> attack_names(["samples", "Replay-T"])[-2:]
+    ['HomeProb-T', 'Replay-T']
+    """
+    sets: dict[str, Sequence[str]] = {"samples": SAMPLE_ATTACKS, "strongest": STRONGEST_ATTACKS}
+    if "all" in chosen:
+        sets["all"] = [*all_attacks(), *ADAPTIVE_ATTACKS]
+    return list(dict.fromkeys(name for one in chosen for name in sets.get(one, [one])))
+
+
+def _told(attack: Any, defence: Obfuscator | None) -> Any:
+    """Return an attack that is ready: one that waits is told the defence."""
+    if not getattr(attack, "waits", False):
+        return attack
+    if defence is None:
+        raise ParameterError(f"{attack} waits to be told the defence, and nobody says which it is")
+    with answers.blaming(attack, "against"):
+        return attack.against(defence)
 
 
 def _check_attack(attack: Attack) -> None:

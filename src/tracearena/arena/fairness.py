@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracearena.arena.sweep import SAMPLE_ATTACKS, run_sweep, succeeded
+from tracearena.arena.ensemble import SAMPLE_ATTACKS
+from tracearena.arena.sweep import run_sweep, succeeded
 from tracearena.engine import SeedLike, child_seed, seed_sequence
 from tracearena.errors import DataError
 from tracearena.results import Result

@@ -32,3 +32,8 @@ class Scoring:
     def is_valid(self, utility: float) -> bool:
         """Whether a release of this utility counts."""
         return utility >= self.utility_threshold
+
+    @property
+    def of_attackers(self) -> dict[str, float]:
+        """What an attacker who wants a good score takes into account, by the names of its settings."""
+        return {"sensitive_weight": self.sensitive_weight, "limit_km": self.inference_limit_km}

@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 import secrets
-import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracearena.algorithms import Obfuscator, answers, catalogue
-from tracearena.arena.ensemble import AttackScores, Ensemble, all_attacks, make_attacks
+from tracearena.algorithms import Obfuscator, catalogue
+from tracearena.arena.ensemble import SAMPLE_ATTACKS, AttackScores, Ensemble, attack_names, make_attacks
 from tracearena.arena.journal import Journal, code_of, digest
-from tracearena.arena.pseudonyms import pseudonymise
+from tracearena.arena.releases import Trial, refuse_strangers, try_out
 from tracearena.arena.scoring import Scoring
 from tracearena.engine import (
     SeedLike,
     block_ranges,
-    child_seed,
     one_library_thread,
     run_blocks,
     seed_sequence,
 )
 from tracearena.errors import DataError, TracearenaError
 from tracearena.files import write_csv
-from tracearena.metrics import utility_score
 from tracearena.results import Result, frame_of
 from tracearena.traces import Traces
 
@@ -41,15 +38,27 @@ SAMPLE_DEFENCES = (
 )
 """The 37 sample defences of the organisers' table ([samples] section 3.1, and PL(0.1,1))."""
 
-SAMPLE_ATTACKS = ("Random-R", "VisitProb-R", "HomeProb-R", "Random-T", "VisitProb-T", "HomeProb-T")
-"""The six sample attacks of 2019."""
-
 ATTACKS_2019 = (*SAMPLE_ATTACKS, "FuzzyCount-R", "FuzzyCount-T", "Replay-T")
 """What a team of 2019 had to withstand: the sample attacks, the winner's, and replay."""
 
 LEGACY_SEED = 1
 TIE = 1e-9
 """Scores that differ by no more are equal."""
+
+
+class Band(NamedTuple):
+    """Between which values s_T of a defence must lie.
+
+    Attributes
+    ----------
+    estimate
+        What an attacker leaves who is told the defence and who is who: an estimate.
+    ceiling
+        What habits alone leave, the release not even read.
+    """
+
+    estimate: float
+    ceiling: float
 
 
 @dataclass(frozen=True)
@@ -61,6 +70,8 @@ class SweepRow(Result):
     error
         Why the defence failed, and then there is no utility and no score; or which attacks failed: their
         scores are missing, so that the row ranks nowhere.
+    band
+        Between which values s_T must lie, where the sweep was asked for it.
     """
 
     defence: str
@@ -68,14 +79,17 @@ class SweepRow(Result):
     valid: bool
     scores: AttackScores
     error: str | None = None
+    band: Band | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return one flat row of a table."""
+        band = {} if self.band is None else {f"s_T_{name}": one for name, one in self.band._asdict().items()}
         return {
             "defence": self.defence,
             "utility": self.utility,
             "valid": self.valid,
             **self.scores.to_dict(),
+            **band,
             "error": self.error,
         }
 
@@ -105,6 +119,9 @@ class Sweep(list[SweepRow]):
     def plot(self, kind: str | None = None, *, interactive: bool = False) -> Any:
         """Draw a point a defence, hollow where its utility is below the threshold.
 
+        Where the sweep was asked for the band, a line says what no defence is worth more than, and a
+        stroke hangs from each point down to what an attacker would leave who is told who is who.
+
         Parameters
         ----------
         kind
@@ -133,6 +150,7 @@ def run_sweep(
     scoring: Scoring | None = None,
     legacy_2019: bool = False,
     seed: SeedLike = None,
+    band: bool = False,
     unfinished: PathLike[str] | None = None,
 ) -> Sweep:
     """Release the original traces under every defence and attack each release with every attack.
@@ -142,8 +160,9 @@ def run_sweep(
     reference, original
         What the attackers know, and what is protected.
     defences, attacks
-        Names of the catalogue; by default those of the 2019 contest. Among the attacks ``"all"``
-        stands for every one of the catalogue.
+        Names of the catalogue; by default those of the 2019 contest. Among the attacks ``"samples"``,
+        ``"strongest"`` and ``"all"`` stand for several (`attack_names`). An attack that waits to be told
+        its defence, such as ``Bayes-T(adaptive)``, runs each one on the reference before it meets it.
     scoring
         Threshold, distance limits and sensitive weight; by default those of the 2019 contest.
     legacy_2019
@@ -151,6 +170,8 @@ def run_sweep(
         number is given), a tenth of the events and ten places of a set for the attacks.
     seed
         What a defence or attack draws depends on the seed and its own name only.
+    band
+        Work out between which values s_T of each defence must lie (see `bounds`).
     unfinished
         A file that keeps the finished rows while the sweep runs. If it is there already, and was
         begun with the same traces, attacks, rules and seed, its rows are taken over. The caller
@@ -164,19 +185,12 @@ def run_sweep(
     """
     if legacy_2019 and seed is None:
         seed = LEGACY_SEED
-    strangers = original.user_ids[~np.isin(original.user_ids, reference.user_ids)]
-    if len(strangers):
-        raise DataError(
-            f"{len(strangers):,} users of the original traces are not in the reference traces, such as user "
-            f"{strangers[0]}; leave out users that only one of the two has"
-        )
+    refuse_strangers(reference, original)
     limits = scoring or Scoring()
     root = seed_sequence(seed)
-    ensemble = Ensemble(
-        make_attacks(_with_all(attacks), legacy_2019=legacy_2019),
-        sensitive_weight=limits.sensitive_weight,
-        limit_km=limits.inference_limit_km,
-    ).fit(reference)
+    named = make_attacks(attack_names(attacks), legacy_2019=legacy_2019, **limits.of_attackers)
+    ensemble = Ensemble(named, **limits.of_attackers).fit(reference)
+    band_of = _bands(reference, original, limits) if band else None
     obfuscators: list[Obfuscator] = [
         catalogue.create(name, "obfuscator", legacy_2019=legacy_2019) for name in defences
     ]
@@ -189,16 +203,14 @@ def run_sweep(
             return SweepRow(str(obfuscator), None, False, AttackScores({}, {}), _reason(error))
 
     def scored(obfuscator: Obfuscator) -> SweepRow:
-        chance = child_seed(root, zlib.crc32(str(obfuscator).encode()))
-        drawn_from = seed if legacy_2019 and isinstance(seed, int) else child_seed(chance, 0)
-        obfuscated = answers.transformed(obfuscator, original, seed=drawn_from)
-        utility = utility_score(
-            original, obfuscated, rule=limits.utility_rule, limit_km=limits.utility_limit_km
-        ).utility
-        release = pseudonymise(obfuscated, seed=child_seed(chance, 1))
-        scores = ensemble.score(original, release, seed=child_seed(chance, 2))
+        drawn_from = seed if legacy_2019 and isinstance(seed, int) else None
+        trial = try_out(obfuscator, original, limits, root, drawn_from=drawn_from)
+        scores = ensemble.score(original, trial.release, defence=obfuscator, seed=trial.attack_seed)
         failed = "; ".join(scores.failed.values()) or None
-        return SweepRow(str(obfuscator), utility, limits.is_valid(utility), scores, failed)
+        between = None if band_of is None else band_of(obfuscator, trial)
+        return SweepRow(
+            str(obfuscator), trial.utility, limits.is_valid(trial.utility), scores, failed, between
+        )
 
     journal = None
     if unfinished is not None:
@@ -207,7 +219,7 @@ def run_sweep(
         entropy = getattr(root, "entropy", None)
         origin = secrets.token_hex(16) if entropy is None else (entropy, root.spawn_key)
         drawn = origin if number is None else number
-        settings = (ensemble, code_of(ensemble.attacks), limits, legacy_2019, drawn)
+        settings = (ensemble, code_of(ensemble.attacks), limits, legacy_2019, drawn, band)
         journal = Journal(Path(unfinished), digest((reference, original), *settings), number)
     keys = [f"{obfuscator!r} {code_of([obfuscator])}" for obfuscator in obfuscators]
     known = {} if journal is None else {key: _row(kept) for key, kept in journal.rows.items()}
@@ -254,8 +266,23 @@ def best_defences(rows: Sequence[SweepRow]) -> tuple[str | None, list[SweepRow]]
     return None, []
 
 
+def _bands(reference: Traces, original: Traces, limits: Scoring) -> Callable[[Obfuscator, Trial], Band]:
+    """Return what works out the band of one defence after the other."""
+    from tracearena.arena.told import ToldAttacker
+
+    told = ToldAttacker(limits).fit(reference, original)
+
+    def band_of(defence: Obfuscator, trial: Trial) -> Band:
+        left = told.losses(trial.release, defence, seed=trial.attack_seed)
+        return Band(left.score, told.habits_.score)
+
+    return band_of
+
+
 def _row(kept: dict[str, Any]) -> SweepRow:
-    return SweepRow(**(kept | {"scores": AttackScores(**kept["scores"])}))
+    band = kept["band"]
+    known = {"scores": AttackScores(**kept["scores"]), "band": None if band is None else Band(*band)}
+    return SweepRow(**(kept | known))
 
 
 def _reason(error: Exception) -> str:
@@ -263,13 +290,8 @@ def _reason(error: Exception) -> str:
     return " ".join(said.split())
 
 
-def _with_all(attacks: Sequence[str]) -> list[str]:
-    named = [name for name in attacks if name != "all"]
-    return named if len(named) == len(attacks) else list(dict.fromkeys([*named, *all_attacks()]))
-
-
 def write_table(rows: Sequence[SweepRow], path: str | PathLike[str]) -> None:
-    """Write one line a defence: utility, valid, a column for each attack, both minima, the error.
+    """Write one line a defence: utility, valid, a column for each attack, both minima and whose, the error.
 
     A value that does not exist is left empty: the minimum of attacks of a kind that nobody made, and every
     score of a defence that failed.

@@ -32,6 +32,7 @@ COMMANDS: tuple[str, ...] = (
     "score",
     "check",
     "sweep",
+    "bounds",
     "contest",
     "applications",
     "figure",

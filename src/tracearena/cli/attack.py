@@ -41,6 +41,14 @@ def attack(
         Path | None,
         typer.Option("--reference", help="Reference traces of any format; GPS attacks need none."),
     ] = None,
+    mechanism: Annotated[
+        str | None,
+        typer.Option(
+            "--mechanism",
+            help="The defence that made the traces, such as 'PL(4,1)', for an attack that can be told "
+            "(Bayes-R, Tracking-T, …); estimated from them if omitted.",
+        ),
+    ] = None,
     to: ToOption = None,
     seed: SeedOption = None,
     legacy_2019: Annotated[
@@ -51,22 +59,20 @@ def attack(
 ) -> None:
     """Attack anonymized traces: who is who (…-R), or who was where (…-T, and those on GPS traces)."""
     from tracearena.algorithms import ReidentificationAttack, answers, catalogue
-    from tracearena.arena import make_attacks
     from tracearena.cli import _gps
     from tracearena.cli._together import compare_users, on_common_ground
     from tracearena.errors import ParameterError
     from tracearena.intake.user_key import carrying, refuse_stale_key
 
     if catalogue.is_kind(name, "gps-attack"):
-        refuse(name, legacy_2019=legacy_2019)
+        refuse(name, legacy_2019=legacy_2019, mechanism=mechanism)
         _gps.attack(reading, name, out, anonymized, to, as_json)
         return
     if reference is None:
         raise ParameterError(f"{name} learns from reference traces: name them with --reference")
     check_outputs(out, inputs=(reference, anonymized, *reading.files))
     refuse_stale_key(reference, out)
-    (attacker,) = make_attacks([name], legacy_2019=legacy_2019)
-    refuse(name, legacy_2019=legacy_2019 and "legacy_2019" not in attacker.parameters())
+    attacker = _made(name, mechanism, legacy_2019)
     before = reading.read_events(reference)
     after = reading.read_anonymized(anonymized, before)
     form = form_of(out, to, contest=after.report.format == "pwscup")
@@ -88,3 +94,27 @@ def attack(
         result["kind"] = "inferred traces"
         result["cells"] = traces.n_events
     print_result(result, as_json)
+
+
+def _made(name: str, mechanism: str | None, legacy_2019: bool) -> Any:
+    """Make the attack, and refuse what it cannot be told or has to be told."""
+    from tracearena.algorithms import parse
+    from tracearena.arena import make_attacks
+    from tracearena.errors import ParameterError
+
+    told = {} if mechanism is None else {"mechanism": mechanism}
+    (attacker,) = make_attacks([name], legacy_2019=legacy_2019, **told)
+    has = attacker.parameters()
+    refuse(
+        name,
+        legacy_2019=legacy_2019 and "legacy_2019" not in has,
+        mechanism=None if "mechanism" in has else mechanism,
+    )
+    if mechanism is not None and has["mechanism"] != mechanism:
+        raise ParameterError(f"{name} names its mechanism already; --mechanism {mechanism} names it again")
+    if getattr(attacker, "waits", False):
+        raise ParameterError(
+            f"{attacker}: a sweep tells the attack which defence it meets; here name it with --mechanism "
+            f"'PL(4,1)', or write {parse(name)[0]} to have it estimated from the release"
+        )
+    return attacker

@@ -21,6 +21,10 @@ _QUIET_S = 10
 """How long a stage goes on without a line, where there is no bar."""
 
 
+_AFTERWARDS = ("Bayes-R(adaptive)", "Bayes-T(adaptive)", "Tracking-T(adaptive)", "Habits-T")
+"""What the judge tries besides the attacks of the contest."""
+
+
 def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command()(demo)
@@ -31,6 +35,14 @@ def demo(
         "demo"
     ),
     teams: Annotated[int, typer.Option("--teams", min=2, max=21, help="Number of teams.")] = 7,
+    attacks: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--attacks",
+            help="Further attacks that the judge tries after the awards, or none; repeat for more. "
+            f"[default: {', '.join(_AFTERWARDS)}]",
+        ),
+    ] = None,
     seed: SeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -40,19 +52,24 @@ def demo(
     them, to try the other commands on.
     """
     import json
+    import shlex
 
+    from tracearena.arena import attack_names, make_attacks
     from tracearena.contest import rehearse
     from tracearena.files.staging import make_folder, replacing_all
     from tracearena.pages.contest import contest_report
 
     used = chosen_seed(seed)
+    after = [] if attacks == ["none"] else list(attacks or _AFTERWARDS)
+    make_attacks(attack_names(after))
+    chosen = "".join(f" --attacks {shlex.quote(name)}" for name in attacks or ())
     with replacing_all(), _stages() as tell:
         make_folder(out)
-        held = rehearse(teams=teams, seed=used, tell=tell)
+        held = rehearse(teams=teams, attacks=after, seed=used, tell=tell)
         tell("the page is written", 0, 1)
         report = out / "report.html"
         _write_team(held, out / "team001")
-        contest_report(held.account(f"tracearena demo --teams {teams} --seed {used}")).write(report)
+        contest_report(held.account(f"tracearena demo --teams {teams} --seed {used}{chosen}")).write(report)
     if as_json:
         typer.echo(json.dumps({"report": str(report), **held.to_dict()}, allow_nan=False))
         return
@@ -65,6 +82,17 @@ def _print_awards(held: Rehearsal) -> None:
     from tracearena.contest.rehearsal import defence_of
 
     print_board(held.board, held.awards, {one.name: defence_of(one) for one in held.entrants})
+    if held.afterwards:
+        typer.echo("\nafterwards, few people  s_R,min  s_T,min  at most  strongest attacks")
+        for row in held.afterwards:
+            scores, ceiling = row.scores, row.band and row.band.ceiling
+            numbers = "  ".join(_cell(one) for one in (scores.s_R_min, scores.s_T_min, ceiling))
+            names = ", ".join(name for name in scores.strongest if name)
+            typer.echo(f"{row.defence:<22}  {numbers}  {names}")
+
+
+def _cell(number: float | None) -> str:
+    return f"{'–':>7}" if number is None else f"{number:7.3f}"
 
 
 def _write_team(held: Rehearsal, folder: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -45,7 +45,10 @@ def sweep(
     ] = None,
     attacks: Annotated[
         list[str] | None,
-        typer.Option("--attacks", help="An attack, or all; repeat for more. [default: the 6 samples]"),
+        typer.Option(
+            "--attacks",
+            help="An attack; samples, strongest or all for several; repeat for more. [default: samples]",
+        ),
     ] = None,
     rule: RuleOption = Rule.paper,
     seed: SeedOption = None,
@@ -56,6 +59,10 @@ def sweep(
     plot: Annotated[
         Path | None, typer.Option("--plot", help="Draw s_R,min against s_T,min (.svg, .png, .pdf or .html).")
     ] = None,
+    band: Annotated[
+        bool,
+        typer.Option("--band", help="Also say, and draw, between which values s_T of each defence must lie."),
+    ] = False,
     cluster: ClusterOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -85,10 +92,11 @@ def sweep(
         rows = arena.run_sweep(
             *halves,
             defences=defences or arena.SAMPLE_DEFENCES,
-            attacks=attacks or arena.SAMPLE_ATTACKS,
+            attacks=attacks or ("samples",),
             scoring=scoring,
             legacy_2019=legacy_2019,
             seed=used,
+            band=band,
             unfinished=kept,
         )
     with replacing_all():
@@ -114,6 +122,9 @@ def sweep(
         "tie": len(best) > 1,
         "best_s_R_min": best[0].scores.s_R_min if by == "s_R_min" else None,
         "best_s_T_min": best[0].scores.s_T_min if by == "s_T_min" else None,
+        "strongest_R": _most_often(row.scores.strongest[0] for row in rows),
+        "strongest_T": _most_often(row.scores.strongest[1] for row in rows),
+        "s_T_ceiling": next((row.band.ceiling for row in rows if row.band is not None), None),
     }
     if any(row.scores.s_T_min is not None for row in rows):
         result |= sensitive_places(halves[1].places, scoring.sensitive_weight)
@@ -128,6 +139,17 @@ def _told(names: list[str]) -> str:
     if len(names) < 2:
         return names[0] if names else "none is valid"
     return f"{', '.join(names[:-1])} and {names[-1]} tie"
+
+
+def _most_often(names: Iterable[str | None]) -> str | None:
+    """Say which attack was the strongest on the most defences."""
+    from collections import Counter
+
+    counted = Counter(name for name in names if name is not None)
+    if not counted:
+        return None
+    (name, times), total = counted.most_common(1)[0], counted.total()
+    return f"{name} ({times} of {total} defences)"
 
 
 @contextmanager

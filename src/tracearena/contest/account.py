@@ -49,6 +49,8 @@ class Account:
         Gives the data set behind a row of the board to look at; None where there are scores only.
     samples, cheating
         Sample defences, and the cheating anonymization with more and more people, where they were tried.
+    afterwards
+        The teams' defences of a few people, met by every attack that there is, where that was tried.
     commitments
         Hash and salt of every ID table, by whose it is.
     refused
@@ -66,6 +68,7 @@ class Account:
     look: Callable[[BoardRow], Sight | None] | None = None
     samples: tuple[SweepRow, ...] = ()
     cheating: tuple[SweepRow, ...] = ()
+    afterwards: tuple[SweepRow, ...] = ()
     commitments: Mapping[str, Commitment] = field(default_factory=dict)
     refused: tuple[Refusal, ...] = ()
     seed: int | None = None

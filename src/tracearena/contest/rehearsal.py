@@ -38,7 +38,9 @@ PSEUDONYMISED = "Pseudonyms only"
 CHEATING = tuple(f"Cheat({share:g})" for share in np.linspace(0, 1, 6))
 SAMPLES = ("No", "MRLH(1,1,0.5)", "RR(1)", "RR(10)", "PL(1,1)", "PL(2,1)", "PL(4,1)", "PL(7,1)")
 _RESIDENTS = 1_000
-_CITY, _TEAM, _SAMPLE = range(3)
+FEW = 150
+"""People on whom the attacks are tried that take long."""
+_CITY, _TEAM, _SAMPLE, _AFTERWARDS = range(4)
 _DEFENCE, _SHUFFLE, _SALT, _ATTACK = range(4)
 
 
@@ -87,6 +89,9 @@ class Rehearsal:
         The cheating anonymization with more and more people taking part, likewise.
     board, awards
         The result.
+    afterwards
+        The teams' defences on some people of the first sample team, against the attacks of the contest
+        and those that the judge was asked to make besides, with the band of each; empty if there were none.
     """
 
     seed: int
@@ -97,6 +102,7 @@ class Rehearsal:
     cheating: tuple[SweepRow, ...]
     board: Board
     awards: tuple[Award, ...]
+    afterwards: tuple[SweepRow, ...] = ()
 
     @property
     def teams(self) -> tuple[Entrant, ...]:
@@ -132,12 +138,14 @@ class Rehearsal:
             look=lambda row: _sight(self.entrant(row.team)),
             samples=self.samples,
             cheating=self.cheating,
+            afterwards=self.afterwards,
             commitments={one.name: one.commitment for one in self.entrants if one.commitment is not None},
             seed=self.seed,
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain values for JSON."""
+        made = {"afterwards": [row.to_dict() for row in self.afterwards]} if self.afterwards else {}
         return {
             "seed": self.seed,
             "teams": len(self.teams),
@@ -153,6 +161,7 @@ class Rehearsal:
             "commitments": {
                 one.name: one.commitment.digest for one in self.entrants if one.commitment is not None
             },
+            **made,
         }
 
 
@@ -171,6 +180,7 @@ def rehearse(
     users: int = 1_000,
     days: int = 40,
     maker: TeamMaker | None = None,
+    attacks: Sequence[str] = (),
     seed: int,
     tell: Tell | None = None,
 ) -> Rehearsal:
@@ -186,6 +196,9 @@ def rehearse(
     maker
         A trained model that makes the virtual users; by default PPMTF+, learned from a thousand
         people of the simulated city.
+    attacks
+        Attacks that the judge makes besides, such as ``("strongest",)``: on the teams' defences of at
+        most 150 people of the first sample team, when the awards are given. They count for nobody.
     seed
         Seed of everything, the pseudonyms and the salts of the commitments included: a real contest
         draws those from the operating system.
@@ -216,7 +229,10 @@ def rehearse(
     utilities = [UtilityRecord(team=one.name, utility=one.utility.utility) for one in entrants]
     board = make_board(rules, roster, utilities, records)
     samples, cheating = _on_sample_team(practice[0], cast, rules, child_seed(root, _SAMPLE), say)
-    return Rehearsal(seed, rules, tuple(entrants), practice, samples, cheating, board, make_awards(board))
+    after = _afterwards(practice[0], cast, attacks, rules, child_seed(root, _AFTERWARDS), say)
+    return Rehearsal(
+        seed, rules, tuple(entrants), practice, samples, cheating, board, make_awards(board), after
+    )
 
 
 def _learned(days: int, seed: np.random.SeedSequence, say: Tell) -> TeamMaker:
@@ -274,6 +290,31 @@ def _attack_everybody(
             )
             records += _credited(target.name, scores, cast, rules)
     return records
+
+
+def _afterwards(
+    team: tuple[Traces, Traces],
+    cast: Sequence[Player],
+    attacks: Sequence[str],
+    rules: Rules,
+    seed: np.random.SeedSequence,
+    say: Tell,
+) -> tuple[SweepRow, ...]:
+    """Try the teams' defences on some people of a sample team against further attacks, and work out bands."""
+    if not attacks:
+        return ()
+    reference, original = (traces.take_users(np.arange(min(FEW, rules.users))) for traces in team)
+    with use(progress=partial(say, "the judge attacks with all that is known")):
+        rows = run_sweep(
+            reference,
+            original,
+            defences=list(dict.fromkeys(("No", *(player.defence for player in cast)))),
+            attacks=[*_attacks_used(cast, rules), *attacks],
+            scoring=rules.scoring,
+            band=True,
+            seed=seed,
+        )
+    return tuple(succeeded(rows))
 
 
 def _attacks_used(cast: Sequence[Player], rules: Rules) -> list[str]:

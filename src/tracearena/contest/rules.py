@@ -34,16 +34,19 @@ def _check_hours(name: str, value: Any) -> None:
 
 def _check_attacks(name: str, value: Any) -> None:
     if not isinstance(value, tuple) or not all(map(_is_attack, value)) or len(set(value)) < len(value):
-        allowed = "different names of attacks in the catalogue, or import paths"
+        allowed = "different names of attacks in the catalogue that are ready, or import paths"
         raise ParameterError.of(name, value, allowed)
 
 
 def _is_attack(spec: Any) -> bool:
     try:
-        name = parse(spec)[0]
+        name, positional, named = parse(spec)
     except (ParameterError, TypeError):
         return False
     entry = catalogue.entries().get(name)
+    if "adaptive" in (*positional, *named.values()):
+        # A judge who runs sample attacks does not know how the teams defend.
+        return False
     return ":" in name if entry is None else entry.kind in ("reidentification", "trace-inference")
 
 
@@ -71,7 +74,8 @@ class Rules:
     pseudonymised_team
         Whether one more team's traces, only pseudonymised, are a target for all.
     sample_attacks
-        Attacks that the judge runs on every target, by their names in the catalogue.
+        Attacks that the judge runs on every target, by their names in the catalogue; those that wait to
+        be told the defence are not among them.
     utility_threshold
         Lowest utility of a valid data set (equality is valid), from 0 to 1.
     utility_rule

@@ -11,7 +11,7 @@ from tracearena.arena.sweep import SweepRow
 from tracearena.errors import ParameterError
 from tracearena.figures.style import canvas, families, label_points, save
 from tracearena.files import replacing
-from tracearena.pages.style import COLOURS, MARKERS
+from tracearena.pages.style import COLOURS, GREY, MARKERS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,13 +36,15 @@ WHEREABOUTS = Scale(
     "s_T,min",
     lambda row: row.scores.s_T_min,
 )
+_ESTIMATE = "told who is who"
 USEFULNESS = Scale("usefulness, s_U (1 = nothing was changed)", "s_U", lambda row: row.utility)
 
 
 def draw(rows: Sequence[SweepRow], path: Path, *, threshold: float = 0.7) -> Path:
     """Write the picture: SVG, PNG or PDF, or an HTML page to move about in.
 
-    Hollow points are defences whose utility is below the threshold.
+    Hollow points are defences whose utility is below the threshold. Where the rows have bands, a line marks
+    the ceiling, and a stroke joins each point to its estimate for an attacker who is told who is who.
     """
     check_suffix(path)
     if path.suffix == ".html":
@@ -70,6 +72,47 @@ def static(
         return drawn
 
 
+def draw_bands(axes: Axes, rows: Sequence[SweepRow], x: Scale, y: Scale = WHEREABOUTS) -> None:
+    """Draw between which values the rows must lie, where they know it: ceiling, and estimates below."""
+    if y is not WHEREABOUTS:
+        return
+    banded = [(x.of(row), y.of(row), row.band) for row in rows if row.band is not None]
+    if not banded:
+        return
+    ceiling = max(band.ceiling for _, _, band in banded)
+    axes.axhline(ceiling, color=GREY, linewidth=1.2, linestyle="--", zorder=1)
+    axes.annotate(
+        _ceiling(ceiling), (1, ceiling), xycoords=("axes fraction", "data"), xytext=(-4, 3),
+        textcoords="offset points", ha="right", fontsize=7.5, color="#555555",
+    )  # fmt: skip
+    for across, height, band in banded:
+        axes.plot([across, across], [height, band.estimate], color=GREY, linewidth=0.9, zorder=2)
+    axes.scatter(
+        [across for across, _, _ in banded], [band.estimate for _, _, band in banded],
+        marker="_", color=GREY, s=36, linewidths=1.2, zorder=2, label=_ESTIMATE,
+    )  # fmt: skip
+    bottom, top = axes.get_ylim()
+    axes.axhspan(ceiling, top, color=GREY, alpha=0.12, linewidth=0, zorder=0)
+    axes.set_ylim(bottom, top)
+
+
+def _ceiling(value: float) -> str:
+    return f"habits alone leave {value:.3f}: no defence is worth more"
+
+
+def _strokes(rows: Sequence[SweepRow]) -> dict[str, Any]:
+    """Return strokes from each point to its estimate, for Plotly."""
+    gaps = [0.0 if row.band is None else (row.scores.s_T_min or 0.0) - row.band.estimate for row in rows]
+    if not any(gaps):
+        return {}
+    return {
+        "error_y": {
+            "type": "data", "symmetric": False, "color": GREY, "thickness": 1, "width": 3,
+            "array": [max(-gap, 0.0) for gap in gaps], "arrayminus": [max(gap, 0.0) for gap in gaps],
+        }
+    }  # fmt: skip
+
+
 def interactive(
     rows: Sequence[SweepRow], x: Scale = NAMES, y: Scale = WHEREABOUTS, *, threshold: float = 0.7
 ) -> Any:
@@ -84,6 +127,7 @@ def interactive(
         own = [row for row in rows if row.defence.partition("(")[0] == family]
         symbol = MARKERS[k % len(MARKERS)].plotly
         figure.add_scatter(
+            **(_strokes(own) if y is WHEREABOUTS else {}),
             x=[x.of(row) for row in own],
             y=[y.of(row) for row in own],
             name=family,
@@ -96,6 +140,10 @@ def interactive(
                 "symbol": [symbol if row.valid else f"{symbol}-open" for row in own],
             },
         )
+    ceilings = [row.band.ceiling for row in rows if row.band is not None and y is WHEREABOUTS]
+    if ceilings:
+        text = f"{_ceiling(max(ceilings))}; strokes: to the estimate, {_ESTIMATE}"
+        figure.add_hline(y=max(ceilings), line_dash="dash", line_color=GREY, annotation_text=text)
     figure.update_layout(
         title=f"Privacy of {len(rows)} defences (hollow: utility below {threshold:g}{left_out})",
         xaxis_title=x.title,
@@ -140,6 +188,7 @@ def scatter(axes: Axes, rows: Sequence[SweepRow], x: Scale = NAMES, y: Scale = W
             zorder=3,
         )
     axes.margins(0.08)
+    draw_bands(axes, rows, x, y)
     axes.legend(
         frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=8, fontsize=8, borderaxespad=0.2
     )

@@ -10,6 +10,7 @@ from tracearena import __version__
 from tracearena.contest.account import Account, Sight
 from tracearena.contest.records import Role
 from tracearena.pages import Page
+from tracearena.pages.contest.afterwards import show_afterwards
 from tracearena.pages.contest.days import show_days
 from tracearena.pages.contest.matrix import show_matrices
 from tracearena.pages.contest.population import show_population
@@ -36,6 +37,7 @@ def contest_report(held: Account) -> Page:
     show_privacy(page, held, styles)
     show_usefulness(page, held, styles)
     show_cheating(page, held)
+    show_afterwards(page, held)
     sights = _shown(held)
     if sights:
         show_days(page, held, sights, styles)

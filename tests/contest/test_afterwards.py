@@ -1,0 +1,61 @@
+"""After the awards the judge may attack with more than the contest had."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from tests.contest.residents import Residents
+
+from tracearena.contest import Rehearsal, Rules, rehearse
+from tracearena.errors import ParameterError
+from tracearena.pages.contest import contest_report
+
+SMALL = {"teams": 2, "users": 24, "days": 4, "maker": Residents(), "seed": 3}
+FURTHER = ("Bayes-R(adaptive)", "Tracking-T(adaptive)")
+
+
+@pytest.fixture(scope="module")
+def held() -> Rehearsal:
+    return rehearse(**SMALL, attacks=FURTHER)
+
+
+def test_further_attacks_change_nothing_that_was_before(held: Rehearsal) -> None:
+    plain = rehearse(**SMALL).to_dict()
+    assert "afterwards" not in plain
+    more = held.to_dict()
+    assert [row["defence"] for row in more.pop("afterwards")] == [
+        "No",
+        "ClusterAveraging(0.7)",
+        "Cheat(0.25)",
+    ]
+    assert json.dumps(more) == json.dumps(plain)
+
+
+def test_every_defence_meets_old_and_new_attacks(held: Rehearsal) -> None:
+    for row in held.afterwards:
+        made = {*row.scores.reidentification, *row.scores.trace_inference}
+        assert {*FURTHER, *held.rules.sample_attacks} <= made
+        assert row.band is not None
+        assert row.band.estimate <= row.band.ceiling
+
+
+def test_the_page_shows_them_with_their_band(held: Rehearsal) -> None:
+    html = contest_report(held, command="mine").html()
+    assert "After the awards" in html
+    found = re.findall(r'<script type="application/json" id="[^"]*">(.*?)</script>', html, re.S)
+    (drawn,) = [
+        one for one in map(json.loads, found) if any(t.get("name") == "all attacks" for t in one["data"])
+    ]
+    old, new = drawn["data"][-2:]
+    assert all(b <= a for a, b in zip(old["x"], new["x"], strict=True))
+    assert new["x"] == [row.scores.s_T_min for row in held.afterwards]
+    assert [line["x"] for line in drawn["data"][:-2]] == [[*row.band] for row in held.afterwards if row.band]
+
+
+def test_a_judge_may_run_new_sample_attacks_but_none_that_wait() -> None:
+    assert Rules(sample_attacks=("Bayes-R", "Tracking-T")).sample_attacks == ("Bayes-R", "Tracking-T")
+    for waiting in ("Bayes-T(adaptive)", "Bayes-T(mechanism=adaptive)"):
+        with pytest.raises(ParameterError, match="sample_attacks"):
+            Rules(sample_attacks=(waiting,))
