@@ -99,6 +99,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory, make_walks: Callable[...,
     pwscup.write_places(walks.places, folder / "places.csv")
     pwscup.write_traces(reference, folder / "ref.csv")
     pwscup.write_traces(original, folder / "org.csv")
+    pwscup.write_times(pwscup.Times(original.clock, 2, 2), folder / "info_time.csv")
     (folder / "points.csv").write_text(POINTS)
     places = ["--places", "places.csv"]
     assert run("obfuscate", "No", "org.csv", "ano.csv", *places, "--seed", "1", folder=folder).status == 0

@@ -41,6 +41,7 @@ COMMANDS = {
     "similarity": ["org.csv", "org.csv", *PLACES],
     "lbs": ["org.csv", *PLACES],
     "score utility": [*PLACES, "--original", "org.csv", "--obfuscated", "org.csv"],
+    "score reidentification": ["--id-table", "t.csv", "--inferred", "org.csv"],
     "score trace-inference": [*PLACES, "--original", "org.csv", "--inferred", "org.csv"],
     "contest data": ["org.csv", "folder", *PLACES],
     "check obfuscated": ["org.csv", *PLACES, "--original", "org.csv"],
@@ -85,6 +86,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, make_walks: Callable[..., T
     walks = make_walks(users=4, days=2)
     pwscup.write_places(walks.places, folder / "places.csv")
     pwscup.write_traces(walks, folder / "org.csv")
+    pwscup.write_times(pwscup.Times(walks.clock, 0, 2), folder / "info_time.csv")
     (folder / "points.csv").write_text(POINTS)
     PPMTF(factors=2, iterations=2).fit(walks, seed=1).save(folder / "model.npz")
     return folder

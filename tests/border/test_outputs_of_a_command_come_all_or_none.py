@@ -28,6 +28,7 @@ def team(tmp_path: Path, make_walks: Callable[..., Traces]) -> Path:
     pwscup.write_places(walks.places, tmp_path / "places.csv")
     pwscup.write_traces(reference, tmp_path / "ref.csv")
     pwscup.write_traces(original, tmp_path / "org.csv")
+    pwscup.write_times(pwscup.Times(walks.clock, 2, 2), tmp_path / "info_time.csv")
     formats.write(original, tmp_path / "table.csv", places_out=tmp_path / "table_places.csv")
     (tmp_path / "out").mkdir()
     return tmp_path

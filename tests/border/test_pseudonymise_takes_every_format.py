@@ -60,8 +60,10 @@ def test_gps_traces_get_pseudonyms(tmp_path: Path, source: str, name: str) -> No
         np.testing.assert_array_equal(back.take_users(theirs).latitude, traces.take_users(mine).latitude)
     assert table.stat().st_mode & 0o777 == 0o600
     said = json.loads(out)
-    opened = hashlib.sha256(said["commitment_salt"].encode() + b"\n" + table.read_bytes()).hexdigest()
-    assert opened == said["commitment"]
+    salt = Path(said["commitment_salt_file"])
+    assert salt.stat().st_mode & 0o777 == 0o600
+    assert hashlib.sha256(salt.read_bytes() + table.read_bytes()).hexdigest() == said["commitment"]
+    assert salt.read_text().strip() not in out
 
 
 @pytest.mark.parametrize("format", ["table", "parquet", "partitions", "gowalla", "tsmc", "foursquare"])
@@ -118,8 +120,7 @@ def test_a_release_below_the_threshold_is_warned_of(team: Path) -> None:
     assert not said["valid"]
     assert f"utility {said['utility']:.6g} is below the contest's threshold 0.7" in err
     assert (team / "pub.csv").is_file()
-    (team / "t.csv").unlink()
-    out, err = done("pseudonymise", team / "kept.csv", team / "pub.csv", *common, "--json")
+    out, err = done("pseudonymise", team / "kept.csv", team / "pub.csv", *common, "--again", "--json")
     assert (json.loads(out)["utility"], json.loads(out)["valid"]) == (1.0, True)
     assert "threshold" not in err
 
@@ -133,6 +134,52 @@ def test_the_way_back_from_another_release_is_never_replaced(team: Path) -> None
     assert "only way back" in err
     assert ((team / "t.csv").read_bytes(), (team / "pub.csv").read_bytes()) == (secret, public)
     assert not (team / "pub2.csv").exists()
+
+
+def everything(folder: Path) -> dict[str, tuple[bytes, int]]:
+    return {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("moved", ["t.csv", None])
+def test_the_same_command_again_changes_nothing(team: Path, moved: str | None) -> None:
+    common = ("--original", team / "org.csv", "--places", team / "places.csv", "--id-table", team / "t.csv")
+    done("pseudonymise", team / "kept.csv", team / "pub.csv", *common)
+    if moved is not None:
+        (team / moved).rename(team / "kept-safe.csv")
+    before = everything(team)
+    status, out, err = run("pseudonymise", team / "kept.csv", team / "pub.csv", *common, "--json")
+    assert (status, out) == (2, "")
+    assert "t.csv.salt: exists" in err if moved else "t.csv: exists" in err
+    assert "--again" in err
+    assert everything(team) == before
+
+
+def test_again_draws_anew_and_says_what_is_void(team: Path) -> None:
+    common = ("--original", team / "org.csv", "--places", team / "places.csv", "--id-table", team / "t.csv")
+    _, err = done("pseudonymise", team / "kept.csv", team / "pub.csv", *common, "--again")
+    assert "void" not in err
+    before = everything(team)
+    out, err = done("pseudonymise", team / "kept.csv", team / "pub.csv", *common, "--again", "--json")
+    after = everything(team)
+    assert {name for name in before if before[name][0] != after[name][0]} == {
+        "t.csv",
+        "t.csv.salt",
+        "pub.csv",
+    }
+    assert "is void" in err
+    opened = hashlib.sha256(after["t.csv.salt"][0] + after["t.csv"][0]).hexdigest()
+    assert opened == json.loads(out)["commitment"]
+
+
+def test_a_release_that_fails_leaves_the_table_of_the_one_before(team: Path) -> None:
+    common = ("--original", team / "org.csv", "--places", team / "places.csv", "--id-table", team / "t.csv")
+    done("pseudonymise", team / "kept.csv", team / "pub.csv", *common)
+    (team / "bad.csv").write_text("reg_id\n1\n")
+    before = everything(team)
+    status, _, err = run("pseudonymise", team / "bad.csv", team / "pub.csv", *common, "--again")
+    assert status == 2
+    assert "void" not in err
+    assert everything(team) == before
 
 
 def test_obfuscated_traces_need_their_original(team: Path) -> None:

@@ -56,7 +56,13 @@ def test_the_whole_chain(run, team: Path) -> None:  # type: ignore[no-untyped-de
         team / "etraces.csv",
         "--json",
     )
-    assert set(found.json) == {"trace_inference", "expected_error_km", "cells", "sensitive_cells"}
+    assert set(found.json) == {
+        "trace_inference",
+        "expected_error_km",
+        "cells",
+        "sensitive_cells",
+        "sensitive_places",
+    }
 
 
 def test_the_same_seed_writes_the_same_bytes(run, team: Path) -> None:  # type: ignore[no-untyped-def]
@@ -146,6 +152,8 @@ UTILITY = "score utility --places places.csv --original org.csv"
         (f"attack PL(1,1) {ATTACK}", "PL is a defence of traces at places"),
         (f"{SWEEP} --plot x.gif", ".svg"),
         ("figure contest-99", "no figure"),
+        ("figure Contest8", "did you mean contest-8?"),
+        ("figure contst-12", "did you mean contest-12?"),
         (f"{UTILITY} --obfuscated org.csv", "org.csv"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,7 @@ def test_a_page_and_the_files_of_a_team_are_written(run: Callable[..., Any], tmp
                  "--obfuscated", files["obf"], "--json")  # fmt: skip
     assert scored.status == 0, scored.err
     assert scored.json["utility"] >= 0.7
+    assert "info_time.csv" not in scored.err
 
 
 @pytest.mark.usefixtures("small")
@@ -64,3 +66,16 @@ def test_a_folder_that_cannot_be_is_bad_input(run: Callable[..., Any], tmp_path:
     done = run("demo", "--out", tmp_path / "demo", "--seed", "1")
     assert done.status == 2
     assert "Traceback" not in done.err
+
+
+def test_a_long_stage_says_how_far_it_is_where_there_is_no_bar(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from tracearena.cli.demo import _stages
+
+    now = iter([100.0, 104.0, 111.0, 111.0, 112.0])
+    monkeypatch.setattr(time, "monotonic", lambda: next(now))
+    with _stages() as tell:
+        for what, done in (("teams defend", 0), ("teams defend", 1), ("teams defend", 2), ("attacks", 0)):
+            tell(what, done, 7)
+    assert capsys.readouterr().err.splitlines() == ["teams defend", "teams defend: 2 of 7", "attacks"]

@@ -138,6 +138,11 @@ LAYOUTS = (
         refusal="these are projected coordinates (metres of a map), no degrees",
     ),
     RealLayout(
+        name="pedestrians of an experiment, metres and seconds",
+        text="id,user,t,x,y\n1,7,0.4,3.25,11.5\n2,7,0.8,3.5,11.75\n3,7,1.2,3.75,12.0\n",
+        refusal="x and y beside times that count from the start of a record",
+    ),
+    RealLayout(
         name="YJMob100K, cells of a grid",
         text="uid,d,t,x,y\n0,0,1,79,86\n0,0,2,79,86\n0,1,8,77,86\n",
         refusal="x and y are whole numbers: cells of a grid or metres, no degrees",

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tracearena.errors import DataError, FileError
-from tracearena.formats import gpx
+from tracearena.formats import gpx, read
 from tracearena.traces import GpsTraces
 
 HEAD = '<?xml version="1.0"?><gpx version="1.1" creator="x" xmlns="http://www.topografix.com/GPX/1/1">'
@@ -107,3 +107,43 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
         gpx.write(traces, tmp_path / "all.gpx")
     gpx.write(traces.take_users([0]), tmp_path / "ann.gpx.gz")
     assert gpx.read(tmp_path / "ann.gpx.gz").traces.user_ids.tolist() == ["ann"]
+
+
+def test_a_cut_off_file_stops_its_folder_and_the_error_says_how_to_go_on(tmp_path: Path) -> None:
+    for name in ("ann.gpx", "bob.gpx"):
+        written(tmp_path, document(point()), name)
+    cut = written(tmp_path, document(point())[:150], "cut.gpx")
+    with pytest.raises(FileError, match="not well-formed") as caught:
+        read(tmp_path)
+    assert caught.value.path == str(cut)
+    assert "move it away or call it _cut.gpx" in str(caught.value)
+    cut.rename(tmp_path / "_cut.gpx")
+    assert read(tmp_path).traces.user_ids.tolist() == ["ann", "bob"]
+
+
+def test_a_file_alone_is_not_told_to_go_away(tmp_path: Path) -> None:
+    cut = written(tmp_path, document(point())[:150], "cut.gpx")
+    for path in (cut, tmp_path):
+        with pytest.raises(FileError, match="not well-formed") as caught:
+            read(path)
+        assert "move it away" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("names", "options", "count"),
+    [
+        (("ann.gpx", "bob.gpx"), {}, 2),
+        (("ann.gpx", "bob.gpx"), {"one_user": "ann"}, 0),
+        (("ann.gpx",), {}, 0),
+        (("ann/1.gpx", "bob/1.gpx"), {}, 0),
+    ],
+)
+def test_that_a_file_is_a_person_is_said_of_a_flat_folder(
+    tmp_path: Path, names: tuple[str, ...], options: dict[str, str], count: int
+) -> None:
+    for name in names:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        written(tmp_path, document(point()), name)
+    report = read(tmp_path, **options).report
+    assert report.noticed.get("a file a person", 0) == count
+    assert any("--one-user" in line for line in report.lines()) == bool(count)

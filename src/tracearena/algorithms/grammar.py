@@ -48,15 +48,31 @@ def parse(spec: str) -> tuple[str, list[Any], dict[str, Any]]:
     name, inner = match.groups()
     positional: list[Any] = []
     named: dict[str, Any] = {}
-    for part in inner.split(",") if inner and inner.strip() else []:
+    for part in _parts(inner) if inner and inner.strip() else []:
         key, equals, text = part.partition("=")
-        if equals:
+        if equals and "(" not in key:
             named[key.strip()] = _value(text, spec)
         elif named:
             raise ParameterError(f"{spec}: parameters without a name come first")
         else:
             positional.append(_value(part, spec))
     return name, positional, named
+
+
+def _parts(inner: str) -> list[str]:
+    """Split at the commas that stand in no inner parentheses: a parameter may itself be a name.
+
+    >>> _parts("PL(4,1), 2")
+    ['PL(4,1)', ' 2']
+    """
+    parts, depth = [""], 0
+    for character in inner:
+        depth += (character == "(") - (character == ")")
+        if character == "," and depth <= 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return parts
 
 
 def _value(text: str, spec: str) -> Any:

@@ -1,4 +1,4 @@
-from . import deanonymisation, markov, smoothing, tracking
+from . import bayesian, deanonymisation, markov, smoothing, tracking
 from .fuzzy_counting import FuzzyCounting, FuzzyCountingT, FuzzyMatcher
 from .markov.identification import MarkovIdentification, TraceGuesses
 from .markov.membership import MembershipInference, MembershipResult
@@ -39,6 +39,7 @@ __all__ = [
     "VisitProbabilityR",
     "VisitProbabilityT",
     "ViterbiTracking",
+    "bayesian",
     "deanonymisation",
     "markov",
     "smoothing",

@@ -19,8 +19,26 @@ TimesOption = Annotated[
     Path | None,
     typer.Option(
         "--times",
-        help="pwscup: what the time ids mean (info_time.csv); found beside the traces if omitted.",
+        help="pwscup: what the time ids mean (info_time.csv); found beside the traces or places if omitted.",
         rich_help_panel="Reading",
+    ),
+]
+
+
+MaxBytesOption = Annotated[
+    int | None,
+    typer.Option(
+        "--max-bytes",
+        help="Largest submission, unpacked. [default: 67108864, in proportion more beyond 800,000 rows]",
+        rich_help_panel="Limits",
+    ),
+]
+MaxListedIdsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--max-listed-ids",
+        help="Most ids in all sets of a submission. [default: 16000000, more as above]",
+        rich_help_panel="Limits",
     ),
 ]
 

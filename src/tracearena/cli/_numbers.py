@@ -48,6 +48,8 @@ LIMITS: Mapping[str, Limit] = {
     "--sensitive-weight": Limit(above=0, at_most=1e9),
     "--test-share": Limit(above=0, at_most=1),
     "--rounds": Limit(at_least=0, at_most=1_000_000),
+    "--max-bytes": _COUNT,
+    "--max-listed-ids": _COUNT,
     "--threshold": Limit(at_least=0, at_most=2),
     "--slot": Limit(above=0, at_most=86_400 * 366),
     "--window": Limit(above=0, at_most=86_400 * 366),

@@ -7,18 +7,19 @@ import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Protocol, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar, get_type_hints
 
 import typer
 
 from tracearena.cli._console import note
-from tracearena.cli._contest_files import TimesOption
+from tracearena.cli._contest_files import MaxBytesOption, MaxListedIdsOption, TimesOption
 
 if TYPE_CHECKING:
     from tracearena.intake import Choices, Reading, Report
     from tracearena.traces import GpsTraces, ObfuscatedTraces, Traces
 
 PANEL = "Reading"
+LIMITS = ("max_bytes", "max_listed_ids")
 _OF_TABLES = ("columns", "delimiter", "decimal", "time_format", "one_user")
 
 
@@ -28,6 +29,9 @@ class _Reported(Protocol):
     @property
     def report(self) -> Report:
         """What was wrong with it."""
+
+
+_AnyReading = TypeVar("_AnyReading", bound=_Reported)
 
 
 def _option(name: str, help: str, **settings: Any) -> Any:
@@ -127,6 +131,8 @@ class ReadingOptions:
     hours: HoursOption = None
     split_at: SplitAtOption = None
     reference_days: ReferenceDaysOption = None
+    max_bytes: MaxBytesOption = None
+    max_listed_ids: MaxListedIdsOption = None
 
     @property
     def files(self) -> tuple[Path | None, ...]:
@@ -161,6 +167,11 @@ class ReadingOptions:
     def refuse_layout(self, what: str) -> None:
         """Refuse what is said about the columns of a table, where no such table is read."""
         refuse(what, **self.layout(), no_header=self.no_header)
+
+    def refuse_limits(self) -> None:
+        """Refuse limits of submissions where none of the contest's is read."""
+        limits = {"max_bytes": self.max_bytes, "max_listed_ids": self.max_listed_ids}
+        refuse("other files than the contest's submissions", **limits)
 
     def format_of(self, path: Path) -> str:
         """Return the format of a file, as it is said or as it looks."""
@@ -255,7 +266,19 @@ class ReadingOptions:
     def read_alike(self, path: Path, first: Reading[Traces]) -> Reading[Traces]:
         """Read another file of the data set of `first`."""
         options = self.for_another(path)
-        return (options.like(first) if options._makes_instants(path) else options).read_events(path)
+        if options._makes_instants(path):
+            return options.like(first).read_events(path)
+        if options.format_of(path) == "pwscup":
+            options = replace(options, times=options._times_of(path, first))
+        return say_once(options.read_events(path, quietly=True), first)
+
+    def _times_of(self, path: Path, first: Reading[Traces]) -> Path | None:
+        """Return the table of times of a further file of the contest: that of the first, if it has none."""
+        from tracearena.formats import pwscup
+
+        own = self.times or pwscup.found_times(path, self.places)
+        is_known = own is None and first.report.format == "pwscup"
+        return pwscup.found_times(first.report.path) if is_known else own
 
     def read_obfuscated(
         self, path: Path, original: Reading[Traces], *, allow_repetition: bool = False
@@ -274,8 +297,15 @@ class ReadingOptions:
         # Beside the contest's traces stand the contest's files, and their mistakes are told as its.
         of_contest = original.report.format == "pwscup" and not is_released_table(path)
         if of_contest or is_released(path):
-            format = "pwscup" if of_contest else None
-            return read_released(path, original.traces, format=format, allow_repetition=allow_repetition)
+            return read_released(
+                path,
+                original.traces,
+                format="pwscup" if of_contest else None,
+                allow_repetition=allow_repetition,
+                max_bytes=self.max_bytes,
+                max_listed_ids=self.max_listed_ids,
+            )
+        self.refuse_limits()
         plain = self.read_alike(path, original)
         _, moved = aligned(original.traces, plain.traces)
         return Reading(of_events(ObfuscatedTraces.unchanged(moved), original.traces, path), plain.report)
@@ -292,7 +322,8 @@ class ReadingOptions:
 
         traces = known.traces
         if contest_header(path) is not None:
-            return read_released(path, places=self.places or traces.places, times=self.times)
+            times = self._times_of(path, known)
+            return say_once(read_released(path, places=self.places or traces.places, times=times), known)
         if is_released(path):
             return read_released(path, places=self.places, clock=traces.clock)
         plain = self.read_alike(path, known)
@@ -336,7 +367,7 @@ class ReadingOptions:
 
 
 def reads_traces(
-    *, without: Iterable[str] = (), halves: bool = False
+    *, without: Iterable[str] = (), halves: bool = False, limits: Iterable[str] = ()
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a command the options of reading; it gets them as the record `reading`.
 
@@ -346,8 +377,10 @@ def reads_traces(
         Options that the command has no use for, or has under the same name for something else.
     halves
         Whether it can cut one file into reference and original traces.
+    limits
+        Which limits of submissions it sets, of `LIMITS`.
     """
-    left_out = {*without} | (set() if halves else {"split_at", "reference_days"})
+    left_out = {*without} | (set() if halves else {"split_at", "reference_days"}) | {*LIMITS} - {*limits}
 
     def with_options(command: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(command)
@@ -400,6 +433,14 @@ def say(reading: _Reported) -> None:
     """Say on stderr what was wrong with a file."""
     for line in reading.report.lines():
         note(line)
+
+
+def say_once(reading: _AnyReading, first: _Reported) -> _AnyReading:
+    """Say what was wrong with a further file, without what was said of the first already."""
+    if reading.report.assumed == first.report.assumed:
+        reading.report.assumed = ""
+    say(reading)
+    return reading
 
 
 def refuse(what: str, **options: object) -> None:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from tracearena.cli._console import note
 from tracearena.cli._reading import ReadingOptions, refuse, say
 from tracearena.errors import DataError, FileError, ParameterError
 
@@ -49,6 +50,16 @@ def on_common_ground(first: tuple[Path, Traces], second: tuple[Path, _Other]) ->
 
     with naming(first[0], second[0]):
         return aligned(first[1], second[1])
+
+
+def compare_users(reference: Path, users: int, anonymized: Path, pseudonyms: int, *, strictly: bool) -> None:
+    """Refuse reference traces of another team; say where those of a table are of fewer or more people."""
+    if users == pseudonyms:
+        return
+    said = f"{reference} has {users:,} users but {anonymized} {pseudonyms:,} pseudonyms"
+    if strictly:
+        raise DataError(f"{said}: they are not of one team")
+    note(f"{said}: nobody who is missing in the one can be found in the other")
 
 
 def at_common_places(files: list[tuple[Path, Reading[Traces]]]) -> list[Traces]:

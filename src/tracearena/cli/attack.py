@@ -12,7 +12,6 @@ from tracearena.cli._console import (
     SeedOption,
     check_outputs,
     chosen_seed,
-    note,
     print_result,
 )
 from tracearena.cli._forms import ToOption, form_of, write_inferred_table, write_inferred_traces
@@ -54,7 +53,7 @@ def attack(
     from tracearena.algorithms import ReidentificationAttack, answers, catalogue
     from tracearena.arena import make_attacks
     from tracearena.cli import _gps
-    from tracearena.cli._together import on_common_ground
+    from tracearena.cli._together import compare_users, on_common_ground
     from tracearena.errors import ParameterError
     from tracearena.intake.user_key import carrying, refuse_stale_key
 
@@ -72,7 +71,7 @@ def attack(
     after = reading.read_anonymized(anonymized, before)
     form = form_of(out, to, contest=after.report.format == "pwscup")
     known, target = on_common_ground((reference, before.traces), (anonymized, after.traces))
-    _compare_users(reference, known.n_users, anonymized, target.n_users, strictly=form == "pwscup")
+    compare_users(reference, known.n_users, anonymized, target.n_users, strictly=form == "pwscup")
     used = chosen_seed(seed)
     answers.try_attack(attacker, known)
     answers.fitted(attacker, known)
@@ -89,15 +88,3 @@ def attack(
         result["kind"] = "inferred traces"
         result["cells"] = traces.n_events
     print_result(result, as_json)
-
-
-def _compare_users(reference: Path, users: int, anonymized: Path, pseudonyms: int, *, strictly: bool) -> None:
-    """Refuse reference traces of another team; say where those of a table are of fewer or more people."""
-    from tracearena.errors import DataError
-
-    if users == pseudonyms:
-        return
-    said = f"{reference} has {users:,} users but {anonymized} {pseudonyms:,} pseudonyms"
-    if strictly:
-        raise DataError(f"{said}: they are not of one team")
-    note(f"{said}: nobody who is missing in the one can be found in the other")

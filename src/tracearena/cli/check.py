@@ -4,21 +4,35 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from tracearena.cli._console import JsonOption
-from tracearena.cli._reading import ReadingOptions, reads_traces
+from tracearena.cli._reading import LIMITS, ReadingOptions, reads_traces, refuse
 from tracearena.cli.score import OriginalOption
-from tracearena.errors import DataError, FileError
+from tracearena.errors import DataError, FileError, ParameterError
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from tracearena.intake import Reading
-    from tracearena.traces import Traces
+    from tracearena.traces import IdTable, Traces
+
+_Given = TypeVar("_Given")
 
 FileArgument = Annotated[Path, typer.Argument(help="The submission: .csv, .csv.gz, or a table.")]
+ReferenceOption = Annotated[
+    Path | None, typer.Option("--reference", help="Reference traces of the team that is attacked.")
+]
+AnonymizedOption = Annotated[
+    Path | None, typer.Option("--anonymized", help="The public traces that are attacked (pubtraces_*.csv).")
+]
+TruthOption = Annotated[
+    Path | None, typer.Option("--original", help="The judge's way: the original traces instead of both.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -30,7 +44,7 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group, name="check")
 
 
-@reads_traces()
+@reads_traces(limits=LIMITS)
 def obfuscated(
     reading: ReadingOptions, file: FileArgument, original: OriginalOption, as_json: JsonOption = False
 ) -> None:
@@ -47,73 +61,160 @@ def obfuscated(
             "deleted": int(released.is_deleted.sum()),
         }
 
-    _run(reading, check, file, original, as_json)
+    _run(lambda: reading.read_events(original), check, file, as_json)
 
 
-@reads_traces()
+@reads_traces(limits=("max_bytes",))
 def inferred_table(
-    reading: ReadingOptions, file: FileArgument, original: OriginalOption, as_json: JsonOption = False
+    reading: ReadingOptions,
+    file: FileArgument,
+    reference: ReferenceOption = None,
+    anonymized: AnonymizedOption = None,
+    original: TruthOption = None,
+    as_json: JsonOption = False,
 ) -> None:
-    """Check an inferred ID table: one user of the original for each pseudonym."""
+    """Check an inferred ID table: one user of the reference traces for each pseudonym.
 
-    def check(truth: Reading[Traces]) -> dict[str, int]:
+    It takes what an attacker has, --reference and --anonymized; the judge may name --original instead.
+    """
+
+    def check(known: _Known) -> dict[str, int]:
         import numpy as np
 
         from tracearena.cli._forms import is_who_is_who
         from tracearena.formats.pwscup import read_inferred_table
 
-        traces = truth.traces
         if is_who_is_who(file):
-            table = _who_is_who(file, traces)
+            reading.refuse_limits()
+            table = _who_is_who(file, known)
         else:
-            pseudonyms = np.arange(traces.n_users) + traces.n_users + 1
-            table = read_inferred_table(file, pseudonyms, users=traces.user_ids)
+            users, limit = known.frame.user_ids, reading.max_bytes
+            table = read_inferred_table(file, known.rows(), users=users, max_bytes=limit)
         return {"rows": len(table), "different_users": len(np.unique(table.user_ids))}
 
-    _run(reading, check, file, original, as_json)
+    _run(lambda: _known(reading, reference, anonymized, original), check, file, as_json)
 
 
-@reads_traces()
+@reads_traces(limits=("max_bytes",))
 def inferred_traces(
-    reading: ReadingOptions, file: FileArgument, original: OriginalOption, as_json: JsonOption = False
+    reading: ReadingOptions,
+    file: FileArgument,
+    reference: ReferenceOption = None,
+    anonymized: AnonymizedOption = None,
+    original: TruthOption = None,
+    as_json: JsonOption = False,
 ) -> None:
-    """Check inferred traces: exactly one region for each row of the original."""
+    """Check inferred traces: exactly one region for each user and time.
 
-    def check(truth: Reading[Traces]) -> dict[str, int]:
+    It takes what an attacker has, --reference and --anonymized; the judge may name --original instead.
+    """
+
+    def check(known: _Known) -> dict[str, int]:
         import numpy as np
 
         from tracearena.formats.pwscup import read_inferred_traces
         from tracearena.formats.released import OBFUSCATED, contest_header
 
         if contest_header(file) == OBFUSCATED:
-            inferred = read_inferred_traces(file, truth.traces)
+            inferred = read_inferred_traces(file, known.frame, max_bytes=reading.max_bytes)
         else:
-            inferred = _covering(file, reading.read_alike(file, truth).traces, original, truth.traces)
+            reading.refuse_limits()
+            inferred = _covering(file, reading.read_alike(file, known.reading).traces, known)
         return {"rows": inferred.n_events, "different_regions": len(np.unique(inferred.place_index))}
 
-    _run(reading, check, file, original, as_json)
+    _run(lambda: _known(reading, reference, anonymized, original), check, file, as_json)
 
 
-def _who_is_who(file: Path, traces: Traces) -> Any:
-    """Read a guess that names its pseudonyms; refuse users whom the original has not."""
+@dataclass(frozen=True)
+class _Known:
+    """What an answer is held against.
+
+    Attributes
+    ----------
+    reading
+        Of the file that names the users.
+    frame
+        The users whom an answer may name, with the events that it must have.
+    pseudonyms
+        Whom it must be about; None where only their number is known.
+    """
+
+    path: Path
+    reading: Reading[Traces]
+    frame: Traces
+    pseudonyms: NDArray[Any] | None = None
+
+    def rows(self) -> NDArray[Any]:
+        """Return the pseudonyms, those that a judge gives if they are not known."""
+        import numpy as np
+
+        users = self.frame.n_users
+        return np.arange(users) + users + 1 if self.pseudonyms is None else self.pseudonyms
+
+
+def _known(
+    reading: ReadingOptions, reference: Path | None, anonymized: Path | None, original: Path | None
+) -> _Known:
+    """Read what an attacker has, or the original traces."""
+    if original is not None:
+        refuse("an answer that is checked by --original", reference=reference, anonymized=anonymized)
+        truth = reading.read_events(original)
+        return _Known(original, truth, truth.traces)
+    if reference is None or anonymized is None:
+        raise ParameterError(
+            "an answer is checked by what an attacker has: name the public traces with --anonymized and the "
+            "reference traces with --reference (or, as the judge, the original traces with --original)"
+        )
+    import numpy as np
+
+    from tracearena.cli._together import compare_users, on_common_ground
+    from tracearena.traces import Traces
+
+    before = reading.read_events(reference)
+    after = reading.read_anonymized(anonymized, before)
+    past, target = on_common_ground((reference, before.traces), (anonymized, after.traces))
+    strictly = after.report.format == "pwscup"
+    compare_users(reference, past.n_users, anonymized, target.n_users, strictly=strictly)
+    frame = Traces.from_dense(
+        np.zeros((past.n_users, target.n_instants), np.int32),
+        past.places,
+        past.clock,
+        user_ids=past.user_ids,
+        first_instant=target.span[0],
+    )
+    return _Known(reference, before, frame, target.user_ids)
+
+
+def _who_is_who(file: Path, known: _Known) -> IdTable:
+    """Read a guess that names its pseudonyms; refuse users and pseudonyms that there are not."""
     from tracearena.errors import Fault
     from tracearena.formats.pseudonyms import read_who_is_who
 
     table = read_who_is_who(file, one_to_one=False)
-    known = set(map(str, traces.user_ids.tolist()))
-    strange = [str(user) for user in table.user_ids.tolist() if str(user) not in known]
-    if strange:
-        problem = f"there is no such user; it must be one of the {len(known):,} of the original"
-        raise FileError(file, [Fault(None, "user_id", user, problem, "unknown-user") for user in strange])
+    users = set(map(str, known.frame.user_ids.tolist()))
+    problem = f"there is no such user; it must be one of the {len(users):,} of {known.path.name}"
+    faults = [
+        Fault(None, "user_id", user, problem, "unknown-user")
+        for user in map(str, table.user_ids.tolist())
+        if user not in users
+    ]
+    if known.pseudonyms is not None:
+        answered, asked = (set(map(str, ids.tolist())) for ids in (table.pseudonyms, known.pseudonyms))
+        strange = f"there is no such pseudonym; it must be one of the {len(asked):,} of the public traces"
+        missing = f"it has no row; there must be one for each of the {len(asked):,} pseudonyms"
+        for names, said in ((answered - asked, strange), (asked - answered, missing)):
+            faults += [Fault(None, "pse_id", name, said, "other-pseudonyms") for name in sorted(names)]
+    if faults:
+        raise FileError(file, faults)
     return table
 
 
-def _covering(file: Path, inferred: Traces, original: Path, traces: Traces) -> Traces:
-    """Return inferred traces that have a place for every event of the original; refuse others."""
+def _covering(file: Path, inferred: Traces, known: _Known) -> Traces:
+    """Return inferred traces that have a place for every event that is asked for; refuse others."""
     from tracearena.cli._together import on_common_ground
     from tracearena.metrics.trace_inference import places_at
 
-    truth, guess = on_common_ground((original, traces), (file, inferred))
+    truth, guess = on_common_ground((known.path, known.frame), (file, inferred))
     try:
         places_at(guess, truth)
     except DataError as error:
@@ -122,16 +223,15 @@ def _covering(file: Path, inferred: Traces, original: Path, traces: Traces) -> T
 
 
 def _run(
-    reading: ReadingOptions,
-    check: Callable[[Reading[Traces]], dict[str, int]],
+    read: Callable[[], _Given],
+    check: Callable[[_Given], dict[str, int]],
     file: Path,
-    original: Path,
     as_json: bool,
 ) -> None:
     file.stat()
-    truth = reading.read_events(original)
+    known = read()
     try:
-        counts = check(truth)
+        counts = check(known)
     except FileError as error:
         if as_json:
             typer.echo(json.dumps({"valid": False, **error.to_dict()}))

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from tracearena.contest import Rehearsal
 
 
+_QUIET_S = 10
+"""How long a stage goes on without a line, where there is no bar."""
+
+
 def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command()(demo)
@@ -80,21 +84,32 @@ def _write_team(held: Rehearsal, folder: Path) -> None:
     pwscup.write_places(team.original.places, folder / "info_region.csv")
     pwscup.write_traces(team.reference, folder / "reftraces_team001.csv")
     pwscup.write_traces(team.original, folder / "orgtraces_team001.csv")
+    days = [traces.n_instants // traces.clock.instants_per_day for traces in (team.reference, team.original)]
+    pwscup.write_times(pwscup.Times(team.original.clock, *days), folder / "info_time.csv")
     pwscup.write_obfuscated(team.obfuscated, folder / "obftraces_team001.csv")
+
+
+def _said_in_lines() -> Callable[[str, int, int], None]:
+    """Say each stage when it begins, and how far it is while it lasts."""
+    from time import monotonic
+
+    last, at = "", 0.0
+
+    def say(what: str, done: int, total: int) -> None:
+        nonlocal last, at
+        if what == last and monotonic() - at < _QUIET_S:
+            return
+        note(what if what != last else f"{what}: {done:,} of {total:,}")
+        last, at = what, monotonic()
+
+    return say
 
 
 @contextmanager
 def _stages() -> Iterator[Callable[[str, int, int], None]]:
-    """Show one bar for each stage of the contest; one line each where stderr is not a terminal."""
+    """Show one bar for each stage of the contest; lines where stderr is not a terminal."""
     if not sys.stderr.isatty():
-        last: list[str] = []
-
-        def say(what: str, done: int, total: int) -> None:
-            if last != [what]:
-                last[:] = [what]
-                note(what)
-
-        yield say
+        yield _said_in_lines()
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn

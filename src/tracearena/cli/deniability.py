@@ -71,6 +71,8 @@ def deniability(
     made = read(
         synthetic, reading.format, places=trained.places_, times=reading.times, **reading.layout()
     ).as_events()
+    # Nothing is assumed of the times: they are the model's.
+    made.report.assumed = ""
     say(made)
     traces = made.traces
     if traces.timestamps is None:

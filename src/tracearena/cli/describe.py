@@ -112,13 +112,15 @@ def _describe_release(
     with shown(f"reading {file.name}"):
         if original is None:
             refuse("released traces", hours=reading.hours, resample=reading.resample)
-            released, report = read_released(
+            alone = read_released(
                 file,
                 places=reading.places,
                 times=reading.times,
                 choices=reading.choices(),
                 **reading.layout(),
             )
+            say(alone)
+            released, report = alone
         else:
             whole = reading.read(original).as_events()
             say(whole)

@@ -19,14 +19,14 @@ from tracearena.cli._console import (
     release_seed,
 )
 from tracearena.cli._forms import form_of, write_anonymized
-from tracearena.cli._reading import ReadingOptions, reads_traces
+from tracearena.cli._reading import LIMITS, ReadingOptions, reads_traces, say
 
 if TYPE_CHECKING:
     from tracearena.traces import IdTable, ObfuscatedTraces
 
 _OBFUSCATED, _GPS, _EVENTS = "obfuscated traces", "GPS traces", "events"
 _ALLOWED = {
-    _OBFUSCATED: {"original", "places", "times"},
+    _OBFUSCATED: {"original", "places", "times", *LIMITS},
     _GPS: {"timezone"},
     _EVENTS: {"places", "times"},
 }
@@ -39,6 +39,7 @@ def register(app: typer.Typer) -> None:
 
 @reads_traces(
     without=("grid", "bounds", "top", "interval", "slot", "resample", "utc_hours", "hours"),
+    limits=LIMITS,
 )
 def pseudonymise(
     reading: ReadingOptions,
@@ -62,34 +63,64 @@ def pseudonymise(
         Path | None,
         typer.Option("--original", help="Obfuscated traces only: the original traces they were made from."),
     ] = None,
+    again: Annotated[
+        bool,
+        typer.Option(
+            "--again", help="Draw anew over an ID table that is there; its commitment is void then."
+        ),
+    ] = False,
     seed: ReleaseSeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Give every trace a pseudonym at random and write the secret table of who is who.
 
-    Publish the printed commitment before the attacks; keep its salt as secret as the ID table, and
-    publish both afterwards, so that nobody can doubt the judge.
+    Publish the printed commitment before the attacks. Its salt is kept beside the ID table
+    (NAME.salt), as secret as that; publish both afterwards, so that nobody can doubt the judge.
     """
     from tracearena.errors import ParameterError
 
     kind = _kind(file, reading, original)
     options = {"original": original} | {
-        name: getattr(reading, name) for name in ("places", "times", "timezone")
+        name: getattr(reading, name) for name in ("places", "times", "timezone", *LIMITS)
     }
     for name, value in options.items():
         if value is not None and name not in _ALLOWED[kind]:
-            raise ParameterError(f"{file}: --{name} has no meaning for {kind}")
-    if id_table.is_file():
-        raise ParameterError(
-            f"{id_table}: exists, and may be the only way back from another release; name another file, or "
-            "remove it yourself"
-        )
+            raise ParameterError(f"{file}: --{name.replace('_', '-')} has no meaning for {kind}")
+    replaced = _replaced(id_table, again)
     _check_outputs(out, id_table, kind, (file, original, *reading.files))
     if kind == _OBFUSCATED:
         result = _obfuscated(reading, file, out, original, id_table, seed)
     else:
         result = (_gps if kind == _GPS else _events)(reading, file, out, id_table, seed)
+    if replaced:
+        note(
+            f"warning: {' and '.join(map(str, replaced))} replaced: the commitment that was published for it "
+            "is void, and from the release before there is no way back; publish the new commitment"
+        )
     print_result(result, as_json)
+
+
+def _replaced(id_table: Path, again: bool) -> list[Path]:
+    """Return the secrets that --again replaces; without it none may be there."""
+    from tracearena.errors import ParameterError
+
+    there = [path for path in (id_table, salt_of(id_table)) if path.is_file()]
+    if there and not again:
+        raise ParameterError(
+            f"{there[0]}: exists, and may be the only way back from another release; nothing was drawn and "
+            "nothing changed. Name another file, or draw anew with --again, which makes the commitment to "
+            "this one void"
+        )
+    return there
+
+
+def salt_of(id_table: Path) -> Path:
+    """Return where the salt of the commitment to an ID table stands.
+
+    >>> str(salt_of(Path("ptable.csv")))
+    'ptable.csv.salt'
+    """
+    return Path(f"{id_table}.salt")
 
 
 def _kind(file: Path, reading: ReadingOptions, original: Path | None) -> str:
@@ -114,19 +145,22 @@ def _obfuscated(
     result: dict[str, Any] = {}
     if original is None:
         reading.refuse_layout("released traces without --original")
-        traces = read_released(file, places=reading.places, times=reading.times).traces
+        reading.refuse_limits()
+        alone = read_released(file, places=reading.places, times=reading.times)
+        say(alone)
+        traces = alone.traces
     else:
         refuse_stale_key(original, id_table)
         traces, result = _scored(reading, file, original, contest)
     release = arena.pseudonymise(traces, seed=release_seed(seed))
     with replacing_all(), ExitStack() as stack:
-        _keep(stack, release.id_table, id_table)
+        kept = _keep(stack, release.id_table, id_table)
         if original is not None:
             stack.enter_context(carrying(original, id_table))
         write_anonymized(release.anonymized, out, form)
     if not result.get("valid", True):
         _warn_of_utility(result["utility"])
-    return _told(out, id_table, release.id_table) | result
+    return {"file": str(out), **kept} | result
 
 
 def _scored(
@@ -165,9 +199,9 @@ def _gps(reading: ReadingOptions, file: Path, out: Path, id_table: Path, seed: i
     reading.say_unread_columns(file, "points")
     released, table = arena.pseudonymise_users(traces, seed=release_seed(seed))
     with replacing_all(), ExitStack() as stack:
-        _keep(stack, table, id_table)
+        kept = _keep(stack, table, id_table)
         _gps.write_traces(released, out)
-    return _told(out, id_table, table)
+    return {"file": str(out), **kept}
 
 
 def _events(
@@ -187,12 +221,12 @@ def _events(
         raise ParameterError(f"{venues}: exists, and the venues would go there; write to another folder")
     released, secret = arena.pseudonymise_users(traces, seed=release_seed(seed))
     with replacing_all(), ExitStack() as stack:
-        _keep(stack, secret, id_table)
+        kept = _keep(stack, secret, id_table)
         if to == "pwscup":
             pwscup.write_anonymized(ObfuscatedTraces.unchanged(released), out)
         else:
             write(released, out, to=to)
-    return _told(out, id_table, secret)
+    return {"file": str(out), **kept}
 
 
 def _check_outputs(out: Path, id_table: Path, kind: str, inputs: tuple[Path | None, ...]) -> None:
@@ -204,31 +238,29 @@ def _check_outputs(out: Path, id_table: Path, kind: str, inputs: tuple[Path | No
     if kind == _GPS:
         is_folder = format_of_name(out, "points") == "geolife"
     if not is_folder:
-        check_outputs(out, id_table, inputs=inputs)
+        check_outputs(out, id_table, salt_of(id_table), inputs=inputs)
         return
-    check_outputs(id_table, inputs=inputs)
+    check_outputs(id_table, salt_of(id_table), inputs=inputs)
     if out.resolve() == id_table.resolve():
         raise ParameterError(f"{out}: two outputs cannot go to one file")
     if not out.parent.is_dir():
         raise ParameterError(f"{out}: there is no folder {out.parent}")
 
 
-def _keep(stack: ExitStack, table: IdTable, path: Path) -> None:
-    """Write the ID table for its owner alone, if all else is written too."""
-    from tracearena.contest import id_table_text
-    from tracearena.files.whole import replacing
+def _keep(stack: ExitStack, table: IdTable, path: Path) -> dict[str, Any]:
+    """Write the ID table and the salt for their owner alone, if all else is written too; say where.
 
-    stack.enter_context(replacing(path, private=True)).write(id_table_text(table).encode())
-
-
-def _told(out: Path, path: Path, table: IdTable) -> dict[str, Any]:
-    from tracearena.contest import commit
+    The digest is that of the two files one after the other. Where the table goes to a pipe there is
+    nothing to put the salt beside, and it is told.
+    """
+    from tracearena.contest import commit, id_table_text
+    from tracearena.files.whole import is_stream, replacing
 
     commitment = commit(table)
-    return {
-        "file": str(out),
-        "id_table": str(path),
-        "pseudonyms": len(table),
-        "commitment": commitment.digest,
-        "commitment_salt": commitment.salt,
-    }
+    stack.enter_context(replacing(path, private=True)).write(id_table_text(table).encode())
+    told = {"id_table": str(path), "pseudonyms": len(table), "commitment": commitment.digest}
+    if is_stream(path):
+        return told | {"commitment_salt": commitment.salt}
+    salt = salt_of(path)
+    stack.enter_context(replacing(salt, private=True)).write(f"{commitment.salt}\n".encode())
+    return told | {"commitment_salt_file": str(salt)}

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from tracearena.cli._console import JsonOption, note, print_result
-from tracearena.cli._reading import ReadingOptions, reads_traces
+from tracearena.cli._contest_files import MaxBytesOption
+from tracearena.cli._reading import LIMITS, ReadingOptions, reads_traces, refuse
 
 OriginalOption = Annotated[
     Path, typer.Option("--original", help="Original traces of any format (orgtraces_*.csv, a table).")
@@ -38,7 +39,7 @@ def register(app: typer.Typer) -> None:
     app.add_typer(scores, name="score")
 
 
-@reads_traces()
+@reads_traces(limits=LIMITS)
 def utility(
     reading: ReadingOptions,
     original: OriginalOption,
@@ -69,6 +70,7 @@ def reidentification(
     inferred: Annotated[
         Path, typer.Option("--inferred", help="Inferred ID table (etable_*.csv, or pse_id,user_id).")
     ],
+    max_bytes: MaxBytesOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Score privacy against re-identification (s_R, 1 is nobody identified)."""
@@ -80,14 +82,15 @@ def reidentification(
 
     refuse_numbered_apart(id_table, inferred)
     if is_who_is_who(inferred):
+        refuse("a table that names pseudonyms", max_bytes=max_bytes)
         truth, guess = read_who_is_who(id_table), read_who_is_who(inferred, one_to_one=False)
     else:
         truth = pwscup.read_id_table(id_table)
-        guess = pwscup.read_inferred_table(inferred, truth.pseudonyms)
+        guess = pwscup.read_inferred_table(inferred, truth.pseudonyms, max_bytes=max_bytes)
     print_result(reidentification_score(truth, guess).to_dict(), as_json)
 
 
-@reads_traces()
+@reads_traces(limits=("max_bytes",))
 def trace_inference(
     reading: ReadingOptions,
     original: OriginalOption,
@@ -100,6 +103,7 @@ def trace_inference(
     as_json: JsonOption = False,
 ) -> None:
     """Score privacy against trace inference (s_T, 1 is no place found)."""
+    from tracearena.cli._sensitive import sensitive_places
     from tracearena.cli._together import on_common_ground
     from tracearena.formats import pwscup
     from tracearena.formats.released import OBFUSCATED, contest_header
@@ -110,8 +114,9 @@ def trace_inference(
     truth = reading.read_events(original)
     traces, result = truth.traces, dict[str, Any]()
     if contest_header(inferred) == OBFUSCATED:
-        guess = pwscup.read_inferred_traces(inferred, traces)
+        guess = pwscup.read_inferred_traces(inferred, traces, max_bytes=reading.max_bytes)
     else:
+        reading.refuse_limits()
         made = reading.read_alike(inferred, truth)
         traces, guess = on_common_ground((original, traces), (inferred, made.traces))
         known = {str(user) for user in guess.user_ids.tolist()}
@@ -124,4 +129,5 @@ def trace_inference(
             )
             traces = traces.take_users(there)
     score = trace_inference_score(traces, guess, sensitive_weight=sensitive_weight)
+    result |= sensitive_places(traces.places, sensitive_weight)
     print_result(score.to_dict() | result, as_json)

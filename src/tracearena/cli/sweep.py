@@ -66,6 +66,7 @@ def sweep(
     all of them fail.
     """
     from tracearena.arena.scoring import Scoring
+    from tracearena.cli._sensitive import sensitive_places
     from tracearena.cli._together import read_halves
     from tracearena.figures import privacy_scatter
     from tracearena.files.staging import replacing_all
@@ -79,13 +80,13 @@ def sweep(
     used = seed if legacy_2019 else chosen_seed(begun if seed is None else seed)
     if seed is None and begun is not None:
         note(f"seed {begun}, with which {kept} was begun: its rows are taken over")
-    workers = joined(context, cluster)
+    workers, scoring = joined(context, cluster), Scoring(utility_rule=rule.value)
     with _going_on_from(kept), working("defences", cluster=workers):
         rows = arena.run_sweep(
             *halves,
             defences=defences or arena.SAMPLE_DEFENCES,
             attacks=attacks or arena.SAMPLE_ATTACKS,
-            scoring=Scoring(utility_rule=rule.value),
+            scoring=scoring,
             legacy_2019=legacy_2019,
             seed=used,
             unfinished=kept,
@@ -114,6 +115,8 @@ def sweep(
         "best_s_R_min": best[0].scores.s_R_min if by == "s_R_min" else None,
         "best_s_T_min": best[0].scores.s_T_min if by == "s_T_min" else None,
     }
+    if any(row.scores.s_T_min is not None for row in rows):
+        result |= sensitive_places(halves[1].places, scoring.sensitive_weight)
     if not as_json:
         result = {name: value for name, value in result.items() if value is not None}
     print_result(result, as_json)

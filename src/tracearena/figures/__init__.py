@@ -15,6 +15,7 @@ and all pictures look as `tracearena.figures.style` has it.
 
 from __future__ import annotations
 
+import difflib
 import importlib
 from collections.abc import Callable
 from pathlib import Path
@@ -96,7 +97,9 @@ def figure(name: str) -> Callable[..., list[Path]]:
     'make'
     """
     if name not in FIGURES:
-        raise ParameterError(f"there is no figure {name!r}; there are {', '.join(FIGURES)}")
+        near = difflib.get_close_matches(name.casefold(), FIGURES, n=1)
+        advice = f"did you mean {near[0]}? There" if near else "there"
+        raise ParameterError(f"there is no figure {name!r}; {advice} are {', '.join(FIGURES)}")
     module = importlib.import_module(f"tracearena.figures.{FIGURES[name][0]}")
 
     def make(

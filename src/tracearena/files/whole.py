@@ -22,7 +22,11 @@ _PIECE = 2**20
 
 
 def read_bytes(
-    path: str | PathLike[str], *, max_bytes: int = MAX_BYTES, line_end: bytes | None = b"\n"
+    path: str | PathLike[str],
+    *,
+    max_bytes: int = MAX_BYTES,
+    line_end: bytes | None = b"\n",
+    set_by: str = "",
 ) -> bytes:
     """Return the content of a file, unpacked if it is gzip, refusing what is beyond the limits.
 
@@ -34,6 +38,8 @@ def read_bytes(
         The most it may hold, unpacked.
     line_end
         What ends a line, none of which may be endless; None for files without lines.
+    set_by
+        What sets the limit, for the error; nothing does if empty.
     """
     content = io.BytesIO()
     with naming(path), open(path, "rb") as raw:
@@ -44,9 +50,9 @@ def read_bytes(
             while piece := source.read(_PIECE):
                 content.write(piece)
                 if content.tell() > max_bytes:
-                    raise FileError.whole(
-                        path, f"is larger than the limit of {max_bytes:,} bytes", "too-large"
-                    )
+                    problem = f"is larger than the limit of {max_bytes:,} bytes"
+                    more = f", which {set_by} sets" if set_by else ""
+                    raise FileError.whole(path, problem + more, "too-large")
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise FileError.whole(path, f"is not a whole gzip file: {error}", "bad-gzip") from None
     data = content.getvalue()

@@ -79,6 +79,21 @@ def opened(path: Path) -> Iterator[tuple[Path, Path]]:
             raise type(error)(str(error).replace(str(inside), str(path))) from None
 
 
+@contextmanager
+def saying_how_to_go_on(folder: Path) -> Iterator[None]:
+    """Say of a file that stops its whole folder how the others can be read without it."""
+    try:
+        yield
+    except FileError as error:
+        stops = Path(error.path)
+        whole = all(fault.row is None for fault in error.faults)
+        if not whole or stops == folder or folder not in stops.parents or len(files_of(folder)) == 1:
+            raise
+        advice = f"to read the others without it, move it away or call it _{stops.name}"
+        faults = [replace(fault, problem=f"{fault.problem}; {advice}") for fault in error.faults]
+        raise FileError(error.path, faults, error.total) from None
+
+
 def rename(report: Report, folder: Path, path: Path) -> None:
     """Let a report of what an archive unpacked to name the archive."""
     report.path = str(path)

@@ -77,6 +77,9 @@ def read(
         user_ids=np.array(sorted(set(owners.values())), np.str_),
     )
     odd_users(str(place), traces, report)
+    if one_user is None and len(files) > 1 and {file.parent for file in files} == {place}:
+        problem = "each file is taken for a person, called like it; --one-user NAME if all are of one person"
+        report.notice("a file a person", len(files), Fault(None, None, None, problem, "a-file-a-person"))
     report.rows = traces.n_points + report.dropped_rows
     return Reading(traces, report)
 

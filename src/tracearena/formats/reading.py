@@ -95,7 +95,8 @@ def read(
         The places, their file, or a data frame of them. Formats that have a file of their own for
         them find it beside the file: ``info_region.csv``, ``regions_*.csv``, ``POI_*.csv``, ``raw_POIs.txt``.
     times
-        Of a pwscup file, what its time ids mean; by default the ``info_time.csv`` beside it.
+        Of a pwscup file, what its time ids mean; by default the ``info_time.csv`` beside it, or beside
+        the file of its places.
     choices
         Which places and instants to make of raw events (`Choices`).
     resample
@@ -178,9 +179,9 @@ class Request:
 def _read_path(path: Path, format: str | None, request: Request) -> Reading[Traces | GpsTraces]:
     """Read a file, a folder or an archive."""
     name = _settled(path, format, request.layout)
-    if name != "geolife" and archives.is_archive(path):
-        from tracearena.formats import bundles
+    from tracearena.formats import bundles
 
+    if name != "geolife" and archives.is_archive(path):
         with bundles.opened(path) as (folder, inside):
             reading = _read_path(inside, format, request)
             bundles.rename(reading.report, inside, path)
@@ -189,10 +190,11 @@ def _read_path(path: Path, format: str | None, request: Request) -> Reading[Trac
         return reading
     if not path.is_dir():
         return _read_file(path, name, request)
-    if recognition.is_read_whole(path, name, request.layout):
-        reading = _read_whole(path, name, request)
-    else:
-        reading = _read_folder(path, name, format, request)
+    with bundles.saying_how_to_go_on(path):
+        if recognition.is_read_whole(path, name, request.layout):
+            reading = _read_whole(path, name, request)
+        else:
+            reading = _read_folder(path, name, format, request)
     _notice_hidden(path, reading.report, request.layout)
     return reading
 
@@ -448,6 +450,7 @@ def _events(
 def _prepared(path: Path, format: str, places: Any, choices: Choices, times: _File | None) -> Reading[Traces]:
     """Read a format whose files already have places and instants."""
     known = places_beside(path, format) if places is None else _read_if_file(places)
+    assumed = ""
     if format == "ppmtf":
         traces = _ppmtf(path, known, choices)
     elif not choices.times_are_as_in_file:
@@ -455,8 +458,10 @@ def _prepared(path: Path, format: str, places: Any, choices: Choices, times: _Fi
     elif format == "peopleflow":
         traces = peopleflow.read(path, places=known).traces
     else:
-        traces = pwscup.read_traces(path, known, None if times is None else pwscup.read_times(times))
-    report = Report(str(path), format, traces.n_events)
+        named = times or pwscup.found_times(path, places)
+        traces = pwscup.read_traces(path, known, None if named is None else pwscup.read_times(named))
+        assumed = pwscup.assumed_times() if named is None else ""
+    report = Report(str(path), format, traces.n_events, assumed=assumed)
     notice_oddities(traces, report)
     return Reading(traces if choices.places_are_as_in_file else regridded(traces, choices, report), report)
 

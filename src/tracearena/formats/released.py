@@ -49,6 +49,8 @@ def read_released(
     clock: Clock | None = None,
     choices: Choices | None = None,
     allow_repetition: bool = False,
+    max_bytes: int | None = None,
+    max_listed_ids: int | None = None,
     **options: Any,
 ) -> Reading[ObfuscatedTraces]:
     """Read obfuscated or anonymized traces.
@@ -66,11 +68,14 @@ def read_released(
         Where events can be, or the file of it; by default the original's, those beside the file, or
         those that it names.
     times
-        Of the contest's anonymized traces, what their time ids mean.
+        Of the contest's anonymized traces, what their time ids mean; by default the ``info_time.csv``
+        beside them, or beside the file of their places.
     clock
         Of a table, what instants there are in a day; by default the original's, or an hour apart.
     allow_repetition
         Accept a place twice in a cell of the contest's files, as the scorer of 2019 did.
+    max_bytes, max_listed_ids
+        Limits of the contest's obfuscated traces (`pwscup.read_obfuscated`).
     format, choices, **options
         Of traces, what `read` takes.
 
@@ -92,6 +97,9 @@ def read_released(
     header = contest_header(path) if format in (None, "pwscup") else None
     if header is None and format == "pwscup" and original is not None:
         header = OBFUSCATED
+    caps = {"max_bytes": max_bytes, "max_listed_ids": max_listed_ids}
+    if header != OBFUSCATED:
+        _refuse(path, "other files than the contest's obfuscated traces", None, caps)
     if header is None and (format == released_table.FORMAT or _is_table(path, format)):
         _refuse(path, "released traces in a table", choices, options | {"times": times})
         if original is not None:
@@ -104,7 +112,8 @@ def read_released(
         reading = Reading(ObfuscatedTraces.unchanged(traces), report)
     else:
         _refuse(path, "the contest's files", choices, options)
-        return _of_contest(path, header, original, known, times, allow_repetition)
+        times = times or pwscup.found_times(path, places)
+        return _of_contest(path, header, original, known, times, allow_repetition, caps)
     return reading if original is None else Reading(of_events(reading.traces, original, path), reading.report)
 
 
@@ -159,11 +168,13 @@ def _of_contest(
     places: Places | None,
     times: _File | None,
     allow_repetition: bool,
+    caps: dict[str, int | None],
 ) -> Reading[ObfuscatedTraces]:
+    assumed = ""
     if header == OBFUSCATED:
         if original is None:
             raise ParameterError(f"{path}: holds no users: name the traces it was made from with --original")
-        released = pwscup.read_obfuscated(path, original, allow_repetition=allow_repetition)
+        released = pwscup.read_obfuscated(path, original, allow_repetition=allow_repetition, **caps)
     else:
         if original is not None:
             problem = "holds pseudonyms, which cannot be put beside the users of the original"
@@ -171,7 +182,8 @@ def _of_contest(
         known = places_beside(Path(path), "pwscup") if places is None else places
         clock = None if times is None else pwscup.read_times(times)
         released = pwscup.read_anonymized(path, known, clock, allow_repetition=allow_repetition)
-    return Reading(released, Report(str(path), "pwscup", released.n_events))
+        assumed = pwscup.assumed_times() if clock is None else ""
+    return Reading(released, Report(str(path), "pwscup", released.n_events, assumed=assumed))
 
 
 def _refuse(path: _File, what: str, choices: Choices | None, options: dict[str, Any]) -> None:
@@ -181,4 +193,5 @@ def _refuse(path: _File, what: str, choices: Choices | None, options: dict[str, 
     given |= {name for name, value in options.items() if value is not None}
     names = sorted(name.removesuffix("_s").replace("_", "-") for name in given)
     if names:
-        raise ParameterError(f"{path}: --{', --'.join(names)} does not apply to {what}")
+        verb = "does" if len(names) == 1 else "do"
+        raise ParameterError(f"{path}: --{', --'.join(names)} {verb} not apply to {what}")

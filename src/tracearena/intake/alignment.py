@@ -110,7 +110,10 @@ def _union(first: Places, second: Places, new: NDArray[np.bool_]) -> Places:
 def _common_clock(first: Clock, second: Clock) -> Clock:
     days = [clock.first_day for clock in (first, second)]
     if replace(first, first_day=None) != replace(second, first_day=None) or (None in days and any(days)):
-        raise DataError(f"one file has {_words(first)}, the other {_words(second)}: they need one clock")
+        raise DataError(
+            f"one file has {_words(first)}, the other {_words(second)}: they need one clock, "
+            "which --times names for numbered times, --interval for others"
+        )
     return first if days[0] is None or days[1] is None or days[0] <= days[1] else second
 
 

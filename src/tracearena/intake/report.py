@@ -90,6 +90,8 @@ class Report:
         How many times of GPS points name no zone.
     all_unzoned
         Whether none of the times in the file names a zone, those of rows that are left out included.
+    assumed
+        What its times are taken for where nothing says what they mean; empty where something does.
     """
 
     path: str
@@ -104,6 +106,7 @@ class Report:
     timezone: str | None = None
     unzoned: int = 0
     all_unzoned: bool = False
+    assumed: str = ""
 
     @property
     def dropped_rows(self) -> int:
@@ -200,6 +203,7 @@ class Report:
     def lines(self) -> list[str]:
         """Return the report as lines for people; none if there is nothing to say."""
         said = [] if self.clock is None or self.clock.was_asked_for else [str(self.clock)]
+        said += [f"{self.path}: {self.assumed}"] if self.assumed else []
         said += [f"dropped, {self._line(reason, count)}" for reason, count in self.dropped.items()]
         return said + [f"noticed, {self._line(reason, count)}" for reason, count in self.noticed.items()]
 
@@ -224,7 +228,7 @@ class Report:
                 for reason in self.dropped
             },
             "noticed": dict(self.noticed),
-            "times": None if self.clock is None else str(self.clock),
+            "times": self.assumed or None if self.clock is None else str(self.clock),
         }
 
     def _plain(self, example: Example) -> dict[str, Any]:

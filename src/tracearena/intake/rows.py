@@ -15,7 +15,7 @@ import polars as pl
 
 from tracearena.errors import Fault, FileError, ParameterError
 from tracearena.intake import times
-from tracearena.intake.columns import MAPS, WORDS, plain_name
+from tracearena.intake.columns import INSTANTS, MAPS, WORDS, plain_name
 from tracearena.intake.ids import LONGEST_ID, NUL, identifiers
 from tracearena.intake.layout import AS_NAMED, Layout
 from tracearena.intake.report import Report, Rule
@@ -25,6 +25,10 @@ _DECIMAL_COMMA = re.compile(r"-?\d{1,3},\d+")
 _UNREAD = "unparsable time"
 _SWAPPED = "latitude and longitude look swapped; exchange the columns"
 _CELLS = "x and y are whole numbers: cells of a grid or metres, no degrees"
+_LOCAL = (
+    "x and y beside times that count from the start of a record: metres and seconds of a map of its own look "
+    "like this, and nothing says that these are degrees"
+)
 _METRES = (
     "these are projected coordinates (metres of a map), no degrees: convert them to latitude and longitude "
     "(WGS 84) first"
@@ -162,6 +166,10 @@ def _refuse_what_is_no_degrees(rows: Rows, report: Report, layout: Layout) -> No
         if whole.any() and whole.all():
             problem = f"{_CELLS}; if they are degrees, --columns lng={x},lat={y} says so"
             raise _no_degrees(rows, report, whole, problem, "no-degrees")
+        if rows.are_instants and plain_name(rows.names["time"]) != INSTANTS:
+            said = f"lng={x},lat={y},time={rows.names['time']}"
+            problem = f"{_LOCAL}; if they are degrees and instants, --columns {said} says so"
+            raise _no_degrees(rows, report, latitude.is_not_null(), problem, "no-degrees")
     if _most(latitude) <= 90 and _most(longitude) <= _PROJECTED:
         return
     read = int((latitude.is_not_null() & longitude.is_not_null()).sum())

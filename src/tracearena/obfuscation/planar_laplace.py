@@ -60,7 +60,7 @@ class PlanarLaplace(Obfuscator):
         require_kind(self, original, Traces)
         draw = self._legacy_noise if self.legacy_2019 else self._noise
         east, north = draw(original.n_events, seed)
-        return ObfuscatedTraces.like(original, _moved(original.places, original.place_index, east, north))
+        return ObfuscatedTraces.like(original, moved(original.places, original.place_index, east, north))
 
     def _noise(self, count: int, seed: SeedLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         root = seed_sequence(seed)
@@ -85,9 +85,10 @@ class PlanarLaplace(Obfuscator):
         return radius * np.cos(angle), radius * np.sin(angle)
 
 
-def _moved(
+def moved(
     places: Places, index: NDArray[np.int32], east_km: NDArray[np.float64], north_km: NDArray[np.float64]
 ) -> NDArray[np.int32]:
+    """Return the places that are answered when noise is added to some places."""
     latitude, longitude = places.latitude[index], places.longitude[index]
     if places.km_per_degree is not None:
         per_latitude, per_longitude = places.km_per_degree

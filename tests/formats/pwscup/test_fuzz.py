@@ -64,7 +64,7 @@ def test_ten_thousand_strings_are_accepted_or_refused_and_the_accepted_come_back
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     content = b""
-    monkeypatch.setattr(sheet_module, "read_bytes", lambda path, max_bytes: content)
+    monkeypatch.setattr(sheet_module, "read_bytes", lambda path, **limits: content)
     unexplained = Fault(None, None, None, "an error must have a fault", "unexplained")
     accepted = {}
     refused = set()

@@ -2,7 +2,7 @@ from ._verdicts import VERDICTS
 from .id_tables import read_id_table, read_inferred_table, write_id_table, write_inferred_table
 from .names import PwsName
 from .places import contest_regions, read_places, write_distances, write_places
-from .times import PWS_CLOCK, Times, read_times, times_beside, write_times
+from .times import PWS_CLOCK, Times, assumed_times, found_times, read_times, times_beside, write_times
 from .traces import (
     MAX_LISTED_IDS,
     MAX_SUBMISSION_BYTES,
@@ -23,7 +23,9 @@ __all__ = [
     "VERDICTS",
     "PwsName",
     "Times",
+    "assumed_times",
     "contest_regions",
+    "found_times",
     "read_anonymized",
     "read_id_table",
     "read_inferred_table",

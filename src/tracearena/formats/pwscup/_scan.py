@@ -103,7 +103,8 @@ def _fault_of(
     index, start, stop, kind = record
     row = index + 1
     if kind == TOO_MANY_IDS:
-        problem = f"the file lists more than {max_listed_ids:,} ids up to here"
+        limit = "the limit that --max-listed-ids (max_listed_ids) sets"
+        problem = f"the file lists more than {max_listed_ids:,} ids up to here, {limit}"
         return Fault(row, None, None, problem, "too-many-ids")
     if kind == BAD_LINE:
         return long_line_fault(stop - start, row, sheet.layout) or _bad_line(

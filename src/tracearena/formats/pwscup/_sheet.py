@@ -53,9 +53,15 @@ class Sheet:
                 self.add(fault)
 
 
-def open_sheet(path: str | PathLike[str], *layouts: Layout, max_bytes: int = MAX_BYTES) -> Sheet:
-    """Read a file whose header is that of one of the layouts."""
-    data = read_bytes(path, max_bytes=max_bytes)
+def open_sheet(path: str | PathLike[str], *layouts: Layout, max_bytes: int | None = None) -> Sheet:
+    """Read a file whose header is that of one of the layouts.
+
+    A limit of its own is one that the caller's `max_bytes` sets.
+    """
+    if max_bytes is None:
+        data = read_bytes(path, max_bytes=MAX_BYTES)
+    else:
+        data = read_bytes(path, max_bytes=max_bytes, set_by="--max-bytes (max_bytes)")
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise FileError.whole(path, "the file is UTF-16; it must be UTF-8", "utf-16")
     begin = len(_BOM) if data.startswith(_BOM) else 0

@@ -42,7 +42,7 @@ def read_inferred_table(
     pseudonyms: Any,
     *,
     users: Any = None,
-    max_bytes: int = MAX_SUBMISSION_BYTES,
+    max_bytes: int | None = None,
 ) -> IdTable:
     """Read an inferred ID table (``user_id``): line i answers the i-th pseudonym.
 
@@ -53,9 +53,10 @@ def read_inferred_table(
     users
         Ids of the users there are; others are refused. Without them any id is accepted.
     max_bytes
-        Limit of a submission.
+        Limit of a submission; by default `MAX_SUBMISSION_BYTES`.
     """
-    sheet = open_sheet(path, INFERRED_TABLE, max_bytes=max_bytes)
+    limit = MAX_SUBMISSION_BYTES if max_bytes is None else max_bytes
+    sheet = open_sheet(path, INFERRED_TABLE, max_bytes=limit)
     (guesses,) = scan(sheet, expected_rows=len(pseudonyms)).ids
     if users is not None:
         known = np.asarray(users)

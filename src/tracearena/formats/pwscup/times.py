@@ -109,6 +109,22 @@ def times_beside(path: str | PathLike[str]) -> Times | None:
     return read_times(beside) if beside.is_file() else None
 
 
+def found_times(path: str | PathLike[str], places: object = None) -> Path | None:
+    """Return the table of times that belongs to a file: beside it, or beside the file of its places."""
+    for near in (path, places):
+        if isinstance(near, (str, PathLike)) and Path(near).with_name(NAME).is_file():
+            return Path(near).with_name(NAME)
+    return None
+
+
+def assumed_times() -> str:
+    """Return what is said of a file that is read by the contest's clock for want of a table of times."""
+    return (
+        f"there is no {NAME} with it, so its times are read as {_words(PWS_CLOCK)}, the contest's; --times "
+        "names others"
+    )
+
+
 def settled_clock(path: str | PathLike[str], clock: Clock | Times | None, first: int, stop: int) -> Clock:
     """Return the clock of a file with events from instant `first` up to `stop`.
 

@@ -1,0 +1,83 @@
+"""Inner loops of what a user's habits say, and of the answer that costs least."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+@njit(cache=True, nogil=True)
+def fill_profile(
+    times: Array,
+    places: Array,
+    counts: Array,
+    in_time: Array,
+    offsets: Array,
+    members: Array,
+    weights: Array,
+    population: Array,
+    others: float,
+    profile: Array,
+) -> None:
+    """Write P_t(x) of one user into ``profile[x, t]``; her visits come sorted by place.
+
+    `in_time[s]` spreads a visit at time s over the day, `weights` spreads it over the places around,
+    and `others` is the weight of the whole population beside her own of 1.
+    """
+    length = profile.shape[1]
+    profile[:] = 0.0
+    own = np.zeros(length)
+    total = np.zeros(length)
+    k = 0
+    while k < places.shape[0]:
+        place = places[k]
+        own[:] = 0.0
+        while k < places.shape[0] and places[k] == place:
+            for t in range(length):
+                own[t] += counts[k] * in_time[times[k], t]
+            k += 1
+        for t in range(length):
+            total[t] += own[t]
+        for e in range(offsets[place], offsets[place + 1]):
+            row = profile[members[e]]
+            for t in range(length):
+                row[t] += weights[e] * own[t]
+    seen = total.sum() > 0
+    for t in range(length):
+        total[t] = 1.0 / (total[t] * (1.0 + others)) if seen and total[t] > 0 else 0.0
+    share = others / (1.0 + others) if seen else 1.0
+    for x in range(profile.shape[0]):
+        for t in range(length):
+            profile[x, t] = profile[x, t] * total[t] + share * population[x, t]
+
+
+@njit(cache=True, nogil=True)
+def habit_gains(
+    profile: Array, sensitivity: Array, offsets: Array, members: Array, worth: Array, gains: Array
+) -> None:
+    """Write into ``gains[c, t]`` what answering c at t is worth by the profile alone."""
+    gains[:] = 0.0
+    length = profile.shape[1]
+    for x in range(profile.shape[0]):
+        row = profile[x]
+        for e in range(offsets[x], offsets[x + 1]):
+            factor = sensitivity[x] * worth[e]
+            gain = gains[members[e]]
+            for t in range(length):
+                gain[t] += factor * row[t]
+
+
+@njit(cache=True, nogil=True)
+def best_answers(gains: Array, answers: Array) -> None:
+    """Write the best answer at each time of day."""
+    for t in range(gains.shape[1]):
+        best = 0
+        for c in range(1, gains.shape[0]):
+            if gains[c, t] > gains[best, t]:
+                best = c
+        answers[t] = best

@@ -1,0 +1,294 @@
+"""Inner loops of trace inference: forward and backward through a day, and the answer that costs least."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from tracearena.attacks.bayesian._profile_kernels import best_answers, fill_profile, habit_gains
+
+Array = NDArray[Any]
+
+NEGLIGIBLE = 1e-8
+"""A symbol whose floor is no higher comes from the places that are listed for it alone."""
+
+
+@njit(cache=True, nogil=True)
+def infer_users(
+    first: int,
+    stop: int,
+    match_offsets: Array,
+    match_rows: Array,
+    match_weights: Array,
+    said: Array,
+    emission_offsets: Array,
+    emission_places: Array,
+    emission_values: Array,
+    floor: Array,
+    visit_offsets: Array,
+    times: Array,
+    places: Array,
+    counts: Array,
+    in_time: Array,
+    space_offsets: Array,
+    space_members: Array,
+    space_weights: Array,
+    population: Array,
+    others: float,
+    move_offsets: Array,
+    move_targets: Array,
+    move_values: Array,
+    move_rest: Array,
+    share: float,
+    beam: float,
+    doubt: float,
+    ignored: float,
+    near_offsets: Array,
+    near_members: Array,
+    near_worth: Array,
+    sensitivity: Array,
+    first_time: int,
+    answers: Array,
+) -> None:
+    """Write the answers of some users, users × instants.
+
+    ``said[p, i]`` is the symbol of trace p at instant i, -1 where it says nothing. User u is trace
+    ``match_rows[k]`` with ``match_weights[k]``, k from ``match_offsets[u]``. The moves are the
+    population's, ``move_values`` rows of targets, ``move_rest`` the part of a row that is anybody's.
+    """
+    n_places, length = population.shape
+    n_instants = said.shape[1]
+    profile = np.empty((n_places, length))
+    usual = np.empty((n_places, length))
+    by_habit = np.empty(length, np.int32)
+    # What may be where, at each instant of a day: places, forward and backward probabilities.
+    support = np.empty((length, n_places), np.int32)
+    sizes = np.zeros(length, np.int64)
+    ahead = np.empty((length, n_places))
+    back = np.empty((length, n_places))
+    belief = np.zeros((length, n_places))
+    predicted = np.zeros(n_places)
+    later = np.zeros(n_places)
+    touched = np.empty((length, n_places), np.int32)
+    n_touched = np.zeros(length, np.int64)
+    gain = np.empty(n_places)
+    for u in range(first, stop):
+        own = slice(visit_offsets[u], visit_offsets[u + 1])
+        fill_profile(
+            times[own], places[own], counts[own], in_time,
+            space_offsets, space_members, space_weights, population, others, profile,
+        )  # fmt: skip
+        habit_gains(profile, sensitivity, near_offsets, near_members, near_worth, usual)
+        best_answers(usual, by_habit)
+        start = 0
+        while start < n_instants:
+            t0 = (first_time + start) % length
+            span = min(length - t0, n_instants - start)
+            known = 0.0
+            for k in range(match_offsets[u], match_offsets[u + 1]):
+                row = match_rows[k]
+                tells = False
+                for i in range(span):
+                    if said[row, start + i] >= 0:
+                        tells = True
+                        break
+                if not tells:
+                    continue
+                known += match_weights[k]
+                _forward(
+                    said[row, start : start + span], t0, profile, population,
+                    emission_offsets, emission_places, emission_values, floor,
+                    move_offsets, move_targets, move_values, move_rest, share, beam,
+                    support, sizes, ahead, predicted,
+                )  # fmt: skip
+                _backward(
+                    said[row, start : start + span], t0, profile, population,
+                    emission_offsets, emission_places, emission_values, floor,
+                    move_offsets, move_targets, move_values, move_rest, share,
+                    support, sizes, back, later,
+                )  # fmt: skip
+                for i in range(span):
+                    total = 0.0
+                    for s in range(sizes[i]):
+                        total += ahead[i, s] * back[i, s]
+                    if total <= 0:
+                        continue
+                    for s in range(sizes[i]):
+                        x = support[i, s]
+                        if belief[i, x] == 0.0:
+                            touched[i, n_touched[i]] = x
+                            n_touched[i] += 1
+                        belief[i, x] += match_weights[k] * ahead[i, s] * back[i, s] / total + 1e-300
+            rest = 1.0 - (1.0 - doubt) * min(known, 1.0)
+            for i in range(span):
+                if known == 0.0:
+                    answers[u, start + i] = by_habit[t0 + i]
+                    continue
+                for c in range(n_places):
+                    gain[c] = rest * usual[c, t0 + i]
+                scale = (1.0 - doubt) / max(known, 1.0)
+                top = 0.0
+                for k in range(n_touched[i]):
+                    x = touched[i, k]
+                    top = max(top, belief[i, x] * sensitivity[x])
+                for k in range(n_touched[i]):
+                    x = touched[i, k]
+                    value = belief[i, x] * sensitivity[x]
+                    belief[i, x] = 0.0
+                    if value < ignored * top:
+                        continue
+                    value *= scale
+                    for e in range(near_offsets[x], near_offsets[x + 1]):
+                        gain[near_members[e]] += value * near_worth[e]
+                n_touched[i] = 0
+                best = 0
+                for c in range(1, n_places):
+                    if gain[c] > gain[best]:
+                        best = c
+                answers[u, start + i] = best
+            start += span
+
+
+@njit(cache=True, nogil=True)
+def _forward(
+    said: Array,
+    t0: int,
+    profile: Array,
+    population: Array,
+    offsets: Array,
+    places: Array,
+    values: Array,
+    floor: Array,
+    move_offsets: Array,
+    move_targets: Array,
+    move_values: Array,
+    move_rest: Array,
+    share: float,
+    beam: float,
+    support: Array,
+    sizes: Array,
+    ahead: Array,
+    predicted: Array,
+) -> None:
+    """Write what may be where at each instant, from what was said up to then."""
+    n_places = profile.shape[0]
+    for i in range(said.shape[0]):
+        t, y = t0 + i, said[i]
+        # A symbol that comes from a few places only leaves nothing else to look at.
+        narrow = y >= 0 and floor[y] <= NEGLIGIBLE
+        own = 1.0 if i == 0 else 1.0 - share
+        rest = 0.0
+        if i > 0:
+            for s in range(sizes[i - 1]):
+                rest += ahead[i - 1, s] * move_rest[support[i - 1, s]]
+            rest *= share
+        if narrow:
+            for e in range(offsets[y], offsets[y + 1]):
+                x = places[e]
+                predicted[x] = own * profile[x, t] + rest * population[x, t]
+        else:
+            for x in range(n_places):
+                predicted[x] = own * profile[x, t] + rest * population[x, t]
+        if i > 0 and share > 0:
+            for s in range(sizes[i - 1]):
+                x = support[i - 1, s]
+                mass = share * ahead[i - 1, s]
+                for e in range(move_offsets[x], move_offsets[x + 1]):
+                    predicted[move_targets[e]] += mass * move_values[e]
+        size, top = 0, 0.0
+        if narrow:
+            for e in range(offsets[y], offsets[y + 1]):
+                x = places[e]
+                support[i, size] = x
+                ahead[i, size] = predicted[x] * values[e]
+                top = max(top, ahead[i, size])
+                size += 1
+        else:
+            if y >= 0:
+                for x in range(n_places):
+                    ahead[i, x] = predicted[x] * floor[y]
+                for e in range(offsets[y], offsets[y + 1]):
+                    ahead[i, places[e]] += predicted[places[e]] * values[e]
+            else:
+                for x in range(n_places):
+                    ahead[i, x] = predicted[x]
+            for x in range(n_places):
+                support[i, x] = x
+                top = max(top, ahead[i, x])
+            size = n_places
+        kept, total = 0, 0.0
+        for s in range(size):
+            value = ahead[i, s]
+            if value > 0 and value >= beam * top:
+                support[i, kept] = support[i, s]
+                ahead[i, kept] = value
+                total += value
+                kept += 1
+        for s in range(kept):
+            ahead[i, s] /= total
+        sizes[i] = kept
+
+
+@njit(cache=True, nogil=True)
+def _backward(
+    said: Array,
+    t0: int,
+    profile: Array,
+    population: Array,
+    offsets: Array,
+    places: Array,
+    values: Array,
+    floor: Array,
+    move_offsets: Array,
+    move_targets: Array,
+    move_values: Array,
+    move_rest: Array,
+    share: float,
+    support: Array,
+    sizes: Array,
+    back: Array,
+    later: Array,
+) -> None:
+    """Write how likely what is said later is from each place; `later` comes and is left all 0."""
+    last = said.shape[0] - 1
+    for s in range(sizes[last]):
+        back[last, s] = 1.0
+    for i in range(last - 1, -1, -1):
+        if share == 0.0:
+            for s in range(sizes[i]):
+                back[i, s] = 1.0
+            continue
+        t, y = t0 + i + 1, said[i + 1]
+        for s in range(sizes[i + 1]):
+            later[support[i + 1, s]] = back[i + 1, s] * (1.0 if y < 0 else floor[y])
+        if y >= 0:
+            # Places outside the support stay 0: what is added there is taken back below.
+            for s in range(sizes[i + 1]):
+                later[support[i + 1, s]] = -later[support[i + 1, s]] if floor[y] > 0 else -1.0
+            for e in range(offsets[y], offsets[y + 1]):
+                x = places[e]
+                if later[x] < 0:
+                    later[x] *= (floor[y] + values[e]) / floor[y]
+            for s in range(sizes[i + 1]):
+                later[support[i + 1, s]] = -later[support[i + 1, s]]
+        by_habit, by_others = 0.0, 0.0
+        for s in range(sizes[i + 1]):
+            x = support[i + 1, s]
+            by_habit += profile[x, t] * later[x]
+            by_others += population[x, t] * later[x]
+        largest = 0.0
+        for s in range(sizes[i]):
+            x = support[i, s]
+            moved = 0.0
+            for e in range(move_offsets[x], move_offsets[x + 1]):
+                moved += move_values[e] * later[move_targets[e]]
+            value = (1 - share) * by_habit + share * (moved + move_rest[x] * by_others)
+            back[i, s] = value
+            largest = max(largest, value)
+        for s in range(sizes[i]):
+            back[i, s] = back[i, s] / largest if largest > 0 else 1.0
+        for s in range(sizes[i + 1]):
+            later[support[i + 1, s]] = 0.0

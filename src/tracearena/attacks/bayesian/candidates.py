@@ -1,0 +1,86 @@
+"""Candidates: which users are worth a closer look for each trace, found without keeping the whole table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from threading import Lock
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.engine import block_ranges, run_blocks
+
+Table = Callable[[int, int], NDArray[np.float64]]
+"""Scores of all traces for the users from one number up to another: traces × users."""
+
+_USERS_PER_BLOCK = 64
+
+
+class Pairs(NamedTuple):
+    """Pairs of a trace and a user who may be behind it, by trace, users ascending.
+
+    Attributes
+    ----------
+    offsets, users
+        Trace ``p`` may be ``users[offsets[p]:offsets[p + 1]]``.
+    n_users
+        Number of users in all.
+    """
+
+    offsets: NDArray[np.int64]
+    users: NDArray[np.int32]
+    n_users: int
+
+    @property
+    def traces(self) -> NDArray[np.int64]:
+        """The trace of each pair."""
+        return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+
+    def by_user(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return where the pairs of each user begin, and their numbers, traces ascending."""
+        order = np.argsort(self.users, kind="stable")
+        offsets = np.searchsorted(self.users[order], np.arange(self.n_users + 1))
+        return offsets.astype(np.int64), order.astype(np.int64)
+
+    @classmethod
+    def of(cls, traces: NDArray[np.int64], users: NDArray[np.int64], n_traces: int, n_users: int) -> Pairs:
+        """Put pairs in order, each once."""
+        keys = np.unique(traces * np.int64(n_users) + users)
+        trace, user = np.divmod(keys, max(n_users, 1))
+        offsets = np.searchsorted(trace, np.arange(n_traces + 1))
+        return cls(offsets.astype(np.int64), user.astype(np.int32), n_users)
+
+
+def everybody(n_traces: int, n_users: int) -> Pairs:
+    """Return all pairs."""
+    users = np.tile(np.arange(n_users, dtype=np.int32), n_traces)
+    return Pairs(np.arange(n_traces + 1, dtype=np.int64) * n_users, users, n_users)
+
+
+def best_pairs(tables: Sequence[Table], n_traces: int, n_users: int, keep: int) -> Pairs:
+    """Return the `keep` best users of each trace and the best traces of each user, by the sum of tables.
+
+    Exact: every pair is scored, a block of users at a time.
+    """
+    from tracearena.attacks.bayesian._match_kernels import keep_best
+
+    if keep >= n_users or not n_traces:
+        return everybody(n_traces, n_users)
+    best_scores = np.full((n_traces, keep), -np.inf)
+    best_users = np.full((n_traces, keep), np.iinfo(np.int64).max, np.int64)
+    of_user = min(keep, n_traces)
+    lock = Lock()
+
+    def work(block: int, first: int, stop: int) -> NDArray[np.int64]:
+        scores = tables[0](first, stop)
+        for table in tables[1:]:
+            scores += table(first, stop)
+        with lock:
+            keep_best(scores, first, best_scores, best_users)
+        return np.argpartition(-scores, of_user - 1, axis=0)[:of_user]
+
+    found = run_blocks(work, block_ranges(n_users, _USERS_PER_BLOCK))
+    traces = np.concatenate([np.repeat(np.arange(n_traces), keep), *(one.T.ravel() for one in found)])
+    users = np.concatenate([best_users.ravel(), np.repeat(np.arange(n_users), of_user)])
+    return Pairs.of(traces, users, n_traces, n_users)

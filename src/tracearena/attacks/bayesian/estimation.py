@@ -1,0 +1,158 @@
+"""Estimation: what a mechanism does, found from what it released alone, by expectation maximisation.
+
+Single places are believed to be moved by a distance whose law is unknown; sets are taken at their
+word. The law is a density over rings of distance. Traces that can be told apart are matched under
+what is believed so far, the expected share of each ring is counted under their users' habits
+(expectation), and becomes the next belief (maximisation).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.attacks.bayesian import emission as emissions
+from tracearena.attacks.bayesian.assignment import assign, certainty
+from tracearena.attacks.bayesian.emission import Emission
+from tracearena.attacks.bayesian.evidence import Evidence
+from tracearena.attacks.bayesian.habits import Habits
+from tracearena.attacks.bayesian.learning import centred
+from tracearena.attacks.bayesian.rehearsal import Rehearsal, drawn
+from tracearena.attacks.bayesian.surroundings import Surroundings
+from tracearena.attacks.bayesian.symbols import Symbols
+from tracearena.traces import ObfuscatedTraces, Places, Traces
+
+ROUNDS = 3
+STEPS = 8
+WITNESSES = 150
+"""Traces, those of which the attacker is most certain, from which the law is estimated."""
+
+_MOST_PAIRS = 5e6
+
+Floats = NDArray[np.float64]
+
+
+def estimated(
+    reference: Traces,
+    anonymized: ObfuscatedTraces,
+    around: Surroundings,
+    habits: Habits,
+    seed: np.random.SeedSequence,
+) -> Rehearsal:
+    """Estimate the mechanism behind a release, and rehearse it."""
+    symbols, (said,) = Symbols.of([anonymized])
+    if not (said >= 0).any() or (said >= symbols.n_places).all():
+        emission = emissions.truthful(symbols)
+    else:
+        emission = _estimated(reference, anonymized, symbols, said, around, habits)
+    return Rehearsal(symbols, said, drawn(reference, emission, said, seed), emission)
+
+
+def _estimated(
+    reference: Traces,
+    anonymized: ObfuscatedTraces,
+    symbols: Symbols,
+    said: NDArray[np.int32],
+    around: Surroundings,
+    habits: Habits,
+) -> Emission:
+    """Match and estimate in turn, until the law changes no more."""
+    rings = Rings.of(reference.places)
+    law = rings.start()
+    emission = emissions.truthful(symbols)
+    for _ in range(ROUNDS):
+        emission = rings.emission(symbols, reference.places, law)
+        evidence = Evidence(reference, anonymized, symbols, said, said[:0], emission, around, habits)
+        table = centred(evidence.pairs, np.stack([evidence.home, evidence.profile], axis=1))
+        scores = 0.1 * table.sum(axis=1)
+        weight = certainty(evidence.pairs, scores)
+        user = assign(evidence.pairs, scores)
+        sure = np.zeros(anonymized.n_users)
+        np.maximum.at(
+            sure,
+            evidence.pairs.traces,
+            np.where(evidence.pairs.users == user[evidence.pairs.traces], weight, 0),
+        )
+        witnesses = np.argsort(-sure, kind="stable")[:WITNESSES]
+        new = rings.maximised(law, anonymized, said, witnesses, user[witnesses], habits, reference.places)
+        if np.abs(new - law).sum() < 0.01:
+            law = new
+            break
+        law = new
+    return rings.emission(symbols, reference.places, law)
+
+
+class Rings:
+    """Rings of distance around a place: which pairs of places lie in which."""
+
+    def __init__(self, edges_km: Floats, numbers: Floats) -> None:
+        self.edges_km = edges_km
+        self.numbers = numbers
+
+    @classmethod
+    def of(cls, places: Places) -> Rings:
+        """Cut the distances up to 4 km into rings of about a place's width, all beyond into one."""
+        from scipy.spatial import KDTree
+
+        points = places.points_km
+        tree = KDTree(points)
+        step = (
+            float(np.median(tree.query(points, k=min(2, len(points)))[0][:, -1])) if len(points) > 1 else 1.0
+        )
+        step = min(max(step, 0.1), 2.0)
+        edges = np.concatenate([[1e-6], step * (np.arange(12) + 1.25)])
+        sample = points[:: max(len(points) // 500, 1)]
+        inside = np.array(
+            [np.mean(tree.query_ball_point(sample, edge, return_length=True)) for edge in edges]
+        )
+        # Where places stand close together, the outer rings would hold too many to look at.
+        kept = max(int((inside * len(points) <= _MOST_PAIRS).sum()), 1)
+        edges, inside = edges[:kept], inside[:kept]
+        numbers = np.diff(np.concatenate([[0.0], inside, [len(points)]]))
+        return cls(edges, np.maximum(numbers, 1e-9))
+
+    def start(self) -> Floats:
+        """Return the share of each ring to begin with: half stays, half is moved by about a kilometre."""
+        middle = np.concatenate([[0.0], (self.edges_km[1:] + self.edges_km[:-1]) / 2, [self.edges_km[-1]]])
+        law = self.numbers * np.exp(-middle / 0.4)
+        law[0] += law[1:].sum()
+        law[-1] = 0.05 * law.sum()
+        return np.asarray(law / law.sum())
+
+    def emission(self, symbols: Symbols, places: Places, law: Floats) -> Emission:
+        """Return the emission of a law."""
+        return emissions.by_distance(symbols, places, self.edges_km, law / self.numbers)
+
+    def maximised(
+        self,
+        law: Floats,
+        anonymized: ObfuscatedTraces,
+        said: NDArray[np.int32],
+        traces: NDArray[np.int64],
+        users: NDArray[np.int64],
+        habits: Habits,
+        places: Places,
+    ) -> Floats:
+        """Return the law that explains some traces, whose users are known, best."""
+        shares = []
+        ring_of: dict[int, NDArray[np.int64]] = {}
+        for trace, user in zip(traces, users, strict=True):
+            if user < 0:
+                continue
+            profile = habits.of_user(int(user))
+            own = slice(anonymized.offsets[trace], anonymized.offsets[trace + 1])
+            single = (said[own] >= 0) & (said[own] < len(places))
+            time = anonymized.clock.time_of_day(anonymized.instants[own])[single]
+            for y, t in zip(said[own][single], time, strict=True):
+                if y not in ring_of:
+                    distance = places.distance_km(np.full(len(places), y), np.arange(len(places)))
+                    ring_of[y] = np.searchsorted(self.edges_km, distance - 1e-9)
+                shares.append(np.bincount(ring_of[y], profile[:, t], len(law)))
+        if not shares:
+            return law
+        table = np.stack(shares) / self.numbers
+        for _ in range(STEPS):
+            joint = table * law
+            law = (joint / joint.sum(axis=1, keepdims=True)).mean(axis=0)
+        law = 0.999 * law + 0.001 * self.numbers / self.numbers.sum()
+        return np.asarray(law / law.sum())

@@ -1,0 +1,149 @@
+"""Evidence: everything that speaks for a trace being a user's, for every pair worth a look."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.attacks.bayesian.candidates import Pairs, Table, best_pairs
+from tracearena.attacks.bayesian.emission import Emission
+from tracearena.attacks.bayesian.habits import Habits
+from tracearena.attacks.bayesian.markov import Moves, Population, Steps, markov_scores
+from tracearena.attacks.bayesian.polya import Bags, PolyaModel
+from tracearena.attacks.bayesian.profile_match import ProfileMatch
+from tracearena.attacks.bayesian.surroundings import Surroundings
+from tracearena.attacks.bayesian.symbols import Symbols
+from tracearena.traces import Clock, ObfuscatedTraces, Traces
+
+HOME_HOURS = 1.0
+"""People tend to be at home in the first and in the last hour of the day that is known."""
+
+_WORK = 1e8
+_FEWEST = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What an attacker can hold against each other, worked out when it is asked for.
+
+    Attributes
+    ----------
+    reference, anonymized
+        What is known of the users, and what was released.
+    symbols, said, rehearsed
+        The symbols of the release: of each anonymized event, and of each reference event had it
+        been released in the same way.
+    emission
+        How likely the symbols are at each place.
+    around, habits
+        Surroundings of the places, and habits of the users.
+    """
+
+    reference: Traces
+    anonymized: ObfuscatedTraces
+    symbols: Symbols
+    said: NDArray[np.int32]
+    rehearsed: NDArray[np.int32]
+    emission: Emission
+    around: Surroundings
+    habits: Habits
+
+    @cached_property
+    def pairs(self) -> Pairs:
+        """The pairs worth a look: all, or as many of the best as can be looked at closely."""
+        n_traces, n_users = self.anonymized.n_users, self.reference.n_users
+        events = max(self.anonymized.n_events, self.reference.n_events, 1)
+        keep = int(max(_WORK / events, _FEWEST))
+        tables: list[Table] = [self._polya.table(self._bags), self._profile.table()]
+        return best_pairs(tables, n_traces, n_users, keep)
+
+    def __call__(self, name: str) -> NDArray[np.float64]:
+        """Return one kind of evidence, a log-likelihood ratio for each pair."""
+        scores: NDArray[np.float64] = getattr(self, name)
+        return scores
+
+    @cached_property
+    def polya(self) -> NDArray[np.float64]:
+        """How often each symbol is said."""
+        return self._polya.scores(self._bags, self.pairs)
+
+    @cached_property
+    def home(self) -> NDArray[np.float64]:
+        """The same in the first and in the last hour of the day."""
+        known = at_home(self.reference.clock, self.reference.instants)
+        seen = at_home(self.anonymized.clock, self.anonymized.instants)
+        visits = self._visits(known)
+        bags = self._bags_of(self.anonymized, self.said, seen)
+        return PolyaModel.through(visits, self.emission, self.symbols.n_places).scores(bags, self.pairs)
+
+    @cached_property
+    def rehearsal(self) -> NDArray[np.float64]:
+        """How often each symbol is said, beside how often the reference would say it."""
+        bags = self._bags_of(self.reference, self.rehearsed, np.ones(self.reference.n_events, bool))
+        return PolyaModel.seen(bags, len(self.symbols)).scores(self._bags, self.pairs)
+
+    @cached_property
+    def profile(self) -> NDArray[np.float64]:
+        """Where one is at each time of day."""
+        return self._profile.scores(self.pairs)
+
+    @cached_property
+    def markov(self) -> NDArray[np.float64]:
+        """Where one goes next: the trace by the user's habits, and the user by the trace's."""
+        known = self._steps_of(self.reference, self.rehearsed)
+        seen = self._steps
+        n = len(self.symbols)
+        usual = Population.of(Moves.of(known, n), n)
+        forth = markov_scores(self.pairs, self.symbols, seen, known, self.habits, usual)
+        turned, order = turned_round(self.pairs, len(seen.offsets) - 1)
+        released = Habits.of(self.anonymized, self.around)
+        back = np.empty(len(forth))
+        back[order] = markov_scores(turned, self.symbols, known, seen, released, usual)
+        return forth + back
+
+    @cached_property
+    def _bags(self) -> Bags:
+        return self._bags_of(self.anonymized, self.said, np.ones(self.anonymized.n_events, bool))
+
+    @cached_property
+    def _polya(self) -> PolyaModel:
+        visits = self._visits(np.ones(self.reference.n_events, bool))
+        return PolyaModel.through(visits, self.emission, self.symbols.n_places)
+
+    @cached_property
+    def _profile(self) -> ProfileMatch:
+        return ProfileMatch(self._steps, self.habits, self.emission)
+
+    @cached_property
+    def _steps(self) -> Steps:
+        return self._steps_of(self.anonymized, self.said)
+
+    def _visits(self, chosen: NDArray[np.bool_]) -> Bags:
+        traces = self.reference
+        return Bags.of(
+            traces.user_index[chosen], traces.place_index[chosen], traces.n_users, self.symbols.n_places
+        )
+
+    def _bags_of(
+        self, traces: Traces | ObfuscatedTraces, symbols: NDArray[np.int32], chosen: NDArray[np.bool_]
+    ) -> Bags:
+        return Bags.of(traces.user_index[chosen], symbols[chosen], traces.n_users, len(self.symbols))
+
+    def _steps_of(self, traces: Traces | ObfuscatedTraces, symbols: NDArray[np.int32]) -> Steps:
+        return Steps.of(traces.user_index, traces.instants, symbols, traces.clock, traces.n_users)
+
+
+def at_home(clock: Clock, instants: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Return where the instants lie in the first or in the last hour of the clock's day."""
+    span = max(round(HOME_HOURS * 3600 / clock.interval_s), 1)
+    time = clock.time_of_day(instants)
+    return np.asarray((time < span) | (time >= clock.instants_per_day - span))
+
+
+def turned_round(pairs: Pairs, n_traces: int) -> tuple[Pairs, NDArray[np.int64]]:
+    """Return the pairs with users as rows and traces as columns, and the number of each before."""
+    offsets, order = pairs.by_user()
+    return Pairs(offsets, pairs.traces[order].astype(np.int32), n_traces), order

@@ -1,0 +1,95 @@
+"""Bayes-T and Tracking-T: where everybody was, by what was released and by what is believed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tracearena.algorithms.kinds import setting
+from tracearena.attacks.bayesian import tracking
+from tracearena.attacks.bayesian.habits import sensitivity
+from tracearena.attacks.bayesian.matcher import BayesMatcher, WeighedMatch
+from tracearena.attacks.bayesian.surroundings import Surroundings
+from tracearena.attacks.bayesian.told import ToldAttack
+from tracearena.attacks.matching import Match, MatchingInference
+from tracearena.checks import require_number
+from tracearena.engine import SeedLike
+from tracearena.traces import ObfuscatedTraces, Traces
+
+
+@dataclass(kw_only=True)
+class BayesInference(ToldAttack, MatchingInference):
+    """Believe in every trace that may be the user's, as far as it is certain, and answer what costs least.
+
+    q_{u,t}(x) = (1-ε) Σ_p W[u,p] E(y_{p,t}|x) P_{u,t}(x) / Z + ε P_{u,t}(x), where W says how sure it is
+    who is who (Sinkhorn) and P are the user's habits. The answer is
+    argmax_c Σ_x q(x) w(x) (1 - G(x, c)), G the distance up to the limit, w the weight of sensitive places.
+
+    Parameters
+    ----------
+    mechanism
+        As of every attack that can be told.
+    sensitive_weight, limit_km
+        How answers are scored.
+    """
+
+    name: ClassVar[str] = "Bayes-T"
+    share: ClassVar[float] = 0.0
+
+    sensitive_weight: float = setting(10.0)
+    limit_km: float = setting(2.0)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_number("sensitive_weight", self.sensitive_weight, above=0)
+        require_number("limit_km", self.limit_km, above=0)
+
+    def infer(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Traces:
+        """Return one place for every user and instant."""
+        self._ready()
+        return super().infer(anonymized, seed=seed)
+
+    def infer_from(self, match: Match, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Traces:
+        """Return the answers for a match that is already there."""
+        assert isinstance(match, WeighedMatch)
+        matcher = self.matcher_
+        assert isinstance(matcher, BayesMatcher)
+        evidence, reference = match.evidence, matcher.reference_
+        around = evidence.around
+        if self.limit_km != matcher.limit_km:
+            around = Surroundings.of(reference.places, self.limit_km)
+        table = tracking.infer(
+            anonymized,
+            evidence.said,
+            evidence.emission,
+            evidence.habits,
+            around,
+            tracking.Movement.of(reference),
+            tracking.likeliest(evidence.pairs, match.certainty, anonymized.n_events),
+            sensitivity(reference, self.sensitive_weight),
+            self.limit_km,
+            share=self.share,
+        )
+        return Traces.from_dense(
+            np.asarray(table),
+            anonymized.places,
+            anonymized.clock,
+            user_ids=matcher.user_ids_,
+            first_instant=anonymized.span[0],
+        )
+
+
+@dataclass(kw_only=True)
+class TrackingInference(BayesInference):
+    """Follow every trace through its days: what was said before and after tells of now as well.
+
+    A hidden Markov model: from one instant to the next people go where the population goes from
+    there (γ of the time) or where their own habits say; forward and backward through each day, then
+    the answer that costs least, as Bayes-T. What is less likely than a small share of the likeliest
+    place at an instant is left out (a beam).
+    """
+
+    name: ClassVar[str] = "Tracking-T"
+    share: ClassVar[float] = tracking.SHARE

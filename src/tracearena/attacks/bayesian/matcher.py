@@ -1,0 +1,243 @@
+"""The matcher behind the strongest attacks: all evidence, weighed, one user for each trace."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.algorithms import catalogue
+from tracearena.algorithms.kinds import Algorithm, Obfuscator
+from tracearena.attacks.bayesian import rehearsal
+from tracearena.attacks.bayesian.assignment import assign, certainty
+from tracearena.attacks.bayesian.estimation import estimated
+from tracearena.attacks.bayesian.evidence import Evidence
+from tracearena.attacks.bayesian.habits import Habits, check_times
+from tracearena.attacks.bayesian.learning import centred, learn_weights
+from tracearena.attacks.bayesian.rehearsal import Rehearsal
+from tracearena.attacks.bayesian.surroundings import Surroundings
+from tracearena.attacks.matching import Match, Matcher, check_places
+from tracearena.checks import require_fitted
+from tracearena.engine import SeedLike, child_seed, generator, seed_sequence
+from tracearena.errors import DataError, ParameterError
+from tracearena.traces import ObfuscatedTraces, Traces
+
+UNKNOWN = "unknown"
+ADAPTIVE = "adaptive"
+PUPILS = 600
+"""Users on whom the weights are learnt, at most."""
+
+Floats = NDArray[np.float64]
+
+_KINDS = ("polya", "home", "profile", "markov", "rehearsal")
+_STARTS = 0.1 * np.array(
+    [
+        [1.0, 1.0, 0.0, 0.0, 0.0],
+        [0.0, 1.0, 1.0, 0.0, 0.0],
+        [1.0, 1.0, 1.0, 0.0, 0.0],
+        [0.0, 1.0, 0.0, 1.0, 0.0],
+        [1.0, 1.0, 1.0, 1.0, 1.0],
+    ]
+)
+
+
+class WeighedMatch(Match):
+    """Who each pseudonym is taken for, how sure that is, and what speaks for it.
+
+    Parameters
+    ----------
+    evidence
+        What speaks for each pair.
+    lesson
+        The same on the reference cut in two, where the truth is known; None where it cannot be cut.
+    """
+
+    def __init__(self, evidence: Evidence, lesson: Evidence | None) -> None:
+        object.__setattr__(self, "evidence", evidence)
+        object.__setattr__(self, "lesson", lesson)
+
+    evidence: Evidence
+    lesson: Evidence | None
+
+    def by(self, *kinds: str) -> NDArray[np.int64]:
+        """Return the user of each pseudonym by the sum of some kinds of evidence, one to one."""
+        return assign(self.evidence.pairs, np.sum([self.evidence(kind) for kind in kinds], axis=0))
+
+    @cached_property
+    def weights(self) -> dict[str, float]:
+        """How much each kind of evidence is worth."""
+        kinds = self._kinds
+        starts = _STARTS[:, [_KINDS.index(kind) for kind in kinds]]
+        if self.lesson is None or not len(self.lesson.pairs.users):
+            return dict(zip(kinds, starts[2], strict=True))
+        truth = np.arange(self.lesson.anonymized.n_users)
+        found = learn_weights(self.lesson.pairs, self._table(self.lesson), truth, starts)
+        return dict(zip(kinds, found.tolist(), strict=True))
+
+    @cached_property
+    def scores(self) -> Floats:
+        """The weighed evidence of each pair."""
+        weights = np.array([self.weights[kind] for kind in self._kinds])
+        return np.asarray(self._table(self.evidence) @ weights)
+
+    @cached_property
+    def certainty(self) -> Floats:
+        """How sure it is that each pair belongs together."""
+        return certainty(self.evidence.pairs, self.scores)
+
+    @cached_property
+    def best(self) -> NDArray[np.int64]:
+        """The user of each pseudonym, one to one."""
+        return assign(self.evidence.pairs, self.scores)
+
+    @property
+    def exclusive(self) -> NDArray[np.int64]:
+        """The same: nobody is taken twice."""
+        return self.best
+
+    @property
+    def _kinds(self) -> tuple[str, ...]:
+        return _KINDS[:-1] if self.evidence.emission.exact else _KINDS
+
+    def _table(self, evidence: Evidence) -> Floats:
+        return centred(evidence.pairs, np.stack([evidence(kind) for kind in self._kinds], axis=1))
+
+
+@dataclass(kw_only=True)
+class BayesMatcher(Matcher):
+    """Weighs how often, when and from where to where people go, and takes each user once.
+
+    Parameters
+    ----------
+    mechanism
+        The defence that the attacker believes in; None estimates it from the release.
+    limit_km
+        Distance from which on places have nothing to do with each other.
+    """
+
+    mechanism: Algorithm | None = None
+    limit_km: float = 2.0
+
+    reference_: Traces = field(init=False, repr=False, compare=False)
+
+    def __str__(self) -> str:
+        return f"Bayes({self.mechanism or UNKNOWN})"
+
+    def fit(self, reference: Traces) -> Self:
+        """Learn the habits of every user."""
+        if not reference.n_users:
+            raise DataError("the reference traces have no users")
+        self.user_ids_ = reference.user_ids
+        self.reference_ = reference
+        self.around_ = Surroundings.of(reference.places, self.limit_km)
+        self.habits_ = Habits.of(reference, self.around_)
+        return self
+
+    def against(self, mechanism: Algorithm) -> BayesMatcher:
+        """Return the same matcher, fitted to the same users, for another defence."""
+        other = BayesMatcher(mechanism=mechanism, limit_km=self.limit_km)
+        for name in ("user_ids_", "reference_", "around_", "habits_"):
+            setattr(other, name, getattr(self, name))
+        return other
+
+    def match(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> WeighedMatch:
+        """Collect the evidence; what it is worth is worked out when it is asked for."""
+        require_fitted(self, "reference_")
+        check_places(self.reference_, anonymized)
+        check_times(self.reference_, anonymized)
+        root = seed_sequence(seed)
+        made = self._rehearse(self.reference_, anonymized, child_seed(root, 0))
+        evidence = Evidence(
+            self.reference_,
+            anonymized,
+            made.symbols,
+            made.said,
+            made.rehearsed,
+            made.emission,
+            self.around_,
+            self.habits_,
+        )
+        return WeighedMatch(evidence, self._lesson(made, child_seed(root, 1)))
+
+    def _rehearse(self, reference: Traces, anonymized: ObfuscatedTraces, seed: Any) -> Rehearsal:
+        if self.mechanism is not None:
+            return rehearsal.of_mechanism(self.mechanism, reference, anonymized, seed)
+        return estimated(reference, anonymized, self.around_, self.habits_, seed)
+
+    def _lesson(self, made: Rehearsal, seed: Any) -> Evidence | None:
+        """Cut the reference in two by time, and release the later half as the mechanism would."""
+        halves = cut_in_two(self.reference_, generator(child_seed(seed, 0)))
+        if halves is None:
+            return None
+        before, after = halves
+        if isinstance(self.mechanism, Obfuscator):
+            released = self.mechanism.transform(after, seed=child_seed(seed, 1))
+            again = rehearsal.of_mechanism(self.mechanism, before, released, child_seed(seed, 2))
+        else:
+            symbols = rehearsal.drawn(after, made.emission, made.said, child_seed(seed, 1))
+            released = rehearsal.spoken(after, symbols, made.symbols)
+            mine = rehearsal.drawn(before, made.emission, made.said, child_seed(seed, 2))
+            again = Rehearsal(made.symbols, symbols, mine, made.emission)
+        return Evidence(
+            before,
+            released,
+            again.symbols,
+            again.said,
+            again.rehearsed,
+            again.emission,
+            self.around_,
+            Habits.of(before, self.around_),
+        )
+
+
+def cut_in_two(reference: Traces, rng: np.random.Generator) -> tuple[Traces, Traces] | None:
+    """Return the earlier and the later half of some users' events; None if hardly anybody has both.
+
+    Whole days stay together where there are several.
+    """
+    clock = reference.clock
+    day = clock.day_of(reference.instants)
+    several = len(np.unique(day)) > 1
+    unit = day if several else reference.instants
+    middle = np.median(np.unique(unit)) if len(unit) else 0
+    later = unit > middle if several and len(np.unique(unit)) % 2 else unit >= middle
+    has = [
+        np.bincount(reference.user_index[part], minlength=reference.n_users) > 0 for part in (later, ~later)
+    ]
+    pupils = np.flatnonzero(has[0] & has[1])
+    if len(pupils) < 10:
+        return None
+    if len(pupils) > PUPILS:
+        pupils = np.sort(rng.choice(pupils, PUPILS, replace=False))
+    return _part(reference, pupils, ~later), _part(reference, pupils, later)
+
+
+def _part(reference: Traces, users: NDArray[np.int64], chosen: NDArray[np.bool_]) -> Traces:
+    """Return the chosen events of some users, who are all of the traces then."""
+    events = np.flatnonzero(chosen & np.isin(reference.user_index, users))
+    owner = np.searchsorted(users, reference.user_index[events])
+    return Traces(
+        reference.places,
+        reference.clock,
+        user_ids=reference.user_ids[users],
+        offsets=np.searchsorted(owner, np.arange(len(users) + 1)),
+        instants=reference.instants[events],
+        place_index=reference.place_index[events],
+        span=reference.span,
+    )
+
+
+def mechanism_of(name: str) -> Algorithm | None:
+    """Return the defence that an attacker was told; None where he has to estimate it."""
+    if name == UNKNOWN:
+        return None
+    if name == ADAPTIVE:
+        raise ParameterError(
+            "adaptive: there is no defence to run on the reference traces; sweep has one, "
+            "elsewhere name it with --mechanism 'PL(4,1)' or leave it unknown"
+        )
+    made: Algorithm = catalogue.create(name, ("obfuscator", "gps-obfuscator"))
+    return made

@@ -1,0 +1,57 @@
+"""What the strongest attacks share: a mechanism they know, suspect or estimate, and one matcher."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import Any, Self
+
+from tracearena.algorithms.kinds import Obfuscator
+from tracearena.attacks.bayesian.matcher import ADAPTIVE, UNKNOWN, BayesMatcher, mechanism_of
+from tracearena.attacks.matching import MatchingAttack
+from tracearena.checks import require_fitted
+from tracearena.errors import ParameterError
+
+
+@dataclass(kw_only=True)
+class ToldAttack(MatchingAttack):
+    """An attack that can be told which defence it meets.
+
+    Parameters
+    ----------
+    mechanism
+        The defence, such as ``PL(4,1)``; ``unknown`` estimates what it does from the release;
+        ``adaptive`` waits to be told (`against`), as a sweep does for each of its defences.
+    """
+
+    mechanism: str = UNKNOWN
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.mechanism, str):
+            raise ParameterError(f"mechanism must be the name of a defence, not {self.mechanism!r}")
+        if self.mechanism not in (UNKNOWN, ADAPTIVE):
+            mechanism_of(self.mechanism)
+
+    @property
+    def waits(self) -> bool:
+        """Whether the attack has to be told its defence before it can be made."""
+        return self.mechanism == ADAPTIVE
+
+    def matcher(self) -> BayesMatcher:
+        """Return the matcher, not yet fitted."""
+        return BayesMatcher(mechanism=None if self.waits else mechanism_of(self.mechanism))
+
+    def against(self, defence: Obfuscator) -> Self:
+        """Return the same attack, fitted to the same users, told the defence that it meets."""
+        require_fitted(self, "matcher_")
+        other = copy.copy(self)
+        matcher: Any = self.matcher_
+        other.use(matcher.against(defence))
+        vars(other)["told_"] = defence
+        return other
+
+    def _ready(self) -> None:
+        """Refuse an attack that was never told its defence."""
+        require_fitted(self, "matcher_")
+        if self.waits and "told_" not in vars(self):
+            mechanism_of(self.mechanism)

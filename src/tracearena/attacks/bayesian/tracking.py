@@ -1,0 +1,133 @@
+"""Bayes-T and Tracking-T share this: what an attacker believes, instant by instant, and then answers."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.attacks.bayesian.candidates import Pairs
+from tracearena.attacks.bayesian.emission import Emission
+from tracearena.attacks.bayesian.habits import OTHERS, Habits
+from tracearena.attacks.bayesian.surroundings import Surroundings
+from tracearena.attacks.bayesian.symbols import NOTHING
+from tracearena.engine import block_ranges, run_blocks
+from tracearena.mobility.transitions import departures
+from tracearena.traces import ObfuscatedTraces, Traces
+
+SHARE = 0.85
+"""γ: share of the steps that go where the population goes from there; the others go by habit."""
+BEAM = 3e-3
+"""Places less likely than this share of the likeliest one are left out at an instant; 0 keeps all."""
+IGNORED = 1e-2
+"""The same for the answer."""
+DOUBT = 0.02
+"""ε: how likely it is that nothing of what was released is the user's."""
+REST = 5.0
+"""Steps from each place that are believed to lead wherever anybody is, beside those that were seen."""
+FEWEST, MOST = 8, 32
+"""How many traces of a user are followed, at least and at most, …"""
+ENOUGH = 0.97
+"""… until they are so certain to hold hers."""
+SLIGHT = 1e-3
+
+_WORK = 6.4e6
+_USERS_PER_BLOCK = 8
+
+
+class Followed(NamedTuple):
+    """The traces that may be each user's: user ``u`` has rows ``offsets[u]:offsets[u + 1]``."""
+
+    offsets: NDArray[np.int64]
+    traces: NDArray[np.int64]
+    weights: NDArray[np.float64]
+
+
+class Movement(NamedTuple):
+    """Where the population goes from each place.
+
+    Attributes
+    ----------
+    offsets, targets, values
+        From place ``x`` to ``targets[offsets[x]:offsets[x + 1]]`` with these probabilities, …
+    rest
+        … and with this one to wherever anybody is at that time of day.
+    """
+
+    offsets: NDArray[np.int64]
+    targets: NDArray[np.int32]
+    values: NDArray[np.float64]
+    rest: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, reference: Traces) -> Movement:
+        """Count the steps from one instant to the next."""
+        m = len(reference.places)
+        leaving = departures(reference)
+        keys = reference.place_index[leaving].astype(np.int64) * m + reference.place_index[leaving + 1]
+        distinct, counts = np.unique(keys, return_counts=True)
+        origin, target = np.divmod(distinct, max(m, 1))
+        total = np.bincount(origin, counts, m) + REST
+        offsets = np.searchsorted(origin, np.arange(m + 1))
+        return cls(
+            offsets.astype(np.int64),
+            target.astype(np.int32),
+            counts / total[origin],
+            np.asarray(REST / total),
+        )
+
+
+def likeliest(pairs: Pairs, weights: NDArray[np.float64], events: int) -> Followed:
+    """Keep for each user her likeliest traces, up to nearly all of the certainty.
+
+    With few `events` more traces can be followed.
+    """
+    most = int(np.clip(_WORK / max(events, 1), FEWEST, MOST))
+    offsets, order = pairs.by_user()
+    user, own = pairs.users[order], weights[order]
+    ranked = np.lexsort((-own, user))
+    user, own, trace = user[ranked], own[ranked], pairs.traces[order][ranked]
+    before = np.cumsum(own) - own
+    before -= before[offsets[user]]
+    rank = np.arange(len(user)) - offsets[user]
+    kept = (rank < most) & (before < ENOUGH) & (own > SLIGHT)
+    bounds = np.searchsorted(user[kept], np.arange(pairs.n_users + 1))
+    return Followed(bounds.astype(np.int64), trace[kept].astype(np.int64), own[kept])
+
+
+def infer(
+    anonymized: ObfuscatedTraces,
+    said: NDArray[np.int32],
+    emission: Emission,
+    habits: Habits,
+    around: Surroundings,
+    movement: Movement,
+    followed: Followed,
+    sensitive: NDArray[np.float64],
+    limit_km: float,
+    *,
+    share: float,
+    beam: float = BEAM,
+    doubt: float = DOUBT,
+    ignored: float = IGNORED,
+) -> NDArray[np.int32]:
+    """Return users × instants of answers."""
+    from tracearena.attacks.bayesian._tracking_kernels import infer_users
+
+    table = np.full((anonymized.n_users, anonymized.n_instants), NOTHING, np.int32)
+    table[anonymized.user_index, anonymized.instants - anonymized.span[0]] = said
+    answers = np.empty((habits.n_users, anonymized.n_instants), np.int32)
+    worth = np.maximum(1 - around.distance_km / limit_km, 0.0)
+    first_time = int(anonymized.clock.time_of_day(anonymized.span[0]))
+
+    def work(block: int, first: int, stop: int) -> None:
+        infer_users(
+            first, stop, *followed, table,
+            emission.offsets, emission.places, emission.values, emission.floor,
+            *habits.arrays, OTHERS, *movement, share, beam, doubt, ignored,
+            around.offsets, around.members, worth, sensitive, first_time, answers,
+        )  # fmt: skip
+
+    run_blocks(work, block_ranges(habits.n_users, _USERS_PER_BLOCK))
+    return answers
