@@ -73,10 +73,7 @@ def _neighbourhoods(original: Traces) -> list[NDArray[np.int64]]:
     points = original.places.points_km[original.place_index]
     visits = np.maximum(np.bincount(original.user_index, minlength=original.n_users), 1)
     centres = np.column_stack(
-        [
-            np.bincount(original.user_index, axis, original.n_users) / visits
-            for axis in points.reshape(original.n_events, -1).T
-        ]
+        [np.bincount(original.user_index, axis, original.n_users) / visits for axis in points.T]
     )
     waiting, small = [np.arange(original.n_users)], []
     while waiting:
