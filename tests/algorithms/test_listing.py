@@ -56,8 +56,8 @@ class Silent(Blur):
 @pytest.mark.parametrize(
     ("kind", "first", "last", "count"),
     [
-        ("defences", "No", "Snap", 10),
-        ("defence", "No", "Snap", 10),
+        ("defences", "No", "Snap", 12),
+        ("defence", "No", "Snap", 12),
         ("gps-defences", "GeoInd", "Snap", 3),
         ("attacks", "Random-R", "Interpolate+Smooth", 12),
         ("reidentification", "Random-R", "FuzzyCount-R", 4),

@@ -37,6 +37,16 @@ EXTREMES = {
             ("1e-300", "2"),
         )
     ],
+    "Decoy": [
+        f"({t},{n},{b},{limit})"
+        for t, n, b, limit in product(
+            ("0", "0.7"), ("0", "1e-300", "1e6"), ("0", "1e-300", "1", "1e9"), ("1e-300", "2")
+        )
+    ],
+    "Impostor": [
+        f"({t},{p},{n},{b})"
+        for t, p, n, b in product(("0", "0.7"), ("1", "48"), ("0", "1e-300", "1e6"), ("0", "1e-300", "1e9"))
+    ],
     "Fakes": [f"({m},{n},{e})" for m, n, e in product(("uniform", "walk"), ("1", "10"), ("1e-300", "1"))],
     "GeoInd": [f"({d})" for d in LENGTHS] + [f"(epsilon={e})" for e in ("1e-300", "1", "700", "1e300")],
     "Thin": [f"({t})" for t in SPANS],

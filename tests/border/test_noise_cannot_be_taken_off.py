@@ -65,6 +65,7 @@ CLOCK = Clock(instants_per_day=20, start_s=8 * 3600, interval_s=1800)
 WANDERERS = Traces.from_dense(np.random.default_rng(1).integers(0, 64, (2, 20)), REGIONS, CLOCK)
 MANY = Traces.from_dense(np.repeat(np.arange(40, 60)[:, None], 20, axis=1), REGIONS, CLOCK)
 AT_ONE_SENSITIVE_PLACE = Traces.from_dense(np.full((1, 40), 31), REGIONS, CLOCK)
+BESIDE_ANOTHER = Traces.from_dense(np.repeat([[31], [32]], 40, axis=1), REGIONS, CLOCK)
 
 
 def by_deletion(released: ObfuscatedTraces) -> NDArray[np.bool_]:
@@ -81,7 +82,7 @@ def by_answers(released: ObfuscatedTraces) -> NDArray[np.bool_]:
 
 
 def by_order(released: ObfuscatedTraces) -> NDArray[np.bool_]:
-    moved = released.codes != AT_ONE_SENSITIVE_PLACE.place_index
+    moved = released.codes[:EVENTS] != AT_ONE_SENSITIVE_PLACE.place_index
     last, first = drawn(0, 0)[:, moved].max(axis=1), drawn(0, 0)[:, ~moved].min(axis=1)
     return np.asarray(last < first)
 
@@ -119,6 +120,8 @@ MECHANISMS: dict[str, tuple[str, Traces, Callable[[ObfuscatedTraces], NDArray[np
     "PL": ("PL(1,1)", WANDERERS, by_noise),
     "Cheat": ("Cheat(1)", MANY, by_shuffle),
     "ClusterAveraging": ("ClusterAveraging(0.5)", AT_ONE_SENSITIVE_PLACE, by_order),
+    "Decoy": ("Decoy(0.5)", AT_ONE_SENSITIVE_PLACE, by_order),
+    "Impostor": ("Impostor(0.83)", BESIDE_ANOTHER, by_order),
     "Fakes": ("Fakes(uniform,2,0.5)", WANDERERS, by_exposure),
 }
 OTHER_FAKES = ("Fakes(sglt,1,0.5)", "Fakes(aggregate,1,0.5)", "Fakes(walk,1,0.5)", "Fakes(own-walk,1,0.5)")

@@ -15,7 +15,8 @@ from tracearena.formats import pwscup
 from tracearena.metrics import utility_score
 from tracearena.obfuscation import ClusterAveraging
 from tracearena.obfuscation._kernels import transport
-from tracearena.obfuscation.cluster_averaging import clustered, moves_to_average, rounded, sensitive_swaps
+from tracearena.obfuscation.cluster_averaging import clustered, moves_to_average, rounded
+from tracearena.obfuscation.moves import sensitive_swaps
 from tracearena.traces import Clock, ObfuscatedTraces, Places, Traces
 
 Walks = Callable[..., Traces]

@@ -68,6 +68,8 @@ _BUILT_IN = (
         "ClusterAveraging", "obfuscator", "tracearena.obfuscation.cluster_averaging:ClusterAveraging",
         "ClusterAveraging(0.7)",
     ),
+    Entry("Decoy", "obfuscator", "tracearena.obfuscation.decoy:Decoy", "Decoy(0.7)"),
+    Entry("Impostor", "obfuscator", "tracearena.obfuscation.impostor:Impostor", "Impostor(0.7)"),
     Entry("Fakes", "obfuscator", "tracearena.obfuscation.fakes.defence:FakeTraces"),
     Entry("Random-R", "reidentification", "tracearena.attacks.random_guess:RandomIdentification"),
     Entry("VisitProb-R", "reidentification", "tracearena.attacks.visit_probability:VisitProbabilityR"),

@@ -1,10 +1,12 @@
 from . import fakes
 from .cheating import Cheating
 from .cluster_averaging import ClusterAveraging
+from .decoy import Decoy
 from .fakes.defence import FakeTraces
 from .gps_laplace import GeoInd
 from .gps_snapping import Snapping
 from .gps_thinning import Thinning
+from .impostor import Impostor
 from .mrlh import MRLH
 from .none import NoObfuscation
 from .planar_laplace import PlanarLaplace
@@ -14,8 +16,10 @@ __all__ = [
     "MRLH",
     "Cheating",
     "ClusterAveraging",
+    "Decoy",
     "FakeTraces",
     "GeoInd",
+    "Impostor",
     "NoObfuscation",
     "PlanarLaplace",
     "RandomizedResponse",

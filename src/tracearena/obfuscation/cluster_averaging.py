@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,22 +23,21 @@ from tracearena.engine import (
     stream,
     uniforms,
 )
+from tracearena.obfuscation.moves import (
+    FARTHEST_KM,
+    Moves,
+    affordable,
+    blur,
+    budget_of,
+    priced,
+    sensitive_swaps,
+)
 from tracearena.traces import ObfuscatedTraces, Places, Traces
 
 FEWEST_MEMBERS = 5
 """Clusters have at least so many users on average, however few users there are."""
 
-_ROUNDING = 1e-9
 _ALIKE = 1e-7
-_FARTHEST_KM = 1e9
-
-
-class Moves(NamedTuple):
-    """Events that may be released elsewhere: which, where, and the utility each loses (0 to 1)."""
-
-    events: NDArray[np.int64]
-    places: NDArray[np.int32]
-    losses: NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,17 +96,17 @@ class ClusterAveraging(Obfuscator):
     def __post_init__(self) -> None:
         require_number("threshold", self.threshold, at_least=0, at_most=1)
         require_whole("clusters", self.clusters, at_least=1, at_most=LARGEST_COUNT)
-        require_number("blur_km", self.blur_km, at_least=0, at_most=_FARTHEST_KM)
-        require_number("limit_km", self.limit_km, above=0, at_most=_FARTHEST_KM)
+        require_number("blur_km", self.blur_km, at_least=0, at_most=FARTHEST_KM)
+        require_number("limit_km", self.limit_km, above=0, at_most=FARTHEST_KM)
 
     def transform(self, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
         """Return the traces with as many visits moved as the threshold allows."""
         require_kind(self, original, Traces)
         root = seed_sequence(seed)
         chance = uniforms(child_seed(root, 0), original.n_events)
-        budget = (1 - self.threshold - _ROUNDING) * original.n_events
+        budget = budget_of(original, self.threshold)
         codes = original.place_index.copy()
-        swaps = _affordable(original, sensitive_swaps(original, self.limit_km), chance, budget)
+        swaps = affordable(original, sensitive_swaps(original, self.limit_km), chance, budget)
         codes[swaps.events] = swaps.places
         moves = self._averaging(original, swaps, chance, budget - swaps.losses.sum(), root)
         codes[moves.events] = moves.places
@@ -128,26 +127,10 @@ class ClusterAveraging(Obfuscator):
         while True:
             cluster_of = clustered(original, clusters, self.blur_km, child_seed(root, 1))
             moves = moves_to_average(original, is_free, cluster_of, chance, self.limit_km)
-            affordable = _affordable(original, moves, chance, budget)
-            if len(affordable.events) < len(moves.events) or clusters == 1:
-                return affordable
+            carried_out = affordable(original, moves, chance, budget)
+            if len(carried_out.events) < len(moves.events) or clusters == 1:
+                return carried_out
             clusters //= 2
-
-
-def sensitive_swaps(original: Traces, limit_km: float) -> Moves:
-    """Return a move to the nearest other sensitive place for every visit to a sensitive place."""
-    places = original.places
-    sensitive = np.flatnonzero(places.sensitive)
-    nearest = np.arange(len(places), dtype=np.int32)
-    if len(sensitive) > 1:
-        from scipy.spatial import KDTree
-
-        points = places.points_km[sensitive]
-        neighbours = KDTree(points).query(points, k=2)[1]
-        other = np.where(neighbours[:, 0] == np.arange(len(sensitive)), neighbours[:, 1], neighbours[:, 0])
-        nearest[sensitive] = sensitive[other]
-    events = np.flatnonzero(nearest[original.place_index] != original.place_index)
-    return _priced(original, events, nearest[original.place_index[events]], limit_km)
 
 
 def clustered(
@@ -163,7 +146,7 @@ def clustered(
     shape = original.n_users, len(original.places)
     table = csr_matrix((counts.astype(np.float64), visited, offsets), shape=shape)
     if blur_km > 0:
-        table = csr_matrix(table @ _blur(original.places, blur_km))
+        table = csr_matrix(table @ blur(original.places, blur_km))
     if is_secret(seed):
         weights, state = stream(seed, 0), library_state(stream(seed, 1))
     else:
@@ -175,17 +158,6 @@ def clustered(
     method = KMeans(min(clusters, different), n_init=1, random_state=state)
     with one_library_thread():
         return np.asarray(method.fit(table).labels_, np.int64)
-
-
-def _blur(places: Places, blur_km: float) -> Any:
-    """Return places × places, the Gaussian weight of each place near each other."""
-    from scipy.sparse import csr_matrix
-    from scipy.spatial import KDTree
-
-    tree = KDTree(places.points_km)
-    near = tree.sparse_distance_matrix(tree, 3 * blur_km, output_type="ndarray")
-    weight = np.exp(-((near["v"] / blur_km) ** 2) / 2)
-    return csr_matrix((weight, (near["i"], near["j"])), shape=(len(places),) * 2)
 
 
 def moves_to_average(
@@ -229,7 +201,7 @@ def moves_to_average(
     found = [one for some in run_blocks(one_cluster, block_ranges(len(limits) - 1, 1)) for one in some]
     events = np.concatenate([np.zeros(0, np.int64), *(events for events, _ in found)])
     places = np.concatenate([np.zeros(0, np.int32), *(places for _, places in found)])
-    return _priced(original, events, places, limit_km)
+    return priced(original, events, places, limit_km)
 
 
 def rounded(weights: NDArray[Any], total: int) -> NDArray[np.int64]:
@@ -269,17 +241,3 @@ def _user_moves(
     within = np.arange(leaving.sum()) - np.repeat(np.cumsum(leaving) - leaving, leaving)
     events = order[np.repeat(starts[sources], leaving) + within]
     return events, np.repeat(np.tile(sinks, len(sources)), flow.ravel()).astype(np.int32)
-
-
-def _priced(original: Traces, events: NDArray[np.int64], places: NDArray[np.int32], limit_km: float) -> Moves:
-    distance = original.places.distance_km(original.place_index[events], places)
-    return Moves(events, places, np.minimum(distance / limit_km, 1))
-
-
-def _affordable(original: Traces, moves: Moves, chance: NDArray[np.float64], budget: float) -> Moves:
-    """Return the cheapest moves that the budget allows, equally cheap ones user by user."""
-    user = original.user_index[moves.events]
-    total = np.bincount(user, moves.losses, original.n_users)
-    order = np.lexsort((chance[moves.events], user, total[user], moves.losses))
-    chosen = order[np.cumsum(moves.losses[order]) <= budget]
-    return Moves(moves.events[chosen], moves.places[chosen], moves.losses[chosen])
