@@ -50,11 +50,10 @@ class Emission:
     floor: NDArray[np.float64]
     exact: bool = True
 
-    def by_place(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+    def by_place(self, n_places: int) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
         """Return the same without the floor by place: offsets, symbols and probabilities."""
         symbols = np.repeat(np.arange(len(self.floor), dtype=np.int32), np.diff(self.offsets))
         order = np.argsort(self.places, kind="stable")
-        n_places = int(self.places.max(initial=-1)) + 1
         offsets = np.searchsorted(self.places[order], np.arange(n_places + 1))
         return offsets.astype(np.int64), symbols[order], self.values[order]
 
@@ -116,7 +115,7 @@ def by_distance(
     distance = np.concatenate([near.data, np.zeros(len(places))])
     pairs = np.unique(rows.astype(np.int64) * len(places) + columns, return_index=True)[1]
     value = density[np.searchsorted(edges_km, distance[pairs] - 1e-9)]
-    return _joined(symbols, places, rows[pairs], columns[pairs], value, float(density[-1]))
+    return _joined(symbols, places, rows[pairs], columns[pairs], value, min(density[-1], 1 / len(places)))
 
 
 def _joined(
