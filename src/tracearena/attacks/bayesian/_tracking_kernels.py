@@ -14,6 +14,8 @@ Array = NDArray[Any]
 
 NEGLIGIBLE = 1e-8
 """A symbol whose floor is no higher comes from the places that are listed for it alone."""
+UNEXPLAINED = 0.02
+"""With a beam, so small a share of a symbol may come from places that are not listed for it."""
 
 
 @njit(cache=True, nogil=True)
@@ -153,6 +155,24 @@ def infer_users(
 
 
 @njit(cache=True, nogil=True)
+def _move(
+    before: Array,
+    ahead: Array,
+    share: float,
+    move_offsets: Array,
+    move_targets: Array,
+    move_values: Array,
+    predicted: Array,
+) -> None:
+    """Add to what is predicted where the population goes from where one may have been."""
+    for s in range(before.shape[0]):
+        x = before[s]
+        mass = share * ahead[s]
+        for e in range(move_offsets[x], move_offsets[x + 1]):
+            predicted[move_targets[e]] += mass * move_values[e]
+
+
+@njit(cache=True, nogil=True)
 def _forward(
     said: Array,
     t0: int,
@@ -177,36 +197,38 @@ def _forward(
     n_places = profile.shape[0]
     for i in range(said.shape[0]):
         t, y = t0 + i, said[i]
-        # A symbol that comes from a few places only leaves nothing else to look at.
-        narrow = y >= 0 and floor[y] <= NEGLIGIBLE
         own = 1.0 if i == 0 else 1.0 - share
         rest = 0.0
         if i > 0:
             for s in range(sizes[i - 1]):
                 rest += ahead[i - 1, s] * move_rest[support[i - 1, s]]
             rest *= share
-        if narrow:
-            for e in range(offsets[y], offsets[y + 1]):
-                x = places[e]
-                predicted[x] = own * profile[x, t] + rest * population[x, t]
-        else:
-            for x in range(n_places):
-                predicted[x] = own * profile[x, t] + rest * population[x, t]
-        if i > 0 and share > 0:
-            for s in range(sizes[i - 1]):
-                x = support[i - 1, s]
-                mass = share * ahead[i - 1, s]
-                for e in range(move_offsets[x], move_offsets[x + 1]):
-                    predicted[move_targets[e]] += mass * move_values[e]
+        # Where the places that are listed for a symbol explain it well, no other is looked at.
+        narrow = y >= 0 and (floor[y] <= NEGLIGIBLE or beam > 0)
         size, top = 0, 0.0
         if narrow:
             for e in range(offsets[y], offsets[y + 1]):
                 x = places[e]
+                predicted[x] = own * profile[x, t] + rest * population[x, t]
+            if i > 0 and share > 0:
+                _move(support[i - 1, : sizes[i - 1]], ahead[i - 1], share,
+                      move_offsets, move_targets, move_values, predicted)  # fmt: skip
+            explained = 0.0
+            for e in range(offsets[y], offsets[y + 1]):
+                x = places[e]
                 support[i, size] = x
-                ahead[i, size] = predicted[x] * values[e]
+                ahead[i, size] = predicted[x] * (values[e] + floor[y])
+                explained += ahead[i, size]
                 top = max(top, ahead[i, size])
                 size += 1
-        else:
+            narrow = floor[y] <= NEGLIGIBLE or explained * UNEXPLAINED >= floor[y]
+        if not narrow:
+            for x in range(n_places):
+                predicted[x] = own * profile[x, t] + rest * population[x, t]
+            if i > 0 and share > 0:
+                _move(support[i - 1, : sizes[i - 1]], ahead[i - 1], share,
+                      move_offsets, move_targets, move_values, predicted)  # fmt: skip
+            top = 0.0
             if y >= 0:
                 for x in range(n_places):
                     ahead[i, x] = predicted[x] * floor[y]

@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.attacks.bayesian.assignment import assign
+from tracearena.attacks.bayesian.assignment import assign, certainty
 from tracearena.attacks.bayesian.candidates import Pairs
 
 DOUBT = 0.02
 """Share of the traces that fit nobody's habits, whatever the weights."""
+
+SCALES = tuple(2.0**power for power in np.arange(-3.0, 6.0, 0.5))
+"""Scales that are tried for the weights."""
 
 Floats = NDArray[np.float64]
 
@@ -19,7 +22,7 @@ def learn_weights(pairs: Pairs, table: Floats, truth: NDArray[np.int64], starts:
 
     From the best start, and from the last, the likelihood of the truth is maximised: a softmax over the
     users of each trace and over the traces of each user. What finds the most right pairs after the
-    one-to-one assignment wins; then the scale is fitted.
+    one-to-one assignment wins; then the scale is fitted, so that Sinkhorn's certainty is right.
 
     Parameters
     ----------
@@ -30,7 +33,7 @@ def learn_weights(pairs: Pairs, table: Floats, truth: NDArray[np.int64], starts:
     starts
         Weights to begin with, one row each.
     """
-    from scipy.optimize import minimize, minimize_scalar
+    from scipy.optimize import minimize
 
     loss = _Loss(pairs, table, truth)
     bounds = [(0.0, 10.0)] * table.shape[1]
@@ -46,8 +49,21 @@ def learn_weights(pairs: Pairs, table: Floats, truth: NDArray[np.int64], starts:
 
     first = max(starts, key=found)
     best = max([first, improved(first), improved(starts[-1])], key=found)
-    scale = minimize_scalar(lambda s: loss(np.exp(s) * best)[0], bounds=(-5.0, 3.0), method="bounded")
-    return np.asarray(np.exp(scale.x) * best)
+    return _scaled(pairs, table, truth, best)
+
+
+def _scaled(pairs: Pairs, table: Floats, truth: NDArray[np.int64], weights: Floats) -> Floats:
+    """Scale the weights so that the true pairs are the most certain (mean of the logarithm)."""
+    right = np.flatnonzero(pairs.users == truth[pairs.traces])
+    if not len(right):
+        return weights
+    score = table @ weights
+
+    def surprise(scale: float) -> float:
+        sure = certainty(pairs, scale * score)[right]
+        return -float(np.log(np.maximum(sure, DOUBT / 10)).mean())
+
+    return weights * min(SCALES, key=surprise)
 
 
 class _Loss:

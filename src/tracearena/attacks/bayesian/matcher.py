@@ -27,8 +27,12 @@ from tracearena.traces import ObfuscatedTraces, Traces
 
 UNKNOWN = "unknown"
 ADAPTIVE = "adaptive"
-PUPILS = 600
-"""Users on whom the weights are learnt, at most."""
+PUPILS = 400
+"""Users on whom the weights are learnt, or more where their traces are short: …"""
+LESSON_EVENTS = 80_000
+"""… so many that they have so many events."""
+FEWEST_PUPILS = 10
+"""With fewer nothing is learnt."""
 
 Floats = NDArray[np.float64]
 
@@ -169,65 +173,53 @@ class BayesMatcher(Matcher):
 
     def _lesson(self, made: Rehearsal, seed: Any) -> Evidence | None:
         """Cut the reference in two by time, and release the later half as the mechanism would."""
-        halves = cut_in_two(self.reference_, generator(child_seed(seed, 0)))
+        halves = cut_in_two(self.reference_)
         if halves is None:
             return None
         before, after = halves
         if isinstance(self.mechanism, Obfuscator):
             released = self.mechanism.transform(after, seed=child_seed(seed, 1))
-            again = rehearsal.of_mechanism(self.mechanism, before, released, child_seed(seed, 2))
+            made = rehearsal.of_mechanism(self.mechanism, before, released, child_seed(seed, 2))
         else:
             symbols = rehearsal.drawn(after, made.emission, made.said, child_seed(seed, 1))
             released = rehearsal.spoken(after, symbols, made.symbols)
             mine = rehearsal.drawn(before, made.emission, made.said, child_seed(seed, 2))
-            again = Rehearsal(made.symbols, symbols, mine, made.emission)
+            made = Rehearsal(made.symbols, symbols, mine, made.emission)
+        pupils = _pupils(before, after, generator(child_seed(seed, 0)))
+        if len(pupils) < FEWEST_PUPILS:
+            return None
+        taught, tested = before.take_users(pupils), released.take_users(pupils)
         return Evidence(
-            before,
-            released,
-            again.symbols,
-            again.said,
-            again.rehearsed,
-            again.emission,
+            taught,
+            tested,
+            made.symbols,
+            made.said[np.isin(released.user_index, pupils)],
+            made.rehearsed[np.isin(before.user_index, pupils)],
+            made.emission,
             self.around_,
-            Habits.of(before, self.around_),
+            Habits.of(taught, self.around_),
         )
 
 
-def cut_in_two(reference: Traces, rng: np.random.Generator) -> tuple[Traces, Traces] | None:
-    """Return the earlier and the later half of some users' events; None if hardly anybody has both.
+def cut_in_two(reference: Traces) -> tuple[Traces, Traces] | None:
+    """Return the earlier and the later half of the time, of all users; None where there is no time.
 
-    Whole days stay together where there are several.
+    Days stay whole where there are several; of an odd number of them the one in the middle is early.
     """
-    clock = reference.clock
-    day = clock.day_of(reference.instants)
-    several = len(np.unique(day)) > 1
-    unit = day if several else reference.instants
-    middle = np.median(np.unique(unit)) if len(unit) else 0
-    later = unit > middle if several and len(np.unique(unit)) % 2 else unit >= middle
-    has = [
-        np.bincount(reference.user_index[part], minlength=reference.n_users) > 0 for part in (later, ~later)
-    ]
-    pupils = np.flatnonzero(has[0] & has[1])
-    if len(pupils) < 10:
+    days = reference.clock.day_of(reference.instants)
+    unit = days if len(np.unique(days)) > 1 else reference.instants
+    known = np.unique(unit)
+    if len(known) < 2:
         return None
-    if len(pupils) > PUPILS:
-        pupils = np.sort(rng.choice(pupils, PUPILS, replace=False))
-    return _part(reference, pupils, ~later), _part(reference, pupils, later)
+    later = unit >= known[(len(known) + 1) // 2]
+    return reference.keep(~later), reference.keep(later)
 
 
-def _part(reference: Traces, users: NDArray[np.int64], chosen: NDArray[np.bool_]) -> Traces:
-    """Return the chosen events of some users, who are all of the traces then."""
-    events = np.flatnonzero(chosen & np.isin(reference.user_index, users))
-    owner = np.searchsorted(users, reference.user_index[events])
-    return Traces(
-        reference.places,
-        reference.clock,
-        user_ids=reference.user_ids[users],
-        offsets=np.searchsorted(owner, np.arange(len(users) + 1)),
-        instants=reference.instants[events],
-        place_index=reference.place_index[events],
-        span=reference.span,
-    )
+def _pupils(before: Traces, after: Traces, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return users with events in both halves, all or as many as are enough."""
+    both = np.flatnonzero((np.diff(before.offsets) > 0) & (np.diff(after.offsets) > 0))
+    enough = max(PUPILS, int(LESSON_EVENTS * max(len(both), 1) / max(after.n_events, 1)))
+    return both if len(both) <= enough else np.sort(rng.choice(both, enough, replace=False))
 
 
 def mechanism_of(name: str) -> Algorithm | None:

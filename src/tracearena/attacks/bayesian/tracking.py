@@ -28,7 +28,7 @@ REST = 5.0
 """Steps from each place that are believed to lead wherever anybody is, beside those that were seen."""
 FEWEST, MOST = 8, 32
 """How many traces of a user are followed, at least and at most, …"""
-ENOUGH = 0.97
+ENOUGH = 0.95
 """… until they are so certain to hold hers."""
 SLIGHT = 1e-3
 
