@@ -78,9 +78,12 @@ def best_pairs(tables: Sequence[Table], n_traces: int, n_users: int, keep: int) 
             scores += table(first, stop)
         with lock:
             keep_best(scores, first, best_scores, best_users)
-        return np.argpartition(-scores, of_user - 1, axis=0)[:of_user]
+        own_scores = np.full((stop - first, of_user), -np.inf)
+        own_traces = np.full((stop - first, of_user), np.iinfo(np.int64).max, np.int64)
+        keep_best(scores.T, 0, own_scores, own_traces)
+        return own_traces
 
     found = run_blocks(work, block_ranges(n_users, _USERS_PER_BLOCK))
-    traces = np.concatenate([np.repeat(np.arange(n_traces), keep), *(one.T.ravel() for one in found)])
+    traces = np.concatenate([np.repeat(np.arange(n_traces), keep), *(one.ravel() for one in found)])
     users = np.concatenate([best_users.ravel(), np.repeat(np.arange(n_users), of_user)])
     return Pairs.of(traces, users, n_traces, n_users)

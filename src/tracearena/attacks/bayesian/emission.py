@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 
 from tracearena.algorithms.kinds import Algorithm
 from tracearena.attacks.bayesian.symbols import NOTHING, Symbols
+from tracearena.engine import block_ranges
 from tracearena.traces import Places
+from tracearena.traces.geodesy import KM_PER_DEGREE
 
 FLOOR = 1e-9
 """Every symbol is possible at every place, so that no attacker is ever certain of something wrong."""
@@ -24,7 +26,8 @@ UNSEEN = 0.05
 """Share of what a mechanism does that counting it on the reference may have missed."""
 
 
-_NET_POINTS = 4e6
+_MOST_CELLS = 40_000
+_NET_POINTS = 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +39,7 @@ class Emission:
     offsets, places, values
         Symbol ``y`` is answered at ``places[offsets[y]:offsets[y + 1]]`` with these probabilities, …
     floor
-        … and at every other place with this one.
+        … and at every place with this one beside.
     exact
         Whether each event was treated on its own, so that this is all there is to know.
     """
@@ -47,11 +50,10 @@ class Emission:
     floor: NDArray[np.float64]
     exact: bool = True
 
-    def by_place(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+    def by_place(self, n_places: int) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
         """Return the same without the floor by place: offsets, symbols and probabilities."""
         symbols = np.repeat(np.arange(len(self.floor), dtype=np.int32), np.diff(self.offsets))
         order = np.argsort(self.places, kind="stable")
-        n_places = int(self.places.max(initial=-1)) + 1
         offsets = np.searchsorted(self.places[order], np.arange(n_places + 1))
         return offsets.astype(np.int64), symbols[order], self.values[order]
 
@@ -74,7 +76,10 @@ def known(mechanism: Algorithm, symbols: Symbols, places: Places) -> Emission | 
         keep = 1 / ((len(places) - 1) * weight + 1)
         plain = truthful(symbols)
         return Emission(
-            plain.offsets, plain.places, plain.values * keep, np.full(len(symbols), keep * weight + FLOOR)
+            plain.offsets,
+            plain.places,
+            plain.values * keep * (1 - weight),
+            np.full(len(symbols), keep * weight + FLOOR),
         )
     if isinstance(mechanism, PlanarLaplace):
         return _laplace(mechanism.epsilon, symbols, places)
@@ -110,7 +115,7 @@ def by_distance(
     distance = np.concatenate([near.data, np.zeros(len(places))])
     pairs = np.unique(rows.astype(np.int64) * len(places) + columns, return_index=True)[1]
     value = density[np.searchsorted(edges_km, distance[pairs] - 1e-9)]
-    return _joined(symbols, places, rows[pairs], columns[pairs], value, float(density[-1]))
+    return _joined(symbols, places, rows[pairs], columns[pairs], value, min(density[-1], 1 / len(places)))
 
 
 def _joined(
@@ -125,8 +130,9 @@ def _joined(
 
     At each place they sum to 1.
     """
-    total = np.bincount(place, value, len(places)) + floor * len(places)
-    value = value / total[place]
+    value = np.maximum(value - floor, 0.0)
+    total = np.bincount(place, value, len(places))[place]
+    value = value / np.where(total > 0, total, 1.0) * max(1 - floor * len(places), 0.0)
     kept = value > LEAST * value.max(initial=0.0)
     symbol, place, value = symbol[kept], place[kept], value[kept]
     order = np.lexsort((place, symbol))
@@ -146,63 +152,79 @@ def _joined(
 def _laplace(epsilon: float, symbols: Symbols, places: Places) -> Emission:
     """Return planar Laplace noise of ε per km, which ends in the cell or at the nearest place.
 
-    The probability of a cell is the density's mean over a fine net of its points times its area.
-    Off a grid the noise is drawn on a net of points, each of which ends at its nearest place.
+    Off a grid the noise is laid out on a net of points, each of which ends at its nearest place.
     """
     if places.grid is None:
         return _laplace_off_grid(epsilon, symbols, places)
-    grid, reach = places.grid, 12.0 / epsilon
-    height, width = _cell_km(places)
-    net = (np.arange(12) + 0.5) / 12 - 0.5
-    up, right = int(np.ceil(reach / height)), int(np.ceil(reach / width))
-    up, right = min(up, grid.rows - 1), min(right, grid.columns - 1)
-    dy = np.arange(-up, up + 1)[:, None, None, None] + net[None, None, :, None]
-    dx = np.arange(-right, right + 1)[None, :, None, None] + net[None, None, None, :]
-    radius = np.hypot(dy * height, dx * width)
-    density = epsilon**2 / (2 * np.pi) * np.exp(-epsilon * radius)
-    kernel = density.mean(axis=(2, 3)) * height * width
-    row, column = np.divmod(np.arange(len(grid)), grid.columns)
-    shift_y, shift_x = np.meshgrid(np.arange(-up, up + 1), np.arange(-right, right + 1), indexing="ij")
-    value = np.broadcast_to(kernel.ravel(), (len(grid), kernel.size)).ravel()
-    to_row = (row[:, None] + shift_y.ravel()[None, :]).ravel()
-    to_column = (column[:, None] + shift_x.ravel()[None, :]).ravel()
-    # What ends outside is answered with the nearest cell of the border.
-    answered = np.clip(to_row, 0, grid.rows - 1) * grid.columns + np.clip(to_column, 0, grid.columns - 1)
-    true = np.repeat(np.arange(len(grid)), kernel.size)
-    keys, inverse = np.unique(answered.astype(np.int64) * len(grid) + true, return_inverse=True)
-    summed: NDArray[np.float64] = np.bincount(inverse, value, len(keys)).astype(np.float64)
-    return _joined(symbols, places, keys // len(grid), keys % len(grid), summed, FLOOR)
+    grid, n = places.grid, len(places)
+    shift_y, shift_x, kernel = _shifts(epsilon, places)
+    parts = []
+    for first, stop in block_ranges(n, max(_NET_POINTS // len(kernel), 1)):
+        cell = np.arange(first, stop)[:, None]
+        # What ends outside is answered with the nearest cell of the border.
+        row = np.clip(cell // grid.columns + shift_y, 0, grid.rows - 1)
+        column = np.clip(cell % grid.columns + shift_x, 0, grid.columns - 1)
+        keys, inverse = np.unique(((row * grid.columns + column) * n + cell).ravel(), return_inverse=True)
+        summed = np.bincount(inverse, np.tile(kernel, stop - first), len(keys))
+        parts.append((keys, summed))
+    key, value = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return _joined(symbols, places, key // n, key % n, value, FLOOR)
 
 
-def _cell_km(places: Places) -> tuple[float, float]:
+def _shifts(
+    epsilon: float, places: Places
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Return by how many rows and columns noise moves an event, and how likely each shift is.
+
+    The probability of a cell is the density's mean over a fine net of its points; noise that is wide
+    beside the cells is laid out on points of equal probability.
+    """
     grid = places.grid
     assert grid is not None
-    middle = (grid.rows // 2) * grid.columns + grid.columns // 2
-    up = min(middle + grid.columns, len(grid) - 1)
-    right = min(middle + 1, len(grid) - 1)
-    height = float(places.distance_km([middle], [up])[0]) if grid.rows > 1 else float("nan")
-    width = float(places.distance_km([middle], [right])[0]) if grid.columns > 1 else float("nan")
-    height = width if np.isnan(height) else height
-    width = height if np.isnan(width) else width
-    return (height or 1.0), (width or 1.0)
+    shrink = math.cos(math.radians((grid.south + grid.north) / 2))
+    north, east = places.km_per_degree or (KM_PER_DEGREE, KM_PER_DEGREE * max(shrink, 1e-9))
+    height, width = grid.cell_height * north, grid.cell_width * east
+    up, right = math.ceil(12 / (epsilon * height)), math.ceil(12 / (epsilon * width))
+    if (2 * up + 1) * (2 * right + 1) <= _MOST_CELLS:
+        fine = math.ceil(min(max(4 * epsilon * max(height, width), 12), 96))
+        net = (np.arange(fine) + 0.5) / fine - 0.5
+        dy = (np.arange(-up, up + 1)[:, None] + net).reshape(-1, 1, fine, 1) * height
+        dx = (np.arange(-right, right + 1)[:, None] + net).reshape(1, -1, 1, fine) * width
+        mass = np.exp(-epsilon * np.hypot(dy, dx)).mean(axis=(2, 3)).ravel()
+        shift_y, shift_x = np.divmod(np.arange(len(mass)), 2 * right + 1) - np.array([[up], [right]])
+    else:
+        moved_east, moved_north = _net(epsilon, _NET_POINTS // 4)
+        shift_y, shift_x = np.rint(moved_north / height), np.rint(moved_east / width)
+        mass = np.ones(len(shift_y))
+    # A shift by more than the whole grid ends at the border, as one by the whole grid does.
+    shift_y = np.clip(shift_y, 1 - grid.rows, grid.rows - 1).astype(np.int64)
+    shift_x = np.clip(shift_x, 1 - grid.columns, grid.columns - 1).astype(np.int64)
+    wide = 2 * grid.columns
+    keys, inverse = np.unique(shift_y * wide + shift_x + grid.columns, return_inverse=True)
+    kernel = np.bincount(inverse, mass, len(keys))
+    return keys // wide, keys % wide - grid.columns, np.asarray(kernel / kernel.sum())
+
+
+def _net(epsilon: float, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return points of planar Laplace noise, km to the east and north, each as probable as the others."""
+    from scipy.special import gammaincinv
+
+    number = np.arange(count)
+    radius = gammaincinv(2.0, (number + 0.5) / count) / epsilon
+    angle = number * np.pi * (3 - math.sqrt(5))
+    return radius * np.cos(angle), radius * np.sin(angle)
 
 
 def _laplace_off_grid(epsilon: float, symbols: Symbols, places: Places) -> Emission:
-    from scipy.special import gammaincinv
-
     from tracearena.obfuscation.planar_laplace import moved
 
-    # Radii in the middle of equally probable rings of the Gamma(2) law, angles in equal steps.
-    rings = int(np.clip(np.sqrt(_NET_POINTS / max(len(places), 1)), 4, 24))
-    radius = gammaincinv(2.0, (np.arange(rings) + 0.5) / rings) / epsilon
-    angle = 2 * np.pi * (np.arange(rings) + 0.5) / rings
-    true = np.repeat(np.arange(len(places), dtype=np.int32), rings * rings)
-    east = np.tile(np.outer(radius, np.cos(angle)).ravel(), len(places))
-    north = np.tile(np.outer(radius, np.sin(angle)).ravel(), len(places))
-    answered = moved(places, true, east, north)
-    keys, counts = np.unique(answered.astype(np.int64) * len(places) + true, return_counts=True)
-    symbol, place = np.divmod(keys, len(places))
-    return _joined(symbols, places, symbol, place, counts / rings**2, FLOOR)
+    n = len(places)
+    count = int(np.clip(_NET_POINTS // n, 64, 2500))
+    east, north = _net(epsilon, count)
+    true = np.repeat(np.arange(n, dtype=np.int32), count)
+    answered = moved(places, true, np.tile(east, n), np.tile(north, n))
+    keys, counts = np.unique(answered.astype(np.int64) * n + true, return_counts=True)
+    return _joined(symbols, places, keys // n, keys % n, counts / count, FLOOR)
 
 
 def counted(
@@ -210,21 +232,23 @@ def counted(
 ) -> Emission:
     """Count an emission on pairs of a true place and the symbol that a mechanism answered there.
 
-    Where a place was seen too rarely to tell, it is believed to be named as it is.
+    Where a place was seen too rarely to tell, it is believed to be named as it is; a set that the
+    mechanism did not answer is taken at its word.
     """
     told = answered != NOTHING
     true, answered = true[told], answered[told]
-    own_symbol = np.repeat(np.arange(len(symbols)), np.diff(symbols.offsets))
-    single = own_symbol < n_places
-    keys = np.concatenate(
-        [answered.astype(np.int64) * n_places + true, own_symbol[single] * n_places + symbols.members[single]]
-    )
-    weights = np.concatenate([np.ones(len(true)), np.ones(int(single.sum()))])
-    distinct, inverse = np.unique(keys, return_inverse=True)
-    count = np.bincount(inverse, weights, len(distinct))
+    own = np.repeat(np.arange(len(symbols)), np.diff(symbols.offsets))
+    single = own < n_places
+    symbol = np.concatenate([answered, own[single]]).astype(np.int64)
+    keys = symbol * n_places + np.concatenate([true, symbols.members[single]])
+    distinct, count = np.unique(keys, return_counts=True)
     symbol, place = np.divmod(distinct, n_places)
     total = np.bincount(true, minlength=n_places) + 1.0
     value = (1 - UNSEEN) * count / total[place]
-    offsets = np.searchsorted(symbol, np.arange(len(symbols) + 1))
-    floor = np.full(len(symbols), UNSEEN / max(n_places, 1) + FLOOR)
-    return Emission(offsets.astype(np.int64), place.astype(np.int32), value, floor, exact=False)
+    new = ~single & ~np.isin(own, answered)
+    symbol, place = np.concatenate([symbol, own[new]]), np.concatenate([place, symbols.members[new]])
+    value = np.concatenate([value, np.ones(int(new.sum()))])
+    order = np.lexsort((place, symbol))
+    offsets = np.searchsorted(symbol[order], np.arange(len(symbols) + 1))
+    floor = np.full(len(symbols), UNSEEN / max(len(symbols), 1) + FLOOR)
+    return Emission(offsets.astype(np.int64), place[order].astype(np.int32), value[order], floor, exact=False)

@@ -54,19 +54,37 @@ def drawn(
     reference: Traces, emission: Emission, said: NDArray[np.int32], seed: SeedLike
 ) -> NDArray[np.int32]:
     """Draw a symbol for each reference event, and delete as many as the release does."""
-    rng = generator(seed)
-    offsets, symbols, values = emission.by_place()
+    rng, m, n = generator(seed), len(reference.places), reference.n_events
+    offsets, symbols, values, anywhere = _shares(emission, said, m)
     summed = np.concatenate([[0.0], np.cumsum(values)])
-    place = reference.place_index
-    known = place < len(offsets) - 1
-    at = np.where(known, place, 0)
-    start, end = offsets[at], offsets[at + 1]
-    u = rng.random(reference.n_events)
-    wanted = summed[start] + u * (summed[end] - summed[start])
-    chosen = np.clip(np.searchsorted(summed, wanted, side="right") - 1, start, np.maximum(end - 1, start))
-    answer = np.where(known & (end > start), symbols[np.minimum(chosen, len(symbols) - 1)], NOTHING)
+    start, end = offsets[reference.place_index], offsets[reference.place_index + 1]
+    listed = summed[end] - summed[start]
+    wanted = rng.random(n) * (listed + anywhere[reference.place_index])
+    chosen = np.searchsorted(summed, summed[start] + wanted, side="right") - 1
+    own = np.append(symbols, NOTHING)[np.clip(chosen, start, np.maximum(end - 1, start))]
+    answer = np.where(wanted < listed, own, rng.integers(0, m, n))
     deleted = float((said == NOTHING).mean()) if len(said) else 0.0
-    return np.where(rng.random(reference.n_events) < deleted, NOTHING, answer).astype(np.int32)
+    return np.where(rng.random(n) < deleted, NOTHING, answer).astype(np.int32)
+
+
+def _shares(
+    emission: Emission, said: NDArray[np.int32], n_places: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
+    """Return how often each symbol is said of each place, by place, and how often any place is.
+
+    An emission leaves open how often its sets are said: as often as in the release, where they name a place.
+    """
+    offsets, symbols, values = emission.by_place(n_places)
+    place = np.repeat(np.arange(n_places), np.diff(offsets))
+    often = np.bincount(said[said != NOTHING], minlength=len(emission.floor))
+    is_set = symbols >= n_places
+    share = often[n_places:].sum() / max(often.sum(), 1)
+    values = np.where(is_set, values * (often / np.maximum(np.diff(emission.offsets), 1))[symbols], values)
+    of_sets, of_places = (np.bincount(place, values * one, n_places) for one in (is_set, ~is_set))
+    floor = float(emission.floor[:n_places].sum())
+    single = np.where(of_sets > 0, 1 - share, 1.0) / (of_places + floor)
+    scale = np.where(is_set, (share / np.where(of_sets > 0, of_sets, 1.0))[place], single[place])
+    return offsets, symbols, values * scale, floor * single
 
 
 def spoken(traces: Traces, symbols: NDArray[np.int32], known: Symbols) -> ObfuscatedTraces:

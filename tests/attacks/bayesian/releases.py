@@ -1,0 +1,33 @@
+"""Small releases of every kind that an attacker may meet, and what their symbols mean, spelled out."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.algorithms import catalogue
+from tracearena.attacks.bayesian.emission import Emission
+from tracearena.traces import ObfuscatedTraces, Traces
+
+DEFENCES = ["No", "PL(4,1)", "RR(3)", "MRLH(1,1,0.3)"]
+
+
+def released(original: Traces, defence: str, seed: int = 3) -> ObfuscatedTraces:
+    """Release traces by a defence that is named."""
+    made: ObfuscatedTraces = catalogue.create(defence, "obfuscator").transform(original, seed=seed)
+    return made
+
+
+def in_another_order(release: ObfuscatedTraces, seed: int = 5) -> tuple[ObfuscatedTraces, NDArray[np.int64]]:
+    """Give the traces pseudonyms; return also whose trace each is."""
+    whose = np.random.default_rng(seed).permutation(release.n_users)
+    return release.take_users(whose).with_user_ids(np.arange(1001, 1001 + release.n_users)), whose
+
+
+def spelled_out(emission: Emission, n_places: int) -> NDArray[np.float64]:
+    """Return E(y|x) as a table, symbols × places."""
+    table = np.repeat(emission.floor[:, None], n_places, axis=1)
+    for y in range(len(emission.floor)):
+        for k in range(emission.offsets[y], emission.offsets[y + 1]):
+            table[y, emission.places[k]] += emission.values[k]
+    return table

@@ -1,0 +1,118 @@
+"""Habits beside the formula as it is written, and the answer beside trying every place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.attacks.bayesian.releases import released
+
+from tracearena.attacks.bayesian import HabitsInference
+from tracearena.attacks.bayesian.habits import ANY_TIME, HOURS, NEARBY, NEARBY_KM, OTHERS, Habits
+from tracearena.attacks.bayesian.surroundings import Surroundings
+from tracearena.metrics.trace_inference import trace_inference_score
+from tracearena.traces import Clock, ObfuscatedTraces, Places, PlaceSets, Traces
+
+Floats = NDArray[np.float64]
+LIMIT_KM = 2.0
+
+
+def slow_profiles(visits: Floats, places: Places, clock: Clock) -> Floats:
+    """Return users × places × times of day from visits of the same shape."""
+    hours = np.arange(clock.instants_per_day) * clock.interval_s / 3600
+    near_in_time = np.exp(-np.abs(hours[:, None] - hours) / HOURS)
+    in_time = ANY_TIME / len(hours) + (1 - ANY_TIME) * near_in_time / near_in_time.sum(axis=0)
+    m = len(places)
+    distance = np.array([places.distance_km(np.full(m, x), np.arange(m)) for x in range(m)])
+    around = np.where((distance > 0) & (distance < LIMIT_KM), np.exp(-distance / NEARBY_KM), 0)
+    in_space = np.eye(m)
+    for x in range(m):
+        if around[x].sum() > 0:
+            in_space[x] = NEARBY * around[x] / around[x].sum() + (1 - NEARBY) * np.eye(m)[x]
+    smooth = np.einsum("uxs,st,xy->uyt", visits, in_time, in_space)
+    everybody = smooth.sum(axis=0)
+    total = everybody.sum(axis=0)
+    population = np.where(total > 0, everybody / np.where(total > 0, total, 1), 1 / m)
+    population = 0.999 * population + 0.001 / m
+    profiles = []
+    for own in smooth:
+        known = own.sum() > 0
+        profiles.append((own / own.sum(axis=0) + OTHERS * population) / (1 + OTHERS) if known else population)
+    return np.array(profiles)
+
+
+def counted(traces: Traces) -> Floats:
+    visits = np.zeros((traces.n_users, len(traces.places), traces.clock.instants_per_day))
+    time = traces.clock.time_of_day(traces.instants)
+    np.add.at(visits, (traces.user_index, traces.place_index, time), 1)
+    return visits
+
+
+def test_a_profile_is_what_the_formula_says(make_walks: Callable[..., Traces]) -> None:
+    walks = make_walks(users=5, days=3, missing=0.3)
+    walks = walks.keep(walks.user_index != 2)
+    habits = Habits.of(walks, Surroundings.of(walks.places, LIMIT_KM))
+    expected = slow_profiles(counted(walks), walks.places, walks.clock)
+    for user in range(5):
+        found = habits.of_user(user)
+        assert found == pytest.approx(expected[user], abs=1e-12)
+        assert found.sum(axis=0) == pytest.approx(1)
+    assert expected[2] == pytest.approx(habits.population)
+
+
+def test_check_ins_at_venues_have_habits_too(make_check_ins: Callable[..., Traces]) -> None:
+    people = make_check_ins(users=4, events=60)
+    habits = Habits.of(people, Surroundings.of(people.places, LIMIT_KM))
+    expected = slow_profiles(counted(people), people.places, people.clock)
+    for user in range(4):
+        assert habits.of_user(user) == pytest.approx(expected[user], abs=1e-9)
+
+
+def test_each_place_of_a_set_is_a_part_of_a_visit(make_walks: Callable[..., Traces]) -> None:
+    walks = make_walks(users=1, days=1, side=3)
+    codes = np.full(20, -1)
+    codes[[3, 7]] = -2, 5
+    release = ObfuscatedTraces.like(walks, codes, PlaceSets.of([[0, 1, 2, 3]]))
+    visits = np.zeros((1, 9, 20))
+    visits[0, :4, 3], visits[0, 5, 7] = 0.25, 1
+    habits = Habits.of(release, Surroundings.of(walks.places, LIMIT_KM))
+    expected = slow_profiles(visits, walks.places, walks.clock)
+    assert habits.of_user(0) == pytest.approx(expected[0], abs=1e-12)
+
+
+@pytest.mark.parametrize("sensitive_weight", [1.0, 10.0])
+@pytest.mark.parametrize("limit_km", [1.0, 2.0])
+def test_the_answer_costs_least(
+    make_walks: Callable[..., Traces], sensitive_weight: float, limit_km: float
+) -> None:
+    reference, original = make_walks(users=6, days=4, side=6).split_days(2)
+    attack = HabitsInference(sensitive_weight=sensitive_weight, limit_km=limit_km).fit(reference)
+    places, m = reference.places, len(reference.places)
+    habits = Habits.of(reference, Surroundings.of(places, limit_km))
+    weight = np.where(places.sensitive, sensitive_weight, 1.0)
+    distance = np.array([places.distance_km(np.full(m, x), np.arange(m)) for x in range(m)])
+    lost = np.minimum(distance / limit_km, 1)
+    for user in range(6):
+        cost = np.einsum("xt,x,xc->ct", habits.of_user(user), weight, lost)
+        taken = cost[attack.answers_[user], np.arange(20)]
+        assert taken == pytest.approx(cost.min(axis=0), abs=1e-12)
+    answer = attack.infer(released(original, "No"))
+    assert np.array_equal(answer.dense(), np.tile(attack.answers_, 2))
+
+
+def test_the_release_is_not_read(make_walks: Callable[..., Traces]) -> None:
+    reference, original = make_walks(users=6, days=4).split_days(2)
+    attack = HabitsInference().fit(reference)
+    answers = [attack.infer(released(original, defence)) for defence in ("No", "RR(0.1)", "MRLH(0,0,1)")]
+    assert answers[0] == answers[1] == answers[2]
+    assert trace_inference_score(original, answers[0]).trace_inference < 0.9
+
+
+def test_the_day_may_begin_anywhere(make_walks: Callable[..., Traces]) -> None:
+    walks = make_walks(users=3, days=3)
+    later = ObfuscatedTraces.unchanged(walks.take_instants(27, 51))
+    attack = HabitsInference().fit(walks)
+    expected = attack.answers_[:, np.arange(27, 51) % 20]
+    assert np.array_equal(attack.infer(later).dense(), expected)

@@ -1,0 +1,133 @@
+"""Visits drawn with reinforcement, beside the double sum with the gamma function; and candidates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.attacks.bayesian.releases import DEFENCES, released, spelled_out
+from tests.threads import on_threads
+
+from tracearena.algorithms import catalogue
+from tracearena.attacks.bayesian import emission as emissions
+from tracearena.attacks.bayesian.candidates import Pairs, best_pairs, everybody
+from tracearena.attacks.bayesian.polya import ALPHA, Bags, PolyaModel
+from tracearena.attacks.bayesian.symbols import Symbols
+from tracearena.traces import ObfuscatedTraces, Traces
+
+Floats = NDArray[np.float64]
+
+
+def made(reference: Traces, release: ObfuscatedTraces, defence: str) -> tuple[PolyaModel, Bags, Floats]:
+    """Return the model, what the traces say, and E(y|x) spelled out."""
+    symbols, (said,) = Symbols.of([release])
+    emission = emissions.known(catalogue.create(defence), symbols, reference.places)
+    assert emission is not None
+    visits = Bags.of(reference.user_index, reference.place_index, reference.n_users, len(reference.places))
+    bags = Bags.of(release.user_index, said, release.n_users, len(symbols))
+    model = PolyaModel.through(visits, emission, len(reference.places))
+    return model, bags, spelled_out(emission, len(reference.places))
+
+
+def counted(bags: Bags, n_symbols: int) -> NDArray[np.int64]:
+    table = np.zeros((len(bags.offsets) - 1, n_symbols), np.int64)
+    for p in range(len(table)):
+        for k in range(bags.offsets[p], bags.offsets[p + 1]):
+            table[p, bags.symbols[k]] = bags.counts[k]
+    return table
+
+
+def likelihood(prior: Floats, total: float, said: NDArray[np.int64]) -> float:
+    """Draw with reinforcement: log Π_y Γ(prior_y + b_y) / Γ(prior_y), over the same of all."""
+    found = sum(math.lgamma(a + b) - math.lgamma(a) for a, b in zip(prior, said, strict=True) if b)
+    return found - math.lgamma(total + said.sum()) + math.lgamma(total)
+
+
+def slow_scores(reference: Traces, bags: Bags, table: Floats) -> Floats:
+    """Return traces × users from the formula."""
+    visits = np.zeros((reference.n_users, len(reference.places)))
+    np.add.at(visits, (reference.user_index, reference.place_index), 1)
+    expected = visits @ table.T
+    share = expected.sum(axis=0) + 1e-9
+    alpha = ALPHA * share / share.sum()
+    said = counted(bags, len(table))
+    events = visits.sum(axis=1)
+    anybody = alpha * (1 + events.mean() / ALPHA)
+    return np.array(
+        [
+            [
+                likelihood(alpha + expected[u], ALPHA + events[u], one)
+                - likelihood(anybody, ALPHA + events.mean(), one)
+                for u in range(len(visits))
+            ]
+            for one in said
+        ]
+    )
+
+
+@pytest.mark.parametrize("defence", DEFENCES)
+def test_scores_are_the_double_sum(make_walks: Callable[..., Traces], defence: str) -> None:
+    reference, original = make_walks(users=9, days=4, side=5, missing=0.2).split_days(2)
+    model, bags, table = made(reference, released(original, defence), defence)
+    expected = slow_scores(reference, bags, table)
+    every = everybody(original.n_users, reference.n_users)
+    assert model.scores(bags, every).reshape(expected.shape) == pytest.approx(expected, abs=1e-8)
+    assert model.table(bags)(0, 9) == pytest.approx(expected, abs=1e-8)
+    assert model.table(bags)(4, 7) == pytest.approx(expected[:, 4:7], abs=1e-8)
+    assert np.abs(expected).max() > 1
+
+
+def test_some_pairs_score_as_they_do_among_all(make_walks: Callable[..., Traces]) -> None:
+    reference, original = make_walks(users=9, days=4, side=5).split_days(2)
+    model, bags, table = made(reference, released(original.take_users(np.arange(6)), "No"), "No")
+    expected = slow_scores(reference, bags, table)
+    some = Pairs.of(np.array([5, 0, 0, 3]), np.array([8, 2, 1, 0]), 6, 9)
+    found = model.scores(bags, some)
+    assert found == pytest.approx(expected[some.traces, some.users], abs=1e-8)
+    assert some.traces.tolist() == [0, 0, 3, 5]
+    assert some.users.tolist() == [1, 2, 0, 8]
+
+
+def test_a_trace_that_says_nothing_speaks_for_nobody(make_walks: Callable[..., Traces]) -> None:
+    reference, original = make_walks(users=4, days=2, side=4).split_days(1)
+    nothing = ObfuscatedTraces.like(original, np.full(original.n_events, -1))
+    model, bags, _ = made(reference, nothing, "No")
+    assert model.scores(bags, everybody(4, 4)) == pytest.approx(0)
+    assert model.table(bags)(0, 4) == pytest.approx(0)
+
+
+def by_brute_force(table: Floats, keep: int) -> set[tuple[int, int]]:
+    """Return the best users of each trace (of equals the first) and the best traces of each user."""
+    n_traces, n_users = table.shape
+    pairs = {(p, u) for p in range(n_traces) for u in np.argsort(-table[p], kind="stable")[:keep]}
+    return pairs | {(p, u) for u in range(n_users) for p in np.argsort(-table[:, u], kind="stable")[:keep]}
+
+
+@pytest.mark.parametrize(("n_traces", "n_users"), [(200, 200), (7, 150), (150, 70), (1, 70), (3, 1)])
+@pytest.mark.parametrize("keep", [1, 5])
+@pytest.mark.parametrize("levels", [0, 3])
+def test_candidates_are_the_best_of_the_whole_table(
+    n_traces: int, n_users: int, keep: int, levels: int
+) -> None:
+    rng = np.random.default_rng(n_traces + keep)
+    table = (
+        rng.integers(0, levels, (n_traces, n_users)) * 1.0 if levels else rng.normal(size=(n_traces, n_users))
+    )
+    half = table / 2
+
+    def columns(first: int, stop: int) -> Floats:
+        return half[:, first:stop].copy()
+
+    found = [
+        on_threads(count, lambda: best_pairs([columns, columns], n_traces, n_users, keep)) for count in (1, 3)
+    ]
+    if keep >= n_users:
+        assert len(found[0].users) == n_traces * n_users
+    else:
+        pairs = set(zip(found[0].traces.tolist(), found[0].users.tolist(), strict=True))
+        assert pairs == by_brute_force(table, keep)
+    assert np.array_equal(found[0].users, found[1].users)
+    assert np.array_equal(found[0].offsets, found[1].offsets)

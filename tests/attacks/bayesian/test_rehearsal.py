@@ -1,0 +1,49 @@
+"""What the reference would have been released as."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from tests.attacks.bayesian.releases import released
+
+from tracearena.algorithms import catalogue
+from tracearena.attacks.bayesian import emission as emissions
+from tracearena.attacks.bayesian.rehearsal import drawn, spoken
+from tracearena.attacks.bayesian.symbols import NOTHING, Symbols
+from tracearena.traces import ObfuscatedTraces, PlaceSets, Traces
+
+
+@pytest.mark.parametrize("defence", ["No", "PL(4,1)", "RR(2)", "RR(0.1)"])
+def test_what_is_drawn_is_like_what_the_mechanism_makes(
+    make_walks: Callable[..., Traces], defence: str
+) -> None:
+    walks = make_walks(users=1000, days=4, side=5)
+    release = released(walks, defence)
+    symbols, (said,) = Symbols.of([release])
+    emission = emissions.known(catalogue.create(defence), symbols, walks.places)
+    assert emission is not None
+    found = drawn(walks, emission, said, 1)
+    for x in (0, 12, 24):
+        real, made = (
+            np.bincount(one[walks.place_index == x], minlength=25) / (walks.place_index == x).sum()
+            for one in (said, found)
+        )
+        assert np.abs(real - made).sum() < 0.2
+        assert real[x] == pytest.approx(made[x], abs=0.08)
+
+
+def test_sets_are_drawn_as_often_as_they_are_said(make_walks: Callable[..., Traces]) -> None:
+    walks = make_walks(users=50, days=4, side=3)
+    chance = np.random.default_rng(0).random(walks.n_events)
+    codes = np.where(chance < 0.3, -2, np.where(chance < 0.5, -1, walks.place_index))
+    release = ObfuscatedTraces.like(walks, codes, PlaceSets.of([range(9), [0, 1]]))
+    symbols, (said,) = Symbols.of([release])
+    found = drawn(walks, emissions.truthful(symbols), said, 1)
+    assert (found == NOTHING).mean() == pytest.approx(0.2, abs=0.02)
+    assert (found == 9).mean() == pytest.approx(0.3, abs=0.02)
+    single = (found != NOTHING) & (found < 9)
+    assert np.array_equal(found[single], walks.place_index[single])
+    again = spoken(walks, found, symbols)
+    assert np.array_equal(Symbols.of([again])[1][0], found)
