@@ -40,12 +40,12 @@ def show_afterwards(page: Page, held: Account) -> None:
     ]  # fmt: skip
     points = [
         {"type": "scatter", "mode": "markers", "name": name, "y": names,
-         "x": [score(row.scores.trace_inference) for row in rows],
+         "x": [_least(row.scores.trace_inference, of_them) for row in rows],
          "marker": {"symbol": symbol, "color": colour, "size": 13, "line": {"width": 2, "color": colour}},
          "hovertemplate": f"%{{y}}, {name}: %{{x:.3f}}<extra></extra>"}
-        for name, symbol, colour, score in (
-            ("attacks of the contest", "circle-open", BLUE, lambda one: _least(one, old)),
-            ("all attacks", "circle", VERMILION, lambda one: _least(one, list(one))),
+        for name, symbol, colour, of_them in (
+            ("attacks of the contest", "circle-open", BLUE, old),
+            ("all attacks", "circle", VERMILION, _made(rows[0])),
         )
     ]  # fmt: skip
     layout = {
