@@ -57,7 +57,7 @@ OPENED = {
     "tracearena.metrics.applications": (28, set()),
     "tracearena.metrics.similarity": (25, set()),
     "tracearena.mobility": (18, set()),
-    "tracearena.obfuscation": (60, set()),
+    "tracearena.obfuscation": (65, set()),
     "tracearena.obfuscation.fakes": (45, set()),
     "tracearena.pages": (19, set()),
     "tracearena.pages.contest": (89, set()),

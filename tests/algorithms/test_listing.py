@@ -64,7 +64,7 @@ class Silent(Blur):
         ("trace-inference", "Random-T", "Replay-T", 5),
         ("GPS-attacks", "Interpolate", "Interpolate+Smooth", 3),
         ("synthesizers", "PPMTF", "Training", 5),
-        ("obfuscator", "No", "Fakes", 7),
+        ("obfuscator", "No", "Fakes", 9),
     ],
 )
 def test_kinds_have_plain_words(kind: str, first: str, last: str, count: int) -> None:
