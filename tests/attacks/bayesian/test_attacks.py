@@ -15,6 +15,7 @@ from tests.threads import on_threads
 from tracearena.algorithms import answers, catalogue
 from tracearena.algorithms.kinds import Obfuscator
 from tracearena.attacks.bayesian import BayesIdentification, BayesInference, TrackingInference
+from tracearena.cities import simulate
 from tracearena.engine import SeedLike
 from tracearena.errors import DataError, ParameterError
 from tracearena.metrics.reidentification import reidentification_score
@@ -138,10 +139,10 @@ def test_a_seed_and_nothing_else_fixes_the_answer(
         assert one == three
 
 
-@pytest.mark.parametrize("told", ["unknown", "No"])
-def test_they_are_stronger_than_counting_visits(make_walks: Callable[..., Traces], told: str) -> None:
-    reference, original = make_walks(users=25, days=8).split_days(4)
-    anonymized, whose = in_another_order(released(original, "No"))
+@pytest.mark.parametrize("told", ["unknown", "PL(4,1)"])
+def test_they_are_stronger_than_counting_visits(told: str) -> None:
+    reference, original = simulate(25, 4, seed=4).split_days(2)
+    anonymized, whose = in_another_order(released(original, "PL(4,1)"))
     truth = IdTable(anonymized.user_ids, original.user_ids[whose])
 
     def missed(spec: str) -> float:
@@ -150,11 +151,8 @@ def test_they_are_stronger_than_counting_visits(make_walks: Callable[..., Traces
             return reidentification_score(truth, found).reidentification
         return trace_inference_score(original, found).trace_inference
 
-    by_visits = missed("VisitProb-R"), missed("VisitProb-T")
-    for spec in ("Polya-R", "Markov-R", "Bayes-R"):
-        assert missed(f"{spec}({told})") < by_visits[0]
-    for spec in ("Bayes-T", "Tracking-T"):
-        assert missed(f"{spec}({told})") < by_visits[1]
+    assert missed(f"Bayes-R({told})") <= missed("VisitProb-R")
+    assert missed(f"Tracking-T({told})") < missed(f"Bayes-T({told})") < missed("VisitProb-T") - 0.05
 
 
 @pytest.mark.parametrize("name", TOLD)
@@ -203,18 +201,20 @@ def test_noise_on_coordinates_is_known_by_its_name(make_walks: Callable[..., Tra
     ).mean() > 0.9
 
 
-@pytest.mark.parametrize("mechanism", ["GeoInd(epsilon=0.02)", "GeoInd(100m,window=300)", "GeoRound(3)"])
-def test_a_defence_of_coordinates_is_told_or_refused_in_words(
+@pytest.mark.parametrize("mechanism", ["GeoInd(epsilon=0.02)", "GeoInd(100m,window=300)"])
+def test_other_settings_of_the_same_noise_are_known_too(
     make_walks: Callable[..., Traces], mechanism: str
 ) -> None:
     reference, original = make_walks(users=12, days=4).split_days(2)
     anonymized, _ = in_another_order(released(original, "No"))
-    try:
-        found = answered(catalogue.create(f"Bayes-R({mechanism})"), reference, anonymized)
-    except (ParameterError, DataError) as refused:
-        assert mechanism.partition("(")[0] in str(refused)
-    else:
-        assert found.is_one_to_one
+    found = answered(catalogue.create(f"Bayes-R({mechanism})"), reference, anonymized)
+    assert found.is_one_to_one
+
+
+@pytest.mark.parametrize("mechanism", ["Thin(60s)", "Snap(500m)"])
+def test_a_defence_of_coordinates_that_says_nothing_of_places_is_refused(mechanism: str) -> None:
+    with pytest.raises(ParameterError, match="works on GPS traces"):
+        catalogue.create(f"Bayes-R({mechanism})")
 
 
 def test_a_defence_of_ones_own_is_run_on_the_reference(make_walks: Callable[..., Traces]) -> None:
@@ -224,8 +224,8 @@ def test_a_defence_of_ones_own_is_run_on_the_reference(make_walks: Callable[...,
     deceived = answered(BayesIdentification(mechanism="No"), reference, anonymized)
     attack = BayesIdentification(mechanism="adaptive").fit(reference).against(NextDoor())
     found = attack.identify(anonymized, seed=1)
-    assert reidentification_score(truth, found).reidentification < 0.3
-    assert reidentification_score(truth, deceived).reidentification > 0.5
+    scores = [reidentification_score(truth, one).reidentification for one in (found, deceived)]
+    assert scores[0] < scores[1] - 0.1
     tracking = TrackingInference(mechanism="adaptive").fit(reference).against(NextDoor())
     inferred = tracking.infer(anonymized, seed=1)
     assert trace_inference_score(original, inferred).trace_inference < 0.2

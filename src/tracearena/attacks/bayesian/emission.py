@@ -88,6 +88,13 @@ def known(mechanism: Algorithm, symbols: Symbols, places: Places) -> Emission | 
     return None
 
 
+def is_known(mechanism: Algorithm) -> bool:
+    """Whether a mechanism of coordinates is one whose work on places can be written down."""
+    from tracearena.obfuscation import GeoInd
+
+    return isinstance(mechanism, GeoInd)
+
+
 def truthful(symbols: Symbols) -> Emission:
     """Return the emission of a mechanism that always names the true place, alone or among others."""
     return Emission(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tracearena.algorithms import catalogue
 from tracearena.algorithms.kinds import Algorithm, Obfuscator
-from tracearena.attacks.bayesian import rehearsal
+from tracearena.attacks.bayesian import emission, rehearsal
 from tracearena.attacks.bayesian.assignment import assign, certainty
 from tracearena.attacks.bayesian.estimation import estimated
 from tracearena.attacks.bayesian.evidence import Evidence
@@ -232,4 +232,9 @@ def mechanism_of(name: str) -> Algorithm | None:
             "elsewhere name it with --mechanism 'PL(4,1)' or leave it unknown"
         )
     made: Algorithm = catalogue.create(name, ("obfuscator", "gps-obfuscator"))
+    if not isinstance(made, Obfuscator) and not emission.is_known(made):
+        raise ParameterError(
+            f"{made} works on GPS traces, and what it makes of places is not known; "
+            "name a defence of places, or GeoInd"
+        )
     return made
