@@ -29,7 +29,7 @@ UNKNOWN = "unknown"
 ADAPTIVE = "adaptive"
 PUPILS = 400
 """Users on whom the weights are learnt, or more where their traces are short: …"""
-LESSON_EVENTS = 80_000
+LESSON_EVENTS = 40_000
 """… so many that they have so many events."""
 FEWEST_PUPILS = 10
 """With fewer nothing is learnt."""
