@@ -61,7 +61,7 @@ class Impostor(Obfuscator):
     >>> places = Places.of_grid(grid, km_per_degree=(100, 100))
     >>> original = Traces.from_dense([[0, 1], [1, 2]], places, Clock(instants_per_day=2))
     >>> Impostor(threshold=0.5, parts=1).transform(original, seed=1).codes.tolist()
-    [2, 1, 1, 0]
+    [2, 1, 1, 2]
     """
 
     name: ClassVar[str] = "Impostor"
