@@ -46,7 +46,7 @@ class Decoy(Obfuscator):
 
     See Also
     --------
-    Impostor : the same idea without its weak spots.
+    Impostor : the same idea by parts of the day, without exceptions for sensitive places.
 
     Examples
     --------

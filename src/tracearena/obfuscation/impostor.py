@@ -29,8 +29,8 @@ class Impostor(Obfuscator):
     total distance, until she visits every place as often as he does. Three things are different.
     Visits are matched within long `parts` of the day instead of at each time of it: there are more of
     them to choose from, so the same disguise costs less. Sensitive places are no exception: a visit
-    to a hospital becomes whatever the partner's habits have, since a hospital beside a hospital tells
-    whoever knows the first that she was there. And the budget goes to the moves that gain most for
+    to a hospital becomes whatever the partner's habits have, since a hospital beside a hospital may
+    tell whoever knows the first that she was there. And the budget goes to the moves that gain most for
     what they lose, where a sensitive visit gains ten times as much.
 
     Parameters
@@ -51,7 +51,8 @@ class Impostor(Obfuscator):
     Notes
     -----
     The disguise is the partner's habit and never his trace: which of his visits stands on which day
-    is decided by her own visits. An attacker who takes her for him learns nothing about his days.
+    is decided by her own visits. An attacker who takes her for him learns how often he was where, but
+    not on which days.
 
     Examples
     --------
@@ -60,7 +61,7 @@ class Impostor(Obfuscator):
     >>> places = Places.of_grid(grid, km_per_degree=(100, 100))
     >>> original = Traces.from_dense([[0, 1], [1, 2]], places, Clock(instants_per_day=2))
     >>> Impostor(threshold=0.5, parts=1).transform(original, seed=1).codes.tolist()
-    [2, 1, 1, 0]
+    [2, 1, 1, 2]
     """
 
     name: ClassVar[str] = "Impostor"

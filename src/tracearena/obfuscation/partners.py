@@ -90,7 +90,7 @@ def _neighbourhoods(original: Traces) -> list[NDArray[np.int64]]:
 def _differences(described: Any) -> NDArray[np.float64]:
     """Return the Euclidean distance of every two users' descriptions.
 
-    A sparse product of tables that are not sparse takes ten times as long as a dense one.
+    Blurred tables of a small city are hardly sparse, and a sparse product of them is slow.
     """
     squared = np.asarray(described.multiply(described).sum(axis=1)).ravel()
     if described.nnz > _SPARSE * np.prod(described.shape):
