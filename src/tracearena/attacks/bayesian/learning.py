@@ -63,7 +63,7 @@ def _scaled(pairs: Pairs, table: Floats, truth: NDArray[np.int64], weights: Floa
         sure = certainty(pairs, scale * score)[right]
         return -float(np.log(np.maximum(sure, DOUBT / 10)).mean())
 
-    return weights * min(SCALES, key=surprise)
+    return np.asarray(weights * min(SCALES, key=surprise))
 
 
 class _Loss:
