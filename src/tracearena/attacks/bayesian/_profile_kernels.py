@@ -58,13 +58,33 @@ def fill_profile(
 
 @njit(cache=True, nogil=True)
 def habit_gains(
-    profile: Array, sensitivity: Array, offsets: Array, members: Array, worth: Array, gains: Array
+    profile: Array,
+    population: Array,
+    common: Array,
+    share: float,
+    sensitivity: Array,
+    offsets: Array,
+    members: Array,
+    worth: Array,
+    gains: Array,
 ) -> None:
-    """Write into ``gains[c, t]`` what answering c at t is worth by the profile alone."""
-    gains[:] = 0.0
+    """Write into ``gains[c, t]`` what answering c at t is worth by the profile alone.
+
+    `common` is what it is worth by the population's, of which the profile holds this `share`: a
+    user's own places are few, and only these are gone through.
+    """
     length = profile.shape[1]
+    row = np.empty(length)
+    for c in range(profile.shape[0]):
+        for t in range(length):
+            gains[c, t] = share * common[c, t]
     for x in range(profile.shape[0]):
-        row = profile[x]
+        is_own = False
+        for t in range(length):
+            row[t] = profile[x, t] - share * population[x, t]
+            is_own = is_own or row[t] != 0.0
+        if not is_own:
+            continue
         for e in range(offsets[x], offsets[x + 1]):
             factor = sensitivity[x] * worth[e]
             gain = gains[members[e]]

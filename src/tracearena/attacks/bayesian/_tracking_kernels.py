@@ -52,6 +52,7 @@ def infer_users(
     near_members: Array,
     near_worth: Array,
     sensitivity: Array,
+    common: Array,
     first_time: int,
     answers: Array,
 ) -> None:
@@ -60,6 +61,7 @@ def infer_users(
     ``said[p, i]`` is the symbol of trace p at instant i, -1 where it says nothing. User u is trace
     ``match_rows[k]`` with ``match_weights[k]``, k from ``match_offsets[u]``. The moves are the
     population's, ``move_values`` rows of targets, ``move_rest`` the part of a row that is anybody's.
+    `common` is what each answer is worth by the population's habits.
     """
     n_places, length = population.shape
     n_instants = said.shape[1]
@@ -77,13 +79,18 @@ def infer_users(
     touched = np.empty((length, n_places), np.int32)
     n_touched = np.zeros(length, np.int64)
     gain = np.empty(n_places)
+    # Weight of the traces that say nothing at an instant, which habits alone then answer.
+    silent = np.zeros(length)
     for u in range(first, stop):
         own = slice(visit_offsets[u], visit_offsets[u + 1])
         fill_profile(
             times[own], places[own], counts[own], in_time,
             space_offsets, space_members, space_weights, population, others, profile,
         )  # fmt: skip
-        habit_gains(profile, sensitivity, near_offsets, near_members, near_worth, usual)
+        part = others / (1.0 + others) if visit_offsets[u + 1] > visit_offsets[u] else 1.0
+        habit_gains(
+            profile, population, common, part, sensitivity, near_offsets, near_members, near_worth, usual
+        )
         best_answers(usual, by_habit)
         start = 0
         while start < n_instants:
@@ -113,6 +120,9 @@ def infer_users(
                     support, sizes, back, later,
                 )  # fmt: skip
                 for i in range(span):
+                    if share == 0.0 and said[row, start + i] < 0:
+                        silent[i] += match_weights[k]
+                        continue
                     total = 0.0
                     for s in range(sizes[i]):
                         total += ahead[i, s] * back[i, s]
@@ -129,9 +139,11 @@ def infer_users(
                 if known == 0.0:
                     answers[u, start + i] = by_habit[t0 + i]
                     continue
-                for c in range(n_places):
-                    gain[c] = rest * usual[c, t0 + i]
                 scale = (1.0 - doubt) / max(known, 1.0)
+                by_habits = rest + scale * silent[i]
+                silent[i] = 0.0
+                for c in range(n_places):
+                    gain[c] = by_habits * usual[c, t0 + i]
                 top = 0.0
                 for k in range(n_touched[i]):
                     x = touched[i, k]
@@ -197,6 +209,9 @@ def _forward(
     n_places = profile.shape[0]
     for i in range(said.shape[0]):
         t, y = t0 + i, said[i]
+        if y < 0 and share == 0.0:
+            sizes[i] = 0
+            continue
         own = 1.0 if i == 0 else 1.0 - share
         rest = 0.0
         if i > 0:

@@ -138,6 +138,17 @@ class Habits:
         )
         return profile
 
+    def common_gains(
+        self, around: Surroundings, worth: NDArray[np.float64], sensitive: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return places × times of day: what each answer is worth by the population's habits."""
+        from tracearena.attacks.bayesian._profile_kernels import habit_gains
+
+        gains, nothing = np.empty_like(self.population), np.zeros_like(self.population)
+        near = around.offsets, around.members, worth
+        habit_gains(self.population, nothing, nothing, 0.0, sensitive, *near, gains)
+        return gains
+
 
 def _visits(
     traces: Traces | ObfuscatedTraces,
@@ -253,12 +264,15 @@ def habit_answers(
     length = habits.clock.instants_per_day
     answers = np.empty((habits.n_users, length), np.int32)
     worth = np.maximum(1 - around.distance_km / limit_km, 0.0)
+    common = habits.common_gains(around, worth, sensitive)
 
     def work(block: int, first: int, stop: int) -> None:
         profile, gains = np.empty((2, habits.n_places, length))
         for user in range(first, stop):
             habits.of_user(user, profile)
-            habit_gains(profile, sensitive, around.offsets, around.members, worth, gains)
+            share = OTHERS / (1 + OTHERS) if habits.offsets[user + 1] > habits.offsets[user] else 1.0
+            near = around.offsets, around.members, worth
+            habit_gains(profile, habits.population, common, share, sensitive, *near, gains)
             best_answers(gains, answers[user])
 
     run_blocks(work, block_ranges(habits.n_users, _USERS_PER_BLOCK))

@@ -116,9 +116,11 @@ def infer(
     from tracearena.attacks.bayesian._tracking_kernels import infer_users
 
     table = np.full((anonymized.n_users, anonymized.n_instants), NOTHING, np.int32)
-    table[anonymized.user_index, anonymized.instants - anonymized.span[0]] = said
+    told = said != NOTHING
+    table[anonymized.user_index[told], anonymized.instants[told] - anonymized.span[0]] = said[told]
     answers = np.empty((habits.n_users, anonymized.n_instants), np.int32)
     worth = np.maximum(1 - around.distance_km / limit_km, 0.0)
+    common = habits.common_gains(around, worth, sensitive)
     first_time = int(anonymized.clock.time_of_day(anonymized.span[0]))
 
     def work(block: int, first: int, stop: int) -> None:
@@ -126,7 +128,7 @@ def infer(
             first, stop, *followed, table,
             emission.offsets, emission.places, emission.values, emission.floor,
             *habits.arrays, OTHERS, *movement, share, beam, doubt, ignored,
-            around.offsets, around.members, worth, sensitive, first_time, answers,
+            around.offsets, around.members, worth, sensitive, common, first_time, answers,
         )  # fmt: skip
 
     run_blocks(work, block_ranges(habits.n_users, _USERS_PER_BLOCK))
