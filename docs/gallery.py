@@ -29,6 +29,13 @@ CHECK_INS: dict[str, Any] = {"size": Size(600, 20), "iterations": 30}
 PEOPLE_FLOW: dict[str, Any] = {"size": Size(200), "iterations": 30}
 TEAM: dict[str, Any] = {"size": Size(300, 10)}
 RECEIVERS: dict[str, Any] = {"size": Size(20, 15)}
+ARENA: dict[str, Any] = {
+    "size": Size(60, 3),
+    "defences": (
+        *("No", "MRLH(0,0,0.25)", "MRLH(1,1,0.1)", "RR(1)", "RR(8)", "PL(0.1,1)", "PL(1,1)", "PL(4,1)"),
+        *("PL(7,1)", "Cheat(0.25)", "Cheat(1)", "ClusterAveraging(0.7)"),
+    ),
+}
 SMALL: dict[str, dict[str, Any]] = {
     "samples-4": TEAM,
     "ppmtf-7": PEOPLE_FLOW | {"alphas": (1, 10, 100, 1000), "copied": (0, 5, 10), "dropped": (0, 0.5, 1)},
@@ -55,6 +62,8 @@ SMALL: dict[str, dict[str, Any]] = {
     "sglt-qq": {"size": Size(150)},
     "sglt-lbs": {"size": Size(60)},
     "sglt-classes": {"size": Size(150)},
+    "arena-attacks": ARENA,
+    "arena-defences": ARENA,
     "city-map": {"size": Size(1_000, 5)},
     "city-laws": {"size": Size(1_000, 20), "checkin_days": 365},
     "geo-2": RECEIVERS,
@@ -72,6 +81,7 @@ PAPERS = {
     "ppmtf": "PPMTF",
     "contest": "The contest and PPMTF+",
     "sglt": "Fake traces",
+    "arena": "The strength of attacks and defences",
     "city": "The embedded city",
     "geo": "GPS traces",
 }

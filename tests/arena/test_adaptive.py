@@ -13,6 +13,7 @@ from tracearena.arena import (
     SAMPLE_ATTACKS,
     STRONGEST_ATTACKS,
     Ensemble,
+    SampleTeam,
     all_attacks,
     attack_names,
     bounds,
@@ -20,12 +21,14 @@ from tracearena.arena import (
     pseudonymise,
     run_sweep,
     strongest,
+    tune_weights,
     write_bounds,
     write_table,
 )
 from tracearena.arena.losses import Losses
 from tracearena.arena.scoring import Scoring
 from tracearena.arena.told import ToldAttacker, carried
+from tracearena.errors import ParameterError
 from tracearena.metrics import trace_inference_score
 from tracearena.obfuscation import Cheating, PlanarLaplace
 from tracearena.traces import Traces
@@ -200,3 +203,29 @@ def test_bounds_name_what_stands_outside(make_walks: Walks, tmp_path: Path) -> N
         lines = list(csv.DictReader(file))
     assert [line["defence"] for line in lines] == names
     assert float(lines[1]["above_ceiling"]) == noise.above.value
+
+
+def test_weights_are_learnt_from_sample_teams(make_walks: Walks) -> None:
+    def team(seed: int) -> SampleTeam:
+        reference, original = make_walks(users=30, days=4, seed=seed).split_days(2)
+        release = pseudonymise(PL.transform(original, seed=seed), seed=seed)
+        return SampleTeam(reference, original, release.anonymized, release.id_table)
+
+    found = tune_weights([team(1), team(2)], mechanism="PL(4,1)", seed=1)
+    assert any(found.weights.values())
+    target = team(3)
+    attack = found.reidentification.fit(target.reference)
+    match = attack.matcher_.match(target.anonymized, seed=1)
+    assert {name: match.weights[name] for name in found.weights} == found.weights
+    right = (attack.identify(target.anonymized, seed=1).user_ids == target.id_table.user_ids).mean()
+    assert right > 5 / 30, "far more than the one of thirty that a guess finds"
+    with pytest.raises(ParameterError, match="sample team"):
+        tune_weights([])
+
+
+@pytest.mark.parametrize(
+    "weights", ["polya", (("polya", -1.0),), (("luck", 1.0),), (("home", 1.0), ("home", 2.0)), ((1, 2, 3),)]
+)
+def test_weights_of_nothing_are_refused(weights: object) -> None:
+    with pytest.raises(ParameterError, match="weight"):
+        catalogue.create("Bayes-R", weights=weights)

@@ -17,10 +17,12 @@ import pytest
 from tests.border.command_line import tracearena as run
 
 import tracearena
-from tracearena.arena import AttackScores, Deanonymisation, SweepRow
+from tracearena.arena import AttackScores, Band, Deanonymisation, SweepRow
 from tracearena.arena.findings import Finding
 from tracearena.arena.lessons import privacy_costs_usefulness
 from tracearena.figures import FIGURES
+from tracearena.figures.arena import attacks as arena_attacks
+from tracearena.figures.arena import defences as arena_defences
 from tracearena.figures.contest import figure_4_and_19 as contest_4_and_19
 from tracearena.figures.contest import figure_8 as contest_8
 from tracearena.figures.contest import figure_9 as contest_9
@@ -58,6 +60,12 @@ LIMITS = {"training": {"tp_tv": 0.4}, "uniform": {"tp_tv": 0.6, "tm_emd_x": 6.0,
 def release(defence: str, s_r: float, s_t: float, utility: float = 0.8, valid: bool = True) -> SweepRow:
     scores = AttackScores(reidentification={"VisitProb-R": s_r}, trace_inference={"VisitProb-T": s_t})
     return SweepRow(defence=defence, utility=utility, valid=valid, scores=scores)
+
+
+def fought(old: float, new: float, ceiling: float) -> SweepRow:
+    """A release that old and new attacks leave so much of, in both ways."""
+    scores = AttackScores({"VisitProb-R": old, "Bayes-R": new}, {"VisitProb-T": old, "Tracking-T": new})
+    return SweepRow("PL(4,1)", 0.8, True, scores, band=Band(0.0, ceiling))
 
 
 def points(tp_tv: list[float], tm_emd: float, reidentified: float = 0.01) -> list[Any]:
@@ -182,6 +190,14 @@ def likeness(kind: float, place: float, difference: float) -> dict[str, Any]:
 Q = np.linspace(0, 1, 11)
 Pair = tuple[Callable[[], list[Finding]], Callable[[], list[Finding]]]
 CASES: dict[str, Pair] = {
+    "arena-attacks": (
+        lambda: arena_attacks.findings([fought(0.6, 0.2, 0.5)]),
+        lambda: arena_attacks.findings([fought(0.2, 0.3, 0.5)]),
+    ),
+    "arena-defences": (
+        lambda: arena_defences.findings([release("a", 0.5, 0.4), release("b", 0.3, 0.2)]),
+        lambda: arena_defences.findings([release("a", 0.5, 0.2), release("b", 0.3, 0.4)]),
+    ),
     "contest-8": (
         lambda: contest_8.findings([release("No", 0.2, 0.1), release("Cheat(1)", 0.99, 0.11)]),
         lambda: contest_8.findings([release("No", 0.2, 0.1), release("Cheat(1)", 0.99, 0.5)]),

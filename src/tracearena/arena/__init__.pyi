@@ -30,7 +30,7 @@ from .sweep import (
     succeeded,
     write_table,
 )
-from .tuning import SampleTeam, Tuning, tune
+from .tuning import SampleTeam, Tuning, WeightTuning, tune, tune_weights
 
 __all__ = [
     "ADAPTIVE_ATTACKS",
@@ -58,6 +58,7 @@ __all__ = [
     "Tuning",
     "Uniqueness",
     "Utility",
+    "WeightTuning",
     "all_attacks",
     "attack_names",
     "baselines",
@@ -78,6 +79,7 @@ __all__ = [
     "strongest",
     "succeeded",
     "tune",
+    "tune_weights",
     "unfinished",
     "uniqueness",
     "worse_than_uniform",

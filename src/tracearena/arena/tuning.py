@@ -1,11 +1,11 @@
-"""Tuning fuzzy counting on sample teams, whose truth everybody knows."""
+"""Tuning attacks on sample teams, whose truth everybody knows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import numpy as np
 
@@ -16,6 +16,10 @@ from tracearena.errors import ParameterError
 from tracearena.metrics import reidentification_score, trace_inference_score
 from tracearena.results import Result
 from tracearena.traces import IdTable, ObfuscatedTraces, Traces
+from tracearena.traces.ids import positions
+
+if TYPE_CHECKING:
+    from tracearena.attacks.bayesian import BayesIdentification, TrackingInference
 
 WEIGHTINGS: tuple[Weighting, ...] = get_args(Weighting)
 ETAS = (0.1, 0.2, 0.33)
@@ -101,6 +105,70 @@ def tune(
         s_R=s_R,
         s_T=s_T,
     )
+
+
+@dataclass(frozen=True)
+class WeightTuning(Result):
+    """How much each kind of evidence is worth on the sample teams.
+
+    Attributes
+    ----------
+    weights
+        Mean weight over the teams, by the name of the evidence.
+    reidentification, trace_inference
+        Attacks with these weights, not yet fitted to anybody.
+    """
+
+    weights: dict[str, float]
+    reidentification: BayesIdentification
+    trace_inference: TrackingInference
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the weights as plain values."""
+        return {"weights": self.weights}
+
+
+def tune_weights(
+    samples: Sequence[SampleTeam], *, mechanism: str = "unknown", seed: SeedLike = None
+) -> WeightTuning:
+    """Learn the weights of Bayes-R where the truth is known, and not on the reference cut in two.
+
+    It is worth it where the reference traces are too short to be cut, or where a sample team was released
+    in the same way as the target.
+
+    Parameters
+    ----------
+    samples
+        At least one team, released the way the targets are expected to be.
+    mechanism
+        The defence that the attacker believes in, as of Bayes-R.
+
+    Examples
+    --------
+    >>> from tracearena.arena import pseudonymise
+    >>> from tracearena.cities import simulate
+    >>> reference, original = simulate(users=20, days=2, seed=1).split_days(1)
+    >>> release = pseudonymise(ObfuscatedTraces.unchanged(original), seed=2)
+    >>> team = SampleTeam(reference, original, release.anonymized, release.id_table)
+    >>> sorted(tune_weights([team], mechanism="No", seed=1).weights)
+    ['home', 'markov', 'polya', 'profile']
+    """
+    from tracearena.attacks.bayesian.identification import BayesIdentification
+    from tracearena.attacks.bayesian.inference import TrackingInference
+
+    if not samples:
+        raise ParameterError("there is no sample team to tune on")
+    attack, root = BayesIdentification(mechanism=mechanism), seed_sequence(seed)
+    found: list[dict[str, float]] = []
+    for number, team in enumerate(samples):
+        matcher = attack.matcher().fit(team.reference)
+        match = matcher.match(team.anonymized, seed=child_seed(root, number))
+        truth = positions(team.id_table.user_ids, matcher.user_ids_)
+        found.append(match.learnt(match.evidence, truth))
+    names = dict.fromkeys(name for one in found for name in one)
+    weights = {name: float(np.mean([one.get(name, 0.0) for one in found])) for name in names}
+    given: Any = {"mechanism": mechanism, "weights": tuple(weights.items())}
+    return WeightTuning(weights, BayesIdentification(**given), TrackingInference(**given))
 
 
 def _mean_s_R(attack: FuzzyCounting, samples: Sequence[SampleTeam]) -> float:

@@ -72,6 +72,14 @@ FIGURES: dict[str, tuple[str, str]] = {
     "sglt-qq": ("sglt.quantiles", "similarity among fakes against similarity among real people"),
     "sglt-lbs": ("sglt.service", "privacy and overhead of hiding among fakes from a service"),
     "sglt-classes": ("sglt.classes", "the semantic classes of places on a map"),
+    "arena-attacks": (
+        "arena.attacks",
+        "old and new attacks on the same releases, and their bounds",
+    ),
+    "arena-defences": (
+        "arena.defences",
+        "defences that no other beats in usefulness and both privacies",
+    ),
     "city-map": (
         "city.map",
         "the embedded city: land use, hospitals, and where people are at night and at noon",

@@ -20,7 +20,7 @@ from tracearena.attacks.bayesian.learning import centred, learn_weights
 from tracearena.attacks.bayesian.rehearsal import Rehearsal
 from tracearena.attacks.bayesian.surroundings import Surroundings
 from tracearena.attacks.matching import Match, Matcher, check_places
-from tracearena.checks import require_fitted
+from tracearena.checks import require_fitted, require_number
 from tracearena.engine import SeedLike, child_seed, generator, seed_sequence
 from tracearena.errors import DataError, ParameterError
 from tracearena.traces import ObfuscatedTraces, Traces
@@ -73,13 +73,18 @@ class WeighedMatch(Match):
     @cached_property
     def weights(self) -> dict[str, float]:
         """How much each kind of evidence is worth."""
-        kinds = self._kinds
-        starts = _STARTS[:, [_KINDS.index(kind) for kind in kinds]]
         if self.lesson is None or not len(self.lesson.pairs.users):
-            return dict(zip(kinds, starts[2], strict=True))
-        truth = np.arange(self.lesson.anonymized.n_users)
-        found = learn_weights(self.lesson.pairs, self._table(self.lesson), truth, starts)
-        return dict(zip(kinds, found.tolist(), strict=True))
+            return dict(zip(self._kinds, self._starts[2].tolist(), strict=True))
+        return self.learnt(self.lesson, np.arange(self.lesson.anonymized.n_users))
+
+    def learnt(self, evidence: Evidence, truth: NDArray[np.int64]) -> dict[str, float]:
+        """Return how much each kind of evidence is worth where the user of each trace is known."""
+        found = learn_weights(evidence.pairs, self._table(evidence), truth, self._starts)
+        return dict(zip(self._kinds, found.tolist(), strict=True))
+
+    @property
+    def _starts(self) -> Floats:
+        return np.asarray(_STARTS[:, [_KINDS.index(kind) for kind in self._kinds]])
 
     @cached_property
     def scores(self) -> Floats:
@@ -120,10 +125,13 @@ class BayesMatcher(Matcher):
         The defence that the attacker believes in; None estimates it from the release.
     limit_km
         Distance from which on places have nothing to do with each other.
+    weights
+        How much each kind of evidence is worth, by its name; None learns it on the reference cut in two.
     """
 
     mechanism: Algorithm | None = None
     limit_km: float = 2.0
+    weights: tuple[tuple[str, float], ...] | None = None
 
     reference_: Traces = field(init=False, repr=False, compare=False)
 
@@ -142,7 +150,7 @@ class BayesMatcher(Matcher):
 
     def against(self, mechanism: Algorithm) -> BayesMatcher:
         """Return the same matcher, fitted to the same users, for another defence."""
-        other = BayesMatcher(mechanism=mechanism, limit_km=self.limit_km)
+        other = BayesMatcher(mechanism=mechanism, limit_km=self.limit_km, weights=self.weights)
         for name in ("user_ids_", "reference_", "around_", "habits_"):
             setattr(other, name, getattr(self, name))
         return other
@@ -164,7 +172,11 @@ class BayesMatcher(Matcher):
             self.around_,
             self.habits_,
         )
-        return WeighedMatch(evidence, self._lesson(made, child_seed(root, 1)))
+        if self.weights is None:
+            return WeighedMatch(evidence, self._lesson(made, child_seed(root, 1)))
+        match = WeighedMatch(evidence, None)
+        vars(match)["weights"] = dict.fromkeys(_KINDS, 0.0) | dict(self.weights)
+        return match
 
     def _rehearse(self, reference: Traces, anonymized: ObfuscatedTraces, seed: Any) -> Rehearsal:
         if self.mechanism is not None:
@@ -238,3 +250,16 @@ def mechanism_of(name: str) -> Algorithm | None:
             "name a defence of places, or GeoInd"
         )
     return made
+
+
+def check_weights(weights: Any) -> None:
+    """Refuse weights that are no numbers from 0 on of known kinds of evidence, each once."""
+    if weights is None:
+        return
+    if not isinstance(weights, tuple) or not all(isinstance(one, tuple) and len(one) == 2 for one in weights):
+        raise ParameterError.of("weights", weights, "pairs of a kind of evidence and a number")
+    names = [name for name, _ in weights]
+    if len(set(names)) < len(names) or not {*names} <= {*_KINDS}:
+        raise ParameterError.of("weights", weights, f"pairs of {', '.join(_KINDS)}, each once, and a number")
+    for name, weight in weights:
+        require_number(f"weight of {name}", weight, at_least=0)

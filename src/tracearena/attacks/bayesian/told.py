@@ -6,8 +6,14 @@ import copy
 from dataclasses import dataclass
 from typing import Any, Self
 
-from tracearena.algorithms.kinds import Obfuscator
-from tracearena.attacks.bayesian.matcher import ADAPTIVE, UNKNOWN, BayesMatcher, mechanism_of
+from tracearena.algorithms.kinds import Obfuscator, setting
+from tracearena.attacks.bayesian.matcher import (
+    ADAPTIVE,
+    UNKNOWN,
+    BayesMatcher,
+    check_weights,
+    mechanism_of,
+)
 from tracearena.attacks.matching import MatchingAttack
 from tracearena.checks import require_fitted
 from tracearena.errors import ParameterError
@@ -22,11 +28,16 @@ class ToldAttack(MatchingAttack):
     mechanism
         The defence, such as ``PL(4,1)``; ``unknown`` estimates what it does from the release;
         ``adaptive`` waits to be told (`against`), as a sweep does for each of its defences.
+    weights
+        How much each kind of evidence is worth, as pairs of name and number (`tune_weights` finds them on
+        sample teams); None learns it on the reference traces cut in two.
     """
 
     mechanism: str = UNKNOWN
+    weights: tuple[tuple[str, float], ...] | None = setting(None)
 
     def __post_init__(self) -> None:
+        check_weights(self.weights)
         if not isinstance(self.mechanism, str):
             raise ParameterError(f"mechanism must be the name of a defence, not {self.mechanism!r}")
         if self.mechanism not in (UNKNOWN, ADAPTIVE):
@@ -39,7 +50,8 @@ class ToldAttack(MatchingAttack):
 
     def matcher(self) -> BayesMatcher:
         """Return the matcher, not yet fitted."""
-        return BayesMatcher(mechanism=None if self.waits else mechanism_of(self.mechanism))
+        mechanism = None if self.waits else mechanism_of(self.mechanism)
+        return BayesMatcher(mechanism=mechanism, weights=self.weights)
 
     def against(self, defence: Obfuscator) -> Self:
         """Return the same attack, fitted to the same users, told the defence that it meets."""

@@ -1,0 +1,1 @@
+"""Figures of our own: how strong attacks and defences are."""
