@@ -16,6 +16,8 @@ NEGLIGIBLE = 1e-8
 """A symbol whose floor is no higher comes from the places that are listed for it alone."""
 UNEXPLAINED = 0.02
 """With a beam, so small a share of a symbol may come from places that are not listed for it."""
+MANY_PLACES = 4096
+"""With more places nobody is followed through instants at which nothing is said: habits answer there."""
 
 
 @njit(cache=True, nogil=True)
@@ -72,6 +74,7 @@ def infer_users(
     support = np.empty((length, n_places), np.int32)
     sizes = np.zeros(length, np.int64)
     ahead = np.empty((length, n_places))
+    fits = np.empty((length, n_places))
     back = np.empty((length, n_places))
     belief = np.zeros((length, n_places))
     predicted = np.zeros(n_places)
@@ -111,16 +114,14 @@ def infer_users(
                     said[row, start : start + span], t0, profile, population,
                     emission_offsets, emission_places, emission_values, floor,
                     move_offsets, move_targets, move_values, move_rest, share, beam,
-                    support, sizes, ahead, predicted,
+                    support, sizes, ahead, fits, predicted,
                 )  # fmt: skip
                 _backward(
-                    said[row, start : start + span], t0, profile, population,
-                    emission_offsets, emission_places, emission_values, floor,
-                    move_offsets, move_targets, move_values, move_rest, share,
-                    support, sizes, back, later,
+                    t0, span, profile, population, move_offsets, move_targets, move_values, move_rest, share,
+                    support, sizes, fits, back, later,
                 )  # fmt: skip
                 for i in range(span):
-                    if share == 0.0 and said[row, start + i] < 0:
+                    if sizes[i] == 0:
                         silent[i] += match_weights[k]
                         continue
                     total = 0.0
@@ -203,18 +204,23 @@ def _forward(
     support: Array,
     sizes: Array,
     ahead: Array,
+    fits: Array,
     predicted: Array,
 ) -> None:
-    """Write what may be where at each instant, from what was said up to then."""
+    """Write what may be where at each instant, from what was said up to then.
+
+    ``fits[i, s]`` is how likely what was said at i is at the place ``support[i, s]``.
+    """
     n_places = profile.shape[0]
     for i in range(said.shape[0]):
         t, y = t0 + i, said[i]
-        if y < 0 and share == 0.0:
+        if y < 0 and (share == 0.0 or n_places > MANY_PLACES):
             sizes[i] = 0
             continue
-        own = 1.0 if i == 0 else 1.0 - share
+        follows = i > 0 and share > 0 and sizes[i - 1] > 0
+        own = 1.0 - share if follows else 1.0
         rest = 0.0
-        if i > 0:
+        if follows:
             for s in range(sizes[i - 1]):
                 rest += ahead[i - 1, s] * move_rest[support[i - 1, s]]
             rest *= share
@@ -225,7 +231,7 @@ def _forward(
             for e in range(offsets[y], offsets[y + 1]):
                 x = places[e]
                 predicted[x] = own * profile[x, t] + rest * population[x, t]
-            if i > 0 and share > 0:
+            if follows:
                 _move(support[i - 1, : sizes[i - 1]], ahead[i - 1], share,
                       move_offsets, move_targets, move_values, predicted)  # fmt: skip
             explained = 0.0
@@ -240,7 +246,7 @@ def _forward(
         if not narrow:
             for x in range(n_places):
                 predicted[x] = own * profile[x, t] + rest * population[x, t]
-            if i > 0 and share > 0:
+            if follows:
                 _move(support[i - 1, : sizes[i - 1]], ahead[i - 1], share,
                       move_offsets, move_targets, move_values, predicted)  # fmt: skip
             top = 0.0
@@ -260,8 +266,10 @@ def _forward(
         for s in range(size):
             value = ahead[i, s]
             if value > 0 and value >= beam * top:
-                support[i, kept] = support[i, s]
+                x = support[i, s]
+                support[i, kept] = x
                 ahead[i, kept] = value
+                fits[i, kept] = value / predicted[x]
                 total += value
                 kept += 1
         for s in range(kept):
@@ -271,14 +279,10 @@ def _forward(
 
 @njit(cache=True, nogil=True)
 def _backward(
-    said: Array,
     t0: int,
+    span: int,
     profile: Array,
     population: Array,
-    offsets: Array,
-    places: Array,
-    values: Array,
-    floor: Array,
     move_offsets: Array,
     move_targets: Array,
     move_values: Array,
@@ -286,45 +290,30 @@ def _backward(
     share: float,
     support: Array,
     sizes: Array,
+    fits: Array,
     back: Array,
     later: Array,
 ) -> None:
     """Write how likely what is said later is from each place; `later` comes and is left all 0."""
-    last = said.shape[0] - 1
-    for s in range(sizes[last]):
-        back[last, s] = 1.0
-    for i in range(last - 1, -1, -1):
-        if share == 0.0:
-            for s in range(sizes[i]):
-                back[i, s] = 1.0
+    back[span - 1, : sizes[span - 1]] = 1.0
+    for i in range(span - 2, -1, -1):
+        if share == 0.0 or sizes[i + 1] == 0:
+            back[i, : sizes[i]] = 1.0
             continue
-        t, y = t0 + i + 1, said[i + 1]
-        for s in range(sizes[i + 1]):
-            later[support[i + 1, s]] = back[i + 1, s] * (1.0 if y < 0 else floor[y])
-        if y >= 0:
-            # Places outside the support stay 0: what is added there is taken back below.
-            for s in range(sizes[i + 1]):
-                later[support[i + 1, s]] = -later[support[i + 1, s]] if floor[y] > 0 else -1.0
-            for e in range(offsets[y], offsets[y + 1]):
-                x = places[e]
-                if later[x] < 0:
-                    later[x] *= (floor[y] + values[e]) / floor[y]
-            for s in range(sizes[i + 1]):
-                later[support[i + 1, s]] = -later[support[i + 1, s]]
         by_habit, by_others = 0.0, 0.0
         for s in range(sizes[i + 1]):
             x = support[i + 1, s]
-            by_habit += profile[x, t] * later[x]
-            by_others += population[x, t] * later[x]
+            later[x] = fits[i + 1, s] * back[i + 1, s]
+            by_habit += profile[x, t0 + i + 1] * later[x]
+            by_others += population[x, t0 + i + 1] * later[x]
         largest = 0.0
         for s in range(sizes[i]):
             x = support[i, s]
             moved = 0.0
             for e in range(move_offsets[x], move_offsets[x + 1]):
                 moved += move_values[e] * later[move_targets[e]]
-            value = (1 - share) * by_habit + share * (moved + move_rest[x] * by_others)
-            back[i, s] = value
-            largest = max(largest, value)
+            back[i, s] = (1 - share) * by_habit + share * (moved + move_rest[x] * by_others)
+            largest = max(largest, back[i, s])
         for s in range(sizes[i]):
             back[i, s] = back[i, s] / largest if largest > 0 else 1.0
         for s in range(sizes[i + 1]):

@@ -40,6 +40,8 @@ class Evidence:
         How likely the symbols are at each place.
     around, habits
         Surroundings of the places, and habits of the users.
+    quick
+        Choose the pairs worth a look by how often symbols are said alone, not by when.
     """
 
     reference: Traces
@@ -50,6 +52,7 @@ class Evidence:
     emission: Emission
     around: Surroundings
     habits: Habits
+    quick: bool = False
 
     @cached_property
     def pairs(self) -> Pairs:
@@ -57,7 +60,9 @@ class Evidence:
         n_traces, n_users = self.anonymized.n_users, self.reference.n_users
         events = max(self.anonymized.n_events, self.reference.n_events, 1)
         keep = int(max(_WORK / events, _FEWEST))
-        tables: list[Table] = [self._polya.table(self._bags), self._profile.table()]
+        tables: list[Table] = [self._polya.table(self._bags)]
+        if not self.quick:
+            tables.append(self._profile.table())
         return best_pairs(tables, n_traces, n_users, keep)
 
     def __call__(self, name: str) -> NDArray[np.float64]:
