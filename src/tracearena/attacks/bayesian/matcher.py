@@ -37,15 +37,18 @@ FEWEST_PUPILS = 10
 Floats = NDArray[np.float64]
 
 _KINDS = ("polya", "home", "profile", "markov", "rehearsal")
-_STARTS = 0.1 * np.array(
+_MIXTURES = 0.1 * np.array(
     [
         [1.0, 1.0, 0.0, 0.0, 0.0],
         [0.0, 1.0, 1.0, 0.0, 0.0],
         [1.0, 1.0, 1.0, 0.0, 0.0],
         [0.0, 1.0, 0.0, 1.0, 0.0],
+        [0.1, 1.0, 0.5, 0.1, 0.0],
+        [0.0, 0.5, 1.0, 0.0, 0.5],
         [1.0, 1.0, 1.0, 1.0, 1.0],
     ]
 )
+"""Weights of the kinds of evidence to choose from; picked on people of the city and on virtual users."""
 
 
 class WeighedMatch(Match):
@@ -74,17 +77,17 @@ class WeighedMatch(Match):
     def weights(self) -> dict[str, float]:
         """How much each kind of evidence is worth."""
         if self.lesson is None or not len(self.lesson.pairs.users):
-            return dict(zip(self._kinds, self._starts[2].tolist(), strict=True))
+            return dict(zip(self._kinds, self._mixtures[2].tolist(), strict=True))
         return self.learnt(self.lesson, np.arange(self.lesson.anonymized.n_users))
 
     def learnt(self, evidence: Evidence, truth: NDArray[np.int64]) -> dict[str, float]:
         """Return how much each kind of evidence is worth where the user of each trace is known."""
-        found = learn_weights(evidence.pairs, self._table(evidence), truth, self._starts)
+        found = learn_weights(evidence.pairs, self._table(evidence), truth, self._mixtures)
         return dict(zip(self._kinds, found.tolist(), strict=True))
 
     @property
-    def _starts(self) -> Floats:
-        return np.asarray(_STARTS[:, [_KINDS.index(kind) for kind in self._kinds]])
+    def _mixtures(self) -> Floats:
+        return np.asarray(_MIXTURES[:, [_KINDS.index(kind) for kind in self._kinds]])
 
     @cached_property
     def scores(self) -> Floats:
