@@ -40,7 +40,7 @@ OPENED = {
     "tracearena.algorithms": (25, set()),
     "tracearena.arena": (95, set()),
     "tracearena.attacks": (47, set()),
-    "tracearena.attacks.bayesian": (60, set()),
+    "tracearena.attacks.bayesian": (46, set()),
     "tracearena.attacks.deanonymisation": (18, set()),
     "tracearena.attacks.markov": (27, set()),
     "tracearena.attacks.smoothing": (20, set()),
