@@ -96,7 +96,7 @@ def _draw(rows: Sequence[SweepRow], front: set[str], path: Path, found: Sequence
         label_points(axes, points, [row.defence for row in on], size=7)
         title = (
             f"{len(rows)} defences by all three scores; ringed and named: the Pareto front of {len(on)}; "
-            "strokes: to the estimate for an attacker who is told who is who; dotted: valid from 0.7 on"
+            "strokes: to the estimate for an attacker with the table of users; dotted: valid from 0.7 on"
         )
         axes.set_title(titled(textwrap.fill(title, 100), found), fontsize=9.5, loc="left", pad=10)
         return save(figure, path)
