@@ -6,8 +6,8 @@ standard deviation in parentheses.
 
     bench_strongest.py [TEAMS] [FOLDER]
 
-The folder is one of `tracearena contest data`; without it the teams are 200 people each of the simulated city,
-10 reference and 10 original days.
+The folder is one of `tracearena contest data`; without it the teams are 60 people each of the city, 5
+reference and 5 original days.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SWEEP = (
     *("No", "ClusterAveraging(0.7)", "PL(1,1)", "PL(4,1)", "PL(5,1)", "MRLH(0,0,0.25)", "MRLH(1,1,0.1)"),
     *("RR(8)", "RR(10)", "Cheat(0.25)"),
 )
-CITY = Size(200, 10)
+CITY = Size(60, 5)
 
 
 def main(count: int, folder: Path | None) -> None:

@@ -36,9 +36,9 @@ NOT_ONLY_DOORS = {
 """Packages with code of their own, and how many modules they load: the command line, the list of figures."""
 
 OPENED = {
-    "tracearena": (117, {"polars"}),
+    "tracearena": (118, {"polars"}),
     "tracearena.algorithms": (25, set()),
-    "tracearena.arena": (92, set()),
+    "tracearena.arena": (95, set()),
     "tracearena.attacks": (47, set()),
     "tracearena.attacks.bayesian": (47, set()),
     "tracearena.attacks.deanonymisation": (18, set()),
@@ -46,7 +46,7 @@ OPENED = {
     "tracearena.attacks.smoothing": (20, set()),
     "tracearena.attacks.tracking": (24, set()),
     "tracearena.cities": (28, set()),
-    "tracearena.contest": (98, set()),
+    "tracearena.contest": (102, set()),
     "tracearena.engine": (12, set()),
     "tracearena.files": (10, set()),
     "tracearena.formats": (71, {"polars"}),
@@ -61,12 +61,12 @@ OPENED = {
     "tracearena.obfuscation": (65, set()),
     "tracearena.obfuscation.fakes": (45, set()),
     "tracearena.pages": (19, set()),
-    "tracearena.pages.contest": (89, set()),
+    "tracearena.pages.contest": (98, set()),
     "tracearena.synthesis": (65, set()),
     "tracearena.synthesis.ppmtf": (60, set()),
     "tracearena.synthesis.sglt": (40, set()),
     "tracearena.traces": (16, set()),
-    "tracearena.views": (85, set()),
+    "tracearena.views": (86, set()),
 }
 """Door → modules of ours that are loaded when it has been opened, at most, and which heavy packages."""
 

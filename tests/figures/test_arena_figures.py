@@ -26,6 +26,6 @@ def test_old_and_new_attacks_are_drawn_with_the_band(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_front_is_marked(tmp_path: Path) -> None:
     picture, numbers = figure("arena-defences")(tmp_path, size=Size(20, 2), defences=("No", "PL(1,1)"))
-    assert "no other beats" in picture.read_text()
+    assert "Pareto front" in picture.read_text()
     with numbers.open(newline="") as file:
         assert {line["defence"]: line["on_front"] for line in csv.DictReader(file)}["No"] == "True"

@@ -1,4 +1,4 @@
-from .bounds import Bounds, DefenceBounds, bounds, write_bounds
+from .bounding import Bounds, DefenceBounds, bounds, write_bounds
 from .deanonymisation import Classifier, Deanonymisation, deanonymise
 from .ensemble import (
     ADAPTIVE_ATTACKS,

@@ -38,7 +38,7 @@ PSEUDONYMISED = "Pseudonyms only"
 CHEATING = tuple(f"Cheat({share:g})" for share in np.linspace(0, 1, 6))
 SAMPLES = ("No", "MRLH(1,1,0.5)", "RR(1)", "RR(10)", "PL(1,1)", "PL(2,1)", "PL(4,1)", "PL(7,1)")
 _RESIDENTS = 1_000
-FEW = 150
+FEW = 100
 """People on whom the attacks are tried that take long."""
 _CITY, _TEAM, _SAMPLE, _AFTERWARDS = range(4)
 _DEFENCE, _SHUFFLE, _SALT, _ATTACK = range(4)
@@ -198,7 +198,7 @@ def rehearse(
         people of the simulated city.
     attacks
         Attacks that the judge makes besides, such as ``("strongest",)``: on the teams' defences of at
-        most 150 people of the first sample team, when the awards are given. They count for nobody.
+        most 100 people of the first sample team, when the awards are given. They count for nobody.
     seed
         Seed of everything, the pseudonyms and the salts of the commitments included: a real contest
         draws those from the operating system.

@@ -95,8 +95,8 @@ def _draw(rows: Sequence[SweepRow], front: set[str], path: Path, found: Sequence
         points: Any = [(row.utility, row.scores.s_T_min) for row in on]
         label_points(axes, points, [row.defence for row in on], size=7)
         title = (
-            f"{len(rows)} defences; ringed and named: {len(on)} that no other beats in all three scores; "
-            "strokes: to the estimate for an attacker who is told who is who; dotted: valid from 0.7 on"
+            f"{len(rows)} defences by all three scores; ringed and named: the Pareto front of {len(on)}; "
+            "strokes: to the estimate for an attacker with the table of users; dotted: valid from 0.7 on"
         )
         axes.set_title(titled(textwrap.fill(title, 100), found), fontsize=9.5, loc="left", pad=10)
         return save(figure, path)
