@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from tracearena.attacks.bayesian.assignment import certainty
 from tracearena.attacks.bayesian.candidates import Pairs
 
-POWERS = (-2.0, -1.0, 0.0, 1.0, 2.0, 3.0)
+POWERS = (-2.0, 0.0, 2.0, 4.0)
 """Powers of two that a mixture is scaled by, to find how certain it makes one; then in smaller steps."""
-FINER = (-0.5, 0.0, 0.5)
+FINER = (1.0, 0.5)
 
 LEAST_CERTAIN = 0.002
 """Traces that fit nobody's habits, whatever the weights, count as certain as this."""
@@ -45,7 +45,10 @@ def learn_weights(pairs: Pairs, table: Floats, truth: NDArray[np.int64], mixture
 
     coarse = [np.asarray(2.0**power * mixture) for mixture in mixtures for power in POWERS]
     best = min(coarse, key=lambda weights: surprise(weights, 8))
-    return min((np.asarray(2.0**power * best) for power in FINER), key=lambda weights: surprise(weights, 40))
+    for step in FINER:
+        near = [np.asarray(2.0**power * best) for power in (-step, 0.0, step)]
+        best = min(near, key=lambda weights: surprise(weights, 40))
+    return best
 
 
 def centred(pairs: Pairs, table: Floats) -> Floats:
