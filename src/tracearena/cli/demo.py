@@ -91,11 +91,11 @@ def _print_awards(held: Rehearsal) -> None:
         typer.echo(f"{row.team:<16}  {name:<20}  {row.utility or 0:7.3f}  {scores}")
     if held.afterwards:
         typer.echo("\nafterwards, few people  s_R,min  s_T,min  at most  strongest attacks")
-        for row in held.afterwards:
-            scores, ceiling = row.scores, row.band and row.band.ceiling
+        for tried in held.afterwards:
+            scores, ceiling = tried.scores, tried.band and tried.band.ceiling
             numbers = "  ".join(_cell(one) for one in (scores.s_R_min, scores.s_T_min, ceiling))
             names = ", ".join(name for name in scores.strongest if name)
-            typer.echo(f"{row.defence:<22}  {numbers}  {names}")
+            typer.echo(f"{tried.defence:<22}  {numbers}  {names}")
 
 
 def _cell(number: float | None) -> str:

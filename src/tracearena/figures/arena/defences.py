@@ -81,7 +81,7 @@ def _draw(rows: Sequence[SweepRow], front: set[str], path: Path, found: Sequence
         on = [row for row in rows if row.defence in front]
         off = [row for row in rows if row.defence not in front]
         colours: dict[str, Any] = {"cmap": "viridis", "vmin": 0.0, "vmax": 1.0, "zorder": 3}
-        drawn = None
+        drawn: Any = None
         for some, size, edge in ((off, 26, "none"), (on, 62, "black")):
             drawn = axes.scatter(
                 [row.utility for row in some], [row.scores.s_T_min for row in some], s=size,
