@@ -92,9 +92,9 @@ def _print_awards(held: Rehearsal) -> None:
     if held.afterwards:
         typer.echo("\nafterwards, few people  s_R,min  s_T,min  at most  strongest attacks")
         for tried in held.afterwards:
-            scores, ceiling = tried.scores, tried.band and tried.band.ceiling
-            numbers = "  ".join(_cell(one) for one in (scores.s_R_min, scores.s_T_min, ceiling))
-            names = ", ".join(name for name in scores.strongest if name)
+            found, ceiling = tried.scores, tried.band and tried.band.ceiling
+            numbers = "  ".join(_cell(one) for one in (found.s_R_min, found.s_T_min, ceiling))
+            names = ", ".join(name for name in found.strongest if name)
             typer.echo(f"{tried.defence:<22}  {numbers}  {names}")
 
 
