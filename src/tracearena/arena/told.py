@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +40,7 @@ class ToldAttacker:
     """
 
     def __init__(self, scoring: Scoring) -> None:
-        known = scoring.of_attackers
+        known: Any = scoring.of_attackers
         self.scoring = scoring
         self.attacks = (
             BayesInference(mechanism=ADAPTIVE, **known),
