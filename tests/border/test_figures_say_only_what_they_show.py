@@ -30,6 +30,7 @@ from tracearena.figures.contest import figure_12 as contest_12
 from tracearena.figures.contest import figure_16 as contest_16
 from tracearena.figures.contest import figure_17 as contest_17
 from tracearena.figures.contest import figure_18 as contest_18
+from tracearena.figures.contest import people as contest_people
 from tracearena.figures.contest import table_2 as contest_table_2
 from tracearena.figures.data import Size
 from tracearena.figures.geo import figure_3 as geo_3
@@ -66,6 +67,12 @@ def fought(old: float, new: float, ceiling: float) -> SweepRow:
     """A release that old and new attacks leave so much of, in both ways."""
     scores = AttackScores({"VisitProb-R": old, "Bayes-R": new}, {"VisitProb-T": old, "Tracking-T": new})
     return SweepRow("PL(4,1)", 0.8, True, scores, band=Band(0.0, ceiling))
+
+
+def lives(apart: float) -> list[contest_people.Row]:
+    """Virtual users so many spreads away from the people, learned from all of them and from half."""
+    kinds = contest_people.FIVE, contest_people.HELD_OUT
+    return [contest_people.Row("stays", kind, 0.2, 0.2 + 0.01 * apart, 0.01, apart) for kind in kinds]
 
 
 def points(tp_tv: list[float], tm_emd: float, reidentified: float = 0.01) -> list[Any]:
@@ -205,6 +212,10 @@ CASES: dict[str, Pair] = {
     "contest-9": (
         lambda: contest_9.findings([release(str(n), n / 9, n / 10) for n in range(9)]),
         lambda: contest_9.findings([release(str(n), n / 9, n % 2) for n in range(9)]),
+    ),
+    "contest-people": (
+        lambda: contest_people.findings(lives(0.5)),
+        lambda: contest_people.findings(lives(2.5)),
     ),
     "contest-12": (
         lambda: contest_12.findings([0.9] * len(contest_12.WEIGHTS)),

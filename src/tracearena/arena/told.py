@@ -40,7 +40,7 @@ class ToldAttacker:
     """
 
     def __init__(self, scoring: Scoring) -> None:
-        known: dict[str, Any] = dict(scoring.of_attackers)
+        known: Any = scoring.of_attackers
         self.scoring = scoring
         self.attacks = (
             BayesInference(mechanism=ADAPTIVE, **known),

@@ -84,11 +84,11 @@ def _print_awards(held: Rehearsal) -> None:
     print_board(held.board, held.awards, {one.name: defence_of(one) for one in held.entrants})
     if held.afterwards:
         typer.echo("\nafterwards, few people  s_R,min  s_T,min  at most  strongest attacks")
-        for row in held.afterwards:
-            scores, ceiling = row.scores, row.band and row.band.ceiling
-            numbers = "  ".join(_cell(one) for one in (scores.s_R_min, scores.s_T_min, ceiling))
-            names = ", ".join(name for name in scores.strongest if name)
-            typer.echo(f"{row.defence:<22}  {numbers}  {names}")
+        for tried in held.afterwards:
+            found, ceiling = tried.scores, tried.band and tried.band.ceiling
+            numbers = "  ".join(_cell(one) for one in (found.s_R_min, found.s_T_min, ceiling))
+            names = ", ".join(name for name in found.strongest if name)
+            typer.echo(f"{tried.defence:<22}  {numbers}  {names}")
 
 
 def _cell(number: float | None) -> str:

@@ -199,7 +199,7 @@ def _draw(path: Path, rows: list[Row], shown: dict[str, Lives], found: list[Find
         ):
             _draw_noon(panel, shown[kind], top, title)
         _draw_transitions(axes[1, 2], shown)
-        head(figure, "Virtual users beside the people they are learned from", found, width=150)
+        head(figure, "Virtual users beside the people of the training data", found, width=150)
         return save(figure, path)
 
 
@@ -216,7 +216,7 @@ def _draw_apart(axes: Axes, rows: list[Row]) -> None:
     axes.set_yticks(range(len(names)), names, fontsize=8)
     axes.invert_yaxis()
     axes.set(xscale="log", xlabel="spreads between halves of the people (2 or less is good)")
-    axes.set_title("how far virtual users are from the people", fontsize=9.5, loc="left")
+    axes.set_title("distance of virtual users from the people", fontsize=9.5, loc="left")
 
 
 def _draw_hours(axes: Axes, shown: dict[str, Lives]) -> None:

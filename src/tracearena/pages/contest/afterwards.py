@@ -39,13 +39,13 @@ def show_afterwards(page: Page, held: Account) -> None:
         for row in rows if row.band is not None
     ]  # fmt: skip
     points = [
-        {"type": "scatter", "mode": "markers", "name": name, "y": names,
-         "x": [_least(row.scores.trace_inference, of_them) for row in rows],
+        {"type": "scatter", "mode": "markers", "name": name, "y": names, "x": values,
          "marker": {"symbol": symbol, "color": colour, "size": 13, "line": {"width": 2, "color": colour}},
          "hovertemplate": f"%{{y}}, {name}: %{{x:.3f}}<extra></extra>"}
-        for name, symbol, colour, of_them in (
-            ("attacks of the contest", "circle-open", BLUE, old),
-            ("all attacks", "circle", VERMILION, _made(rows[0])),
+        for name, symbol, colour, values in (
+            ("attacks of the contest", "circle-open", BLUE,
+             [_least(row.scores.trace_inference, old) for row in rows]),
+            ("all attacks", "circle", VERMILION, [row.scores.s_T_min for row in rows]),
         )
     ]  # fmt: skip
     layout = {
