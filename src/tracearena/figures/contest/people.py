@@ -237,7 +237,7 @@ def _draw_visits(axes: Axes, shown: dict[str, Lives]) -> None:
         counts = np.flatnonzero(shares) + 1
         axes.plot(counts, shares[counts - 1], line, color=colour, marker=marker, markersize=2.5, label=kind)
     axes.set(xscale="log", yscale="log", xlabel="visits of a person to a place", ylabel="share of her places")
-    axes.set_title("how often people come back", fontsize=9.5, loc="left")
+    axes.set_title("visits to a place, by number", fontsize=9.5, loc="left")
 
 
 def _draw_noon(axes: Axes, lives: Lives, top: float, title: str) -> None:
