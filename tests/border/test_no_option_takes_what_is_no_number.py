@@ -36,6 +36,7 @@ COMMANDS = {
     "pseudonymise": ["org.csv", "out.csv", "--original", "org.csv", "--id-table", "t.csv", *PLACES],
     "attack": ["VisitProb-R", "out.csv", *PLACES, "--reference", "org.csv", "--anonymized", "org.csv"],
     "sweep": ["out.csv", *PLACES, "--reference", "org.csv", "--original", "org.csv"],
+    "bounds": ["out.csv", *PLACES, "--reference", "org.csv", "--original", "org.csv"],
     "figure": ["contest-8"],
     "evaluate": [*PLACES, "--train", "org.csv", "--test", "org.csv", "--synthetic", "org.csv"],
     "similarity": ["org.csv", "org.csv", *PLACES],

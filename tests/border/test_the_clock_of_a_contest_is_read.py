@@ -47,7 +47,7 @@ def made(tmp_path_factory: pytest.TempPathFactory, make_walks: Callable[..., Tra
     folder = tmp_path_factory.mktemp("contest") / "all"
     model = Routine(make_walks(users=1).places)
     write_contest_data(folder, model, ContestPlan(teams=1, users=25, days=20), seed=5)
-    return folder
+    return folder / "judge"
 
 
 def replay_by_python(folder: Path, clock: Clock = HOURS) -> float:

@@ -211,12 +211,12 @@ def test_a_judge_that_is_killed_again_and_again_ends_where_an_undisturbed_one_do
             command, cwd=folder.parent, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
         while process.poll() is None:
-            if ledger.is_file() and ledger.read_bytes().count(b"\n") > lines + 2:
+            if ledger.is_file() and ledger.read_bytes().count(b"\n") > lines:
                 process.kill()
             time.sleep(0.002)
         lines = ledger.read_bytes().count(b"\n")
         killed += process.returncode == -signal.SIGKILL
-    assert killed > 1
+    assert killed >= 1
     done = subprocess.run(command, cwd=folder.parent, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert hashes(folder) == hashes(quiet)

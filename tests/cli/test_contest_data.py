@@ -100,7 +100,7 @@ def made(run, team: Path, name: str, *options: object, status: int = 0):
 def test_the_walk_of_earlier_versions_has_a_name(run, team: Path) -> None:
     done = made(run, team, "old", "--walk", "30min")
     assert "invented" not in done.err
-    manifest = json.loads((team / "old" / "manifest.json").read_text())
+    manifest = json.loads((team / "old" / "judge" / "manifest.json").read_text())
     assert "walk" not in manifest["model"]
     places = pwscup.read_places(team / "places.csv")
     training = Traces.joined([pwscup.read_traces(team / name, places) for name in ("ref.csv", "org.csv")])
@@ -110,14 +110,14 @@ def test_the_walk_of_earlier_versions_has_a_name(run, team: Path) -> None:
     )
     plan = ContestPlan(teams=1, users=7, days=2)
     reference, _ = team_traces(model, plan, child_seed(child_seed(root, 1), 1, 0))
-    written = pwscup.read_traces(team / "old" / "reftraces_team001_data01_IDP.csv", places)
+    written = pwscup.read_traces(team / "old" / "judge" / "reftraces_team001_data01_IDP.csv", places)
     assert np.array_equal(written.place_index, reference.place_index)
 
 
 def test_what_the_walk_invents_is_said(run, team: Path) -> None:
     done = made(run, team, "new")
     assert "06:00 to 08:00 is invented" in done.err
-    walk = json.loads((team / "new" / "manifest.json").read_text())["model"]["walk"]
+    walk = json.loads((team / "new" / "judge" / "manifest.json").read_text())["model"]["walk"]
     assert (walk["step_s"], walk["invented"]) == (300, "06:00 to 08:00")
     assert 0 < walk["pace"] <= 1
 
@@ -131,7 +131,7 @@ def test_a_walk_that_does_not_fit_is_refused(run, team: Path, walk: str) -> None
 
 def test_zero_cells_are_sampled_on_request(run, team: Path) -> None:
     made(run, team, "sampled", "--zeros", "sampled")
-    parameters = json.loads((team / "sampled" / "manifest.json").read_text())["model"]["parameters"]
+    parameters = json.loads((team / "sampled" / "judge" / "manifest.json").read_text())["model"]["parameters"]
     assert parameters["zeros"] == "sampled"
     assert "zeros" in made(run, team, "none", "--zeros", "some", status=2).err
 

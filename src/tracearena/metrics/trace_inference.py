@@ -13,7 +13,8 @@ from tracearena.results import Result
 from tracearena.traces import Traces
 from tracearena.traces.ids import positions
 
-_HEAVIEST = 1e9
+HEAVIEST = 1e9
+"""Largest weight of a sensitive place."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ def trace_inference_score(
     >>> trace_inference_score(original, original.with_places([0, 1])).trace_inference
     0.25
     """
-    require_number("sensitive_weight", sensitive_weight, above=0, at_most=_HEAVIEST)
+    require_number("sensitive_weight", sensitive_weight, above=0, at_most=HEAVIEST)
     require_number("limit_km", limit_km, above=0)
     if original.n_events == 0:
         raise DataError("there are no events to score")

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from tracearena.algorithms.kinds import TraceInferenceAttack, setting
 from tracearena.attacks.bayesian.surroundings import Surroundings, Weighted
 from tracearena.attacks.matching import check_places
-from tracearena.checks import require_fitted, require_kind, require_number
+from tracearena.checks import LARGEST_KM, require_fitted, require_kind, require_number
 from tracearena.engine import SeedLike, block_ranges, run_blocks
 from tracearena.errors import DataError
+from tracearena.metrics.trace_inference import HEAVIEST
 from tracearena.traces import Clock, ObfuscatedTraces, Traces
 
 HOURS = 1.0
@@ -211,8 +212,8 @@ class HabitsInference(TraceInferenceAttack):
     limit_km: float = setting(2.0)
 
     def __post_init__(self) -> None:
-        require_number("sensitive_weight", self.sensitive_weight, above=0)
-        require_number("limit_km", self.limit_km, above=0)
+        require_number("sensitive_weight", self.sensitive_weight, above=0, at_most=HEAVIEST)
+        require_number("limit_km", self.limit_km, above=0, at_most=LARGEST_KM)
 
     def fit(self, reference: Traces) -> Self:
         """Learn where every user tends to be at each time of day."""

@@ -14,8 +14,9 @@ from tracearena.attacks.bayesian.matcher import BayesMatcher, WeighedMatch
 from tracearena.attacks.bayesian.surroundings import Surroundings
 from tracearena.attacks.bayesian.told import ToldAttack
 from tracearena.attacks.matching import Match, MatchingInference
-from tracearena.checks import require_number
+from tracearena.checks import LARGEST_KM, require_number
 from tracearena.engine import SeedLike
+from tracearena.metrics.trace_inference import HEAVIEST
 from tracearena.traces import ObfuscatedTraces, Traces
 
 
@@ -43,8 +44,8 @@ class BayesInference(ToldAttack, MatchingInference):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_number("sensitive_weight", self.sensitive_weight, above=0)
-        require_number("limit_km", self.limit_km, above=0)
+        require_number("sensitive_weight", self.sensitive_weight, above=0, at_most=HEAVIEST)
+        require_number("limit_km", self.limit_km, above=0, at_most=LARGEST_KM)
 
     def infer(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Traces:
         """Return one place for every user and instant."""
