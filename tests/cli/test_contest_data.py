@@ -163,7 +163,9 @@ def test_sensitive_regions_come_from_a_file_of_pois(run, team: Path) -> None:
     options = ("--pois", team / "pois.csv")
     done = made(run, team, "marked", *options, "--sensitive", "category=hospital")
     assert done.json["sensitive_regions"] == 1
-    assert np.flatnonzero(pwscup.read_places(team / "marked" / "info_region.csv").sensitive).tolist() == [3]
+    assert np.flatnonzero(
+        pwscup.read_places(team / "marked" / "judge" / "info_region.csv").sensitive
+    ).tolist() == [3]
     assert "--sensitive" in made(run, team, "none", *options, status=2).err
     unknown = made(run, team, "none", *options, "--sensitive", "category=clinic", status=2)
     assert "'clinic'; there are" in unknown.err

@@ -118,7 +118,7 @@ def test_a_sweep_writes_its_table_and_picture(run, team: Path) -> None:  # type:
     assert done.status == 0, done.err
     with (team / "table.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
-    scores = ["VisitProb-R", "Replay-T", "s_R_min", "s_T_min"]
+    scores = ["VisitProb-R", "Replay-T", "s_R_min", "s_T_min", "strongest_R", "strongest_T"]
     assert list(rows[0]) == ["defence", "utility", "valid", *scores, "error"]
     assert [row["defence"] for row in rows] == ["No", "PL(4,1)"]
     assert rows[0]["valid"] == "true"

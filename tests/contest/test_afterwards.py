@@ -42,7 +42,7 @@ def test_every_defence_meets_old_and_new_attacks(held: Rehearsal) -> None:
 
 
 def test_the_page_shows_them_with_their_band(held: Rehearsal) -> None:
-    html = contest_report(held, command="mine").html()
+    html = contest_report(held.account("mine")).html()
     assert "After the awards" in html
     found = re.findall(r'<script type="application/json" id="[^"]*">(.*?)</script>', html, re.S)
     (drawn,) = [

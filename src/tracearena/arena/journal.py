@@ -45,10 +45,7 @@ class Journal:
         if kept and kept[0] == self._header:
             self.rows = {line["key"]: line["row"] for line in kept[1:] if {"key", "row"} <= set(line)}
         # Written anew as far as it is whole: the end of a killed run may be half a line.
-        with replacing(path) as file:
-            file.write(_text(self._header))
-            for key, row in self.rows.items():
-                file.write(_text({"key": key, "row": row}))
+        self._write()
 
     def add(self, key: str, row: dict[str, Any]) -> None:
         """Put a finished row on disk."""
@@ -56,6 +53,19 @@ class Journal:
             file.write(_text({"key": key, "row": row}))
             file.flush()
             os.fsync(file.fileno())
+
+    def settle(self) -> None:
+        """Sort the rows by their keys."""
+        ordered = dict(sorted(self.rows.items()))
+        if list(ordered) != list(self.rows):
+            self.rows = ordered
+            self._write()
+
+    def _write(self) -> None:
+        with replacing(self.path) as file:
+            file.write(_text(self._header))
+            for key, row in self.rows.items():
+                file.write(_text({"key": key, "row": row}))
 
 
 def unfinished(table: Path) -> Path:

@@ -198,6 +198,7 @@ class Desk:
                 utilities.append(record)
             attacks += self._scored(truth, handed_in, about[target])
         report(len(targets), len(targets))
+        self.ledger.settle()
         refused = tuple(sorted(self.refused, key=lambda one: (one.file, one.code)))
         counts = len(self.places), int(self.places.sensitive.sum())
         return Judged(self.intake, self._rules(), tuple(utilities), tuple(attacks), refused, *counts)

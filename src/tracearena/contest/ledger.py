@@ -50,6 +50,10 @@ class Ledger:
         digests = [self.digest(path) for path in files]
         return hashlib.sha256(json.dumps([what, digests, settings]).encode()).hexdigest()
 
+    def settle(self) -> None:
+        """Put the rows in one order: a run that was stopped finds them in another than one that was not."""
+        self._journal.settle()
+
     def digest(self, path: Path) -> str:
         """Return SHA-256 of a file, computed once."""
         if path not in self._digests:
