@@ -34,7 +34,7 @@ def test_the_scale_makes_as_certain_as_one_may_be() -> None:
     right = pairs.users == truth[pairs.traces]
     table = table - 2 * right[:, None]
     sure = {}
-    for factor in (0.2, 1.0, 5.0):
+    for factor in (0.5, 1.0, 4.0):
         weights = learn_weights(pairs, factor * table, truth, np.full((1, 1), 0.5))
         sure[factor] = certainty(pairs, factor * table @ weights)[right].mean()
     # However the evidence is scaled, the truth ends about as certain: neither a guess nor beyond doubt.

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from tracearena.attacks.bayesian.assignment import certainty
 from tracearena.attacks.bayesian.candidates import Pairs
 
-POWERS = (-2.0, 0.0, 2.0, 4.0)
+POWERS = (-2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 4.0)
 """Powers of two that a mixture is scaled by, to find how certain it makes one; then in smaller steps."""
-FINER = (1.0, 0.5)
+FINER = (0.5,)
 
 LEAST_CERTAIN = 0.002
 """Traces that fit nobody's habits, whatever the weights, count as certain as this."""
