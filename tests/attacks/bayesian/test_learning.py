@@ -39,7 +39,8 @@ def test_the_scale_makes_as_certain_as_one_may_be() -> None:
         sure[factor] = certainty(pairs, factor * table @ weights)[right].mean()
     # However the evidence is scaled, the truth ends about as certain: neither a guess nor beyond doubt.
     assert max(sure.values()) - min(sure.values()) < 0.1
-    assert 0.2 < min(sure.values()) < max(sure.values()) < 0.9
+    assert min(sure.values()) > 0.2
+    assert max(sure.values()) < 0.9
 
 
 def test_nothing_to_learn_from_is_no_mistake() -> None:
