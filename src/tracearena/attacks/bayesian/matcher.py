@@ -52,6 +52,8 @@ _MIXTURES = 0.1 * np.array(
 """Weights of the kinds of evidence to choose from; picked on people of the city and on virtual users."""
 _BY_STEPS = 3
 """The mixture that goes by steps most; half of long traces would praise it more than whole ones bear out."""
+_BY_TIME = [5, 6]
+"""Mixtures that go by the time of day most: for defences that treat a trace as a whole, and so spoil counts."""
 SHORT = 100
 """Events of a user up to which she has a short trace."""
 
@@ -93,6 +95,8 @@ class WeighedMatch(Match):
     @property
     def _mixtures(self) -> Floats:
         known = _MIXTURES[:, [_KINDS.index(kind) for kind in self._kinds]]
+        if not self.evidence.emission.exact:
+            return np.asarray(known[_BY_TIME])
         events = np.diff(self.evidence.reference.offsets)
         is_short = not len(events) or np.median(events) <= SHORT
         return np.asarray(known if is_short else np.delete(known, _BY_STEPS, axis=0))
