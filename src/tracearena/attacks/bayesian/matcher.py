@@ -53,7 +53,7 @@ _MIXTURES = 0.1 * np.array(
 _BY_STEPS = 3
 """The mixture that goes by steps most; half of long traces would praise it more than whole ones bear out."""
 _BY_TIME = [5, 6]
-"""Mixtures that go by the time of day most: for defences that treat a trace as a whole, and so spoil counts."""
+"""Mixtures that go by the time of day most, against defences that treat a trace as a whole."""
 SHORT = 100
 """Events of a user up to which she has a short trace."""
 
@@ -84,7 +84,7 @@ class WeighedMatch(Match):
     def weights(self) -> dict[str, float]:
         """How much each kind of evidence is worth."""
         if self.lesson is None or not len(self.lesson.pairs.users):
-            return dict(zip(self._kinds, self._mixtures[2].tolist(), strict=True))
+            return dict(zip(self._kinds, self._mixtures[0].tolist(), strict=True))
         return self.learnt(self.lesson, np.arange(self.lesson.anonymized.n_users))
 
     def learnt(self, evidence: Evidence, truth: NDArray[np.int64]) -> dict[str, float]:
