@@ -17,6 +17,9 @@ POWERS = (-2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 4.0)
 """Powers of two that a mixture is scaled by, to find how certain it makes one; then in smaller steps."""
 FINER = (0.5,)
 
+CLEARLY = 0.05
+"""The first mixture is kept unless another makes the truth less surprising by so much."""
+
 LEAST_CERTAIN = 0.002
 """Traces that fit nobody's habits, whatever the weights, count as certain as this."""
 
@@ -43,8 +46,14 @@ def learn_weights(pairs: Pairs, table: Floats, truth: NDArray[np.int64], mixture
         sure = certainty(pairs, table @ weights, rounds=rounds)[right]
         return -float(np.log(np.maximum(sure, LEAST_CERTAIN)).mean())
 
-    coarse = [np.asarray(2.0**power * mixture) for mixture in mixtures for power in POWERS]
-    best = min(coarse, key=lambda weights: surprise(weights, 8))
+    def scaled(mixture: Floats) -> tuple[float, Floats]:
+        tried = [np.asarray(2.0**power * mixture) for power in POWERS]
+        return min(((surprise(one, 8), one) for one in tried), key=lambda pair: pair[0])
+
+    first, *others = (scaled(mixture) for mixture in mixtures)
+    least, best = min([first, *others], key=lambda pair: pair[0])
+    if first[0] - least < CLEARLY:
+        best = first[1]
     for step in FINER:
         near = [np.asarray(2.0**power * best) for power in (-step, 0.0, step)]
         best = min(near, key=lambda weights: surprise(weights, 40))
