@@ -16,6 +16,8 @@ from tracearena.errors import DataError, ParameterError
 
 LARGEST_COUNT = 2**31 - 1
 """No count of users, places, days or rounds is larger; what is counts in 32 bits somewhere."""
+HEAVIEST = 1e9
+"""Largest weight of a sensitive place."""
 LARGEST_KM = 40_030.0
 """Once around the earth."""
 _SHOWN_DIGITS = 60

@@ -7,14 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.checks import require_number
+from tracearena.checks import HEAVIEST, require_number
 from tracearena.errors import DataError
 from tracearena.results import Result
 from tracearena.traces import Traces
 from tracearena.traces.ids import positions
-
-HEAVIEST = 1e9
-"""Largest weight of a sensitive place."""
 
 
 @dataclass(frozen=True)

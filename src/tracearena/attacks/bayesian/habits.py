@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from tracearena.algorithms.kinds import TraceInferenceAttack, setting
 from tracearena.attacks.bayesian.surroundings import Surroundings, Weighted
 from tracearena.attacks.matching import check_places
-from tracearena.checks import LARGEST_KM, require_fitted, require_kind, require_number
+from tracearena.checks import HEAVIEST, LARGEST_KM, require_fitted, require_kind, require_number
 from tracearena.engine import SeedLike, block_ranges, run_blocks
 from tracearena.errors import DataError
-from tracearena.metrics.trace_inference import HEAVIEST
 from tracearena.traces import Clock, ObfuscatedTraces, Traces
 
 HOURS = 1.0

@@ -14,9 +14,8 @@ from tracearena.attacks.bayesian.matcher import BayesMatcher, WeighedMatch
 from tracearena.attacks.bayesian.surroundings import Surroundings
 from tracearena.attacks.bayesian.told import ToldAttack
 from tracearena.attacks.matching import Match, MatchingInference
-from tracearena.checks import LARGEST_KM, require_number
+from tracearena.checks import HEAVIEST, LARGEST_KM, require_number
 from tracearena.engine import SeedLike
-from tracearena.metrics.trace_inference import HEAVIEST
 from tracearena.traces import ObfuscatedTraces, Traces
 
 
