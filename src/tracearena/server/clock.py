@@ -1,0 +1,34 @@
+"""The one clock of a contest: UTC, to the microsecond.
+
+Everything that hangs on the time asks here. In a rehearsal the clock is driven: it shows the time that
+stands in a file, and the pages say so.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+VARIABLE = "TRACEARENA_CLOCK"
+"""Names the file of a driven clock; only a rehearsal sets it, and only for what it starts itself."""
+
+
+def now() -> datetime:
+    """Return the contest's time."""
+    path = os.environ.get(VARIABLE)
+    if path is None:
+        return datetime.now(UTC)
+    return datetime.fromisoformat(Path(path).read_text().strip()).astimezone(UTC)
+
+
+def is_driven() -> bool:
+    """Whether somebody sets the clock by hand."""
+    return VARIABLE in os.environ
+
+
+def set_driven(path: Path, at: datetime) -> None:
+    """Put a driven clock to a time; whoever reads it sees the old or the new one, never half of it."""
+    beside = path.with_name(f".{path.name}.next")
+    beside.write_text(at.astimezone(UTC).isoformat())
+    beside.replace(path)

@@ -1,0 +1,134 @@
+"""The folder of a contest that is held by a server: what lies where, and who can read it.
+
+::
+
+    contest.toml        the contest as it was made
+    server.json         for its owner alone: secret of the cookies, database, the judge's public key
+    database.sqlite3    where no other database is named
+    everybody/          what everybody may have: regions, times, sample teams; later all targets
+    sealed/judge/       for the judge alone, sealed to its key: originals, references, ID tables, answers
+    sealed/teams/       one bundle a team, sealed to the key of that team
+    uploads/ab/SHA256   what was handed in, sealed to the judge's key
+    incoming/           uploads that are still coming in, sealed likewise
+
+The judge's private key is not in it.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from os import PathLike
+from pathlib import Path
+
+from tracearena.contest.charter import NAME as CHARTER
+from tracearena.contest.handout import EVERYBODY
+from tracearena.errors import FileError
+from tracearena.files import read_bytes, replacing
+
+SETTINGS, DATABASE = "server.json", "database.sqlite3"
+_LAYOUT = 1
+_MOST_BYTES = 2**16
+
+
+@dataclass(frozen=True)
+class Secrets:
+    """What `server.json` holds.
+
+    Attributes
+    ----------
+    secret_key
+        What signs cookies and forms.
+    judge_public_key
+        To whom uploads are sealed, as 64 hexadecimal digits.
+    database
+        The URL of the database; None is SQLite in the folder.
+    layout
+        The version of the folder's layout.
+    """
+
+    secret_key: str = field(repr=False)
+    judge_public_key: str
+    database: str | None = None
+    layout: int = _LAYOUT
+
+
+class Folder:
+    """Where everything of one contest lies.
+
+    >>> Folder("friday").upload("ab12" + 60 * "0").parent.as_posix()
+    'friday/uploads/ab'
+    """
+
+    def __init__(self, path: str | PathLike[str]) -> None:
+        self.path = Path(path)
+
+    def __repr__(self) -> str:
+        return f"Folder({str(self.path)!r})"
+
+    @property
+    def charter(self) -> Path:
+        """The contest as it was made."""
+        return self.path / CHARTER
+
+    @property
+    def settings(self) -> Path:
+        """The server's own file."""
+        return self.path / SETTINGS
+
+    @property
+    def database(self) -> Path:
+        """The database, where no other is named."""
+        return self.path / DATABASE
+
+    @property
+    def everybody(self) -> Path:
+        """What everybody may have."""
+        return self.path / EVERYBODY
+
+    @property
+    def incoming(self) -> Path:
+        """Uploads that are still coming in."""
+        return self.path / "incoming"
+
+    @property
+    def uploads(self) -> Path:
+        """What was handed in."""
+        return self.path / "uploads"
+
+    def upload(self, sha256: str) -> Path:
+        """Return where an upload lies, by the hash of its content."""
+        return self.uploads / sha256[:2] / sha256
+
+    def for_judge(self, name: str) -> Path:
+        """Return where a file lies that only the judge can open."""
+        return self.path / "sealed" / "judge" / name
+
+    def for_team(self, number: str) -> Path:
+        """Return where the bundle of a team lies."""
+        return self.path / "sealed" / "teams" / f"team{number}"
+
+    def make(self) -> None:
+        """Make the folders, for their owner alone but for what is everybody's."""
+        for place in (self.for_judge(""), self.for_team("").parent, self.uploads, self.incoming):
+            place.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.everybody.mkdir(exist_ok=True)
+
+    def read_secrets(self) -> Secrets:
+        """Read the server's own file; say so if this is no contest's folder."""
+        if not self.settings.is_file():
+            problem = "is no contest's folder: it has no server.json (`tracearena contest new` makes one)"
+            raise FileError.whole(self.path, problem, "no-contest")
+        try:
+            held = Secrets(**json.loads(read_bytes(self.settings, max_bytes=_MOST_BYTES)))
+        except (ValueError, TypeError) as error:
+            raise FileError.whole(self.settings, f"cannot be read: {error}", "not-json") from None
+        if held.layout != _LAYOUT:
+            problem = f"is of layout {held.layout}; this version of tracearena knows {_LAYOUT}"
+            raise FileError.whole(self.settings, problem, "other-version")
+        return held
+
+    def write_secrets(self, secrets: Secrets) -> None:
+        """Write the server's own file, for its owner alone."""
+        with replacing(self.settings, private=True) as file:
+            file.write((json.dumps(asdict(secrets), indent=1) + "\n").encode())

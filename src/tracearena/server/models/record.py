@@ -1,0 +1,75 @@
+"""The contest itself, what was shown of it, and who did what."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import models
+
+from tracearena.contest import Rules, Schedule
+
+
+class Contest(models.Model):
+    """The one contest of this database: rules, and the schedule as it stands now."""
+
+    name = models.CharField(max_length=60)
+    rules_values = models.JSONField()
+    schedule_values = models.JSONField()
+    people = models.CharField(max_length=10)
+    created_at = models.DateTimeField()
+    published_at = models.DateTimeField(null=True)
+    backed_up_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return self.name
+
+    @classmethod
+    def now_held(cls) -> Contest:
+        """Return the contest."""
+        return cls.objects.get(pk=1)
+
+    @property
+    def rules(self) -> Rules:
+        """The rules."""
+        return Rules.from_dict(self.rules_values)
+
+    @property
+    def schedule(self) -> Schedule:
+        """When what takes place."""
+        return Schedule.from_dict(self.schedule_values)
+
+
+class Snapshot(models.Model):
+    """A board as it was shown or fixed: the very bytes."""
+
+    name = models.CharField(max_length=60, unique=True)
+    made_at = models.DateTimeField()
+    content = models.BinaryField()
+    sha256 = models.CharField(max_length=64)
+
+
+class AuditEntry(models.Model):
+    """Something that an organiser, the command line or the judge did; never changed, never removed.
+
+    Each entry holds the hash of the one before, so that a gap shows.
+    """
+
+    at = models.DateTimeField()
+    actor = models.CharField(max_length=80)
+    act = models.CharField(max_length=60)
+    details = models.JSONField(default=dict)
+    before = models.CharField(max_length=64)
+    sha256 = models.CharField(max_length=64, unique=True)
+
+    class Meta:
+        ordering = ("pk",)
+
+    def save(self, *args: Any, **named: Any) -> None:
+        """Add the entry; one that is there is not changed."""
+        if self.pk is not None:
+            raise TypeError("entries of the audit log are added, never changed")
+        super().save(*args, **named)
+
+    def delete(self, *args: Any, **named: Any) -> Any:
+        """Refuse: the log is append-only."""
+        raise TypeError("entries of the audit log are never removed")

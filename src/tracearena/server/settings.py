@@ -1,0 +1,157 @@
+"""Django's settings, made of a contest's folder: there is no settings module to edit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tracearena.server.database import database_settings
+from tracearena.server.folder import Folder, Secrets
+
+MEMORY_KIB = 19_456
+"""Memory that one hash of a password takes."""
+LOGIN_S = 14 * 24 * 3600
+_OF_A_CONTEST = (
+    "CONTEST_FOLDER",
+    "CONTEST_SECRETS",
+    "CONTEST_ADDRESS",
+    "SECRET_KEY",
+    "ALLOWED_HOSTS",
+    "CSRF_TRUSTED_ORIGINS",
+    "SESSION_COOKIE_SECURE",
+    "CSRF_COOKIE_SECURE",
+    "DATABASES",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Address:
+    """Where the server is reached.
+
+    Parameters
+    ----------
+    hosts
+        Names under which browsers reach it, besides loopback.
+    secure
+        Whether browsers reach it by HTTPS only: cookies are then never sent in clear.
+    trusted_proxies
+        Addresses whose forwarded headers count.
+    """
+
+    hosts: Sequence[str] = ()
+    secure: bool = False
+    trusted_proxies: Sequence[str] = ()
+
+
+def configure(folder: Folder, address: Address | None = None, *, database: str | None = None) -> None:
+    """Prepare Django for one contest in this process, or turn to another one.
+
+    Parameters
+    ----------
+    folder
+        The contest.
+    address
+        Where it is reached; loopback if left out.
+    database
+        Another database than the one that `server.json` names.
+    """
+    import django
+    from django.conf import settings
+
+    secrets = folder.read_secrets()
+    wanted = _settings(folder, address or Address(), secrets, database or secrets.database)
+    if settings.configured:
+        _turn(wanted)
+        return
+    settings.configure(**wanted)
+    django.setup()
+
+
+def _turn(wanted: dict[str, Any]) -> None:
+    """Turn to another contest: what hangs on the folder changes, what Django has loaded stays."""
+    from django.conf import settings
+    from django.db import connections
+
+    connections.close_all()
+    for name in _OF_A_CONTEST:
+        setattr(settings, name, wanted[name])
+    if hasattr(connections._connections, "default"):
+        del connections["default"]
+    connections.settings = connections.configure_settings(wanted["DATABASES"])
+    connections.__dict__["databases"] = connections.settings
+
+
+def _settings(folder: Folder, address: Address, secrets: Secrets, url: str | None) -> dict[str, Any]:
+    return {
+        "CONTEST_FOLDER": folder,
+        "CONTEST_SECRETS": secrets,
+        "CONTEST_ADDRESS": address,
+        "SECRET_KEY": secrets.secret_key,
+        "DEBUG": False,
+        "ALLOWED_HOSTS": ["localhost", "127.0.0.1", "[::1]", *address.hosts],
+        "CSRF_TRUSTED_ORIGINS": [f"https://{host}" for host in address.hosts] if address.secure else [],
+        "ROOT_URLCONF": "tracearena.server.urls",
+        "WSGI_APPLICATION": None,
+        "INSTALLED_APPS": [
+            "tracearena.server",
+            "django.contrib.auth",
+            "django.contrib.contenttypes",
+            "django.contrib.sessions",
+        ],
+        "MIDDLEWARE": [
+            "tracearena.server.middleware.Headers",
+            "whitenoise.middleware.WhiteNoiseMiddleware",
+            "tracearena.server.middleware.Proxies",
+            "django.contrib.sessions.middleware.SessionMiddleware",
+            "django.middleware.common.CommonMiddleware",
+            "django.middleware.csrf.CsrfViewMiddleware",
+            "django.contrib.auth.middleware.AuthenticationMiddleware",
+        ],
+        "TEMPLATES": [
+            {
+                "BACKEND": "django.template.backends.django.DjangoTemplates",
+                "APP_DIRS": True,
+                "OPTIONS": {"context_processors": ["tracearena.server.context.everywhere"]},
+            }
+        ],
+        "DATABASES": {"default": database_settings(folder, url)},
+        "AUTH_USER_MODEL": "contest.Member",
+        "PASSWORD_HASHERS": ["tracearena.server.passwords.Argon2"],
+        "AUTH_PASSWORD_VALIDATORS": [
+            {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
+             "OPTIONS": {"min_length": 10}},
+            {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+            {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+        ],
+        "LOGIN_URL": "/login",
+        "SESSION_COOKIE_AGE": LOGIN_S,
+        "SESSION_COOKIE_HTTPONLY": True,
+        "SESSION_COOKIE_SAMESITE": "Lax",
+        "SESSION_COOKIE_SECURE": address.secure,
+        "CSRF_COOKIE_SECURE": address.secure,
+        "CSRF_COOKIE_HTTPONLY": True,
+        "SECURE_PROXY_SSL_HEADER": None,
+        "SECURE_REDIRECT_EXEMPT": [],
+        "USE_TZ": True,
+        "TIME_ZONE": "UTC",
+        "LANGUAGE_CODE": "en",
+        "STATIC_URL": "/static/",
+        "WHITENOISE_USE_FINDERS": False,
+        "WHITENOISE_ROOT": None,
+        "DATA_UPLOAD_MAX_MEMORY_SIZE": 2**20,
+        "FILE_UPLOAD_MAX_MEMORY_SIZE": 0,
+        "FILE_UPLOAD_HANDLERS": ["tracearena.server.receiving.Handler"],
+        "DEFAULT_AUTO_FIELD": "django.db.models.BigAutoField",
+        "LOGGING": _LOGGING,
+    }  # fmt: skip
+
+
+_LOGGING: dict[str, Any] = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": "WARNING"},
+    "loggers": {"tracearena": {"level": "INFO"}, "django.request": {"level": "ERROR"}},
+}

@@ -1,0 +1,148 @@
+"""A small contest for every test that wants one, on SQLite and on PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.server import postgresql
+
+from tracearena.cities import simulate
+from tracearena.contest import Charter, ContestPlan, Schedule, contest_training, write_contest_data
+from tracearena.server import clock
+from tracearena.server.creation import Created, create
+from tracearena.server.folder import Folder
+from tracearena.server.keys import read_judge_key, write_judge_key
+from tracearena.server.settings import configure
+from tracearena.synthesis import PPMTF
+
+BEGIN = datetime(2026, 5, 1, tzinfo=UTC)
+DAY = timedelta(days=1)
+SCHEDULE = Schedule(
+    registration_begin=BEGIN,
+    registration_end=BEGIN + DAY,
+    anonymization_begin=BEGIN + DAY,
+    anonymization_end=BEGIN + 8 * DAY,
+    attack_begin=BEGIN + 9 * DAY,
+    attack_end=BEGIN + 16 * DAY,
+    results_begin=BEGIN + 17 * DAY,
+)
+USERS, DAYS, TEAMS = 20, 4, 3
+
+
+@dataclass
+class Held:
+    """A contest that a test holds: its folder, its clock, its secrets."""
+
+    folder: Folder
+    created: Created
+    judge_key: Path
+    clock_file: Path
+    database: str | None
+
+    @property
+    def judge_private_key(self) -> bytes:
+        """What only the judge has."""
+        return read_judge_key(self.judge_key)
+
+    def at(self, moment: datetime) -> None:
+        """Put the clock to a moment."""
+        clock.set_driven(self.clock_file, moment)
+
+    def anonymization(self) -> None:
+        """Go into the middle of the anonymization phase."""
+        self.at(SCHEDULE.anonymization_begin + DAY)
+
+    def attack(self) -> None:
+        """Go into the middle of the attack phase."""
+        self.at(SCHEDULE.attack_begin + DAY)
+
+    def results(self) -> None:
+        """Go to the results."""
+        self.at(SCHEDULE.results_begin + DAY)
+
+
+@pytest.fixture(scope="session")
+def postgresql_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A server of PostgreSQL; tests are skipped, with a sentence that helps, where there is none."""
+    if postgresql.binaries() is None:
+        pytest.skip(postgresql.MISSING)
+    with postgresql.running(tmp_path_factory.mktemp("server")) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Contests by files, with the rules asked for; each is made once."""
+    made: dict[str, Path] = {}
+    city = simulate(users=40, days=2, seed=1)
+    model = PPMTF(factors=2, iterations=3).fit(contest_training(city), seed=1)
+
+    def make(**rules: Any) -> Path:
+        key = repr(sorted(rules.items()))
+        if key not in made:
+            teams = rules.pop("teams", TEAMS)
+            data_sets = rules.get("data_sets", 1)
+            plan = ContestPlan(teams=teams, users=USERS, days=DAYS, data_sets=data_sets, sample_teams=1)
+            charter = Charter(
+                name="Test <contest>", teams=teams, rules=replace(plan.rules(), **rules), schedule=SCHEDULE
+            )
+            folder = tmp_path_factory.mktemp("prepared") / "files"
+            write_contest_data(folder, model, plan, charter=charter, seed=1, shuffle_seed=1)
+            made[key] = folder
+        return made[key]
+
+    return make
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest) -> Iterator[str | None]:
+    """An empty database: None for SQLite in the folder, or a URL."""
+    if request.param == "sqlite":
+        yield None
+        return
+    import psycopg
+
+    base = request.getfixturevalue("postgresql_url")
+    name = f"contest_{abs(hash(request.node.nodeid))}"
+    with psycopg.connect(f"{base}postgres", autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}"')
+    yield f"{base}{name}"
+    from django.db import connections
+
+    connections.close_all()
+    with psycopg.connect(f"{base}postgres", autocommit=True) as connection:
+        connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+@pytest.fixture
+def holding(
+    tmp_path: Path,
+    prepared: Callable[..., Path],
+    database: str | None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Callable[..., Held]:
+    """Makes contests with the rules asked for, their clock driven and in the registration phase."""
+
+    def hold(**rules: Any) -> Held:
+        clock_file = tmp_path / "clock"
+        clock.set_driven(clock_file, BEGIN)
+        monkeypatch.setenv(clock.VARIABLE, str(clock_file))
+        public = write_judge_key(tmp_path / "judge-key", None)
+        path = tmp_path / "contest"
+        created = create(path, prepared(**rules), judge_public_key=public, database=database)
+        folder = Folder(path)
+        configure(folder)
+        return Held(folder, created, tmp_path / "judge-key", clock_file, database)
+
+    return hold
+
+
+@pytest.fixture
+def held(holding: Callable[..., Held]) -> Held:
+    """A contest with the usual rules."""
+    return holding()
