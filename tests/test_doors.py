@@ -25,7 +25,10 @@ Loaded: TypeAlias = Callable[[str], tuple[set[str], set[str]]]
 SOURCE = Path(ta.__file__).parent
 HEAVY = ("django", "matplotlib", "numba", "ot", "plotly", "polars", "pyproj", "scipy", "sklearn", "torch")
 DOORS = sorted(
-    ".".join(("tracearena", *path.parent.relative_to(SOURCE).parts)) for path in SOURCE.rglob("__init__.py")
+    ".".join(("tracearena", *path.parent.relative_to(SOURCE).parts))
+    for path in SOURCE.rglob("__init__.py")
+    # What lies inside the server is Django's to load, when a contest is named.
+    if SOURCE / "server" not in path.parent.parents
 )
 WITH_STUBS = [door for door in DOORS if (SOURCE.parent / door.replace(".", "/") / "__init__.pyi").is_file()]
 
@@ -89,7 +92,7 @@ FRONT = {"Box", "Clock", "GpsTraces", "Grid", "IdTable", "ObfuscatedTraces", "Pl
     "simulate",
     "write",
 }
-NO_ROOM_FOR_PYTHON = {"cli"}
+NO_ROOM_FOR_PYTHON = {"cli", "server"}
 
 
 FRESH = """
