@@ -1,0 +1,1 @@
+"""The contest's server: web, judge and the secrets between them."""
