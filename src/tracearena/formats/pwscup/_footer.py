@@ -53,28 +53,26 @@ def read_footer(data: bytes) -> Footer:
 def _summed(data: bytes, footer: Structure) -> Footer:
     elements = footer[2][1:]
     names = tuple(element[4].decode() for element in elements)
-    rows, unpacked = int(footer[3]), 0
-    if rows < 0 or rows != sum(group[3] for group in footer[4]):
+    rows, unpacked = _count(footer[3]), 0
+    if rows != sum(_count(group[3]) for group in footer[4]):
         raise ValueError("its footer contradicts itself")
     for group in footer[4]:
         for chunk in group[1]:
-            unpacked += _unpacked_bytes(data, chunk[3], int(group[3]))
+            unpacked += _unpacked_bytes(data, chunk[3], _count(group[3]))
     return Footer(names, rows, unpacked)
 
 
 def _unpacked_bytes(data: bytes, column: Structure, rows: int) -> int:
     """Go through the pages of a column and add up what they unpack to."""
-    at = int(column.get(11) or column[9])
-    stop = at + int(column[7])
+    at = _count(column.get(11) or column[9])
+    stop = at + _count(column[7])
     if not 4 <= at <= stop <= len(data):
         raise ValueError("its pages lie outside the file")
     unpacked = values = 0
     while at < stop:
         page, at = _Compact(data, at, stop).structure()
-        if page[2] < 0 or page[3] < 0:
-            raise ValueError("a page has no size")
-        at += page[3]
-        unpacked += page[2]
+        at += _count(page[3])
+        unpacked += _count(page[2])
         values += _values_of(page)
     if values != rows or at != stop:
         raise ValueError("its pages and its footer contradict each other")
@@ -90,7 +88,14 @@ def _values_of(page: Structure) -> int:
     header, encoding = (page[5], 2) if page[1] == _DATA_PAGE else (page[8], 4)
     if header[encoding] not in _ENCODINGS:
         raise ValueError(f"a page has encoding {header[encoding]}, which is not accepted")
-    return max(int(header[1]), 0)
+    return _count(header[1])
+
+
+def _count(value: Any) -> int:
+    """Return a number of things, which nothing else may stand for."""
+    if not isinstance(value, int) or value < 0:
+        raise TypeError("not a number of things")
+    return value
 
 
 class _Compact:

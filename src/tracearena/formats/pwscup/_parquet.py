@@ -51,8 +51,8 @@ def _table(path: str | PathLike[str], data: bytes, layout: Layout) -> pl.DataFra
     names = [column.name for column in layout.columns]
     try:
         return pl.read_parquet(io.BytesIO(data), columns=names, parallel="none", use_statistics=False)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-        raise _broken(path, (str(error).splitlines() or ["it cannot be read"])[0][:200]) from None
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
+        raise _broken(path, "its pages cannot be read") from None
 
 
 def _text(table: pl.DataFrame, path: str | PathLike[str], layout: Layout, max_bytes: int) -> bytes | None:
