@@ -24,26 +24,47 @@ def read_obfuscated(path: Path, original: Traces, rules: Rules) -> ObfuscatedTra
     )
 
 
+def utility_of(original: Traces, obfuscated: ObfuscatedTraces, rules: Rules) -> float:
+    """Return the utility of obfuscated traces."""
+    return utility_score(
+        original, obfuscated, rule=rules.utility_rule, limit_km=rules.utility_limit_km
+    ).utility
+
+
+def reidentification_of(id_table: IdTable, guess: IdTable, among: Any = None) -> float:
+    """Return the privacy that an inferred ID table leaves, to all users or to those `among` them."""
+    if among is not None:
+        chosen = np.isin(id_table.user_ids, among)
+        id_table = IdTable(id_table.pseudonyms[chosen], id_table.user_ids[chosen])
+        guess = IdTable(guess.pseudonyms[chosen], guess.user_ids[chosen])
+    return reidentification_score(id_table, guess).reidentification
+
+
+def trace_inference_of(original: Traces, guess: Traces, rules: Rules, among: Any = None) -> float:
+    """Return the privacy that inferred traces leave, to all users or to those `among` them."""
+    if among is not None:
+        original = original.take_users(np.flatnonzero(np.isin(original.user_ids, among)))
+    return trace_inference_score(
+        original, guess, sensitive_weight=rules.sensitive_weight, limit_km=rules.inference_limit_km
+    ).trace_inference
+
+
 def score_obfuscated(path: Path, original: Traces, rules: Rules) -> float:
     """Check obfuscated traces and return their utility."""
-    released = read_obfuscated(path, original, rules)
-    score = utility_score(original, released, rule=rules.utility_rule, limit_km=rules.utility_limit_km)
-    return score.utility
+    return utility_of(original, read_obfuscated(path, original, rules), rules)
 
 
 def score_table(path: Path, id_table: IdTable, users: Any, rules: Rules) -> float:
     """Check an inferred ID table and return the privacy that it leaves."""
     limit = rules.largest_file_mb * 2**20
     guess = pwscup.read_inferred_table(path, id_table.pseudonyms, users=users, max_bytes=limit)
-    return reidentification_score(id_table, guess).reidentification
+    return reidentification_of(id_table, guess)
 
 
 def score_traces(path: Path, original: Traces, rules: Rules) -> float:
     """Check inferred traces and return the privacy that they leave."""
     guess = pwscup.read_inferred_traces(path, original, max_bytes=rules.largest_file_mb * 2**20)
-    return trace_inference_score(
-        original, guess, sensitive_weight=rules.sensitive_weight, limit_km=rules.inference_limit_km
-    ).trace_inference
+    return trace_inference_of(original, guess, rules)
 
 
 def is_release(obfuscated: ObfuscatedTraces, public: ObfuscatedTraces, table: IdTable) -> bool:

@@ -9,16 +9,37 @@ import os
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import IO
 
 from tracearena.errors import FileError
-from tracearena.files.limits import MAX_BYTES, Unpacked, require_short_lines
+from tracearena.files.limits import MAX_BYTES, Unpacked, beyond, require_short_lines
 from tracearena.files.staging import clear_leftovers, staged_file, staged_stream
 from tracearena.files.temporary import naming
 
 _PIECE = 2**20
+
+
+@dataclass(frozen=True)
+class Held(PathLike[str]):
+    """The bytes of a file that are in memory already, under the name that errors show.
+
+    It stands for a path wherever a file is read whole.
+
+    >>> read_bytes(Held("upload.csv", b"reg_id"))
+    b'reg_id'
+    """
+
+    name: str
+    content: bytes = field(repr=False)
+
+    def __fspath__(self) -> str:
+        return self.name
+
+    def __str__(self) -> str:
+        return self.name
 
 
 def read_bytes(
@@ -42,7 +63,7 @@ def read_bytes(
         What sets the limit, for the error; nothing does if empty.
     """
     content = io.BytesIO()
-    with naming(path), open(path, "rb") as raw:
+    with naming(path), _opened(path) as raw:
         # Peeking leaves the bytes where they are, so a pipe can be read as well as a file.
         packed = raw.peek(2)[:2] == b"\x1f\x8b"
         source = Unpacked(path, raw, lambda file: gzip.GzipFile(fileobj=file)) if packed else raw
@@ -50,15 +71,19 @@ def read_bytes(
             while piece := source.read(_PIECE):
                 content.write(piece)
                 if content.tell() > max_bytes:
-                    problem = f"is larger than the limit of {max_bytes:,} bytes"
-                    more = f", which {set_by} sets" if set_by else ""
-                    raise FileError.whole(path, problem + more, "too-large")
+                    raise beyond(path, max_bytes, set_by)
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise FileError.whole(path, f"is not a whole gzip file: {error}", "bad-gzip") from None
     data = content.getvalue()
     if line_end is not None:
         require_short_lines(path, data, line_end)
     return data
+
+
+def _opened(path: str | PathLike[str]) -> io.BufferedReader:
+    if isinstance(path, Held):
+        return io.BufferedReader(io.BytesIO(path.content))
+    return open(path, "rb")
 
 
 def require_lasting(path: str | PathLike[str]) -> None:
