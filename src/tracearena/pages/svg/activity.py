@@ -89,5 +89,6 @@ def _caption(counts: dict[datetime, int]) -> str:
     if not total:
         return f"No upload came in the last {span}."
     busiest = max(counts, key=counts.__getitem__)
-    came = f"{total:,} upload{' came' if total == 1 else 's came'} in the last {span}"
-    return f"{came}, most of them ({counts[busiest]:,}) in the hour from {busiest:%d %b %H:00} on."
+    came = f"{total:,} upload{'' if total == 1 else 's'} came in the last {span}"
+    began = f"{busiest.day} {busiest:%b at %H:00} UTC"
+    return f"{came}; the busiest hour began on {began} and brought {counts[busiest]:,}."

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from tracearena.pages.maps import map_box
 from tracearena.pages.style import VERMILION, scale_length
+from tracearena.pages.svg.amounts import viridis
 from tracearena.pages.svg.axes import Ticks
 from tracearena.pages.svg.canvas import WIDTH, Canvas
-from tracearena.pages.svg.viridis import viridis
 from tracearena.traces import Box, Places
 from tracearena.traces.geodesy import KM_PER_DEGREE
 

@@ -9,11 +9,11 @@ from tracearena.contest.records import AttackKind
 from tracearena.pages.attack_table import QUESTIONS, AttackTable, attack_table, table_message
 from tracearena.pages.contest.team_styles import TeamStyle, team_styles
 from tracearena.pages.style import VERMILION, YELLOW
+from tracearena.pages.svg.amounts import ink_on, viridis
 from tracearena.pages.svg.canvas import Canvas, element, hint
 from tracearena.pages.svg.markers import marker
 from tracearena.pages.svg.names import isolated, shortened
 from tracearena.pages.svg.picture import Picture
-from tracearena.pages.svg.viridis import ink_on, viridis
 
 _ROOM = 16
 _NAMES, _LEFT, _TOP = 142.0, 222.0, 138.0

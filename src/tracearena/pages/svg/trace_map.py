@@ -46,7 +46,7 @@ def day_picture(
     after = obfuscated.take_users([user]).take_days(first, first + 1)
     caption = _caption(str(original.user_ids[user]), before, after)
     ground = Ground(original.places, day_box(before, after) if before.n_events else None)
-    height = ground.canvas_height + _KEY_STEP
+    height = ground.bottom + 34 + _KEY_STEP
     canvas = Canvas(WIDTH, height, name=name, title="One person's day", description=caption)
     draw_cells(canvas, ground)
     _released(canvas, ground, before, after, colour)
@@ -95,7 +95,7 @@ def _true_way(canvas: Canvas, ground: Ground, before: Traces) -> None:
     last = before.clock.label(int(before.instants[-1]))
     ends[way[-1]] = f"{ends[way[-1]]}, {last}" if way[-1] in ends else last
     for (x, y), words in ends.items():
-        inward = x > ground.left + ground.width - 90
+        inward = x > ground.left + ground.width - 130
         canvas.words(x - 9 if inward else x + 9, y - 9, words, text_anchor="end" if inward else "start",
                      class_="halo strong number")  # fmt: skip
 
@@ -115,8 +115,8 @@ def _key(canvas: Canvas, ground: Ground, colour: str) -> None:
 def _caption(person: str, before: Traces, after: ObfuscatedTraces) -> str:
     moved = int((after.is_single & (after.codes != before.place_index)).sum())
     return (
-        f"Person {person}: of {before.n_events} times of the day, {moved} were moved, "
-        f"{int(after.is_set.sum())} became a set of places and {int(after.is_deleted.sum())} were deleted."
+        f"Person {person}, of {before.n_events} times of the day: moved {moved}, made a set of places "
+        f"{int(after.is_set.sum())}, deleted {int(after.is_deleted.sum())}."
     )
 
 

@@ -34,7 +34,7 @@ def trace_data(original: Traces, obfuscated: ObfuscatedTraces, users: Sequence[i
 
     Examples
     --------
-    >>> from tracearena.traces import Clock, PlaceSets
+    >>> from tracearena.traces import DELETED, Clock, PlaceSets
     >>> places = Places([35.0, 35.1], [139.0, 139.1])
     >>> original = Traces.from_dense([[0, 1, 0]], places, Clock(instants_per_day=24))
     >>> released = ObfuscatedTraces.like(original, [0, DELETED, -2], PlaceSets.of([[0, 1]]))
