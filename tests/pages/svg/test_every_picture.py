@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 
 import pytest
@@ -103,6 +105,21 @@ def test_the_whole_name_is_shown_while_a_short_one_is_pointed_at() -> None:
     titles = [one.text for one in tree(pictures(NASTY)["matrix-trace-inference"]).iter(f"{SVG}title")]
     assert NASTY[0] in titles
     assert NASTY[2] in titles
+
+
+def test_no_spreadsheet_takes_a_name_for_a_formula() -> None:
+    for picture in pictures(NASTY).values():
+        cells = [cell for line in csv.reader(io.StringIO(picture.csv())) for cell in line]
+        assert not [cell for cell in cells if cell.startswith(("=", "@", "+")) or cell == NASTY[1]]
+
+
+def test_the_numbers_can_be_saved_where_the_server_has_them() -> None:
+    picture = pictures()["privacy"]
+    link = fromstring(picture.markup("/board/privacy.csv?a=1&b=2")).find(".//a")
+    assert link.attrib["href"] == "/board/privacy.csv?a=1&b=2"
+    lines = list(csv.reader(io.StringIO(picture.csv())))
+    assert lines[0] == list(picture.table_header)
+    assert [float(line[-1]) for line in lines[1:]] == [row[-1] for row in picture.table_rows]
 
 
 def test_every_class_of_the_pictures_that_needs_a_rule_has_one() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from tests.pages.svg.gallery import PLAIN, SVG, Picture, board, numbers, of_class, tree
 
@@ -17,6 +18,7 @@ from tracearena.contest import (
 )
 from tracearena.pages.attack_table import attack_table
 from tracearena.pages.svg import matrix_picture
+from tracearena.pages.svg.amounts import ink_on, viridis
 
 KIND = AttackKind.TRACE_INFERENCE
 
@@ -150,3 +152,26 @@ def test_a_contest_without_a_valid_data_set_has_an_empty_matrix() -> None:
     assert picture.caption == "There is no valid data set to attack yet."
     assert not of_class(picture, "cell")
     assert tree(picture).attrib["role"] == "img"
+
+
+def luminance(colour: str) -> float:
+    """Of WCAG 2."""
+    channels = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    red, green, blue = (c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in channels)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize("percent", range(101))
+def test_every_number_can_be_read_on_its_colour(percent: int) -> None:
+    score = percent / 100
+    ink = {"on-bright": 0.0, "on-dark": 1.0}[ink_on(score)]
+    low, high = sorted((ink, luminance(viridis(score))))
+    assert (high + 0.05) / (low + 0.05) >= 4.5
+
+
+def test_colours_are_those_of_the_maps() -> None:
+    from plotly.colors import sample_colorscale, unlabel_rgb
+
+    for share in np.linspace(0, 1, 50):
+        ours = [int(viridis(share)[i : i + 2], 16) for i in (1, 3, 5)]
+        assert ours == pytest.approx(unlabel_rgb(sample_colorscale("Viridis", [share])[0]), abs=1)

@@ -12,7 +12,7 @@ from tracearena.pages.style import COLOURS, GREY, MARKERS
 from tracearena.pages.svg.markers import marker
 from tracearena.pages.svg.names import neutral, shortened
 
-_BADGE = 40
+_BADGE = 28
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+from html import escape
 from typing import Any
 
 from tracearena.contest.board import NOT_ATTACKED, Board
@@ -10,7 +12,7 @@ from tracearena.pages.attack_table import QUESTIONS, AttackTable, attack_table, 
 from tracearena.pages.contest.team_styles import TeamStyle, team_styles
 from tracearena.pages.style import VERMILION, YELLOW
 from tracearena.pages.svg.amounts import ink_on, viridis
-from tracearena.pages.svg.canvas import Canvas, element, hint
+from tracearena.pages.svg.canvas import Canvas, element
 from tracearena.pages.svg.markers import marker
 from tracearena.pages.svg.names import isolated, shortened
 from tracearena.pages.svg.picture import Picture
@@ -21,6 +23,9 @@ _CELL, _ROW = 46.0, 32.0
 _FOOT = 62.0
 _SIDE = 96.0
 """Room for the names of the last columns, which lean to the right."""
+_BOX = {"width": _CELL - 2, "height": _ROW - 2}
+_FRAME = element("rect", fill="none", stroke=VERMILION, stroke_width=3, **_BOX)
+_FLAG = element("path", d=f"M{_CELL - 15.5:g} 1.5h12v12z", fill=YELLOW, class_="flag")
 
 
 def matrix_picture(board: Board, kind: AttackKind, *, closed: bool = False, name: str = "") -> Picture:
@@ -50,10 +55,12 @@ def matrix_picture(board: Board, kind: AttackKind, *, closed: bool = False, name
                     description=caption, own_size=True)  # fmt: skip
     styles = team_styles(board.roster)
     _heads(canvas, table, styles)
-    hatching = canvas.hatching()
-    order = {cell: number for number, cell in enumerate(_opening(table), 1)}
-    for row, column in table.cells():
-        canvas.add(_cell(table, row, column, order[row, column], closed, hatching))
+    hatched = element("rect", fill=canvas.hatching(), **_BOX)
+    attackers = [escape(isolated(name, _ROOM)) for name in table.attackers]
+    targets = [escape(isolated(name, _ROOM)) for name in table.targets]
+    for order, (row, column) in enumerate(_opening(table), 1):
+        words = f"{attackers[column]} on {targets[row]}"
+        canvas.add(_cell(table, row, column, order, closed, hatched, words))
     _minima(canvas, table, closed)
     _sums(canvas, table, closed)
     return Picture(canvas.markup(), caption, *_numbers(table), wide=True)
@@ -103,28 +110,30 @@ def _mark(x: float, y: float, style: TeamStyle | None) -> str:
     return "" if style is None else marker(x, y, style.marker, style.colour)
 
 
-def _cell(table: AttackTable, row: int, column: int, order: int, closed: bool, hatching: str) -> str:
+def _cell(
+    table: AttackTable, row: int, column: int, order: int, closed: bool, hatched: str, words: str
+) -> str:
+    """Return one cell; `hatched` is drawn where there is no score, `words` name attacker and target."""
     score, least = table.scores[row][column], table.is_least(row, column)
-    x, y = _LEFT + _CELL * column + 1, _TOP + _ROW * row + 1
-    box: dict[str, Any] = {"x": x, "y": y, "width": _CELL - 2, "height": _ROW - 2}
-    who, whom = shortened(table.attackers[column]), shortened(table.targets[row])
-    if score is None:
-        parts = hint(f"{who} did not attack {whom}") + element("rect", fill=hatching, **box)
-    else:
-        parts = hint(f"{who} on {whom}: {score:.3f}") + element("rect", fill=viridis(score), **box)
-        parts += element("text", f"{score:.2f}", x=x + _CELL / 2 - 1, y=y + 20, text_anchor="middle",
-                         class_=f"number {ink_on(score)}")  # fmt: skip
     far = table.is_far_below(row, column)
-    if least:
-        parts += element("rect", fill="none", stroke=VERMILION, stroke_width=3, **box)
-    if far:
-        corner = x + _CELL - 3.5
-        parts += element("path", d=f"M{corner - 12:.1f} {y + 1.5:.1f}h12v12z", fill=YELLOW, class_="flag")
-    names = ["cell", "missing" * (score is None), "strongest" * least, "far" * far, "closed" * closed]
-    return element(
-        "g", parts, class_=" ".join(name for name in names if name), data_row=row, data_column=column,
-        data_order=order, data_score=None if score is None else f"{score:.6g}",
-    )  # fmt: skip
+    names = ("cell", "missing" * (score is None), "strongest" * least, "far" * far, "closed" * closed)
+    told, value = ("no attack", "") if score is None else (f"{score:.3f}", f' data-score="{score:.6g}"')
+    # Written out, not by `element`: a board of fifty teams has thousands of cells.
+    return (
+        f'<g class="{" ".join(filter(None, names))}" data-row="{row}" data-column="{column}" '
+        f'data-order="{order}"{value} '
+        f'transform="translate({_LEFT + _CELL * column + 1:g} {_TOP + _ROW * row + 1:g})">'
+        f"<title>{words}: {told}</title>{hatched if score is None else _score(round(score, 2))}"
+        f"{_FRAME if least else ''}{_FLAG if far else ''}</g>"
+    )
+
+
+@cache
+def _score(score: float) -> str:
+    """Return the tile and the number of a score of two decimals; a matrix has many equal ones."""
+    number = element("text", f"{score:.2f}", x=_CELL / 2 - 1, y=20, text_anchor="middle",
+                     class_=f"number {ink_on(score)}")  # fmt: skip
+    return element("rect", fill=viridis(score), **_BOX) + number
 
 
 def _minima(canvas: Canvas, table: AttackTable, closed: bool) -> None:
