@@ -3,7 +3,7 @@
 `Page` collects headings, text, tables and Plotly figures and writes them as one file;
 `place_map` draws amounts on a map that keeps the shape of the ground; other maps start
 from `ground`. Colours come from `COLOURS` (Okabe-Ito) for categories and ``"Viridis"`` for amounts,
-markers from `MARKERS`, everywhere.
+markers from `MARKERS`, everywhere. `svg` has pictures for pages that a server sends.
 """
 
 import lazy_loader

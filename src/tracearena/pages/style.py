@@ -14,22 +14,21 @@ COLOURS = (BLUE, ORANGE, GREEN, VERMILION, SKY, PURPLE, YELLOW, GREY)
 
 
 class Marker(NamedTuple):
-    """The name of a marker for Plotly, for Matplotlib, and the same shape as a letter."""
+    """The name of a marker for Plotly and for Matplotlib."""
 
     plotly: str
     matplotlib: str
-    letter: str
 
 
 MARKERS = (
-    Marker("circle", "o", "●"),
-    Marker("square", "s", "■"),
-    Marker("triangle-up", "^", "▲"),
-    Marker("diamond", "D", "◆"),
-    Marker("triangle-down", "v", "▼"),
-    Marker("star", "*", "★"),
-    Marker("pentagon", "p", "⬟"),
-    Marker("hexagon", "h", "⬢"),
+    Marker("circle", "o"),
+    Marker("square", "s"),
+    Marker("triangle-up", "^"),
+    Marker("diamond", "D"),
+    Marker("triangle-down", "v"),
+    Marker("star", "*"),
+    Marker("pentagon", "p"),
+    Marker("hexagon", "h"),
 )
 
 

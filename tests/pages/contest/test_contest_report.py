@@ -23,8 +23,8 @@ from tracearena.contest import (
     rehearse,
 )
 from tracearena.pages.contest import contest_report
-from tracearena.pages.contest.results import tied
 from tracearena.pages.contest.team_styles import team_styles
+from tracearena.pages.told import tied
 
 SECTIONS = [
     "Who won",
@@ -88,7 +88,7 @@ def test_every_team_every_rule_and_the_command_are_told(held: Rehearsal, html: s
 
 def test_teams_keep_their_own_looks() -> None:
     held = hold(21)
-    given = team_styles(held.account("tracearena demo"))
+    given = team_styles(held.board.roster)
     assert len({(look.colour, look.marker) for look in given.values()}) == len(held.entrants)
 
 

@@ -29,7 +29,7 @@ def contest_report(held: Account) -> Page:
     held
         The contest, as it was held by files, by tables of scores or as a rehearsal.
     """
-    page, styles = Page(held.title, lead=held.lead), team_styles(held)
+    page, styles = Page(held.title, lead=held.lead), team_styles(held.board.roster)
     show_awards(page, held, styles)
     show_board(page, held, styles)
     show_refused(page, held)

@@ -5,17 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tracearena.contest.account import Account, Sight
-from tracearena.metrics.utility import event_losses
 from tracearena.pages import Page, ground, sensitive_marks
+from tracearena.pages.changes import BIN_KM, box_around, day_box, displacements, liveliest_day
 from tracearena.pages.contest.team_styles import TeamStyle, plotted
 from tracearena.pages.style import VERMILION
-from tracearena.traces import Box, ObfuscatedTraces, Places, Traces
-
-_BIN_KM = 0.5
-_MAP_KM = 4.0
+from tracearena.traces import ObfuscatedTraces, Places, Traces
 
 
 def show_days(page: Page, held: Account, entrants: list[Sight], styles: dict[str, TeamStyle]) -> None:
@@ -34,7 +30,7 @@ def show_days(page: Page, held: Account, entrants: list[Sight], styles: dict[str
 def _show_day(page: Page, held: Account, entrant: Sight, style: TeamStyle) -> None:
     defence = held.method(entrant.team, "defence")
     with_ = "" if defence is None else f" with {defence}"
-    user, day = _liveliest(entrant.original)
+    user, day = liveliest_day(entrant.original)
     original = entrant.original.take_users([user]).take_days(day, day + 1)
     obfuscated = entrant.obfuscated.take_users([user]).take_days(day, day + 1)
     hidden, sets = int(obfuscated.is_deleted.sum()), int(obfuscated.is_set.sum())
@@ -46,21 +42,6 @@ def _show_day(page: Page, held: Account, entrant: Sight, style: TeamStyle) -> No
         table=_day_table(original, obfuscated),
         name=f"day-{entrant.team.lower().replace(' ', '-')}",
     )
-
-
-def _liveliest(original: Traces) -> tuple[int, int]:
-    """Return the user and day with the most different places, of the days that fit a readable map."""
-    per_day = original.clock.instants_per_day
-    table = original.dense()
-    missing = -table.shape[1] % per_day
-    days = np.pad(table, ((0, 0), (0, missing)), constant_values=-1).reshape(original.n_users, -1, per_day)
-    # Where there is no event, any other place of the day stands in: it adds none.
-    days = np.where(days < 0, days.max(axis=2, keepdims=True), days)
-    different = 1 + (np.diff(np.sort(days, axis=2), axis=2) > 0).sum(axis=2)
-    extent = np.ptp(original.places.points_km[days, :2], axis=2).max(axis=2)
-    fits = (extent <= _MAP_KM) & (days.max(axis=2) >= 0)
-    user, day = divmod(int(np.argmax(np.where(fits, different, 0))), days.shape[1])
-    return user, int(original.clock.day_of(original.span[0])) + day
 
 
 def _day(original: Traces, obfuscated: ObfuscatedTraces, style: TeamStyle) -> dict[str, Any]:
@@ -75,7 +56,7 @@ def _day(original: Traces, obfuscated: ObfuscatedTraces, style: TeamStyle) -> di
                             "transition": {"duration": 0}}]}
         for label in labels
     ]  # fmt: skip
-    layout = ground(original.places, height=620, box=_box(original, obfuscated)) | {"showlegend": True}
+    layout = ground(original.places, height=620, box=day_box(original, obfuscated)) | {"showlegend": True}
     _draw_cells(layout, original.places)
     layout["legend"] = {"orientation": "h", "y": 1.02, "yanchor": "bottom"}
     layout["sliders"] = [
@@ -134,24 +115,13 @@ def _areas(
     x: list[float | None] = []
     y: list[float | None] = []
     for cells in sets:
-        south, west, north, east = _around(places, cells)
+        south, west, north, east = box_around(places, cells)
         x += [west, east, east, west, west, None]
         y += [south, south, north, north, south, None]
     red, green, blue = (int(style.colour[i : i + 2], 16) for i in (1, 3, 5))
     return {"type": "scatter", "mode": "lines", "name": name, "x": x or [None], "y": y or [None],
             "fill": "toself", "fillcolor": f"rgba({red},{green},{blue},{strength})", "hoverinfo": "name",
             "line": {"color": style.colour, "width": 1.5}} | more  # fmt: skip
-
-
-def _around(places: Places, cells: Any) -> Box:
-    grid = places.grid
-    half = (grid.cell_height / 2, grid.cell_width / 2) if grid is not None else (0.002, 0.002)
-    return Box.of(Places(places.latitude[cells], places.longitude[cells])).expanded(*half)
-
-
-def _box(original: Traces, obfuscated: ObfuscatedTraces) -> Box:
-    box = _around(original.places, np.concatenate([obfuscated.pairs().place, original.place_index]))
-    return box.expanded(0.12 * max(box.north - box.south, box.east - box.west))
 
 
 def _day_table(original: Traces, obfuscated: ObfuscatedTraces) -> tuple[list[str], list[list[Any]]]:
@@ -168,17 +138,17 @@ def _show_displacements(
     page: Page, held: Account, entrants: list[Sight], styles: dict[str, TeamStyle]
 ) -> None:
     limit = held.rules.utility_limit_km
-    edges = np.arange(0, limit + 1 + _BIN_KM, _BIN_KM)
-    labels = ["same place", *(f"{low:g}–{low + _BIN_KM:g} km" for low in edges[:-1]),
-              f"over {edges[-1]:g} km", "hidden"]  # fmt: skip
-    shares = {one.team: _displacements(one, edges) for one in entrants}
+    found = {one.team: displacements(one.original, one.obfuscated, limit) for one in entrants}
+    any_team = next(iter(found.values()))
+    labels = [*any_team.labels, "hidden"]
+    shares = {name: [*one.released, one.hidden] for name, one in found.items()}
     bars = [
         {"type": "bar", "name": plotted(name), "x": labels, "y": share,
          "marker": {"color": styles[name].colour},
          "hovertemplate": f"{plotted(name)}, %{{x}}: %{{y:.1%}}<extra></extra>"}
         for name, share in shares.items()
     ]  # fmt: skip
-    at = labels.index(f"{limit:g}–{limit + _BIN_KM:g} km") - 0.5
+    at = 0.5 + limit / BIN_KM
     layout = {
         "height": 380,
         "xaxis": {"title": {"text": "published place from the true one"}, "type": "category",
@@ -201,12 +171,3 @@ def _show_displacements(
         table=(["distance", *shares], rows),
         name="displacement",
     )
-
-
-def _displacements(entrant: Sight, edges: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the share of events left, moved by each distance (sets: on average), and hidden."""
-    far = event_losses(entrant.original, entrant.obfuscated, limit_km=1e6) * 1e6
-    far = far[~entrant.obfuscated.is_deleted]
-    counts = np.histogram(far[far > 1e-6], np.concatenate([edges, [np.inf]]))[0]
-    hidden = int(entrant.obfuscated.is_deleted.sum())
-    return np.array([int((far <= 1e-6).sum()), *counts, hidden]) / entrant.original.n_events

@@ -5,16 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from tracearena.contest.account import Account
-from tracearena.contest.awards import attack_sums
-from tracearena.contest.records import AttackKind, Role
+from tracearena.contest.records import AttackKind
 from tracearena.pages import Page
+from tracearena.pages.attack_table import QUESTIONS, attack_table, table_message
 from tracearena.pages.contest.team_styles import plotted
 from tracearena.pages.style import VERMILION
-
-_KINDS = {
-    AttackKind.REIDENTIFICATION: ("Who is who?", "people not identified"),
-    AttackKind.TRACE_INFERENCE: ("Who was where?", "whereabouts hidden"),
-}
 
 
 def show_matrices(page: Page, held: Account) -> None:
@@ -25,60 +20,29 @@ def show_matrices(page: Page, held: Account) -> None:
         "strongest attack on each team is framed, and counts. A hatched cell is an attack that was not "
         "made: it counts 1. Below each team stands the sum that ranks it as an attacker, lower is better."
     )
-    for kind, (question, what) in _KINDS.items():
+    for kind, (question, what) in QUESTIONS.items():
         page.heading(question, level=3)
         _show_matrix(page, held, kind, what)
 
 
 def _show_matrix(page: Page, held: Account, kind: AttackKind, what: str) -> None:
-    rows = [row for row in held.board.rows if row.valid and row.role is not Role.SAMPLE]
-    targets = [held.label(row.team, row.data_set) for row in rows]
-    judge = sorted({attacker for attacker, _, _, of_kind in held.board.attacks
-                    if of_kind is kind and held.board.roster.role(attacker) is Role.SAMPLE})  # fmt: skip
-    attackers = [*held.board.roster.teams, *judge]
-    table = [
-        [held.board.attacks.get((attacker, row.team, row.data_set, kind)) for attacker in attackers]
-        for row in rows
-    ]
-    sums = attack_sums(held.board, kind)
-    foot = [sums.get(attacker) for attacker in attackers]
+    found = attack_table(held.board, kind)
+    attackers, table, foot = list(found.attackers), [list(row) for row in found.scores], list(found.sums)
     page.figure(
         _matrix(
-            [plotted(name) for name in targets],
-            [attackers.index(row.team) if row.team in attackers else -1 for row in rows],
+            [plotted(name) for name in found.targets],
+            [attackers.index(row.team) if row.team in attackers else -1 for row in found.rows],
             [plotted(name) for name in attackers],
             table,
             foot,
             what,
         ),
-        _message(held, kind, targets, attackers, table),
-        table=(["target", *attackers], [[name, *row] for name, row in zip(targets, table, strict=True)]
+        table_message(held.board, found),
+        table=(["target", *attackers], [[name, *row] for name, row in zip(found.targets, table, strict=True)]
                + [["sum", *foot]]),
         name=kind.value,
         least_width_px=150 + 46 * len(attackers),
     )  # fmt: skip
-
-
-def _message(
-    held: Account, kind: AttackKind, targets: list[str], attackers: list[str], table: list[list[Any]]
-) -> str:
-    active = {attacker for attacker, _, _, of_kind in held.board.attacks if of_kind is kind}
-    idle = [team for team in held.board.roster.teams if team not in active]
-    framed = {
-        attackers[i]
-        for row in table
-        for i, score in enumerate(row)
-        if score is not None and score <= _least(row) + 1e-9
-    }
-    told = f"{len(framed)} of {len(attackers)} attackers did best on at least one of {len(targets)} targets."
-    invalid = [
-        held.label(row.team, row.data_set)
-        for row in held.board.rows
-        if row.role is Role.TEAM and not row.valid
-    ]
-    if invalid:
-        told += f" Not a target, because invalid: {', '.join(invalid)}."
-    return told + (f" Did not attack in this way: {', '.join(idle)}." if idle else "")
 
 
 def _matrix(

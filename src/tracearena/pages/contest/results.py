@@ -11,6 +11,7 @@ from tracearena.contest.board import BoardRow
 from tracearena.contest.records import AttackKind, Role
 from tracearena.pages import Page
 from tracearena.pages.contest.team_styles import UNKNOWN, TeamStyle, badge, dots, joined, plotted
+from tracearena.pages.told import DEFENCES, tied
 
 _STEPS = {1: "6.5rem", 2: "4.75rem", 3: "3.5rem"}
 _MEANING = {
@@ -24,19 +25,7 @@ _AXES = {
     "best-anonymization": "whereabouts hidden (s<sub>T,min</sub>)",
     "best-anonymization-reidentification": "people not identified (s<sub>R,min</sub>)",
 }
-_DEFENCES = ("best-anonymization", "best-anonymization-reidentification")
 _METHODS = {"best-reidentification": "identification", "best-trace-inference": "inference"}
-
-
-def tied(award: Award, margin: float) -> list[str]:
-    """Return the teams behind the winner that luck alone may have kept from winning.
-
-    Two scores that are each uncertain by the margin differ only beyond its double.
-    """
-    if not award.places:
-        return []
-    best = award.places[0].value
-    return [p.team for p in award.places if p.place > 1 and abs(p.value - best) <= 2 * margin]
 
 
 def show_awards(page: Page, held: Account, styles: dict[str, TeamStyle]) -> None:
@@ -48,7 +37,7 @@ def show_awards(page: Page, held: Account, styles: dict[str, TeamStyle]) -> None
         '<ul class="awards">' + "".join(_card(award, held, styles) for award in held.awards) + "</ul>"
     )
     for award in held.awards:
-        if award.name in _DEFENCES and award.places:
+        if award.name in DEFENCES and award.places:
             symbol = "s_T_min" if award is defence else "s_R_min"
             page.figure(
                 _margins(award, held, styles),
@@ -91,7 +80,7 @@ def _card(award: Award, held: Account, styles: dict[str, TeamStyle]) -> str:
     winners = [badge(name, styles[name]) for name in award.winners]
     value = f"{award.places[0].value:.3f}" if award.places else "–"
     how = _methods(award, held)
-    close = tied(award, held.margin) if award.name in _DEFENCES else []
+    close = tied(award, held.margin) if award.name in DEFENCES else []
     tie = f"<br><small>Within the margin of luck: {escape(joined(close))}.</small>" if close else ""
     return (
         f"<li><small>{escape(award.title)}</small><b>{' '.join(winners) or 'nobody'}</b>"

@@ -7,35 +7,41 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from tracearena.contest.account import Account
-from tracearena.pages.style import COLOURS, MARKERS
+from tracearena.contest.records import Roster
+from tracearena.pages.style import COLOURS, GREY, MARKERS
+from tracearena.pages.svg.markers import marker
+from tracearena.pages.svg.names import neutral, shortened
+
+_BADGE = 28
 
 
 @dataclass(frozen=True)
 class TeamStyle:
-    """Colour, Plotly's name of the marker, and the same marker as a letter."""
+    """Colour, and Plotly's name of the marker."""
 
     colour: str
     marker: str
-    letter: str
 
 
-UNKNOWN = TeamStyle("var(--soft)", "circle", "●")
+UNKNOWN = TeamStyle("var(--soft)", "circle")
 """How a sample defence on the board looks."""
 
+SAMPLE = TeamStyle(GREY, "circle")
+"""How sample defences look in a picture."""
 
-def team_styles(held: Account) -> dict[str, TeamStyle]:
+
+def team_styles(roster: Roster) -> dict[str, TeamStyle]:
     """Return the style of every team, and a cross for the pseudonymised one.
 
     Seven colours and eight markers have no common factor, so 56 teams differ.
     """
     colours = COLOURS[:-1]
     given = {}
-    for number, team in enumerate(held.board.roster.teams):
-        marker = MARKERS[number % len(MARKERS)]
-        given[team] = TeamStyle(colours[number % len(colours)], marker.plotly, marker.letter)
-    extra = held.board.roster.pseudonymised
-    return given if extra is None else given | {extra: TeamStyle("var(--ink)", "x", "✖")}
+    for number, team in enumerate(roster.teams):
+        shape = MARKERS[number % len(MARKERS)].plotly
+        given[team] = TeamStyle(colours[number % len(colours)], shape)
+    extra = roster.pseudonymised
+    return given if extra is None else given | {extra: TeamStyle("var(--ink)", "x")}
 
 
 def plotted(name: str) -> str:
@@ -48,10 +54,14 @@ def plotted(name: str) -> str:
 
 
 def badge(name: str, style: TeamStyle) -> str:
-    """Return markup: the marker in its colour, and the name."""
-    return (
-        f'<span class="team"><span style="color:{style.colour}">{style.letter}</span> {escape(name)}</span>'
+    """Return markup: the marker in its colour, and the name, in a form that cannot harm what is around it."""
+    drawn = marker(0, 0, style.marker, style.colour)
+    shape = (
+        f'<svg class="badge" viewBox="-9 -9 18 18" width="15" height="15" aria-hidden="true">{drawn}</svg>'
     )
+    words, whole = shortened(name, _BADGE), neutral(name)
+    hint = f' title="{escape(whole)}"' if words != whole else ""
+    return f'<span class="team"{hint}>{shape} <bdi>{escape(words)}</bdi></span>'
 
 
 def dots(

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from tracearena.arena.lessons import privacies_together, privacy_costs_usefulness, shuffling_hides_names_only
+from tracearena.arena.lessons import shuffling_hides_names_only
 from tracearena.arena.sweep import SweepRow
 from tracearena.contest.account import Account, compared
-from tracearena.contest.board import BoardRow
-from tracearena.contest.records import Role
 from tracearena.pages import Page
-from tracearena.pages.contest.team_styles import TeamStyle, badge, dots, plotted, score_axis
+from tracearena.pages.contest.team_styles import SAMPLE, TeamStyle, badge, dots, plotted, score_axis
 from tracearena.pages.style import BLUE, GREEN, GREY, VERMILION
+from tracearena.pages.told import challenge_rows, costs_told, privacies_told
 
 _WHO = "people not identified (s<sub>R,min</sub>)<br>right is better"
 _WHERE = "whereabouts hidden (s<sub>T,min</sub>)<br>up is better"
@@ -42,26 +41,11 @@ def show_privacy(page: Page, held: Account, styles: dict[str, TeamStyle]) -> Non
     }
     page.figure(
         {"data": data, "layout": layout},
-        _correlation(held) + f" Bars: ± {held.margin:.3f}, the luck of the people drawn.",
+        f"{privacies_told(held.board, held.samples)} In the contest of 2019 R was 0.895 over 18 data sets. "
+        f"Bars: ± {held.margin:.3f}, the luck of the people drawn.".strip(),
         table=_table(held),
         name="privacy",
     )
-
-
-def _correlation(held: Account) -> str:
-    rows = compared(held.board)
-    told = []
-    if held.samples:
-        samples = [row.scores.minima for row in held.samples]
-        told.append(f"Over the sample defences (grey) it {privacies_together(samples)}.")
-    if len(rows) > 2:
-        extra = any(row.role is not Role.TEAM for row in rows)
-        which = (
-            f"{len(rows)} data sets, the pseudonymised team's among them," if extra else f"{len(rows)} teams"
-        )
-        found = privacies_together((row.s_R_min, row.s_T_min) for row in rows)
-        told.append(f"Over {which} it {found}.")
-    return " ".join([*told, "In the contest of 2019 R was 0.895 over 18 data sets."])
 
 
 def show_usefulness(page: Page, held: Account, styles: dict[str, TeamStyle]) -> None:
@@ -70,7 +54,7 @@ def show_usefulness(page: Page, held: Account, styles: dict[str, TeamStyle]) -> 
     page.html_part(_legend(held, styles))
     threshold = held.rules.utility_threshold
     data = _samples(held, lambda row: row.utility)
-    shown = [row for row in _challenge(held) if row.utility is not None]
+    shown = [row for row in challenge_rows(held.board) if row.utility is not None]
     for row in shown:
         point = dots(row.team, styles[row.team], [row.utility], [row.s_T_min], hollow=not row.valid)
         point["hovertemplate"] = f"{plotted(row.team)}: useful %{{x:.3f}}, hidden %{{y:.3f}}<extra></extra>"
@@ -89,21 +73,9 @@ def show_usefulness(page: Page, held: Account, styles: dict[str, TeamStyle]) -> 
         "annotations": [label],
         "showlegend": False,
     }
-    invalid = sum(not row.valid for row in shown)
-    fate = (
-        f"{'One team' if invalid == 1 else f'{invalid} teams'} overdid it: below {threshold:g} the data is "
-        "not published and privacy counts 0 (hollow)."
-        if invalid
-        else f"Everybody stayed above {threshold:g}."
-    )
-    costs = (
-        f"Over the sample defences (grey) it {privacy_costs_usefulness(held.samples)}. "
-        if held.samples
-        else ""
-    )
     page.figure(
         {"data": data, "layout": layout},
-        f"{costs}{fate}",
+        costs_told(held.board, held.samples),
         table=_table(held),
         name="usefulness",
     )
@@ -162,18 +134,8 @@ def _undefended(held: Account) -> list[SweepRow]:
 def _legend(held: Account, styles: dict[str, TeamStyle]) -> str:
     """Return markup that names every marker; unlike a figure's own legend it fits any width."""
     teams = [badge(name, one) for name, one in styles.items()]
-    samples = [badge("sample defences", TeamStyle(GREY, "circle", "●"))] if held.samples else []
+    samples = [badge("sample defences", SAMPLE)] if held.samples else []
     return f'<p class="legend">{" ".join([*teams, *samples])}</p>'
-
-
-def _challenge(held: Account) -> list[BoardRow]:
-    """Return the data sets of the trace-inference challenge, valid or not, and the pseudonymised team's."""
-    last = held.rules.data_sets
-    return [
-        row
-        for row in held.board.rows
-        if row.role is Role.PSEUDONYMISED or (row.role is Role.TEAM and row.data_set == last)
-    ]
 
 
 def _samples(held: Account, x: Any) -> list[dict[str, Any]]:

@@ -1,0 +1,87 @@
+"""Awards: ties look like ties, and equal teams share a step."""
+
+from __future__ import annotations
+
+import pytest
+from tests.pages.svg.gallery import SVG, board, numbers, of_class, tree
+
+from tracearena.contest import Award, Standing, make_awards
+from tracearena.contest.account import margin
+from tracearena.pages.contest.team_styles import TeamStyle, team_styles
+from tracearena.pages.svg import margins_picture, podium_picture
+
+LOOKS = {name: TeamStyle("#0072B2", "circle") for name in "abcdefgh"}
+
+
+def award(*values: float, name: str = "best-anonymization") -> Award:
+    places = [Standing(1 + sum(other > value for other in values), team, value)
+              for team, value in zip("abcdefgh", values, strict=False)]  # fmt: skip
+    return Award(name, "Best anonymization", tuple(places))
+
+
+def test_bands_are_twice_the_margin_wide_around_the_score() -> None:
+    luck = margin(500)
+    picture = margins_picture(award(0.5, 0.4), luck, LOOKS)
+    (tie,) = of_class(picture, "tie-band")
+    bands = [(float(one.attrib["x"]), float(one.attrib["width"])) for one in of_class(picture, "margin")]
+    assert float(tie.attrib["width"]) == pytest.approx(bands[0][1], abs=0.02)
+    unit = bands[0][1] / (2 * luck)
+    assert bands[0][0] - bands[1][0] == pytest.approx(0.1 * unit, abs=0.05)
+    assert f"± {luck:.3f}" in picture.caption
+
+
+@pytest.mark.parametrize(("second", "tied"), [(0.49, True), (0.481, True), (0.479, False)])
+def test_whoever_luck_may_have_kept_from_winning_is_named(second: float, tied: bool) -> None:
+    caption = margins_picture(award(0.5, second), 0.01, LOOKS).caption
+    assert ("as good as tied: b." in caption) == tied
+    assert ("nobody else comes so near" in caption) != tied
+
+
+def test_sums_of_attackers_are_bars_without_luck() -> None:
+    best = make_awards(board())[-1]
+    picture = margins_picture(best, 0.01, team_styles(board().roster))
+    assert not of_class(picture, "margin")
+    bars = [one for one in of_class(picture, "mark") if one.tag == f"{SVG}rect"]
+    widths = [float(one.attrib["width"]) for one in bars]
+    values = [place.value for place in best.places]
+    assert [width / widths[-1] for width in widths] == pytest.approx(
+        [v / values[-1] for v in values], abs=1e-3
+    )
+    assert "left is better" in "".join(tree(picture).itertext())
+    assert f"{values[0]:.3f}" in picture.caption
+
+
+def test_the_table_is_the_award() -> None:
+    best = make_awards(board())[0]
+    rows = margins_picture(best, 0.01, team_styles(board().roster)).table_rows
+    assert rows == tuple((place.place, place.team, place.value) for place in best.places)
+
+
+def test_equal_teams_stand_on_one_step() -> None:
+    picture = podium_picture(award(0.5, 0.5, 0.4), LOOKS)
+    steps = {int(one.attrib["data-place"]): one for one in of_class(picture, "step")}
+    assert set(steps) == {1, 3}
+    names = [one[0].text for one in steps[1].iter(f"{SVG}text") if len(one)]
+    assert sorted(names) == ["a", "b"]
+    assert picture.caption == "Best anonymization: 1. a and b (0.500), 3. c (0.400)."
+
+
+def test_many_equal_teams_are_counted() -> None:
+    picture = podium_picture(award(*[0.5] * 7), LOOKS)
+    assert "and 4 more" in "".join(tree(picture).itertext())
+    assert len(picture.table_rows) == 7
+
+
+def test_the_first_step_is_the_highest() -> None:
+    picture = podium_picture(award(0.5, 0.4, 0.3), LOOKS)
+    heights = {int(step.attrib["data-place"]): float(step.find(f"{SVG}rect").attrib["height"])
+               for step in of_class(picture, "step")}  # fmt: skip
+    assert heights[1] > heights[2] > heights[3]
+    assert numbers(picture.caption) == [1, 0.5, 2, 0.4, 3, 0.3]
+
+
+def test_an_award_that_nobody_earned_has_pictures() -> None:
+    nobody = award()
+    for picture in (margins_picture(nobody, 0.01, {}), podium_picture(nobody, {})):
+        assert picture.caption == "Best anonymization: nobody earned it."
+        assert picture.table_rows == ()

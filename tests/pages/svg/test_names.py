@@ -1,0 +1,58 @@
+"""Names of others cannot harm what is around them."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from defusedxml.ElementTree import fromstring
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tracearena.pages.contest.team_styles import TeamStyle, badge
+from tracearena.pages.svg.canvas import Canvas
+from tracearena.pages.svg.names import isolated, neutral, shortened
+
+ALLOWED = {"aria-hidden", "class", "cx", "cy", "fill", "height", "r", "title", "viewBox", "width"}
+ANYTHING = st.text(alphabet=st.characters(), max_size=60)
+
+
+@given(ANYTHING)
+def test_every_character_of_a_neutral_name_can_be_seen(name: str) -> None:
+    for character in neutral(name):
+        assert character in "\u200c\u200d " or unicodedata.category(character)[0] not in "CZ"
+    assert neutral(name).strip()
+
+
+@given(ANYTHING)
+def test_a_drawing_with_any_name_parses_and_holds_the_name(name: str) -> None:
+    canvas = Canvas(10, 10, name="one", title=neutral(name))
+    canvas.name(0, 0, name, room=8)
+    parsed = fromstring(canvas.markup())
+    assert parsed[0].text == neutral(name)
+    assert parsed[1][0].text == neutral(name)
+    assert parsed[1][0].tail == shortened(name, 8)
+
+
+@given(ANYTHING, st.integers(2, 30))
+def test_a_shortened_name_fits(name: str, room: int) -> None:
+    wide = [1 + (unicodedata.east_asian_width(one) in "FW") for one in shortened(name, room)]
+    assert sum(wide) <= room
+    assert neutral(name).startswith(shortened(name, room).removesuffix("…"))
+
+
+@given(ANYTHING)
+def test_a_badge_holds_the_name_and_nothing_else(name: str) -> None:
+    parsed = fromstring(badge(name, TeamStyle("#0072B2", "circle")))
+    assert {attribute for one in parsed.iter() for attribute in one.attrib} <= ALLOWED
+    assert parsed.find("bdi").text == shortened(name, 28)
+    assert [one.tag for one in parsed.iter()] == ["span", "svg", "circle", "bdi"]
+
+
+def test_a_name_from_right_to_left_does_not_turn_the_sentence() -> None:
+    assert isolated("فريق") == "\u2068فريق\u2069"
+    assert isolated("a\u202eb") == "a\ufffdb"
+    assert isolated("Fog Bank") == "Fog Bank"
+
+
+def test_names_that_differ_in_hidden_characters_look_different() -> None:
+    assert neutral("ab") != neutral("a\u200bb")
