@@ -121,10 +121,14 @@ def finishing(taken: Taken) -> Iterator[None]:
         yield
 
 
-def give_back(taken: Taken, *, until: datetime | None = None) -> bool:
-    """Return a job to the queue, undone and without blame; it is due again at once or at a later time."""
-    due = {} if until is None else {"due_at": until}
-    return bool(_held(taken).update(state=JobState.WAITING, lease_until=None, worker="", **due))
+def give_back(taken: Taken) -> bool:
+    """Return a job to the queue, undone and without blame."""
+    return bool(_held(taken).update(state=JobState.WAITING, lease_until=None, worker=""))
+
+
+def withdraw(taken: Taken) -> bool:
+    """Take a job out that is not due after all, as when a phase was prolonged; it is put in again when it is."""
+    return bool(_held(taken).delete()[0])
 
 
 def fail(taken: Taken, error: str, aftermath: Aftermath) -> None:

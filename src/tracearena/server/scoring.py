@@ -6,9 +6,10 @@ import logging
 from typing import Any, cast
 
 from tracearena.contest import AttackKind
-from tracearena.contest.file_scores import score_table, score_traces
+from tracearena.contest.file_scores import reidentification_of, trace_inference_of
 from tracearena.errors import DataError
 from tracearena.files import Held
+from tracearena.formats import pwscup
 from tracearena.server.checked import Checked, Kind, Verdict
 from tracearena.server.children import ChildDied, check_upload, score_checked
 from tracearena.server.models import Contest, DataSet, Submission, UploadKind
@@ -72,8 +73,11 @@ def sample_score(
     path = bench.answer_path(attack, data_set, ANSWERS[kind])
     answer, among = Held(path.name, bench.opened(path)), _among(secret, on_live_users)
     if kind is AttackKind.REIDENTIFICATION:
-        return score_table(answer, secret.table, bench.reference(data_set).user_ids, rules, among)
-    return score_traces(answer, bench.original(data_set), rules, among)
+        users = bench.reference(data_set).user_ids
+        guess = pwscup.read_inferred_table(answer, secret.table.pseudonyms, users=users)
+        return reidentification_of(secret.table, guess, among)
+    original = bench.original(data_set)
+    return trace_inference_of(original, pwscup.read_inferred_traces(answer, original), rules, among)
 
 
 def _among(secret: Secret, on_live_users: bool) -> Any:
