@@ -6,7 +6,9 @@ from tracearena.server import clock, quota
 from tracearena.server.audit_log import log
 from tracearena.server.models import Job, State, Submission
 
-REASON = "The judge failed on this file, not the file before the judge; it costs nothing. The organiser knows."
+REASON = (
+    "The judge failed on this file, not the file before the judge; it costs nothing. The organiser knows."
+)
 _UNFINISHED = (State.RECEIVED, State.CHECKED)
 
 

@@ -110,7 +110,8 @@ class Bench:
 
     def answer_path(self, attack: str, data_set: DataSet, kind: str) -> Path:
         """Return where the answer of one of the judge's own attacks lies, sealed."""
-        return self.folder.for_judge(f"{quote(attack, safe='()=,-_')}_{file_name(kind, data_set)}")
+        name = official(kind, int(data_set.team.number), data_set.number, attacker=0)
+        return self.folder.for_judge(f"{quote(attack, safe='()=,-_')}_{name}")
 
     def upload(self, submission: Submission) -> bytes:
         """Return the very bytes that were handed in; others, whatever their name, are an error."""
