@@ -1,4 +1,4 @@
-"""What teams do in a test, without the web: sealed uploads with their rows and jobs, as the web puts them in."""
+"""What teams do in a test, without the web: uploads with their rows and jobs, as the web puts them in."""
 
 from __future__ import annotations
 
