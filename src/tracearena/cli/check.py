@@ -84,7 +84,7 @@ def inferred_table(
         from tracearena.cli._forms import is_who_is_who
         from tracearena.formats.pwscup import read_inferred_table
 
-        if is_who_is_who(file):
+        if reading.format != "pwscup" and is_who_is_who(file):
             reading.refuse_limits()
             table = _who_is_who(file, known)
         else:
@@ -115,7 +115,7 @@ def inferred_traces(
         from tracearena.formats.pwscup import read_inferred_traces
         from tracearena.formats.released import OBFUSCATED, contest_header
 
-        if contest_header(file) == OBFUSCATED:
+        if reading.format == "pwscup" or contest_header(file) == OBFUSCATED:
             inferred = read_inferred_traces(file, known.frame, max_bytes=reading.max_bytes)
         else:
             reading.refuse_limits()
