@@ -87,7 +87,7 @@ def _values_of(page: Structure) -> int:
         raise ValueError("it has a page of an unknown kind")
     header, encoding = (page[5], 2) if page[1] == _DATA_PAGE else (page[8], 4)
     if header[encoding] not in _ENCODINGS:
-        raise ValueError(f"a page has encoding {header[encoding]}, which is not accepted")
+        raise ValueError("a page has an encoding that is not accepted")
     return _count(header[1])
 
 
