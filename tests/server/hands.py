@@ -14,7 +14,7 @@ from tests.server.conftest import Held as Contest
 from tracearena.algorithms import catalogue
 from tracearena.contest import Rules
 from tracearena.contest.handout import official
-from tracearena.files import Held as InMemory
+from tracearena.files.whole import Held as InMemory
 from tracearena.formats import pwscup
 from tracearena.server import check_child, checked, clock, jobs, quota, score_child, scoring
 from tracearena.server.frames import Frame, truth_parts

@@ -16,7 +16,7 @@ from tracearena.contest import Commitment, id_table_text
 from tracearena.contest.handout import REGIONS, TIMES, official
 from tracearena.contest.live import others
 from tracearena.errors import DataError
-from tracearena.files import Held
+from tracearena.files.whole import Held
 from tracearena.formats import pwscup
 from tracearena.server.folder import Folder
 from tracearena.server.frames import Frame
