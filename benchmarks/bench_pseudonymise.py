@@ -16,7 +16,7 @@ from collections.abc import Callable
 import numpy as np
 
 from tracearena.arena import pseudonymise
-from tracearena.arena.pseudonyms import _permutation
+from tracearena.arena.pseudonyms import random_order
 from tracearena.contest import commit
 from tracearena.traces import Clock, Grid, ObfuscatedTraces, Places, PlaceSets, Traces
 
@@ -26,7 +26,7 @@ INSTANTS = 48
 def main(users: int) -> None:
     """Time one release of `users` users."""
     print(f"{platform.machine()}, {os.cpu_count()} cores, {users:,} users x {INSTANTS} instants")
-    ours = seconds(lambda: _permutation(users, None))
+    ours = seconds(lambda: random_order(users, None))
     theirs = seconds(lambda: random.SystemRandom().shuffle(list(range(users))))
     print(f"shuffle: {ours:.2f} s; random.SystemRandom().shuffle: {theirs:.2f} s; {theirs / ours:.1f} times")
     obfuscated = random_traces(users)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 from tracearena.arena import pseudonymise
-from tracearena.arena.pseudonyms import _permutation
+from tracearena.arena.pseudonyms import random_order
 from tracearena.errors import DataError
 from tracearena.traces import DELETED, Clock, IdTable, ObfuscatedTraces, Places, PlaceSets, Traces
 
@@ -117,7 +117,7 @@ def chi_square_of_orders(shuffles: Iterable[tuple[int, ...]], users: int) -> tup
 
 @pytest.mark.parametrize("seeded", [False, True])
 def test_all_orders_are_equally_likely(seeded: bool) -> None:
-    draws = (tuple(_permutation(4, seed if seeded else None).tolist()) for seed in range(24_000))
+    draws = (tuple(random_order(4, seed if seeded else None).tolist()) for seed in range(24_000))
     statistic, bound = chi_square_of_orders(draws, 4)
     assert statistic < bound
 
@@ -151,7 +151,7 @@ def test_in_a_release_every_user_gets_every_pseudonym_equally_often() -> None:
 def test_keys_that_collide_are_drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = iter([np.array([5, 5, 1], np.uint64), np.array([9, 4, 7], np.uint64)])
     monkeypatch.setattr("secrets.token_bytes", lambda n: next(answers).tobytes())
-    assert _permutation(3, None).tolist() == [1, 2, 0]
+    assert random_order(3, None).tolist() == [1, 2, 0]
 
 
 def test_the_id_tables_of_figure_6_agree_on_two_of_three_pseudonyms() -> None:

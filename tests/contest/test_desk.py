@@ -26,7 +26,7 @@ from tracearena.contest import (
 )
 from tracearena.contest import desk as desk_module
 from tracearena.contest.handout import read_commitments
-from tracearena.errors import FileError, ParameterError
+from tracearena.errors import FileError
 from tracearena.formats import pwscup
 from tracearena.metrics import reidentification_score, trace_inference_score, utility_score
 from tracearena.traces import IdTable
@@ -393,13 +393,6 @@ def test_what_comes_after_the_last_upload_allowed_does_not_count(folder: Path) -
     found = {Path(one.file).name: one.code for one in judged(folder).refused}
     assert found[late] == "too-many"
     assert "etable_team001-002_data01_IDP.csv" not in found
-
-
-def test_a_contest_with_a_live_board_is_not_held_by_files(folder: Path) -> None:
-    (folder / "contest.toml").write_text(charter_text(charter(mode="live")))
-    for step in (judge, release_all):
-        with pytest.raises(ParameterError, match="mode = 'live'"):
-            step(read_submissions(folder))
 
 
 @pytest.mark.parametrize(

@@ -139,4 +139,16 @@ def test_a_contest_is_named_by_its_data_sets() -> None:
 def test_the_live_board_tells_that_other_users_decide() -> None:
     told = " ".join(Rules(mode="live").explain())
     assert "a random 30% of the users" in told
-    assert "final scores use the other 70% of the users" in told
+    assert "The other 70% of the users decide" in told
+
+
+def test_a_share_of_a_live_board_is_told_with_all_its_digits() -> None:
+    told = " ".join(Rules(mode="live", live_share=0.125).explain())
+    assert "a random 12.5% of the users" in told
+    assert "The other 87.5% of the users decide" in told
+
+
+def test_it_is_told_what_is_counted_as_an_upload() -> None:
+    told = " ".join(Rules().explain())
+    assert "once it was received whole, whether its format is right or not" in told
+    assert "one that came too late and one that the judge failed to score cost nothing" in told

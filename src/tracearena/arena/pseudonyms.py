@@ -66,7 +66,7 @@ def pseudonymise(obfuscated: ObfuscatedTraces, *, seed: SeedLike = None) -> Rele
     >>> sorted(release.id_table.user_ids.tolist())
     [1, 2, 3]
     """
-    order = _permutation(obfuscated.n_users, seed)
+    order = random_order(obfuscated.n_users, seed)
     pseudonyms = _pseudonyms(obfuscated.user_ids)
     shuffled = obfuscated.take_users(order).with_user_ids(pseudonyms)
     return Release(_with_sets_renumbered(shuffled), IdTable(pseudonyms, obfuscated.user_ids[order]))
@@ -83,7 +83,7 @@ def pseudonymise_users(traces: _Users, *, seed: SeedLike = None) -> tuple[_Users
     traces, id_table
         What may be released, and the secret table of who is who.
     """
-    order = _permutation(traces.n_users, seed)
+    order = random_order(traces.n_users, seed)
     pseudonyms = _pseudonyms(traces.user_ids)
     released: Any = traces.take_users(order).with_user_ids(pseudonyms)
     if isinstance(released, GpsTraces):
@@ -91,7 +91,8 @@ def pseudonymise_users(traces: _Users, *, seed: SeedLike = None) -> tuple[_Users
     return released, IdTable(pseudonyms, traces.user_ids[order])
 
 
-def _permutation(n: int, seed: SeedLike) -> NDArray[np.int64]:
+def random_order(n: int, seed: SeedLike = None) -> NDArray[np.int64]:
+    """Return the numbers from 0 to n - 1 in random order; without a seed by the system's source."""
     if seed is not None:
         return generator(seed).permutation(n)
     # Ordering by independent random keys is exactly uniform as long as no two keys are equal.

@@ -398,8 +398,8 @@ class _Looking:
 
     def __call__(self, row: Any) -> Any:
         from tracearena.contest.account import Sight
-        from tracearena.contest.desk import Truth
         from tracearena.contest.file_scores import read_obfuscated
+        from tracearena.contest.truth import Truth
         from tracearena.traces import ObfuscatedTraces
 
         target = self._numbers.get(row.team, row.team), row.data_set

@@ -6,6 +6,7 @@ from .commitment import Commitment, commit, id_table_text, verify
 from .data import ContestPlan, team_traces, write_contest_data
 from .desk import Judged, judge
 from .intake import Intake, read_submissions
+from .live import draw_live_users, live_day, live_users, refresh_at
 from .phases import Gate, Phase, PhaseAnswer, Schedule, phase_at
 from .records import AttackKind, AttackRecord, Role, Roster, UtilityRecord
 from .refusal import Refusal
@@ -56,14 +57,18 @@ __all__ = [
     "commit",
     "compared",
     "contest_training",
+    "draw_live_users",
     "id_table_text",
     "judge",
+    "live_day",
+    "live_users",
     "make_awards",
     "make_board",
     "phase_at",
     "read_charter",
     "read_score_tables",
     "read_submissions",
+    "refresh_at",
     "rehearse",
     "release_all",
     "summary",

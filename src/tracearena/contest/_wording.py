@@ -46,6 +46,9 @@ def _uploads(rules: Rules) -> list[str]:
         "publishes a salted hash of each ID table; the tables are opened after the attack phase.",
         f"Attack phase: up to {rules.attack_uploads} uploads per target, of an inferred ID table, of "
         "inferred traces, or both; the last one of each kind counts. A team does not attack itself.",
+        "An upload is counted against these limits once it was received whole, whether its format is right "
+        "or not. One that broke off, one that came too late and one that the judge failed to score cost "
+        "nothing.",
         f"A file has at most {rules.largest_file_mb} MB and lists at most "
         f"{rules.largest_listed_ids:,} places.",
         "A file that arrives at the very end of its phase or later is kept and marked as late, and does "
@@ -113,11 +116,23 @@ def _answers(rules: Rules) -> list[str]:
             "scores are shown when the results open."
         ]
     hours = ", ".join(f"{hour:02d}:00" for hour in rules.live_refresh_hours)
+    decimals = "one decimal" if rules.live_decimals == 1 else f"{rules.live_decimals} decimals"
+    most = "one answer" if rules.live_answers_a_day == 1 else f"{rules.live_answers_a_day} answers"
     return [
-        f"Live board: computed on a random {rules.live_share:.0%} of the users, with "
-        f"{rules.live_decimals} decimals, renewed at {hours} (UTC).",
-        f"The final scores use the other {1 - rules.live_share:.0%} of the users, so the live board "
-        "tells nothing about them.",
-        f"At most {rules.live_answers_a_day} answers per attacker, target and day are scored on the live "
-        "board, and every answer is recorded.",
+        f"Live board: privacy scores on a random {_percent(rules.live_share)} of the users of each target, "
+        f"with {decimals}, renewed at {hours} (UTC). These users are drawn once, with the ID table, and the "
+        "salted hash of the table covers them.",
+        f"The other {_percent(1 - rules.live_share)} of the users decide: the final scores and the awards "
+        "are computed on them alone, so the live board tells nothing about them.",
+        f"At most {most} per attacker, target and day (UTC) are scored on the live board, and each is "
+        "recorded. What counts in the end is the last upload of each kind, scored on the board or not.",
     ]
+
+
+def _percent(share: float) -> str:
+    """Return a share in per cent, with as many digits as it has.
+
+    >>> _percent(0.3), _percent(1 - 0.3), _percent(0.125)
+    ('30%', '70%', '12.5%')
+    """
+    return f"{round(100 * share, 9):g}%"

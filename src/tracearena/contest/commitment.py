@@ -5,6 +5,11 @@ its CSV file (header ``pse_id,user_id``, line feeds, ascending by pseudonym). So
 it with a shell::
 
     (echo SALT; cat ptable.csv) | sha256sum
+
+In a contest with a live board the users of the board are fixed as well: a second table follows in the
+same text, its header ``live_user_id``, its ids ascending, one a line::
+
+    (echo SALT; cat ptable.csv live.csv) | sha256sum
 """
 
 from __future__ import annotations
@@ -16,12 +21,15 @@ import secrets
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.engine import SeedLike, generator
 from tracearena.errors import DataError, ParameterError
 from tracearena.traces import IdTable
+from tracearena.traces.ids import positions
 
+LIVE_HEADER = "live_user_id"
 _SALT_BYTES = 32
 _HEX = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
@@ -37,8 +45,8 @@ class Commitment:
     salt: str = field(repr=False)
 
 
-def commit(id_table: IdTable, *, seed: SeedLike = None) -> Commitment:
-    """Fix an ID table with a fresh salt of 32 bytes.
+def commit(id_table: IdTable, *, live: Any = None, seed: SeedLike = None) -> Commitment:
+    """Fix an ID table, and the users of the live board if there is one, with a fresh salt of 32 bytes.
 
     Without the salt the digest says nothing about the table, however few users there are.
 
@@ -46,6 +54,8 @@ def commit(id_table: IdTable, *, seed: SeedLike = None) -> Commitment:
     ----------
     id_table
         The judge's table.
+    live
+        Ids of the users of the live board; None where there is no such board.
     seed
         None, for a real release, takes the salt from the operating system's cryptographic source.
         A seed is for experiments.
@@ -62,14 +72,16 @@ def commit(id_table: IdTable, *, seed: SeedLike = None) -> Commitment:
     if not id_table.is_one_to_one:
         raise DataError("an ID table with a user named twice cannot be the judge's")
     salt = secrets.token_hex(_SALT_BYTES) if seed is None else generator(seed).bytes(_SALT_BYTES).hex()
-    return Commitment(_digest(id_table, salt), salt)
+    if live is not None:
+        _require_users(live, id_table)
+    return Commitment(_digest(id_table, salt, live), salt)
 
 
-def verify(digest: str, id_table: IdTable, salt: str) -> bool:
-    """Whether an opened table and salt are those of the published digest."""
+def verify(digest: str, id_table: IdTable, salt: str, live: Any = None) -> bool:
+    """Whether an opened table, salt and users of the live board are those of the published digest."""
     _check_hex("digest", digest)
     _check_hex("salt", salt)
-    return hmac.compare_digest(digest, _digest(id_table, salt))
+    return hmac.compare_digest(digest, _digest(id_table, salt, live))
 
 
 def id_table_text(id_table: IdTable) -> str:
@@ -82,8 +94,25 @@ def id_table_text(id_table: IdTable) -> str:
     return "".join(["pse_id,user_id\n", *(f"{pseudonym},{user}\n" for pseudonym, user in rows)])
 
 
-def _digest(id_table: IdTable, salt: str) -> str:
-    return hashlib.sha256(f"{salt}\n{id_table_text(id_table)}".encode()).hexdigest()
+def live_text(live: Any) -> str:
+    """Return the users of a live board as their CSV file, ascending.
+
+    >>> live_text([7, 2])
+    'live_user_id\\n2\\n7\\n'
+    """
+    return "".join([f"{LIVE_HEADER}\n", *(f"{user}\n" for user in _written(np.sort(np.asarray(live))))])
+
+
+def _digest(id_table: IdTable, salt: str, live: Any) -> str:
+    tables = id_table_text(id_table) + ("" if live is None else live_text(live))
+    return hashlib.sha256(f"{salt}\n{tables}".encode()).hexdigest()
+
+
+def _require_users(live: Any, id_table: IdTable) -> None:
+    users = np.asarray(live)
+    at = positions(users, id_table.user_ids)
+    if not 0 < len(np.unique(at)) == len(at) < len(id_table) or (at < 0).any():
+        raise DataError("the users of a live board are some of the users of the ID table, and not all")
 
 
 def _written(identifiers: NDArray[Any]) -> list[str]:

@@ -14,6 +14,7 @@ from tracearena.contest import handout
 from tracearena.contest.board import PSEUDONYMISED_DATA_SET
 from tracearena.contest.charter import Charter
 from tracearena.contest.commitment import Commitment, commit
+from tracearena.contest.live import live_users
 from tracearena.contest.rules import Rules
 from tracearena.contest.team_clock import contest_days
 from tracearena.engine import SeedLike, child_seed, is_secret, report, seed_sequence, use
@@ -187,10 +188,11 @@ def write_contest_data(
             files = handout.write_traces(judge, team, number + 1, reference, original, days=days)
             if plan.roles()[team] == "pseudonymised":
                 unchanged = ObfuscatedTraces.unchanged(original)
-                shuffle, salt = _secrets(shuffle_seed, number)
+                shuffle, salt, drawn = _secrets(shuffle_seed, number)
                 release = pseudonymise(unchanged, seed=shuffle)
-                files |= handout.write_release(judge, team, number + 1, unchanged, release)
-                commitments[files["id_table"]] = commit(release.id_table, seed=salt)
+                live = live_users(charter.rules, release.id_table.user_ids, seed=drawn)
+                files |= handout.write_release(judge, team, number + 1, unchanged, release, live)
+                commitments[files["id_table"]] = commit(release.id_table, live=live, seed=salt)
             for secret in files.keys() & handout.SECRET:
                 (judge / files[secret]).chmod(0o600)
             entries.append(_entry(team, number, plan, own, files))
@@ -200,12 +202,12 @@ def write_contest_data(
         return handout.write_manifest(judge, asdict(plan), _seed(root), entries, about or {})
 
 
-def _secrets(seed: SeedLike, number: int) -> tuple[SeedLike, SeedLike]:
-    """Return the seeds of a shuffle and of a salt; None where nobody chose one."""
+def _secrets(seed: SeedLike, number: int) -> tuple[SeedLike, SeedLike, SeedLike]:
+    """Return the seeds of a shuffle, a salt and the users of a live board; None where nobody chose one."""
     if seed is None:
-        return None, None
+        return None, None, None
     root = seed_sequence(seed)
-    return child_seed(root, number), child_seed(root, number, 1)
+    return child_seed(root, number), child_seed(root, number, 1), child_seed(root, number, 2)
 
 
 def check_regions(traces: Traces) -> None:

@@ -28,11 +28,12 @@ from tracearena.contest.ledger import LEDGER, Ledger
 from tracearena.contest.records import AttackKind, AttackRecord, Roster, UtilityRecord
 from tracearena.contest.refusal import Refusal
 from tracearena.contest.rules import Rules
+from tracearena.contest.truth import Truth
 from tracearena.engine import report
-from tracearena.errors import DataError, FileError, ParameterError
+from tracearena.errors import FileError
 from tracearena.formats import pwscup
 from tracearena.formats.pwscup import PwsName
-from tracearena.traces import IdTable, ObfuscatedTraces, Places, Traces
+from tracearena.traces import Places
 
 _KINDS = {"etable": AttackKind.REIDENTIFICATION, "etraces": AttackKind.TRACE_INFERENCE}
 _SHOWN_FAULTS = 3
@@ -94,57 +95,6 @@ class HandedIn:
         return self.utility is not None and rules.is_valid(self.utility)
 
 
-class Truth:
-    """What the judge knows of one data set, read when it is asked for."""
-
-    def __init__(self, desk: Desk, target: Target) -> None:
-        self.desk, self.target = desk, target
-
-    def file(self, kind: str) -> Path:
-        """Return one of the judge's own files, which must be there."""
-        found = self.desk.intake.path(kind, self.target)
-        if found is None:
-            team, number = self.target
-            raise DataError(f"{self.desk.intake.judge}: has no {kind} of team {team}, data set {number}")
-        return found
-
-    @property
-    def files(self) -> list[Path]:
-        """The files that every score of this data set hangs on."""
-        return [self.file("orgtraces"), *self.desk.frame]
-
-    @cached_property
-    def original(self) -> Traces:
-        """The traces that were defended."""
-        return pwscup.read_traces(self.file("orgtraces"), self.desk.places, self.desk.times)
-
-    @cached_property
-    def reference(self) -> Traces:
-        """The traces that everybody knows."""
-        return pwscup.read_traces(self.file("reftraces"), self.desk.places, self.desk.times)
-
-    @cached_property
-    def id_table(self) -> IdTable:
-        """Who is who."""
-        return pwscup.read_id_table(self.file("ptable"))
-
-    @cached_property
-    def public(self) -> ObfuscatedTraces:
-        """What was released."""
-        repeated = self.desk.rules.utility_rule == "2019"
-        return pwscup.read_anonymized(
-            self.file("pubtraces"), self.desk.places, self.desk.times, allow_repetition=repeated
-        )
-
-    @property
-    def is_released(self) -> bool:
-        """Whether there are released traces and their ID table."""
-        return None not in (
-            self.desk.intake.path("ptable", self.target),
-            self.desk.intake.path("pubtraces", self.target),
-        )
-
-
 class Desk:
     """The judge at work on one folder.
 
@@ -181,7 +131,6 @@ class Desk:
 
     def judge(self) -> Judged:
         """Check and score everything."""
-        require_sealed(self.rules)
         utilities: list[UtilityRecord] = []
         attacks: list[AttackRecord] = []
         targets = self.intake.targets()
@@ -249,21 +198,21 @@ class Desk:
 
     def _attack_score(self, truth: Truth, name: PwsName, path: Path) -> float | None:
         if name.kind == "etable":
-            files = [truth.file("ptable"), truth.file("reftraces"), *self.frame]
+            files = [truth.file("ptable"), truth.file("reftraces"), *self.frame, *truth.among_files]
             return self._checked(
                 "reidentification",
                 path,
                 files,
                 self._limits(),
-                lambda: score_table(path, truth.id_table, truth.reference.user_ids, self.rules),
+                lambda: score_table(path, truth.id_table, truth.reference.user_ids, self.rules, truth.among),
             )
         settings = [self.rules.sensitive_weight, self.rules.inference_limit_km, *self._limits()]
         return self._checked(
             "trace-inference",
             path,
-            truth.files,
+            [*truth.files, *truth.among_files],
             settings,
-            lambda: score_traces(path, truth.original, self.rules),
+            lambda: score_traces(path, truth.original, self.rules, truth.among),
         )
 
     def _checked(
@@ -355,12 +304,6 @@ class Desk:
 def judge(intake: Intake, rules: Rules | None = None) -> Judged:
     """Check and score everything that lies in a contest's folder."""
     return Desk(intake, rules).judge()
-
-
-def require_sealed(rules: Rules) -> None:
-    """Refuse rules by which a board runs while teams attack: it takes other users than the final scores."""
-    if rules.mode != "sealed":
-        raise ParameterError.of("mode", rules.mode, "sealed for a contest by files")
 
 
 def _target(name: PwsName) -> Target:

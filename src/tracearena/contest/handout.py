@@ -25,6 +25,7 @@ from tracearena.contest import charter as charters
 from tracearena.contest import letters
 from tracearena.contest.charter import Charter
 from tracearena.contest.commitment import Commitment
+from tracearena.contest.live import write_live
 from tracearena.errors import FileError
 from tracearena.files import csv_text, read_bytes, replacing
 from tracearena.formats import pwscup
@@ -39,13 +40,22 @@ PURPOSES = ("IDP", "TRP")
 DATA_SETS = {purpose: number for number, purpose in enumerate(PURPOSES, 1)}
 HANDED_IN = ("anotraces", "etable", "etraces")
 """What teams hand in; everything else is the judge's own."""
-SECRET = frozenset({"original", "obfuscated", "id_table"})
+SECRET = frozenset({"original", "obfuscated", "id_table", "live"})
 """Files of the judge's folder that only its owner may read, wherever they are moved."""
 
 
 def official(kind: str, team: int, number: int, attacker: int | None = None) -> PwsName:
     """Return the official name of a file of data set `number`, 1 or 2."""
     return PwsName(kind=kind, team=team, purpose=PURPOSES[number - 1], attacker=attacker)
+
+
+def live_file(team: int, number: int) -> str:
+    """Return the name of the file with the users of the live board, beside the ID table.
+
+    >>> live_file(1, 1)
+    'live_team001_data01_IDP.csv'
+    """
+    return "live" + str(official("ptable", team, number)).removeprefix("ptable")
 
 
 def bundle(folder: Path, team: str) -> Path:
@@ -68,14 +78,20 @@ def write_traces(
 
 
 def write_release(
-    judge: Path, team: int, number: int, obfuscated: ObfuscatedTraces, release: Release
+    judge: Path, team: int, number: int, obfuscated: ObfuscatedTraces, release: Release, live: Any = None
 ) -> dict[str, str]:
-    """Write what the judge makes of obfuscated traces, and the obfuscated traces, for the judge."""
+    """Write what the judge makes of obfuscated traces, and the obfuscated traces, for the judge.
+
+    Where there is a live board, `live` are its users.
+    """
     kinds = {"obfuscated": "anotraces", "anonymized": "pubtraces", "id_table": "ptable"}
     names = {what: str(official(kind, team, number)) for what, kind in kinds.items()}
     pwscup.write_obfuscated(obfuscated, judge / names["obfuscated"])
     pwscup.write_anonymized(release.anonymized, judge / names["anonymized"])
     pwscup.write_id_table(release.id_table, judge / names["id_table"])
+    if live is not None:
+        names["live"] = live_file(team, number)
+        write_live(judge / names["live"], live)
     return names
 
 

@@ -69,12 +69,16 @@ def to_everybody(charter: Charter, targets: Sequence[str]) -> str:
             "pseudonym, ascending; etraces_teamYYY-NNN_data01_IDP.csv has below reg_id one region for each "
             "user and time, by user and then by time. A target that you do not attack counts 1 for you, the "
             "worst there is.",
-            "commitments.csv has a salted hash of every ID table. When all is over the judge shows tables "
-            "and salts, and you can see that no table was changed meanwhile.",
+            f"commitments.csv has a salted hash of every ID table{_with_live(charter.rules)}. When all is "
+            "over the judge shows tables and salts, and you can see that no table was changed meanwhile.",
         ],
         [],
         [],
     )
+
+
+def _with_live(rules: Rules) -> str:
+    return " and of the users of its live board" if rules.mode == "live" else ""
 
 
 def _as_the_judge(rules: Rules) -> str:

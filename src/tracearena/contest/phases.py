@@ -59,7 +59,7 @@ class Schedule:
     def __post_init__(self) -> None:
         names = [point.name for point in fields(self)]
         for name in names:
-            object.__setattr__(self, name, _utc(getattr(self, name), name))
+            object.__setattr__(self, name, require_utc(getattr(self, name), name))
         for earlier, later in pairwise(names):
             begins = later.endswith("_begin")
             before, after = getattr(self, earlier), getattr(self, later)
@@ -140,7 +140,7 @@ def phase_at(schedule: Schedule, time: datetime) -> PhaseAnswer:
     >>> phase_at(schedule, end).obfuscated.value
     'late'
     """
-    now = _utc(time, "time")
+    now = require_utc(time, "time")
     gates = {
         Phase.REGISTRATION: _gate(schedule.registration_begin, schedule.registration_end, now),
         Phase.ANONYMIZATION: _gate(schedule.anonymization_begin, schedule.anonymization_end, now),
@@ -167,7 +167,8 @@ def _gate(begin: datetime, end: datetime, now: datetime) -> Gate:
     return Gate.OPEN if now < end else Gate.LATE
 
 
-def _utc(time: Any, name: str) -> datetime:
+def require_utc(time: Any, name: str) -> datetime:
+    """Return a moment in UTC; one without a time zone is refused."""
     if not isinstance(time, datetime) or time.utcoffset() is None:
         raise ParameterError.of(name, time, "a date and time with its time zone")
     return time.astimezone(UTC)

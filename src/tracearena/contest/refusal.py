@@ -32,5 +32,13 @@ class Refusal:
 
 def visible(path: Path, folder: Path) -> str:
     """Return a path inside a folder as text that disturbs no terminal and fits every file."""
-    name = path.relative_to(folder).as_posix()
-    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in name)
+    return printable(path.relative_to(folder).as_posix())
+
+
+def printable(text: str) -> str:
+    """Return a text with its control characters, and others that do not show, spelt out.
+
+    >>> printable("a\\x1bb")
+    'a\\\\x1bb'
+    """
+    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)

@@ -10,14 +10,15 @@ from tracearena.arena.pseudonyms import pseudonymise
 from tracearena.contest import handout, letters
 from tracearena.contest.board import Target
 from tracearena.contest.commitment import Commitment, commit, verify
-from tracearena.contest.desk import Desk, Truth, require_sealed
+from tracearena.contest.desk import Desk
 from tracearena.contest.file_scores import read_obfuscated
 from tracearena.contest.intake import Intake
+from tracearena.contest.live import live_users
 from tracearena.contest.refusal import Refusal
+from tracearena.contest.truth import Truth
 from tracearena.engine import SeedLike, child_seed, report, seed_sequence
 from tracearena.errors import FileError
 from tracearena.files import read_bytes, replacing, replacing_all
-from tracearena.formats import pwscup
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,6 @@ def release_all(intake: Intake, *, seed: SeedLike = None) -> Released:
     if intake.judge == intake.submissions:
         problem = "has no folders judge and submissions, as `contest data` makes them"
         raise FileError.whole(intake.folder, problem, "no-folder")
-    require_sealed(intake.rules)
     desk = Desk(intake)
     root = None if seed is None else seed_sequence(seed)
     new, before, invalid, missing = [], [], [], []
@@ -111,11 +111,14 @@ def _release(desk: Desk, truth: Truth, handed_in: Path, seed: Any) -> dict[str, 
     release = pseudonymise(obfuscated, seed=None if seed is None else child_seed(seed, 0))
     team, number = int(truth.target[0]), truth.target[1]
     judge = desk.intake.judge
-    names = handout.write_release(judge, team, number, obfuscated, release)
+    drawn = None if seed is None else child_seed(seed, 2)
+    live = live_users(desk.rules, release.id_table.user_ids, seed=drawn)
+    names = handout.write_release(judge, team, number, obfuscated, release, live)
     # The very bytes that came, so that nobody can say that another file was judged.
     with replacing(judge / names["obfuscated"], private=True) as file:
         file.write(read_bytes(handed_in))
-    return {names["id_table"]: commit(release.id_table, seed=None if seed is None else child_seed(seed, 1))}
+    salt = None if seed is None else child_seed(seed, 1)
+    return {names["id_table"]: commit(release.id_table, live=live, seed=salt)}
 
 
 def _refuse_redrawing(truth: Truth, commitments: dict[str, Commitment]) -> None:
@@ -137,7 +140,7 @@ def _require_committed(truth: Truth, commitments: dict[str, Commitment]) -> None
     if name not in commitments:
         raise FileError.whole(path, f"has no hash in {handout.COMMITMENTS}", "no-commitment")
     known = commitments[name]
-    if not verify(known.digest, pwscup.read_id_table(path), known.salt):
+    if not verify(known.digest, truth.id_table, known.salt, truth.live):
         raise FileError.whole(
             path, f"is not the table whose hash stands in {handout.COMMITMENTS}", "contradiction"
         )

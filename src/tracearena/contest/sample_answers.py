@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from tracearena.arena.ensemble import Attack, Ensemble, make_attacks
 from tracearena.arena.journal import code_of
-from tracearena.contest.desk import Desk, Truth
+from tracearena.contest.desk import Desk
 from tracearena.contest.handout import official
 from tracearena.contest.intake import Intake, answer_path, read_submissions
+from tracearena.contest.truth import Truth
 from tracearena.engine import child_seed, report, seed_sequence, use
 from tracearena.files.staging import make_folder
 from tracearena.formats import pwscup

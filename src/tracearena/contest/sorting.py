@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -20,6 +21,7 @@ from tracearena.files import read_bytes
 from tracearena.formats.pwscup import PwsName
 
 _FRAME = {charters.NAME, REGIONS, TIMES, MANIFEST, SALTS, COMMITMENTS, ARRIVALS, LEDGER}
+_LIVE = re.compile(r"live_team[0-9]{3}_data0[12]_(IDP|TRP)\.csv", re.ASCII)
 _NEVER = datetime.min.replace(tzinfo=UTC)
 _WRONG_NAME = (
     "is no name of a file that teams hand in, such as anotraces_team001_data01_IDP.csv, "
@@ -121,6 +123,8 @@ class Sorting:
         flat = self.judge == self.submissions
         for path in sorted(self.submissions.glob("*") if flat else self.submissions.rglob("*")):
             if path.name.startswith(".") or path.is_dir() or path.name in _FRAME:
+                continue
+            if flat and _LIVE.fullmatch(path.name):
                 continue
             if path.is_symlink() or not path.is_file():
                 self._refuse(path, "not-a-file", "is a link or a device, and no file")

@@ -9,6 +9,7 @@ import os
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import IO
@@ -19,6 +20,26 @@ from tracearena.files.staging import clear_leftovers, staged_file, staged_stream
 from tracearena.files.temporary import naming
 
 _PIECE = 2**20
+
+
+@dataclass(frozen=True)
+class Held(PathLike[str]):
+    """The bytes of a file that are in memory already, under the name that errors show.
+
+    It stands for a path wherever a file is read whole.
+
+    >>> read_bytes(Held("upload.csv", b"reg_id"))
+    b'reg_id'
+    """
+
+    name: str
+    content: bytes = field(repr=False)
+
+    def __fspath__(self) -> str:
+        return self.name
+
+    def __str__(self) -> str:
+        return self.name
 
 
 def read_bytes(
@@ -42,7 +63,7 @@ def read_bytes(
         What sets the limit, for the error; nothing does if empty.
     """
     content = io.BytesIO()
-    with naming(path), open(path, "rb") as raw:
+    with naming(path), _opened(path) as raw:
         # Peeking leaves the bytes where they are, so a pipe can be read as well as a file.
         packed = raw.peek(2)[:2] == b"\x1f\x8b"
         source = Unpacked(path, raw, lambda file: gzip.GzipFile(fileobj=file)) if packed else raw
@@ -59,6 +80,12 @@ def read_bytes(
     if line_end is not None:
         require_short_lines(path, data, line_end)
     return data
+
+
+def _opened(path: str | PathLike[str]) -> io.BufferedReader:
+    if isinstance(path, Held):
+        return io.BufferedReader(io.BytesIO(path.content))
+    return open(path, "rb")
 
 
 def require_lasting(path: str | PathLike[str]) -> None:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from django.conf import settings
 from django.db.models import F, Q, QuerySet
 
-from tracearena.server import clock
+from tracearena.server import clock, jobs
 from tracearena.server.keys import digest, new_secret, secret_key, wrap
 from tracearena.server.models import Link, LinkKind, Team
+from tracearena.server.sealing import seal
 
 VALID = timedelta(hours=72)
 PLACES = 10
@@ -32,6 +34,19 @@ def invitation(team: Team, private_key: bytes, *, places: int = PLACES) -> str:
     secret = new_secret()
     wrapped = wrap(private_key, secret_key(secret), PURPOSE)
     _store(LinkKind.INVITATION, secret, team=team, wrapped_key=wrapped, places=places)
+    return secret
+
+
+def invitation_by_judge(team: Team, *, places: int = PLACES) -> str:
+    """Make a link whose key the judge wraps, inside the caller's transaction, and return its secret.
+
+    Whoever asks for it does not have the team's key. The judge has it in escrow, and gets the secret
+    sealed: from the database nobody can come in by this link.
+    """
+    secret = new_secret()
+    link = _store(LinkKind.INVITATION, secret, team=team, places=places)
+    sealed = seal(bytes.fromhex(settings.CONTEST_SECRETS.judge_public_key), secret.encode())
+    jobs.enqueue("rewrap", f"rewrap/{link.pk}", {"link": link.pk, "sealed": sealed.hex()}, team=team)
     return secret
 
 
@@ -65,9 +80,9 @@ def _usable() -> QuerySet[Link]:
 
 def _store(
     kind: str, secret: str, *, places: int, team: Team | None = None, wrapped_key: bytes | None = None
-) -> None:
+) -> Link:
     now = clock.now()
-    Link.objects.create(
+    return Link.objects.create(
         kind=kind,
         team=team,
         digest=digest(secret),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from tracearena.server.database import database_settings
@@ -101,6 +102,7 @@ def _settings(folder: Folder, address: Address, secrets: Secrets, url: str | Non
         ],
         "MIDDLEWARE": [
             "tracearena.server.middleware.Headers",
+            "tracearena.server.errors.Errors",
             "whitenoise.middleware.WhiteNoiseMiddleware",
             "tracearena.server.middleware.Proxies",
             "django.contrib.sessions.middleware.SessionMiddleware",
@@ -137,8 +139,10 @@ def _settings(folder: Folder, address: Address, secrets: Secrets, url: str | Non
         "TIME_ZONE": "UTC",
         "LANGUAGE_CODE": "en",
         "STATIC_URL": "/static/",
+        "STATIC_ROOT": str(Path(__file__).parent / "static"),
         "WHITENOISE_USE_FINDERS": False,
-        "WHITENOISE_ROOT": None,
+        "WHITENOISE_ALLOW_ALL_ORIGINS": False,
+        "CSRF_FAILURE_VIEW": "tracearena.server.errors.forged",
         "DATA_UPLOAD_MAX_MEMORY_SIZE": 2**20,
         "FILE_UPLOAD_MAX_MEMORY_SIZE": 0,
         "FILE_UPLOAD_HANDLERS": ["tracearena.server.receiving.Handler"],

@@ -1,0 +1,60 @@
+"""The judge as a process: ``python -m tracearena.server.judge DIR [--name NAME]``.
+
+Its private key comes as the first line of its standard input, 64 hexadecimal digits, and is nowhere else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+from collections.abc import Sequence
+
+from tracearena.errors import ParameterError
+from tracearena.server.folder import Folder
+from tracearena.server.sealing import public_of
+from tracearena.server.settings import configure
+
+
+def work_off(folder: Folder, private_key: bytes, name: str = "in process") -> int:
+    """Do all that is due in this process, and return how many jobs that were."""
+    from tracearena.server import working
+    from tracearena.server.truths import Bench
+
+    return working.work_off(Bench(folder, private_key), name)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Work until SIGTERM."""
+    parser = argparse.ArgumentParser(prog="tracearena.server.judge")
+    parser.add_argument("folder")
+    parser.add_argument("--name", default=f"judge-{os.getpid()}")
+    given = parser.parse_args(arguments)
+    folder = Folder(given.folder)
+    private_key = _key_from_stdin(folder)
+    configure(folder)
+
+    from tracearena.server.truths import Bench
+    from tracearena.server.working import Working
+
+    working = Working(Bench(folder, private_key), given.name)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: working.ending.set())
+    working.run()
+
+
+def _key_from_stdin(folder: Folder) -> bytes:
+    line = sys.stdin.readline().strip()
+    sys.stdin.close()
+    try:
+        key = bytes.fromhex(line)
+        if public_of(key).hex() == folder.read_secrets().judge_public_key:
+            return key
+    except ValueError:
+        pass
+    raise ParameterError("the key on standard input is not the judge's key of this contest")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,73 @@
+"""What holds for every answer: headers that keep browsers safe, proxies that are trusted by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.conf import settings
+
+Answer = Callable[[Any], Any]
+
+POLICY = "; ".join(
+    [
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self'",
+        "font-src 'self'",
+        "connect-src 'self'",
+        "form-action 'self'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+    ]
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+}
+_HSTS = "max-age=31536000"
+_FORWARDED = ("HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_PROTO")
+
+
+class Headers:
+    """Puts the security headers on every answer, errors included; nothing is stored but static files."""
+
+    def __init__(self, get_response: Answer) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: Any) -> Any:
+        response = self._get_response(request)
+        for name, value in HEADERS.items():
+            response.headers[name] = value
+        if settings.CONTEST_ADDRESS.secure:
+            response.headers["Strict-Transport-Security"] = _HSTS
+        response.headers.setdefault("Cache-Control", "no-store")
+        return response
+
+
+class Proxies:
+    """Believes what a request says of its way here only if a trusted proxy brings it."""
+
+    def __init__(self, get_response: Answer) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: Any) -> Any:
+        trusted = settings.CONTEST_ADDRESS.trusted_proxies
+        said = {name: request.META.pop(name, "") for name in _FORWARDED}
+        if request.META.get("REMOTE_ADDR") in trusted:
+            request.META["REMOTE_ADDR"] = _client(said["HTTP_X_FORWARDED_FOR"], request, trusted)
+            if said["HTTP_X_FORWARDED_PROTO"].strip().lower() == "https":
+                request.environ["wsgi.url_scheme"] = "https"
+        return self._get_response(request)
+
+
+def _client(chain: str, request: Any, trusted: Any) -> str:
+    """Return the last address that no trusted proxy has: whatever stands before it may be invented."""
+    hops = [hop.strip() for hop in chain.split(",") if hop.strip()]
+    return next((hop for hop in reversed(hops) if hop not in trusted), request.META["REMOTE_ADDR"])

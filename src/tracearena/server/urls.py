@@ -1,0 +1,44 @@
+"""Every address of the site."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from tracearena.server.api import api
+from tracearena.server.views import accounts, description, keys, organiser, public, team, uploading
+
+urlpatterns = [
+    path("", public.home),
+    path("rules", public.rules),
+    path("board", public.board),
+    path("join", accounts.join),
+    path("login", accounts.login),
+    path("logout", accounts.logout),
+    path("password", accounts.password),
+    path("files/<str:name>", team.public_file),
+    path("team", team.start),
+    path("team/data", team.data),
+    path("team/data/bundle", team.bundle),
+    path("team/submissions", team.submissions),
+    path("team/submissions/<int:number>", team.submission),
+    path("team/targets", team.targets),
+    path("team/uploads/obfuscated/<int:number>", uploading.obfuscated),
+    path("team/uploads/attack/<str:team>/<int:number>/<str:kind>", uploading.attack),
+    path("team/tokens", keys.tokens),
+    path("team/tokens/<int:number>/revoke", keys.revoke),
+    path("team/members", keys.members),
+    path("organiser", organiser.status),
+    path("organiser/teams", organiser.teams),
+    path("organiser/teams/<str:number>/reset", organiser.reset),
+    path("organiser/submissions", organiser.submissions),
+    path("organiser/phases", organiser.phases),
+    path("organiser/log", organiser.audit_log),
+    path("organiser/publish", organiser.publish),
+    path("api", description.api_page),
+    path("api/v1/", api.urls),
+]
+
+handler400 = "tracearena.server.errors.bad_request"
+handler403 = "tracearena.server.errors.forbidden"
+handler404 = "tracearena.server.errors.missing"
+handler500 = "tracearena.server.errors.broken"

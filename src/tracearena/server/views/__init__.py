@@ -1,0 +1,1 @@
+"""The pages: for visitors, for teams, for organisers."""

@@ -1,0 +1,80 @@
+"""The forms by which a team hands in files."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from tracearena.server import submitting
+from tracearena.server.models import Contest, DataSet, UploadKind
+from tracearena.server.receiving import Receiving
+from tracearena.server.refused import Refused, not_found
+from tracearena.server.submitting import Errand
+from tracearena.server.views.roles import for_team
+
+WHOLE = "yes"
+"""Value of the field behind the file: it is there only if the form has come whole."""
+
+
+def _takes_a_file(view: Callable[..., Any]) -> Callable[..., Any]:
+    view.takes_a_file = True  # type: ignore[attr-defined]
+    return view
+
+
+@_takes_a_file
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_team
+def obfuscated(request: Any, number: int) -> Any:
+    """Hand in obfuscated traces of a data set of one's own."""
+    data_set = submitting.own_data_set(request.user.team, number)
+    return _form(request, UploadKind.OBFUSCATED, data_set)
+
+
+@_takes_a_file
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_team
+def attack(request: Any, team: str, number: int, kind: str) -> Any:
+    """Hand in an attack on a target."""
+    if kind not in submitting.ATTACKS:
+        raise not_found()
+    return _form(request, kind, submitting.target(request.user.team, team, number))
+
+
+def _form(request: Any, kind: str, data_set: DataSet) -> Any:
+    given = request.POST
+    team = request.user.team
+    errand = Errand(team, request.user, kind, data_set, given.get("key", ""), "")
+    submitting.check_gate(errand)
+    if request.method != "POST":
+        rules = Contest.now_held().rules
+        about = {
+            "kind": kind,
+            "data_set": data_set,
+            "key": uuid.uuid4().hex,
+            "left": submitting.uploads_left(team, kind, data_set, rules),
+            "limit_mb": rules.largest_file_mb,
+            "whole": WHOLE,
+        }
+        return render(request, "team/upload.html", about)
+    file = _file(request)
+    name = submitting.harmless_name(file.name)
+    key = submitting.checked_key(given.get("key", ""))
+    found = submitting.hand_in(Errand(team, request.user, kind, data_set, key, name), file)
+    return redirect(f"/team/submissions/{found.pk}")
+
+
+def _file(request: Any) -> Receiving:
+    """Return the file of the form, or say why there is none."""
+    refusal = getattr(request, "refusal", None)
+    if refusal is not None:
+        raise refusal
+    file = request.FILES.get("file")
+    if file is None:
+        raise Refused(400, "no-file", "No file was chosen.")
+    if request.POST.get("whole") != WHOLE:
+        raise Refused(400, "cut-off", "The file broke off before its end. Nothing was kept: send it again.")
+    return file
