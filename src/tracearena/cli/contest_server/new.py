@@ -22,6 +22,7 @@ from tracearena.cli._contest_people import (
     PoisOption,
     SensitiveOption,
     WalkOption,
+    ZerosOption,
     planned,
     training_traces,
     with_enough_events,
@@ -96,6 +97,7 @@ def new(
     pois: PoisOption = None,
     factors: Annotated[int, typer.Option("--factors", help="Factors of the model.")] = 32,
     iterations: Annotated[int, typer.Option("--iterations", help="Gibbs iterations.")] = 100,
+    zeros: ZerosOption = "all",
     database: Annotated[
         str | None,
         typer.Option("--database", help="postgresql://user:password@host/name. [default: SQLite in DIR]"),
@@ -149,9 +151,16 @@ def new(
             _lay_out(files, charter, prepared)
         else:
             training = _training(reading, data, charter, (sensitive, pois, min_events), seed)
-            plan, parameters = planned(charter), {"factors": factors, "iterations": iterations}
+            parameters = {"factors": factors, "alpha": 200.0, "iterations": iterations, "zeros": zeros}
             write_people(
-                prepared, training, charter, plan, parameters, walk=walk, model=None, seed=release_seed(seed)
+                prepared,
+                training,
+                charter,
+                planned(charter),
+                parameters,
+                walk=walk,
+                model=None,
+                seed=release_seed(seed),
             )
         made = _create(folder, prepared, key, lock, PEOPLE[source], database)
     result = _result(folder, key, charter, made, source, database, base_url.rstrip("/"))
