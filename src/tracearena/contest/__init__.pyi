@@ -4,6 +4,7 @@ from .board import Board, BoardRow, make_board
 from .charter import Charter, charter_text, read_charter
 from .commitment import Commitment, commit, id_table_text, verify
 from .data import ContestPlan, team_traces, write_contest_data
+from .data_source import DataSource
 from .desk import Judged, judge
 from .intake import Intake, read_submissions
 from .live import draw_live_users, live_day, live_users, refresh_at
@@ -31,6 +32,7 @@ __all__ = [
     "Charter",
     "Commitment",
     "ContestPlan",
+    "DataSource",
     "Entrant",
     "Gate",
     "Intake",
