@@ -41,7 +41,7 @@ def move(point: str, to: datetime, *, reason: str, actor: str) -> Schedule:
     with transaction.atomic():
         contest = Contest.objects.select_for_update().get(pk=1)
         before = contest.schedule
-        after = Schedule.from_dict(before.to_dict() | {point: to.isoformat()})
+        after = before.moved(point, to)
         _require_possible(point, getattr(before, point), getattr(after, point))
         contest.schedule_values = after.to_dict()
         contest.save(update_fields=["schedule_values"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,34 +13,33 @@ from tracearena.errors import ParameterError
 
 if TYPE_CHECKING:
     from tracearena.contest import Charter, Schedule
+    from tracearena.contest.data_source import DataSource
 
-_LENGTHS = {"registration_days": 7, "anonymization_days": 14, "attack_days": 14}
-_PAUSE = timedelta(days=1)
-"""Between the phases and before the results: the judge works."""
 _QUESTIONS: dict[str, tuple[str, Any]] = {
     "name": ("Name of the contest", "A contest"),
     "teams": ("Teams", 21),
     "users": ("Virtual users of a team", 2_000),
     "days": ("Days of a user, half reference and half original", 40),
-    "registration_days": ("Days of registration", 7),
-    "anonymization_days": ("Days of the anonymization phase", 14),
-    "attack_days": ("Days of the attack phase", 14),
+    "anonymization_days": ("Days of the anonymization phase", 7.0),
+    "attack_days": ("Days of the attack phase", 7.0),
 }
+_OF_SCHEDULE = ("begin", "anonymization_days", "attack_days")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
     """What the options say; None is what they leave out."""
 
-    name: str | None
-    teams: int | None
-    users: int | None
-    days: int | None
-    data_sets: int | None
-    begin: str | None
-    registration_days: int | None
-    anonymization_days: int | None
-    attack_days: int | None
+    name: str | None = None
+    teams: int | None = None
+    users: int | None = None
+    days: int | None = None
+    data_sets: int | None = None
+    begin: str | None = None
+    anonymization_days: float | None = None
+    attack_days: float | None = None
+    traces: Path | None = None
+    files: Path | None = None
 
     def asked(self) -> Wanted:
         """Ask in the terminal for what was left out."""
@@ -52,40 +51,39 @@ class Wanted:
         return replace(self, **answers)
 
     def charter(self, file: Path | None) -> Charter:
-        """Return what holds in the contest; options and file must agree."""
+        """Return what holds in the contest, its data and schedule included; options and file must agree."""
         from tracearena.cli._contest_desk import chartered
 
-        made = chartered(file, teams=self.teams, users=self.users, days=self.days, data_sets=self.data_sets)
-        if self.name is not None:
-            made = replace(made, name=self.name)
-        if made.schedule is None:
-            return replace(made, schedule=self._schedule())
-        if self.begin is not None or any(getattr(self, name) is not None for name in _LENGTHS):
-            raise ParameterError(f"{file}: has a [schedule]; --begin and the days of phases belong there")
-        return made
+        counts = {"teams": self.teams, "users": self.users, "days": self.days, "data_sets": self.data_sets}
+        said = chartered(file, to_make=True, **counts)
+        data, schedule = self._data(said, file), self._schedule(said, file)
+        return replace(said, name=self.name or said.name, data=data, schedule=schedule)
 
-    def _schedule(self) -> Schedule:
+    def _data(self, said: Charter, file: Path | None) -> DataSource:
+        from tracearena.contest.data_source import DataSource
+
+        if self.traces is not None and self.files is not None:
+            raise ParameterError("--data and --files exclude each other: learned people, or ready-made ones")
+        named = self.traces is not None or self.files is not None
+        if said.data is not None:
+            if named:
+                raise ParameterError(f"{file}: says in [data] where its people come from")
+            return said.data
+        if self.traces is not None:
+            return DataSource(source="traces", file=self.traces)
+        return DataSource() if self.files is None else DataSource(source="files", folder=self.files)
+
+    def _schedule(self, said: Charter, file: Path | None) -> Schedule:
         from tracearena.contest import Schedule
 
-        registration, anonymization, attack = (
-            timedelta(days=usual if getattr(self, name) is None else getattr(self, name))
-            for name, usual in _LENGTHS.items()
-        )
-        begin = datetime.now(UTC).replace(second=0, microsecond=0) if self.begin is None else self._begin()
-        obfuscated = begin + registration
-        attacks = obfuscated + anonymization + _PAUSE
-        return Schedule(
-            registration_begin=begin,
-            registration_end=obfuscated,
-            anonymization_begin=obfuscated,
-            anonymization_end=obfuscated + anonymization,
-            attack_begin=attacks,
-            attack_end=attacks + attack,
-            results_begin=attacks + attack + _PAUSE,
-        )
-
-    def _begin(self) -> datetime:
-        return moment(self.begin or "", "--begin")
+        given = {name: getattr(self, name) for name in _OF_SCHEDULE if getattr(self, name) is not None}
+        if said.schedule is not None:
+            if given:
+                raise ParameterError(f"{file}: has a [schedule]; --begin and the days of phases belong there")
+            return said.schedule
+        begin = given.pop("begin", None)
+        now = datetime.now(UTC).replace(second=0, microsecond=0)
+        return Schedule.weeks(now if begin is None else moment(begin, "--begin"), **given)
 
 
 def moment(text: str, option: str) -> datetime:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -41,11 +42,9 @@ from tracearena.errors import ParameterError
 
 if TYPE_CHECKING:
     from tracearena.contest import Charter
+    from tracearena.contest.data_source import DataSource
     from tracearena.server.creation import Created
     from tracearena.traces import Traces
-
-PEOPLE = {"city": "virtual", "data": "real", "files": "real"}
-"""Whose traces may be given away when all is over: those of nobody, made from people of a made city."""
 
 
 def register(group: typer.Typer) -> None:
@@ -72,16 +71,13 @@ def new(
     ] = None,
     begin: Annotated[
         str | None,
-        typer.Option("--begin", help="When registration begins, such as 2026-05-01T09:00+09:00; now."),
-    ] = None,
-    registration_days: Annotated[
-        int | None, typer.Option("--registration-days", help="Days of registration; 7.")
+        typer.Option("--begin", help="When teams may hand in, such as 2026-05-01T09:00+09:00; now."),
     ] = None,
     anonymization_days: Annotated[
-        int | None, typer.Option("--anonymization-days", help="Days of the anonymization phase; 14.")
+        float | None, typer.Option("--anonymization-days", help="Days of the anonymization phase; 7.")
     ] = None,
     attack_days: Annotated[
-        int | None, typer.Option("--attack-days", help="Days of the attack phase; 14.")
+        float | None, typer.Option("--attack-days", help="Days of the attack phase; 7.")
     ] = None,
     data: Annotated[
         Path | None,
@@ -131,40 +127,71 @@ def new(
 
     wanted = Wanted(
         name=name, teams=teams, users=users, days=days, data_sets=data_sets, begin=begin,
-        registration_days=registration_days, anonymization_days=anonymization_days, attack_days=attack_days,
+        anonymization_days=anonymization_days, attack_days=attack_days, traces=data, files=files,
     )  # fmt: skip
     charter_file = file or _charter_beside(files)
     if charter_file is None and sys.stdin.isatty() and not as_json:
         wanted = wanted.asked()
     charter = wanted.charter(charter_file)
-    if data is not None and files is not None:
-        raise ParameterError("--data and --files exclude each other: learned people, or ready-made ones")
-    source = "files" if files is not None else "data" if data is not None else "city"
     require_new(folder)
     key = _new_key(folder, judge_key)
     require_empty(database)
     has_lock = passphrase or passphrase_fd is not None
     lock = given_passphrase(passphrase_fd, str(key), twice=True) if has_lock else None
     with out_of_sight() as place:
-        prepared = place / "contest"
-        if files is not None:
-            _lay_out(files, charter, prepared)
-        else:
-            training = _training(reading, data, charter, (sensitive, pois, min_events), seed)
-            parameters = {"factors": factors, "alpha": 200.0, "iterations": iterations, "zeros": zeros}
-            write_people(
-                prepared,
-                training,
-                charter,
-                planned(charter),
-                parameters,
-                walk=walk,
-                model=None,
-                seed=release_seed(seed),
-            )
-        made = _create(folder, prepared, key, lock, PEOPLE[source], database)
-    result = _result(folder, key, charter, made, source, database, base_url.rstrip("/"))
-    _print(result, as_json)
+        parameters = {"factors": factors, "alpha": 200.0, "iterations": iterations, "zeros": zeros}
+        people = _People(reading, parameters, walk, min_events, sensitive, pois, seed)
+        people.write(place / "contest", charter)
+        made = _create(folder, place / "contest", key, lock, charter, database)
+    _print(_result(folder, key, charter, made, database, base_url.rstrip("/")), as_json)
+
+
+@dataclass(frozen=True)
+class _People:
+    """How the people of a contest are made."""
+
+    reading: ReadingOptions
+    parameters: dict[str, Any]
+    walk: str
+    min_events: int
+    sensitive: str | None
+    pois: Path | None
+    seed: int | None
+
+    def write(self, place: Path, charter: Charter) -> None:
+        """Write the contest by files: learned from the city or from traces, or ready-made."""
+        source = charter.data
+        assert source is not None
+        if source.folder is not None:
+            from tracearena.server.ready_made import lay_out
+
+            with working("files"):
+                lay_out(source.folder, charter, place)
+            return
+        seed = release_seed(source.seed if self.seed is None else self.seed)
+        training = self._of_city(charter, seed) if source.file is None else self._of_file(source)
+        plan = planned(charter)
+        write_people(place, training, charter, plan, self.parameters, walk=self.walk, model=None, seed=seed)
+
+    def _of_city(self, charter: Charter, seed: int | None) -> Traces:
+        from tracearena.contest.city_people import residents
+        from tracearena.engine import child_seed, seed_sequence
+
+        given = {"sensitive": self.sensitive, "pois": self.pois, "min_events": self.min_events or None}
+        refuse("people of the embedded city", **given)
+        with working("people of the city"):
+            return residents(charter.rules.reference_days, seed=child_seed(seed_sequence(seed), 3))
+
+    def _of_file(self, source: DataSource) -> Traces:
+        from tracearena.contest.data import check_regions
+
+        assert source.file is not None
+        said = {name: getattr(source, name) for name in ("format", "grid", "bounds", "timezone")}
+        reading = replace(self.reading, **{name: value for name, value in said.items() if value is not None})
+        training = training_traces(reading, source.file, source.reference)
+        check_regions(training)
+        training = with_sensitive_regions(training, reading, source.file, self.sensitive, self.pois)
+        return with_enough_events(training, self.min_events)
 
 
 def _charter_beside(files: Path | None) -> Path | None:
@@ -186,42 +213,19 @@ def _new_key(folder: Path, judge_key: Path | None) -> Path:
     return path
 
 
-def _lay_out(files: Path, charter: Charter, prepared: Path) -> None:
-    from tracearena.server.ready_made import lay_out
-
-    with working("files"):
-        lay_out(files, charter, prepared)
-
-
-def _training(
-    reading: ReadingOptions, file: Path | None, charter: Charter, choice: tuple[Any, ...], seed: int | None
-) -> Traces:
-    """Return what is learned from: people of the embedded city, or the traces of a file."""
-    from tracearena.contest.city_people import residents
-    from tracearena.contest.data import check_regions
-    from tracearena.engine import child_seed, seed_sequence
-
-    sensitive, pois, min_events = choice
-    if file is None:
-        refuse("people of the embedded city", sensitive=sensitive, pois=pois, min_events=min_events or None)
-        with working("people of the city"):
-            return residents(charter.rules.reference_days, seed=child_seed(seed_sequence(seed), 3))
-    training = training_traces(reading, file, None)
-    check_regions(training)
-    training = with_sensitive_regions(training, reading, file, sensitive, pois)
-    return with_enough_events(training, min_events)
-
-
 def _create(
-    folder: Path, prepared: Path, key: Path, lock: str | None, people: str, database: str | None
+    folder: Path, prepared: Path, key: Path, lock: str | None, charter: Charter, database: str | None
 ) -> Created:
     """Make key, folder and database; the key goes again if the rest fails."""
     from tracearena.server.creation import create
     from tracearena.server.keys import write_judge_key
 
+    assert charter.data is not None
     public = write_judge_key(key, lock)
     try:
-        return create(folder, prepared, judge_public_key=public, people=people, database=database)
+        return create(
+            folder, prepared, judge_public_key=public, people=charter.data.people, database=database
+        )
     except BaseException:
         key.unlink()
         raise
@@ -232,7 +236,6 @@ def _result(
     key: Path,
     charter: Charter,
     made: Created,
-    source: str,
     database: str | None,
     base_url: str,
 ) -> dict[str, Any]:
@@ -241,6 +244,7 @@ def _result(
 
     rules, schedule = charter.rules, charter.schedule
     assert schedule is not None
+    assert charter.data is not None
     return {
         "contest": charter.name,
         "folder": str(folder),
@@ -249,7 +253,7 @@ def _result(
         "teams": charter.teams,
         "users": rules.users,
         "days": rules.reference_days + rules.original_days,
-        "people": source,
+        "people": charter.data.source,
         "mode": rules.mode,
         "schedule": schedule.to_dict(),
         "organiser": base_url + path_of(made.organiser),

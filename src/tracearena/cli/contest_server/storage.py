@@ -47,8 +47,8 @@ def restore(
 ) -> None:
     """Make a contest's folder and database of a backup: all of it, or nothing."""
     require_extra("server")
-    from tracearena.server.backup import restore as make
     from tracearena.server.database import shown
+    from tracearena.server.restoring import restore as make
 
     make(file, folder, database=database)
     print_result({"folder": str(folder), "database": shown(database)}, as_json)
