@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from tracearena.server.sealing import unseal
 
 _RANGE = re.compile(r"bytes=(\d*)-(\d*)", re.ASCII)
 _STEP = 2**18
+_ZIP, _TEXT = "application/zip", "text/plain; charset=utf-8"
 
 
 def public_files() -> list[Path]:
@@ -39,7 +40,11 @@ def public_files() -> list[Path]:
 def described(path: Path) -> dict[str, Any]:
     """Return name, size and hash of a file."""
     state = path.stat()
-    return {"name": path.name, "size": state.st_size, "sha256": _sha256(path, state.st_mtime_ns, state.st_size)}
+    return {
+        "name": path.name,
+        "size": state.st_size,
+        "sha256": _sha256(path, state.st_mtime_ns, state.st_size),
+    }
 
 
 def send_public(request: Any, name: str) -> Any:
@@ -48,7 +53,9 @@ def send_public(request: Any, name: str) -> Any:
     if path is None:
         raise not_found()
     about = described(path)
-    return _send(request, name, about["size"], about["sha256"], lambda start, stop: _pieces(path, start, stop))
+    return _send(
+        request, name, about["size"], about["sha256"], lambda start, stop: _pieces(path, start, stop)
+    )
 
 
 def send_bundle(request: Any, team: Team, team_key: bytes) -> Any:
@@ -77,7 +84,9 @@ def _whole_or_part(request: Any, name: str, size: int, etag: str, pieces: Any) -
         return HttpResponse(status=416, headers={"Content-Range": f"bytes */{size}"})
     start, stop, is_part = wanted
     response = StreamingHttpResponse(pieces(start, stop), status=206 if is_part else 200)
-    response.headers["Content-Type"] = "application/zip" if name.endswith(".zip") else "text/plain; charset=utf-8"
+    response.headers["Content-Type"] = (
+        "application/zip" if name.endswith(".zip") else "text/plain; charset=utf-8"
+    )
     response.headers["Content-Length"] = str(stop - start)
     response.headers["Content-Disposition"] = content_disposition_header(True, name)
     if is_part:

@@ -157,5 +157,10 @@ _LOGGING: dict[str, Any] = {
     "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": "WARNING"},
-    "loggers": {"tracearena": {"level": "INFO"}, "django.request": {"level": "ERROR"}},
+    "loggers": {
+        "tracearena": {"level": "INFO"},
+        "django.request": {"level": "ERROR"},
+        # Anybody can send wrong host names, each of them a page of traceback.
+        "django.security.DisallowedHost": {"level": "CRITICAL"},
+    },
 }

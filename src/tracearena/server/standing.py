@@ -49,7 +49,7 @@ def targets(team: Team) -> list[dict[str, Any]]:
 
 
 def submission(found: Submission) -> dict[str, Any]:
-    """Return a receipt and what has become of it; of an attack nothing that depends on whether it is right."""
+    """Return a receipt and what has become of it; nothing that depends on whether an attack is right."""
     return receipt(found) | {
         "file_name": found.file_name,
         "verdict": found.verdict,

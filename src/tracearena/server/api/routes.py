@@ -15,7 +15,6 @@ from tracearena.server.api.shapes import (
     ContestInfo,
     Data,
     DataSetState,
-    ErrorShape,
     Me,
     PhaseNow,
     Receipt,
@@ -28,12 +27,30 @@ from tracearena.server.refused import not_found
 from tracearena.server.submitting import Errand
 
 _MOST_SUBMISSIONS = 1_000
-_ERRORS = frozenset({400, 401, 404, 409, 411, 413, 507})
+_TEXT = {"type": "string"}
+_ERROR = {"type": "object", "properties": {"code": _TEXT, "message": _TEXT, "details": {"type": "object"}}}
+_SHAPE = {"type": "object", "properties": {"error": _ERROR}}
+_UPLOAD = {
+    "parameters": [
+        {"in": "header", "name": "Idempotency-Key", "required": True, "schema": _TEXT},
+        {"in": "header", "name": "X-File-Name", "description": "percent-encoded", "schema": _TEXT},
+    ],
+    "requestBody": {
+        "required": True,
+        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+    },
+    "responses": {
+        "default": {
+            "description": "An error, in the shape that all errors have",
+            "content": {"application/json": {"schema": _SHAPE}},
+        }
+    },
+}
 
 api = NinjaAPI(
     title="tracearena contest",
     version="1",
-    description="Everything a team can do. Errors: {error: {code, message, details}}.",
+    description="Everything a team can do. Every error has the shape {error: {code, message, details}}.",
     docs_url=None,
     auth=Bearer(),
     urls_namespace="contest-api",
@@ -108,19 +125,19 @@ def targets(request: Any) -> Any:
     return standing.targets(request.auth.team)
 
 
-@api.post("/uploads/obfuscated/{number}", response={201: Receipt, _ERRORS: ErrorShape})
+@api.post("/uploads/obfuscated/{number}", response={201: Receipt}, openapi_extra=_UPLOAD)
 def upload_obfuscated(request: Any, number: int) -> Any:
     """Hand in obfuscated traces: the file as body, Idempotency-Key and X-File-Name as headers."""
     data_set = submitting.own_data_set(request.auth.team, number)
-    return 201, _handed_in(request, UploadKind.OBFUSCATED, data_set)
+    return _handed_in(request, UploadKind.OBFUSCATED, data_set)
 
 
-@api.post("/uploads/attack/{team}/{number}/{kind}", response={201: Receipt, _ERRORS: ErrorShape})
+@api.post("/uploads/attack/{team}/{number}/{kind}", response={201: Receipt}, openapi_extra=_UPLOAD)
 def upload_attack(request: Any, team: str, number: int, kind: str) -> Any:
     """Hand in an attack, inferred-table or inferred-traces: the file as body, headers as above."""
     if kind not in submitting.ATTACKS:
         raise not_found()
-    return 201, _handed_in(request, kind, submitting.target(request.auth.team, team, number))
+    return _handed_in(request, kind, submitting.target(request.auth.team, team, number))
 
 
 @api.get("/submissions", response=list[SubmissionState])

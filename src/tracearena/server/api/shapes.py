@@ -101,17 +101,3 @@ class SubmissionState(Receipt):
     reason: str = Field(description="Why the judge failed")
     utility: float | None
     finished_at: str | None
-
-
-class Problem(Schema):
-    """What went wrong."""
-
-    code: str
-    message: str
-    details: dict[str, Any]
-
-
-class ErrorShape(Schema):
-    """Every error has this shape."""
-
-    error: Problem

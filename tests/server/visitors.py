@@ -1,0 +1,161 @@
+"""Those who come to a contest: members and organisers in Django's client, programs with a token."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from tests.server.conftest import Held
+
+PASSWORD = "seven green bottles"
+
+
+def browser(**options: Any) -> Client:
+    """Return a browser that has seen nothing of the site yet."""
+    return Client(SERVER_NAME="localhost", **options)
+
+
+def joined(held: Held, team: str, name: str = "") -> Client:
+    """Come in by the link of a team, as a browser does."""
+    return by_link(held.created.invitations[team], name or f"member of {team}")
+
+
+def organiser(held: Held) -> Client:
+    """Come in by the organiser's link."""
+    return by_link(held.created.organiser, "organiser")
+
+
+def by_link(secret: str, name: str) -> Client:
+    """Come in by a link."""
+    client = browser()
+    answer = client.post("/join", {"secret": secret, "name": name, "password": PASSWORD})
+    assert answer.status_code == 302, answer.content.decode()
+    return client
+
+
+def logged_in(name: str, password: str = PASSWORD) -> Client:
+    """Come in by name and password."""
+    client = browser()
+    answer = client.post("/login", {"name": name, "password": password})
+    assert answer.status_code == 302, answer.content.decode()
+    return client
+
+
+def token(client: Client, label: str = "laptop") -> str:
+    """Make a token in the browser, and read it off the page."""
+    page = client.post("/team/tokens", {"label": label}).content.decode()
+    found = re.search(r"<code>(tracearena_[\w-]{43})</code>", page)
+    assert found is not None, page
+    return found[1]
+
+
+@dataclass
+class Program:
+    """A program that uses the API in process."""
+
+    secret: str
+
+    def get(self, path: str, **headers: str) -> Any:
+        """Ask for something."""
+        return browser().get(f"/api/v1/{path}", headers={"Authorization": f"Bearer {self.secret}", **headers})
+
+    def upload(self, path: str, content: bytes, key: str, name: str = "file.csv") -> Any:
+        """Hand in a file."""
+        return browser().post(
+            f"/api/v1/uploads/{path}",
+            content,
+            content_type="application/octet-stream",
+            headers=upload_headers(self.secret, key, name),
+        )
+
+
+def upload_headers(secret: str, key: str, name: str = "file.csv") -> dict[str, str]:
+    """Return the headers of an upload."""
+    return {
+        "Authorization": f"Bearer {secret}",
+        "Idempotency-Key": key,
+        "X-File-Name": name,
+        "Content-Type": "application/octet-stream",
+    }
+
+
+def program(held: Held, team: str) -> Program:
+    """Return a program of a team, with a token of its own."""
+    return Program(token(joined(held, team, f"owner of a token of {team}")))
+
+
+def by_form(client: Client, path: str, content: bytes, key: str, name: str = "file.csv") -> Any:
+    """Hand in a file by the form, its fields in the order of the page."""
+    fields = {"key": key, "file": SimpleUploadedFile(name, content), "whole": "yes"}
+    return client.post(f"/team/uploads/{path}", fields)
+
+
+@dataclass
+class Site:
+    """A contest that is served by a process of its own."""
+
+    url: str
+    process: subprocess.Popen[bytes]
+    log: Any
+
+    def kill(self) -> None:
+        """Kill the process and its children at once."""
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+
+@contextmanager
+def served(held: Held, *options: str) -> Iterator[Site]:
+    """Serve a contest, and wait until it answers."""
+    port = _free_port()
+    url = f"http://127.0.0.1:{port}"
+    log_path = held.folder.path.parent / "web.log"
+    command = [sys.executable, "-m", "tracearena.server.web", str(held.folder.path)]
+    with log_path.open("ab") as log:
+        process = subprocess.Popen(
+            [*command, "--bind", f"127.0.0.1:{port}", *options],
+            stderr=log,
+            stdout=log,
+            start_new_session=True,
+        )
+    site = Site(url, process, log_path)
+    try:
+        _wait_for(site)
+        yield site
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                site.kill()
+
+
+def _wait_for(site: Site) -> None:
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        assert site.process.poll() is None, site.log.read_text()
+        try:
+            if httpx.get(f"{site.url}/api/v1/phase").status_code == 200:
+                return
+        except httpx.TransportError:
+            time.sleep(0.1)
+    raise AssertionError(site.log.read_text())
+
+
+def _free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
