@@ -74,6 +74,8 @@ def write_inferred_traces(traces: Traces, out: Path, form: str) -> None:
 def is_who_is_who(path: Path) -> bool:
     """Whether a table names pseudonyms beside users, which the contest's guesses do not."""
     from tracearena.formats.recognition import first_line
-    from tracearena.intake.tables import is_parquet
+    from tracearena.intake.tables import columns_of_parquet, is_parquet
 
-    return is_parquet(path) or "," in first_line(path)
+    if is_parquet(path):
+        return columns_of_parquet(path) != ["user_id"]
+    return "," in first_line(path)

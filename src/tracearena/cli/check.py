@@ -51,7 +51,13 @@ def obfuscated(
     """Check obfuscated traces: one cell for each row of the original."""
 
     def check(truth: Reading[Traces]) -> dict[str, int]:
-        released, _ = reading.read_obfuscated(file, truth)
+        from tracearena.formats.pwscup import read_obfuscated
+
+        if reading.format == "pwscup":
+            caps = {"max_bytes": reading.max_bytes, "max_listed_ids": reading.max_listed_ids}
+            released = read_obfuscated(file, truth.traces, **caps)
+        else:
+            released, _ = reading.read_obfuscated(file, truth)
         kept = int((released.codes == truth.traces.place_index).sum())
         return {
             "rows": released.n_events,
@@ -84,7 +90,7 @@ def inferred_table(
         from tracearena.cli._forms import is_who_is_who
         from tracearena.formats.pwscup import read_inferred_table
 
-        if is_who_is_who(file):
+        if reading.format != "pwscup" and is_who_is_who(file):
             reading.refuse_limits()
             table = _who_is_who(file, known)
         else:
@@ -115,7 +121,7 @@ def inferred_traces(
         from tracearena.formats.pwscup import read_inferred_traces
         from tracearena.formats.released import OBFUSCATED, contest_header
 
-        if contest_header(file) == OBFUSCATED:
+        if reading.format == "pwscup" or contest_header(file) == OBFUSCATED:
             inferred = read_inferred_traces(file, known.frame, max_bytes=reading.max_bytes)
         else:
             reading.refuse_limits()

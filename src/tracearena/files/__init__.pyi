@@ -2,10 +2,9 @@ from .folders import replacing_folder, require_new
 from .staging import make_folder, replacing_all
 from .tables import csv_text, write_csv
 from .temporary import naming
-from .whole import Held, is_stream, read_bytes, replacing, require_lasting
+from .whole import is_stream, read_bytes, replacing, require_lasting
 
 __all__ = [
-    "Held",
     "csv_text",
     "is_stream",
     "make_folder",

@@ -28,6 +28,12 @@ MOST_COLUMNS = 20_000
 """Columns of a table."""
 
 
+def beyond(path: str | PathLike[str], max_bytes: int, set_by: str = "") -> FileError:
+    """Return the error for a file that is larger than a limit, and than whatever sets it."""
+    more = f", which {set_by} sets" if set_by else ""
+    return FileError.whole(path, f"is larger than the limit of {max_bytes:,} bytes{more}", "too-large")
+
+
 def require_columns(path: str | PathLike[str], columns: int) -> None:
     """Refuse a table that is wider than any table of traces."""
     if columns > MOST_COLUMNS:

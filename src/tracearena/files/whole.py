@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO
 
 from tracearena.errors import FileError
-from tracearena.files.limits import MAX_BYTES, Unpacked, require_short_lines
+from tracearena.files.limits import MAX_BYTES, Unpacked, beyond, require_short_lines
 from tracearena.files.staging import clear_leftovers, staged_file, staged_stream
 from tracearena.files.temporary import naming
 
@@ -71,9 +71,7 @@ def read_bytes(
             while piece := source.read(_PIECE):
                 content.write(piece)
                 if content.tell() > max_bytes:
-                    problem = f"is larger than the limit of {max_bytes:,} bytes"
-                    more = f", which {set_by} sets" if set_by else ""
-                    raise FileError.whole(path, problem + more, "too-large")
+                    raise beyond(path, max_bytes, set_by)
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise FileError.whole(path, f"is not a whole gzip file: {error}", "bad-gzip") from None
     data = content.getvalue()

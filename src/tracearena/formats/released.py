@@ -16,7 +16,7 @@ from tracearena.formats.place_files import places_beside, read_places
 from tracearena.formats.reading import read
 from tracearena.intake.choices import Choices
 from tracearena.intake.report import Reading, Report
-from tracearena.intake.tables import is_parquet
+from tracearena.intake.tables import columns_of_parquet, is_parquet
 from tracearena.traces import Clock, ObfuscatedTraces, Places, Traces
 
 OBFUSCATED = "reg_id"
@@ -28,8 +28,10 @@ _File = str | PathLike[str]
 
 def contest_header(path: _File) -> str | None:
     """Return the first line of a file if it is one of the contest's of released traces."""
-    if not Path(path).is_file() or is_parquet(path):
+    if not Path(path).is_file():
         return None
+    if is_parquet(path):
+        return OBFUSCATED if columns_of_parquet(path) == [OBFUSCATED] else None
     first = recognition.first_line(path)
     return first if first in (OBFUSCATED, ANONYMIZED) else None
 

@@ -234,6 +234,14 @@ def parquet_schema(path: str | PathLike[str]) -> Mapping[str, pl.DataType]:
     return schema
 
 
+def columns_of_parquet(path: str | PathLike[str]) -> list[str]:
+    """Return the names of the columns of a Parquet file, none if it is broken."""
+    try:
+        return list(parquet_schema(path))
+    except FileError:
+        return []
+
+
 def expected(column: pl.Series, role: str, path: str | PathLike[str]) -> pl.Series:
     """Return a column as text, numbers of 64 bits, or for times as dates; refuse every other kind.
 

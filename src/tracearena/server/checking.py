@@ -34,5 +34,5 @@ def check(taken: jobs.Taken, bench: Bench) -> None:
             live_scores.ask_for(submission)
 
 
-def _move(submission: Submission, state: State, **more: Any) -> None:
+def _move(submission: Submission, state: str, **more: Any) -> None:
     Submission.objects.filter(pk=submission.pk).update(state=state, finished_at=clock.now(), **more)

@@ -2,21 +2,48 @@
 
 from __future__ import annotations
 
-from tracearena.server import clock, quota
-from tracearena.server.audit_log import log
-from tracearena.server.models import Job, State, Submission
+from django.db import transaction
 
-REASON = "The judge failed on this file, not the file before the judge; it costs nothing. The organiser knows."
-_UNFINISHED = (State.RECEIVED, State.CHECKED)
+from tracearena.errors import ParameterError
+from tracearena.server import clock, jobs, quota
+from tracearena.server.audit_log import log
+from tracearena.server.models import Job, JobState, State, Submission, Team
+
+REASON = "The judge failed on this file; the file is not to blame, and it costs nothing. The organiser knows."
+_BEFORE = {"check": State.RECEIVED, "score": State.CHECKED}
+"""How far an upload has come when a job of a kind begins."""
+_LONGEST = 200
 
 
 def written_down(job: Job, error: str) -> None:
     """Write down a job that has failed for good, inside the transaction that ends it."""
-    log("judge", "job failed", job=job.key, error=error.strip().rpartition("\n")[2][:200])
-    number = job.about.get("submission")
-    if number is None or job.kind not in ("check", "score"):
-        return
-    submission = Submission.objects.select_related("team").get(pk=number)
-    own = Submission.objects.filter(pk=number, state__in=_UNFINISHED)
-    if own.update(state=State.ERROR, reason=REASON, finished_at=clock.now()) and submission.quota:
-        quota.give_back(submission.team, submission.quota)
+    log("judge", "job failed", job=job.key, error=error.strip()[:_LONGEST])
+    if job.kind in _BEFORE:
+        submission = Submission.objects.select_related("team").get(pk=job.about["submission"])
+        own = Submission.objects.filter(pk=submission.pk, state=_BEFORE[job.kind])
+        if own.update(state=State.ERROR, reason=REASON, finished_at=clock.now()):
+            quota.give_back(submission.team, submission.quota)
+    elif job.kind == "live":
+        quota.give_back(Team.objects.get(pk=job.team_id), job.about["quota"])
+
+
+def try_again(job: Job, actor: str, reason: str) -> None:
+    """Give a failed job to the judge once more, as when the cause is out of the way."""
+    with transaction.atomic():
+        if not jobs.try_again(job):
+            raise ParameterError(f"the job {job.key} has not failed; there is nothing to try again")
+        if job.kind in _BEFORE:
+            own = Submission.objects.filter(pk=job.about["submission"], state=State.ERROR)
+            own.update(state=_BEFORE[job.kind], reason="", finished_at=None)
+        log(actor, "job tried again", job=job.key, reason=reason)
+
+
+def set_aside(job: Job, actor: str, reason: str) -> None:
+    """Let the contest go on without what a failed job should have found."""
+    if job.kind == "publish":
+        raise ParameterError(f"without {job.key} nobody knows what to attack; try it again")
+    with transaction.atomic():
+        failed = Job.objects.filter(pk=job.pk, state=JobState.FAILED)
+        if not failed.update(state=JobState.DONE):
+            raise ParameterError(f"the job {job.key} has not failed; it cannot be set aside")
+        log(actor, "job set aside", job=job.key, reason=reason)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tracearena.server import boards, clock, jobs, scores
 from tracearena.server.audit_log import log
-from tracearena.server.models import Contest, JobState, State, Submission, UploadKind
+from tracearena.server.models import Contest, Job, JobState, State, Submission, UploadKind
 from tracearena.server.scoring import score_of
 from tracearena.server.truths import Bench
 
@@ -36,7 +36,7 @@ def score(taken: jobs.Taken, bench: Bench) -> None:
 
 def missing() -> list[str]:
     """Return the jobs without which there is no result yet: open ones, and those that have failed."""
-    wanted = jobs.Job.objects.filter(kind__in=BEFORE_THE_RESULT).exclude(state=JobState.DONE)
+    wanted = Job.objects.filter(kind__in=BEFORE_THE_RESULT).exclude(state=JobState.DONE)
     # A file on which the judge failed at the check has its final state; it holds nobody up.
     failed_checks = wanted.filter(kind="check", state=JobState.FAILED).values("pk")
     return list(wanted.exclude(pk__in=failed_checks).order_by("pk").values_list("key", flat=True))

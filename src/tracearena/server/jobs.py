@@ -127,7 +127,7 @@ def give_back(taken: Taken) -> bool:
 
 
 def withdraw(taken: Taken) -> bool:
-    """Take a job out that is not due after all, as when a phase was prolonged; it is put in again when it is."""
+    """Take out a job that is not due after all, as when a phase was prolonged; it comes again when it is."""
     return bool(_held(taken).delete()[0])
 
 

@@ -10,10 +10,10 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
-from tracearena.errors import ParameterError
 from tracearena.server.folder import Folder
-from tracearena.server.sealing import public_of
+from tracearena.server.sealing import SealError, public_of
 from tracearena.server.settings import configure
 
 
@@ -40,20 +40,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     working = Working(Bench(folder, private_key), given.name)
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: working.ending.set())
+        signal.signal(number, lambda *_: working.end())
     working.run()
 
 
 def _key_from_stdin(folder: Folder) -> bytes:
     line = sys.stdin.readline().strip()
     sys.stdin.close()
-    try:
+    with suppress(ValueError, SealError):
         key = bytes.fromhex(line)
         if public_of(key).hex() == folder.read_secrets().judge_public_key:
             return key
-    except ValueError:
-        pass
-    raise ParameterError("the key on standard input is not the judge's key of this contest")
+    raise SystemExit("the key on standard input is not the judge's key of this contest")
 
 
 if __name__ == "__main__":

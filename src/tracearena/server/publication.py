@@ -106,7 +106,7 @@ def _secret(data_set: DataSet, obfuscated: ObfuscatedTraces, bench: Bench) -> Se
 
 
 def put_once(path: Path, content: bytes) -> None:
-    """Put a file in its place unless there is one: of two who try, one wins, and both know which file it is."""
+    """Put a file in its place unless there is one; of two who try one wins, and its file is both's."""
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:

@@ -123,10 +123,10 @@ def cancel(rescoring: Rescoring, actor: str) -> None:
         log(actor, "re-scoring cancelled", number=rescoring.pk)
 
 
-def _decide(rescoring: Rescoring, *from_: RescoringState, to: RescoringState) -> None:
+def _decide(rescoring: Rescoring, *from_: str, to: str) -> None:
     """Bring a re-scoring to its end, once."""
     own = Rescoring.objects.filter(pk=rescoring.pk, state__in=from_)
     if not own.update(state=to, finished_at=clock.now()):
         state = Rescoring.objects.get(pk=rescoring.pk).state
-        raise ParameterError(f"re-scoring {rescoring.pk} is {state} and cannot be {to.value} now")
+        raise ParameterError(f"re-scoring {rescoring.pk} is {state} and cannot be {to} now")
     rescoring.refresh_from_db()

@@ -18,7 +18,7 @@ from tracearena.traces import IdTable, ObfuscatedTraces, Traces
 
 
 def attack(taken: jobs.Taken, bench: Bench) -> None:
-    """Run the sample attacks on a data set and seal their answers; on a live board they are scored at once."""
+    """Run the sample attacks on a data set and seal the answers; a live board gets their scores at once."""
     data_set = _data_set(taken)
     names = Contest.now_held().rules.sample_attacks
     by_attack = dict(zip(map(id, attacks := make_attacks(names)), names, strict=True))

@@ -8,7 +8,7 @@ from typing import Any, cast
 from tracearena.contest import AttackKind
 from tracearena.contest.file_scores import reidentification_of, trace_inference_of
 from tracearena.errors import DataError
-from tracearena.files import Held
+from tracearena.files.whole import Held
 from tracearena.formats import pwscup
 from tracearena.server.checked import Checked, Kind, Verdict
 from tracearena.server.children import ChildDied, check_upload, score_checked

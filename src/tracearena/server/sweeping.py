@@ -5,11 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from tracearena.contest.live import refresh_at
 from tracearena.server import boards, clock, final_scores, jobs, publication
 from tracearena.server.failures import written_down
-from tracearena.server.models import Contest, DataSet, Rescoring, RescoringState, Snapshot, State, Submission
+from tracearena.server.models import (
+    Contest,
+    DataSet,
+    Job,
+    JobState,
+    Rescoring,
+    RescoringState,
+    Snapshot,
+    State,
+    Submission,
+)
 from tracearena.server.rescoring import compare_when_done
 
 
@@ -53,7 +64,7 @@ def _to_score(contest: Contest) -> None:
     for submission in final_scores.counting_attacks():
         about = {"submission": submission.pk}
         jobs.enqueue("score", f"score/{submission.pk}", about, team=submission.team)
-    done = jobs.Job.objects.filter(kind="sample", state=jobs.JobState.DONE).values_list("about", flat=True)
+    done = Job.objects.filter(kind="sample", state=JobState.DONE).values_list("about", flat=True)
     attacked = DataSet.objects.filter(pk__in=[about["data_set"] for about in done])
     _for_data_sets("sample score", attacked)
 
@@ -76,7 +87,7 @@ def _rescored(contest: Contest) -> None:
         compare_when_done(rescoring)
 
 
-def _for_data_sets(kind: str, data_sets: jobs.QuerySet[DataSet]) -> None:
+def _for_data_sets(kind: str, data_sets: QuerySet[DataSet]) -> None:
     for data_set in data_sets.select_related("team"):
         jobs.enqueue(kind, f"{kind}/{data_set}", {"data_set": data_set.pk})
 

@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.contest import Commitment, id_table_text
-from tracearena.contest.commitment import live_text
 from tracearena.contest.handout import REGIONS, TIMES, official
-from tracearena.contest.live import others, read_live
+from tracearena.contest.live import others
 from tracearena.errors import DataError
-from tracearena.files import Held
+from tracearena.files.whole import Held
 from tracearena.formats import pwscup
 from tracearena.server.folder import Folder
 from tracearena.server.frames import Frame
@@ -56,7 +55,7 @@ class Secret:
         """Return the secret as it is sealed."""
         said = {
             "table": id_table_text(self.table),
-            "live": None if self.live is None else live_text(self.live),
+            "live": None if self.live is None else self.live.tolist(),
             "digest": self.commitment.digest,
             "salt": self.commitment.salt,
             "upload": self.upload,
@@ -68,7 +67,7 @@ class Secret:
         """Return what `to_bytes` wrote."""
         said = json.loads(content)
         table = pwscup.read_id_table(Held("ptable", said["table"].encode()))
-        live = None if said["live"] is None else read_live(Held("live", said["live"].encode()))
+        live = None if said["live"] is None else np.array(said["live"])
         return cls(table, live, Commitment(said["digest"], said["salt"]), said["upload"])
 
 
@@ -110,7 +109,8 @@ class Bench:
 
     def answer_path(self, attack: str, data_set: DataSet, kind: str) -> Path:
         """Return where the answer of one of the judge's own attacks lies, sealed."""
-        return self.folder.for_judge(f"{quote(attack, safe='()=,-_')}_{file_name(kind, data_set)}")
+        name = official(kind, int(data_set.team.number), data_set.number, attacker=0)
+        return self.folder.for_judge(f"{quote(attack, safe='()=,-_')}_{name}")
 
     def upload(self, submission: Submission) -> bytes:
         """Return the very bytes that were handed in; others, whatever their name, are an error."""

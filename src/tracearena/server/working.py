@@ -11,7 +11,6 @@ from collections.abc import Callable
 
 from django.db import connections
 
-from tracearena.errors import TracearenaError
 from tracearena.server import (
     checking,
     clock,
@@ -94,11 +93,15 @@ class Working:
 
     def __init__(self, bench: Bench, name: str) -> None:
         self.bench, self.name = bench, name
-        self.ending = threading.Event()
+        self.ending = False
         self._taken: jobs.Taken | None = None
 
+    def end(self) -> None:
+        """Come to an end: the job in hand is finished, or given back if that takes too long."""
+        self.ending = True
+
     def run(self) -> None:
-        """Work until `ending` is set."""
+        """Work until `end` is called."""
         now = clock.machine_now()
         fresh = {"started_at": now, "seen_at": now, "doing": "", "error": ""}
         Worker.objects.update_or_create(name=self.name, defaults=fresh)
@@ -106,12 +109,12 @@ class Working:
         heart = threading.Thread(target=self._beat, daemon=True)
         heart.start()
         swept = float("-inf")
-        while not self.ending.is_set():
+        while not self.ending:
             if time.monotonic() - swept >= SWEEP_S:
                 self._safely(sweep)
                 swept = time.monotonic()
             if not self._safely(self._one):
-                self.ending.wait(IDLE_S)
+                time.sleep(IDLE_S)
         connections.close_all()
 
     def _one(self) -> bool:
@@ -129,11 +132,9 @@ class Working:
         """Go on whatever happens: a database that is away for a while comes back."""
         try:
             return bool(step())
-        except Exception as error:
+        except Exception:
             _log.exception("%s could not go on", self.name)
             connections.close_all()
-            if not isinstance(error, TracearenaError):
-                self.ending.wait(IDLE_S)
             return False
 
     def _beat(self) -> None:
@@ -142,7 +143,7 @@ class Working:
         beaten = 0.0
         while True:
             time.sleep(IDLE_S)
-            if self.ending.is_set():
+            if self.ending:
                 told_at = told_at or time.monotonic()
             try:
                 if time.monotonic() - beaten >= BEAT_S:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import io
 from pathlib import Path
+from typing import Any
 
+import polars as pl
 import pytest
 from tests.formats.pwscup.small_contest import VALID, Reader
 
@@ -84,6 +87,14 @@ BAD_CELLS = [
     (b"reg_id", "second-header"),
 ]
 
+
+def parquet(cells: list[Any], name: str = "reg_id") -> bytes:
+    """Return a column as a Parquet file."""
+    file = io.BytesIO()
+    pl.DataFrame({name: cells}, schema=None if cells else {name: pl.String}).write_parquet(file)
+    return file.getvalue()
+
+
 # Whole files: reader, bytes, verdict, row (None is the file as a whole, 0 the header).
 ANO, PUB, ORG, TABLE = VALID["obfuscated"], VALID["anonymized"], VALID["traces"], VALID["id_table"]
 GUESS, INFERRED, REGIONS, TIMES = (
@@ -101,7 +112,22 @@ BAD_FILES = [
     ("obfuscated", ANO.decode().encode("utf-16-le"), "nul-byte", 0),
     ("obfuscated", ANO.replace(b"\n", b"\r"), "cr-line-ends", 0),
     ("obfuscated", b"\x00" * 1000, "nul-byte", 0),
-    ("obfuscated", b"PAR1\x15\x04\x15", "wrong-header", 0),
+    ("obfuscated", b"PAR1\x15\x04\x15", "bad-parquet", None),
+    ("obfuscated", parquet(["1"] * 6)[:-1], "bad-parquet", None),
+    ("obfuscated", parquet([0.5] * 6), "column-type", None),
+    ("obfuscated", parquet(["1", "2\n3", "4", "5", "6", "7"]), "line-break", 2),
+    ("obfuscated", parquet(["1", "2", "3", "4", "5\r", "6"]), "line-break", 5),
+    ("obfuscated", parquet(["1", "2", "3 3", "4", "5", "6"]), "repeated-id", 3),
+    ("obfuscated", parquet([1, 2, 3, 4, 5, 1025]), "out-of-range", 6),
+    ("obfuscated", parquet([1, 2, None, 4, 5, 6]), "blank-line", 3),
+    ("obfuscated", parquet([1, 2, 3, 4, 5]), "row-count", 6),
+    ("obfuscated", parquet([1] * 7), "row-count", 7),
+    ("obfuscated", parquet([]), "no-rows", None),
+    ("obfuscated", parquet([1] * 6, "user_id"), "other-file", 0),
+    ("obfuscated", parquet([1] * 6, "place"), "wrong-header", 0),
+    ("inferred_traces", parquet(["1", "2", "*", "4", "5", "6"]), "star-not-allowed", 3),
+    ("inferred_table", parquet([2, 3], "user_id"), "unknown-user", 2),
+    ("id_table", b"PAR1", "wrong-header", 0),
     ("obfuscated", gzip.compress(ANO, mtime=0)[:-9], "bad-gzip", None),
     ("obfuscated", b"\x1f\x8b and no more", "bad-gzip", None),
     ("obfuscated", ANO.removeprefix(b"reg_id\n"), "missing-header", 0),
@@ -259,6 +285,20 @@ def test_line_ends_marks_and_packing_do_not_matter(
     content = bom + (content.replace(b"\n", b"\r\n") if crlf else content)
     (tmp_path / "other").write_bytes(gzip.compress(content) if packed else content)
     assert readers[kind](tmp_path / "other") == readers[kind](tmp_path / "plain")
+
+
+def test_a_parquet_file_is_the_csv_file_that_it_stands_for(original: Traces, tmp_path: Path) -> None:
+    (tmp_path / "ano.csv").write_bytes(ANO)
+    (tmp_path / "ano.parquet").write_bytes(parquet(ANO.decode().splitlines()[1:]))
+    released = [pwscup.read_obfuscated(tmp_path / name, original) for name in ("ano.csv", "ano.parquet")]
+    assert released[0] == released[1]
+    for kind in (pl.Int16, pl.UInt64, pl.String, pl.Categorical):
+        cells = pl.Series("reg_id", ["5", "6", "7", "1", "2", "3"])
+        cells.cast(kind).to_frame().write_parquet(tmp_path / "guess.parquet")
+        guess = pwscup.read_inferred_traces(tmp_path / "guess.parquet", original)
+        assert guess.place_index.tolist() == [4, 5, 6, 0, 1, 2]
+    (tmp_path / "table").write_bytes(parquet([2, 1], "user_id"))
+    assert pwscup.read_inferred_table(tmp_path / "table", [3, 4], users=[1, 2]).user_ids.tolist() == [2, 1]
 
 
 def test_the_scorer_of_old_files_may_accept_a_repeated_region(original: Traces, tmp_path: Path) -> None:

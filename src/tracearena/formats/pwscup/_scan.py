@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tracearena.errors import SHOWN_FAULTS, Fault
 from tracearena.formats.pwscup._ids import region_ids
 from tracearena.formats.pwscup._sheet import Sheet
-from tracearena.formats.pwscup._verdicts import diagnose_line, long_line_fault, text_of
+from tracearena.formats.pwscup._verdicts import diagnose_line, long_line_fault, row_count_fault, text_of
 from tracearena.traces import Places, PlaceSets
 
 NO_LIMIT = 2**62
@@ -79,7 +79,7 @@ def scan(
     sheet.total += max(n_faults - SHOWN_FAULTS, 0)
     stopped = any(fault.code == "too-many-ids" for fault in sheet.faults)
     if expected_rows is not None and lines != expected_rows and not stopped:
-        sheet.add(_count_fault(lines, expected_rows))
+        sheet.add(row_count_fault(lines, expected_rows))
     offsets = set_offsets[: n_sets + 1]
     return Rows(ids[:, :n_rows], codes[:n_rows], PlaceSets(offsets, members[: offsets[-1]]))
 
@@ -127,8 +127,3 @@ def _bad_line(sheet: Sheet, line: bytes, row: int, allow_repetition: bool) -> Fa
 def _line(sheet: Sheet, start: int, stop: int) -> bytes:
     line = sheet.data[start:stop]
     return line[:-2] if line.endswith(b"\r\n") else line.removesuffix(b"\n")
-
-
-def _count_fault(got: int, expected: int) -> Fault:
-    problem = f"the file has {got:,} rows; it must have {expected:,}"
-    return Fault(min(got, expected) + 1, None, None, problem, "row-count")

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from os import PathLike
 
 from tracearena.errors import SHOWN_FAULTS, Fault, FileError
-from tracearena.files.limits import MAX_BYTES
+from tracearena.files.limits import MAX_BYTES, beyond, require_short_lines
 from tracearena.files.whole import read_bytes
 from tracearena.formats.pwscup._layout import Layout, looks_like
 from tracearena.formats.pwscup._verdicts import diagnose_line, long_line_fault, text_of
 
 _BOM = b"\xef\xbb\xbf"
+_PARQUET = b"PAR1"
 _HEADER_CHARACTERS = 1_000
 _DATA_CHARACTERS = frozenset(b"0123456789,* ")
 
@@ -53,15 +54,21 @@ class Sheet:
                 self.add(fault)
 
 
-def open_sheet(path: str | PathLike[str], *layouts: Layout, max_bytes: int | None = None) -> Sheet:
+def open_sheet(
+    path: str | PathLike[str], *layouts: Layout, max_bytes: int | None = None, rows: int | None = None
+) -> Sheet:
     """Read a file whose header is that of one of the layouts.
 
-    A limit of its own is one that the caller's `max_bytes` sets.
+    A limit of its own is one that the caller's `max_bytes` sets. Where the number of `rows` is known, the
+    file may be Parquet.
     """
-    if max_bytes is None:
-        data = read_bytes(path, max_bytes=MAX_BYTES)
+    set_by = "" if max_bytes is None else "--max-bytes (max_bytes)"
+    limit = MAX_BYTES if max_bytes is None else max_bytes
+    data = read_bytes(path, max_bytes=limit, line_end=None, set_by=set_by)
+    if rows is not None and data.startswith(_PARQUET):
+        data = _of_parquet(path, data, layouts, rows, limit, set_by)
     else:
-        data = read_bytes(path, max_bytes=max_bytes, set_by="--max-bytes (max_bytes)")
+        require_short_lines(path, data)
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise FileError.whole(path, "the file is UTF-16; it must be UTF-8", "utf-16")
     begin = len(_BOM) if data.startswith(_BOM) else 0
@@ -77,6 +84,22 @@ def open_sheet(path: str | PathLike[str], *layouts: Layout, max_bytes: int | Non
                 raise FileError.whole(path, "nothing stands below the header", "no-rows")
             return Sheet(path, layout, data, stop + 1)
     raise FileError(path, [_header_fault(header[:_HEADER_CHARACTERS], layouts)])
+
+
+def _of_parquet(
+    path: str | PathLike[str], data: bytes, layouts: tuple[Layout, ...], rows: int, limit: int, set_by: str
+) -> bytes:
+    """Return a Parquet file as the CSV file that it stands for."""
+    from tracearena.formats.pwscup._parquet import csv_of, header_of
+
+    header = header_of(path, data)
+    for layout in layouts:
+        if layout.header == header:
+            text = csv_of(path, data, layout, rows, limit)
+            if text is None:
+                raise beyond(path, limit, set_by)
+            return text
+    raise FileError(path, [_header_fault(header.encode()[:_HEADER_CHARACTERS], layouts)])
 
 
 def _header_fault(header: bytes, layouts: tuple[Layout, ...]) -> Fault:

@@ -15,6 +15,9 @@ VERDICTS = {
     "empty-file": "the file has no bytes, or only a byte-order mark",
     "too-large": "the file, unpacked, is larger than the limit",
     "bad-gzip": "the file begins like gzip but cannot be unpacked",
+    "bad-parquet": "the file begins like Parquet but cannot be read",
+    "column-type": "a column of a Parquet file that holds neither whole numbers nor text",
+    "line-break": "a cell of a Parquet file with a line break in it",
     "utf-16": "the file is UTF-16; it must be UTF-8",
     "cr-line-ends": "lines end in CR alone; they must end in LF or CRLF",
     "missing-header": "the first line is data",
@@ -88,6 +91,12 @@ def long_line_fault(length: int, row: int, layout: Layout) -> Fault | None:
         return None
     problem = f"the line has {length:,} bytes; no good line has more than {layout.longest_line:,}"
     return Fault(row, None, None, problem, "line-too-long")
+
+
+def row_count_fault(got: int, expected: int) -> Fault:
+    """State how many rows there must be, at the first one too many or missing."""
+    problem = f"the file has {got:,} rows; it must have {expected:,}"
+    return Fault(min(got, expected) + 1, None, None, problem, "row-count")
 
 
 def cell_fault(row: int, column: Column, value: str, code: str) -> Fault:

@@ -56,7 +56,7 @@ def read_inferred_table(
         Limit of a submission; by default `MAX_SUBMISSION_BYTES`.
     """
     limit = MAX_SUBMISSION_BYTES if max_bytes is None else max_bytes
-    sheet = open_sheet(path, INFERRED_TABLE, max_bytes=limit)
+    sheet = open_sheet(path, INFERRED_TABLE, max_bytes=limit, rows=len(pseudonyms))
     (guesses,) = scan(sheet, expected_rows=len(pseudonyms)).ids
     if users is not None:
         known = np.asarray(users)

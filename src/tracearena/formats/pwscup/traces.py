@@ -81,6 +81,7 @@ def read_obfuscated(
         path,
         OBFUSCATED.with_last(place_column(original.places, "list")),
         max_bytes=_limit(max_bytes, MAX_SUBMISSION_BYTES, len(original)),
+        rows=len(original),
     )
     rows = scan(
         sheet,
@@ -141,6 +142,7 @@ def read_inferred_traces(
         path,
         INFERRED_TRACES.with_last(place_column(frame.places, "id")),
         max_bytes=_limit(max_bytes, MAX_SUBMISSION_BYTES, len(frame)),
+        rows=len(frame),
     )
     rows = scan(sheet, frame.places, expected_rows=len(frame))
     sheet.refuse_faulty()

@@ -1,0 +1,49 @@
+"""T4: however much one team hands in, another one's file comes next."""
+
+from __future__ import annotations
+
+from tests.server.conftest import Held
+
+from tracearena.server import jobs
+from tracearena.server.models import Team
+
+
+def _put(team: str, count: int) -> None:
+    by = Team.objects.get(number=team)
+    for number in range(count):
+        jobs.enqueue("check", f"check/{team}/{number}", team=by)
+
+
+def _served() -> str:
+    taken = jobs.take("judge")
+    assert taken is not None
+    with jobs.finishing(taken):
+        return taken.key.split("/")[1]
+
+
+def test_t04_a_flood_holds_nobody_up(held: Held) -> None:
+    """Fifty files of one team, then two of another: these are served at every second turn."""
+    _put("001", 50)
+    assert [_served() for _ in range(3)] == ["001", "001", "001"]
+    _put("002", 2)
+    assert [_served() for _ in range(5)] == ["002", "001", "002", "001", "001"]
+
+
+def test_t04_a_team_with_nothing_in_work_goes_first(held: Held) -> None:
+    """Workers are spread over the teams, whoever was served last."""
+    _put("001", 10)
+    _put("002", 1)
+    _put("003", 1)
+    held_by = [jobs.take(f"judge {number}") for number in range(3)]
+    teams = [taken.key.split("/")[1] for taken in held_by if taken is not None]
+    assert sorted(teams) == ["001", "002", "003"]
+
+
+def test_t04_a_teams_own_files_keep_their_order(held: Held) -> None:
+    """The oldest of its files is its next."""
+    _put("001", 3)
+    keys = []
+    while (taken := jobs.take("judge")) is not None:
+        with jobs.finishing(taken):
+            keys.append(taken.key)
+    assert keys == ["check/001/0", "check/001/1", "check/001/2"]
