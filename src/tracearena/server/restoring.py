@@ -9,11 +9,12 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from tracearena.contest.charter import NAME as CHARTER
 from tracearena.errors import FileError
 from tracearena.files import replacing, replacing_folder
 from tracearena.files.archives import Member, members
 from tracearena.server.backup_layout import FORMAT, KEPT, MANIFEST, ROWS, VERSION
-from tracearena.server.folder import CHARTER, SETTINGS, Folder
+from tracearena.server.folder import SETTINGS, Folder
 from tracearena.server.new_database import require_empty
 from tracearena.server.settings import configure
 

@@ -18,12 +18,15 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from typing import IO
 
-from tracearena.errors import ParameterError
+from tracearena.errors import DataError, ParameterError
+from tracearena.server import occupancy
 from tracearena.server.folder import Folder
 from tracearena.server.settings import Address
 
 _LOOK_S = 0.2
+_START_S = 120.0
 _PATIENCE_S = 20.0
 """So long may a process take to end before it is killed."""
 _FIRST_DELAY_S, _LONGEST_DELAY_S = 0.5, 30.0
@@ -90,19 +93,54 @@ def serve(
     """
     if serving.web:
         _require_free(serving)
-    children = [_Child(name, command, secret) for name, command, secret in _commands(folder, key, serving)]
-    with _until_signal() as stop:
+    with occupancy.serving(folder), _until_signal() as stop:
+        _supervise(_children(folder, key, serving), serving, stop, ready)
+
+
+@contextmanager
+def served(folder: Folder, key: bytes, serving: Serving, *, log: IO[bytes] | None = None) -> Iterator[str]:
+    """Run web and judges beside the block, and give the address of the first page when it answers.
+
+    What they say goes to a log, or where this process's own words go.
+    """
+    _require_free(serving)
+    stop, is_ready = threading.Event(), threading.Event()
+    children = _children(folder, key, serving, log)
+    work = threading.Thread(
+        target=_supervise, args=(children, serving, stop, lambda url: is_ready.set()), daemon=True
+    )
+    with occupancy.serving(folder):
+        work.start()
         try:
-            is_ready = not serving.web
-            while not stop.is_set():
-                for child in children:
-                    child.keep_running()
-                if not is_ready and _answers(serving):
-                    is_ready = True
-                    ready(serving.url)
-                stop.wait(_LOOK_S)
+            if not is_ready.wait(_START_S):
+                raise DataError(f"{serving.url} did not answer within {_START_S:.0f} s")
+            yield serving.url.rstrip("/")
         finally:
-            _end(children)
+            stop.set()
+            work.join()
+
+
+def _supervise(
+    children: Sequence[_Child], serving: Serving, stop: threading.Event, ready: Callable[[str], None]
+) -> None:
+    """Keep the processes running until told to stop, then end them."""
+    is_ready = not serving.web
+    try:
+        while not stop.is_set():
+            for child in children:
+                child.keep_running()
+            if not is_ready and _answers(serving):
+                is_ready = True
+                ready(serving.url)
+            stop.wait(_LOOK_S)
+    finally:
+        _end(children)
+
+
+def _children(
+    folder: Folder, key: bytes | None, serving: Serving, log: IO[bytes] | None = None
+) -> list[_Child]:
+    return [_Child(name, command, secret, log) for name, command, secret in _commands(folder, key, serving)]
 
 
 def _commands(
@@ -129,8 +167,10 @@ def _commands(
 class _Child:
     """One process that is to run as long as the parent does."""
 
-    def __init__(self, name: str, command: Sequence[str], secret: bytes | None) -> None:
-        self.name, self._command, self._secret = name, list(command), secret
+    def __init__(
+        self, name: str, command: Sequence[str], secret: bytes | None, log: IO[bytes] | None
+    ) -> None:
+        self.name, self._command, self._secret, self._log = name, list(command), secret, log
         self._process: subprocess.Popen[bytes] | None = None
         self._started, self._not_before, self._delay = 0.0, 0.0, _FIRST_DELAY_S
 
@@ -153,7 +193,9 @@ class _Child:
         self._started = time.monotonic()
         # A session of its own: Ctrl-C in the terminal reaches the parent, which ends all in order.
         stdin = subprocess.DEVNULL if self._secret is None else subprocess.PIPE
-        self._process = subprocess.Popen(self._command, stdin=stdin, start_new_session=True)
+        self._process = subprocess.Popen(
+            self._command, stdin=stdin, stdout=self._log, stderr=self._log, start_new_session=True
+        )
         if self._secret is not None and self._process.stdin is not None:
             with suppress(BrokenPipeError), self._process.stdin as pipe:
                 pipe.write(self._secret.hex().encode() + b"\n")
@@ -205,6 +247,13 @@ def _is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return False
+
+
+def free_port() -> int:
+    """Return a port of this machine that nobody listens on now."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
 
 
 def _require_free(serving: Serving) -> None:

@@ -6,7 +6,7 @@ import importlib
 
 import typer
 
-MODULES = ("new", "serve", "team", "phase", "status", "storage")
+MODULES = ("new", "serve", "team", "phase", "status", "rescore", "storage", "rehearse", "client")
 """Modules of this package, in the order of ``tracearena contest --help``; each has a ``register(group)``."""
 
 

@@ -53,11 +53,8 @@ def login(
     from tracearena.server.client.connection import Client
     from tracearena.server.client.keeping import Login, keep
 
-    if sys.stdin.isatty():
-        token = typer.prompt("Token", hide_input=True, err=True)
-    else:
-        token = sys.stdin.readline()
-    token = token.strip()
+    asked = sys.stdin.isatty()
+    token = (typer.prompt("Token", hide_input=True, err=True) if asked else sys.stdin.readline()).strip()
     if not token or not token.isascii() or not token.isprintable():
         raise ParameterError("there is no token; make one on the team's page, and give it here")
     with Client(url, token) as client:
@@ -155,9 +152,8 @@ def status(as_json: JsonOption = False) -> None:
         utility = "nothing counts yet" if one["utility"] is None else f"utility {one['utility']:.4f}"
         typer.echo(f"data set {one['number']}: {utility}; {one['uploads_left']} uploads left")
     for one in found["targets"]:
-        typer.echo(
-            f"target {one['team']} {one['name']}, data set {one['data_set']}: {one['uploads_left']} uploads left"
-        )
+        what = f"target {one['team']} {one['name']}, data set {one['data_set']}"
+        typer.echo(f"{what}: {one['uploads_left']} uploads left")
     for one in found["submissions"]:
         typer.echo(_line(one))
 
@@ -186,6 +182,11 @@ def board(as_json: JsonOption = False) -> None:
     if as_json:
         typer.echo(json.dumps(found))
         return
+    print_shown(found)
+
+
+def print_shown(found: dict[str, Any]) -> None:
+    """Print what may be seen of the scores: awards and board, or who takes part."""
     names = {one["team"]: f"{one['team']} {one['name']}" for one in found["names"]}
     snapshot = found["snapshot"]
     if snapshot is None:
@@ -270,8 +271,8 @@ def _first_line(file: Path) -> bytes:
 
 def _own_team(folder: Path) -> str:
     """Return the number of the team whose original traces were fetched with the letter."""
-    from tracearena.contest.charter import NAME
     from tracearena.contest import read_charter
+    from tracearena.contest.charter import NAME
     from tracearena.formats.pwscup import PwsName
 
     samples = set(read_charter(folder / NAME).sample_numbers) if (folder / NAME).is_file() else set()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -45,6 +46,10 @@ if TYPE_CHECKING:
     from tracearena.contest.data_source import DataSource
     from tracearena.server.creation import Created
     from tracearena.traces import Traces
+
+
+USUAL: dict[str, Any] = {"factors": 32, "alpha": 200.0, "iterations": 100, "zeros": "all"}
+"""Parameters of the contest's model."""
 
 
 def register(group: typer.Typer) -> None:
@@ -139,24 +144,24 @@ def new(
     has_lock = passphrase or passphrase_fd is not None
     lock = given_passphrase(passphrase_fd, str(key), twice=True) if has_lock else None
     with out_of_sight() as place:
-        parameters = {"factors": factors, "alpha": 200.0, "iterations": iterations, "zeros": zeros}
-        people = _People(reading, parameters, walk, min_events, sensitive, pois, seed)
+        parameters = USUAL | {"factors": factors, "iterations": iterations, "zeros": zeros}
+        people = People(reading, parameters, walk, min_events, sensitive, pois, seed)
         people.write(place / "contest", charter)
-        made = _create(folder, place / "contest", key, lock, charter, database)
+        made = create(folder, place / "contest", key, lock, charter, database)
     _print(_result(folder, key, charter, made, database, base_url.rstrip("/")), as_json)
 
 
 @dataclass(frozen=True)
-class _People:
+class People:
     """How the people of a contest are made."""
 
     reading: ReadingOptions
-    parameters: dict[str, Any]
-    walk: str
-    min_events: int
-    sensitive: str | None
-    pois: Path | None
-    seed: int | None
+    parameters: Mapping[str, Any] = field(default_factory=lambda: USUAL)
+    walk: str = "5min"
+    min_events: int = 0
+    sensitive: str | None = None
+    pois: Path | None = None
+    seed: int | None = None
 
     def write(self, place: Path, charter: Charter) -> None:
         """Write the contest by files: learned from the city or from traces, or ready-made."""
@@ -171,7 +176,9 @@ class _People:
         seed = release_seed(source.seed if self.seed is None else self.seed)
         training = self._of_city(charter, seed) if source.file is None else self._of_file(source)
         plan = planned(charter)
-        write_people(place, training, charter, plan, self.parameters, walk=self.walk, model=None, seed=seed)
+        write_people(
+            place, training, charter, plan, dict(self.parameters), walk=self.walk, model=None, seed=seed
+        )
 
     def _of_city(self, charter: Charter, seed: int | None) -> Traces:
         from tracearena.contest.city_people import residents
@@ -213,19 +220,17 @@ def _new_key(folder: Path, judge_key: Path | None) -> Path:
     return path
 
 
-def _create(
+def create(
     folder: Path, prepared: Path, key: Path, lock: str | None, charter: Charter, database: str | None
 ) -> Created:
     """Make key, folder and database; the key goes again if the rest fails."""
-    from tracearena.server.creation import create
+    from tracearena.server import creation
     from tracearena.server.keys import write_judge_key
 
     assert charter.data is not None
-    public = write_judge_key(key, lock)
+    people, public = charter.data.people, write_judge_key(key, lock)
     try:
-        return create(
-            folder, prepared, judge_public_key=public, people=charter.data.people, database=database
-        )
+        return creation.create(folder, prepared, judge_public_key=public, people=people, database=database)
     except BaseException:
         key.unlink()
         raise

@@ -73,6 +73,10 @@ class Client:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Hang up."""
         self._http.close()
 
     def get(self, path: str, **query: Any) -> Any:
