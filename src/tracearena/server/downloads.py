@@ -53,9 +53,7 @@ def send_public(request: Any, name: str) -> Any:
     if path is None:
         raise not_found()
     about = described(path)
-    return _send(
-        request, name, about["size"], about["sha256"], lambda start, stop: _pieces(path, start, stop)
-    )
+    return _send(request, name, about["size"], about["sha256"], partial(_pieces, path))
 
 
 def send_bundle(request: Any, team: Team, team_key: bytes) -> Any:
