@@ -13,7 +13,7 @@ from tracearena.cli._reading import ReadingOptions
 from tracearena.cli._training import train_ppmtf
 
 if TYPE_CHECKING:
-    from tracearena.contest import ContestPlan
+    from tracearena.contest import Charter, ContestPlan
     from tracearena.contest.data import TeamMaker
     from tracearena.traces import Places, Traces
 
@@ -45,6 +45,40 @@ SensitiveOption = Annotated[
 PoisOption = Annotated[
     Path | None, typer.Option("--pois", help="File of places with categories, for --sensitive.")
 ]
+
+
+def planned(charter: Charter, *, homes: bool = True, only_seen: bool = True) -> ContestPlan:
+    """Return how many of what a contest's file asks for."""
+    from tracearena.contest import ContestPlan
+
+    rules = charter.rules
+    plan = ContestPlan(
+        teams=charter.teams,
+        users=rules.users,
+        days=rules.reference_days + rules.original_days,
+        data_sets=rules.data_sets,
+        sample_teams=rules.sample_teams,
+        pseudonymised_team=rules.pseudonymised_team,
+        homes=homes,
+        only_seen=only_seen,
+    )
+    plan.require_agreement(charter)
+    return plan
+
+
+def training_traces(reading: ReadingOptions, file: Path, reference: Path | None) -> Traces:
+    """Read the traces to learn from, and more of the same users where there are any."""
+    from tracearena.cli._together import on_common_ground
+    from tracearena.intake.user_key import refuse_numbered_apart
+    from tracearena.traces import Traces
+
+    learned = reading.read_events(file)
+    if reference is None:
+        return learned.traces
+    more = reading.read_alike(reference, learned).traces
+    training, more = on_common_ground((file, learned.traces), (reference, more))
+    refuse_numbered_apart(reference, file, users=(more.user_ids.tolist(), training.user_ids.tolist()))
+    return Traces.joined([more, training])
 
 
 def with_enough_events(training: Traces, least: int) -> Traces:
@@ -105,6 +139,37 @@ def _points(reading: ReadingOptions, file: Path, pois: Path | None) -> Places:
         raise DataError("GPS points have no categories; --pois names a file of places that have")
     own = replace(reading, grid=None, bounds=None, top=None)
     return own.read_events(file, quietly=True).traces.places
+
+
+def write_people(
+    folder: Path,
+    training: Traces,
+    charter: Charter,
+    plan: ContestPlan,
+    parameters: dict[str, Any],
+    *,
+    walk: str,
+    model: Path | None,
+    seed: int | None,
+) -> dict[str, Any]:
+    """Learn from traces, and write the folders of a contest; return the judge's manifest."""
+    from tracearena import contest
+    from tracearena.engine import child_seed, seed_sequence
+
+    root = seed_sequence(seed)
+    people, about = learned_people(
+        training, plan, parameters, walk=walk, model=model, seed=child_seed(root, 0)
+    )
+    with working("teams"):
+        return contest.write_contest_data(
+            folder,
+            people,
+            plan,
+            charter=charter,
+            seed=child_seed(root, 1),
+            shuffle_seed=None if seed is None else child_seed(root, 2),
+            about=about | {"seed": seed},
+        )
 
 
 def learned_people(

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracearena.cli import _contest_desk, _contest_verify
+from tracearena.cli import _contest_desk, _contest_verify, contest_server
 from tracearena.cli._console import (
     JsonOption,
     ReleaseSeedOption,
     print_result,
     release_seed,
-    working,
 )
 from tracearena.cli._contest_people import (
     MinEventsOption,
@@ -21,9 +20,11 @@ from tracearena.cli._contest_people import (
     SensitiveOption,
     WalkOption,
     ZerosOption,
-    learned_people,
+    planned,
+    training_traces,
     with_enough_events,
     with_sensitive_regions,
+    write_people,
 )
 from tracearena.cli._reading import ReadingOptions, reads_traces
 
@@ -41,6 +42,7 @@ def register(app: typer.Typer) -> None:
     group.command()(data)
     _contest_desk.register(group)
     _contest_verify.register(group)
+    contest_server.register(group)
     app.add_typer(group, name="contest")
 
 
@@ -95,52 +97,20 @@ def data(
     agree with it. Without --seed nothing can be made again: all people, and the shuffle of the
     pseudonymised team, come from the system's cryptographic source.
     """
-    from tracearena import contest
-    from tracearena.cli._together import on_common_ground
     from tracearena.contest.data import check_regions
-    from tracearena.engine import child_seed, seed_sequence
     from tracearena.files import require_new
-    from tracearena.intake.user_key import refuse_numbered_apart
-    from tracearena.traces import Traces
 
     charter = _contest_desk.chartered(rules, teams=teams, users=users, days=days, data_sets=data_sets)
-    plan = contest.ContestPlan(
-        teams=charter.teams,
-        users=charter.rules.users,
-        days=charter.rules.reference_days + charter.rules.original_days,
-        data_sets=charter.rules.data_sets,
-        sample_teams=charter.rules.sample_teams,
-        pseudonymised_team=charter.rules.pseudonymised_team,
-        homes=homes,
-        only_seen=only_seen,
-    )
-    plan.require_agreement(charter)
+    plan = planned(charter, homes=homes, only_seen=only_seen)
     require_new(folder)
-    learned = reading.read_events(file)
-    training = learned.traces
-    if reference is not None:
-        more = reading.read_alike(reference, learned).traces
-        training, more = on_common_ground((file, training), (reference, more))
-        refuse_numbered_apart(reference, file, users=(more.user_ids.tolist(), training.user_ids.tolist()))
-        training = Traces.joined([more, training])
+    training = training_traces(reading, file, reference)
     check_regions(training)
     training = with_sensitive_regions(training, reading, file, sensitive, pois)
     training = with_enough_events(training, min_events)
-    root = seed_sequence(release_seed(seed))
     parameters = {"factors": factors, "alpha": alpha, "iterations": iterations, "zeros": zeros}
-    people, about = learned_people(
-        training, plan, parameters, walk=walk, model=model, seed=child_seed(root, 0)
+    manifest = write_people(
+        folder, training, charter, plan, parameters, walk=walk, model=model, seed=release_seed(seed)
     )
-    with working("teams"):
-        manifest = contest.write_contest_data(
-            folder,
-            people,
-            plan,
-            charter=charter,
-            seed=child_seed(root, 1),
-            shuffle_seed=None if seed is None else child_seed(root, 2),
-            about=about | {"seed": seed},
-        )
     print_result(_summary(folder, manifest, training), as_json)
 
 

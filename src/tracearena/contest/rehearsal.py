@@ -17,10 +17,10 @@ from tracearena.algorithms import answers, catalogue
 from tracearena.arena.ensemble import AttackScores, Ensemble, make_attacks
 from tracearena.arena.pseudonyms import Release, pseudonymise
 from tracearena.arena.sweep import SweepRow, run_sweep, succeeded
-from tracearena.cities import simulate
 from tracearena.contest.account import Account, Sight, margin
 from tracearena.contest.awards import Award, make_awards
 from tracearena.contest.board import Board, make_board
+from tracearena.contest.city_people import residents
 from tracearena.contest.commitment import Commitment, commit
 from tracearena.contest.data import ContestPlan, TeamMaker, team_traces
 from tracearena.contest.records import AttackKind, AttackRecord, Roster, UtilityRecord
@@ -37,7 +37,6 @@ Tell: TypeAlias = Callable[[str, int, int], None]
 PSEUDONYMISED = "Pseudonyms only"
 CHEATING = tuple(f"Cheat({share:g})" for share in np.linspace(0, 1, 6))
 SAMPLES = ("No", "MRLH(1,1,0.5)", "RR(1)", "RR(10)", "PL(1,1)", "PL(2,1)", "PL(4,1)", "PL(7,1)")
-_RESIDENTS = 1_000
 FEW = 100
 """People on whom the attacks are tried that take long."""
 _CITY, _TEAM, _SAMPLE, _AFTERWARDS = range(4)
@@ -207,6 +206,7 @@ def rehearse(
 
     Examples
     --------
+    >>> from tracearena.cities import simulate
     >>> from tracearena.synthesis import PPMTF
     >>> model = PPMTF(factors=2, iterations=2).fit(simulate(users=20, days=2, seed=1), seed=1)
     >>> held = rehearse(teams=2, users=20, days=4, maker=model, seed=1)
@@ -240,7 +240,7 @@ def _learned(days: int, seed: np.random.SeedSequence, say: Tell) -> TeamMaker:
     from tracearena.synthesis import PPMTF
 
     with use(progress=partial(say, "people live in the city")):
-        known = simulate(users=_RESIDENTS, days=days, seed=child_seed(seed, 0))
+        known = residents(days, seed=child_seed(seed, 0))
     with use(progress=partial(say, "the judge learns how they live")):
         return PPMTF().fit(contest_training(known), seed=child_seed(seed, 1))
 

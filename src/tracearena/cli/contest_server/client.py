@@ -1,0 +1,288 @@
+"""``tracearena contest client``: a team's side, by the API of the contest's server."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tracearena.cli._console import JsonOption, note, progress_bar
+from tracearena.cli.contest_server.opening import require_extra
+from tracearena.errors import FileError, ParameterError
+
+if TYPE_CHECKING:
+    from tracearena.server.client.connection import Client
+
+FINAL = ("scored", "published", "late", "refused", "judge error")
+_KINDS = ("inferred-table", "inferred-traces")
+_HEADERS = {b"user_id": "inferred-table", b"reg_id": "inferred-traces"}
+
+FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="A .csv, .csv.gz or Parquet file.")]
+DataSetOption = Annotated[int, typer.Option("--data-set", min=1, max=2, help="Number of the data set.")]
+FolderOption = Annotated[
+    Path, typer.Option("--data", help="Where the contest's files are, as `client data` fetches them.")
+]
+KindOption = Annotated[
+    str | None,
+    typer.Option("--kind", help="inferred-table or inferred-traces; by the file's header if omitted."),
+]
+
+
+def register(group: typer.Typer) -> None:
+    """Add the group of commands."""
+    team = typer.Typer(
+        help="Take part: fetch data, check, hand in, watch.", no_args_is_help=True, rich_markup_mode=None
+    )
+    for command in (login, data, check, submit, attack, status, watch, board):
+        team.command()(command)
+    group.add_typer(team, name="client")
+
+
+def login(
+    url: Annotated[str, typer.Argument(metavar="URL", help="Where the contest is: https://…")],
+    as_json: JsonOption = False,
+) -> None:
+    """Log in with a token of the team, which its page makes; it is asked for, or read from stdin."""
+    require_extra("client")
+    from tracearena.server.client.connection import Client
+    from tracearena.server.client.keeping import Login, keep
+
+    asked = sys.stdin.isatty()
+    token = (typer.prompt("Token", hide_input=True, err=True) if asked else sys.stdin.readline()).strip()
+    if not token or not token.isascii() or not token.isprintable():
+        raise ParameterError("there is no token; make one on the team's page, and give it here")
+    with Client(url, token) as client:
+        me = client.get("me")
+        path = keep(Login(client.url, token))
+    if as_json:
+        typer.echo(json.dumps(me))
+        return
+    typer.echo(f"team {me['team']} {me['name']}")
+    note(f"the token is kept in {path}")
+
+
+def data(
+    to: Annotated[Path, typer.Option("--to", help="Folder for the files.")] = Path("contest-data"),
+    as_json: JsonOption = False,
+) -> None:
+    """Fetch the team's own traces and everybody's files; what is there is not fetched again."""
+    from tracearena.server.client.transfers import download, download_bundle
+
+    with _client() as client:
+        with progress_bar("own traces") as progress:
+            own = download_bundle(client, to, progress)
+        files, new = client.get("data")["files"], []
+        for one in files:
+            with progress_bar(one["name"]) as progress:
+                if download(
+                    client, f"files/{one['name']}", to / Path(one["name"]).name, sha256=one["sha256"],
+                    size=one["size"], progress=progress,
+                ):  # fmt: skip
+                    new.append(one["name"])
+    if as_json:
+        typer.echo(json.dumps({"folder": str(to), "own": [path.name for path in own], "new": new}))
+        return
+    typer.echo(f"{to}: {len(own)} files of your own, {len(files)} of everybody's, {len(new)} of them new")
+
+
+def check(
+    file: FileArgument,
+    target: Annotated[
+        str | None, typer.Option("--target", help="The team attacked; obfuscated traces if omitted.")
+    ] = None,
+    data_set: DataSetOption = 1,
+    kind: KindOption = None,
+    folder: FolderOption = Path("contest-data"),
+    as_json: JsonOption = False,
+) -> None:
+    """Check a file as the judge will, with the same code: exit 0 if it is good, 2 if not."""
+    require_extra("client")
+    from tracearena.server.client.checking import check as checked
+
+    team = _own_team(folder) if target is None else target
+    what = "obfuscated" if target is None else _kind(file, kind)
+    verdict = checked(file, what, folder, _number(team), data_set)
+    if as_json:
+        typer.echo(
+            json.dumps(
+                {"valid": verdict is None, "kind": what} | ({} if verdict is None else verdict.to_dict())
+            )
+        )
+    if verdict is not None:
+        raise FileError(file, verdict.faults, len(verdict.faults) + verdict.more)
+    if not as_json:
+        typer.echo(f"OK {file}: {what}")
+
+
+def submit(file: FileArgument, data_set: DataSetOption = 1, as_json: JsonOption = False) -> None:
+    """Hand in obfuscated traces, and print the receipt."""
+    _hand_in(f"uploads/obfuscated/{data_set}", file, as_json)
+
+
+def attack(
+    file: FileArgument,
+    target: Annotated[str, typer.Argument(metavar="TEAM", help="The team attacked, such as 002.")],
+    data_set: DataSetOption = 1,
+    kind: KindOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Hand in an attack on a team, and print the receipt."""
+    _hand_in(f"uploads/attack/{_number(target)}/{data_set}/{_kind(file, kind)}", file, as_json)
+
+
+def status(as_json: JsonOption = False) -> None:
+    """Show the phase, what the team defends, whom it may attack, and what it handed in."""
+    with _client() as client:
+        names = ("phase", "me", "data_sets", "targets", "submissions")
+        found = {name: client.get(name) for name in names}
+    if as_json:
+        typer.echo(json.dumps(found))
+        return
+    phase = found["phase"]
+    until = f", until {phase['next_change']}" if phase["next_change"] else ""
+    typer.echo(f"team {found['me']['team']} {found['me']['name']}")
+    typer.echo(f"{phase['phase'] or 'between two phases'}{until}; the server's clock: {phase['now']}")
+    for one in found["data_sets"]:
+        utility = "nothing counts yet" if one["utility"] is None else f"utility {one['utility']:.4f}"
+        typer.echo(f"data set {one['number']}: {utility}; {one['uploads_left']} uploads left")
+    for one in found["targets"]:
+        what = f"target {one['team']} {one['name']}, data set {one['data_set']}"
+        typer.echo(f"{what}: {one['uploads_left']} uploads left")
+    for one in found["submissions"]:
+        typer.echo(_line(one))
+
+
+def watch(
+    every: Annotated[float, typer.Option("--every", min=0.2, max=3_600, help="Seconds between looks.")] = 2.0,
+) -> None:
+    """Wait until everything that was handed in has its verdict, and say each change."""
+    with _client() as client:
+        said: dict[int, str] = {}
+        while True:
+            found = client.get("submissions")
+            for one in found:
+                if said.get(one["id"]) != one["state"]:
+                    said[one["id"]] = one["state"]
+                    typer.echo(_line(one))
+            if all(_is_settled(one) for one in found):
+                return
+            time.sleep(every)
+
+
+def board(as_json: JsonOption = False) -> None:
+    """Show what may be seen of the scores now."""
+    with _client() as client:
+        found = client.get("board")
+    if as_json:
+        typer.echo(json.dumps(found))
+        return
+    print_shown(found)
+
+
+def print_shown(found: dict[str, Any]) -> None:
+    """Print what may be seen of the scores: awards and board, or who takes part."""
+    names = {one["team"]: f"{one['team']} {one['name']}" for one in found["names"]}
+    snapshot = found["snapshot"]
+    if snapshot is None:
+        typer.echo("no scores are shown yet; taking part: " + ", ".join(names.values()))
+        return
+    for award in snapshot.get("awards", ()):
+        winners = " and ".join(names.get(team, team) for team in award["winners"]) or "nobody"
+        typer.echo(f"{award['title']}: {winners}")
+    for row in snapshot["board"]:
+        scores = (
+            f"{name} {row[name]:.4f}" for name in ("utility", "s_R_min", "s_T_min") if row[name] is not None
+        )
+        typer.echo(f"{names.get(row['team'], row['team'])}, data set {row['data_set']}: {', '.join(scores)}")
+
+
+def _hand_in(path: str, file: Path, as_json: bool) -> None:
+    from tracearena.server.client.transfers import upload
+
+    with _client() as client, progress_bar(file.name) as progress:
+        receipt = upload(client, path, file, progress)
+    if as_json:
+        typer.echo(json.dumps(receipt))
+    else:
+        typer.echo(f"receipt {receipt['id']}: {receipt['size']:,} bytes, SHA-256 {receipt['sha256']}")
+        typer.echo(f"received {receipt['received_at']}")
+    if receipt["late"]:
+        note("it came after the end of the phase: it is kept, and does not count")
+
+
+@contextmanager
+def _client() -> Iterator[Client]:
+    require_extra("client")
+    from tracearena.server.client.connection import Client
+    from tracearena.server.client.keeping import kept
+
+    login = kept()
+    with Client(login.url, login.token) as client:
+        yield client
+
+
+def _is_settled(one: dict[str, Any]) -> bool:
+    """Whether nothing more becomes of an upload now; an attack is scored when its phase is over."""
+    return one["state"] in FINAL or (one["state"] == "checked" and one["target"] is not None)
+
+
+def _line(one: dict[str, Any]) -> str:
+    where = f"data set {one['data_set']}" + (f" of {one['target']}" if one["target"] else "")
+    said = f"{one['id']:>5}  {one['kind']}, {where}: {one['state']}"
+    if one.get("utility") is not None:
+        said += f", utility {one['utility']:.4f}"
+    if one.get("verdict"):
+        said += f"\n       {one['verdict']['reason'].splitlines()[0]}"
+    return said + (f"\n       {one['reason']}" if one.get("reason") else "")
+
+
+def _kind(file: Path, kind: str | None) -> str:
+    """Return what an attack is, by what is said or by the header of a CSV file."""
+    from tracearena.checks import require_choice
+
+    if kind is not None:
+        require_choice("--kind", kind, _KINDS)
+        return kind
+    header = _first_line(file)
+    found = next(
+        (name for start, name in _HEADERS.items() if header.strip(b'\xef\xbb\xbf\r\n"') == start), None
+    )
+    if found is None:
+        raise ParameterError(f"{file}: its first line does not say what it is; --kind {' or '.join(_KINDS)}")
+    return found
+
+
+def _first_line(file: Path) -> bytes:
+    import gzip
+
+    with open(file, "rb") as raw:
+        packed = raw.peek(2)[:2] == b"\x1f\x8b"
+        try:
+            return gzip.GzipFile(fileobj=raw).readline(100) if packed else raw.readline(100)
+        except (OSError, EOFError):
+            raise FileError.whole(file, "is not a whole gzip file", "bad-gzip") from None
+
+
+def _own_team(folder: Path) -> str:
+    """Return the number of the team whose original traces were fetched with the letter."""
+    from tracearena.contest import read_charter
+    from tracearena.contest.charter import NAME
+    from tracearena.formats.pwscup import PwsName
+
+    samples = set(read_charter(folder / NAME).sample_numbers) if (folder / NAME).is_file() else set()
+    found = {f"{PwsName.parse(path).team:03d}" for path in folder.glob("orgtraces_team*.csv")} - samples
+    if len(found) != 1:
+        raise ParameterError(f"{folder}: has not the traces of one team; `contest client data` fetches them")
+    return found.pop()
+
+
+def _number(team: str) -> str:
+    if not (team.isascii() and team.isdigit() and len(team) == 3):
+        raise ParameterError.of("team", team, "three digits, such as 002")
+    return team

@@ -1,0 +1,97 @@
+"""What commands on a contest's folder have in common: the folder, the judge's key, the extra they need."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tracearena.errors import ParameterError
+
+if TYPE_CHECKING:
+    from tracearena.server.folder import Folder
+
+_NEEDED = {
+    "server": ("django", "ninja", "argon2", "gunicorn", "psycopg", "whitenoise"),
+    "client": ("httpx",),
+}
+_LONGEST_PASSPHRASE = 1_000
+
+ContestArgument = Annotated[
+    Path, typer.Argument(metavar="DIR", help="The contest's folder, as `contest new` makes it.")
+]
+JudgeKeyOption = Annotated[
+    Path | None,
+    typer.Option("--judge-key", help="File of the judge's private key. [default: DIR.judge-key]"),
+]
+PassphraseFdOption = Annotated[
+    int | None,
+    typer.Option(
+        "--passphrase-fd",
+        min=0,
+        max=1_023,
+        help="Read the passphrase of the judge's key from this file descriptor; asked for if omitted.",
+    ),
+]
+
+
+def require_extra(extra: str) -> None:
+    """Refuse to go on without the packages of an extra, and say how they come."""
+    missing = [name for name in _NEEDED[extra] if find_spec(name) is None]
+    if missing:
+        raise ParameterError(f"this needs {', '.join(missing)}: pip install 'tracearena[{extra}]'")
+
+
+def opened(path: Path) -> Folder:
+    """Return a contest's folder, with Django turned to it."""
+    require_extra("server")
+    from tracearena.server.folder import Folder
+    from tracearena.server.settings import configure
+
+    folder = Folder(path)
+    configure(folder)
+    return folder
+
+
+def key_file(folder: Path, judge_key: Path | None) -> Path:
+    """Return where the judge's private key lies: beside the folder, if nothing else is said."""
+    whole = folder.absolute()
+    return judge_key or whole.with_name(f"{whole.name}.judge-key")
+
+
+def read_key(folder: Path, judge_key: Path | None, passphrase_fd: int | None) -> bytes:
+    """Return the judge's private key, which must be that of the contest."""
+    from tracearena.server.folder import Folder
+    from tracearena.server.keys import needs_passphrase, read_judge_key
+    from tracearena.server.sealing import public_of
+
+    path = key_file(folder, judge_key)
+    secrets = Folder(folder).read_secrets()
+    if not path.is_file():
+        raise ParameterError(f"{path}: is not there; --judge-key names the file of the judge's key")
+    passphrase = given_passphrase(passphrase_fd, str(path)) if needs_passphrase(path) else None
+    private = read_judge_key(path, passphrase)
+    if public_of(private).hex() != secrets.judge_public_key:
+        raise ParameterError(f"{path}: is the key of another contest")
+    return private
+
+
+def given_passphrase(descriptor: int | None, what: str, *, twice: bool = False) -> str:
+    """Return a passphrase: a line of a file descriptor, or what is typed in the terminal."""
+    if descriptor is not None:
+        try:
+            with os.fdopen(descriptor, "rb", closefd=False) as file:
+                line = file.readline(_LONGEST_PASSPHRASE).decode("utf-8").rstrip("\r\n")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ParameterError(f"--passphrase-fd {descriptor}: cannot be read: {error}") from None
+        if not line:
+            raise ParameterError(f"--passphrase-fd {descriptor}: holds no passphrase")
+        return line
+    if not sys.stdin.isatty():
+        raise ParameterError(f"{what}: there is no terminal to ask for the passphrase; use --passphrase-fd")
+    typed: str = typer.prompt(f"Passphrase of {what}", hide_input=True, confirmation_prompt=twice, err=True)
+    return typed

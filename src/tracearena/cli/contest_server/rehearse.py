@@ -1,0 +1,155 @@
+"""``tracearena contest rehearse``: invented teams play a whole contest against a server."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tracearena.cli._console import JsonOption, SeedOption, chosen_seed, note
+from tracearena.cli._reading import ReadingOptions
+from tracearena.cli.contest_server.client import print_shown
+from tracearena.cli.contest_server.new import People, create
+from tracearena.cli.contest_server.opening import require_extra
+
+if TYPE_CHECKING:
+    from tracearena.contest import Charter, Schedule
+    from tracearena.server.bots import Bot
+    from tracearena.server.creation import Created
+
+_MOMENT = timedelta(minutes=1)
+
+
+def register(group: typer.Typer) -> None:
+    """Add the command."""
+    group.command()(rehearse)
+
+
+def rehearse(
+    teams: Annotated[int, typer.Option("--teams", min=2, max=21, help="Number of teams.")] = 3,
+    users: Annotated[int, typer.Option("--users", help="Virtual users of a team.")] = 50,
+    days: Annotated[int, typer.Option("--days", help="Days of a user, half reference, half original.")] = 4,
+    workers: Annotated[int, typer.Option("--workers", min=1, max=64, help="Judges.")] = 2,
+    database: Annotated[
+        str | None,
+        typer.Option("--database", help="postgresql://user:password@host/name, empty. [default: SQLite]"),
+    ] = None,
+    seed: SeedOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Hold a contest with invented teams, through all phases, against a server that is started for it.
+
+    The server's clock is driven, so weeks pass in minutes. Everything goes over HTTP, as with real teams:
+    links, tokens, downloads, uploads. Nothing is left behind but what is printed.
+    """
+    require_extra("server")
+    import json
+
+    used, begun = chosen_seed(seed), time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="tracearena-rehearsal-") as place:
+        folder = Path(place)
+        with _driven(folder / "clock") as put:
+            charter = _charter(teams, users, days)
+            made, key = _made(folder / "contest", charter, used, database)
+            board = _held(folder, charter, made, key, used, workers, put)
+    took = time.monotonic() - begun
+    if as_json:
+        typer.echo(json.dumps({"seed": used, "seconds": took, "board": board}))
+        return
+    print_shown(board)
+    typer.echo(f"\n{teams} teams with {users:,} users went through all phases in {took:.0f} s")
+
+
+def _charter(teams: int, users: int, days: int) -> Charter:
+    from tracearena.contest import Charter, ContestPlan, DataSource, Schedule
+    from tracearena.contest.sample_teams import players
+
+    plan = ContestPlan(teams=teams, users=users, days=days)
+    names = {f"{number:03d}": player.name for number, player in enumerate(players(teams), 1)}
+    schedule = Schedule.weeks(datetime.now(UTC).replace(microsecond=0))
+    return Charter(
+        name="Rehearsal", teams=teams, rules=plan.rules(), schedule=schedule, names=names, data=DataSource()
+    )
+
+
+@contextmanager
+def _driven(path: Path) -> Iterator[Any]:
+    """Drive the clock of everything that is started inside."""
+    from tracearena.server import clock
+
+    clock.set_driven(path, datetime.now(UTC))
+    os.environ[clock.VARIABLE] = str(path)
+    try:
+        yield lambda at: clock.set_driven(path, at)
+    finally:
+        del os.environ[clock.VARIABLE]
+
+
+def _made(folder: Path, charter: Charter, seed: int, database: str | None) -> tuple[Created, bytes]:
+    from tracearena.server.creation import out_of_sight
+    from tracearena.server.keys import read_judge_key
+    from tracearena.server.new_database import require_empty
+
+    require_empty(database)
+    key = folder.with_name("judge-key")
+    with out_of_sight() as place:
+        People(ReadingOptions(), seed=seed).write(place / "contest", charter)
+        made = create(folder, place / "contest", key, None, charter, database)
+    return made, read_judge_key(key)
+
+
+def _held(
+    folder: Path, charter: Charter, made: Created, key: bytes, seed: int, workers: int, put: Any
+) -> dict[str, Any]:
+    """Go through all phases; return what the board shows at the end."""
+    from tracearena.server import bots
+    from tracearena.server.folder import Folder
+    from tracearena.server.serving import Serving, free_port, served
+
+    schedule: Schedule = charter.schedule  # type: ignore[assignment]
+    put(schedule.anonymization_begin + _MOMENT)
+    serving = Serving(port=free_port(), workers=workers)
+    with (
+        open(folder / "log", "wb") as log,
+        served(Folder(folder / "contest"), key, serving, log=log) as url,
+    ):
+        playing = [_bot(url, number, secret, folder, seed) for number, secret in made.invitations.items()]
+        note("teams defend")
+        for bot in playing:
+            bot.fetch()
+            bot.defend()
+        bots.wait_for("the judge's check", lambda: bots.all_checked(playing))
+        put(schedule.attack_begin + _MOMENT)
+        bots.wait_for("the release", lambda: bots.all_released(playing))
+        note("everybody attacks")
+        for bot in playing:
+            bot.fetch()
+            for target in bot.client.get("targets"):
+                bot.attack(target)
+        bots.wait_for("the judge's check", lambda: bots.all_checked(playing))
+        put(schedule.results_begin + _MOMENT)
+        note("the judge scores")
+        client = playing[0].client
+        bots.wait_for("the result", lambda: client.get("board")["snapshot"] is not None)
+        board: dict[str, Any] = client.get("board")
+        for bot in playing:
+            bot.client.close()
+    return board
+
+
+def _bot(url: str, number: str, secret: str, folder: Path, seed: int) -> Bot:
+    from tracearena.contest.sample_teams import CAST
+    from tracearena.server.bots import Bot, joined
+    from tracearena.server.client.connection import Client
+
+    player = CAST[int(number) - 1]
+    token = joined(url, secret, player.name)
+    own = folder / f"team{number}"
+    return Bot(number=number, player=player, client=Client(url, token), folder=own, seed=seed)

@@ -1,0 +1,80 @@
+"""``tracearena contest serve``: web and judges from one command."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tracearena.cli._console import note
+from tracearena.cli._stopping import unhurried
+from tracearena.cli.contest_server.opening import (
+    ContestArgument,
+    JudgeKeyOption,
+    PassphraseFdOption,
+    opened,
+    read_key,
+)
+
+
+def register(group: typer.Typer) -> None:
+    """Add the command."""
+    group.command()(serve)
+
+
+def serve(
+    folder: ContestArgument,
+    port: Annotated[int, typer.Option("--port", min=1, max=65_535, help="Port to listen on.")] = 8_000,
+    host: Annotated[
+        str, typer.Option("--host", help="Address to listen on; others can reach what is not loopback.")
+    ] = "127.0.0.1",
+    workers: Annotated[int, typer.Option("--workers", min=1, max=64, help="Judges.")] = 2,
+    only: Annotated[
+        str | None,
+        typer.Option("--only", help="web or judges: one half, for two users of the system. [default: both]"),
+    ] = None,
+    allowed_host: Annotated[
+        list[str] | None,
+        typer.Option("--allowed-host", help="Name under which browsers reach it; repeat for more."),
+    ] = None,
+    trusted_proxy: Annotated[
+        list[str] | None,
+        typer.Option("--trusted-proxy", help="Address of a proxy whose forwarded headers count; repeat."),
+    ] = None,
+    secure: Annotated[
+        bool, typer.Option("--secure", help="Browsers come by HTTPS only, which a proxy in front speaks.")
+    ] = False,
+    judge_key: JudgeKeyOption = None,
+    passphrase_fd: PassphraseFdOption = None,
+) -> None:
+    """Hold a contest: the web on one port, and the judges, which alone are given the judge's key.
+
+    It runs until Ctrl-C or SIGTERM. What dies is started again. To other than loopback it listens only
+    with --host, --allowed-host and --secure.
+    """
+    from tracearena.checks import require_choice
+
+    if only is not None:
+        require_choice("--only", only, ("web", "judges"))
+    contest = opened(folder)
+    from tracearena.server.serving import Serving, serve
+    from tracearena.server.settings import Address
+
+    address = Address(
+        hosts=tuple(allowed_host or ()), secure=secure, trusted_proxies=tuple(trusted_proxy or ())
+    )
+    serving = Serving(host=host, port=port, workers=workers, address=address, web=only != "judges")
+    key = None if only == "web" else read_key(folder, judge_key, passphrase_fd)
+    _bring_up_to_date()
+    with unhurried():
+        serve(contest, key, serving, ready=lambda url: typer.echo(f"The contest is at {url}"))
+    note("ended; what was handed in is safe, and work that was not finished goes on at the next start")
+
+
+def _bring_up_to_date() -> None:
+    """Give the database the tables of this version."""
+    from django.core.management import call_command
+    from django.db import connections
+
+    call_command("migrate", verbosity=0)
+    connections.close_all()

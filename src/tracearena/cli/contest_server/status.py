@@ -1,0 +1,57 @@
+"""``tracearena contest status``: how a contest stands."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import typer
+
+from tracearena.cli._console import JsonOption, in_words
+from tracearena.cli.contest_server.opening import ContestArgument, opened
+
+
+def register(group: typer.Typer) -> None:
+    """Add the command."""
+    group.command()(status)
+
+
+def status(folder: ContestArgument, as_json: JsonOption = False) -> None:
+    """Show the clock, the phase, the judges' queue, the last error, the disk and the age of the backup."""
+    contest = opened(folder)
+    from tracearena.server.status import status as standing
+
+    found = standing(contest)
+    if as_json:
+        typer.echo(json.dumps(found))
+        return
+    for label, said in _lines(found):
+        typer.echo(f"{label:<11}  {said}")
+
+
+def _lines(found: dict[str, Any]) -> list[tuple[str, str]]:
+    queue, error, backup = found["queue"], found["last_error"], found["backup_age_s"]
+    driven = " (driven by hand)" if found["clock_is_driven"] else ""
+    until = f", until {found['next_change']}" if found["next_change"] else ""
+    working = [judge for judge in found["judges"] if judge["works"]]
+    return [
+        ("contest", found["contest"]),
+        ("clock", found["clock"] + driven),
+        ("phase", (found["phase"] or "between two phases") + until),
+        ("teams", f"{found['teams']}, with {found['members']} members"),
+        ("uploads", in_words(found["uploads"])),
+        ("queue", f"{queue['waiting']} wait, {queue['running']} run, {queue['failed']} failed; the oldest "
+                  f"has waited {_ago(queue['oldest_s'])}"),
+        ("last error", "none" if error is None else f"{error['job']} at {error['at']}: {error['error']}"),
+        ("judges", f"{len(working)} work: " + ", ".join(f"{judge['name']} ({judge['doing'] or 'idle'})"
+                                                        for judge in working) if working else "none works"),
+        ("disk", f"{found['disk_free_bytes'] / 2**30:,.1f} GB free"),
+        ("backup", "none yet" if backup is None else f"{_ago(backup)} old"),
+        ("results", "published" if found["published"] else "not published"),
+        ("database", found["database"]),
+    ]  # fmt: skip
+
+
+def _ago(seconds: float) -> str:
+    return str(timedelta(seconds=round(seconds)))

@@ -1,0 +1,72 @@
+"""``tracearena contest backup``, ``restore`` and ``move``: where a contest lies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tracearena.cli._console import JsonOption, note, print_result
+from tracearena.cli.contest_server.opening import ContestArgument, opened, require_extra
+
+_SQLITE = "sqlite"
+
+
+def register(group: typer.Typer) -> None:
+    """Add the commands."""
+    group.command()(backup)
+    group.command()(restore)
+    group.command()(move)
+
+
+def backup(
+    folder: ContestArgument,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="New archive, such as friday.tar.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Write a contest to one archive, while it runs. The judge's private key is not in it."""
+    contest = opened(folder)
+    from tracearena.server.backup import backup as write
+
+    manifest = write(contest, file)
+    files = manifest["files"]
+    size = sum(one["size"] for one in files.values())
+    print_result({"backup": str(file), "files": len(files), "bytes": size}, as_json)
+    note("keep it apart from the judge's key, which opens what is sealed in it")
+
+
+def restore(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Archive that `contest backup` wrote.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="New folder for the contest.")],
+    database: Annotated[
+        str | None,
+        typer.Option("--database", help="postgresql://user:password@host/name. [default: SQLite in DIR]"),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a contest's folder and database of a backup: all of it, or nothing."""
+    require_extra("server")
+    from tracearena.server.database import shown
+    from tracearena.server.restoring import restore as make
+
+    make(file, folder, database=database)
+    print_result({"folder": str(folder), "database": shown(database)}, as_json)
+    note(f"the judge's key is not in a backup: bring it as {folder}.judge-key, or name it with --judge-key")
+
+
+def move(
+    folder: ContestArgument,
+    database: Annotated[
+        str, typer.Option("--database", help="postgresql://user:password@host/name, or sqlite.")
+    ],
+    as_json: JsonOption = False,
+) -> None:
+    """Move a contest that nobody serves to another database; every table is compared before it counts."""
+    contest = opened(folder)
+    from tracearena.server.database import shown
+    from tracearena.server.moving import move as turn
+
+    url = None if database == _SQLITE else database
+    rows = turn(contest, url)
+    print_result({"database": shown(url), "tables": len(rows), "rows": sum(rows.values())}, as_json)

@@ -1,0 +1,41 @@
+"""Who works on a contest's folder: many may serve it, and whoever moves it must be alone."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tracearena.errors import DataError
+from tracearena.server.folder import Folder
+
+_LOCK = "serving.lock"
+
+
+@contextmanager
+def serving(folder: Folder) -> Iterator[None]:
+    """Serve a contest together with others; nobody moves it meanwhile."""
+    with _locked(folder, fcntl.LOCK_SH, "is being moved; wait until that is done"):
+        yield
+
+
+@contextmanager
+def alone(folder: Folder) -> Iterator[None]:
+    """Work on a contest that nobody serves."""
+    with _locked(folder, fcntl.LOCK_EX, "is being served; end that first (Ctrl-C, or SIGTERM)"):
+        yield
+
+
+@contextmanager
+def _locked(folder: Folder, kind: int, problem: str) -> Iterator[None]:
+    # The lock goes with the process, however it ends; the file stays and means nothing.
+    handle = os.open(folder.path / _LOCK, os.O_CREAT | os.O_RDONLY | os.O_CLOEXEC, 0o644)
+    try:
+        try:
+            fcntl.flock(handle, kind | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise DataError(f"{folder.path}: {problem}") from None
+        yield
+    finally:
+        os.close(handle)

@@ -1,0 +1,66 @@
+"""The organiser moves a point of the schedule: never behind what everybody has seen happen."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.db import transaction
+
+from tracearena.contest import Schedule
+from tracearena.errors import DataError, ParameterError
+from tracearena.server import clock
+from tracearena.server.audit_log import log
+from tracearena.server.models import Contest, DataSet, Snapshot
+
+POINTS = tuple(Schedule.__dataclass_fields__)
+_SHORTEST, _LONGEST = 3, 200
+
+
+def move(point: str, to: datetime, *, reason: str, actor: str) -> Schedule:
+    """Move one point of the schedule, and write down who did it and why.
+
+    What has begun or ended cannot be undone, and nothing can be made to have happened already: both the
+    old and the new time must lie ahead. An end that has passed may still be put off while nothing has
+    been published or scored by it.
+
+    Parameters
+    ----------
+    point
+        One of `POINTS`.
+    to
+        The new time, with its zone.
+    reason
+        For the audit log.
+    actor
+        Who moves it.
+    """
+    if point not in POINTS:
+        raise ParameterError.of("point", point, f"one of {', '.join(POINTS)}")
+    if not _SHORTEST <= len(reason.strip()) <= _LONGEST:
+        raise ParameterError.of("reason", reason, f"a text of {_SHORTEST} to {_LONGEST} characters")
+    with transaction.atomic():
+        contest = Contest.objects.select_for_update().get(pk=1)
+        before = contest.schedule
+        after = before.moved(point, to)
+        _require_possible(point, getattr(before, point), getattr(after, point))
+        contest.schedule_values = after.to_dict()
+        contest.save(update_fields=["schedule_values"])
+        moved = {"from": before.to_dict()[point], "to": after.to_dict()[point]}
+        log(actor, "schedule moved", point=point, reason=reason.strip(), **moved)
+    return after
+
+
+def _require_possible(point: str, before: datetime, after: datetime) -> None:
+    now = clock.now()
+    if after <= now:
+        raise DataError(
+            f"{point}: {after.isoformat()} is past, it is {now.isoformat()}; points are moved into the future"
+        )
+    if before > now:
+        return
+    if point.endswith("_begin"):
+        raise DataError(f"{point}: has passed, {before.isoformat()}; what has begun is not taken back")
+    if point == "anonymization_end" and DataSet.objects.filter(closed_at__isnull=False).exists():
+        raise DataError(f"{point}: data sets are published already; their phase cannot go on")
+    if point == "attack_end" and Snapshot.objects.filter(name="final").exists():
+        raise DataError(f"{point}: attacks are scored already; their phase cannot go on")
