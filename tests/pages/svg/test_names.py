@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracearena.pages.contest.team_styles import TeamStyle, badge
-from tracearena.pages.svg.canvas import Canvas
+from tracearena.pages.svg.canvas import Canvas, element
 from tracearena.pages.svg.names import isolated, neutral, shortened
 
 ALLOWED = {"aria-hidden", "class", "cx", "cy", "fill", "height", "r", "title", "viewBox", "width"}
@@ -31,6 +31,11 @@ def test_a_drawing_with_any_name_parses_and_holds_the_name(name: str) -> None:
     assert parsed[0].text == neutral(name)
     assert parsed[1][0].text == neutral(name)
     assert parsed[1][0].tail == shortened(name, 8)
+
+
+@given(ANYTHING)
+def test_an_attribute_holds_any_name(name: str) -> None:
+    assert fromstring(element("g", data_name=neutral(name))).attrib == {"data-name": neutral(name)}
 
 
 @given(ANYTHING, st.integers(2, 30))

@@ -3,7 +3,7 @@
 What is drawn carries presentation attributes and classes, never a style or a script, so that it may
 stand in a page that forbids both. `pictures.css` gives the classes their colours, light and dark:
 
-``ink``, ``soft``, ``panel``, ``paper`` fill; ``line``, ``grid``, ``hatch`` draw lines.
+``ink``, ``soft``, ``panel`` fill; ``line``, ``grid``, ``hatch`` draw lines.
 """
 
 from __future__ import annotations
@@ -119,11 +119,6 @@ class Canvas:
             "hatching", "pattern", line, width=6, height=6, patternUnits="userSpaceOnUse",
             patternTransform="rotate(45)",
         )  # fmt: skip
-
-    def clip(self, x: float, y: float, width: float, height: float) -> str:
-        """Return a clip path: nothing outside of this rectangle is seen."""
-        inside = element("rect", x=x, y=y, width=width, height=height)
-        return self._defined("clip", "clipPath", inside)
 
     def _defined(self, word: str, tag: str, content: str, **attributes: Any) -> str:
         anchor = f"{self._name}-{word}"

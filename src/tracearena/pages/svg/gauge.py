@@ -52,7 +52,7 @@ def _caption(utility: float | None, rules: Rules) -> str:
     if utility is None:
         return f"Nothing was handed in yet; a data set is valid from a utility of {threshold:g} on."
     if rules.is_valid(utility):
-        return f"Valid: the utility is {utility:.3f}, and {threshold:g} is enough."
+        return f"Valid: the utility is {_written(utility, rules)}, and {threshold:g} is enough."
     return (
         f"Not valid: the utility is {_written(utility, rules)}, below {threshold:g}; this data set would not "
         "be published, and its privacy scores would be 0."
@@ -60,9 +60,6 @@ def _caption(utility: float | None, rules: Rules) -> str:
 
 
 def _written(utility: float, rules: Rules) -> str:
-    """Write a utility with three digits, or with more where it would look valid and is not."""
-    digits = range(3, 13) if not rules.is_valid(utility) else (3,)
-    told = (f"{utility:.{count}f}" for count in digits)
-    return next(
-        (words for words in told if rules.is_valid(float(words)) == rules.is_valid(utility)), f"{utility}"
-    )
+    """Write a utility with three digits, or with all where rounding would change the verdict."""
+    short = f"{utility:.3f}"
+    return short if rules.is_valid(float(short)) == rules.is_valid(utility) else f"{utility}"
