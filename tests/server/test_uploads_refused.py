@@ -18,6 +18,7 @@ from urllib.parse import quote
 
 import pytest
 from django.test import Client
+from django.test.client import FakePayload
 from tests.server.conftest import SCHEDULE, Held
 from tests.server.visitors import PASSWORD, Program, Site, browser, by_form, joined, program, served, token
 
@@ -205,6 +206,19 @@ def test_t28_a_file_above_the_cap_is_413(holding: Callable[..., Held]) -> None:
     assert not list(held.folder.incoming.iterdir())
     assert caller.upload("obfuscated/1", 2**20 * b"x", "a").status_code == 201
     assert by_form(client, "obfuscated/1", 2**20 * b"y", "f").status_code == 302
+
+
+def test_t28_a_form_without_a_file_takes_no_large_body(held: Held) -> None:
+    """A visitor cannot keep the server reading: what is too large by its own account is not read."""
+    client, unread = joined(held, "001"), FakePayload()
+    for who, path in (
+        (browser(), "/login"),
+        (client, "/password"),
+        (browser(), "/team/uploads/obfuscated/1"),
+    ):
+        kind = "multipart/form-data; boundary=cut"
+        answer = who.generic("POST", path, content_type=kind, CONTENT_LENGTH=2**32, **{"wsgi.input": unread})
+        assert answer.status_code == 413, path
 
 
 @pytest.mark.slow

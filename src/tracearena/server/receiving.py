@@ -19,12 +19,15 @@ from django.conf import settings
 from django.core.files.uploadhandler import FileUploadHandler, SkipFile, StopUpload
 
 from tracearena.server import clock
+from tracearena.server.errors import API, refusal
 from tracearena.server.folder import Folder
 from tracearena.server.refused import Refused, disk_full, is_disk_full
 from tracearena.server.sealing import CHUNK_BYTES, Sealer
 
 _FORGOTTEN_S = 3600
 _MB = 2**20
+_FORM_MB = 1
+"""What a form may bring besides its file."""
 
 
 class Receiving:
@@ -145,6 +148,29 @@ def sweep(folder: Folder) -> None:
                 part.unlink()
         except FileNotFoundError:
             continue
+
+
+class Bodies:
+    """Refuses a form that is too large by its own account, before a byte of it is read.
+
+    Forms without a file are small. The API reads its bodies itself, and only those of uploads.
+    """
+
+    def __init__(self, get_response: Any) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: Any) -> Any:
+        return self._get_response(request)
+
+    def process_view(self, request: Any, *_: Any) -> Any:
+        """Answer instead of the view where the body is too large."""
+        if request.path.startswith(API) or request.method in ("GET", "HEAD"):
+            return None
+        most_mb = _most_mb_of(request)
+        allowed = _FORM_MB if most_mb is None else most_mb + _FORM_MB
+        if int(request.META.get("CONTENT_LENGTH") or 0) <= allowed * _MB:
+            return None
+        return refusal(request, too_large((most_mb or _FORM_MB) * _MB))
 
 
 class Handler(FileUploadHandler):
