@@ -152,7 +152,7 @@ def _fill_disk(patched: pytest.MonkeyPatch, moment: str) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     if moment == "begin":
-        patched.setattr(receiving, "_private", full)
+        patched.setattr(receiving, "_for_the_group", full)
     elif moment == "write":
         patched.setattr(receiving.Sealer, "write", full)
     elif moment == "sync":

@@ -64,7 +64,7 @@ class Receiving:
         self._hash = hashlib.sha256()
         self._part = folder.incoming / secrets.token_hex(16)
         try:
-            self._file = open(self._part, "xb", opener=_private)  # noqa: SIM115
+            self._file = open(self._part, "xb", opener=_for_the_group)  # noqa: SIM115
             self._forget = weakref.finalize(self, _remove, self._file, self._part)
             self._sealer = Sealer(public_key, self._file)
         except OSError as error:
@@ -100,7 +100,7 @@ class Receiving:
         """Give the finished file the name of its hash; it survives a power cut from here on."""
         place = self._folder.upload(self.sha256)
         try:
-            place.parent.mkdir(mode=0o700, exist_ok=True)
+            place.parent.mkdir(mode=0o750, exist_ok=True)
             self._part.rename(place)
             for folder in (place.parent, self._folder.uploads, self._folder.incoming):
                 _sync_folder(folder)
@@ -257,8 +257,9 @@ def _explained(error: OSError) -> Exception:
     return disk_full() if is_disk_full(error) else error
 
 
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
+def _for_the_group(path: str, flags: int) -> int:
+    """Open a file that the folder's group may read: it is sealed, and the judge may be another user."""
+    return os.open(path, flags, 0o640)
 
 
 def _remove(file: Any, part: Path) -> None:
