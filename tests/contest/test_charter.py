@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tracearena.contest import Charter, Rules, Schedule, charter_text, read_charter
+from tracearena.contest import Charter, DataSource, Rules, Schedule, charter_text, read_charter
 from tracearena.errors import FileError, ParameterError
 
 SCHEDULE = Schedule.from_dict(
@@ -27,6 +27,19 @@ SCHEDULE = Schedule.from_dict(
     [
         Charter(),
         Charter(name='A "quoted" name \\ 日本', teams=3, names={"002": "=HYPERLINK(", "001": "<script>"}),
+        Charter(data=DataSource(seed=4)),
+        Charter(data=DataSource(source="files", folder=Path("/srv/official"))),
+        Charter(
+            data=DataSource(
+                source="traces",
+                file=Path("/srv/a b.csv"),
+                reference=Path("/srv/r.csv"),
+                format="table",
+                grid="4x4",
+                bounds="1,2,3,4",
+                timezone="Asia/Tokyo",
+            )
+        ),
         Charter(
             teams=997,
             schedule=SCHEDULE,
@@ -64,6 +77,21 @@ def test_an_empty_file_is_the_usual_contest(tmp_path: Path) -> None:
         ("[names]\n001 = 3", "line 2, names.001"),
         ("[names]\n022 = 'x'", "line 2, names.022: .* from 001 to 021"),
         ("[names]\n1 = 'x'", "line 2, names.1"),
+        ("data = 'city'", "line 1, data: got 'city': it must be a table"),
+        ("[data]\nsource = 'moon'", "line 2, data.source: source = 'moon'"),
+        ("[data]\nfile = 'x.csv'", "line 2, data.file: file belongs to source = 'traces', not to 'city'"),
+        ("[data]\nsource = 'files'\ngrid = '2x2'", "line 3, data.grid: grid belongs to source = 'traces'"),
+        ("[data]\nsource = 'traces'\nfolder = 'x'", "line 3, data.folder: folder belongs"),
+        ("[data]\nsource = 'traces'\nfile = 3", "line 3, data.file: file = 3"),
+        ("[data]\nsource = 'traces'\nfile = ''", "line 3, data.file: file = ''"),
+        ("[data]\nsource = 'traces'\nformat = 'word'", "line 3, data.format: format = 'word'"),
+        ("[data]\nsource = 'traces'\ngrid = 'big'", "line 3, data.grid: grid = 'big'"),
+        ("[data]\nsource = 'traces'\ngrid = 4", "line 3, data.grid: grid = 4"),
+        ("[data]\nsource = 'traces'\nbounds = '1,2'", "line 3, data.bounds"),
+        ("[data]\nsource = 'traces'\ntimezone = 'Asia/Tokio'", "line 3, data.timezone"),
+        ("[data]\nseed = -1", "line 2, data.seed: seed = -1"),
+        ("[data]\nseed = true", "line 2, data.seed: seed = True"),
+        ("[data]\nsede = 1", "line 2, data.sede: there is no 'sede'; there are source, file"),
         ("teams = [", "is not TOML"),
         ("teams = 1\nteams = 2", "is not TOML"),
         (f"teams = {'9' * 5000}", "contest.toml: "),
@@ -98,3 +126,35 @@ def test_numbers_follow_the_teams() -> None:
     assert charter.sample_numbers == ("003",)
     with pytest.raises(ParameterError, match="at most 0"):
         Charter(teams=1, rules=Rules(sample_teams=999))
+
+
+def test_paths_of_the_data_count_from_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "contest.toml"
+    path.write_text("[data]\nsource = 'traces'\nfile = 'walks/a.csv'\nreference = '/srv/b.csv'\n")
+    data = read_charter(path, to_make=True).data
+    assert data is not None
+    assert data.file == tmp_path / "walks" / "a.csv"
+    assert data.reference == Path("/srv/b.csv")
+
+
+@pytest.mark.parametrize(("source", "missing"), [("traces", "file"), ("files", "folder")])
+def test_a_contest_is_not_made_of_data_that_is_not_named(tmp_path: Path, source: str, missing: str) -> None:
+    path = tmp_path / "contest.toml"
+    path.write_text(f"\n[data]\nsource = '{source}'\n")
+    assert read_charter(path).data == DataSource(source=source)  # type: ignore[arg-type]
+    with pytest.raises(FileError, match=f"line 2, data: source = '{source}' needs {missing}"):
+        read_charter(path, to_make=True)
+
+
+def test_only_virtual_users_of_the_city_are_nobody() -> None:
+    assert DataSource().people == "virtual"
+    assert DataSource(source="traces").people == DataSource(source="files").people == "real"
+
+
+def test_everybody_is_told_the_source_and_neither_seed_nor_paths(tmp_path: Path) -> None:
+    own = Charter(data=DataSource(source="traces", file=tmp_path / "secret.csv", seed=77))
+    told = charter_text(own.for_everybody)
+    assert 'source = "traces"' in told
+    assert "secret.csv" not in told
+    assert "77" not in told
+    assert Charter().for_everybody == Charter()

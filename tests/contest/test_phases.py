@@ -125,3 +125,42 @@ def test_an_answer_is_plain_values() -> None:
         "next_change": "2026-05-15T00:00:00+00:00",
         "time_left_s": 6 * 86_400.0,
     }
+
+
+def test_weeks_begin_at_once_and_have_no_pause() -> None:
+    made = Schedule.weeks(START, anonymization_days=2, attack_days=0.5)
+    assert phase_at(made, START).obfuscated is Gate.OPEN
+    assert phase_at(made, START + 2 * DAY).attacks is Gate.OPEN
+    assert phase_at(made, START + 2.5 * DAY).phase is Phase.RESULTS
+    assert made.anonymization_end == made.attack_begin == START + 2 * DAY
+    assert made.attack_end == made.results_begin == START + 2.5 * DAY
+
+
+@pytest.mark.parametrize("days", [0, -1, float("nan"), 1e9, "7"])
+def test_weeks_of_no_length_are_refused(days: float) -> None:
+    with pytest.raises(ParameterError, match="attack_days"):
+        Schedule.weeks(START, attack_days=days)
+    with pytest.raises(ParameterError, match="begin"):
+        Schedule.weeks(START.replace(tzinfo=None))
+
+
+def test_a_moved_end_takes_the_next_begin_with_it_where_there_is_no_pause() -> None:
+    made = Schedule.weeks(START)
+    later = made.moved("attack_end", START + 15 * DAY)
+    assert later.attack_end == later.results_begin == START + 15 * DAY
+    paused = made.moved("attack_begin", START + 8 * DAY)
+    assert paused.anonymization_end == made.anonymization_end
+    again = paused.moved("anonymization_end", START + 7.5 * DAY)
+    assert again.attack_begin == START + 8 * DAY
+
+
+def test_a_schedule_is_not_moved_out_of_order() -> None:
+    made = Schedule.weeks(START)
+    with pytest.raises(ParameterError, match="attack_end"):
+        made.moved("attack_end", START)
+    with pytest.raises(ParameterError, match="anonymization_begin"):
+        made.moved("anonymization_begin", START + 30 * DAY)
+    with pytest.raises(ParameterError, match="point"):
+        made.moved("lunch", START)
+    with pytest.raises(ParameterError, match="time zone"):
+        made.moved("attack_end", START.replace(tzinfo=None))

@@ -70,6 +70,8 @@ def chartered(
         plan = ContestPlan(**given)
         return Charter(teams=plan.teams, rules=plan.rules())
     charter = read_charter(rules)
+    if charter.data is not None:
+        raise ParameterError(f"{rules}: contest data takes its traces from IN; leave [data] out of the file")
     said = {"teams": charter.teams, "users": charter.rules.users, "data_sets": charter.rules.data_sets}
     said["days"] = charter.rules.reference_days + charter.rules.original_days
     for name, value in given.items():

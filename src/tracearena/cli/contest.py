@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracearena.cli import _contest_desk
+from tracearena.cli import _contest_desk, _contest_verify
 from tracearena.cli._console import (
     JsonOption,
     ReleaseSeedOption,
@@ -34,10 +34,13 @@ if TYPE_CHECKING:
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
     group = typer.Typer(
-        help="Hold a contest: data, releases, board and awards.", no_args_is_help=True, rich_markup_mode=None
+        help="Hold a contest: data, releases, board and awards.",
+        no_args_is_help=True,
+        rich_markup_mode=None,
     )
     group.command()(data)
     _contest_desk.register(group)
+    _contest_verify.register(group)
     app.add_typer(group, name="contest")
 
 

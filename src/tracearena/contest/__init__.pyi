@@ -1,10 +1,13 @@
 from .account import Account, Sight, account_of, compared, summary
+from .archive import Archive, read_archive, write_archive
 from .awards import Award, Standing, attack_sums, make_awards, totals
 from .board import Board, BoardRow, make_board
 from .charter import Charter, charter_text, read_charter
 from .commitment import Commitment, commit, id_table_text, verify
 from .data import ContestPlan, team_traces, write_contest_data
+from .data_source import DataSource
 from .desk import Judged, judge
+from .differences import Finding
 from .intake import Intake, read_submissions
 from .live import draw_live_users, live_day, live_users, refresh_at
 from .phases import Gate, Phase, PhaseAnswer, Schedule, phase_at
@@ -19,10 +22,12 @@ from .sample_teams import CAST, Player
 from .score_tables import ScoreTables, read_score_tables
 from .team_clock import contest_training
 from .team_walk import ShortWalk
+from .verification import Verification, verify_archive
 
 __all__ = [
     "CAST",
     "Account",
+    "Archive",
     "AttackKind",
     "AttackRecord",
     "Award",
@@ -31,7 +36,9 @@ __all__ = [
     "Charter",
     "Commitment",
     "ContestPlan",
+    "DataSource",
     "Entrant",
+    "Finding",
     "Gate",
     "Intake",
     "Judged",
@@ -50,6 +57,7 @@ __all__ = [
     "Sight",
     "Standing",
     "UtilityRecord",
+    "Verification",
     "account_of",
     "attack_all",
     "attack_sums",
@@ -65,6 +73,7 @@ __all__ = [
     "make_awards",
     "make_board",
     "phase_at",
+    "read_archive",
     "read_charter",
     "read_score_tables",
     "read_submissions",
@@ -75,6 +84,8 @@ __all__ = [
     "team_traces",
     "totals",
     "verify",
+    "verify_archive",
+    "write_archive",
     "write_contest_data",
     "write_results",
 ]

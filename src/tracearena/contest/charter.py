@@ -1,4 +1,4 @@
-"""A contest's own file, ``contest.toml``: its name, its teams, its rules and its schedule.
+"""A contest's own file, ``contest.toml``: its name, its teams, its rules, its schedule and its data.
 
 ::
 
@@ -13,6 +13,11 @@
 
     [names]              # optional; how the page calls the teams
     001 = "Paper Cranes"
+
+    [data]               # optional; as in `DataSource`, paths counted from this file
+    source = "traces"
+    file = "walks.csv"
+    grid = "32x32"
 """
 
 from __future__ import annotations
@@ -21,13 +26,14 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from tracearena.checks import require_whole
+from tracearena.contest.data_source import DataSource
 from tracearena.contest.phases import Schedule
 from tracearena.contest.rules import Rules
 from tracearena.errors import FileError, ParameterError, shorten
@@ -37,7 +43,7 @@ NAME = "contest.toml"
 PSEUDONYMISED = "000"
 """The number of the pseudonymised team."""
 _MOST_BYTES = 2**20
-_TABLES = ("rules", "schedule", "names")
+_TABLES = ("rules", "schedule", "names", "data")
 _NUMBER = re.compile(r"[0-9]{3}", re.ASCII)
 _LONGEST_NAME = 60
 
@@ -57,6 +63,8 @@ class Charter:
         The rules, and when it takes place; without a schedule nothing is ever late.
     names
         What teams call themselves, by their numbers.
+    data
+        What the data is to be made from, or was; None where nothing is said of it.
 
     Examples
     --------
@@ -69,6 +77,7 @@ class Charter:
     rules: Rules = field(default_factory=Rules)
     schedule: Schedule | None = None
     names: Mapping[str, str] = field(default_factory=dict)
+    data: DataSource | None = None
 
     def __post_init__(self) -> None:
         _require_text("name", self.name)
@@ -88,13 +97,26 @@ class Charter:
         """The numbers of the sample teams."""
         return tuple(f"{self.teams + 1 + number:03d}" for number in range(self.rules.sample_teams))
 
+    @property
+    def for_everybody(self) -> Charter:
+        """The same without what is the organiser's own: seeds and paths of the data."""
+        return self if self.data is None else replace(self, data=self.data.for_everybody)
+
     def called(self, team: str) -> str:
         """Return the number of a team and, if it has one, its name."""
         return f"{team} {self.names[team]}" if team in self.names else team
 
 
-def read_charter(path: str | PathLike[str]) -> Charter:
-    """Read a contest's file; an unknown key or a value that is not allowed is named with its place."""
+def read_charter(path: str | PathLike[str], *, to_make: bool = False) -> Charter:
+    """Read a contest's file; an unknown key or a value that is not allowed is named with its place.
+
+    Parameters
+    ----------
+    path
+        The file.
+    to_make
+        Whether the contest is to be made from it: then its data must be named.
+    """
     file = Path(path)
     try:
         text = read_bytes(file, max_bytes=_MOST_BYTES).decode("utf-8-sig")
@@ -113,6 +135,8 @@ def read_charter(path: str | PathLike[str]) -> Charter:
     given["rules"] = _rules(found.get("rules", {}), place)
     if "schedule" in found:
         given["schedule"] = place.checked("schedule", Schedule.from_dict, _texts(found["schedule"]))
+    if "data" in found:
+        given["data"] = _data(found["data"], place, to_make)
     for key in ("name", "teams"):
         if key in found:
             place.checked(key, Charter, **{key: found[key], "rules": given["rules"]})
@@ -131,6 +155,9 @@ def charter_text(charter: Charter) -> str:
     if charter.names:
         lines += ["", "[names]"]
         lines += [f"{team} = {_toml(called)}" for team, called in sorted(charter.names.items())]
+    if charter.data is not None:
+        said = charter.data.beside(Path()).to_dict()
+        lines += ["", "[data]", *(f"{key} = {_toml(value)}" for key, value in said.items())]
     return "\n".join([*lines, ""])
 
 
@@ -177,6 +204,16 @@ def _rules(values: Mapping[str, Any], place: _Place) -> Rules:
         place.checked(f"rules.{rule}", Rules.from_dict, alone)
     made: Rules = place.checked("rules", Rules.from_dict, values)
     return made
+
+
+def _data(values: Mapping[str, Any], place: _Place, to_make: bool) -> DataSource:
+    for key, value in values.items():
+        alone = {name: values[name] for name in ("source",) if name in values} | {key: value}
+        place.checked(f"data.{key}", DataSource.from_dict, alone)
+    made: DataSource = place.checked("data", DataSource.from_dict, values)
+    if to_make:
+        place.checked("data", made.require_complete)
+    return made.beside(place.file.parent)
 
 
 def _texts(points: Mapping[str, Any]) -> dict[str, Any]:

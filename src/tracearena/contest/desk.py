@@ -185,7 +185,7 @@ class Desk:
                 team, number = truth.target
                 self._refuse(paths[-1], "no-target", f"data set {number} of team {team} {why}")
                 continue
-            scores = (self._attack_score(truth, name, path) for path in reversed(paths))
+            scores = (self._attack_score(truth, attacker, name, path) for path in reversed(paths))
             score = next((score for score in scores if score is not None), None)
             if score is not None:
                 yield AttackRecord(
@@ -196,7 +196,7 @@ class Desk:
                     data_set=truth.target[1],
                 )
 
-    def _attack_score(self, truth: Truth, name: PwsName, path: Path) -> float | None:
+    def _attack_score(self, truth: Truth, attacker: str, name: PwsName, path: Path) -> float | None:
         if name.kind == "etable":
             files = [truth.file("ptable"), truth.file("reftraces"), *self.frame, *truth.among_files]
             return self._checked(
@@ -261,18 +261,22 @@ class Desk:
 
     def _require_release(self, truth: Truth, handed_in: Path) -> None:
         """Refuse a release that is not what was handed in, under the pseudonyms of the ID table."""
+        if not self.is_release(truth, handed_in):
+            raise FileError.whole(
+                truth.file("pubtraces"),
+                f"is not {handed_in.name} under the pseudonyms of {truth.file('ptable').name}",
+                "contradiction",
+            )
+
+    def is_release(self, truth: Truth, handed_in: Path) -> bool:
+        """Whether what was released is what was handed in, under the pseudonyms of the ID table."""
         files = [handed_in, truth.file("pubtraces"), truth.file("ptable"), *truth.files]
 
         def compare() -> bool:
             obfuscated = read_obfuscated(handed_in, truth.original, self.rules)
             return is_release(obfuscated, truth.public, truth.id_table)
 
-        if not self.ledger.found("release", files, self._limits(), compare):
-            raise FileError.whole(
-                truth.file("pubtraces"),
-                f"is not {handed_in.name} under the pseudonyms of {truth.file('ptable').name}",
-                "contradiction",
-            )
+        return bool(self.ledger.found("release", files, self._limits(), compare))
 
     def _attacks(self) -> Iterator[_Attack]:
         for name, paths in sorted(self.intake.versions.items(), key=lambda item: str(item[0])):

@@ -19,6 +19,9 @@ from tracearena.metrics import reidentification_score, trace_inference_score, ut
 from tracearena.traces import IdTable, ObfuscatedTraces, Traces
 from tracearena.traces.ids import positions
 
+SCORER_VERSION = 1
+"""It grows whenever the same files would get another score."""
+
 
 def read_obfuscated(path: Path, original: Traces, rules: Rules) -> ObfuscatedTraces:
     """Read what a team hands in, within the limits of the rules."""

@@ -130,19 +130,20 @@ def _column(path: Path, name: str) -> dict[str, str]:
 
 def write_frame(folder: Path, charter: Charter) -> None:
     """Write the contest's file and hand out what is there before the first phase."""
-    _put(folder / charters.NAME, charters.charter_text(charter))
+    said = charters.charter_text(charter.for_everybody)
+    _put(folder / charters.NAME, said)
     judge, everybody = folder / JUDGE, folder / EVERYBODY
     samples = {int(number) for number in charter.sample_numbers}
     copy_files(_frame(judge), everybody)
     copy_files((path for path in _traces(judge) if PwsName.parse(path).team in samples), everybody)
-    _put(everybody / charters.NAME, charters.charter_text(charter))
+    _put(everybody / charters.NAME, said)
     for team in charter.numbers:
         own = bundle(folder, team)
         own.mkdir(parents=True)
         copy_files(_frame(judge), own)
         mine = (path for path in _traces(judge) if PwsName.parse(path).team == int(team))
         copy_files(mine, own, private=True)
-        _put(own / charters.NAME, charters.charter_text(charter))
+        _put(own / charters.NAME, said)
         _put(own / LETTER, letters.to_team(charter, team))
     (folder / SUBMISSIONS).mkdir()
 

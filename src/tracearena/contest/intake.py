@@ -72,7 +72,8 @@ class Intake:
     @property
     def pseudonymised(self) -> str | None:
         """The number of the pseudonymised team, if its traces are there."""
-        there = PwsName(kind="orgtraces", team=0, purpose="IDP") in self.versions
+        kinds = ("orgtraces", "pubtraces")
+        there = any(PwsName(kind=kind, team=0, purpose="IDP") in self.versions for kind in kinds)
         return PSEUDONYMISED if there and self.rules.pseudonymised_team else None
 
     def targets(self) -> list[Target]:
@@ -98,7 +99,7 @@ class Intake:
         return visible(path, self.folder)
 
 
-def read_submissions(folder: Path, rules: Path | None = None) -> Intake:
+def read_submissions(folder: Path, rules: Path | None = None, *, originals: bool = True) -> Intake:
     """Look through a contest's folder.
 
     Parameters
@@ -107,6 +108,8 @@ def read_submissions(folder: Path, rules: Path | None = None) -> Intake:
         As `tracearena.contest.handout` lays it out, or one folder with all files in it.
     rules
         The contest's file, if it lies elsewhere.
+    originals
+        Whether the original traces of every team must be there.
     """
     if not folder.is_dir():
         raise FileError.whole(folder, "there is no such folder", "no-folder")
@@ -120,7 +123,8 @@ def read_submissions(folder: Path, rules: Path | None = None) -> Intake:
     else:
         charter = read_charter(found)
         teams = charter.numbers
-        _require_originals(judge, own, charter)
+        if originals:
+            _require_originals(judge, own, charter)
     arrivals = read_arrivals(submissions / ARRIVALS)
     sorting = Sorting(folder, judge, submissions, charter, teams, arrivals)
     versions = sorting.counting(own)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from itertools import pairwise
 from typing import Any
 
+from tracearena.checks import require_choice, require_number
 from tracearena.errors import ParameterError
 
 
@@ -66,6 +67,52 @@ class Schedule:
             if before > after or (before == after and not begins):
                 order = "at or after" if begins else "after"
                 raise ParameterError.of(later, after.isoformat(), f"{order} {earlier}, {before.isoformat()}")
+
+    @classmethod
+    def weeks(cls, begin: datetime, *, anonymization_days: float = 7, attack_days: float = 7) -> Schedule:
+        """Return a schedule without pauses whose anonymization phase begins at `begin`.
+
+        Such a contest knows its teams when it is made: registration is the hour before.
+
+        Parameters
+        ----------
+        begin
+            When the anonymization phase begins, with its time zone.
+        anonymization_days, attack_days
+            How long both phases last, from a minute to ten years.
+
+        Examples
+        --------
+        >>> Schedule.weeks(datetime(2026, 5, 4, tzinfo=UTC)).results_begin.isoformat()
+        '2026-05-18T00:00:00+00:00'
+        """
+        start = require_utc(begin, "begin")
+        lengths = {"anonymization_days": anonymization_days, "attack_days": attack_days}
+        for name, days in lengths.items():
+            require_number(name, days, at_least=1 / 1440, at_most=3650)
+        defended = start + timedelta(days=anonymization_days)
+        attacked = defended + timedelta(days=attack_days)
+        points = (start - timedelta(hours=1), start, start, defended, defended, attacked, attacked)
+        return cls(**{point.name: at for point, at in zip(fields(cls), points, strict=True)})
+
+    def moved(self, point: str, at: datetime) -> Schedule:
+        """Return a schedule with one begin or end at another time.
+
+        A phase that begins in the moment when the one before it ends begins with its new end.
+
+        >>> begin = datetime(2026, 5, 4, tzinfo=UTC)
+        >>> later = Schedule.weeks(begin).moved("anonymization_end", begin + timedelta(days=8))
+        >>> later.attack_begin.isoformat()
+        '2026-05-12T00:00:00+00:00'
+        """
+        names = [one.name for one in fields(self)]
+        require_choice("point", point, names)
+        changed: dict[str, Any] = {point: at}
+        if point.endswith("_end"):
+            following = names[names.index(point) + 1]
+            if getattr(self, following) == getattr(self, point):
+                changed[following] = at
+        return replace(self, **changed)
 
     def to_dict(self) -> dict[str, str]:
         """Return the schedule as ISO 8601 texts."""

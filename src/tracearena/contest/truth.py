@@ -35,6 +35,12 @@ class Truth:
         return found
 
     @property
+    def has_original(self) -> bool:
+        """Whether the traces of both times are there."""
+        paths = [self.desk.intake.path(kind, self.target) for kind in ("orgtraces", "reftraces")]
+        return None not in paths
+
+    @property
     def files(self) -> list[Path]:
         """The files that every score of this data set hangs on."""
         return [self.file("orgtraces"), *self.desk.frame]

@@ -24,6 +24,8 @@ from tracearena.server.models import DataSet, Submission, UploadKind
 from tracearena.server.sealing import public_of, seal, unseal
 from tracearena.traces import IdTable, Traces
 
+_MOST_KEPT = 6
+
 
 @dataclass(frozen=True, eq=False)
 class Secret:
@@ -77,6 +79,7 @@ class Bench:
 
     folder: Folder
     private_key: bytes = field(repr=False)
+    _kept: dict[str, Traces] = field(default_factory=dict, repr=False)
 
     @property
     def public_key(self) -> bytes:
@@ -129,7 +132,15 @@ class Bench:
         return Frame.of(original, users=users, pseudonyms=np.sort(pseudonyms))
 
     def _traces(self, kind: str, data_set: DataSet) -> Traces:
+        """Return traces of the judge; the last few are kept, since many uploads are about the same ones."""
         name = file_name(kind, data_set)
+        if name not in self._kept:
+            while len(self._kept) >= _MOST_KEPT:
+                del self._kept[next(iter(self._kept))]
+            self._kept[name] = self._read(name)
+        return self._kept[name]
+
+    def _read(self, name: str) -> Traces:
         content = self.opened(self.folder.for_judge(name))
         places = pwscup.read_places(self.folder.everybody / REGIONS)
         times = pwscup.read_times(self.folder.everybody / TIMES)

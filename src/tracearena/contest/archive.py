@@ -1,0 +1,214 @@
+"""The whole of a contest that is over, in one zip: whoever has it can judge everything again.
+
+Inside is a contest's folder as `tracearena.contest.handout` lays it out, with the results, and a
+manifest with the hash of every file::
+
+    manifest.json       versions, who was released, the awards, SHA-256 of every other file
+    contest.toml        name, rules, schedule
+    preliminary.csv     totals of a round before this one, where there was one
+    judge/              ID tables, salts, users of live boards, what was released, answers of the judge's
+                        attacks; original traces only where they may be given away
+    everybody/          what everybody had, the commitments among it
+    submissions/        what the teams handed in and what counts, with the times of arrival
+    results/            board, matrices, sums, awards
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import unicodedata
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from tracearena import __version__
+from tracearena.contest import charter as charters
+from tracearena.contest.charter import read_charter
+from tracearena.contest.file_scores import SCORER_VERSION
+from tracearena.contest.handout import EVERYBODY, JUDGE, MANIFEST, SUBMISSIONS, file_digest
+from tracearena.contest.ledger import LEDGER
+from tracearena.errors import FileError
+from tracearena.files import read_bytes, replacing
+from tracearena.files.archives import unpacked
+
+RESULTS, BOARD, PRELIMINARY = "results", "board.json", "preliminary.csv"
+FORMAT, VERSION = "tracearena-contest-archive", 1
+_FOLDERS = (JUDGE, EVERYBODY, SUBMISSIONS, RESULTS)
+_FILES = (charters.NAME, PRELIMINARY)
+_KEPT_BACK = (f"{JUDGE}/{LEDGER}", f"{JUDGE}/{MANIFEST}")
+"""Scores that would be believed and not found again, and seeds that would give originals away."""
+_EVERY_DATE = (1980, 1, 1, 0, 0, 0)
+_MOST_JSON = 2**26
+_MOST_FILES = 100_000
+
+
+@dataclass(frozen=True)
+class Archive:
+    """An archive that is unpacked: a contest's folder, and what its manifest says."""
+
+    folder: Path
+    manifest: Mapping[str, Any]
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """SHA-256 of every file by the manifest."""
+        return dict(self.manifest["sha256"])
+
+    def files(self) -> list[str]:
+        """Return every file that is there but the manifest, by its name inside."""
+        found = (path for path in self.folder.rglob("*") if path.is_file())
+        names = sorted(path.relative_to(self.folder).as_posix() for path in found)
+        return [name for name in names if name != MANIFEST]
+
+
+def write_archive(
+    folder: str | PathLike[str], path: str | PathLike[str], *, originals: bool = False
+) -> dict[str, Any]:
+    """Write a contest's folder with its results as one zip, and return the manifest.
+
+    The same folder gives the same bytes.
+
+    Parameters
+    ----------
+    folder
+        A contest's folder, with ``results`` as `write_results` makes them.
+    path
+        The archive; it appears when it is whole.
+    originals
+        Whether the teams' original traces may be given away. Without them nobody can find utilities and
+        s_T again, and everything else still.
+    """
+    place = Path(folder)
+    for needed in (charters.NAME, *_FOLDERS, f"{RESULTS}/{BOARD}"):
+        if not (place / needed).exists():
+            raise FileError.whole(
+                place / needed, "is not there, and belongs to a contest that is over", "missing"
+            )
+    names = [name for name in _files_below(place) if _is_given(place, name, originals)]
+    manifest = _manifest(place, names, originals)
+    with replacing(path) as out, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
+        with archive.open(_entry(MANIFEST), "w") as member:
+            member.write((json.dumps(manifest, indent=1, sort_keys=True) + "\n").encode())
+        for name in names:
+            with (
+                archive.open(_entry(name), "w", force_zip64=True) as member,
+                open(place / name, "rb") as file,
+            ):
+                shutil.copyfileobj(file, member, 2**20)
+    return manifest
+
+
+@contextmanager
+def read_archive(path: str | PathLike[str]) -> Iterator[Archive]:
+    """Unpack an archive into a folder of one's own, which lasts as long as the block.
+
+    Raises
+    ------
+    FileError
+        For a file that is no such archive, is broken, or holds what does not belong there: links, names
+        that lead out of it or differ only by the case of letters, more than it may unpack to.
+    """
+    place = Path(path)
+    _require_zip(place)
+    with unpacked(place) as folder:
+        _require_names(place, _files_below(folder))
+        for name in _FOLDERS:
+            # A zip has no empty folders.
+            (folder / name).mkdir(exist_ok=True)
+        yield Archive(folder, _read_manifest(place, folder))
+
+
+def read_json(path: Path) -> Any:
+    """Read JSON that somebody else wrote."""
+    try:
+        return json.loads(read_bytes(path, max_bytes=_MOST_JSON).decode(), parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
+        raise FileError.whole(path, f"is not JSON: {error}", "not-json") from None
+
+
+def _no_number(text: str) -> None:
+    raise ValueError(f"{text} is no number")
+
+
+def _require_zip(place: Path) -> None:
+    place.stat()
+    if not zipfile.is_zipfile(place):
+        raise FileError.whole(place, "is no archive of a contest (a zip)", "bad-archive")
+    try:
+        with zipfile.ZipFile(place) as archive:
+            count = len(archive.infolist())
+    except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+        raise FileError.whole(place, f"is not a whole zip archive: {error}", "bad-archive") from None
+    if count > _MOST_FILES:
+        raise FileError.whole(place, f"holds {count:,} files; {_MOST_FILES:,} are the most", "too-large")
+
+
+def _require_names(place: Path, names: list[str]) -> None:
+    """Refuse names that have no place in an archive, and those that are one name on some systems."""
+    seen: set[str] = set()
+    for name in names:
+        if name != MANIFEST and not _belongs(name):
+            raise FileError.whole(place, "holds a file that has no place in an archive", "bad-name", name)
+        alike = unicodedata.normalize("NFC", name).casefold()
+        if alike in seen:
+            raise FileError.whole(place, "holds names that differ by case alone", "bad-name", name)
+        seen.add(alike)
+
+
+def _files_below(folder: Path) -> list[str]:
+    paths = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
+    return sorted(path.relative_to(folder).as_posix() for path in paths)
+
+
+def _belongs(name: str) -> bool:
+    parts = PurePosixPath(name).parts
+    if any(part.startswith(".") for part in parts) or name in _KEPT_BACK:
+        return False
+    return name in _FILES or (len(parts) > 1 and parts[0] in _FOLDERS)
+
+
+def _is_given(folder: Path, name: str, originals: bool) -> bool:
+    """Whether a file goes into the archive; originals of sample teams are everybody's anyway."""
+    path = PurePosixPath(name)
+    # A page of results has pictures of original traces.
+    is_original = path.name.startswith("orgtraces") or path.suffix == ".html"
+    is_public = (folder / EVERYBODY / path.name).is_file()
+    return _belongs(name) and (originals or not is_original or is_public)
+
+
+def _manifest(folder: Path, names: list[str], originals: bool) -> dict[str, Any]:
+    board = read_json(folder / RESULTS / BOARD)
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "tracearena": __version__,
+        "scorer": SCORER_VERSION,
+        "name": read_charter(folder / charters.NAME).name,
+        "originals": originals,
+        "released": sorted(PurePosixPath(name).name for name in names if name.startswith(f"{JUDGE}/ptable_")),
+        "awards": {award["name"]: award["winners"] for award in board["awards"]},
+        "sha256": {name: file_digest(folder / name) for name in names},
+    }
+
+
+def _read_manifest(place: Path, folder: Path) -> dict[str, Any]:
+    if not (folder / MANIFEST).is_file():
+        raise FileError.whole(place, f"is no archive of a contest: it has no {MANIFEST}", "bad-archive")
+    found = read_json(folder / MANIFEST)
+    digests = found.get("sha256") if isinstance(found, dict) else None
+    is_ours = isinstance(digests, dict) and all(isinstance(digest, str) for digest in digests.values())
+    if not is_ours or found.get("format") != FORMAT or found.get("version") != VERSION:
+        problem = f"its {MANIFEST} is not that of an archive of a contest, version {VERSION}"
+        raise FileError.whole(place, problem, "bad-archive")
+    return dict(found)
+
+
+def _entry(name: str) -> zipfile.ZipInfo:
+    entry = zipfile.ZipInfo(name, _EVERY_DATE)
+    entry.compress_type, entry.external_attr, entry.create_system = zipfile.ZIP_DEFLATED, 0o644 << 16, 3
+    return entry

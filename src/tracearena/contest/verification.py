@@ -1,0 +1,259 @@
+"""An archive of a contest, judged once more from the first file to the last award."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from tracearena.contest import charter as charters
+from tracearena.contest.archive import BOARD, PRELIMINARY, RESULTS, Archive, read_archive, read_json
+from tracearena.contest.blind_desk import BlindDesk
+from tracearena.contest.board import Target
+from tracearena.contest.charter import PSEUDONYMISED
+from tracearena.contest.commitment import Commitment, verify
+from tracearena.contest.differences import Finding, table_differences, value_differences
+from tracearena.contest.handout import EVERYBODY, JUDGE, MANIFEST, file_digest, official, read_commitments
+from tracearena.contest.intake import Intake, read_submissions
+from tracearena.contest.records import AttackKind
+from tracearena.contest.results import write_results
+from tracearena.contest.score_tables import read_totals
+from tracearena.contest.truth import Truth
+from tracearena.errors import FileError, TracearenaError
+from tracearena.files import read_bytes
+
+_AGAIN = ".again"
+_NOT_COMPARED = ("refused.csv",)
+"""An archive has what counts, and the judge's own list what did not as well."""
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What a second judgement of an archive gave.
+
+    Attributes
+    ----------
+    name
+        The contest.
+    checked
+        How many files, commitments, releases, utilities and attacks were held against the archive.
+    told
+        Scores that could not be found again, for the original traces are not in the archive.
+    findings
+        What is wrong; empty if nothing is.
+    """
+
+    name: str
+    checked: dict[str, int]
+    told: tuple[str, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def is_right(self) -> bool:
+        """Whether everything that can be checked is as the archive says."""
+        return not self.findings
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the verification as plain values for JSON."""
+        return {
+            "name": self.name,
+            "right": self.is_right,
+            "checked": dict(self.checked),
+            "not_made_again": list(self.told),
+            "findings": [finding.to_dict() for finding in self.findings],
+        }
+
+
+def verify_archive(path: str | PathLike[str]) -> Verification:
+    """Judge an archive from scratch, and hold everything against what it says.
+
+    Every file has the hash of the manifest; every ID table (with the users of a live board) opens its
+    commitment; what was released is the upload under the ID table; utilities, all s_R and s_T, board and
+    awards are those of the results, to 10⁻¹². A file that is no archive is an error; whatever is wrong
+    inside is a finding.
+    """
+    with read_archive(path) as archive:
+        return _Check(archive).run()
+
+
+@dataclass
+class _Check:
+    """One archive, looked at from all sides."""
+
+    archive: Archive
+    findings: list[Finding] = field(default_factory=list)
+    checked: dict[str, int] = field(default_factory=dict)
+    told: tuple[str, ...] = ()
+
+    @property
+    def folder(self) -> Path:
+        return self.archive.folder
+
+    def run(self) -> Verification:
+        """Look at everything, as far as one can get."""
+        self._hashes()
+        self._copies()
+        with self._noted(charters.NAME):
+            intake = read_submissions(self.folder, self.folder / charters.NAME, originals=False)
+            desk = self._desk(intake)
+            truths = [Truth(desk, target) for target in intake.targets()]
+            released = [truth for truth in truths if truth.is_released]
+            self._commitments(released)
+            self._releases(desk, released)
+            self._decisions(desk, truths)
+            with self._noted(RESULTS):
+                self._results(desk, released)
+            self.told = tuple(desk.told())
+        named = self.archive.manifest.get("name")
+        return Verification(str(named), self.checked, self.told, tuple(dict.fromkeys(self.findings)))
+
+    def _desk(self, intake: Intake) -> BlindDesk:
+        """Return the judge's desk; scores that need missing originals are those of the results."""
+        with self._noted(f"{RESULTS}/{BOARD}"):
+            return BlindDesk(intake, *_told_scores(self.folder / RESULTS / BOARD))
+        return BlindDesk(intake, {}, {})
+
+    def _hashes(self) -> None:
+        digests, files = self.archive.digests, self.archive.files()
+        for name in sorted(digests.keys() | set(files)):
+            found = file_digest(self.folder / name) if name in files else "no such file"
+            self._hold("hash", name, digests.get(name, f"a line in {MANIFEST}"), found)
+        self.checked["files"] = len(files)
+
+    def _copies(self) -> None:
+        """Everybody had the very files that the judge had."""
+        for path in sorted((self.folder / EVERYBODY).glob("*")):
+            own = self.folder if path.name == charters.NAME else self.folder / JUDGE
+            if (own / path.name).is_file():
+                name = path.relative_to(self.folder).as_posix()
+                self._hold("copy", name, file_digest(own / path.name), file_digest(path))
+
+    def _commitments(self, released: Iterable[Truth]) -> None:
+        made: dict[str, Commitment] = {}
+        with self._noted(EVERYBODY):
+            made = read_commitments(self.folder)
+        opened = set()
+        for truth in released:
+            name = _table(truth.target)
+            opened.add(name)
+            if name not in made:
+                self._find("commitment", f"{JUDGE}/{name}", "a hash published before the attacks", "none")
+                continue
+            with self._noted(f"{JUDGE}/{name}"):
+                known = made[name]
+                if not verify(known.digest, truth.id_table, known.salt, truth.live):
+                    self._find(
+                        "commitment", f"{JUDGE}/{name}", f"the table of {known.digest}", "another table"
+                    )
+        for name in sorted(made.keys() - opened):
+            self._find("commitment", f"{JUDGE}/{name}", "the table of a published hash", "no table")
+        self.checked["commitments"] = len(made)
+
+    def _releases(self, desk: BlindDesk, released: Iterable[Truth]) -> None:
+        """What was released is what the team handed in."""
+        count = 0
+        for truth in released:
+            public = f"{JUDGE}/{truth.file('pubtraces').name}"
+            if not (self.folder / EVERYBODY / truth.file("pubtraces").name).is_file():
+                self._find("release", public, f"the same file in {EVERYBODY}", "none")
+            with self._noted(public):
+                self._release(desk, truth, public)
+                count += 1
+        self.checked["releases"] = count
+
+    def _decisions(self, desk: BlindDesk, truths: Iterable[Truth]) -> None:
+        """What is valid was released, and nothing else."""
+        for truth in truths:
+            name = f"{JUDGE}/{official('pubtraces', int(truth.target[0]), truth.target[1])}"
+            with self._noted(name):
+                valid = desk.handed_in(truth).is_valid(desk.rules)
+                words = {True: "a release", False: "no release"}
+                self._hold("release", name, words[valid], words[truth.is_released])
+
+    def _release(self, desk: BlindDesk, truth: Truth, public: str) -> None:
+        handed_in = desk.intake.path("anotraces", truth.target)
+        if handed_in is None:
+            self._find("release", public, "the upload that was released", "none")
+            return
+        if not desk.is_release(truth, handed_in):
+            self._find("release", public, f"{handed_in.name} under the ID table", "other traces")
+        if truth.target[0] != PSEUDONYMISED:
+            self._upload(desk.intake, handed_in)
+
+    def _upload(self, intake: Intake, released: Path) -> None:
+        """What the judge released is one of the files that the team handed in."""
+        content = read_bytes(released)
+        named = intake.submissions.rglob(f"{released.name.removesuffix('.gz')}*")
+        if all(read_bytes(path) != content for path in named if path.is_file()):
+            self._find("upload", f"{JUDGE}/{released.name}", "a file that the team handed in", "another file")
+
+    def _results(self, desk: BlindDesk, released: Iterable[Truth]) -> None:
+        judged = desk.judge()
+        totals = self.folder / PRELIMINARY
+        preliminary = read_totals(totals) if totals.is_file() else None
+        board, awards = judged.board(), judged.awards(preliminary)
+        self.checked["utilities"] = len(judged.utilities) - len(desk.told_utilities)
+        self.checked["attacks"] = len(judged.attacks) - len(desk.told_inferences)
+        (self.folder / _AGAIN).mkdir()
+        for path in write_results(self.folder / _AGAIN, board, awards, (), preliminary):
+            name = f"{RESULTS}/{path.name}"
+            if path.name in _NOT_COMPARED or path.name == BOARD:
+                continue
+            with self._noted(name):
+                found = read_bytes(self.folder / name).decode("utf-8", "replace")
+                self.findings += table_differences("score", name, path.read_text("utf-8"), found)
+        with self._noted(f"{RESULTS}/{BOARD}"):
+            found_board = read_json(self.folder / RESULTS / BOARD)
+            if isinstance(found_board, dict):
+                found_board["refused"] = []
+            expected = read_json(self.folder / _AGAIN / BOARD)
+            self.findings += value_differences("score", f"{RESULTS}/{BOARD}", expected, found_board)
+        manifest = self.archive.manifest
+        winners = {award.name: list(award.winners) for award in awards}
+        self.findings += value_differences("award", f"{MANIFEST}, awards", winners, manifest.get("awards"))
+        tables = sorted(_table(truth.target) for truth in released)
+        self.findings += value_differences(
+            "release", f"{MANIFEST}, released", tables, manifest.get("released")
+        )
+
+    def _hold(self, what: str, where: str, expected: str, found: str) -> None:
+        if expected != found:
+            self._find(what, where, expected, found)
+
+    def _find(self, what: str, where: str, expected: str, found: str) -> None:
+        self.findings.append(Finding(what, where, expected, found))
+
+    @contextmanager
+    def _noted(self, where: str) -> Iterator[None]:
+        """Turn what cannot be read or does not fit into a finding, and go on after the block."""
+        try:
+            yield
+        except (TracearenaError, FileNotFoundError) as error:
+            self._find("unreadable", *self._told_of(error, where))
+
+    def _told_of(self, error: Exception, where: str) -> tuple[str, str, str]:
+        inside = f"{self.folder}/"
+        file = error.path.removeprefix(inside) if isinstance(error, FileError) else where
+        return file, "what the judge can read", str(error).replace(inside, "")
+
+
+def _told_scores(path: Path) -> tuple[dict[Target, float], dict[tuple[str, Target], float]]:
+    """Return the utilities and the scores of trace inference that the results say."""
+    board = read_json(path)
+    try:
+        utilities = {(row["team"], row["data_set"]): row["utility"] for row in board["board"]}
+        inferences = {
+            (row["attacker"], (row["target"], row["data_set"])): row["score"]
+            for row in board["attacks"]
+            if row["kind"] == AttackKind.TRACE_INFERENCE
+        }
+    except (KeyError, TypeError):
+        raise FileError.whole(path, "is not a board", "not-a-board") from None
+    return utilities, inferences
+
+
+def _table(target: Target) -> str:
+    return str(official("ptable", int(target[0]), target[1]))

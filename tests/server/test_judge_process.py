@@ -1,0 +1,101 @@
+"""The judge as a process: its key by a pipe, its end by a signal, its work by children."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from tests.server import hands
+from tests.server.conftest import Held
+
+from tracearena.server.models import Job, JobState, State, Submission, Worker
+
+PATIENCE_S = 120
+
+
+@contextmanager
+def running(held: Held, name: str = "judge 1", key: str | None = None) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a judge."""
+    command = [sys.executable, "-m", "tracearena.server.judge", str(held.folder.path), "--name", name]
+    log = held.folder.path.parent / f"{name}.log"
+    with (
+        open(log, "ab") as file,
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=file, stderr=file) as judge,
+    ):
+        assert judge.stdin is not None
+        judge.stdin.write((key or held.judge_private_key.hex()).encode() + b"\n")
+        judge.stdin.close()
+        try:
+            yield judge
+        finally:
+            judge.kill()
+
+
+def until(true: Callable[[], bool]) -> None:
+    """Wait for something to become true."""
+    end = time.monotonic() + PATIENCE_S
+    while not true():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.1)
+
+
+@pytest.mark.slow
+def test_a_judge_works_by_children_and_ends_at_a_signal(held: Held, tmp_path: Path) -> None:
+    """It checks and scores what comes while it runs, shows that it is alive, and goes when told."""
+    held.anonymization()
+    with running(held) as judge:
+        good = hands.defend(held, "001", tmp_path)
+        bad = hands.hand_in(held, "002", "obfuscated", b"reg_id\n1\n")
+        until(lambda: not Job.objects.exclude(state=JobState.DONE).exists())
+        assert Submission.objects.get(pk=good.pk).utility == 1.0
+        assert Submission.objects.get(pk=bad.pk).state == State.REFUSED
+        worker = Worker.objects.get()
+        assert (worker.name, worker.error) == ("judge 1", "")
+        judge.send_signal(signal.SIGTERM)
+        assert judge.wait(PATIENCE_S) == 0
+    said = (tmp_path / "judge 1.log").read_text()
+    assert held.judge_private_key.hex() not in said
+
+
+@pytest.mark.slow
+def test_the_key_is_in_no_list_of_processes(held: Held) -> None:
+    """Neither among its arguments nor in its environment."""
+    with running(held) as judge:
+        until(lambda: Worker.objects.exists())
+        place = Path(f"/proc/{judge.pid}")
+        seen = (place / "cmdline").read_bytes() + (place / "environ").read_bytes()
+        assert held.judge_private_key.hex().encode() not in seen
+        assert held.judge_private_key not in seen
+
+
+@pytest.mark.slow
+def test_a_judge_without_the_right_key_does_nothing(held: Held) -> None:
+    """It says so and ends."""
+    with running(held, key=64 * "1") as judge:
+        assert judge.wait(PATIENCE_S) != 0
+    assert not Worker.objects.exists()
+    assert "not the judge's key" in (held.folder.path.parent / "judge 1.log").read_text()
+
+
+@pytest.mark.slow
+def test_what_a_killed_judge_held_is_done_by_the_next_of_its_name(held: Held, tmp_path: Path) -> None:
+    """At once, not when the lease runs out."""
+    held.anonymization()
+    submission = hands.defend(held, "001", tmp_path)
+    with running(held) as judge:
+        until(lambda: Job.objects.filter(state=JobState.RUNNING).exists())
+        os.kill(judge.pid, signal.SIGKILL)
+        judge.wait()
+    assert Job.objects.get().state == JobState.RUNNING
+    began = time.monotonic()
+    with running(held):
+        until(lambda: Submission.objects.get(pk=submission.pk).state == State.SCORED)
+    assert Job.objects.get().fence == 2
+    assert time.monotonic() - began < PATIENCE_S

@@ -1,0 +1,121 @@
+"""T15 and T24: the stored copy of the board is always the board, and what is frozen stays as it is."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.server import hands
+from tests.server.conftest import Held
+
+from tracearena.server import boards, checking, clock, final_scores, rescoring, sample_work, snapshots
+from tracearena.server.checked import Checked
+from tracearena.server.models import Contest, RescoringState, Score, Snapshot
+
+EVENTS = 100
+TEAMS = ("001", "002", "003")
+
+
+class Chance:
+    """A judge whose scores are drawn, so that boards change at every event."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+        self.random = random.Random(seed)
+        hands.without_children(monkeypatch)
+        for module, name in [
+            (checking, "value_of"),
+            (final_scores, "score_of"),
+            (sample_work, "sample_score"),
+            (rescoring, "score_of"),
+            (rescoring, "sample_score"),
+        ]:
+            monkeypatch.setattr(module, name, self.draw)
+        monkeypatch.setattr(checking, "checked", lambda *given: Checked("obfuscated", b""))
+
+    def draw(self, *given: Any, **named: Any) -> float:
+        return round(self.random.random(), 3)
+
+
+def _same() -> bool:
+    """Whether the copy, read twice, is what the rows say."""
+    rebuilt = snapshots.to_bytes(boards.result_of(boards.stored_board()))
+    return boards.standing() == rebuilt == boards.standing()
+
+
+def _rescored(held: Held, chance: Chance) -> None:
+    """Score everything anew, and apply or cancel that."""
+    made = rescoring.start("organiser", "a test")
+    hands.judged(held)
+    made.refresh_from_db()
+    before = boards.standing()
+    if chance.random.random() < 0.5:
+        rescoring.apply(made, "organiser")
+    else:
+        rescoring.cancel(made, "organiser")
+        assert boards.standing() == before
+
+
+@pytest.mark.slow
+def test_t15_the_copy_of_the_board_is_the_board(
+    held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After each of a hundred random events: uploads, publication, attacks, re-scorings."""
+    chance = Chance(monkeypatch, seed=15)
+    contents = {team: hands.obfuscated(held, team, tmp_path) for team in TEAMS}
+    held.anonymization()
+    seen = set()
+    for event in range(EVENTS):
+        if event == EVENTS // 2:
+            held.attack()
+            monkeypatch.setattr(checking, "checked", lambda *given: Checked("inferred-table", b""))
+            hands.judged(held)
+            held.results()
+        elif chance.random.random() < 0.07:
+            _rescored(held, chance)
+        elif event < EVENTS // 2:
+            team = chance.random.choice(TEAMS)
+            hands.hand_in(held, team, "obfuscated", contents[team], limit=EVENTS)
+            hands.judged(held)
+        else:
+            team, target = chance.random.sample(TEAMS, 2)
+            kind = chance.random.choice(["inferred-table", "inferred-traces"])
+            hands.hand_in(held, team, kind, b"drawn", target=target, limit=EVENTS)
+            hands.judged(held)
+        assert _same(), event
+        seen.add(boards.standing())
+    assert len(seen) > EVENTS // 4
+    assert Score.objects.filter(key__startswith="final/").exists()
+
+
+def test_t24_what_is_frozen_is_byte_equal_for_good(
+    held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever happens later: scores, re-scorings, a second result, the clock."""
+    chance = Chance(monkeypatch, seed=24)
+    held.anonymization()
+    hands.hand_in(held, "001", "obfuscated", hands.obfuscated(held, "001", tmp_path))
+    hands.judged(held)
+    held.results()
+    hands.judged(held)
+    first = boards.final_snapshot()
+    assert first is not None
+    content = bytes(first.content)
+    shown = snapshots.to_bytes(boards.shown(Contest.now_held(), clock.now()))
+    Score.objects.filter(key__startswith="sample/").update(value=0.123)
+    boards.forget()
+    assert boards.standing() != content
+    hands.judged(held)
+    assert snapshots.to_bytes(boards.shown(Contest.now_held(), clock.now())) == shown
+    made = rescoring.start("organiser", "other scores")
+    hands.judged(held)
+    made.refresh_from_db()
+    assert made.state == RescoringState.COMPARED
+    assert snapshots.to_bytes(boards.shown(Contest.now_held(), clock.now())) == shown
+    chance.random.seed(1)
+    rescoring.apply(made, "organiser")
+    second = boards.final_snapshot()
+    assert second is not None
+    assert second.name == "final 2"
+    assert bytes(Snapshot.objects.get(name="final").content) == content

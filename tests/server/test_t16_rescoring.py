@@ -1,0 +1,149 @@
+"""T13 and T16: scores made anew are the same; what differs is shown first, then applied or cancelled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.server import hands
+from tests.server.conftest import Held
+
+from tracearena import __version__
+from tracearena.errors import ParameterError
+from tracearena.server import boards, jobs, rescoring, scores
+from tracearena.server.models import AuditEntry, DataSet, Rescoring, RescoringState, Score
+
+
+@pytest.fixture
+def scored(held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Held:
+    """A contest whose result is frozen."""
+    hands.without_children(monkeypatch)
+    held.anonymization()
+    hands.defend(held, "001", tmp_path)
+    hands.defend(held, "002", tmp_path, "PL(5,1)")
+    hands.judged(held)
+    held.attack()
+    hands.judged(held)
+    hands.attack_table(held, "003", "001", tmp_path, right=7)
+    hands.attack_traces(held, "003", "000", tmp_path)
+    hands.judged(held)
+    held.results()
+    hands.judged(held)
+    return held
+
+
+def _values() -> dict[str, float]:
+    return dict(scores.counting("utility", "final", "sample").values_list("key", "value"))
+
+
+def _run(held: Held) -> Rescoring:
+    made = rescoring.start("organiser", "a new version")
+    hands.judged(held)
+    made.refresh_from_db()
+    assert made.state == RescoringState.COMPARED
+    return made
+
+
+def test_t13_scored_twice_is_scored_the_same(scored: Held) -> None:
+    """Bit by bit, and every row says by which scorer."""
+    before = _values()
+    assert len(before) == 2 + 2 + 4 * 3
+    for _ in range(2):
+        made = _run(scored)
+        assert rescoring.differences(made) == []
+        assert dict(made.scores.values_list("key", "value")) == before
+        rescoring.apply(made, "organiser")
+    assert _values() == before
+    wanted = f"tracearena {__version__}, scorer {scores.SCORER_NUMBER}"
+    assert set(Score.objects.values_list("scorer", flat=True)) == {wanted}
+
+
+def test_t16_nothing_changes_until_it_is_applied(scored: Held) -> None:
+    """The differences are listed; then the board is the new one, and the old scores are kept."""
+    attack = Score.objects.get(key__startswith="final/", kind="reidentification")
+    utility = Score.objects.get(key__startswith="utility/", data_set__team__number="001")
+    Score.objects.filter(pk=attack.pk).update(value=0.9)
+    Score.objects.filter(pk=utility.pk).update(value=0.8)
+    boards.forget()
+    before, rows = boards.standing(), _values()
+    made = _run(scored)
+    assert boards.standing() == before
+    assert _values() == rows
+    wanted = [
+        rescoring.Difference(attack.key, 0.9, attack.value),
+        rescoring.Difference(utility.key, 0.8, 1.0),
+    ]
+    assert rescoring.differences(made) == wanted
+    rescoring.apply(made, "organiser")
+    assert boards.standing() != before
+    assert boards.stored_board().row("001").utility == 1.0
+    assert DataSet.objects.get(team__number="001").utility == 1.0
+    assert made.scores.get(key=f"before/{attack.key}").value == 0.9
+    assert rescoring.differences(made) == wanted
+    acts = AuditEntry.objects.filter(act__startswith="re-scoring").values_list("act", "actor")
+    assert list(acts) == [("re-scoring started", "organiser"), ("re-scoring applied", "organiser")]
+
+
+def test_t16_cancelled_is_as_if_it_had_not_been(scored: Held) -> None:
+    """Whether it has come to its end or not; a cancelled one is not applied any more."""
+    attack = Score.objects.get(key__startswith="final/", kind="reidentification")
+    Score.objects.filter(pk=attack.pk).update(value=0.9)
+    boards.forget()
+    before, rows = boards.standing(), _values()
+    made = _run(scored)
+    rescoring.cancel(made, "organiser")
+    other = rescoring.start("organiser", "once more")
+    rescoring.cancel(other, "organiser")
+    assert not jobs.open_jobs().exists()
+    hands.judged(scored)
+    assert boards.standing() == before
+    assert _values() == rows
+    with pytest.raises(ParameterError, match="is cancelled"):
+        rescoring.apply(made, "organiser")
+
+
+def test_t16_one_at_a_time_and_only_when_it_is_whole(scored: Held, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second one is refused while the first waits; one in which a score failed is never applied."""
+    made = rescoring.start("organiser", "first")
+    with pytest.raises(ParameterError, match="under way"):
+        rescoring.start("organiser", "second")
+    with pytest.raises(ParameterError, match="is running"):
+        rescoring.apply(made, "organiser")
+    monkeypatch.setattr(rescoring, "score_of", lambda *given: 1 / 0)
+    hands.judged(scored)
+    made.refresh_from_db()
+    failed = [one for one in rescoring.differences(made) if one.after is None]
+    assert len(failed) == 4
+    with pytest.raises(ParameterError, match="not whole"):
+        rescoring.apply(made, "organiser")
+    made.refresh_from_db()
+    assert made.state == RescoringState.COMPARED
+    rescoring.cancel(made, "organiser")
+
+
+def test_t17_there_is_no_result_while_a_job_is_open(
+    held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The result is frozen when the last job is done, and not before."""
+    from tracearena.server import final_scores
+    from tracearena.server.sweeping import sweep
+    from tracearena.server.truths import Bench
+    from tracearena.server.working import do
+
+    hands.without_children(monkeypatch)
+    held.anonymization()
+    hands.defend(held, "001", tmp_path)
+    held.results()
+    bench, done = Bench(held.folder, held.judge_private_key), []
+    while True:
+        sweep()
+        taken = jobs.take("judge")
+        if taken is None:
+            break
+        assert (boards.final_snapshot() is None) or taken.kind == "open"
+        if taken.kind != "final":
+            assert bool(final_scores.missing()) == (taken.kind != "open")
+        assert do(taken, bench) == ""
+        done.append(taken.kind)
+    assert done[-2:] == ["final", "open"]
+    assert sorted(done[:-2]) == ["check"] + ["publish"] * 4 + ["sample"] * 2 + ["sample score"] * 2
