@@ -23,6 +23,7 @@ from tests.server.conftest import SCHEDULE, Held
 from tests.server.visitors import PASSWORD, Program, Site, browser, by_form, joined, program, served, token
 
 from tracearena.server import receiving
+from tracearena.server.sealing import unseal
 
 MS = timedelta(milliseconds=1)
 
@@ -452,3 +453,19 @@ def _release(team: str) -> None:
     from tracearena.server.models import DataSet
 
     DataSet.objects.filter(team__number=team).update(released_at=clock.now())
+
+
+def test_t21_an_upload_on_its_way_is_sealed_from_the_first_byte(held: Held) -> None:
+    """What lies on the disk, half or whole, holds nothing of the clear text; only the judge opens it."""
+    canary = b"the quick brown fox jumps over the lazy dog\n"
+    file = receiving.receiving(64)
+    for _ in range(5_000):
+        file.write(canary)
+    (part,) = held.folder.incoming.iterdir()
+    assert part.stat().st_size > 100_000
+    assert canary[:12] not in part.read_bytes()
+    file.finish()
+    assert canary[:12] not in part.read_bytes()
+    assert unseal(held.judge_private_key, part.read_bytes()) == 5_000 * canary
+    file.close()
+    assert not part.exists()
