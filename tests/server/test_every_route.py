@@ -52,6 +52,20 @@ def test_t38_headers_on_every_answer(held: Held) -> None:
     assert not [status for status in seen if status >= 500]
 
 
+def test_an_answer_to_head_has_no_body(held: Held) -> None:
+    """Whether it streams or not; the length is told all the same."""
+    from django.http import HttpResponse, StreamingHttpResponse
+    from django.test import RequestFactory
+
+    from tracearena.server.middleware import Headers
+
+    for made in (HttpResponse(b"body"), StreamingHttpResponse([b"body"])):
+        made.headers["Content-Length"] = "4"
+        answer = Headers(lambda _, made=made: made)(RequestFactory().head("/"))
+        body = b"".join(answer.streaming_content) if answer.streaming else answer.content
+        assert (body, answer.headers["Content-Length"]) == (b"", "4")
+
+
 def test_t38_headers_on_what_goes_wrong(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
     """A fault of ours, a wrong host, a form from elsewhere, a body that is none."""
     from tracearena.server import boards
