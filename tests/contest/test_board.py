@@ -6,6 +6,7 @@ import json
 import math
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -14,7 +15,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import examples
 
-from tracearena.contest import AttackKind, AttackRecord, Board, Role, Roster, Rules, UtilityRecord, make_board
+from tracearena.contest import (
+    AttackKind,
+    AttackRecord,
+    Board,
+    Role,
+    Roster,
+    Rules,
+    UtilityRecord,
+    make_awards,
+    make_board,
+)
 from tracearena.errors import DataError, ParameterError
 
 TEAMS = ("a", "b", "c")
@@ -233,7 +244,7 @@ def slow_minimum(attacks: Sequence[AttackRecord], target: str, data_set: int, ki
 @pytest.mark.slow
 @given(utility_lists(), attack_lists(), st.integers(0, 2**32))
 @examples(1000)
-def test_the_minimum_is_that_of_brute_force_in_any_order(
+def test_t14_the_minimum_is_that_of_brute_force_in_any_order(
     utilities: list[UtilityRecord], attacks: list[AttackRecord], order: int
 ) -> None:
     board = board_of(attacks, utilities, data_sets=2)
@@ -252,7 +263,7 @@ def test_the_minimum_is_that_of_brute_force_in_any_order(
 @pytest.mark.slow
 @given(attack_lists(), st.sampled_from(ATTACKERS), st.sampled_from(TARGETS), st.sampled_from([R, T]), SCORES)
 @examples(1000)
-def test_one_more_attack_never_raises_a_minimum(
+def test_t14_one_more_attack_never_raises_a_minimum(
     attacks: list[AttackRecord], attacker: str, target: str, kind: AttackKind, score: float
 ) -> None:
     if attacker == target:
@@ -266,12 +277,23 @@ def test_one_more_attack_never_raises_a_minimum(
         assert row.s_T_min <= old.s_T_min
 
 
-@given(attack_lists())
-@examples(200)
-def test_no_score_on_a_board_is_nan_or_outside_0_to_1(attacks: list[AttackRecord]) -> None:
-    for row in board_of(attacks, data_sets=2).rows:
+@pytest.mark.slow
+@given(utility_lists(), attack_lists())
+@examples(1000)
+def test_t14_nothing_that_is_no_number_ranks(
+    utilities: list[UtilityRecord], attacks: list[AttackRecord]
+) -> None:
+    board = board_of(attacks, utilities, data_sets=2)
+    for row in board.rows:
         assert 0 <= row.s_R_min <= 1
         assert 0 <= row.s_T_min <= 1
+    for place in (place for award in make_awards(board) for place in award.places):
+        assert 0 <= place.value <= 2 * len(TARGETS)
+    for record in (*attacks, *utilities):
+        name = "score" if isinstance(record, AttackRecord) else "utility"
+        for value in (math.nan, math.inf, -0.1, 1.1):
+            with pytest.raises(ParameterError, match=name):
+                replace(record, **{name: value})
 
 
 def test_a_board_under_other_names_is_the_same_board() -> None:

@@ -76,7 +76,7 @@ def test_what_is_valid_is_released_once_and_fixed(held: Path) -> None:
                 and int(path.name[14:17]) < 6]  # fmt: skip
 
 
-def test_a_second_release_changes_no_byte_and_draws_no_table(folder: Path) -> None:
+def test_t25_a_second_release_changes_no_byte_and_draws_no_table(folder: Path) -> None:
     before = hashes(folder)
     again = release_all(read_submissions(folder))
     assert again.new == ()
@@ -84,7 +84,7 @@ def test_a_second_release_changes_no_byte_and_draws_no_table(folder: Path) -> No
     assert hashes(folder) == before
 
 
-def test_a_release_that_is_killed_is_nothing_or_is_finished_by_the_next(
+def test_t25_a_release_that_is_killed_is_nothing_or_is_finished_by_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = make_contest(tmp_path / "friday", 2)
@@ -133,7 +133,7 @@ def test_a_table_that_was_changed_after_its_hash_stops_the_release(folder: Path)
 
 
 @pytest.mark.parametrize("lost", ["ptable", "pubtraces"])
-def test_a_table_that_is_lost_is_not_drawn_again(folder: Path, lost: str) -> None:
+def test_t25_a_table_that_is_lost_is_not_drawn_again(folder: Path, lost: str) -> None:
     (folder / "judge" / f"{lost}_team001_data01_IDP.csv").unlink()
     before = hashes(folder)
     with pytest.raises(FileError, match="another table will not be drawn"):
@@ -463,7 +463,7 @@ def test_two_data_sets_are_judged_apart(tmp_path: Path) -> None:
     assert make_awards(board)[1].winners == ("001",)
 
 
-def test_one_folder_of_official_files_does_as_well(osaka: Path, tmp_path: Path) -> None:
+def test_t12_one_folder_of_official_files_has_the_scores_of_2019(osaka: Path, tmp_path: Path) -> None:
     folder = tmp_path / "osaka"
     folder.mkdir()
     for path in osaka.glob("*"):

@@ -66,6 +66,25 @@ def test_trace_inference_over_some_users_is_the_weighted_mean_of_their_events(da
     assert trace_inference_of(original, guess, RULES, among) == pytest.approx(lost / weights, rel=1e-12)
 
 
+def test_t12_the_example_of_figure_6_leaves_a_third(tmp_path: Path) -> None:
+    truth, answer = IdTable([2001, 2002, 2003], [2, 3, 1]), IdTable([2001, 2002, 2003], [2, 2, 1])
+    assert reidentification_of(truth, answer) == 1 / 3
+    pwscup.write_inferred_table(answer, tmp_path / "etable.csv")
+    assert score_table(tmp_path / "etable.csv", truth, [1, 2, 3], Rules()) == 1 / 3
+
+
+def test_t12_the_files_of_2019_have_the_scores_that_their_judge_gave(osaka: Path) -> None:
+    rules = Rules(utility_rule="2019")
+    places = pwscup.read_places(osaka / "info_region.csv")
+    original = pwscup.read_traces(osaka / "orgtraces_team001_data01_IDP.csv", places)
+    table = pwscup.read_id_table(osaka / "ptable_team001_data01_IDP.csv")
+    answers = [osaka / f"{kind}_team020-001_data01_IDP.csv" for kind in ("etable", "etraces")]
+    handed_in = osaka / "anotraces_team001_data01_IDP.csv.gz"
+    assert score_obfuscated(handed_in, original, rules) == pytest.approx(0.3255519500386591, abs=1e-12)
+    assert score_table(answers[0], table, original.user_ids, rules) == pytest.approx(0.999, abs=1e-12)
+    assert score_traces(answers[1], original, rules) == pytest.approx(0.966614349241424, abs=1e-12)
+
+
 def test_all_users_are_as_good_as_none_named_whatever_their_order() -> None:
     original, guess = traces(9, RNG), traces(9, RNG)
     everybody = np.arange(9, 0, -1)

@@ -225,7 +225,7 @@ def test_every_release_has_its_own_users_under_its_commitment(held: Path) -> Non
     assert not list((held / "everybody").glob("live*"))
 
 
-def test_a_second_release_draws_nobody_anew(folder: Path) -> None:
+def test_t25_a_second_release_draws_nobody_anew(folder: Path) -> None:
     before = hashes(folder)
     assert release_all(read_submissions(folder)).new == ()
     assert hashes(folder) == before

@@ -48,7 +48,7 @@ def final(published: Path) -> Board:
     return read_score_tables(*(published / f"final_{name}.csv" for name in NAMES)).board()
 
 
-def test_every_published_minimum_comes_out(final: Board, published: Path) -> None:
+def test_t12_every_published_minimum_of_2019_comes_out(final: Board, published: Path) -> None:
     for name, attribute in (("reidentification", "s_R_min"), ("trace_inference", "s_T_min")):
         rows = rows_of(published / f"final_{name}.csv")
         assert len(rows) == 34
@@ -57,7 +57,7 @@ def test_every_published_minimum_comes_out(final: Board, published: Path) -> Non
             assert ours == pytest.approx(float(row["SecI"]), abs=1e-12)
 
 
-def test_all_42_published_sums_come_out(final: Board, published: Path) -> None:
+def test_t12_all_42_published_sums_of_2019_come_out(final: Board, published: Path) -> None:
     rows = rows_of(published / "final_sums.csv")
     assert len(rows) == 21
     for row in rows:
@@ -65,7 +65,7 @@ def test_all_42_published_sums_come_out(final: Board, published: Path) -> None:
         assert attack_sums(final, T)[row["team"]] == pytest.approx(float(row["trace_inference"]), abs=1e-6)
 
 
-def test_the_published_winners_win(final: Board) -> None:
+def test_t12_the_published_winners_of_2019_win(final: Board) -> None:
     told = summary(final, make_awards(final))
     assert [award["winners"] for award in told["awards"]] == [["009"], ["001"], ["004"], ["002"]]
     assert (told["valid"], told["compared"]) == (17, 18)

