@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 from tracearena.cli import main
@@ -98,3 +99,18 @@ def test_a_missing_file_is_a_message(check: Callable[..., tuple[int, str, str]],
     status, out, err = check("obfuscated", "--json")
     assert (status, out) == (2, "")
     assert "No such file" in err
+
+
+def test_a_submission_may_be_parquet(
+    contest: Traces, check: Callable[..., tuple[int, str, str]], tmp_path: Path
+) -> None:
+    ids = contest.places.ids[contest.place_index]
+    pl.DataFrame({"reg_id": ids}).write_parquet(tmp_path / "file.csv")
+    for kind in ("obfuscated", "inferred-traces"):
+        status, out, err = check(kind)
+        assert (status, err) == (0, "")
+        assert "100 rows" in out
+    pl.DataFrame({"user_id": [1, 2, 3, 3, 5]}).write_parquet(tmp_path / "file.csv")
+    status, out, err = check("inferred-table")
+    assert (status, err) == (0, "")
+    assert "5 rows, 4 different users" in out

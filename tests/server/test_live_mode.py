@@ -140,5 +140,11 @@ def test_a_missed_refresh_is_made_up_for(live: Held, tmp_path: Path) -> None:
     live.at(NOON + timedelta(hours=1))
     hands.attack_table(live, "003", "001", tmp_path, right=3)
     hands.judged(live)
-    content = snapshots.content_of(Snapshot.objects.get(name=boards.live_name(NOON)))
+    made = Snapshot.objects.get(name=boards.live_name(NOON))
+    made.delete()
+    hands.judged(live)
+    again = Snapshot.objects.get(name=boards.live_name(NOON))
+    assert bytes(again.content) == bytes(made.content)
+    content = snapshots.content_of(again)
     assert {attack["attacker"] for attack in content["attacks"]} == {"VisitProb-R", "002"}
+    assert Score.objects.filter(key__startswith="live/", submission__team__number="003").exists()

@@ -54,8 +54,8 @@ def obfuscated(
         from tracearena.formats.pwscup import read_obfuscated
 
         if reading.format == "pwscup":
-            caps = {"max_bytes": reading.max_bytes, "max_listed_ids": reading.max_listed_ids}
-            released = read_obfuscated(file, truth.traces, **caps)
+            most_bytes, most_ids = reading.max_bytes, reading.max_listed_ids
+            released = read_obfuscated(file, truth.traces, max_bytes=most_bytes, max_listed_ids=most_ids)
         else:
             released, _ = reading.read_obfuscated(file, truth)
         kept = int((released.codes == truth.traces.place_index).sum())

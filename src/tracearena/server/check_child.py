@@ -6,6 +6,7 @@ or the verdict on it.
 
 from __future__ import annotations
 
+import sys
 from typing import IO, Any
 
 from tracearena.errors import FileError
@@ -20,6 +21,8 @@ from tracearena.server.packing import Arrays, pack, unpack
 
 def main() -> None:
     """Check one upload."""
+    # Numba would load SciPy's linear algebra, a sixth of a child's whole time, for loops that have none.
+    sys.modules["scipy.linalg"] = None  # type: ignore[assignment]
     run(_work)
 
 

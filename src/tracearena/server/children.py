@@ -96,9 +96,9 @@ def score_checked(
         value = unpack_values(answer).get("value")
     except DataError as error:
         raise ChildDied("exit", str(error)) from None
-    if not isinstance(value, float) or not 0 <= value <= 1:
+    if not isinstance(value, (int, float)) or not 0 <= value <= 1:
         raise ChildDied("exit", f"the score is {value!r}")
-    return value
+    return float(value)
 
 
 def _of_kind(answer: bytes, kind: Kind) -> Checked:

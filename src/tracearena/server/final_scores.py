@@ -54,7 +54,8 @@ def freeze(taken: jobs.Taken, bench: Bench) -> None:
 
 def publish_when_due(contest: Contest) -> bool:
     """Publish the frozen result when the results open; True if that is now."""
-    if boards.final_snapshot() is None or clock.now() < contest.schedule.results_begin:
+    is_early = clock.now() < contest.schedule.results_begin
+    if is_early or contest.published_at is not None or boards.final_snapshot() is None:
         return False
     due = Contest.objects.filter(pk=contest.pk, published_at__isnull=True)
     return bool(due.update(published_at=clock.now()))

@@ -91,9 +91,9 @@ def take(worker: str) -> Taken | None:
     The team with the fewest jobs in work comes first; among equals the one that has waited longest since
     its last turn; among its own jobs the oldest.
     """
-    with transaction.atomic():
-        for pk in _in_turn():
-            # On PostgreSQL several look at once: whoever comes second goes on to the next.
+    for pk in _in_turn():
+        with transaction.atomic():
+            # Several look at once: whoever comes second goes on to the next.
             found = Job.objects.select_for_update(skip_locked=True).filter(pk=pk, state=JobState.WAITING)
             job = found.first()
             if job is not None:

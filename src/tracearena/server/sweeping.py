@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from django.db import transaction
 from django.db.models import QuerySet
 
 from tracearena.contest.live import refresh_at
@@ -29,8 +28,7 @@ def sweep() -> None:
     jobs.take_back_expired(written_down)
     contest = Contest.now_held()
     for look in _LOOKS:
-        with transaction.atomic():
-            look(contest)
+        look(contest)
 
 
 def _unchecked(contest: Contest) -> None:

@@ -1,0 +1,299 @@
+"""Children have nothing of their parent, keep to their limits, and die without harm (T11)."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.server.uploads import FRAME, GOOD, ORIGINAL, PLACES
+
+from tracearena.contest.file_scores import reidentification_of, trace_inference_of, utility_of
+from tracearena.contest.rules import Rules
+from tracearena.errors import DataError
+from tracearena.server import child_processes
+from tracearena.server.checked import Checked, Kind, Verdict, shown_name
+from tracearena.server.child_processes import ChildDied, Limits, run_command
+from tracearena.server.child_side import framed
+from tracearena.server.children import SCORE, check_upload, run_child, score_checked
+from tracearena.server.frames import Frame
+from tracearena.server.packing import pack
+from tracearena.server.sealing import SealError, new_pair, seal, unsealed_chunks
+from tracearena.traces import Clock, IdTable, ObfuscatedTraces, Places, PlaceSets, Traces
+
+PROBE = [sys.executable, "-I", str(Path(__file__).with_name("probe_child.py"))]
+ROOMY = Limits(memory_mb=400, cpu_s=20, wall_s=120)
+RULES = Rules()
+TABLE = IdTable([3, 4], [2, 1])
+
+
+def probe(what: bytes, limits: Limits = ROOMY) -> bytes:
+    return run_command(PROBE, [what], limits=limits)
+
+
+def died(what: bytes, limits: Limits = ROOMY) -> ChildDied:
+    with pytest.raises(ChildDied) as caught:
+        probe(what, limits)
+    return caught.value
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What a child finds inside, when its parent has a secret in its environment and in an open file."""
+    secret = tmp_path_factory.mktemp("secret") / "judge-key"
+    secret.write_text("private 00")
+    with pytest.MonkeyPatch.context() as patch, secret.open() as file:
+        patch.setenv("TRACEARENA_SECRET", "canary")
+        patch.setenv("PYTHONPATH", str(secret.parent))
+        os.set_inheritable(file.fileno(), True)
+        found = json.loads(probe(b"report"))
+    return {**found, "secret": str(secret)}
+
+
+def test_a_child_has_an_environment_of_its_own(report: dict[str, Any]) -> None:
+    # Python itself sets LC_CTYPE where nothing says how text is written.
+    allowed = {
+        "OPENBLAS_NUM_THREADS",
+        "POLARS_MAX_THREADS",
+        "NUMBA_NUM_THREADS",
+        "NUMBA_CACHE_DIR",
+        "LC_CTYPE",
+    }
+    assert set(report["environment"]) <= allowed
+    assert "canary" not in json.dumps(report["environment"])
+
+
+def test_a_child_inherits_no_descriptor(report: dict[str, Any]) -> None:
+    others = {name: place for name, place in report["open_files"].items() if not place.startswith("pipe:")}
+    assert others == {}
+    assert report["secret"] not in json.dumps(report["open_files"])
+
+
+def test_a_child_knows_no_key_and_no_folder(report: dict[str, Any]) -> None:
+    assert report["arguments"][1:] == ["400", "20", "120"]
+    assert report["folder"] == "/"
+    assert report["is_leader"]
+    assert report["modules"] == []
+
+
+def test_a_child_has_limits_before_it_reads(report: dict[str, Any]) -> None:
+    wanted = {
+        "CORE": 0,
+        "DATA": 400 * 2**20,
+        "AS": 4496 * 2**20,
+        "CPU": 20,
+        "FSIZE": 16 * 2**20,
+        "NOFILE": 64,
+    }
+    assert report["limits"] == wanted
+
+
+def test_a_child_answers_once_whatever_is_printed() -> None:
+    assert probe(b"print") == b"print"
+    assert probe(b"") == b""
+
+
+def test_requests_and_answers_may_be_larger_than_a_pipe() -> None:
+    large = os.urandom(3 * 2**20)
+    pieces = [large[start : start + 100_000] for start in range(0, len(large), 100_000)]
+    assert run_command(PROBE, [b"", *pieces, b""], limits=ROOMY) == large
+
+
+def test_t11_a_child_that_takes_too_much_memory_is_stopped() -> None:
+    assert died(b"hoard", Limits(memory_mb=100)).reason == "memory"
+
+
+def test_t11_a_child_that_computes_too_long_is_stopped() -> None:
+    assert died(b"loop", Limits(memory_mb=400, cpu_s=1)).reason == "cpu"
+
+
+def test_t11_a_child_that_does_nothing_is_stopped() -> None:
+    started = time.monotonic()
+    assert died(b"sleep", Limits(memory_mb=400, wall_s=2)).reason == "wall-clock"
+    assert time.monotonic() - started < 100
+
+
+def test_a_child_that_crashes_says_how() -> None:
+    assert died(b"crash").reason == "signal"
+    error = died(b"raise")
+    assert error.reason == "exit"
+    assert error.said.rstrip().endswith("the end")
+    assert len(error.said) == 2_000
+    assert "the end" not in str(error)
+
+
+def test_a_child_cannot_fill_the_disk() -> None:
+    assert probe(b"file") == b"File too large"
+
+
+def test_what_a_child_started_ends_with_it() -> None:
+    number = int(probe(b"descendant"))
+    for _ in range(500):
+        if (
+            not Path(f"/proc/{number}").exists()
+            or "\nState:\tZ" in Path(f"/proc/{number}/status").read_text()
+        ):
+            return
+        time.sleep(0.01)
+    pytest.fail("a process that a child started is still there")
+
+
+def test_an_answer_without_end_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(child_processes, "_LARGEST_ANSWER", 1_000_000)
+    assert died(bytes(2_000_000)).reason == "memory"
+
+
+def test_a_module_that_is_not_there_is_a_death() -> None:
+    with pytest.raises(ChildDied) as caught:
+        run_child("tracearena.server.nobody", [b""], limits=ROOMY)
+    assert caught.value.reason == "exit"
+
+
+def test_t11_a_poison_file_hurts_itself_alone() -> None:
+    tight = Limits(memory_mb=200, cpu_s=20)
+    poison = b"reg_id\n" + b"1 2 3 4 5 6\n" * 5_500_000
+    with pytest.raises(ChildDied) as caught:
+        check_upload(poison, FRAME, "obfuscated", RULES, file_name="poison.csv", limits=tight)
+    assert caught.value.reason == "memory"
+    good = check_upload(GOOD["obfuscated"], FRAME, "obfuscated", RULES, file_name="a.csv", limits=tight)
+    assert isinstance(good, Checked)
+
+
+def test_t11_the_verdict_on_a_poison_file_names_it_and_the_limit() -> None:
+    verdict = Verdict.too_costly("../poison.csv", "memory")
+    assert verdict.code == "too-costly"
+    assert verdict.reason == "poison.csv: cannot be read within the judge's limits (memory)"
+
+
+def test_a_sealed_upload_goes_to_the_child_chunk_by_chunk(tmp_path: Path) -> None:
+    private, public = new_pair()
+    (tmp_path / "sealed").write_bytes(seal(public, GOOD["obfuscated"]))
+    with (tmp_path / "sealed").open("rb") as file:
+        chunks = unsealed_chunks(private, file)
+        assert isinstance(check_upload(chunks, FRAME, "obfuscated", RULES, file_name="a.csv"), Checked)
+
+
+def test_an_upload_that_was_tampered_with_is_an_error_and_no_verdict(tmp_path: Path) -> None:
+    def cut() -> Iterator[bytes]:
+        yield GOOD["obfuscated"]
+        raise SealError("cut")
+
+    with pytest.raises(SealError):
+        check_upload(cut(), FRAME, "obfuscated", RULES, file_name="a.csv")
+
+
+@pytest.mark.parametrize(
+    ("kind", "truth"), [("obfuscated", ORIGINAL), ("inferred-table", TABLE), ("inferred-traces", ORIGINAL)]
+)
+def test_scores_of_the_children_are_those_of_the_one_scorer(kind: Kind, truth: Any) -> None:
+    good = check_upload(GOOD[kind], FRAME, kind, RULES, file_name="a.csv")
+    assert isinstance(good, Checked)
+    if kind == "obfuscated":
+        sets = PlaceSets.of([[280, 281, 312, 313], [1023, 0]])
+        released = ObfuscatedTraces.like(ORIGINAL, [409, -1, -2, 0, -3, -2], sets)
+        assert good.obfuscated(ORIGINAL).cells() == released.cells()
+        assert score_checked(good, truth, RULES) == utility_of(ORIGINAL, released, RULES)
+    elif kind == "inferred-table":
+        guess = IdTable([3, 4], [2, 2])
+        assert score_checked(good, truth, RULES) == reidentification_of(TABLE, guess) == 0.5
+        assert score_checked(good, truth, RULES, among=[2]) == 0
+    else:
+        guess = ORIGINAL.with_places([409, 4, 1023, 0, 6, 7])
+        assert score_checked(good, truth, RULES) == trace_inference_of(ORIGINAL, guess, RULES)
+        assert score_checked(good, truth, RULES, among=[1]) == trace_inference_of(ORIGINAL, guess, RULES, [1])
+
+
+def test_a_truth_with_gaps_is_scored_where_it_has_events() -> None:
+    dense = np.array([[409, -1, 282], [0, 1023, -1]])
+    truth = Traces.from_dense(dense, PLACES, ORIGINAL.clock)
+    good = Checked.of("inferred-traces", {"cells": np.array([409, 5, 282, 0, 1023, 5], np.int32)})
+    assert score_checked(good, truth, RULES) == 0
+
+
+def test_arrays_that_do_not_fit_the_truth_are_no_score() -> None:
+    short = Checked.of("inferred-table", {"users": np.array([2])})
+    with pytest.raises(ChildDied) as caught:
+        score_checked(short, TABLE, RULES)
+    assert caught.value.reason == "exit"
+    assert "pseudonyms" in caught.value.said
+
+
+def test_a_request_that_ends_too_early_is_no_score() -> None:
+    with pytest.raises(ChildDied) as caught:
+        run_child(SCORE, [framed(pack({}))[:-1]], limits=ROOMY)
+    assert "ends too early" in caught.value.said
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        {"codes": np.array([0, 1], np.int32)},
+        {"codes": np.zeros(6, np.int32), "offsets": np.array([0]), "members": np.array([7], np.int32)},
+        {"codes": np.full(6, 5000, np.int32), "offsets": np.array([0]), "members": np.zeros(0, np.int32)},
+        {"codes": np.full(6, -2, np.int32), "offsets": np.array([0, 1]), "members": np.array([-1], np.int32)},
+    ],
+)
+def test_arrays_of_a_child_are_looked_at_again(arrays: dict[str, Any]) -> None:
+    with pytest.raises(DataError):
+        Checked.of("obfuscated", arrays).obfuscated(ORIGINAL)
+
+
+def test_arrays_of_another_kind_are_refused() -> None:
+    good = Checked.of("inferred-table", {"users": np.array([2, 1])})
+    with pytest.raises(DataError):
+        good.obfuscated(ORIGINAL)
+    with pytest.raises(DataError):
+        Checked.from_bytes(pack({"kind": "letters"}))
+    for cells in ([0, 1], [0, 0, 0, 0, 0, -1], [0, 0, 0, 0, 0, 1024]):
+        with pytest.raises(DataError):
+            Checked.of("inferred-traces", {"cells": np.array(cells, np.int32)}).inferred_traces(FRAME)
+
+
+def test_a_frame_comes_back_from_its_bytes() -> None:
+    bare = Frame(Places([1.5, 2.5], [3.0, 4.0], ids=[7, 9]), Clock(instants_per_day=24), [5, 6, 8], 24, 48)
+    for frame in (FRAME, bare):
+        again = Frame.from_bytes(frame.to_bytes())
+        assert again == frame
+        assert again.places == frame.places
+        assert again.traces() == frame.traces()
+    assert bare.traces().n_events == 3 * 48
+    assert bare != FRAME
+
+
+def test_a_frame_does_not_tell_where_anybody_was() -> None:
+    moved = ORIGINAL.with_places(np.full(6, 5))
+    assert Frame.of(moved, pseudonyms=[3, 4]) == FRAME
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("file.csv", "file.csv"),
+        ("/srv/contest/sealed/judge/ptable.csv", "ptable.csv"),
+        ("C:\\data\\my file.csv", "my file.csv"),
+        ("a\x1b[2J\n\u202eb.csv", "a\\x1b[2J\\n\\u202eb.csv"),
+        ("", "upload"),
+        ("..", ".."),
+        ("x" * 1_000, "x" * 200),
+        ("\udc80.csv", "\\udc80.csv"),
+        ("地図.csv", "地図.csv"),
+    ],
+)
+def test_the_name_of_a_file_is_shown_without_its_folder_and_disturbs_nothing(name: str, shown: str) -> None:
+    assert shown_name(name) == shown
+
+
+def test_compiled_code_is_kept_where_only_its_owner_writes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    assert "NUMBA_CACHE_DIR" not in child_processes._environment()
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    kept = child_processes._environment()["NUMBA_CACHE_DIR"]
+    assert kept == str(Path.home() / ".cache" / "tracearena" / "numba")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", "/var/cache/tracearena")
+    assert child_processes._environment()["NUMBA_CACHE_DIR"] == "/var/cache/tracearena"

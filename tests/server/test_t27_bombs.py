@@ -1,0 +1,137 @@
+"""T27: files that unpack to very much are refused, in less than 2 s of processor time and 300 MB."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from tests.server.uploads import FRAME, GOOD
+
+from tracearena.files.whole import Held
+from tracearena.server.check_child import checked
+from tracearena.server.checked import Verdict
+
+SCRIPT = Path(__file__).with_name("measured_check.py")
+CPU_S, RSS_MB = 2.0, 300.0
+LARGEST = 64 * 2**20
+GIGABYTE = 2**30
+
+
+def packed(piece: bytes, size: int) -> bytes:
+    """Return a gzip file of several members that unpacks to a piece over and over."""
+    member = gzip.compress(piece * (2**20 // len(piece)), mtime=0)
+    return member * (size // 2**20)
+
+
+def parquet(cells: Any, **options: Any) -> bytes:
+    file = io.BytesIO()
+    pl.DataFrame({"reg_id": cells}).write_parquet(file, **options)
+    return file.getvalue()
+
+
+def lying(data: bytes, size: int) -> bytes:
+    """Return a Parquet file one of whose pages claims to be small; the number keeps its length."""
+    before = size << 1
+    digits = [before >> shift & 127 for shift in range(0, 35, 7)]
+    written = bytes([digit | 128 for digit in digits[:-1]] + [digits[-1]])
+    assert data.count(written) >= 1
+    return data.replace(written, b"\xd0\x8f\x80\x80\x00")
+
+
+def long_cells(length: int) -> list[str]:
+    """Return as many cells as there are rows, one of them very long."""
+    return ["1 " * (length // 2), "2", "3", "4", "5", "6"]
+
+
+def repeated_prefixes() -> bytes:
+    """Return a Parquet file each of whose cells repeats the long one before, in a few bytes."""
+    arrow = pytest.importorskip("pyarrow")
+    file = io.BytesIO()
+    cells = ["1 " * 2**20 + str(number) for number in range(6)]
+    writer = pytest.importorskip("pyarrow.parquet").write_table
+    writer(
+        arrow.table({"reg_id": cells}),
+        file,
+        use_dictionary=False,
+        column_encoding={"reg_id": "DELTA_BYTE_ARRAY"},
+        compression="zstd",
+    )
+    return file.getvalue()
+
+
+BOMBS: dict[str, tuple[Callable[[], bytes], str]] = {
+    "gzip, a gigabyte of rows": (lambda: packed(b"5\n", GIGABYTE), "too-large"),
+    "gzip, a gigabyte without a line": (lambda: packed(b"5", GIGABYTE), "too-large"),
+    "gzip, a gigabyte of NUL": (lambda: packed(b"\0", GIGABYTE), "too-large"),
+    "gzip within the limit, one line": (lambda: packed(b"5 ", LARGEST), "long-line"),
+    "Parquet, fifty million rows": (
+        lambda: parquet(pl.repeat(5, 50_000_000, dtype=pl.Int8, eager=True)),
+        "row-count",
+    ),
+    "Parquet, a cell of 256 MB": (lambda: parquet(long_cells(2**28), compression="zstd"), "too-large"),
+    "Parquet, a page that lies": (
+        lambda: lying(parquet(long_cells(2**28), compression="zstd"), 2**28 + 6 * 4 + 5),
+        "bad-parquet",
+    ),
+    "Parquet, cells that repeat the one before": (repeated_prefixes, "bad-parquet"),
+}
+
+
+@pytest.fixture(scope="module")
+def frame(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The frame in a file, after a first check that may have had to compile."""
+    folder = tmp_path_factory.mktemp("frame")
+    (folder / "frame").write_bytes(FRAME.to_bytes())
+    (folder / "good.csv").write_bytes(GOOD["obfuscated"])
+    assert measured(folder / "frame", folder / "good.csv")["code"] == "good"
+    return folder / "frame"
+
+
+def measured(frame: Path, upload: Path) -> dict[str, Any]:
+    """Return the verdict on a file, and what the child cost."""
+    command = [sys.executable, str(SCRIPT), str(frame), str(upload)]
+    done = subprocess.run(command, capture_output=True, check=True, text=True, timeout=300)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_t27_a_bomb_is_refused_in_two_seconds_and_300_mb(bomb: str, frame: Path, tmp_path: Path) -> None:
+    make, code = BOMBS[bomb]
+    (tmp_path / "bomb").write_bytes(make())
+    assert (tmp_path / "bomb").stat().st_size < LARGEST / 8
+    cost = measured(frame, tmp_path / "bomb")
+    assert cost["code"] == code
+    assert cost["cpu_s"] < CPU_S
+    assert cost["rss_mb"] < RSS_MB
+
+
+@pytest.mark.slow
+def test_t27_the_cost_of_a_child_is_really_measured(frame: Path, tmp_path: Path) -> None:
+    """A file that may be large costs more than one that is small."""
+    (tmp_path / "small").write_bytes(GOOD["obfuscated"])
+    (tmp_path / "large").write_bytes(b"reg_id\n" + b"5 6\n" * (2**22))
+    small, large = (measured(frame, tmp_path / name) for name in ("small", "large"))
+    assert large["rss_mb"] > small["rss_mb"] + 16
+
+
+def test_t27_a_small_bomb_is_refused_by_the_same_limits() -> None:
+    """The everyday form: limits of 1 MB, so that nothing has to be large."""
+    for data, code in (
+        (packed(b"5\n", 2 * 2**20), "too-large"),
+        (parquet(pl.repeat(5, 100_000, eager=True)), "row-count"),
+        (parquet(long_cells(2**21), compression="zstd"), "too-large"),
+        (parquet(["1 " * 2**19] * 6, compression="zstd"), "too-large"),
+    ):
+        verdict = checked(Held("bomb", data), FRAME, "obfuscated", 2**20, 10**6)
+        assert isinstance(verdict, Verdict)
+        assert verdict.code == code
