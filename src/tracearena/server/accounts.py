@@ -104,6 +104,7 @@ def _team_key_of(member: Member | None, password: str) -> bytes | None:
 
 def enter(request: Any, response: Any, member: Member, team_key: bytes | None) -> Any:
     """Log somebody in, under a new session; return the response with the cookie that unwraps the key."""
+    request.session.flush()  # Django alone would keep the session of who logs in twice
     django_login(request, member)
     if team_key is not None:
         secret = new_secret()

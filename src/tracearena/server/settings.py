@@ -160,7 +160,8 @@ _LOGGING: dict[str, Any] = {
     "loggers": {
         "tracearena": {"level": "INFO"},
         "django.request": {"level": "ERROR"},
-        # Anybody can send wrong host names, each of them a page of traceback.
+        # Anybody can send wrong hosts and forged forms, as many as they like: nothing to fill a disk with.
         "django.security.DisallowedHost": {"level": "CRITICAL"},
+        "django.security.csrf": {"level": "ERROR"},
     },
 }
