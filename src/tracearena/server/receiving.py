@@ -97,7 +97,7 @@ class Receiving:
         """Give the finished file the name of its hash; it survives a power cut from here on."""
         place = self._folder.upload(self.sha256)
         try:
-            place.parent.mkdir(mode=0o700, exist_ok=True)
+            place.parent.mkdir(mode=0o750, exist_ok=True)
             self._part.rename(place)
             for folder in (place.parent, self._folder.uploads, self._folder.incoming):
                 _sync_folder(folder)
@@ -232,7 +232,8 @@ def _explained(error: OSError) -> Exception:
 
 
 def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
+    # It is sealed, and the judge may be another user of the same group.
+    return os.open(path, flags, 0o640)
 
 
 def _remove(file: Any, part: Path) -> None:
