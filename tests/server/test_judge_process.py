@@ -99,3 +99,21 @@ def test_what_a_killed_judge_held_is_done_by_the_next_of_its_name(held: Held, tm
         until(lambda: Submission.objects.get(pk=submission.pk).state == State.SCORED)
     assert Job.objects.get().fence == 2
     assert time.monotonic() - began < PATIENCE_S
+
+
+def test_a_lease_runs_out_where_not_even_the_failure_can_be_written(
+    held: Held, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when the database is away: the sign of life goes on, the hold on the job does not."""
+    from tracearena.server import jobs, working
+    from tracearena.server.truths import Bench
+
+    def away(*given: object) -> str:
+        raise ConnectionError
+
+    jobs.enqueue("check", "check/1", {"submission": 1})
+    monkeypatch.setattr(working, "do", away)
+    worker = working.Working(Bench(held.folder, held.judge_private_key), "judge 1")
+    assert not worker._safely(worker._one)
+    assert worker._taken is None
+    assert Job.objects.get().state == JobState.RUNNING
