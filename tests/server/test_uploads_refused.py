@@ -18,10 +18,12 @@ from urllib.parse import quote
 
 import pytest
 from django.test import Client
+from django.test.client import FakePayload
 from tests.server.conftest import SCHEDULE, Held
 from tests.server.visitors import PASSWORD, Program, Site, browser, by_form, joined, program, served, token
 
 from tracearena.server import receiving
+from tracearena.server.sealing import unseal
 
 MS = timedelta(milliseconds=1)
 
@@ -151,7 +153,7 @@ def _fill_disk(patched: pytest.MonkeyPatch, moment: str) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     if moment == "begin":
-        patched.setattr(receiving, "_private", full)
+        patched.setattr(receiving, "_for_the_group", full)
     elif moment == "write":
         patched.setattr(receiving.Sealer, "write", full)
     elif moment == "sync":
@@ -205,6 +207,19 @@ def test_t28_a_file_above_the_cap_is_413(holding: Callable[..., Held]) -> None:
     assert not list(held.folder.incoming.iterdir())
     assert caller.upload("obfuscated/1", 2**20 * b"x", "a").status_code == 201
     assert by_form(client, "obfuscated/1", 2**20 * b"y", "f").status_code == 302
+
+
+def test_t28_a_form_without_a_file_takes_no_large_body(held: Held) -> None:
+    """A visitor cannot keep the server reading: what is too large by its own account is not read."""
+    client, unread = joined(held, "001"), FakePayload()
+    for who, path in (
+        (browser(), "/login"),
+        (client, "/password"),
+        (browser(), "/team/uploads/obfuscated/1"),
+    ):
+        kind = "multipart/form-data; boundary=cut"
+        answer = who.generic("POST", path, content_type=kind, CONTENT_LENGTH=2**32, **{"wsgi.input": unread})
+        assert answer.status_code == 413, path
 
 
 @pytest.mark.slow
@@ -438,3 +453,19 @@ def _release(team: str) -> None:
     from tracearena.server.models import DataSet
 
     DataSet.objects.filter(team__number=team).update(released_at=clock.now())
+
+
+def test_t21_an_upload_on_its_way_is_sealed_from_the_first_byte(held: Held) -> None:
+    """What lies on the disk, half or whole, holds nothing of the clear text; only the judge opens it."""
+    canary = b"the quick brown fox jumps over the lazy dog\n"
+    file = receiving.receiving(64)
+    for _ in range(5_000):
+        file.write(canary)
+    (part,) = held.folder.incoming.iterdir()
+    assert part.stat().st_size > 100_000
+    assert canary[:12] not in part.read_bytes()
+    file.finish()
+    assert canary[:12] not in part.read_bytes()
+    assert unseal(held.judge_private_key, part.read_bytes()) == 5_000 * canary
+    file.close()
+    assert not part.exists()

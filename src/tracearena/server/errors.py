@@ -13,6 +13,7 @@ from django.template.loader import render_to_string
 from tracearena.server.refused import Refused, disk_full, is_disk_full, shape
 
 API = "/api/"
+_OF_THE_BODY = ("Content-Type", "Content-Length")
 _LOG = logging.getLogger("tracearena.server")
 _SENTENCES = {
     400: "This request could not be understood.",
@@ -35,8 +36,9 @@ class Errors:
         if not request.path.startswith(API) or response.status_code < 400 or _is_json(response):
             return response
         shaped = answer(request, response.status_code)
-        if "Allow" in response.headers:
-            shaped.headers["Allow"] = response.headers["Allow"]
+        for name, value in response.headers.items():
+            if name not in _OF_THE_BODY:
+                shaped.headers[name] = value
         return shaped
 
     def process_exception(self, request: Any, exception: Exception) -> Any:

@@ -19,12 +19,15 @@ from django.conf import settings
 from django.core.files.uploadhandler import FileUploadHandler, SkipFile, StopUpload
 
 from tracearena.server import clock
+from tracearena.server.errors import API, refusal
 from tracearena.server.folder import Folder
 from tracearena.server.refused import Refused, disk_full, is_disk_full
 from tracearena.server.sealing import CHUNK_BYTES, Sealer
 
 _FORGOTTEN_S = 3600
 _MB = 2**20
+_FORM_MB = 1
+"""What a form may bring besides its file."""
 
 
 class Receiving:
@@ -61,7 +64,7 @@ class Receiving:
         self._hash = hashlib.sha256()
         self._part = folder.incoming / secrets.token_hex(16)
         try:
-            self._file = open(self._part, "xb", opener=_private)  # noqa: SIM115
+            self._file = open(self._part, "xb", opener=_for_the_group)  # noqa: SIM115
             self._forget = weakref.finalize(self, _remove, self._file, self._part)
             self._sealer = Sealer(public_key, self._file)
         except OSError as error:
@@ -145,6 +148,29 @@ def sweep(folder: Folder) -> None:
                 part.unlink()
         except FileNotFoundError:
             continue
+
+
+class Bodies:
+    """Refuses a form that is too large by its own account, before a byte of it is read.
+
+    Forms without a file are small. The API reads its bodies itself, and only those of uploads.
+    """
+
+    def __init__(self, get_response: Any) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: Any) -> Any:
+        return self._get_response(request)
+
+    def process_view(self, request: Any, *_: Any) -> Any:
+        """Answer instead of the view where the body is too large."""
+        if request.path.startswith(API) or request.method in ("GET", "HEAD"):
+            return None
+        most_mb = _most_mb_of(request)
+        allowed = _FORM_MB if most_mb is None else most_mb + _FORM_MB
+        if int(request.META.get("CONTENT_LENGTH") or 0) <= allowed * _MB:
+            return None
+        return refusal(request, too_large((most_mb or _FORM_MB) * _MB))
 
 
 class Handler(FileUploadHandler):
@@ -231,8 +257,8 @@ def _explained(error: OSError) -> Exception:
     return disk_full() if is_disk_full(error) else error
 
 
-def _private(path: str, flags: int) -> int:
-    # It is sealed, and the judge may be another user of the same group.
+def _for_the_group(path: str, flags: int) -> int:
+    """Open a file that the folder's group may read: it is sealed, and the judge may be another user."""
     return os.open(path, flags, 0o640)
 
 

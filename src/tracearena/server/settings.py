@@ -107,6 +107,7 @@ def _settings(folder: Folder, address: Address, secrets: Secrets, url: str | Non
             "tracearena.server.middleware.Proxies",
             "django.contrib.sessions.middleware.SessionMiddleware",
             "django.middleware.common.CommonMiddleware",
+            "tracearena.server.receiving.Bodies",
             "django.middleware.csrf.CsrfViewMiddleware",
             "django.contrib.auth.middleware.AuthenticationMiddleware",
         ],

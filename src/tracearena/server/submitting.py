@@ -97,6 +97,11 @@ def check_gate(errand: Errand) -> None:
         raise not_found()
 
 
+def is_late_now(kind: str) -> bool:
+    """Whether what comes in now is late."""
+    return _gate(Contest.now_held(), kind, clock.now()) is Gate.LATE
+
+
 def hand_in(errand: Errand, file: Receiving) -> Submission:
     """Keep a file whose last byte has arrived, and return what its receipt is made of.
 

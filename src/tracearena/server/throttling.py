@@ -17,12 +17,14 @@ from tracearena.server.refused import Refused
 
 WINDOW = timedelta(minutes=15)
 TRIES_A_NAME, TRIES_AN_ADDRESS = 10, 50
+_FORGOTTEN = timedelta(days=1)
 
 
 def count_try(name: str, address: str) -> None:
     """Count a try; refuse it where there were too many of late."""
-    allowed = [_take(_who("name", name), TRIES_A_NAME), _take(_who("address", address), TRIES_AN_ADDRESS)]
-    if not all(allowed):
+    LoginTry.objects.filter(since__lte=clock.now() - _FORGOTTEN).delete()
+    # The address first: nobody fills the table, or locks others out, beyond the tries of an address.
+    if not (_take(_who("address", address), TRIES_AN_ADDRESS) and _take(_who("name", name), TRIES_A_NAME)):
         minutes = int(WINDOW.total_seconds()) // 60
         raise Refused(
             429, "too-many-tries", f"Too many logins have failed. Wait {minutes} minutes and try again."

@@ -58,6 +58,7 @@ def _form(request: Any, kind: str, data_set: DataSet) -> Any:
             "left": submitting.uploads_left(team, kind, data_set, rules),
             "limit_mb": rules.largest_file_mb,
             "whole": WHOLE,
+            "is_late": submitting.is_late_now(kind),
         }
         return render(request, "team/upload.html", about)
     file = _file(request)
