@@ -48,6 +48,16 @@ COMMANDS = {
     "contest release": ["folder"],
     "contest judge": ["folder"],
     "contest board": ["folder"],
+    "contest new": ["new-folder"],
+    "contest serve": ["folder"],
+    "contest team add": ["folder", "A team"],
+    "contest team reset": ["folder", "001"],
+    "contest export": ["folder", "out.zip"],
+    "contest rehearse": [],
+    "contest client check": ["org.csv"],
+    "contest client submit": ["org.csv"],
+    "contest client attack": ["org.csv", "002"],
+    "contest client watch": [],
     "check obfuscated": ["org.csv", *PLACES, "--original", "org.csv"],
     "check inferred-table": ["org.csv", *PLACES, "--original", "org.csv"],
     "check inferred-traces": ["org.csv", *PLACES, "--original", "org.csv"],
@@ -67,7 +77,7 @@ def commands(app: typer.Typer, before: str = "") -> Iterator[tuple[str, Callable
         yield f"{before}{name}", info.callback
     for group in app.registered_groups:
         assert group.typer_instance is not None
-        yield from commands(group.typer_instance, f"{group.name} ")
+        yield from commands(group.typer_instance, f"{before}{group.name} ")
 
 
 def options() -> list[tuple[str, str]]:

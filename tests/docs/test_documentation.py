@@ -8,8 +8,10 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 import typer.main
@@ -52,11 +54,15 @@ def help_of(*path: str) -> str:
 def commands_page() -> str:
     group = typer.main.get_command(build())
     parts = ["# Commands", "", "What `--help` says, command by command.", "", f"```text\n{help_of()}\n```"]
-    for name, command in group.commands.items():  # type: ignore[attr-defined]
-        parts += ["", f"## {name}", "", f"```text\n{help_of(name)}\n```"]
-        for sub in getattr(command, "commands", {}):
-            parts += ["", f"### {name} {sub}", "", f"```text\n{help_of(name, sub)}\n```"]
-    return "\n".join(parts) + "\n"
+    return "\n".join([*parts, *_helps(group)]) + "\n"
+
+
+def _helps(group: Any, *path: str) -> Iterator[str]:
+    """Yield the help of every command of a group, and of the groups in it."""
+    for name, command in getattr(group, "commands", {}).items():
+        here = (*path, name)
+        yield from ("", f"{'#' * (len(here) + 1)} {' '.join(here)}", "", f"```text\n{help_of(*here)}\n```")
+        yield from _helps(command, *here)
 
 
 def test_the_page_of_commands_is_what_help_says() -> None:

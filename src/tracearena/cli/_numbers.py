@@ -33,6 +33,8 @@ LIMITS: Mapping[str, Limit] = {
     "--users": _COUNT,
     "--days": Limit(at_least=1, at_most=100_000),
     "--data-sets": Limit(at_least=1, at_most=2),
+    "--anonymization-days": Limit(at_least=1 / 1440, at_most=3650),
+    "--attack-days": Limit(at_least=1 / 1440, at_most=3650),
     "--virtual-users": _COUNT,
     "--min-events": Limit(at_least=0, at_most=LARGEST_COUNT),
     "--traces-per-user": Limit(at_least=1, at_most=1_000_000),

@@ -10,6 +10,7 @@
     sealed/teams/       one bundle a team, sealed to the key of that team
     uploads/ab/SHA256   what was handed in, sealed to the judge's key
     incoming/           uploads that are still coming in, sealed likewise
+    serving.lock        held while the contest is served
 
 The judge's private key is not in it.
 """
@@ -92,6 +93,11 @@ class Folder:
         return self.path / "incoming"
 
     @property
+    def lock(self) -> Path:
+        """What those hold who serve the contest."""
+        return self.path / "serving.lock"
+
+    @property
     def uploads(self) -> Path:
         """What was handed in."""
         return self.path / "uploads"
@@ -113,6 +119,7 @@ class Folder:
         for place in (self.for_judge(""), self.for_team("").parent, self.uploads, self.incoming):
             place.mkdir(parents=True, exist_ok=True, mode=0o700)
         self.everybody.mkdir(exist_ok=True)
+        self.lock.touch(0o644)
 
     def read_secrets(self) -> Secrets:
         """Read the server's own file; say so if this is no contest's folder."""

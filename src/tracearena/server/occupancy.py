@@ -10,8 +10,6 @@ from contextlib import contextmanager
 from tracearena.errors import DataError
 from tracearena.server.folder import Folder
 
-_LOCK = "serving.lock"
-
 
 @contextmanager
 def serving(folder: Folder) -> Iterator[None]:
@@ -30,7 +28,7 @@ def alone(folder: Folder) -> Iterator[None]:
 @contextmanager
 def _locked(folder: Folder, kind: int, problem: str) -> Iterator[None]:
     # The lock goes with the process, however it ends; the file stays and means nothing.
-    handle = os.open(folder.path / _LOCK, os.O_CREAT | os.O_RDONLY | os.O_CLOEXEC, 0o644)
+    handle = os.open(folder.lock, os.O_RDONLY | os.O_CLOEXEC)
     try:
         try:
             fcntl.flock(handle, kind | fcntl.LOCK_NB)

@@ -4,34 +4,20 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracearena.cli._console import (
-    JsonOption,
-    ReleaseSeedOption,
-    note,
-    print_result,
-    release_seed,
-    working,
-)
+from tracearena.cli._console import JsonOption, ReleaseSeedOption, note, print_result
 from tracearena.cli._contest_people import (
     MinEventsOption,
     PoisOption,
     SensitiveOption,
     WalkOption,
     ZerosOption,
-    planned,
-    training_traces,
-    with_enough_events,
-    with_sensitive_regions,
-    write_people,
 )
-from tracearena.cli._reading import ReadingOptions, reads_traces, refuse
+from tracearena.cli._reading import ReadingOptions, reads_traces
 from tracearena.cli.contest_server.chartering import Wanted
 from tracearena.cli.contest_server.opening import (
     PassphraseFdOption,
@@ -39,17 +25,12 @@ from tracearena.cli.contest_server.opening import (
     key_file,
     require_extra,
 )
+from tracearena.cli.contest_server.people import USUAL, People
 from tracearena.errors import ParameterError
 
 if TYPE_CHECKING:
     from tracearena.contest import Charter
-    from tracearena.contest.data_source import DataSource
     from tracearena.server.creation import Created
-    from tracearena.traces import Traces
-
-
-USUAL: dict[str, Any] = {"factors": 32, "alpha": 200.0, "iterations": 100, "zeros": "all"}
-"""Parameters of the contest's model."""
 
 
 def register(group: typer.Typer) -> None:
@@ -138,67 +119,18 @@ def new(
     if charter_file is None and sys.stdin.isatty() and not as_json:
         wanted = wanted.asked()
     charter = wanted.charter(charter_file)
+    parameters = USUAL | {"factors": factors, "iterations": iterations, "zeros": zeros}
+    people = People(reading, parameters, walk, min_events, sensitive, pois, seed)
+    people.require_use(charter)
     require_new(folder)
     key = _new_key(folder, judge_key)
     require_empty(database)
     has_lock = passphrase or passphrase_fd is not None
     lock = given_passphrase(passphrase_fd, str(key), twice=True) if has_lock else None
     with out_of_sight() as place:
-        parameters = USUAL | {"factors": factors, "iterations": iterations, "zeros": zeros}
-        people = People(reading, parameters, walk, min_events, sensitive, pois, seed)
         people.write(place / "contest", charter)
         made = create(folder, place / "contest", key, lock, charter, database)
     _print(_result(folder, key, charter, made, database, base_url.rstrip("/")), as_json)
-
-
-@dataclass(frozen=True)
-class People:
-    """How the people of a contest are made."""
-
-    reading: ReadingOptions
-    parameters: Mapping[str, Any] = field(default_factory=lambda: USUAL)
-    walk: str = "5min"
-    min_events: int = 0
-    sensitive: str | None = None
-    pois: Path | None = None
-    seed: int | None = None
-
-    def write(self, place: Path, charter: Charter) -> None:
-        """Write the contest by files: learned from the city or from traces, or ready-made."""
-        source = charter.data
-        assert source is not None
-        if source.folder is not None:
-            from tracearena.server.ready_made import lay_out
-
-            with working("files"):
-                lay_out(source.folder, charter, place)
-            return
-        seed = release_seed(source.seed if self.seed is None else self.seed)
-        training = self._of_city(charter, seed) if source.file is None else self._of_file(source)
-        plan = planned(charter)
-        write_people(
-            place, training, charter, plan, dict(self.parameters), walk=self.walk, model=None, seed=seed
-        )
-
-    def _of_city(self, charter: Charter, seed: int | None) -> Traces:
-        from tracearena.contest.city_people import residents
-        from tracearena.engine import child_seed, seed_sequence
-
-        given = {"sensitive": self.sensitive, "pois": self.pois, "min_events": self.min_events or None}
-        refuse("people of the embedded city", **given)
-        with working("people of the city"):
-            return residents(charter.rules.reference_days, seed=child_seed(seed_sequence(seed), 3))
-
-    def _of_file(self, source: DataSource) -> Traces:
-        from tracearena.contest.data import check_regions
-
-        assert source.file is not None
-        said = {name: getattr(source, name) for name in ("format", "grid", "bounds", "timezone")}
-        reading = replace(self.reading, **{name: value for name, value in said.items() if value is not None})
-        training = training_traces(reading, source.file, source.reference)
-        check_regions(training)
-        training = with_sensitive_regions(training, reading, source.file, self.sensitive, self.pois)
-        return with_enough_events(training, self.min_events)
 
 
 def _charter_beside(files: Path | None) -> Path | None:

@@ -16,8 +16,9 @@ import typer
 from tracearena.cli._console import JsonOption, SeedOption, chosen_seed, note
 from tracearena.cli._reading import ReadingOptions
 from tracearena.cli.contest_server.client import print_shown
-from tracearena.cli.contest_server.new import People, create
+from tracearena.cli.contest_server.new import create
 from tracearena.cli.contest_server.opening import require_extra
+from tracearena.cli.contest_server.people import People
 
 if TYPE_CHECKING:
     from tracearena.contest import Charter, Schedule

@@ -1,0 +1,127 @@
+"""A backup made while the contest runs: everything is in it but the judge's key, and it comes back whole."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from pathlib import Path
+
+import pytest
+from tests.server.conftest import Held
+from tests.server.hands import attack_table, defend, judged, original, without_children
+
+from tracearena.errors import FileError, ParameterError
+from tracearena.server import contents
+from tracearena.server.backup import backup
+from tracearena.server.folder import Folder
+from tracearena.server.restoring import restore
+from tracearena.server.settings import configure
+
+
+@pytest.fixture
+def played(held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Held:
+    """A contest in its attack phase."""
+    without_children(monkeypatch)
+    held.anonymization()
+    defend(held, "001", tmp_path)
+    judged(held)
+    held.attack()
+    judged(held)
+    attack_table(held, "002", "001", tmp_path, right=3)
+    return held
+
+
+def test_a_restored_contest_is_the_same_and_goes_on(played: Held, tmp_path: Path) -> None:
+    """Rows, files and keys are as they were; the judge works on where it was."""
+    before = contents.digests()
+    files = _files(played.folder.path)
+    backup(played.folder, tmp_path / "friday.tar")
+    restored = restore(tmp_path / "friday.tar", tmp_path / "again")
+    after = contents.digests()
+    changed = {name for name in before if before[name] != after[name]}
+    assert changed == {"contest_auditentry"}
+    assert _files(restored.path) == files
+    again = Held(restored, played.created, played.judge_key, played.clock_file, None)
+    assert judged(again) > 0
+    assert original(again, "001").n_users == original(played, "001").n_users
+
+
+def test_t21_a_backup_holds_no_secret_in_clear_and_no_key(played: Held, tmp_path: Path) -> None:
+    """Neither the judge's key, nor a row of an original, nor who is who, nor the password of a database."""
+    backup(played.folder, tmp_path / "friday.tar")
+    content = (tmp_path / "friday.tar").read_bytes()
+    private = played.judge_private_key
+    truth = played.folder.for_judge("orgtraces_team001_data01_IDP.csv").read_bytes()
+    assert truth in content
+    from tracearena.server.sealing import unseal
+
+    for secret in (private, private.hex().encode(), unseal(private, truth)[200:300]):
+        assert secret not in content
+    if played.database is not None:
+        assert played.database.encode() not in content
+    assert (tmp_path / "friday.tar").stat().st_mode & 0o777 == 0o600
+
+
+def test_the_age_of_the_last_backup_is_known(played: Held, tmp_path: Path) -> None:
+    """`contest status` shows it."""
+    from tracearena.server.status import status
+
+    assert status(played.folder)["backup_age_s"] is None
+    backup(played.folder, tmp_path / "friday.tar")
+    assert status(played.folder)["backup_age_s"] == 0
+
+
+def test_a_backup_is_never_written_over_and_has_its_name(played: Held, tmp_path: Path) -> None:
+    (tmp_path / "friday.tar").write_bytes(b"the last one")
+    with pytest.raises(FileError, match="never written over"):
+        backup(played.folder, tmp_path / "friday.tar")
+    with pytest.raises(ParameterError, match=r"\.tar"):
+        backup(played.folder, tmp_path / "friday.zip")
+
+
+@pytest.mark.parametrize("fault", ["cut", "changed", "added", "leads out", "another program's"])
+def test_a_backup_that_is_not_whole_makes_nothing(held: Held, tmp_path: Path, fault: str) -> None:
+    """It is read as hostile input: nothing is made of it, inside the folder or outside."""
+    backup(held.folder, tmp_path / "good.tar")
+    _spoil(tmp_path / "good.tar", tmp_path / "bad.tar", fault)
+    with pytest.raises(FileError):
+        restore(tmp_path / "bad.tar", tmp_path / "again")
+    configure(held.folder)
+    assert not (tmp_path / "again").exists()
+    assert not (tmp_path / "outside").exists()
+
+
+def _spoil(good: Path, bad: Path, fault: str) -> None:
+    import io
+
+    with tarfile.open(good) as source, tarfile.open(bad, "w") as target:
+        for entry in source.getmembers():
+            content = source.extractfile(entry).read()  # type: ignore[union-attr]
+            if fault == "cut" and entry.name == "manifest.json":
+                continue
+            if fault == "changed" and entry.name == "database.jsonl":
+                content = content.replace(b"Test", b"Best", 1)
+            if fault == "another program's" and entry.name == "manifest.json":
+                content = json.dumps({"format": "other"}).encode()
+                entry.size = len(content)
+            target.addfile(entry, io.BytesIO(content))
+            if entry.name == "server.json" and fault in ("added", "leads out"):
+                more = tarfile.TarInfo("web.py" if fault == "added" else "../outside")
+                target.addfile(more)
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    kept = ("everybody", "sealed", "uploads")
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for name in kept
+        for path in (folder / name).rglob("*")
+        if path.is_file()
+    }
+
+
+def test_a_folder_knows_nothing_of_where_it_was(held: Held, tmp_path: Path) -> None:
+    """The contest of a backup is in SQLite, wherever the first one was, unless another is named."""
+    backup(held.folder, tmp_path / "friday.tar")
+    restored = restore(tmp_path / "friday.tar", tmp_path / "again")
+    assert Folder(restored.path).read_secrets().database is None
