@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,13 +12,80 @@ from tests.server.conftest import USERS, Held
 from tracearena.contest import verify
 from tracearena.contest.handout import COMMITMENTS, SALTS
 from tracearena.formats import pwscup
-from tracearena.server import boards, clock
-from tracearena.server.models import Contest, DataSet, Job, Score, State, Submission
+from tracearena.server import boards, clock, jobs
+from tracearena.server.models import AuditEntry, Contest, DataSet, Job, Score, State, Submission
 
 
 def test_a_whole_contest_in_sealed_mode(held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every file comes to its final state, and the awards follow from the scores."""
     hands.without_children(monkeypatch)
+    _hold(held, tmp_path)
+
+
+@pytest.mark.slow
+def test_a_whole_contest_by_children(held: Held, tmp_path: Path) -> None:
+    """The same, every file read and scored by processes of their own."""
+    _hold(held, tmp_path)
+
+
+def test_the_last_valid_upload_counts(held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a valid one the last one is shown; a refused one changes nothing; receipts give the order."""
+    hands.without_children(monkeypatch)
+    held.anonymization()
+    own = DataSet.objects.filter(team__number="001")
+    poor = hands.defend(held, "001", tmp_path, "RR(0.1)")
+    hands.judged(held)
+    assert own.get().counts == poor
+    good = hands.defend(held, "001", tmp_path, "PL(5,1)")
+    hands.defend(held, "001", tmp_path, "RR(0.2)")
+    hands.hand_in(held, "001", "obfuscated", b"reg_id\n")
+    hands.judged(held)
+    assert own.get().counts == good
+    assert own.get().utility == Submission.objects.get(pk=good.pk).utility
+
+
+def test_an_earlier_upload_that_is_checked_later_does_not_count(
+    held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Receipts give the order, not the judge's work."""
+    hands.without_children(monkeypatch)
+    held.anonymization()
+    first, second = (hands.defend(held, "001", tmp_path, one) for one in ("No", "PL(5,1)"))
+    Job.objects.all().delete()
+    for submission in (second, first):
+        jobs.enqueue("check", f"check/{submission.pk}", {"submission": submission.pk})
+    hands.judged(held)
+    assert set(Submission.objects.values_list("state", flat=True)) == {State.SCORED}
+    assert DataSet.objects.get(team__number="001").counts == second
+
+
+def test_two_data_sets_a_team(
+    holding: Callable[..., Held], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each is defended, released and attacked for itself; the pseudonymised team has one."""
+    hands.without_children(monkeypatch)
+    held = holding(data_sets=2, teams=2, sample_attacks=("VisitProb-T",))
+    held.anonymization()
+    for number in (1, 2):
+        content = hands.obfuscated(held, "001", tmp_path, number=number)
+        hands.hand_in(held, "001", "obfuscated", content, number=number)
+    hands.judged(held)
+    held.attack()
+    hands.judged(held)
+    names = {path.name for path in held.folder.everybody.glob("pubtraces*")}
+    wanted = ("000_data01_IDP", "001_data01_IDP", "001_data02_TRP")
+    assert names == {f"pubtraces_team{one}.csv" for one in wanted}
+    traces = hands.inferred_traces(held, "001", tmp_path, number=2)
+    hands.hand_in(held, "002", "inferred-traces", traces, target="001", number=2)
+    hands.judged(held)
+    held.results()
+    hands.judged(held)
+    by_team = {key[1:3]: score for key, score in boards.stored_board().attacks.items() if key[0] == "002"}
+    assert by_team == {("001", 2): 0.0}
+    assert boards.stored_board().row("001", 2).s_T_min == 0.0
+
+
+def _hold(held: Held, tmp_path: Path) -> None:
     held.anonymization()
     good = hands.defend(held, "001", tmp_path)
     hands.defend(held, "002", tmp_path, "RR(0.1)")
@@ -59,6 +127,9 @@ def test_a_whole_contest_in_sealed_mode(held: Held, tmp_path: Path, monkeypatch:
     assert by_name["best-reidentification"] == ["002"]
     _open_and_true(held)
     assert not Job.objects.exclude(state="done").exists()
+    told = list(AuditEntry.objects.filter(actor="judge").values_list("act", flat=True))
+    assert told[-3:] == ["result frozen", "results published", "ID tables opened"]
+    assert told.count("data set released") == told.count("data set closed") == 2
 
 
 def _open_and_true(held: Held) -> None:

@@ -9,8 +9,6 @@ from typing import Any, Literal, get_args
 
 from tracearena.checks import require_choice, require_whole
 from tracearena.errors import ParameterError
-from tracearena.formats import FORMATS, GPS_FORMATS
-from tracearena.intake import Choices
 
 Source = Literal["city", "traces", "files"]
 _PATHS = ("file", "reference", "folder")
@@ -70,10 +68,18 @@ class DataSource:
                 raise ParameterError.of(name, value, "a text")
             if value is not None and self.source != source:
                 raise ParameterError(f"{name} belongs to source = {source!r}, not to {self.source!r}")
-        if self.format is not None:
-            require_choice("format", self.format, (*FORMATS, *GPS_FORMATS))
         if self.seed is not None:
             require_whole("seed", self.seed, at_least=0)
+        if self.source == "traces":
+            self._check_reading()
+
+    def _check_reading(self) -> None:
+        # Only here: whoever opens the contest's door does not need all readers.
+        from tracearena.formats import FORMATS, GPS_FORMATS
+        from tracearena.intake import Choices
+
+        if self.format is not None:
+            require_choice("format", self.format, (*FORMATS, *GPS_FORMATS))
         Choices.parse(grid=self.grid, bounds=self.bounds, timezone=self.timezone)
 
     @property

@@ -81,8 +81,10 @@ def live_name(at: datetime) -> str:
 
 def live_snapshot(now: datetime) -> Snapshot | None:
     """Return the live board that is shown at a moment: that of the last refresh."""
-    names = Snapshot.objects.filter(name__startswith=_LIVE, name__lte=live_name(now))
-    return names.order_by("-name").first()
+    # Compared here: databases sort texts by the customs of their country.
+    names = Snapshot.objects.filter(name__startswith=_LIVE).values_list("name", flat=True)
+    last = max((name for name in names if name <= live_name(now)), default=None)
+    return None if last is None else Snapshot.objects.get(name=last)
 
 
 def freeze_final() -> Snapshot:

@@ -121,10 +121,13 @@ class Working:
         self._taken = taken = jobs.take(self.name)
         if taken is None:
             return False
-        self._show(doing=taken.key)
-        _log.info("%s: %s", self.name, taken.key)
-        error = do(taken, self.bench)
-        self._taken = None
+        try:
+            self._show(doing=taken.key)
+            _log.info("%s: %s", self.name, taken.key)
+            error = do(taken, self.bench)
+        finally:
+            # Where not even the failure could be written down, the lease must run out.
+            self._taken = None
         self._show(doing="", **({"error": error[: jobs.LONGEST_ERROR]} if error else {}))
         return True
 
