@@ -31,6 +31,7 @@ def test_the_policy_allows_nothing_inline_and_nothing_foreign() -> None:
     assert "frame-ancestors 'none'" in POLICY
 
 
+@pytest.mark.slow
 def test_t38_headers_on_every_answer(held: Held) -> None:
     """For every address, role and method, errors and static files included."""
     held.anonymization()
@@ -106,6 +107,7 @@ def settings_turned() -> Any:
         configure(held.folder)
 
 
+@pytest.mark.slow
 def test_t34_every_form_wants_its_token(held: Held) -> None:
     """No route takes a POST, PUT, PATCH or DELETE of another site; whoever is logged in."""
     held.anonymization()
@@ -193,6 +195,7 @@ def test_the_page_of_the_api_asks_nobody_else(held: Held) -> None:
     assert browser().get("/api/v1/openapi.json").json()["openapi"].startswith("3.")
 
 
+@pytest.mark.slow
 def test_no_page_holds_script_or_style_of_its_own(held: Held) -> None:
     """The policy would not run it; nor does any page name another site."""
     held.anonymization()
