@@ -31,7 +31,7 @@ def main() -> None:
             parts = (
                 f"new {made:.1f} s + serve {answered:.1f} s = {made + answered:.1f} s (wanted: {WANTED_S})"
             )
-            print(f"cache {state}: {parts}; processor {worked_s() - before:.1f} s")
+            print(f"cache {state}: {parts} (wanted: {WANTED_S}); processor {worked_s() - before:.1f} s")
 
 
 def worked_s() -> float:
