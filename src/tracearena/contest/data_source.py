@@ -68,13 +68,13 @@ class DataSource:
                 raise ParameterError.of(name, value, "a text")
             if value is not None and self.source != source:
                 raise ParameterError(f"{name} belongs to source = {source!r}, not to {self.source!r}")
-        if self.source == "traces":
-            self._require_readable()
         if self.seed is not None:
             require_whole("seed", self.seed, at_least=0)
+        if self.source == "traces":
+            self._check_reading()
 
-    def _require_readable(self) -> None:
-        """Refuse what no reader can do. The readers are loaded only where there is something to read."""
+    def _check_reading(self) -> None:
+        # Only here: whoever opens the contest's door does not need all readers.
         from tracearena.formats import FORMATS, GPS_FORMATS
         from tracearena.intake import Choices
 
