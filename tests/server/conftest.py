@@ -67,11 +67,11 @@ class Held:
 
 
 @pytest.fixture(scope="session")
-def postgresql_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def postgresql_url() -> Iterator[str]:
     """A server of PostgreSQL; tests are skipped, with a sentence that helps, where there is none."""
     if postgresql.binaries() is None:
         pytest.skip(postgresql.MISSING)
-    with postgresql.running(tmp_path_factory.mktemp("server")) as url:
+    with postgresql.running() as url:
         yield url
 
 

@@ -6,6 +6,7 @@ import os
 import shutil
 import socket
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,23 +24,31 @@ def binaries() -> Path | None:
 
 
 @contextmanager
-def running(folder: Path) -> Iterator[str]:
-    """Run a server in a folder, and give the URL of its databases, without a name at the end."""
+def running() -> Iterator[str]:
+    """Run a server in a folder of its own, and give the URL of its databases, without a name at the end.
+
+    Not in pytest's folder: each start of pytest closes that to other users, such as the server's own.
+    """
     place, port = binaries(), _free_port()
     assert place is not None, MISSING
-    data = folder / "postgresql"
-    data.mkdir()
-    if os.getuid() == 0:
-        # PostgreSQL refuses to run as root, and its user must be able to reach the folder.
-        shutil.chown(data, "postgres", "postgres")
-        for parent in (folder, *folder.parents):
-            if parent.stat().st_uid == 0 and parent != Path("/"):
-                parent.chmod(parent.stat().st_mode | 0o011)
+    with tempfile.TemporaryDirectory(prefix="tracearena-postgresql-", ignore_cleanup_errors=True) as folder:
+        data = Path(folder) / "data"
+        data.mkdir()
+        if os.getuid() == 0:
+            # PostgreSQL refuses to run as root.
+            for one in (Path(folder), data):
+                shutil.chown(one, "postgres", "postgres")
+        with _started(place, port, data):
+            yield f"postgresql://contest@127.0.0.1:{port}/"
+
+
+@contextmanager
+def _started(place: Path, port: int, data: Path) -> Iterator[None]:
     _run(place / "initdb", "-D", data, "--auth=trust", "--username=contest", "--encoding=UTF8", "--no-sync")
     options = f"-h 127.0.0.1 -p {port} -k {data} -c max_connections=200"
     _run(place / "pg_ctl", "-D", data, "-w", "-l", data / "log", "-o", options, "start")
     try:
-        yield f"postgresql://contest@127.0.0.1:{port}/"
+        yield
     finally:
         _run(place / "pg_ctl", "-D", data, "-m", "immediate", "stop")
 

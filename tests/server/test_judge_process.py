@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -21,13 +21,19 @@ PATIENCE_S = 120
 
 
 @contextmanager
-def running(held: Held, name: str = "judge 1", key: str | None = None) -> Iterator[subprocess.Popen[bytes]]:
+def running(
+    held: Held,
+    name: str = "judge 1",
+    *,
+    key: str | None = None,
+    command: Sequence[str] = ("-m", "tracearena.server.judge"),
+) -> Iterator[subprocess.Popen[bytes]]:
     """Run a judge."""
-    command = [sys.executable, "-m", "tracearena.server.judge", str(held.folder.path), "--name", name]
+    whole = [sys.executable, *command, str(held.folder.path), "--name", name]
     log = held.folder.path.parent / f"{name}.log"
     with (
         open(log, "ab") as file,
-        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=file, stderr=file) as judge,
+        subprocess.Popen(whole, stdin=subprocess.PIPE, stdout=file, stderr=file) as judge,
     ):
         assert judge.stdin is not None
         judge.stdin.write((key or held.judge_private_key.hex()).encode() + b"\n")
@@ -117,3 +123,30 @@ def test_a_lease_runs_out_where_not_even_the_failure_can_be_written(
     assert not worker._safely(worker._one)
     assert worker._taken is None
     assert Job.objects.get().state == JobState.RUNNING
+
+
+_SLOW_JUDGE = """
+import sys, time
+from pathlib import Path
+from tracearena.server.folder import Folder
+from tracearena.server.settings import configure
+configure(Folder(Path(sys.argv[1])))
+from tracearena.server import judge, working
+working.GRACE_S = 1.0
+working.WORK["check"] = lambda taken, bench: time.sleep(600)
+judge.main(sys.argv[1:])
+"""
+
+
+@pytest.mark.slow
+def test_a_job_that_takes_too_long_is_given_back_at_the_signal(held: Held) -> None:
+    """Without blame, and before anybody waits for the end of a lease."""
+    from tracearena.server import jobs
+
+    jobs.enqueue("check", "check/1", {"submission": 1})
+    with running(held, command=["-c", _SLOW_JUDGE]) as judge:
+        until(lambda: Job.objects.get().state == JobState.RUNNING)
+        judge.send_signal(signal.SIGTERM)
+        assert judge.wait(PATIENCE_S) == 0
+    job = Job.objects.get()
+    assert (job.state, job.tries, job.worker) == (JobState.WAITING, 0, "")

@@ -13,7 +13,7 @@ from tracearena.contest import verify
 from tracearena.contest.handout import COMMITMENTS, SALTS
 from tracearena.formats import pwscup
 from tracearena.server import boards, clock, jobs
-from tracearena.server.models import Contest, DataSet, Job, Score, State, Submission
+from tracearena.server.models import AuditEntry, Contest, DataSet, Job, Score, State, Submission
 
 
 def test_a_whole_contest_in_sealed_mode(held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,6 +127,9 @@ def _hold(held: Held, tmp_path: Path) -> None:
     assert by_name["best-reidentification"] == ["002"]
     _open_and_true(held)
     assert not Job.objects.exclude(state="done").exists()
+    told = list(AuditEntry.objects.filter(actor="judge").values_list("act", flat=True))
+    assert told[-3:] == ["result frozen", "results published", "ID tables opened"]
+    assert told.count("data set released") == told.count("data set closed") == 2
 
 
 def _open_and_true(held: Held) -> None:

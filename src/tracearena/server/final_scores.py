@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from django.db import transaction
+
 from tracearena.server import boards, clock, jobs, scores
 from tracearena.server.audit_log import log
 from tracearena.server.models import Contest, Job, JobState, State, Submission, UploadKind
@@ -57,5 +59,9 @@ def publish_when_due(contest: Contest) -> bool:
     is_early = clock.now() < contest.schedule.results_begin
     if is_early or contest.published_at is not None or boards.final_snapshot() is None:
         return False
-    due = Contest.objects.filter(pk=contest.pk, published_at__isnull=True)
-    return bool(due.update(published_at=clock.now()))
+    with transaction.atomic():
+        due = Contest.objects.filter(pk=contest.pk, published_at__isnull=True)
+        is_now = bool(due.update(published_at=clock.now()))
+        if is_now:
+            log("judge", "results published")
+    return is_now

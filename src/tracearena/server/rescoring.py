@@ -11,7 +11,7 @@ from tracearena.contest import AttackKind
 from tracearena.errors import ParameterError
 from tracearena.server import boards, clock, jobs, scores
 from tracearena.server.audit_log import log
-from tracearena.server.models import DataSet, JobState, Rescoring, RescoringState, Score
+from tracearena.server.models import Contest, DataSet, JobState, Rescoring, RescoringState, Score
 from tracearena.server.scoring import sample_score, score_of
 from tracearena.server.truths import Bench
 
@@ -96,6 +96,8 @@ def differences(rescoring: Rescoring) -> list[Difference]:
 def apply(rescoring: Rescoring, actor: str) -> None:
     """Let the new scores count; those before are kept under the re-scoring, and a new result is frozen."""
     with transaction.atomic():
+        # The contest's row first, as everybody takes it who takes data sets after it.
+        Contest.objects.select_for_update().get(pk=1)
         changed = differences(rescoring)
         _decide(rescoring, RescoringState.COMPARED, to=RescoringState.APPLIED)
         failed = [one.key for one in changed if one.after is None]
