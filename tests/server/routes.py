@@ -23,7 +23,7 @@ def pages() -> list[str]:
 
 def api_routes() -> list[tuple[str, str]]:
     """Return method and pattern of all routes of the API."""
-    from tracearena.server.api import api
+    from tracearena.server.api.routes import api
 
     described = api.get_openapi_schema()["paths"]
     found = [(method.upper(), path) for path, methods in described.items() for method in methods]

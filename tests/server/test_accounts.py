@@ -202,6 +202,7 @@ def test_neither_the_session_nor_its_cookie_alone_opens_the_bundle(held: Held) -
     assert client.get("/team/data/bundle").status_code == 403
 
 
+@pytest.mark.slow
 def test_a_new_password_opens_the_bundle_and_ends_other_logins(held: Held) -> None:
     """The key is wrapped anew; the old password opens nothing more."""
     client, other = joined(held, "001", "ann"), logged_in("ann")

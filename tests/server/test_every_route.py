@@ -31,6 +31,7 @@ def test_the_policy_allows_nothing_inline_and_nothing_foreign() -> None:
     assert "frame-ancestors 'none'" in POLICY
 
 
+@pytest.mark.slow
 def test_t38_headers_on_every_answer(held: Held) -> None:
     """For every address, role and method, errors and static files included."""
     held.anonymization()
@@ -50,6 +51,20 @@ def test_t38_headers_on_every_answer(held: Held) -> None:
             answer.close()
     assert {200, 302, 401, 404, 405, 409} <= seen
     assert not [status for status in seen if status >= 500]
+
+
+def test_an_answer_to_head_has_no_body(held: Held) -> None:
+    """Whether it streams or not; the length is told all the same."""
+    from django.http import HttpResponse, StreamingHttpResponse
+    from django.test import RequestFactory
+
+    from tracearena.server.middleware import Headers
+
+    for made in (HttpResponse(b"body"), StreamingHttpResponse([b"body"])):
+        made.headers["Content-Length"] = "4"
+        answer = Headers(lambda _, made=made: made)(RequestFactory().head("/"))
+        body = b"".join(answer.streaming_content) if answer.streaming else answer.content
+        assert (body, answer.headers["Content-Length"]) == (b"", "4")
 
 
 def test_t38_headers_on_what_goes_wrong(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,6 +107,7 @@ def settings_turned() -> Any:
         configure(held.folder)
 
 
+@pytest.mark.slow
 def test_t34_every_form_wants_its_token(held: Held) -> None:
     """No route takes a POST, PUT, PATCH or DELETE of another site; whoever is logged in."""
     held.anonymization()
@@ -179,6 +195,7 @@ def test_the_page_of_the_api_asks_nobody_else(held: Held) -> None:
     assert browser().get("/api/v1/openapi.json").json()["openapi"].startswith("3.")
 
 
+@pytest.mark.slow
 def test_no_page_holds_script_or_style_of_its_own(held: Held) -> None:
     """The policy would not run it; nor does any page name another site."""
     held.anonymization()

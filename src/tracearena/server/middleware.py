@@ -48,6 +48,8 @@ class Headers:
         if settings.CONTEST_ADDRESS.secure:
             response.headers["Strict-Transport-Security"] = _HSTS
         response.headers.setdefault("Cache-Control", "no-store")
+        if request.method == "HEAD":
+            _empty(response)
         return response
 
 
@@ -65,6 +67,14 @@ class Proxies:
             if said["HTTP_X_FORWARDED_PROTO"].strip().lower() == "https":
                 request.environ["wsgi.url_scheme"] = "https"
         return self._get_response(request)
+
+
+def _empty(response: Any) -> None:
+    """Take the body out of an answer to HEAD; its length stays in the headers."""
+    if response.streaming:
+        response.streaming_content = []
+    else:
+        response.content = b""
 
 
 def _client(chain: str, request: Any, trusted: Any) -> str:

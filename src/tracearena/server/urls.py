@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from tracearena.server.api import api
+from tracearena.server.api.routes import api
 from tracearena.server.views import accounts, description, keys, organiser, public, team, uploading
 
 urlpatterns = [

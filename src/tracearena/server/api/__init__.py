@@ -1,5 +1,1 @@
 """Everything a team can do, for programs: JSON under /api/v1, a bearer token, one shape of errors."""
-
-from tracearena.server.api.routes import api
-
-__all__ = ["api"]

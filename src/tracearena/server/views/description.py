@@ -7,7 +7,7 @@ from typing import Any
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from tracearena.server.api import api
+from tracearena.server.api.routes import api
 
 
 @require_safe
