@@ -28,10 +28,8 @@ def main() -> None:
         for state in ("empty", "filled"):
             before = worked_s()
             made, answered = first_page(Path(place))
-            parts = (
-                f"new {made:.1f} s + serve {answered:.1f} s = {made + answered:.1f} s (wanted: {WANTED_S})"
-            )
-            print(f"cache {state}: {parts}; processor {worked_s() - before:.1f} s")
+            parts = f"new {made:.1f} s + serve {answered:.1f} s = {made + answered:.1f} s"
+            print(f"cache {state}: {parts} (wanted: {WANTED_S}); processor {worked_s() - before:.1f} s")
 
 
 def worked_s() -> float:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import json
 import tarfile
+import threading
 from pathlib import Path
 
 import pytest
+from django.db import connections
 from tests.server.conftest import Held
-from tests.server.hands import attack_table, defend, judged, original, without_children
+from tests.server.hands import attack_table, defend, hand_in, judged, original, without_children
 
 from tracearena.errors import FileError, ParameterError
 from tracearena.server import contents
 from tracearena.server.backup import backup
 from tracearena.server.folder import Folder
+from tracearena.server.models import Submission
 from tracearena.server.restoring import restore
 from tracearena.server.settings import configure
+from tracearena.server.truths import Bench
 
 
 @pytest.fixture
@@ -125,3 +129,37 @@ def test_a_folder_knows_nothing_of_where_it_was(held: Held, tmp_path: Path) -> N
     backup(held.folder, tmp_path / "friday.tar")
     restored = restore(tmp_path / "friday.tar", tmp_path / "again")
     assert Folder(restored.path).read_secrets().database is None
+
+
+@pytest.mark.long
+def test_t39_backups_under_load_hold_every_file_that_they_know_of(held: Held, tmp_path: Path) -> None:
+    """Five backups while two teams hand in as fast as they can; every receipt in each has its very file."""
+    held.anonymization()
+    stop = threading.Event()
+    working = [threading.Thread(target=_hand_in_until, args=(held, team, stop)) for team in ("001", "002")]
+    for one in working:
+        one.start()
+    try:
+        for number in range(5):
+            backup(held.folder, tmp_path / f"{number}.tar")
+    finally:
+        stop.set()
+        for one in working:
+            one.join()
+    counts = []
+    for number in range(5):
+        restored = restore(tmp_path / f"{number}.tar", tmp_path / f"again-{number}")
+        found = list(Submission.objects.all())
+        counts.append(len(found))
+        bench = Bench(restored, held.judge_private_key)
+        assert all(len(bench.upload(one)) == one.size for one in found)
+    assert counts == sorted(counts)
+    assert counts[-1] > counts[0]
+
+
+def _hand_in_until(held: Held, team: str, stop: threading.Event) -> None:
+    number = 0
+    while not stop.is_set():
+        number += 1
+        hand_in(held, team, "obfuscated", f"{team} {number}".encode() * 10_000, limit=100_000)
+    connections.close_all()

@@ -145,10 +145,10 @@ def _new_key(folder: Path, judge_key: Path | None) -> Path:
     path = key_file(folder, judge_key)
     if os.path.lexists(path):
         raise ParameterError(f"{path}: is there already; a judge's key is never written over")
-    if not path.parent.is_dir():
-        raise ParameterError(f"{path}: there is no folder {path.parent}")
     if folder.resolve() in path.resolve().parents:
         raise ParameterError(f"{path}: lies in {folder}; the judge's key must lie outside")
+    if not path.parent.is_dir():
+        raise ParameterError(f"{path}: there is no folder {path.parent}")
     return path
 
 

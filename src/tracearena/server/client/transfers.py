@@ -115,7 +115,7 @@ def _fetched(
         client.stream(path, headers) as answer,
         open(part, "ab" if answer.status_code == 206 else "wb") as out,
     ):
-        for piece in answer.iter_bytes(_PIECE):
+        for piece in answer.iter_bytes():
             out.write(piece)
             if out.tell() > size:
                 break

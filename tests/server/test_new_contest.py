@@ -1,0 +1,139 @@
+"""`contest new`: everything is checked before anything is made, and nothing half made is left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.border.command_line import Done, tracearena
+from tests.server.conftest import DAYS, TEAMS, USERS
+
+from tracearena.server.folder import Folder
+from tracearena.server.keys import needs_passphrase, read_judge_key
+
+SMALL = ("--teams", TEAMS, "--users", USERS, "--days", DAYS, "--factors", 2, "--iterations", 2, "--seed", 1)
+
+
+def new(folder: Path, *words: object) -> Done:
+    return tracearena("contest", "new", "friday", *words, folder=folder)
+
+
+def refused(folder: Path, *words: object) -> str:
+    before = sorted(folder.rglob("*"))
+    done = new(folder, *words)
+    assert done.status == 2, done.out
+    assert sorted(folder.rglob("*")) == before, "nothing is made"
+    return done.err
+
+
+@pytest.mark.slow
+def test_people_of_the_city_are_the_default(tmp_path: Path) -> None:
+    """What was made is printed, with a link for the organiser and one for each team."""
+    done = new(tmp_path, *SMALL, "--base-url", "https://contest.example.org/", "--json")
+    assert done.status == 0, done.err
+    assert done.json["people"] == "city"
+    assert sorted(done.json["invitations"]) == ["001", "002", "003"]
+    links = [done.json["organiser"], *done.json["invitations"].values()]
+    assert all(link.startswith("https://contest.example.org/join#") for link in links)
+    assert len(set(links)) == 4
+    assert read_judge_key(tmp_path / "friday.judge-key")
+    assert Folder(tmp_path / "friday").read_secrets().database is None
+    shown = (tmp_path / "friday" / "contest.toml").read_text()
+    assert "seed" not in shown, "the seed would give all people away"
+
+
+@pytest.mark.slow
+def test_people_of_the_organisers_own_traces_are_never_given_away(
+    tmp_path: Path, make_walks: Callable[..., Any]
+) -> None:
+    """They are learned from, and the contest knows that they are real."""
+    from tracearena.formats import pwscup
+
+    walks = make_walks(users=30, days=4)
+    pwscup.write_places(walks.places, tmp_path / "info_region.csv")
+    pwscup.write_traces(walks, tmp_path / "walks.csv")
+    done = new(tmp_path, *SMALL, "--data", "walks.csv", "--walk", f"{walks.clock.interval_s}s", "--json")
+    assert done.status == 0, done.err
+    assert done.json["people"] == "traces"
+    from tracearena.server.models import Contest
+    from tracearena.server.settings import configure
+
+    configure(Folder(tmp_path / "friday"))
+    assert Contest.now_held().people == "real"
+
+
+def test_official_files_that_are_ready_are_taken(tmp_path: Path, prepared: Callable[..., Path]) -> None:
+    """With the contest's file that lies beside them; one that is missing is named."""
+    files = prepared()
+    done = new(tmp_path, "--files", files, "--json")
+    assert done.status == 0, done.err
+    assert done.json["contest"] == "Test <contest>"
+    assert (tmp_path / "friday" / "sealed" / "judge" / "orgtraces_team001_data01_IDP.csv").is_file()
+    (tmp_path / "fewer").mkdir()
+    for path in (files / "judge").iterdir():
+        if path.name != "reftraces_team002_data01_IDP.csv":
+            (tmp_path / "fewer" / path.name).write_bytes(path.read_bytes())
+    charter = ["--from", files / "contest.toml", "--judge-key", "other-key"]
+    again = tracearena("contest", "new", "again", "--files", "fewer", *charter, folder=tmp_path)
+    assert (again.status, "reftraces_team002_data01_IDP.csv" in again.err) == (2, True)
+    assert not (tmp_path / "again").exists()
+    assert not (tmp_path / "other-key").exists()
+
+
+def test_what_cannot_be_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+    """Folder, key, database, options, charter: each by a sentence."""
+    (tmp_path / "key").write_text("an older one")
+    (tmp_path / "contest.toml").write_text('name = "Friday"\nteams = 0\n')
+    assert "never written over" in refused(tmp_path, "--judge-key", "key")
+    assert "must lie outside" in refused(tmp_path, "--judge-key", "friday/key")
+    assert "does not answer" in refused(tmp_path, "--database", "postgresql://nobody@127.0.0.1:1/none")
+    assert "postgresql://" in refused(tmp_path, "--database", "mysql://here/none")
+    assert "line 2" in refused(tmp_path, "--from", "contest.toml")
+    assert "exclude each other" in refused(tmp_path, "--data", "a.csv", "--files", "b")
+    assert "--grid" in refused(tmp_path, "--grid", "8x8")
+    assert "with its zone" in refused(tmp_path, "--begin", "2026-05-01")
+    (tmp_path / "friday").mkdir()
+    (tmp_path / "friday" / "something").touch()
+    assert "not an empty folder" in refused(tmp_path)
+
+
+def test_a_failure_in_the_middle_takes_the_key_away_again(
+    tmp_path: Path, prepared: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A key without its contest would only puzzle its owner."""
+    from tracearena.errors import DataError
+    from tracearena.server import creation
+
+    def fail(*words: object, **named: object) -> None:
+        raise DataError("the disk is gone")
+
+    monkeypatch.setattr(creation, "create", fail)
+    assert "the disk is gone" in refused(tmp_path, "--files", prepared())
+
+
+def test_the_key_may_be_locked_by_a_passphrase(tmp_path: Path, prepared: Callable[..., Path]) -> None:
+    """It comes through a file descriptor where there is no terminal."""
+    (tmp_path / "words").write_text("correct horse battery staple\n")
+    with (tmp_path / "words").open() as file:
+        done = new(tmp_path, "--files", prepared(), "--passphrase-fd", file.fileno(), "--json")
+    assert done.status == 0, done.err
+    assert needs_passphrase(tmp_path / "friday.judge-key")
+    assert read_judge_key(tmp_path / "friday.judge-key", "correct horse battery staple")
+    silent = tracearena("contest", "new", "other", "--files", prepared(), "--passphrase", folder=tmp_path)
+    assert (silent.status, "--passphrase-fd" in silent.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("extra", "words"), [("server", ("status", "friday")), ("client", ("client", "status"))]
+)
+def test_a_missing_extra_is_named_with_what_brings_it(
+    extra: str, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tracearena.cli.contest_server import opening
+
+    monkeypatch.setattr(opening, "find_spec", lambda name: None)
+    done = tracearena("contest", *words)
+    assert (done.status, done.out) == (2, "")
+    assert f"pip install 'tracearena[{extra}]'" in done.err

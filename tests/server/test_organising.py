@@ -1,0 +1,166 @@
+"""What an organiser does on the command line: teams, phases, status; and what is refused."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from tests.border.command_line import tracearena
+from tests.server.conftest import DAY, SCHEDULE, Held
+from tests.server.hands import defend, judged, without_children
+
+from tracearena.errors import DataError, ParameterError
+from tracearena.server import teams
+from tracearena.server.links import usable
+from tracearena.server.schedule_moves import move
+from tracearena.server.status import status
+
+
+def _moved(point: str, days: float) -> None:
+    move(point, getattr(SCHEDULE, point) + timedelta(days=days), reason="a holiday", actor="test")
+
+
+def test_an_end_moves_with_a_reason_and_is_written_down(held: Held) -> None:
+    """The clock goes by the new end, and the log has both times."""
+    from tracearena.server.models import AuditEntry, Contest
+
+    held.anonymization()
+    _moved("anonymization_end", 0.5)
+    assert Contest.now_held().schedule.anonymization_end == SCHEDULE.anonymization_end + DAY / 2
+    entry = AuditEntry.objects.order_by("-pk").first()
+    assert (entry.act, entry.details["point"]) == ("schedule moved", "anonymization_end")
+    assert entry.details["from"] == SCHEDULE.anonymization_end.isoformat()
+    assert entry.details["reason"] == "a holiday"
+
+
+def test_nothing_is_moved_into_the_past_or_out_of_order(held: Held) -> None:
+    """Not a begin that has passed, not an end to a time that has, not an end behind the next phase."""
+    held.anonymization()
+    with pytest.raises(DataError, match="is past"):
+        _moved("anonymization_end", -6.9)
+    with pytest.raises(DataError, match="not taken back"):
+        _moved("anonymization_begin", 2)
+    with pytest.raises(ParameterError, match="attack_begin"):
+        _moved("anonymization_end", 3)
+    with pytest.raises(ParameterError, match="reason"):
+        move("attack_end", SCHEDULE.attack_end + DAY, reason=" ", actor="test")
+    with pytest.raises(ParameterError, match="point"):
+        move("dinner", SCHEDULE.attack_end, reason="hunger", actor="test")
+
+
+def test_a_phase_does_not_go_on_once_its_data_is_published(
+    held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before the judge has published, an end that has passed may still be put off; after it, not."""
+    without_children(monkeypatch)
+    held.anonymization()
+    defend(held, "001", tmp_path)
+    judged(held)
+    held.at(SCHEDULE.anonymization_end + timedelta(minutes=1))
+    _moved("anonymization_end", 0.5)
+    held.at(SCHEDULE.anonymization_end + 0.6 * DAY)
+    judged(held)
+    with pytest.raises(DataError, match="published already"):
+        _moved("anonymization_end", 0.9)
+
+
+def test_the_next_free_team_gets_a_name_and_a_link(held: Held) -> None:
+    """Its old link ends; when all have names, the sentence says where teams come from."""
+    key = held.judge_private_key
+    team, secret = teams.add("Paper Cranes", key)
+    assert (team.number, team.name) == ("001", "Paper Cranes")
+    link = usable(secret)
+    assert link is not None
+    assert link.team == team
+    assert usable(held.created.invitations["001"]) is None
+    with pytest.raises(ParameterError, match="already"):
+        teams.add("Paper Cranes", key)
+    assert teams.add("Fog Bank", key)[0].number == "002"
+    teams.add("Card Sharps", key)
+    with pytest.raises(DataError, match="contest new --teams"):
+        teams.add("One too many", key)
+
+
+def test_a_reset_ends_old_links_and_if_asked_members_and_tokens(held: Held) -> None:
+    """The new link opens the team's bundle, as the first one did."""
+    from tracearena.server import accounts, tokens
+    from tracearena.server.models import Member
+
+    member, private = accounts.redeem(held.created.invitations["002"], "Ann", "a long password")
+    token = tokens.make(member, "mine", private)
+    _, first = teams.reset("002", held.judge_private_key, everything=False)
+    assert tokens.caller(token) is not None
+    _, second = teams.reset("002", held.judge_private_key, everything=True)
+    assert usable(first) is None
+    assert usable(second) is not None
+    assert tokens.caller(token) is None
+    assert not Member.objects.get(username="Ann").is_active
+    with pytest.raises(ParameterError, match="one of 001, 002, 003"):
+        teams.reset("004", held.judge_private_key, everything=False)
+
+
+def test_the_status_tells_what_waits_and_what_failed(held: Held, tmp_path: Path) -> None:
+    """A job that waits has an age; nothing is made up where nothing is known."""
+    held.anonymization()
+    defend(held, "001", tmp_path)
+    held.at(SCHEDULE.anonymization_begin + DAY + timedelta(minutes=5))
+    found = status(held.folder)
+    assert found["queue"]["waiting"] == 1
+    assert found["queue"]["oldest_s"] == 300
+    assert found["phase"] == "anonymization"
+    assert found["clock_is_driven"]
+    assert found["last_error"] is None
+    assert found["uploads"] == {"received": 1}
+    assert found["disk_free_bytes"] > 0
+
+
+def test_the_commands_say_the_same(held: Held) -> None:
+    """Through the front door, for people and for programs."""
+    folder = held.folder.path
+    assert tracearena("contest", "status", folder, "--json").json["teams"] == 3
+    assert "registration" in tracearena("contest", "phase", folder).out
+    added = tracearena("contest", "team", "add", folder, "Cranes", "--judge-key", held.judge_key, "--json")
+    assert added.json["number"] == "001"
+    assert added.json["link"].startswith("http://127.0.0.1:8000/join#")
+    assert "001   Cranes" in tracearena("contest", "team", "list", folder).out
+    refused = tracearena(
+        "contest", "phase", folder, "attack_end", "--to", "2030-01-01", "--reason", "why not"
+    )
+    assert (refused.status, "with its zone" in refused.err) == (2, True)
+    nowhere = tracearena("contest", "status", folder.parent)
+    assert (nowhere.status, "contest new" in nowhere.err) == (2, True)
+
+
+def test_the_key_of_another_contest_is_refused(held: Held, tmp_path: Path) -> None:
+    from tracearena.server.keys import write_judge_key
+
+    write_judge_key(tmp_path / "other", None)
+    words = ["contest", "team", "reset", held.folder.path, "001", "--judge-key", tmp_path / "other"]
+    done = tracearena(*words)
+    assert (done.status, "another contest" in done.err) == (2, True)
+
+
+def test_t17_an_export_is_refused_while_a_job_is_open(
+    held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And before the results are published; the archive does not appear."""
+    from tracearena.server import jobs
+    from tracearena.server.export import export
+    from tracearena.server.truths import Bench
+
+    without_children(monkeypatch)
+    bench = Bench(held.folder, held.judge_private_key)
+    held.anonymization()
+    defend(held, "001", tmp_path)
+    judged(held)
+    with pytest.raises(DataError, match="not published"):
+        export(bench, tmp_path / "out.zip")
+    held.attack()
+    judged(held)
+    held.results()
+    judged(held)
+    jobs.enqueue("check", "check/again")
+    with pytest.raises(DataError, match="1 jobs"):
+        export(bench, tmp_path / "out.zip")
+    assert not (tmp_path / "out.zip").exists()

@@ -1,0 +1,107 @@
+"""`contest serve`: who may listen where, who is given the key, and what happens when something dies."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+from pathlib import Path
+
+import httpx
+import pytest
+from tests.border.command_line import tracearena
+from tests.server.conftest import Held
+
+from tracearena.errors import DataError, ParameterError
+from tracearena.server.bots import wait_for
+from tracearena.server.occupancy import alone
+from tracearena.server.serving import Serving, _commands, free_port, served
+from tracearena.server.settings import Address
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.1.2.3", "::1", "localhost"])
+def test_this_machine_may_always_listen_to_itself(host: str) -> None:
+    assert Serving(host=host).host == host
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "contest.example.org"])
+def test_others_are_let_in_by_name_and_by_https_only(host: str) -> None:
+    """The sentence says what is missing, and why."""
+    with pytest.raises(ParameterError, match=r"--allowed-host and --secure.*in clear"):
+        Serving(host=host)
+    with pytest.raises(ParameterError, match="also needs --secure"):
+        Serving(host=host, address=Address(hosts=["contest.example.org"]))
+    with pytest.raises(ParameterError, match="also needs --allowed-host"):
+        Serving(host=host, address=Address(secure=True))
+    assert Serving(host=host, address=Address(hosts=["contest.example.org"], secure=True))
+
+
+def test_the_command_says_the_same(held: Held) -> None:
+    done = tracearena(
+        "contest", "serve", held.folder.path, "--host", "0.0.0.0", "--judge-key", held.judge_key
+    )
+    assert (done.status, done.out) == (2, "")
+    assert "--allowed-host" in done.err
+
+
+def test_a_port_that_is_taken_is_named(held: Held) -> None:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        one.listen()
+        serving = Serving(port=one.getsockname()[1])
+        with (
+            pytest.raises(ParameterError, match="cannot listen there"),
+            served(held.folder, held.judge_private_key, serving),
+        ):
+            pass
+
+
+def test_the_key_is_in_no_command_line(held: Held) -> None:
+    """Only judges have a secret, which goes through their pipe."""
+    key = held.judge_private_key
+    commands = list(_commands(held.folder, key, Serving(workers=2)))
+    assert [(name, secret) for name, _, secret in commands] == [
+        ("web", None),
+        ("judge 1", key),
+        ("judge 2", key),
+    ]
+    assert not [word for _, command, _ in commands for word in command if key.hex() in word]
+    assert [name for name, _, _ in _commands(held.folder, None, Serving())] == ["web"]
+    assert [name for name, _, _ in _commands(held.folder, key, Serving(web=False, workers=1))] == ["judge 1"]
+
+
+@pytest.mark.slow
+def test_what_dies_is_started_again_and_all_end_together(held: Held, tmp_path: Path) -> None:
+    """Web and judge are killed; both come back; afterwards nobody is left, and the folder is free."""
+    with (tmp_path / "log").open("wb") as log:
+        serving = Serving(port=free_port(), workers=1)
+        with served(held.folder, held.judge_private_key, serving, log=log) as url:
+            assert httpx.get(url).status_code == 200
+            with pytest.raises(DataError, match="being served"), alone(held.folder):
+                pass
+            before = _of(held.folder.path)
+            assert len(before) == 2
+            for pid in before:
+                os.kill(pid, signal.SIGKILL)
+            wait_for("new processes", lambda: len(_of(held.folder.path) - before) == 2, 60)
+            wait_for("the page", lambda: _is_there(url), 60)
+        assert _of(held.folder.path) == set()
+    with alone(held.folder):
+        pass
+
+
+def _is_there(url: str) -> bool:
+    try:
+        return httpx.get(url).status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+def _of(folder: Path) -> set[int]:
+    """The processes that the parent started for a contest, not those that they start themselves."""
+    listed = subprocess.run(
+        ["ps", "-ww", "-eo", "pid,ppid,args"], capture_output=True, text=True, check=True
+    ).stdout
+    found = [line.split(None, 2) for line in listed.splitlines() if f" {folder} " in f"{line} "]
+    return {int(pid) for pid, parent, _ in found if int(parent) == os.getpid()}
