@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,16 +21,27 @@ class Rehearsal:
 
     Attributes
     ----------
-    symbols, said, rehearsed
-        Everything that is said: the symbol of each anonymized event, and of each reference event.
+    symbols
+        Everything that is said.
+    said
+        The symbol of each anonymized event.
+    rehearsed
+        The symbol of each reference event, once for each time that the mechanism was run.
     emission
         How likely the symbols are at each place.
+    by_event
+        Whether each event is treated on its own, so that the emission is all there is to know.
     """
 
     symbols: Symbols
     said: NDArray[np.int32]
-    rehearsed: NDArray[np.int32]
+    rehearsed: tuple[NDArray[np.int32], ...]
     emission: Emission
+    by_event: bool = True
+
+    def of_events(self, seen: NDArray[np.bool_], known: NDArray[np.bool_]) -> Rehearsal:
+        """Return what is said of some anonymized and of some reference events."""
+        return replace(self, said=self.said[seen], rehearsed=tuple(one[known] for one in self.rehearsed))
 
 
 def of_mechanism(
@@ -41,13 +52,14 @@ def of_mechanism(
         symbols, (said,) = Symbols.of([anonymized])
         emission = emissions.known(mechanism, symbols, reference.places)
         assert emission is not None
-        return Rehearsal(symbols, said, drawn(reference, emission, said, seed), emission)
+        return Rehearsal(symbols, said, (drawn(reference, emission, said, seed),), emission)
     made = mechanism.transform(reference, seed=seed)
     symbols, (said, rehearsed) = Symbols.of([anonymized, made])
-    emission = emissions.known(mechanism, symbols, reference.places) or emissions.counted(
-        symbols, len(reference.places), reference.place_index, rehearsed
-    )
-    return Rehearsal(symbols, said, rehearsed, emission)
+    emission = emissions.known(mechanism, symbols, reference.places)
+    if emission is not None:
+        return Rehearsal(symbols, said, (rehearsed,), emission)
+    emission = emissions.counted(symbols, len(reference.places), reference.place_index, rehearsed)
+    return Rehearsal(symbols, said, (rehearsed,), emission, by_event=False)
 
 
 def drawn(
