@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -81,9 +81,14 @@ class Evidence:
 
     @cached_property
     def rehearsal(self) -> NDArray[np.float64]:
-        """How often each symbol is said, beside how often the reference would say it."""
-        bags = self._bags_of(self.reference, self.made.rehearsed[0], np.ones(self.reference.n_events, bool))
-        return PolyaModel.seen(bags, len(self.made.symbols)).scores(self._bags, self.pairs)
+        """How often each symbol is said, beside how often the reference would in one run or another."""
+        every = np.ones(self.reference.n_events, bool)
+        n = len(self.made.symbols)
+        runs = [
+            PolyaModel.seen(self._bags_of(self.reference, one, every), n).scores(self._bags, self.pairs)
+            for one in self.made.rehearsed
+        ]
+        return np.asarray(np.logaddexp.reduce(runs) - np.log(len(runs)))
 
     @cached_property
     def profile(self) -> NDArray[np.float64]:
@@ -143,6 +148,16 @@ def at_home(clock: Clock, instants: NDArray[np.int32]) -> NDArray[np.bool_]:
     span = max(round(HOME_HOURS * 3600 / clock.interval_s), 1)
     time = clock.time_of_day(instants)
     return np.asarray((time < span) | (time >= clock.instants_per_day - span))
+
+
+def half_as_long(evidence: Evidence) -> Evidence:
+    """Return the same evidence of every other day of the anonymized traces, or instant of a single day."""
+    released = evidence.anonymized
+    days = released.clock.day_of(released.instants)
+    unit = days if len(np.unique(days)) > 1 else released.instants
+    kept = np.unique(unit, return_inverse=True)[1] % 2 == 0
+    made = evidence.made.of_events(kept, np.ones(evidence.reference.n_events, bool))
+    return replace(evidence, anonymized=released.keep(kept), made=made)
 
 
 def turned_round(pairs: Pairs, n_traces: int) -> tuple[Pairs, NDArray[np.int64]]:

@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 from tracearena.attacks.bayesian.assignment import certainty
 from tracearena.attacks.bayesian.candidates import Pairs
 
-POWERS = (-2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 4.0)
+POWERS = (-5.0, -4.0, -3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 4.0)
 """Powers of two that a mixture is scaled by, to find how certain it makes one; then in smaller steps."""
 FINER = (0.5,)
+GROWTH = (0.0, 0.5, 1.0)
+"""Powers of two by which the weights of traces half as long may be larger."""
 
 CLEARLY = 0.05
 """The first mixture is kept unless another makes the truth less surprising by so much."""
@@ -38,17 +40,12 @@ def learn_weights(pairs: Pairs, table: Floats, truth: NDArray[np.int64], mixture
     mixtures
         Weights of the columns of `table` to choose from, one row each.
     """
-    right = np.flatnonzero(pairs.users == truth[pairs.traces])
-    if not len(right):
+    if not (pairs.users == truth[pairs.traces]).any():
         return np.asarray(mixtures[0])
-
-    def surprise(weights: Floats, rounds: int) -> float:
-        sure = certainty(pairs, table @ weights, rounds=rounds)[right]
-        return -float(np.log(np.maximum(sure, LEAST_CERTAIN)).mean())
 
     def scaled(mixture: Floats) -> tuple[float, Floats]:
         tried = [np.asarray(2.0**power * mixture) for power in POWERS]
-        return min(((surprise(one, 8), one) for one in tried), key=lambda pair: pair[0])
+        return min(((surprise(pairs, table @ one, truth, 8), one) for one in tried), key=lambda pair: pair[0])
 
     first, *others = (scaled(mixture) for mixture in mixtures)
     least, best = min([first, *others], key=lambda pair: pair[0])
@@ -56,8 +53,27 @@ def learn_weights(pairs: Pairs, table: Floats, truth: NDArray[np.int64], mixture
         best = first[1]
     for step in FINER:
         near = [np.asarray(2.0**power * best) for power in (-step, 0.0, step)]
-        best = min(near, key=lambda weights: surprise(weights, 40))
+        best = min(near, key=lambda weights: surprise(pairs, table @ weights, truth, 40))
     return best
+
+
+def scale_when_doubled(pairs: Pairs, scores: Floats, truth: NDArray[np.int64]) -> float:
+    """Return what weights are to be scaled by for traces twice as long as those they were learnt on.
+
+    Where half of each trace, which has the `scores` by these weights, would have them larger, they
+    shrink on in the same way; at most by half, as if twice the events said nothing new.
+    """
+    if not (pairs.users == truth[pairs.traces]).any():
+        return 1.0
+    best = min(GROWTH, key=lambda power: surprise(pairs, 2.0**power * scores, truth, 40))
+    return float(2.0**-best)
+
+
+def surprise(pairs: Pairs, scores: Floats, truth: NDArray[np.int64], rounds: int) -> float:
+    """Return -log of how certain Sinkhorn makes the true pairs, in the mean of those there are."""
+    right = pairs.users == truth[pairs.traces]
+    sure = certainty(pairs, scores, rounds=rounds)[right]
+    return -float(np.log(np.maximum(sure, LEAST_CERTAIN)).mean())
 
 
 def centred(pairs: Pairs, table: Floats) -> Floats:

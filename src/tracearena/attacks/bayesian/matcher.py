@@ -16,6 +16,7 @@ from tracearena.attacks.bayesian.habits import Habits, check_times
 from tracearena.attacks.bayesian.mechanism import UNKNOWN
 from tracearena.attacks.bayesian.rehearsal import Rehearsal
 from tracearena.attacks.bayesian.surroundings import Surroundings
+from tracearena.attacks.bayesian.suspicion import suspected
 from tracearena.attacks.bayesian.weighing import WeighedMatch
 from tracearena.attacks.matching import Matcher, check_places
 from tracearena.checks import require_fitted
@@ -77,11 +78,11 @@ class BayesMatcher(Matcher):
         check_places(self.reference_, anonymized)
         check_times(self.reference_, anonymized)
         root = seed_sequence(seed)
-        made = self._rehearse(self.reference_, anonymized, child_seed(root, 0))
+        treatment, made = self._rehearse(anonymized, root)
         evidence = Evidence(self.reference_, anonymized, made, self.around_, self.habits_)
         if self.weights is not None:
             return WeighedMatch(evidence, weights=dict(self.weights))
-        return WeighedMatch(evidence, self._lesson(made, child_seed(root, 1)))
+        return WeighedMatch(evidence, self._lesson(treatment, made, child_seed(root, 1)))
 
     @property
     def _treatment(self) -> Algorithm | None:
@@ -90,19 +91,24 @@ class BayesMatcher(Matcher):
 
         return NoObfuscation() if isinstance(self.mechanism, Cheating) else self.mechanism
 
-    def _rehearse(self, reference: Traces, anonymized: ObfuscatedTraces, seed: Any) -> Rehearsal:
-        treatment = self._treatment
-        if treatment is not None:
-            return rehearsal.of_mechanism(treatment, reference, anonymized, seed)
-        return estimated(reference, anonymized, self.around_, self.habits_, seed)
+    def _rehearse(
+        self, anonymized: ObfuscatedTraces, root: np.random.SeedSequence
+    ) -> tuple[Algorithm | None, Rehearsal]:
+        """Rehearse the mechanism that is known or suspected, or the one estimated event by event (None)."""
+        treatment, chance = self._treatment, child_seed(root, 0)
+        if treatment is None:
+            made = estimated(self.reference_, anonymized, self.around_, self.habits_, chance)
+            treatment = suspected(self.reference_, anonymized, made, child_seed(root, 2))
+            if treatment is None:
+                return None, made
+        return treatment, rehearsal.of_mechanism(treatment, self.reference_, anonymized, chance)
 
-    def _lesson(self, made: Rehearsal, seed: Any) -> Evidence | None:
+    def _lesson(self, treatment: Algorithm | None, made: Rehearsal, seed: Any) -> Evidence | None:
         """Cut the reference in two by time, and release the later half as the mechanism would."""
         halves = cut_in_two(self.reference_)
         if halves is None:
             return None
         before, after = halves
-        treatment = self._treatment
         if isinstance(treatment, Obfuscator):
             released = treatment.transform(after, seed=child_seed(seed, 1))
             made = rehearsal.of_mechanism(treatment, before, released, child_seed(seed, 2))

@@ -11,8 +11,11 @@ from tracearena.algorithms.kinds import Algorithm, Obfuscator
 from tracearena.attacks.bayesian import emission as emissions
 from tracearena.attacks.bayesian.emission import Emission
 from tracearena.attacks.bayesian.symbols import NOTHING, Symbols
-from tracearena.engine import SeedLike, generator
+from tracearena.engine import SeedLike, child_seed, generator, seed_sequence
 from tracearena.traces import ObfuscatedTraces, PlaceSets, Traces
+
+RUNS = 3
+"""How often a mechanism is rehearsed that treats traces as a whole."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,9 +48,16 @@ class Rehearsal:
 
 
 def of_mechanism(
-    mechanism: Algorithm, reference: Traces, anonymized: ObfuscatedTraces, seed: SeedLike
+    mechanism: Algorithm, reference: Traces, anonymized: ObfuscatedTraces, seed: SeedLike, runs: int = RUNS
 ) -> Rehearsal:
-    """Rehearse a mechanism that is known: write down its emission, or run it and count."""
+    """Rehearse a mechanism that is known: write down its emission, or run it and count.
+
+    Parameters
+    ----------
+    runs
+        How often a mechanism is run that treats traces as a whole: it may draw something else for a
+        user each time, such as whom she imitates.
+    """
     if not isinstance(mechanism, Obfuscator):
         symbols, (said,) = Symbols.of([anonymized])
         emission = emissions.known(mechanism, symbols, reference.places)
@@ -58,8 +68,12 @@ def of_mechanism(
     emission = emissions.known(mechanism, symbols, reference.places)
     if emission is not None:
         return Rehearsal(symbols, said, (rehearsed,), emission)
-    emission = emissions.counted(symbols, len(reference.places), reference.place_index, rehearsed)
-    return Rehearsal(symbols, said, (rehearsed,), emission, by_event=False)
+    root = seed_sequence(seed)
+    again = [mechanism.transform(reference, seed=child_seed(root, run)) for run in range(1, runs)]
+    symbols, (said, *all_runs) = Symbols.of([anonymized, made, *again])
+    true = np.tile(reference.place_index, len(all_runs))
+    emission = emissions.counted(symbols, len(reference.places), true, np.concatenate(all_runs))
+    return Rehearsal(symbols, said, tuple(all_runs), emission, by_event=False)
 
 
 def drawn(

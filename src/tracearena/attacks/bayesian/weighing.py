@@ -9,31 +9,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.attacks.bayesian.assignment import assign, certainty
-from tracearena.attacks.bayesian.evidence import Evidence
-from tracearena.attacks.bayesian.learning import centred, learn_weights
+from tracearena.attacks.bayesian.evidence import Evidence, half_as_long
+from tracearena.attacks.bayesian.learning import centred, learn_weights, scale_when_doubled
 from tracearena.checks import require_number
 from tracearena.errors import ParameterError
 
 Floats = NDArray[np.float64]
 
 KINDS = ("polya", "home", "profile", "markov", "rehearsal")
-_MIXTURES = 0.1 * np.array(
+_OF_EVENTS = 0.1 * np.array(
     [
-        [1.0, 1.0, 0.0, 0.0, 0.0],
-        [0.0, 1.0, 1.0, 0.0, 0.0],
-        [1.0, 1.0, 1.0, 0.0, 0.0],
-        [0.0, 1.0, 0.0, 1.0, 0.0],
-        [0.1, 1.0, 0.5, 0.1, 0.0],
-        [0.1, 0.1, 1.0, 0.1, 0.1],
-        [0.0, 0.0, 1.0, 0.0, 0.0],
-        [1.0, 1.0, 1.0, 1.0, 1.0],
+        [1.0, 1.0, 0.0, 0.0],
+        [0.0, 1.0, 1.0, 0.0],
+        [1.0, 1.0, 1.0, 0.0],
+        [0.0, 1.0, 0.0, 1.0],
+        [0.1, 1.0, 0.5, 0.1],
+        [0.1, 0.1, 1.0, 0.1],
+        [0.0, 0.0, 1.0, 0.0],
+        [1.0, 1.0, 1.0, 1.0],
     ]
 )
-"""Weights of the kinds of evidence to choose from; picked on people of the city and on virtual users."""
+"""Weights of the kinds but rehearsal to choose from; picked on people of the city and on virtual users."""
 _BY_STEPS = 3
 """The mixture that goes by steps most; half of long traces would praise it more than whole ones bear out."""
-_BY_TIME = [5, 6]
-"""Mixtures that go by the time of day most, against defences that treat a trace as a whole."""
+_OF_WHOLE_TRACES = 0.1 * np.array(
+    [
+        [0.1, 0.1, 1.0, 0.1, 0.1],
+        [0.0, 0.0, 1.0, 0.0, 0.0],
+        [0.0, 0.0, 1.0, 0.0, 1.0],
+        [0.0, 0.0, 0.3, 0.0, 1.0],
+    ]
+)
+"""The same against defences of whole traces, which leave times of day, or counts that rehearsals have too."""
 SHORT = 100
 """Events of a user up to which she has a short trace."""
 
@@ -69,7 +76,14 @@ class WeighedMatch:
             return dict.fromkeys(KINDS, 0.0) | self._given
         if self.lesson is None or not len(self.lesson.pairs.users):
             return dict(zip(self._kinds, self._mixtures[0].tolist(), strict=True))
-        return self.learnt(self.lesson, np.arange(self.lesson.anonymized.n_users))
+        truth = np.arange(self.lesson.anonymized.n_users)
+        found = self.learnt(self.lesson, truth)
+        if self.lesson.made.by_event:
+            return found
+        # A disguise is as wrong in a long trace as in a short one: scores grow, and are no truer for it.
+        shorter = half_as_long(self.lesson)
+        factor = scale_when_doubled(shorter.pairs, self._weighed(shorter, found), truth)
+        return {kind: factor * weight for kind, weight in found.items()}
 
     def learnt(self, evidence: Evidence, truth: NDArray[np.int64]) -> dict[str, float]:
         """Return how much each kind of evidence is worth where the user of each trace is known."""
@@ -78,18 +92,16 @@ class WeighedMatch:
 
     @property
     def _mixtures(self) -> Floats:
-        known = _MIXTURES[:, [KINDS.index(kind) for kind in self._kinds]]
         if not self.evidence.made.by_event:
-            return np.asarray(known[_BY_TIME])
+            return _OF_WHOLE_TRACES
         events = np.diff(self.evidence.reference.offsets)
         is_short = not len(events) or np.median(events) <= SHORT
-        return np.asarray(known if is_short else np.delete(known, _BY_STEPS, axis=0))
+        return _OF_EVENTS if is_short else np.delete(_OF_EVENTS, _BY_STEPS, axis=0)
 
     @cached_property
     def scores(self) -> Floats:
         """The weighed evidence of each pair."""
-        weights = np.array([self.weights[kind] for kind in self._kinds])
-        return np.asarray(self._table(self.evidence) @ weights)
+        return self._weighed(self.evidence, self.weights)
 
     @cached_property
     def certainty(self) -> Floats:
@@ -109,6 +121,9 @@ class WeighedMatch:
     @property
     def _kinds(self) -> tuple[str, ...]:
         return KINDS[:-1] if self.evidence.made.by_event else KINDS
+
+    def _weighed(self, evidence: Evidence, weights: dict[str, float]) -> Floats:
+        return np.asarray(self._table(evidence) @ np.array([weights[kind] for kind in self._kinds]))
 
     def _table(self, evidence: Evidence) -> Floats:
         return centred(evidence.pairs, np.stack([evidence(kind) for kind in self._kinds], axis=1))
