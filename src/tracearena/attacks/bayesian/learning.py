@@ -7,6 +7,8 @@ than by any of a few mixtures. So a mixture is chosen, and its scale.
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,7 +18,8 @@ from tracearena.attacks.bayesian.candidates import Pairs
 POWERS = (-5.0, -4.0, -3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 4.0)
 """Powers of two that a mixture is scaled by, to find how certain it makes one; then in smaller steps."""
 FINER = (0.5,)
-GROWTH = (0.0, 0.5, 1.0)
+NEAR = (-1.0, -0.5, 0.0, 0.5)
+GROWTH = (-1.0, 0.0, 1.0)
 """Powers of two by which the weights of traces half as long may be larger."""
 
 CLEARLY = 0.05
@@ -26,6 +29,8 @@ LEAST_CERTAIN = 0.002
 """Traces that fit nobody's habits, whatever the weights, count as certain as this."""
 
 Floats = NDArray[np.float64]
+Weighed = tuple[Pairs, Floats]
+"""Pairs and the weighed evidence of each."""
 
 
 def learn_weights(pairs: Pairs, table: Floats, truth: NDArray[np.int64], mixtures: Floats) -> Floats:
@@ -57,16 +62,26 @@ def learn_weights(pairs: Pairs, table: Floats, truth: NDArray[np.int64], mixture
     return best
 
 
-def scale_when_doubled(pairs: Pairs, scores: Floats, truth: NDArray[np.int64]) -> float:
+def scale_when_doubled(long: Weighed, short: Weighed, truth: NDArray[np.int64]) -> float:
     """Return what weights are to be scaled by for traces twice as long as those they were learnt on.
 
-    Where half of each trace, which has the `scores` by these weights, would have them larger, they
-    shrink on in the same way; at most by half, as if twice the events said nothing new.
+    Parameters
+    ----------
+    long, short
+        The pairs of the traces they were learnt on, with their scores by these weights, and the
+        same of half of each trace. Where the halves would have the weights twice as large, twice
+        the events say nothing new: then they are halved once more.
     """
-    if not (pairs.users == truth[pairs.traces]).any():
+    if not all((pairs.users == truth[pairs.traces]).any() for pairs, _ in (long, short)):
         return 1.0
-    best = min(GROWTH, key=lambda power: surprise(pairs, 2.0**power * scores, truth, 40))
-    return float(2.0**-best)
+
+    def together(choice: tuple[float, float]) -> float:
+        power, growth = choice
+        tried = ((long, 2.0**power), (short, 2.0 ** (power + growth)))
+        return sum(surprise(pairs, scale * scores, truth, 20) for (pairs, scores), scale in tried)
+
+    power, growth = min(product(NEAR, GROWTH), key=together)
+    return float(2.0 ** (power - max(growth, 0.0)))
 
 
 def surprise(pairs: Pairs, scores: Floats, truth: NDArray[np.int64], rounds: int) -> float:

@@ -82,7 +82,8 @@ class WeighedMatch:
             return found
         # A disguise is as wrong in a long trace as in a short one: scores grow, and are no truer for it.
         shorter = half_as_long(self.lesson)
-        factor = scale_when_doubled(shorter.pairs, self._weighed(shorter, found), truth)
+        long, short = ((one.pairs, self._weighed(one, found)) for one in (self.lesson, shorter))
+        factor = scale_when_doubled(long, short, truth)
         return {kind: factor * weight for kind, weight in found.items()}
 
     def learnt(self, evidence: Evidence, truth: NDArray[np.int64]) -> dict[str, float]:
