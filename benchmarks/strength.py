@@ -1,6 +1,6 @@
 """How strong the attacks are: means and spread over teams, each defence met by all attacks.
 
-    python benchmarks/strength.py FOLDER[:TEAM] … --defences No 'PL(4,1)' [--unknown] [--seeds 1] [--users 500]
+    python benchmarks/strength.py FOLDER[:TEAM] … --defences No 'PL(4,1)' [--unknown] [--seeds 1] [--users 9]
 
 A folder holds the official files of a team (reference and original traces, ``info_region.csv``). Every
 attack is told the defence; with --unknown it has to find out. --users takes the first so many of a team.
