@@ -1,9 +1,9 @@
 """How strong the attacks are: means and spread over teams, each defence met by all attacks.
 
-    python benchmarks/strength.py FOLDER[:TEAM] … --defences 'No' 'PL(4,1)' [--unknown] [--seeds 1]
+    python benchmarks/strength.py FOLDER[:TEAM] … --defences No 'PL(4,1)' [--unknown] [--seeds 1] [--users 9]
 
 A folder holds the official files of a team (reference and original traces, ``info_region.csv``). Every
-attack is told the defence; with --unknown it has to estimate it.
+attack is told the defence; with --unknown it has to find out. --users takes the first so many of a team.
 """
 
 from __future__ import annotations
@@ -23,13 +23,14 @@ from tracearena.traces import Traces
 ATTACKS = ("Polya-R", "Markov-R", "Bayes-R", "Bayes-T", "Tracking-T")
 
 
-def team(where: str) -> tuple[Traces, Traces]:
-    """Read the reference and the original traces of a team."""
+def team(where: str, users: int | None = None) -> tuple[Traces, Traces]:
+    """Read the reference and the original traces of a team, or of its first users."""
     folder, _, number = where.partition(":")
     places = pwscup.read_places(next(Path(folder).rglob("info_region.csv")))
     names = [f"{kind}traces_team{number or '001'}_data01_IDP.csv" for kind in ("ref", "org")]
     reference, original = (pwscup.read_traces(next(Path(folder).rglob(name)), places) for name in names)
-    return reference, original
+    first = np.arange(reference.n_users)[:users]
+    return reference.take_users(first), original.take_users(first)
 
 
 def main() -> None:
@@ -41,8 +42,9 @@ def main() -> None:
     parser.add_argument("--plain", nargs="*", default=["Habits-T"], help="attacks that are told nothing")
     parser.add_argument("--unknown", action="store_true")
     parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--users", type=int)
     options = parser.parse_args()
-    people = {where: team(where) for where in options.teams}
+    people = {where: team(where, options.users) for where in options.teams}
     for defence in options.defences:
         found: dict[str, list[float]] = {}
         for where, (reference, original) in people.items():

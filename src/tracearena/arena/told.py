@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any, Self
 
 import numpy as np
@@ -12,10 +11,13 @@ from tracearena.algorithms import Obfuscator
 from tracearena.arena.losses import Losses
 from tracearena.arena.pseudonyms import Release
 from tracearena.arena.scoring import Scoring
+from tracearena.attacks.bayesian.bayes_t import BayesInference
 from tracearena.attacks.bayesian.candidates import Pairs
-from tracearena.attacks.bayesian.habits import HabitsInference
-from tracearena.attacks.bayesian.inference import BayesInference, TrackingInference
-from tracearena.attacks.bayesian.matcher import ADAPTIVE, BayesMatcher, WeighedMatch
+from tracearena.attacks.bayesian.habits_t import HabitsInference
+from tracearena.attacks.bayesian.matcher import BayesMatcher
+from tracearena.attacks.bayesian.mechanism import ADAPTIVE
+from tracearena.attacks.bayesian.tracking import Followed
+from tracearena.attacks.bayesian.tracking_t import TrackingInference
 from tracearena.engine import SeedLike
 from tracearena.traces import ObfuscatedTraces, Traces
 from tracearena.traces.ids import positions
@@ -70,8 +72,8 @@ class ToldAttacker:
         found = [self.habits_]
         for users in (named, self._carried(release, named)):
             if users is not None:
-                true = true_match(match, users, len(matcher.user_ids_))
-                made = (attack.infer_from(true, release.anonymized) for attack in told)
+                followed = only_trace(users, len(matcher.user_ids_))
+                made = (attack.answer(match.evidence, followed) for attack in told)
                 found += [Losses.of(self.original_, traces, self.scoring) for traces in made]
         return min(found, key=lambda one: one.score)
 
@@ -116,15 +118,11 @@ def carried(anonymized: ObfuscatedTraces, original: Traces) -> NDArray[np.int64]
     return whose
 
 
-def true_match(match: WeighedMatch, users: NDArray[np.int64], n_users: int) -> WeighedMatch:
-    """Return the same evidence with a table of who is who in the place of what it makes of it."""
-    evidence = copy.copy(match.evidence)
-    known = users >= 0
-    offsets = np.concatenate([[0], np.cumsum(known)]).astype(np.int64)
-    vars(evidence)["pairs"] = Pairs(offsets, users[known].astype(np.int32), n_users)
-    told = WeighedMatch(evidence, None)
-    vars(told)["certainty"] = np.ones(int(known.sum()))
-    return told
+def only_trace(users: NDArray[np.int64], n_users: int) -> Followed:
+    """Return for each user the trace that is hers for certain; traces of nobody (-1) are left out."""
+    pairs = Pairs.of(np.flatnonzero(users >= 0), users[users >= 0], len(users), n_users)
+    offsets, order = pairs.by_user()
+    return Followed(offsets, pairs.traces[order], np.ones(len(order)))
 
 
 def habits_alone(reference: Traces, original: Traces, scoring: Scoring) -> Traces:

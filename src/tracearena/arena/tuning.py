@@ -153,8 +153,8 @@ def tune_weights(
     >>> sorted(tune_weights([team], mechanism="No", seed=1).weights)
     ['home', 'markov', 'polya', 'profile']
     """
-    from tracearena.attacks.bayesian.identification import BayesIdentification
-    from tracearena.attacks.bayesian.inference import TrackingInference
+    from tracearena.attacks.bayesian.bayes_r import BayesIdentification
+    from tracearena.attacks.bayesian.tracking_t import TrackingInference
 
     if not samples:
         raise ParameterError("there is no sample team to tune on")

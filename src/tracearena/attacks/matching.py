@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,17 +28,28 @@ _ROWS_AT_ONCE = 512
 _ROWS_PER_BLOCK = 64
 
 
+class Match(Protocol):
+    """Who each pseudonym is taken for, as indices of reference users."""
+
+    @property
+    def best(self) -> NDArray[np.int64]:
+        """The user whom re-identification answers for each pseudonym; several may share one."""
+
+    @property
+    def exclusive(self) -> NDArray[np.int64]:
+        """A user of its own for each pseudonym; `NOBODY` (-1) when all are taken."""
+
+
 @dataclass(frozen=True)
-class Match:
-    """Who each pseudonym is taken for, as indices of reference users.
+class GreedyMatch:
+    """A `Match` by scores: every pseudonym takes the user whom it fits best.
 
     Attributes
     ----------
     best
-        The best user of each pseudonym on its own; several may share one.
+        The best user of each pseudonym on its own.
     exclusive
-        The best user still free, pseudonyms choosing in ascending order; `NOBODY` (-1) when all
-        are taken.
+        The best user still free, pseudonyms choosing in ascending order.
     """
 
     best: NDArray[np.int64]
@@ -122,7 +133,7 @@ def choose(
     score: Callable[[int, NDArray[np.float64]], None],
     *,
     tie: float = 1e-9,
-) -> Match:
+) -> GreedyMatch:
     """Score every user for every pseudonym, a block of pseudonyms at a time, and choose.
 
     Parameters
@@ -145,7 +156,7 @@ def choose(
         run_blocks(score_rows, block_ranges(end - start, _ROWS_PER_BLOCK))
         choose_best(scores, tie, best[start:end])
         choose_exclusively(scores, tie, taken, exclusive[start:end])
-    return Match(best, exclusive)
+    return GreedyMatch(best, exclusive)
 
 
 def _score_rows(

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tracearena.algorithms.kinds import Obfuscator
-from tracearena.checks import require_kind, require_number
-from tracearena.engine import SeedLike, child_seed, seed_sequence, uniforms
+from tracearena.obfuscation.disguise import MOST_SLOTS, Disguise
 from tracearena.obfuscation.imitation import moves_to_partners
-from tracearena.obfuscation.moves import FARTHEST_KM, affordable, budget_of, sensitive_swaps
-from tracearena.obfuscation.partners import partners
-from tracearena.traces import ObfuscatedTraces, Traces
-
-MOST_SLOTS = 48
-"""Days with more instants are cut into so many slots."""
-MOST_NOISE = 1e6
+from tracearena.obfuscation.moves import Moves, affordable, sensitive_swaps
+from tracearena.traces import Traces
 
 
 @dataclass(frozen=True, kw_only=True)
-class Decoy(Obfuscator):
+class Decoy(Disguise):
     """Move the visits of each user to the places of another one, who lives much like her.
 
     Every user is given a partner, and everybody is the partner of one. At each time of the day her
@@ -59,33 +53,18 @@ class Decoy(Obfuscator):
     """
 
     name: ClassVar[str] = "Decoy"
-    units: ClassVar[Mapping[str, str]] = {"blur_km": "km", "limit_km": "km"}
 
     threshold: float
     noise: float = 0.5
     blur_km: float = 0.5
     limit_km: float = 2.0
 
-    def __post_init__(self) -> None:
-        require_number("threshold", self.threshold, at_least=0, at_most=1)
-        require_number("noise", self.noise, at_least=0, at_most=MOST_NOISE)
-        require_number("blur_km", self.blur_km, at_least=0, at_most=FARTHEST_KM)
-        require_number("limit_km", self.limit_km, above=0, at_most=FARTHEST_KM)
-
-    def transform(self, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
-        """Return the traces with as many visits moved as the threshold allows."""
-        require_kind(self, original, Traces)
-        root = seed_sequence(seed)
-        chance = uniforms(child_seed(root, 0), original.n_events)
-        budget = budget_of(original, self.threshold)
+    def _moves(
+        self, original: Traces, partner: NDArray[np.int64], chance: NDArray[np.float64], budget: float
+    ) -> Iterable[Moves]:
         swaps = affordable(original, sensitive_swaps(original, self.limit_km), chance, budget)
         is_free = np.ones(original.n_events, bool)
         is_free[swaps.events] = False
-        partner = partners(original, self.blur_km, self.noise, child_seed(root, 1))
         slots = min(original.clock.instants_per_day, MOST_SLOTS)
         moves = moves_to_partners(original, is_free, partner, slots, chance, self.limit_km)
-        moves = affordable(original, moves, chance, budget - swaps.losses.sum())
-        codes = original.place_index.copy()
-        codes[swaps.events] = swaps.places
-        codes[moves.events] = moves.places
-        return ObfuscatedTraces.like(original, codes)
+        return swaps, affordable(original, moves, chance, budget - swaps.losses.sum())

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tracearena.algorithms.kinds import Obfuscator
-from tracearena.checks import require_kind, require_number, require_whole
-from tracearena.engine import SeedLike, child_seed, seed_sequence, uniforms
-from tracearena.obfuscation.decoy import MOST_NOISE, MOST_SLOTS
+from tracearena.checks import require_whole
+from tracearena.obfuscation.disguise import MOST_SLOTS, Disguise
 from tracearena.obfuscation.imitation import moves_to_partners
-from tracearena.obfuscation.moves import FARTHEST_KM, affordable, budget_of
-from tracearena.obfuscation.partners import partners
-from tracearena.traces import ObfuscatedTraces, Traces
+from tracearena.obfuscation.moves import Moves, affordable
+from tracearena.traces import Traces
 
 SENSITIVE_GAIN = 10.0
 """A sensitive visit that is not found is worth ten others: the weight of the score s_T."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Impostor(Obfuscator):
+class Impostor(Disguise):
     """Give each user the habits of another one, part of the day by part of the day.
 
     Like `Decoy`, she gets a random partner who lives much like her, and her visits move, at the least
@@ -65,7 +63,6 @@ class Impostor(Obfuscator):
     """
 
     name: ClassVar[str] = "Impostor"
-    units: ClassVar[Mapping[str, str]] = {"blur_km": "km", "limit_km": "km"}
 
     threshold: float
     parts: int = 4
@@ -74,24 +71,15 @@ class Impostor(Obfuscator):
     limit_km: float = 2.0
 
     def __post_init__(self) -> None:
-        require_number("threshold", self.threshold, at_least=0, at_most=1)
         require_whole("parts", self.parts, at_least=1, at_most=MOST_SLOTS)
-        require_number("noise", self.noise, at_least=0, at_most=MOST_NOISE)
-        require_number("blur_km", self.blur_km, at_least=0, at_most=FARTHEST_KM)
-        require_number("limit_km", self.limit_km, above=0, at_most=FARTHEST_KM)
+        super().__post_init__()
 
-    def transform(self, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
-        """Return the traces with as many visits moved as the threshold allows."""
-        require_kind(self, original, Traces)
-        root = seed_sequence(seed)
-        chance = uniforms(child_seed(root, 0), original.n_events)
-        partner = partners(original, self.blur_km, self.noise, child_seed(root, 1))
+    def _moves(
+        self, original: Traces, partner: NDArray[np.int64], chance: NDArray[np.float64], budget: float
+    ) -> Iterable[Moves]:
         everything = np.ones(original.n_events, bool)
         parts = min(self.parts, original.clock.instants_per_day)
         moves = moves_to_partners(original, everything, partner, parts, chance, self.limit_km)
         sensitive = original.places.sensitive[original.place_index[moves.events]]
         gain = np.where(sensitive, SENSITIVE_GAIN, 1.0)
-        moves = affordable(original, moves, chance, budget_of(original, self.threshold), gain)
-        codes = original.place_index.copy()
-        codes[moves.events] = moves.places
-        return ObfuscatedTraces.like(original, codes)
+        return (affordable(original, moves, chance, budget, gain),)

@@ -7,7 +7,7 @@ import pytest
 
 from tracearena.attacks.bayesian.assignment import certainty
 from tracearena.attacks.bayesian.candidates import Pairs, everybody
-from tracearena.attacks.bayesian.learning import centred, learn_weights
+from tracearena.attacks.bayesian.learning import centred, learn_weights, scale_when_doubled
 
 
 def a_lesson(n: int = 40, noise: int = 2, seed: int = 0) -> tuple[Pairs, np.ndarray, np.ndarray]:
@@ -41,6 +41,14 @@ def test_the_scale_makes_as_certain_as_one_may_be() -> None:
     assert max(sure.values()) - min(sure.values()) < 0.1
     assert min(sure.values()) > 0.2
     assert max(sure.values()) < 0.9
+
+
+@pytest.mark.parametrize(("of_half", "expected"), [(0.5, 0.5), (1.0, 1.0), (2.0, 1.0)])
+def test_evidence_that_only_grows_with_length_is_weighed_less(of_half: float, expected: float) -> None:
+    pairs, table, truth = a_lesson(n=200, noise=0)
+    scores = table @ learn_weights(pairs, table, truth, np.full((1, 1), 0.5))
+    found = scale_when_doubled((pairs, scores), (pairs, of_half * scores), truth)
+    assert found == pytest.approx(expected, rel=0.45)
 
 
 def test_nothing_to_learn_from_is_no_mistake() -> None:

@@ -75,10 +75,8 @@ def test_steps_speak_for_a_user_in_both_directions(make_walks: Callable[..., Tra
     made = rehearsal.of_mechanism(catalogue.create(defence), reference, anonymized, 1)
     around = Surroundings.of(reference.places, 2.0)
     habits = Habits.of(reference, around)
-    evidence = Evidence(
-        reference, anonymized, made.symbols, made.said, made.rehearsed, made.emission, around, habits
-    )
-    known, seen = slow_steps(reference, made.rehearsed), slow_steps(anonymized, made.said)
+    evidence = Evidence(reference, anonymized, made, around, habits)
+    known, seen = slow_steps(reference, made.rehearsed[0]), slow_steps(anonymized, made.said)
     turned = Habits.of(anonymized, around)
     forth = slow_scores(
         seen, known, known, [habits.of_user(u) for u in range(5)], habits.population, made.symbols

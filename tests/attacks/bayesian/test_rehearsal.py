@@ -10,7 +10,7 @@ from tests.attacks.bayesian.releases import released
 
 from tracearena.algorithms import catalogue
 from tracearena.attacks.bayesian import emission as emissions
-from tracearena.attacks.bayesian.rehearsal import drawn, spoken
+from tracearena.attacks.bayesian.rehearsal import RUNS, drawn, of_mechanism, spoken
 from tracearena.attacks.bayesian.symbols import NOTHING, Symbols
 from tracearena.traces import ObfuscatedTraces, PlaceSets, Traces
 
@@ -47,3 +47,12 @@ def test_sets_are_drawn_as_often_as_they_are_said(make_walks: Callable[..., Trac
     assert np.array_equal(found[single], walks.place_index[single])
     again = spoken(walks, found, symbols)
     assert np.array_equal(Symbols.of([again])[1][0], found)
+
+
+def test_what_treats_whole_traces_is_run_several_times(make_walks: Callable[..., Traces]) -> None:
+    reference, original = make_walks(users=20, days=4, side=5).split_days(2)
+    for defence, runs in (("Decoy(0.7)", RUNS), ("PL(4,1)", 1)):
+        made = of_mechanism(catalogue.create(defence), reference, released(original, defence), 1)
+        assert len(made.rehearsed) == runs
+        assert made.by_event == (runs == 1)
+        assert len({one.tobytes() for one in made.rehearsed}) == runs

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from tests.threads import on_threads
 from tracearena.algorithms import catalogue
 from tracearena.attacks.bayesian import emission as emissions
 from tracearena.attacks.bayesian import tracking
+from tracearena.attacks.bayesian._tracking_kernels import NEGLIGIBLE, _backward, _forward
 from tracearena.attacks.bayesian.candidates import everybody
 from tracearena.attacks.bayesian.emission import Emission
 from tracearena.attacks.bayesian.habits import Habits
@@ -55,10 +57,10 @@ class World:
     def slow_gains(self, share: float, doubt: float) -> Floats:
         """Return users × instants × places: what each answer is worth."""
         released, m = self.anonymized, self.habits.n_places
-        table = spelled_out(self.emission, m)
+        table = spelled_out(without_negligible(self.emission), m)
         said = np.full((released.n_users, released.n_instants), NOTHING)
         said[released.user_index, released.instants - released.span[0]] = self.said
-        moves = self._moves()
+        moves = self.moves()
         time = released.clock.time_of_day(np.arange(*released.span))
         day = released.clock.day_of(np.arange(*released.span))
         distance = np.array(
@@ -82,7 +84,7 @@ class World:
                 gains[user, at] = q @ worth
         return gains
 
-    def _moves(self) -> Callable[[int], Floats]:
+    def moves(self) -> Callable[[int], Floats]:
         """Return what gives the population's matrix of steps that end at a time of day."""
         people, m = self.reference, self.habits.n_places
         counts = np.zeros((m, m))
@@ -133,8 +135,55 @@ def test_the_answer_is_that_of_whole_matrices(
     gains = world.slow_gains(share, doubt)
     answers = world.answers(share=share, beam=0.0, doubt=doubt, ignored=0.0)
     taken = np.take_along_axis(gains, answers[:, :, None], axis=2)[:, :, 0]
-    assert taken == pytest.approx(gains.max(axis=2), rel=1e-6)
+    assert taken == pytest.approx(gains.max(axis=2), rel=1e-9)
     assert (answers == gains.argmax(axis=2)).mean() > 0.999
+
+
+@pytest.mark.parametrize("defence", [*DEFENCES, "MRLH(0,0,0.4)"])
+@pytest.mark.parametrize("share", [0.0, 0.85], ids=["Bayes-T", "Tracking-T"])
+def test_what_is_believed_is_that_of_whole_matrices(
+    make_walks: Callable[..., Traces], defence: str, share: float
+) -> None:
+    world = worlds(make_walks, defence, "two days")
+    table = spelled_out(without_negligible(world.emission), world.habits.n_places)
+    for trace, user in ((0, 0), (1, 3), (4, 2)):
+        first = world.anonymized.offsets[trace]
+        own = world.said[first : first + world.anonymized.clock.instants_per_day]
+        likely = np.array([table[y] if y != NOTHING else np.ones(table.shape[1]) for y in own])
+        profile = world.habits.of_user(user)
+        expected = smoothed(likely, profile, world.moves(), np.arange(len(own)), share)
+        if share == 0.0:
+            # Who does not follow leaves an instant at which nothing is said to habits.
+            expected[own == NOTHING] = 0.0
+        assert believed(world, own, user, share) == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+def believed(world: World, said: NDArray[np.int32], user: int, share: float) -> Floats:
+    """Return instants × places: what the kernels believe of one day, the beam off."""
+    span, m = len(said), world.habits.n_places
+    profile, population = world.habits.of_user(user), world.habits.population
+    support, sizes = np.empty((span, m), np.int32), np.zeros(span, np.int64)
+    ahead, fits, back = np.empty((3, span, m))
+    emission = world.emission
+    through = emission.offsets, emission.places, emission.values, emission.floor
+    _forward(
+        said, 0, profile, population, *through, *world.movement, share, 0.0,
+        support, sizes, ahead, fits, np.zeros(m),
+    )  # fmt: skip
+    _backward(0, span, profile, population, *world.movement, share, support, sizes, fits, back, np.zeros(m))
+    table = np.zeros((span, m))
+    for i, size in enumerate(sizes):
+        belief = ahead[i, :size] * back[i, :size]
+        table[i, support[i, :size]] = belief / belief.sum()
+    return table
+
+
+def without_negligible(emission: Emission) -> Emission:
+    """Leave out the floors that are too low for the kernels to look at more than the places listed."""
+    low = emission.floor <= NEGLIGIBLE
+    symbol = np.repeat(np.arange(len(low)), np.diff(emission.offsets))
+    values = emission.values + np.where(low, emission.floor, 0.0)[symbol]
+    return replace(emission, values=values, floor=np.where(low, 0.0, emission.floor))
 
 
 def test_the_beam_changes_little_and_threads_nothing(make_walks: Callable[..., Traces]) -> None:

@@ -40,15 +40,12 @@ class Emission:
         Symbol ``y`` is answered at ``places[offsets[y]:offsets[y + 1]]`` with these probabilities, …
     floor
         … and at every place with this one beside.
-    exact
-        Whether each event was treated on its own, so that this is all there is to know.
     """
 
     offsets: NDArray[np.int64]
     places: NDArray[np.int32]
     values: NDArray[np.float64]
     floor: NDArray[np.float64]
-    exact: bool = True
 
     def by_place(self, n_places: int) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
         """Return the same without the floor by place: offsets, symbols and probabilities."""
@@ -258,4 +255,4 @@ def counted(
     order = np.lexsort((place, symbol))
     offsets = np.searchsorted(symbol[order], np.arange(len(symbols) + 1))
     floor = np.full(len(symbols), UNSEEN / max(len(symbols), 1) + FLOOR)
-    return Emission(offsets.astype(np.int64), place[order].astype(np.int32), value[order], floor, exact=False)
+    return Emission(offsets.astype(np.int64), place[order].astype(np.int32), value[order], floor)

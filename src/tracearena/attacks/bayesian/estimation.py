@@ -45,7 +45,7 @@ def estimated(
         emission = emissions.truthful(symbols)
     else:
         emission = _estimated(reference, anonymized, symbols, said, around, habits)
-    return Rehearsal(symbols, said, drawn(reference, emission, said, seed), emission)
+    return Rehearsal(symbols, said, (drawn(reference, emission, said, seed),), emission)
 
 
 def _estimated(
@@ -62,9 +62,8 @@ def _estimated(
     emission = emissions.truthful(symbols)
     for _ in range(ROUNDS):
         emission = rings.emission(symbols, reference.places, law)
-        evidence = Evidence(
-            reference, anonymized, symbols, said, said[:0], emission, around, habits, quick=True
-        )
+        made = Rehearsal(symbols, said, (), emission)
+        evidence = Evidence(reference, anonymized, made, around, habits, quick=True)
         table = centred(evidence.pairs, np.stack([evidence.polya, evidence.home], axis=1))
         scores = 0.1 * table.sum(axis=1)
         weight = certainty(evidence.pairs, scores)

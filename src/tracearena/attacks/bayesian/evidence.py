@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.attacks.bayesian.candidates import Pairs, Table, best_pairs
-from tracearena.attacks.bayesian.emission import Emission
 from tracearena.attacks.bayesian.habits import Habits
 from tracearena.attacks.bayesian.markov import Moves, Population, Steps, markov_scores
 from tracearena.attacks.bayesian.polya import Bags, PolyaModel
 from tracearena.attacks.bayesian.profile_match import ProfileMatch
+from tracearena.attacks.bayesian.rehearsal import Rehearsal
 from tracearena.attacks.bayesian.surroundings import Surroundings
-from tracearena.attacks.bayesian.symbols import Symbols
 from tracearena.traces import Clock, ObfuscatedTraces, Traces
 
 HOME_HOURS = 1.0
@@ -33,11 +32,8 @@ class Evidence:
     ----------
     reference, anonymized
         What is known of the users, and what was released.
-    symbols, said, rehearsed
-        The symbols of the release: of each anonymized event, and of each reference event had it
-        been released in the same way.
-    emission
-        How likely the symbols are at each place.
+    made
+        The symbols of the release, and what the mechanism would have made of the reference.
     around, habits
         Surroundings of the places, and habits of the users.
     quick
@@ -46,10 +42,7 @@ class Evidence:
 
     reference: Traces
     anonymized: ObfuscatedTraces
-    symbols: Symbols
-    said: NDArray[np.int32]
-    rehearsed: NDArray[np.int32]
-    emission: Emission
+    made: Rehearsal
     around: Surroundings
     habits: Habits
     quick: bool = False
@@ -81,14 +74,21 @@ class Evidence:
         known = at_home(self.reference.clock, self.reference.instants)
         seen = at_home(self.anonymized.clock, self.anonymized.instants)
         visits = self._visits(known)
-        bags = self._bags_of(self.anonymized, self.said, seen)
-        return PolyaModel.through(visits, self.emission, self.symbols.n_places).scores(bags, self.pairs)
+        bags = self._bags_of(self.anonymized, self.made.said, seen)
+        return PolyaModel.through(visits, self.made.emission, self.made.symbols.n_places).scores(
+            bags, self.pairs
+        )
 
     @cached_property
     def rehearsal(self) -> NDArray[np.float64]:
-        """How often each symbol is said, beside how often the reference would say it."""
-        bags = self._bags_of(self.reference, self.rehearsed, np.ones(self.reference.n_events, bool))
-        return PolyaModel.seen(bags, len(self.symbols)).scores(self._bags, self.pairs)
+        """How often each symbol is said, beside how often the reference would in one run or another."""
+        every = np.ones(self.reference.n_events, bool)
+        n = len(self.made.symbols)
+        runs = [
+            PolyaModel.seen(self._bags_of(self.reference, one, every), n).scores(self._bags, self.pairs)
+            for one in self.made.rehearsed
+        ]
+        return np.asarray(np.logaddexp.reduce(runs) - np.log(len(runs)))
 
     @cached_property
     def profile(self) -> NDArray[np.float64]:
@@ -98,44 +98,46 @@ class Evidence:
     @cached_property
     def markov(self) -> NDArray[np.float64]:
         """Where one goes next: the trace by the user's habits, and the user by the trace's."""
-        known = self._steps_of(self.reference, self.rehearsed)
+        known = self._steps_of(self.reference, self.made.rehearsed[0])
         seen = self._steps
-        n = len(self.symbols)
+        n = len(self.made.symbols)
         usual = Population.of(Moves.of(known, n), n)
-        forth = markov_scores(self.pairs, self.symbols, seen, known, self.habits, usual)
+        forth = markov_scores(self.pairs, self.made.symbols, seen, known, self.habits, usual)
         turned, order = turned_round(self.pairs, len(seen.offsets) - 1)
         released = Habits.of(self.anonymized, self.around)
         back = np.empty(len(forth))
-        back[order] = markov_scores(turned, self.symbols, known, seen, released, usual)
+        back[order] = markov_scores(turned, self.made.symbols, known, seen, released, usual)
         return forth + back
 
     @cached_property
     def _bags(self) -> Bags:
-        return self._bags_of(self.anonymized, self.said, np.ones(self.anonymized.n_events, bool))
+        return self._bags_of(self.anonymized, self.made.said, np.ones(self.anonymized.n_events, bool))
 
     @cached_property
     def _polya(self) -> PolyaModel:
-        visits = self._visits(np.ones(self.reference.n_events, bool))
-        return PolyaModel.through(visits, self.emission, self.symbols.n_places)
+        return self._sent(self._visits(np.ones(self.reference.n_events, bool)))
 
     @cached_property
     def _profile(self) -> ProfileMatch:
-        return ProfileMatch(self._steps, self.habits, self.emission)
+        return ProfileMatch(self._steps, self.habits, self.made.emission)
 
     @cached_property
     def _steps(self) -> Steps:
-        return self._steps_of(self.anonymized, self.said)
+        return self._steps_of(self.anonymized, self.made.said)
+
+    def _sent(self, visits: Bags) -> PolyaModel:
+        return PolyaModel.through(visits, self.made.emission, self.made.symbols.n_places)
 
     def _visits(self, chosen: NDArray[np.bool_]) -> Bags:
         traces = self.reference
         return Bags.of(
-            traces.user_index[chosen], traces.place_index[chosen], traces.n_users, self.symbols.n_places
+            traces.user_index[chosen], traces.place_index[chosen], traces.n_users, self.made.symbols.n_places
         )
 
     def _bags_of(
         self, traces: Traces | ObfuscatedTraces, symbols: NDArray[np.int32], chosen: NDArray[np.bool_]
     ) -> Bags:
-        return Bags.of(traces.user_index[chosen], symbols[chosen], traces.n_users, len(self.symbols))
+        return Bags.of(traces.user_index[chosen], symbols[chosen], traces.n_users, len(self.made.symbols))
 
     def _steps_of(self, traces: Traces | ObfuscatedTraces, symbols: NDArray[np.int32]) -> Steps:
         return Steps.of(traces.user_index, traces.instants, symbols, traces.clock, traces.n_users)
@@ -146,6 +148,16 @@ def at_home(clock: Clock, instants: NDArray[np.int32]) -> NDArray[np.bool_]:
     span = max(round(HOME_HOURS * 3600 / clock.interval_s), 1)
     time = clock.time_of_day(instants)
     return np.asarray((time < span) | (time >= clock.instants_per_day - span))
+
+
+def half_as_long(evidence: Evidence) -> Evidence:
+    """Return the same evidence of every other day of the anonymized traces, or instant of a single day."""
+    released = evidence.anonymized
+    days = released.clock.day_of(released.instants)
+    unit = days if len(np.unique(days)) > 1 else released.instants
+    kept = np.unique(unit, return_inverse=True)[1] % 2 == 0
+    made = evidence.made.of_events(kept, np.ones(evidence.reference.n_events, bool))
+    return replace(evidence, anonymized=released.keep(kept), made=made)
 
 
 def turned_round(pairs: Pairs, n_traces: int) -> tuple[Pairs, NDArray[np.int64]]:

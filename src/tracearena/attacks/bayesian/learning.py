@@ -7,15 +7,20 @@ than by any of a few mixtures. So a mixture is chosen, and its scale.
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.attacks.bayesian.assignment import certainty
 from tracearena.attacks.bayesian.candidates import Pairs
 
-POWERS = (-2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 4.0)
+POWERS = (-5.0, -4.0, -3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 4.0)
 """Powers of two that a mixture is scaled by, to find how certain it makes one; then in smaller steps."""
 FINER = (0.5,)
+NEAR = (-1.0, -0.5, 0.0, 0.5)
+GROWTH = (-1.0, 0.0, 1.0)
+"""Powers of two by which the weights of traces half as long may be larger."""
 
 CLEARLY = 0.05
 """The first mixture is kept unless another makes the truth less surprising by so much."""
@@ -24,6 +29,8 @@ LEAST_CERTAIN = 0.002
 """Traces that fit nobody's habits, whatever the weights, count as certain as this."""
 
 Floats = NDArray[np.float64]
+Weighed = tuple[Pairs, Floats]
+"""Pairs and the weighed evidence of each."""
 
 
 def learn_weights(pairs: Pairs, table: Floats, truth: NDArray[np.int64], mixtures: Floats) -> Floats:
@@ -38,17 +45,12 @@ def learn_weights(pairs: Pairs, table: Floats, truth: NDArray[np.int64], mixture
     mixtures
         Weights of the columns of `table` to choose from, one row each.
     """
-    right = np.flatnonzero(pairs.users == truth[pairs.traces])
-    if not len(right):
+    if not (pairs.users == truth[pairs.traces]).any():
         return np.asarray(mixtures[0])
-
-    def surprise(weights: Floats, rounds: int) -> float:
-        sure = certainty(pairs, table @ weights, rounds=rounds)[right]
-        return -float(np.log(np.maximum(sure, LEAST_CERTAIN)).mean())
 
     def scaled(mixture: Floats) -> tuple[float, Floats]:
         tried = [np.asarray(2.0**power * mixture) for power in POWERS]
-        return min(((surprise(one, 8), one) for one in tried), key=lambda pair: pair[0])
+        return min(((surprise(pairs, table @ one, truth, 8), one) for one in tried), key=lambda pair: pair[0])
 
     first, *others = (scaled(mixture) for mixture in mixtures)
     least, best = min([first, *others], key=lambda pair: pair[0])
@@ -56,8 +58,37 @@ def learn_weights(pairs: Pairs, table: Floats, truth: NDArray[np.int64], mixture
         best = first[1]
     for step in FINER:
         near = [np.asarray(2.0**power * best) for power in (-step, 0.0, step)]
-        best = min(near, key=lambda weights: surprise(weights, 40))
+        best = min(near, key=lambda weights: surprise(pairs, table @ weights, truth, 40))
     return best
+
+
+def scale_when_doubled(long: Weighed, short: Weighed, truth: NDArray[np.int64]) -> float:
+    """Return what weights are to be scaled by for traces twice as long as those they were learnt on.
+
+    Parameters
+    ----------
+    long, short
+        The pairs of the traces they were learnt on, with their scores by these weights, and the
+        same of half of each trace. Where the halves would have the weights twice as large, twice
+        the events say nothing new: then they are halved once more.
+    """
+    if not all((pairs.users == truth[pairs.traces]).any() for pairs, _ in (long, short)):
+        return 1.0
+
+    def together(choice: tuple[float, float]) -> float:
+        power, growth = choice
+        tried = ((long, 2.0**power), (short, 2.0 ** (power + growth)))
+        return sum(surprise(pairs, scale * scores, truth, 20) for (pairs, scores), scale in tried)
+
+    power, growth = min(product(NEAR, GROWTH), key=together)
+    return float(2.0 ** (power - max(growth, 0.0)))
+
+
+def surprise(pairs: Pairs, scores: Floats, truth: NDArray[np.int64], rounds: int) -> float:
+    """Return -log of how certain Sinkhorn makes the true pairs, in the mean of those there are."""
+    right = pairs.users == truth[pairs.traces]
+    sure = certainty(pairs, scores, rounds=rounds)[right]
+    return -float(np.log(np.maximum(sure, LEAST_CERTAIN)).mean())
 
 
 def centred(pairs: Pairs, table: Floats) -> Floats:

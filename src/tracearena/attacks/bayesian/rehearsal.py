@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +11,11 @@ from tracearena.algorithms.kinds import Algorithm, Obfuscator
 from tracearena.attacks.bayesian import emission as emissions
 from tracearena.attacks.bayesian.emission import Emission
 from tracearena.attacks.bayesian.symbols import NOTHING, Symbols
-from tracearena.engine import SeedLike, generator
+from tracearena.engine import SeedLike, child_seed, generator, seed_sequence
 from tracearena.traces import ObfuscatedTraces, PlaceSets, Traces
+
+RUNS = 3
+"""How often a mechanism is rehearsed that treats traces as a whole."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,33 +24,56 @@ class Rehearsal:
 
     Attributes
     ----------
-    symbols, said, rehearsed
-        Everything that is said: the symbol of each anonymized event, and of each reference event.
+    symbols
+        Everything that is said.
+    said
+        The symbol of each anonymized event.
+    rehearsed
+        The symbol of each reference event, once for each time that the mechanism was run.
     emission
         How likely the symbols are at each place.
+    by_event
+        Whether each event is treated on its own, so that the emission is all there is to know.
     """
 
     symbols: Symbols
     said: NDArray[np.int32]
-    rehearsed: NDArray[np.int32]
+    rehearsed: tuple[NDArray[np.int32], ...]
     emission: Emission
+    by_event: bool = True
+
+    def of_events(self, seen: NDArray[np.bool_], known: NDArray[np.bool_]) -> Rehearsal:
+        """Return what is said of some anonymized and of some reference events."""
+        return replace(self, said=self.said[seen], rehearsed=tuple(one[known] for one in self.rehearsed))
 
 
 def of_mechanism(
-    mechanism: Algorithm, reference: Traces, anonymized: ObfuscatedTraces, seed: SeedLike
+    mechanism: Algorithm, reference: Traces, anonymized: ObfuscatedTraces, seed: SeedLike, runs: int = RUNS
 ) -> Rehearsal:
-    """Rehearse a mechanism that is known: write down its emission, or run it and count."""
+    """Rehearse a mechanism that is known: write down its emission, or run it and count.
+
+    Parameters
+    ----------
+    runs
+        How often a mechanism is run that treats traces as a whole: it may draw something else for a
+        user each time, such as whom she imitates.
+    """
     if not isinstance(mechanism, Obfuscator):
         symbols, (said,) = Symbols.of([anonymized])
         emission = emissions.known(mechanism, symbols, reference.places)
         assert emission is not None
-        return Rehearsal(symbols, said, drawn(reference, emission, said, seed), emission)
+        return Rehearsal(symbols, said, (drawn(reference, emission, said, seed),), emission)
     made = mechanism.transform(reference, seed=seed)
     symbols, (said, rehearsed) = Symbols.of([anonymized, made])
-    emission = emissions.known(mechanism, symbols, reference.places) or emissions.counted(
-        symbols, len(reference.places), reference.place_index, rehearsed
-    )
-    return Rehearsal(symbols, said, rehearsed, emission)
+    emission = emissions.known(mechanism, symbols, reference.places)
+    if emission is not None:
+        return Rehearsal(symbols, said, (rehearsed,), emission)
+    root = seed_sequence(seed)
+    again = [mechanism.transform(reference, seed=child_seed(root, run)) for run in range(1, runs)]
+    symbols, (said, *all_runs) = Symbols.of([anonymized, made, *again])
+    true = np.tile(reference.place_index, len(all_runs))
+    emission = emissions.counted(symbols, len(reference.places), true, np.concatenate(all_runs))
+    return Rehearsal(symbols, said, tuple(all_runs), emission, by_event=False)
 
 
 def drawn(

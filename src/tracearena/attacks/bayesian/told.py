@@ -7,13 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from tracearena.algorithms.kinds import Obfuscator, setting
-from tracearena.attacks.bayesian.matcher import (
-    ADAPTIVE,
-    UNKNOWN,
-    BayesMatcher,
-    check_weights,
-    mechanism_of,
-)
+from tracearena.attacks.bayesian.matcher import BayesMatcher
+from tracearena.attacks.bayesian.mechanism import ADAPTIVE, UNKNOWN, mechanism_of
+from tracearena.attacks.bayesian.weighing import check_weights
 from tracearena.attacks.matching import MatchingAttack
 from tracearena.checks import require_fitted
 from tracearena.errors import ParameterError
@@ -56,14 +52,12 @@ class ToldAttack(MatchingAttack):
     def against(self, defence: Obfuscator) -> Self:
         """Return the same attack, fitted to the same users, told the defence that it meets."""
         require_fitted(self, "matcher_")
-        other = copy.copy(self)
         matcher: Any = self.matcher_
-        other.use(matcher.against(defence))
-        vars(other)["told_"] = defence
-        return other
+        return copy.copy(self).use(matcher.against(defence))
 
     def _ready(self) -> None:
         """Refuse an attack that was never told its defence."""
         require_fitted(self, "matcher_")
-        if self.waits and "told_" not in vars(self):
+        matcher: Any = self.matcher_
+        if self.waits and matcher.mechanism is None:
             mechanism_of(self.mechanism)

@@ -1,4 +1,4 @@
-"""Bayes-T and Tracking-T: where everybody was, by what was released and by what is believed."""
+"""Bayes-T: every trace that may be hers is believed in as far as it is certain, and habits are beside."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ import numpy as np
 
 from tracearena.algorithms.kinds import setting
 from tracearena.attacks.bayesian import tracking
+from tracearena.attacks.bayesian.evidence import Evidence
 from tracearena.attacks.bayesian.habits import sensitivity
-from tracearena.attacks.bayesian.matcher import BayesMatcher, WeighedMatch
+from tracearena.attacks.bayesian.matcher import BayesMatcher
 from tracearena.attacks.bayesian.surroundings import Surroundings
 from tracearena.attacks.bayesian.told import ToldAttack
+from tracearena.attacks.bayesian.weighing import WeighedMatch
 from tracearena.attacks.matching import Match, MatchingInference
 from tracearena.checks import HEAVIEST, LARGEST_KM, require_number
 from tracearena.engine import SeedLike
@@ -54,20 +56,25 @@ class BayesInference(ToldAttack, MatchingInference):
     def infer_from(self, match: Match, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Traces:
         """Return the answers for a match that is already there."""
         assert isinstance(match, WeighedMatch)
-        matcher = self.matcher_
+        evidence = match.evidence
+        followed = tracking.likeliest(evidence.pairs, match.certainty, anonymized.n_events)
+        return self.answer(evidence, followed)
+
+    def answer(self, evidence: Evidence, followed: tracking.Followed) -> Traces:
+        """Return the answers to a release where the traces that may be each user's are given."""
+        matcher, anonymized = self.matcher_, evidence.anonymized
         assert isinstance(matcher, BayesMatcher)
-        evidence, reference = match.evidence, matcher.reference_
-        around = evidence.around
+        reference, around = matcher.reference_, evidence.around
         if self.limit_km != matcher.limit_km:
             around = Surroundings.of(reference.places, self.limit_km)
         table = tracking.infer(
             anonymized,
-            evidence.said,
-            evidence.emission,
+            evidence.made.said,
+            evidence.made.emission,
             evidence.habits,
             around,
             tracking.Movement.of(reference),
-            tracking.likeliest(evidence.pairs, match.certainty, anonymized.n_events),
+            followed,
             sensitivity(reference, self.sensitive_weight),
             self.limit_km,
             share=self.share,
@@ -79,17 +86,3 @@ class BayesInference(ToldAttack, MatchingInference):
             user_ids=matcher.user_ids_,
             first_instant=anonymized.span[0],
         )
-
-
-@dataclass(kw_only=True)
-class TrackingInference(BayesInference):
-    """Follow every trace through its days: what was said before and after tells of now as well.
-
-    A hidden Markov model: from one instant to the next people go where the population goes from
-    there (γ of the time) or where their own habits say; forward and backward through each day, then
-    the answer that costs least, as Bayes-T. What is less likely than a small share of the likeliest
-    place at an instant is left out (a beam).
-    """
-
-    name: ClassVar[str] = "Tracking-T"
-    share: ClassVar[float] = tracking.SHARE

@@ -1,0 +1,126 @@
+"""Suspicion: which defence of whole traces made a release, by what its traces look like, whoever is who.
+
+An emission estimated from a release (`estimation`) believes that each event was treated on its own. Where a
+known defence of whole traces makes the reference look more like the release than that emission does,
+the attacker suspects this defence, and goes on as if he had been told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.algorithms import catalogue
+from tracearena.algorithms.kinds import Obfuscator
+from tracearena.attacks.bayesian.polya import Bags
+from tracearena.attacks.bayesian.rehearsal import Rehearsal, spoken
+from tracearena.engine import SeedLike, generator, one_library_thread
+from tracearena.traces import ObfuscatedTraces, Traces
+
+SUSPECTS = ("ClusterAveraging(0.7)", "Decoy(0.7)", "Impostor(0.7)")
+"""Defences of whole traces that everybody may have read about, …"""
+THRESHOLDS = (0.6, 0.8, 0.9)
+"""… and the utility that they may keep instead."""
+FEWEST_USERS = 100
+"""With fewer users, or …"""
+FEWEST_EVENTS = 5_000
+"""… fewer events, looks say too little to suspect anybody."""
+ALIKE = 0.25
+"""Where the estimated emission makes looks that differ by less, nobody is suspected."""
+MOST_USERS = 400
+"""Of more users so many are looked at."""
+
+_STEPS_KM = (1e-6, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0)
+_OVERLAPS = np.linspace(0, 1, 11)
+_MOST_OFTEN = 8
+
+Floats = NDArray[np.float64]
+
+
+def suspected(
+    reference: Traces, anonymized: ObfuscatedTraces, estimated: Rehearsal, seed: SeedLike
+) -> Obfuscator | None:
+    """Return the defence of whole traces that a release looks like; None where events look treated singly."""
+    enough = min(reference.n_users, anonymized.n_users) >= FEWEST_USERS
+    if not enough or min(reference.n_events, anonymized.n_events) < FEWEST_EVENTS or anonymized.is_set.any():
+        return None
+    rng = generator(seed)
+    people, traces = _some(reference.n_users, rng), _some(anonymized.n_users, rng)
+    known, seen = reference.take_users(people), looks(anonymized.take_users(traces))
+    drawn = spoken(reference, estimated.rehearsed[0], estimated.symbols).take_users(people)
+    least = unlike(seen, looks(drawn))
+    best = _likest(SUSPECTS, known, seen, least) if least > ALIKE else None
+    if best is None:
+        return None
+    found, least = best
+    family = str(found).partition("(")[0]
+    others = [f"{family}({threshold})" for threshold in THRESHOLDS]
+    nearer = _likest(others, known, seen, least)
+    return found if nearer is None else nearer[0]
+
+
+def _likest(
+    names: Iterable[str], known: Traces, seen: list[Floats], least: float
+) -> tuple[Obfuscator, float] | None:
+    """Return the defence that makes known traces most like those seen, if they are nearer than `least`."""
+    found = None
+    for name in names:
+        defence: Obfuscator = catalogue.create(name, "obfuscator")
+        # One seed for all: what is drawn makes no difference to the looks.
+        difference = unlike(seen, looks(defence.transform(known, seed=0)))
+        if difference < least:
+            found, least = (defence, difference), difference
+    return found
+
+
+def _some(count: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    return np.sort(rng.choice(count, min(count, MOST_USERS), replace=False))
+
+
+def unlike(one: list[Floats], other: list[Floats]) -> float:
+    """Return how much the looks of two releases differ: the sum of their total variations."""
+    return float(sum(np.abs(a - b).sum() / 2 for a, b in zip(one, other, strict=True)))
+
+
+def looks(release: ObfuscatedTraces) -> list[Floats]:
+    """Return what a release looks like, whoever is who, as shares.
+
+    How often each place is said; how often a trace says the same place, in powers of two; how far one goes
+    from one event of a day to the next; and how much each trace has in common with the one likest to it.
+    """
+    said = release.codes
+    told = said >= 0
+    bags = Bags.of(release.user_index, np.where(told, said, -1), release.n_users, len(release.places))
+    often = np.minimum(np.log2(bags.counts), _MOST_OFTEN).astype(np.int64)
+    return [
+        _shares(np.bincount(said[told], minlength=len(release.places))),
+        _shares(np.bincount(often, bags.counts, _MOST_OFTEN + 1)),
+        _shares(_steps(release)),
+        _shares(np.histogram(_overlaps(bags, len(release.places)), _OVERLAPS)[0]),
+    ]
+
+
+def _shares(counts: NDArray[np.int64] | Floats) -> Floats:
+    return np.asarray(counts / max(counts.sum(), 1))
+
+
+def _steps(release: ObfuscatedTraces) -> NDArray[np.int64]:
+    said, day = release.codes, release.clock.day_of(release.instants)
+    joined = (np.diff(release.user_index) == 0) & (np.diff(day) == 0) & (said[1:] >= 0) & (said[:-1] >= 0)
+    distance = release.places.distance_km(said[:-1][joined], said[1:][joined])
+    return np.bincount(np.searchsorted(_STEPS_KM, distance), minlength=len(_STEPS_KM) + 1)
+
+
+def _overlaps(bags: Bags, n_places: int) -> Floats:
+    """Return Σ_y √(p(y) q(y)) of each trace and the one that has most in common with it, from 0 to 1."""
+    from scipy.sparse import csr_array
+
+    n = len(bags.offsets) - 1
+    share = bags.counts / np.repeat(np.maximum(bags.totals, 1), np.diff(bags.offsets))
+    table = csr_array((np.sqrt(share), bags.symbols, bags.offsets), shape=(n, n_places))
+    with one_library_thread():
+        common = (table @ table.T).toarray()
+    np.fill_diagonal(common, 0)
+    return np.asarray(np.minimum(common.max(axis=1, initial=0), 1))

@@ -1,0 +1,143 @@
+"""Weighing: what all evidence together says of who is who, each kind for what it is worth."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.attacks.bayesian.assignment import assign, certainty
+from tracearena.attacks.bayesian.evidence import Evidence, half_as_long
+from tracearena.attacks.bayesian.learning import centred, learn_weights, scale_when_doubled
+from tracearena.checks import require_number
+from tracearena.errors import ParameterError
+
+Floats = NDArray[np.float64]
+
+KINDS = ("polya", "home", "profile", "markov", "rehearsal")
+_OF_EVENTS = 0.1 * np.array(
+    [
+        [1.0, 1.0, 0.0, 0.0],
+        [0.0, 1.0, 1.0, 0.0],
+        [1.0, 1.0, 1.0, 0.0],
+        [0.0, 1.0, 0.0, 1.0],
+        [0.1, 1.0, 0.5, 0.1],
+        [0.1, 0.1, 1.0, 0.1],
+        [0.0, 0.0, 1.0, 0.0],
+        [1.0, 1.0, 1.0, 1.0],
+    ]
+)
+"""Weights of the kinds but rehearsal to choose from; picked on people of the city and on virtual users."""
+_BY_STEPS = 3
+"""The mixture that goes by steps most; half of long traces would praise it more than whole ones bear out."""
+_OF_WHOLE_TRACES = 0.1 * np.array(
+    [
+        [0.1, 0.1, 1.0, 0.1, 0.1],
+        [0.0, 0.0, 1.0, 0.0, 0.0],
+        [0.0, 0.0, 1.0, 0.0, 1.0],
+        [0.0, 0.0, 0.3, 0.0, 1.0],
+    ]
+)
+"""The same against defences of whole traces, which leave times of day, or counts that rehearsals have too."""
+SHORT = 100
+"""Events of a user up to which she has a short trace."""
+
+
+class WeighedMatch:
+    """Who each pseudonym is taken for (a `Match`), how sure that is, and what speaks for it.
+
+    Parameters
+    ----------
+    evidence
+        What speaks for each pair.
+    lesson
+        The same on the reference cut in two, where the truth is known; None where it cannot be cut.
+    weights
+        How much each kind of evidence is worth; None learns it from the lesson.
+    """
+
+    def __init__(
+        self, evidence: Evidence, lesson: Evidence | None = None, weights: dict[str, float] | None = None
+    ) -> None:
+        self.evidence = evidence
+        self.lesson = lesson
+        self._given = weights
+
+    def by(self, *kinds: str) -> NDArray[np.int64]:
+        """Return the user of each pseudonym by the sum of some kinds of evidence, one to one."""
+        return assign(self.evidence.pairs, np.sum([self.evidence(kind) for kind in kinds], axis=0))
+
+    @cached_property
+    def weights(self) -> dict[str, float]:
+        """How much each kind of evidence is worth."""
+        if self._given is not None:
+            return dict.fromkeys(KINDS, 0.0) | self._given
+        if self.lesson is None or not len(self.lesson.pairs.users):
+            return dict(zip(self._kinds, self._mixtures[0].tolist(), strict=True))
+        truth = np.arange(self.lesson.anonymized.n_users)
+        found = self.learnt(self.lesson, truth)
+        if self.lesson.made.by_event:
+            return found
+        # A disguise is as wrong in a long trace as in a short one: scores grow, and are no truer for it.
+        shorter = half_as_long(self.lesson)
+        long, short = ((one.pairs, self._weighed(one, found)) for one in (self.lesson, shorter))
+        factor = scale_when_doubled(long, short, truth)
+        return {kind: factor * weight for kind, weight in found.items()}
+
+    def learnt(self, evidence: Evidence, truth: NDArray[np.int64]) -> dict[str, float]:
+        """Return how much each kind of evidence is worth where the user of each trace is known."""
+        found = learn_weights(evidence.pairs, self._table(evidence), truth, self._mixtures)
+        return dict(zip(self._kinds, found.tolist(), strict=True))
+
+    @property
+    def _mixtures(self) -> Floats:
+        if not self.evidence.made.by_event:
+            return _OF_WHOLE_TRACES
+        events = np.diff(self.evidence.reference.offsets)
+        is_short = not len(events) or np.median(events) <= SHORT
+        return _OF_EVENTS if is_short else np.delete(_OF_EVENTS, _BY_STEPS, axis=0)
+
+    @cached_property
+    def scores(self) -> Floats:
+        """The weighed evidence of each pair."""
+        return self._weighed(self.evidence, self.weights)
+
+    @cached_property
+    def certainty(self) -> Floats:
+        """How sure it is that each pair belongs together."""
+        return certainty(self.evidence.pairs, self.scores)
+
+    @cached_property
+    def best(self) -> NDArray[np.int64]:
+        """The user of each pseudonym, one to one."""
+        return assign(self.evidence.pairs, self.scores)
+
+    @property
+    def exclusive(self) -> NDArray[np.int64]:
+        """The same: nobody is taken twice."""
+        return self.best
+
+    @property
+    def _kinds(self) -> tuple[str, ...]:
+        return KINDS[:-1] if self.evidence.made.by_event else KINDS
+
+    def _weighed(self, evidence: Evidence, weights: dict[str, float]) -> Floats:
+        return np.asarray(self._table(evidence) @ np.array([weights[kind] for kind in self._kinds]))
+
+    def _table(self, evidence: Evidence) -> Floats:
+        return centred(evidence.pairs, np.stack([evidence(kind) for kind in self._kinds], axis=1))
+
+
+def check_weights(weights: Any) -> None:
+    """Refuse weights that are no numbers from 0 on of known kinds of evidence, each once."""
+    if weights is None:
+        return
+    if not isinstance(weights, tuple) or not all(isinstance(one, tuple) and len(one) == 2 for one in weights):
+        raise ParameterError.of("weights", weights, "pairs of a kind of evidence and a number")
+    names = [name for name, _ in weights]
+    if len(set(names)) < len(names) or not {*names} <= {*KINDS}:
+        raise ParameterError.of("weights", weights, f"pairs of {', '.join(KINDS)}, each once, and a number")
+    for name, weight in weights:
+        require_number(f"weight of {name}", weight, at_least=0)
