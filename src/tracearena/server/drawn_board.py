@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
 
 from tracearena.contest import AttackKind, Award, Board, BoardRow, Role, Rules, Standing
 from tracearena.contest.account import margin
@@ -24,8 +24,10 @@ from tracearena.pages.svg import (
     usefulness_picture,
 )
 from tracearena.pages.svg.names import neutral
-from tracearena.server import parties, snapshots
+from tracearena.server import boards, parties, snapshots
+from tracearena.server.models import Snapshot
 
+_Names: TypeAlias = tuple[tuple[tuple[str, Any], ...], ...]
 COLUMNS = ("team", "role", "data_set", "utility", "valid", "s_R_min", "s_T_min")
 
 
@@ -73,8 +75,12 @@ def drawn(shown: dict[str, Any], rules: Rules) -> DrawnBoard | None:
     """Draw what `boards.shown` shows; None while there is no snapshot."""
     if shown["snapshot"] is None:
         return None
-    names = tuple(tuple(sorted(one.items())) for one in shown["names"])
-    return _drawn(snapshots.to_bytes(shown["snapshot"]), names, rules)
+    return _drawn(snapshots.to_bytes(shown["snapshot"]), _fixed(shown["names"]), rules)
+
+
+def drawn_snapshot(snapshot: Snapshot, rules: Rules) -> DrawnBoard:
+    """Draw a snapshot, whoever may see it: that is for the caller to know."""
+    return _drawn(bytes(snapshot.content), _fixed(boards.names()), rules)
 
 
 def closed_matrices(drawn_board: DrawnBoard) -> list[Picture]:
@@ -83,7 +89,7 @@ def closed_matrices(drawn_board: DrawnBoard) -> list[Picture]:
 
 
 @lru_cache(maxsize=4)
-def _drawn(content: bytes, names: tuple[tuple[tuple[str, Any], ...], ...], rules: Rules) -> DrawnBoard:
+def _drawn(content: bytes, names: _Names, rules: Rules) -> DrawnBoard:
     """Draw a snapshot once: it never changes, and many look at it."""
     values, given = snapshots.parsed(content), [dict(one) for one in names]
     called = parties.labels(given)
@@ -91,6 +97,10 @@ def _drawn(content: bytes, names: tuple[tuple[tuple[str, Any], ...], ...], rules
     awards = tuple(_award(one, called) for one in values.get("awards", ()))
     styles = team_styles(board.roster)
     return DrawnBoard(board, awards, styles, MappingProxyType(_pictures(board, awards, styles)))
+
+
+def _fixed(names: list[dict[str, Any]]) -> _Names:
+    return tuple(tuple(sorted(one.items())) for one in names)
 
 
 def _pictures(board: Board, awards: tuple[Award, ...], styles: dict[str, TeamStyle]) -> dict[str, Picture]:
