@@ -2,7 +2,7 @@
 "use strict";
 (() => {
   const scenes = [...document.querySelectorAll("[data-scene]")];
-  const place = document.querySelector("[data-place]");
+  const told = document.querySelector("[data-told]");
   const many = (root, selector) => [...root.querySelectorAll(selector)];
   const by = name => (one, other) => Number(one.dataset[name]) - Number(other.dataset[name]);
 
@@ -46,8 +46,8 @@
     steps.forEach((step, number) => step.open.forEach(one => show(one, number <= at)));
     scenes.forEach((scene, number) => { scene.hidden = number !== steps[at].scene; });
     settleMinima(scenes[steps[at].scene]);
-    const told = steps[at].open.map(one => one.querySelector("title")?.textContent).filter(Boolean);
-    place.textContent = `${at + 1} / ${steps.length} ${told.join(" ")}`;
+    const words = steps[at].open.map(one => one.querySelector("title")?.textContent).filter(Boolean);
+    told.textContent = `${at + 1} / ${steps.length} ${words.join(" ")}`;
   };
 
   const stride = () => {
