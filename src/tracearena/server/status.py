@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import Count
@@ -46,6 +46,12 @@ def open_jobs() -> int:
     return Job.objects.filter(state__in=[JobState.WAITING, JobState.RUNNING]).count()
 
 
+def judge_is_away() -> bool:
+    """Whether no judge has shown a sign of life within a minute."""
+    since = clock.machine_now() - timedelta(seconds=SEEN_S)
+    return not Worker.objects.filter(seen_at__gte=since).exists()
+
+
 def _counts(rows: Any) -> dict[str, int]:
     return {row["state"]: row["n"] for row in rows.values("state").annotate(n=Count("pk")).order_by("state")}
 
@@ -67,7 +73,7 @@ def _last_error() -> dict[str, Any] | None:
 
 
 def _judge(one: Worker) -> dict[str, Any]:
-    # By the machine's time, in which judges show that they are alive, even where the contest's is driven.
+    # Signs of life are dated by the machine's own clock, which nobody drives.
     seen = (clock.machine_now() - one.seen_at).total_seconds()
     return {"name": one.name, "works": seen < SEEN_S, "seen_s": seen, "doing": one.doing, "error": one.error}
 

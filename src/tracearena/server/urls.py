@@ -5,12 +5,26 @@ from __future__ import annotations
 from django.urls import path
 
 from tracearena.server.api.routes import api
-from tracearena.server.views import accounts, description, keys, organiser, public, team, uploading
+from tracearena.server.views import (
+    accounts,
+    ceremony,
+    description,
+    keys,
+    organiser,
+    phases,
+    public,
+    rescoring,
+    team,
+    uploading,
+)
 
 urlpatterns = [
     path("", public.home),
     path("rules", public.rules),
     path("board", public.board),
+    path("board/numbers/<str:name>", public.board_numbers),
+    path("board/opened/<str:name>", public.opened),
+    path("static/pictures.css", public.pictures),
     path("join", accounts.join),
     path("login", accounts.login),
     path("logout", accounts.logout),
@@ -31,7 +45,12 @@ urlpatterns = [
     path("organiser/teams", organiser.teams),
     path("organiser/teams/<str:number>/reset", organiser.reset),
     path("organiser/submissions", organiser.submissions),
-    path("organiser/phases", organiser.phases),
+    path("organiser/phases", phases.phases),
+    path("organiser/rescoring", rescoring.rescorings),
+    path("organiser/rescoring/<int:number>", rescoring.one),
+    path("organiser/rescoring/<int:number>/apply", rescoring.apply),
+    path("organiser/rescoring/<int:number>/cancel", rescoring.cancel),
+    path("organiser/ceremony", ceremony.ceremony),
     path("organiser/log", organiser.audit_log),
     path("organiser/publish", organiser.publish),
     path("api", description.api_page),
