@@ -5,7 +5,20 @@ from __future__ import annotations
 from django.urls import path
 
 from tracearena.server.api import api
-from tracearena.server.views import accounts, description, keys, organiser, public, team, uploading
+from tracearena.server.views import (
+    accounts,
+    attack_archive,
+    data,
+    description,
+    keys,
+    organiser,
+    pictures,
+    practice,
+    public,
+    team,
+    traces,
+    uploading,
+)
 
 urlpatterns = [
     path("", public.home),
@@ -15,13 +28,20 @@ urlpatterns = [
     path("login", accounts.login),
     path("logout", accounts.logout),
     path("password", accounts.password),
-    path("files/<str:name>", team.public_file),
+    path("static/pictures.css", pictures.pictures_css),
+    path("files/<str:name>", data.public_file),
     path("team", team.start),
-    path("team/data", team.data),
-    path("team/data/bundle", team.bundle),
+    path("team/data", data.data),
+    path("team/data/bundle", data.bundle),
+    path("team/data/everybody", data.everything),
     path("team/submissions", team.submissions),
     path("team/submissions/<int:number>", team.submission),
+    path("team/submissions/<int:number>/state", team.submission_state),
     path("team/targets", team.targets),
+    path("team/targets/archive", attack_archive.archive),
+    path("team/traces/<int:number>", traces.viewer),
+    path("team/traces/<int:number>/events", traces.events),
+    path("team/self-test", practice.self_test),
     path("team/uploads/obfuscated/<int:number>", uploading.obfuscated),
     path("team/uploads/attack/<str:team>/<int:number>/<str:kind>", uploading.attack),
     path("team/tokens", keys.tokens),
