@@ -10,7 +10,18 @@ if TYPE_CHECKING:
 
 def sentences(rules: Rules) -> list[str]:
     """Return every rule, in the order of the contest."""
-    return [*_data(rules), *_uploads(rules), *_scores(rules), *_awards(rules), *_answers(rules)]
+    return [sentence for _, told in chapters(rules) for sentence in told]
+
+
+def chapters(rules: Rules) -> list[tuple[str, list[str]]]:
+    """Return the same sentences under headings."""
+    return [
+        ("Whose traces", _data(rules)),
+        ("Handing in", _uploads(rules)),
+        ("Scores", _scores(rules)),
+        ("Awards", _awards(rules)),
+        ("What is shown when", _answers(rules)),
+    ]
 
 
 def _data(rules: Rules) -> list[str]:

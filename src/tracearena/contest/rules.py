@@ -200,3 +200,11 @@ class Rules:
         'Sealed: the answer to an attack upload is a receipt, whether the attack is right or not; ...'
         """
         return _wording.sentences(self)
+
+    def chapters(self) -> list[tuple[str, list[str]]]:
+        """Return the sentences of `explain` under headings, for a page.
+
+        >>> [heading for heading, _ in Rules().chapters()]
+        ['Whose traces', 'Handing in', 'Scores', 'Awards', 'What is shown when']
+        """
+        return _wording.chapters(self)

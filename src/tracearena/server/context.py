@@ -1,22 +1,36 @@
-"""What every page knows: the contest, its phase and time, and who is looking."""
+"""What every page knows: the contest, its phase and time, who is looking, and where one can go."""
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
-from tracearena.contest import phase_at
-from tracearena.server import clock
-from tracearena.server.models import Contest
+from tracearena.contest import Phase, phase_at
+from tracearena.server import boards, clock, navigation
+from tracearena.server.models import Contest, Worker
+from tracearena.server.status import SEEN_S
 
 
 def everywhere(request: Any) -> dict[str, Any]:
     """Return the values that all templates have."""
     contest = Contest.now_held()
     now = clock.now()
+    member = request.user if request.user.is_authenticated else None
+    published = boards.is_published(contest, now)
     return {
         "contest": contest,
         "now": now,
         "phase": phase_at(contest.schedule, now),
+        "phases": list(Phase),
         "clock_is_driven": clock.is_driven(),
-        "member": request.user if request.user.is_authenticated else None,
+        "member": member,
+        "places": navigation.everywhere(request.path, published=published),
+        "own_places": navigation.own(member, request.path),
+        "judge_is_away": member is not None and judge_is_away(),
     }
+
+
+def judge_is_away() -> bool:
+    """Whether no judge has shown a sign of life within a minute."""
+    since = clock.machine_now() - timedelta(seconds=SEEN_S)
+    return not Worker.objects.filter(seen_at__gte=since).exists()

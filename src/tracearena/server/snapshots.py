@@ -29,7 +29,12 @@ def fill(copy: Snapshot, content: dict[str, Any]) -> None:
 
 def content_of(snapshot: Snapshot) -> dict[str, Any]:
     """Return what was stored as plain values."""
-    held: dict[str, Any] = json.loads(bytes(snapshot.content))
+    return parsed(bytes(snapshot.content))
+
+
+def parsed(content: bytes) -> dict[str, Any]:
+    """Return what `to_bytes` wrote."""
+    held: dict[str, Any] = json.loads(content)
     return held
 
 

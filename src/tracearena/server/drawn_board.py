@@ -1,0 +1,135 @@
+"""A frozen board as pages show it: rows, awards and pictures under the names of the parties.
+
+Everything is made of the stored snapshot alone, so a page shows what was frozen and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any
+
+from tracearena.contest import AttackKind, Award, Board, BoardRow, Role, Rules, Standing
+from tracearena.contest.account import margin
+from tracearena.files import csv_text
+from tracearena.pages.contest.team_styles import TeamStyle, team_styles
+from tracearena.pages.svg import (
+    Picture,
+    margins_picture,
+    matrix_picture,
+    podium_picture,
+    privacy_picture,
+    usefulness_picture,
+)
+from tracearena.pages.svg.names import neutral
+from tracearena.server import parties, snapshots
+
+COLUMNS = ("team", "role", "data_set", "utility", "valid", "s_R_min", "s_T_min")
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnBoard:
+    """A board with what is drawn of it.
+
+    Attributes
+    ----------
+    board, awards
+        The result; a live board has no awards.
+    styles
+        Colour and marker by label.
+    pictures
+        By the names under which their numbers can be saved.
+    """
+
+    board: Board
+    awards: tuple[Award, ...]
+    styles: dict[str, TeamStyle]
+    pictures: Mapping[str, Picture]
+
+    @property
+    def podiums(self) -> list[tuple[Award, Picture, Picture]]:
+        """Every award with its podium and its margins."""
+        return [
+            (award, self.pictures[f"podium-{award.name}"], self.pictures[f"award-{award.name}"])
+            for award in self.awards
+        ]
+
+    @property
+    def traces(self) -> Picture:
+        """The matrix of trace inference."""
+        return self.pictures[AttackKind.TRACE_INFERENCE.value]
+
+    def csv(self, name: str) -> str | None:
+        """Return what can be saved under a name, None if there is no such thing."""
+        if name == "board":
+            return csv_text(list(COLUMNS), map(_cells, self.board.rows))
+        picture = self.pictures.get(name)
+        return None if picture is None else picture.csv()
+
+
+def drawn(shown: dict[str, Any], rules: Rules) -> DrawnBoard | None:
+    """Draw what `boards.shown` shows; None while there is no snapshot."""
+    if shown["snapshot"] is None:
+        return None
+    names = tuple(tuple(sorted(one.items())) for one in shown["names"])
+    return _drawn(snapshots.to_bytes(shown["snapshot"]), names, rules)
+
+
+def closed_matrices(drawn_board: DrawnBoard) -> list[Picture]:
+    """Return both matrices with every cell closed, for a ceremony that opens them."""
+    return [matrix_picture(drawn_board.board, kind, closed=True) for kind in AttackKind]
+
+
+@lru_cache(maxsize=4)
+def _drawn(content: bytes, names: tuple[tuple[tuple[str, Any], ...], ...], rules: Rules) -> DrawnBoard:
+    """Draw a snapshot once: it never changes, and many look at it."""
+    values, given = snapshots.parsed(content), [dict(one) for one in names]
+    called = parties.labels(given)
+    board = _board(values, rules, given).renamed(_present(called, given))
+    awards = tuple(_award(one, called) for one in values.get("awards", ()))
+    styles = team_styles(board.roster)
+    return DrawnBoard(board, awards, styles, MappingProxyType(_pictures(board, awards, styles)))
+
+
+def _pictures(board: Board, awards: tuple[Award, ...], styles: dict[str, TeamStyle]) -> dict[str, Picture]:
+    luck = margin(board.rules.users)
+    pictures = {"privacy": privacy_picture(board), "usefulness": usefulness_picture(board)}
+    pictures |= {kind.value: matrix_picture(board, kind) for kind in AttackKind}
+    for award in awards:
+        pictures[f"podium-{award.name}"] = podium_picture(award, styles)
+        pictures[f"award-{award.name}"] = margins_picture(award, luck, styles)
+    return pictures
+
+
+def _board(values: dict[str, Any], rules: Rules, names: list[dict[str, Any]]) -> Board:
+    rows = tuple(BoardRow(**{**row, "role": Role(row["role"])}) for row in values["board"])
+    attacks = {
+        (one["attacker"], one["target"], one["data_set"], AttackKind(one["kind"])): one["score"]
+        for one in values["attacks"]
+    }
+    scored = _scored(rules, final="awards" in values)
+    return Board(scored, parties.roster(names, rules), rows, MappingProxyType(attacks))
+
+
+def _scored(rules: Rules, *, final: bool) -> Rules:
+    """Return the rules with the number of people a score rests on: fewer are more at the mercy of luck."""
+    if rules.mode != "live":
+        return rules
+    share = 1 - rules.live_share if final else rules.live_share
+    return replace(rules, users=max(1, round(rules.users * share)))
+
+
+def _cells(row: BoardRow) -> list[Any]:
+    values = row.to_dict() | {"team": neutral(row.team)}
+    return [values[column] for column in COLUMNS]
+
+
+def _present(called: dict[str, str], names: list[dict[str, Any]]) -> dict[str, str]:
+    return {one["team"]: called[one["team"]] for one in names if one["role"] != Role.SAMPLE}
+
+
+def _award(values: dict[str, Any], called: dict[str, str]) -> Award:
+    places = (Standing(one["place"], called[one["team"]], one["value"]) for one in values["places"])
+    return Award(values["name"], values["title"], tuple(places))

@@ -1,0 +1,51 @@
+// Times are written in UTC by the server and rewritten here in the reader's own zone; what is left of a
+// phase ticks by the server's clock, whatever the reader's clock says.
+"use strict";
+(() => {
+  const language = document.documentElement.lang || undefined;
+  const written = options => new Intl.DateTimeFormat(language, options);
+  const whole = written({
+    year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit",
+    hourCycle: "h23", timeZoneName: "short",
+  });
+  const parts = {
+    day: written({ day: "numeric", month: "short" }),
+    hour: written({ hour: "2-digit", minute: "2-digit", hourCycle: "h23" }),
+  };
+
+  for (const time of document.querySelectorAll("time[datetime]")) {
+    const at = new Date(time.dateTime);
+    if (Number.isNaN(at.getTime())) continue;
+    time.title = time.textContent;
+    time.textContent = whole.format(at);
+  }
+  for (const text of document.querySelectorAll("text[data-time][data-part]")) {
+    text.textContent = parts[text.dataset.part].format(new Date(text.dataset.time));
+  }
+
+  const clock = document.querySelector("[data-now]");
+  if (!clock) return;
+  const ahead = new Date(clock.dataset.now).getTime() - Date.now();
+  const skew = document.querySelector("[data-skew]");
+  const driven = "driven" in clock.dataset;
+  if (skew && !driven) {
+    const seconds = Math.round(Math.abs(ahead) / 1000);
+    skew.textContent = seconds < 2 ? skew.dataset.same : skew.dataset.skew.replace("%s", seconds);
+  }
+
+  const two = number => String(number).padStart(2, "0");
+  const left = until => {
+    const seconds = Math.max(0, Math.floor((new Date(until).getTime() - Date.now() - ahead) / 1000));
+    const days = Math.floor(seconds / 86400);
+    const hours = `${two(Math.floor(seconds / 3600) % 24)}:${two(Math.floor(seconds / 60) % 60)}:${two(seconds % 60)}`;
+    return days ? `${days} d ${hours}` : hours;
+  };
+  // A clock that is set by hand stands still, and so does what is left.
+  if (driven) return;
+  const counters = document.querySelectorAll("[data-until]");
+  const tick = () => counters.forEach(one => { one.textContent = left(one.dataset.until); });
+  if (counters.length) {
+    tick();
+    setInterval(tick, 1000);
+  }
+})();

@@ -1,0 +1,65 @@
+"""Moments, teams, pictures and amounts, written in one way on every page."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django import template
+from django.utils.html import format_html
+from django.utils.safestring import mark_safe
+
+from tracearena.pages.contest.team_styles import UNKNOWN, TeamStyle
+from tracearena.pages.contest.team_styles import badge as team_badge
+from tracearena.pages.svg import Picture
+from tracearena.pages.svg.names import neutral
+from tracearena.pages.svg.timeline import duration
+
+register = template.Library()
+
+
+@register.simple_tag
+def moment(at: datetime | None) -> Any:
+    """Write a moment in UTC; the page's script rewrites it in the reader's own time zone."""
+    if at is None:
+        return "–"
+    words = f"{at.day} {at:%b %Y, %H:%M}"
+    return format_html('<time datetime="{}">{} UTC</time>', at.isoformat(), words)
+
+
+@register.filter
+def lasting(seconds: float | timedelta) -> str:
+    """Write a stretch of time in its two largest units.
+
+    >>> lasting(3700)
+    '1 hour 1 minute'
+    """
+    return duration(seconds if isinstance(seconds, timedelta) else timedelta(seconds=seconds))
+
+
+@register.simple_tag
+def badge(label: str, styles: dict[str, TeamStyle]) -> Any:
+    """Draw the marker of a team before its name, which harms nothing around it."""
+    return mark_safe(team_badge(label, styles.get(label, UNKNOWN)))
+
+
+@register.filter
+def seen(name: Any) -> str:
+    """Return a name that others have given with every character of it visible."""
+    return neutral(str(name))
+
+
+@register.simple_tag
+def picture(drawn: Picture, csv_address: str = "") -> Any:
+    """Show a picture with its sentence and its numbers; its maker has escaped every name in it."""
+    return mark_safe(drawn.markup(csv_address))
+
+
+@register.filter
+def score(value: float | None) -> str:
+    """Write a score with three decimals.
+
+    >>> score(0.98765), score(None)
+    ('0.988', '–')
+    """
+    return "–" if value is None else f"{value:.3f}"
