@@ -2,7 +2,7 @@
 // obfuscated file is read here, from the member's disk, and sent nowhere: the server could not open an upload.
 "use strict";
 {
-  const BLUE = "#0072B2", SKY = "#56B4E9", VERMILION = "#D55E00", WIDTH = 720, DELETED = -1, FIRST_SET = -2, BIN_KM = 0.5;
+  const BLUE = "#0072B2", SKY = "#56B4E9", VERMILION = "#D55E00", WIDTH = 720, TALLEST = 520, DELETED = -1, FIRST_SET = -2, BIN_KM = 0.5;
   const box = document.getElementById("viewer"), words = box.dataset;
   const part = name => document.getElementById(`viewer-${name}`);
   const fill = (text, values) => text.replace(/%\((\w+)\)s/g, (_, name) => values[name]);
@@ -64,29 +64,42 @@
 
   // --- the map -------------------------------------------------------------------------------------------------
 
-  function ground() {
-    const map = original.map, scale = (WIDTH - 8) / map.width_km, height = map.height_km * scale;
-    const at = place => [4 + map.x_km[place] * scale, 4 + height - map.y_km[place] * scale];
-    const [wide, high] = map.grid ? [map.width_km * scale / map.grid.columns, height / map.grid.rows] : [6, 6];
+  // The part of the map where a day takes place, before and after, with a rim of some cells.
+  function around(places) {
+    const map = original.map, [rim_x, rim_y] = map.grid ? [3 * map.width_km / map.grid.columns, 3 * map.height_km / map.grid.rows] : [1, 1];
+    const span = (all, rim) => places.reduce(([low, high], place) => [Math.min(low, all[place] - rim), Math.max(high, all[place] + rim)], [Infinity, -Infinity]);
+    return { x: span(map.x_km, rim_x), y: span(map.y_km, rim_y) };
+  }
+
+  function ground({ x: [west, east], y: [south, north] }) {
+    const map = original.map, scale = Math.min(WIDTH / (east - west), TALLEST / (north - south)), height = (north - south) * scale;
+    const left = (WIDTH - (east - west) * scale) / 2;
+    const at = place => [left + (map.x_km[place] - west) * scale, height - (map.y_km[place] - south) * scale];
+    const [wide, high] = map.grid ? [map.width_km * scale / map.grid.columns, map.height_km * scale / map.grid.rows] : [6, 6];
     const tile = place => {
       const [x, y] = at(place);
       return `M${x - wide / 2} ${y - high / 2}h${wide}v${high}h${-wide}z`;
     };
-    return { at, tile, wide, high, height, scale };
+    const edge = [left - west * scale, height + south * scale];
+    return { at, tile, wide, high, height, scale, edge };
   }
 
-  function drawGround(svg, { wide, high, height, scale, tile }) {
-    const map = original.map;
-    draw("rect", { x: 4, y: 4, width: WIDTH - 8, height, class: "panel" }, svg);
+  function drawGround(svg, { wide, high, scale, tile, edge: [left, bottom] }) {
+    const map = original.map, width = map.width_km * scale, height = map.height_km * scale;
+    draw("rect", { x: left, y: bottom - height, width, height, class: "panel" }, svg);
     if (map.grid) {
       let lines = "";
-      for (let column = 1; column < map.grid.columns; column++) lines += `M${4 + column * wide} 4v${height}`;
-      for (let row = 1; row < map.grid.rows; row++) lines += `M4 ${4 + row * high}h${WIDTH - 8}`;
+      for (let column = 0; column <= map.grid.columns; column++) lines += `M${left + column * wide} ${bottom}v${-height}`;
+      for (let row = 0; row <= map.grid.rows; row++) lines += `M${left} ${bottom - row * high}h${width}`;
       draw("path", { d: lines, class: "grid" }, svg);
     }
     draw("path", { d: map.sensitive.map(tile).join(""), fill: "none", stroke: VERMILION, "stroke-width": 1.5 }, svg);
-    draw("line", { x1: 16, x2: 16 + map.scale_km * scale, y1: height + 22, y2: height + 22, class: "line scale" }, svg);
-    draw("text", { x: 24 + map.scale_km * scale, y: height + 27 }, svg, map.scale_km >= 1 ? `${map.scale_km} km` : `${1000 * map.scale_km} m`);
+  }
+
+  function drawScale(svg, { height, scale }) {
+    const km = [20, 10, 5, 2, 1, .5, .2, .1].find(length => length * scale <= WIDTH / 4) ?? .1;
+    draw("line", { x1: 4, x2: 4 + km * scale, y1: height + 16, y2: height + 16, class: "line scale" }, svg);
+    draw("text", { x: 14 + km * scale, y: height + 21 }, svg, km >= 1 ? `${km} km` : `${1000 * km} m`);
   }
 
   function showMoment() {
@@ -94,8 +107,12 @@
     const perDay = original.clock.per_day, event = person * count + time;
     const day = Math.floor(original.instants[time] / perDay), firstDay = Math.floor(original.instants[0] / perDay);
     const today = original.instants.flatMap((instant, i) => Math.floor(instant / perDay) === day ? [person * count + i] : []);
-    const earth = ground(), before = original.places[event], after = cell(released.codes[event]);
-    const svg = draw("svg", { viewBox: `0 0 ${WIDTH} ${earth.height + 36}`, role: "img", "aria-labelledby": "viewer-at" });
+    const before = original.places[event], after = cell(released.codes[event]);
+    const earth = ground(around(today.flatMap(one => [original.places[one], ...cell(released.codes[one])])));
+    const whole = draw("svg", { viewBox: `0 0 ${WIDTH} ${earth.height + 30}`, role: "img", "aria-labelledby": "viewer-at" });
+    drawScale(whole, earth);
+    // Cut off at its border, as an inner picture is.
+    const svg = draw("svg", { width: WIDTH, height: earth.height }, whole);
     drawGround(svg, earth);
     const way = today.map(one => earth.at(original.places[one]).join(" ")).join("L");
     draw("path", { d: `M${way}`, class: "line way" }, svg);
@@ -108,7 +125,7 @@
       draw("rect", { x: u - 7, y: v - 7, width: 14, height: 14, fill: BLUE, class: "mark" }, svg);
     }
     draw("circle", { cx: x, cy: y, r: 9, fill: "none", stroke: VERMILION, "stroke-width": 3 }, svg);
-    part("map").replaceChildren(svg);
+    part("map").replaceChildren(whole);
     const name = place => original.map.ids[place];
     part("at").value = fill(words.at, {
       person: original.people[person], day: day - firstDay + 1, time: original.clock.labels[original.instants[time] % perDay],
@@ -136,10 +153,14 @@
 
   function showHistogram() {
     const limit = Number(words.limitKm), told = part("numbers").dataset, { single, sets, deleted, useless } = distances(limit);
-    const bars = single.length, step = (WIDTH - 70) / (bars + 1.6), bottom = 260, top = 40;
+    const bars = single.length, step = (WIDTH - 70) / (bars + 1.6), bottom = 270, top = 62;
     const tallest = Math.max(deleted, .05, ...single.map((share, bar) => share + sets[bar]));
     const high = share => share / tallest * (bottom - top), percent = share => `${(100 * share).toFixed(1)} %`;
     const svg = draw("svg", { viewBox: `0 0 ${WIDTH} 320`, role: "img", "aria-labelledby": "viewer-caption" });
+    for (const [paint, said, at] of [[BLUE, told.single, 0], [SKY, told.set, 130]]) {
+      draw("rect", { x: 62 + at, y: 2, width: 14, height: 14, fill: paint }, svg);
+      draw("text", { x: 82 + at, y: 15, class: "soft" }, svg, said);
+    }
     const bar = (at, base, share, paint, hint) => {
       if (share > 0) draw("title", {}, draw("rect", { x: 62 + at * step, y: bottom - high(base + share), width: step - 5, height: high(share), fill: paint }, svg), `${hint}: ${percent(share)}`);
     };
@@ -161,10 +182,6 @@
     const x = 62 + (1 + limit / BIN_KM) * step - 2.5;
     draw("line", { x1: x, x2: x, y1: top - 12, y2: bottom, stroke: VERMILION, "stroke-width": 2, "stroke-dasharray": "4 4" }, svg);
     draw("text", { x, y: top - 18, "text-anchor": "middle", class: "halo" }, svg, fill(told.limit, { limit }));
-    for (const [paint, said, at] of [[BLUE, told.single, 0], [SKY, told.set, 120]]) {
-      draw("rect", { x: 62 + at, y: 296, width: 14, height: 14, fill: paint }, svg);
-      draw("text", { x: 82 + at, y: 309, class: "soft" }, svg, said);
-    }
     part("histogram").replaceChildren(svg);
     part("caption").textContent = fill(part("caption").dataset.words, { same: percent(single[0] + sets[0]), far: percent(useless), limit, deleted: percent(deleted) });
     part("numbers").replaceChildren(...[...rows, [told.deleted, percent(deleted), ""]].map(row => {

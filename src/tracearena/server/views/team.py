@@ -7,11 +7,9 @@ from typing import Any
 from django.core.paginator import Paginator
 from django.http import JsonResponse
 from django.shortcuts import render
-from django.utils.safestring import mark_safe
 from django.views.decorators.http import require_safe
 
 from tracearena.pages.svg import gauge_picture
-from tracearena.pages.svg.names import neutral
 from tracearena.server import attack_progress, boards, clock, standing, strips
 from tracearena.server.models import Contest, Submission
 from tracearena.server.next_step import next_step
@@ -29,9 +27,8 @@ def start(request: Any) -> Any:
     targets = attack_progress.targets(team)
     about = {
         "step": next_step(team),
-        "team_name": neutral(team.name),
         "data_sets": [
-            one | {"gauge": _gauge(one["utility"], rules, f"gauge-{one['number']}")}
+            one | {"gauge": gauge_picture(one["utility"], rules, name=f"gauge-{one['number']}")}
             for one in standing.data_sets(team)
         ],
         "targets": targets,
@@ -60,7 +57,7 @@ def submission(request: Any, number: int) -> Any:
         "submission": found,
         "steps": strips.strip(found, published=_is_published()),
         "settled": strips.is_settled(found),
-        "gauge": _gauge(found.utility, Contest.now_held().rules, "gauge"),
+        "gauge": gauge_picture(found.utility, Contest.now_held().rules),
     }
     return render(request, "team/submission.html", about)
 
@@ -81,8 +78,6 @@ def targets(request: Any) -> Any:
     found = attack_progress.targets(team)
     for attack in (attack for one in found for attack in one["attacks"] if attack["last"]):
         attack["steps"] = strips.strip(attack["last"], published=published)
-    for one in found:
-        one["name"] = neutral(one["name"])
     return render(request, "team/targets.html", {"targets": found})
 
 
@@ -99,7 +94,3 @@ def _one(request: Any, number: int) -> Submission:
 
 def _is_published() -> bool:
     return boards.is_published(Contest.now_held(), clock.now())
-
-
-def _gauge(utility: float | None, rules: Any, name: str) -> str:
-    return mark_safe(gauge_picture(utility, rules, name=name).markup())

@@ -7,24 +7,21 @@ is read by the browser from the member's disk; it is sent nowhere.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from django.http import JsonResponse
 from django.shortcuts import render
-from django.utils.safestring import mark_safe
-from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from tracearena.pages.changes import liveliest_day
-from tracearena.pages.svg import day_picture
+from tracearena.pages.svg.trace_map import true_day_picture
 from tracearena.pages.svg.viewer import ground_data
 from tracearena.server import accounts, own_traces, submitting
 from tracearena.server.models import Contest
 from tracearena.server.refused import Refused
 from tracearena.server.views.roles import for_team
-from tracearena.traces import ObfuscatedTraces, Traces
+from tracearena.traces import Traces
 
 
 @require_safe
@@ -37,9 +34,6 @@ def viewer(request: Any, number: int) -> Any:
     liveliest, on = liveliest_day(original)
     person = _chosen(request, "person", people, people[liveliest])
     day = _chosen(request, "day", list(range(1, len(days) + 1)), days.index(on) + 1)
-    unchanged = ObfuscatedTraces.unchanged(original)
-    picture = day_picture(original, unchanged, people.index(person), days[day - 1])
-    said = gettext("The true way of person %(person)s through day %(day)s: who sees it knows her.")
     about = {
         "data_set": data_set,
         "rules": Contest.now_held().rules,
@@ -47,7 +41,7 @@ def viewer(request: Any, number: int) -> Any:
         "days": range(1, len(days) + 1),
         "person": person,
         "day": day,
-        "picture": mark_safe(replace(picture, caption=said % {"person": person, "day": day}).markup()),
+        "day_picture": true_day_picture(original, people.index(person), days[day - 1]),
     }
     return render(request, "team/traces.html", about)
 

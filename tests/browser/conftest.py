@@ -1,0 +1,62 @@
+"""A browser for tests of scripts, and a contest that is served for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.server.conftest import held, holding, prepared
+
+__all__ = ["held", "holding", "prepared"]
+
+CHROMIUM = Path("/usr/bin/chromium")
+_OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+
+
+@pytest.fixture
+def database(monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite: what a browser sees does not depend on the database."""
+    # Playwright's own loop makes Django take this thread for one that must not wait for a database.
+    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """Chromium; tests are skipped, with a sentence that helps, where it or Playwright is missing."""
+    if not CHROMIUM.exists():
+        pytest.skip(f"{CHROMIUM} is missing: `apt install chromium`")
+    playwright = pytest.importorskip("playwright.sync_api", reason="`pip install playwright` is missing")
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=str(CHROMIUM), args=_OPTIONS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page_of(chromium: Any) -> Iterator[Callable[..., Any]]:
+    """Opens pages with the cookies of Django's client; whatever their console says is an error.
+
+    But for the status that a test provokes (`refused`): browsers note each answer of that kind.
+    """
+    said: list[str] = []
+    opened = []
+
+    def page_of(url: str, client: Any = None, *, refused: int = 0, **options: Any) -> Any:
+        provoked = f"the server responded with a status of {refused} "
+        context = chromium.new_context(base_url=url, **options)
+        opened.append(context)
+        if client is not None:
+            cookies = [{"name": name, "value": one.value, "url": url} for name, one in client.cookies.items()]
+            context.add_cookies(cookies)
+        page = context.new_page()
+        page.on("console", lambda one: provoked in one.text or said.append(f"{one.type}: {one.text}"))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("request", lambda asked: asked.url.startswith(url) or said.append(f"foreign: {asked.url}"))
+        return page
+
+    yield page_of
+    for context in opened:
+        context.close()
+    assert not said
