@@ -350,13 +350,24 @@ def test_t20_other_teams_objects_are_404(held: Held) -> None:
     assert (other.status_code, other.content) == (404, missing.content)
     assert client.get(f"/team/submissions/{number}").status_code == 404
     assert mine.get("submissions").json() == []
-    assert str(number) not in client.get("/team/submissions").content.decode().split("<tbody>")[1]
+    assert client.get(f"/team/submissions/{number}/state").status_code == 404
+    assert f"/team/submissions/{number}" not in client.get("/team/submissions").content.decode()
     token_number = Token.objects.get(team__number="002").pk
     assert client.post(f"/team/tokens/{token_number}/revoke").status_code == 404
     for page in ("", "/teams", "/submissions", "/phases", "/log", "/publish"):
         assert client.get(f"/organiser{page}").status_code == 404
     boss = organiser(held)
-    for page in ("", "/data", "/data/bundle", "/submissions", "/targets", "/tokens", "/members"):
+    own = ["", "/data", "/data/bundle", "/data/everybody", "/submissions", f"/submissions/{number}/state"]
+    own += [
+        "/targets",
+        "/targets/archive",
+        "/traces/1",
+        "/traces/1/events",
+        "/self-test",
+        "/tokens",
+        "/members",
+    ]
+    for page in own:
         assert boss.get(f"/team{page}").status_code == 404
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import lzma
 import stat
 import tarfile
@@ -20,6 +21,7 @@ from typing import IO, Any
 from tracearena.errors import FileError
 from tracearena.files.limits import MAX_BYTES, SupportsRead, Unpacked, require_expansion
 from tracearena.files.temporary import naming
+from tracearena.files.whole import Held
 
 TAR_NAMES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 NAMES = (*TAR_NAMES, ".zip")
@@ -35,6 +37,7 @@ MOST_FILES = 1_000_000
 _OTHERS = (".7z", ".rar", ".kmz")
 _LONGEST_NAME = 1000
 _PIECE = 2**20
+_ENTRY = b"PK\1\2"
 _BROKEN = (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, lzma.LZMAError, NotImplementedError,
            RuntimeError, ValueError, OSError)  # fmt: skip
 
@@ -103,7 +106,27 @@ def members(path: str | PathLike[str]) -> Iterator[Member]:
     """
     place = Path(path)
     by_name = place.name.endswith(TAR_NAMES)
-    for number, member in enumerate((_tar_members if by_name else _zip_members)(place), 1):
+    yield from _plain_ones(place, (_tar_members if by_name else _zip_members)(place))
+
+
+def held_members(held: Held, most_files: int) -> Iterator[Member]:
+    """Give the files of a ZIP archive that is in memory, as `members` does.
+
+    Parameters
+    ----------
+    most_files
+        How many it may hold, folders and hidden ones included: their list alone takes memory.
+    """
+    place = Path(held.name)
+    # Every entry of the list of files begins so; elsewhere these four bytes come once in 4 GB by chance.
+    if held.content.count(_ENTRY) > most_files:
+        raise FileError.whole(place, f"holds more than {most_files:,} files", "too-large")
+    yield from _plain_ones(place, _zip_members(place, held.content))
+
+
+def _plain_ones(place: Path, found: Iterator[Member]) -> Iterator[Member]:
+    """Give the files of an archive that are no system's, and refuse what is no plain file."""
+    for number, member in enumerate(found, 1):
         if number > MOST_FILES:
             raise FileError.whole(place, f"holds more than {MOST_FILES:,} files", "too-large")
         if not _is_plain(member.name):
@@ -204,11 +227,12 @@ def _unpacker(raw: IO[bytes]) -> Callable[[Any], Any]:
     return lzma.LZMAFile if start.startswith(b"\xfd7zXZ\0") else lambda file: file
 
 
-def _zip_members(place: Path) -> Iterator[Member]:
-    with naming(place), _whole(place, "zip"), zipfile.ZipFile(place) as archive:
+def _zip_members(place: Path, held: bytes | None = None) -> Iterator[Member]:
+    source = place if held is None else io.BytesIO(held)
+    with naming(place), _whole(place, "zip"), zipfile.ZipFile(source) as archive:
         # Sizes that an archive does not keep to are cut off where they are read.
         total = sum(member.file_size for member in archive.infolist())
-        require_expansion(place, place.stat().st_size, total)
+        require_expansion(place, place.stat().st_size if held is None else len(held), total)
         if total > MAX_ARCHIVE_BYTES:
             raise too_large(place, MAX_ARCHIVE_BYTES)
         for member in archive.infolist():

@@ -57,6 +57,28 @@ def day_picture(
     return Picture(canvas.markup(), caption, header, _table(before, after))
 
 
+def true_day_picture(original: Traces, user: int, day: int, *, name: str = "true-day") -> Picture:
+    """Draw the true way of a person through a day, before anything is released of it.
+
+    Parameters
+    ----------
+    user
+        By index.
+    day
+        As `Clock.day_of` counts.
+    """
+    before = original.take_users([user]).take_days(day, day + 1)
+    person, places = original.user_ids[user], len(set(before.place_index.tolist()))
+    caption = f"Person {person}, at {before.n_events} times of the day: different places {places}."
+    ground = Ground(original.places, day_box(before, ObfuscatedTraces.unchanged(before)))
+    canvas = Canvas(WIDTH, ground.bottom + 34, name=name, title="One person's true day", description=caption)
+    draw_cells(canvas, ground)
+    _true_way(canvas, ground, before)
+    draw_frame(canvas, ground)
+    rows = tuple(row[:2] for row in _table(before, ObfuscatedTraces.unchanged(before)))
+    return Picture(canvas.markup(), caption, ("time", "true place"), rows)
+
+
 def _released(canvas: Canvas, ground: Ground, before: Traces, after: ObfuscatedTraces, colour: str) -> None:
     """Draw sets, then deleted events, then single places, each combination once."""
     events = range(before.n_events)

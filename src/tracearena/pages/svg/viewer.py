@@ -46,13 +46,7 @@ def trace_data(original: Traces, obfuscated: ObfuscatedTraces, users: Sequence[i
     used, number = np.unique(after.set_index[after.is_set], return_inverse=True)
     codes = np.array(after.codes)
     codes[after.is_set] = _FIRST_SET - number
-    clock = original.clock
-    return {
-        "map": _ground(original.places),
-        "clock": {
-            "per_day": clock.instants_per_day,
-            "labels": [clock.label(instant) for instant in range(clock.instants_per_day)],
-        },
+    return ground_data(original) | {
         "sets": [after.sets[int(one)].tolist() for one in used],
         "people": [
             {
@@ -63,6 +57,25 @@ def trace_data(original: Traces, obfuscated: ObfuscatedTraces, users: Sequence[i
             }
             for user, events in enumerate(map(slice, before.offsets[:-1], before.offsets[1:]))
         ],
+    }
+
+
+def ground_data(original: Traces) -> dict[str, Any]:
+    """Return ``map`` and ``clock`` of traces, as in `trace_data`.
+
+    >>> from tracearena.traces import Clock
+    >>> places = Places([35.0, 35.1], [139.0, 139.1])
+    >>> traces = Traces.from_dense([[0, 1]], places, Clock(instants_per_day=24))
+    >>> ground_data(traces)["clock"]["per_day"]
+    24
+    """
+    clock = original.clock
+    return {
+        "map": _ground(original.places),
+        "clock": {
+            "per_day": clock.instants_per_day,
+            "labels": [clock.label(instant) for instant in range(clock.instants_per_day)],
+        },
     }
 
 

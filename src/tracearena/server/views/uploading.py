@@ -9,6 +9,7 @@ from typing import Any
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
+from tracearena.contest import Rules
 from tracearena.server import submitting
 from tracearena.server.models import Contest, DataSet, UploadKind
 from tracearena.server.receiving import Receiving
@@ -44,6 +45,12 @@ def attack(request: Any, team: str, number: int, kind: str) -> Any:
     return _form(request, kind, submitting.target(request.user.team, team, number))
 
 
+def empty_form(rules: Rules) -> dict[str, Any]:
+    """Return what a form for a file holds: a key of its own, so that it is handed in once."""
+    most_mb = rules.largest_file_mb
+    return {"key": uuid.uuid4().hex, "limit_mb": most_mb, "most_bytes": most_mb * 2**20, "whole": WHOLE}
+
+
 def _form(request: Any, kind: str, data_set: DataSet) -> Any:
     given = request.POST
     team = request.user.team
@@ -52,15 +59,11 @@ def _form(request: Any, kind: str, data_set: DataSet) -> Any:
     if request.method != "POST":
         rules = Contest.now_held().rules
         about = {
-            "kind": kind,
-            "data_set": data_set,
-            "key": uuid.uuid4().hex,
+            "errand": errand,
             "left": submitting.uploads_left(team, kind, data_set, rules),
-            "limit_mb": rules.largest_file_mb,
-            "whole": WHOLE,
             "is_late": submitting.is_late_now(kind),
         }
-        return render(request, "team/upload.html", about)
+        return render(request, "team/upload.html", about | empty_form(rules))
     file = _file(request)
     name = submitting.harmless_name(file.name)
     key = submitting.checked_key(given.get("key", ""))
