@@ -237,9 +237,9 @@ def _line(one: dict[str, Any]) -> str:
     said = f"{one['id']:>5}  {one['kind']}, {where}: {one['state']}"
     if one.get("utility") is not None:
         said += f", utility {one['utility']:.4f}"
-    if one.get("verdict"):
-        said += f"\n       {one['verdict']['reason'].splitlines()[0]}"
-    return said + (f"\n       {one['reason']}" if one.get("reason") else "")
+    # A verdict has a line for each row that is wrong; its first line is the reason as well.
+    why = one["verdict"]["reason"] if one.get("verdict") else one.get("reason") or ""
+    return said + "".join(f"\n       {line}" for line in why.splitlines())
 
 
 def _kind(file: Path, kind: str | None) -> str:
