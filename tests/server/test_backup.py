@@ -37,7 +37,7 @@ def test_nobody_works_on_a_restored_contest_yet(held: Held, tmp_path: Path) -> N
     from tracearena.server.models import Worker
     from tracearena.server.status import status
 
-    Worker.objects.create(name="judge 1", seen_at=clock.now())
+    Worker.objects.create(name="judge 1", started_at=clock.now(), seen_at=clock.now())
     backup(held.folder, tmp_path / "friday.tar")
     assert status(restore(tmp_path / "friday.tar", tmp_path / "again"))["judges"] == []
 
