@@ -35,6 +35,17 @@ def played(held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Held:
     return held
 
 
+def test_nobody_works_on_a_restored_contest_yet(held: Held, tmp_path: Path) -> None:
+    """The judges of the contest that was backed up are not shown as those of the new one."""
+    from tracearena.server import clock
+    from tracearena.server.models import Worker
+    from tracearena.server.status import status
+
+    Worker.objects.create(name="judge 1", started_at=clock.now(), seen_at=clock.now())
+    backup(held.folder, tmp_path / "friday.tar")
+    assert status(restore(tmp_path / "friday.tar", tmp_path / "again"))["judges"] == []
+
+
 def test_a_restored_contest_is_the_same_and_goes_on(played: Held, tmp_path: Path) -> None:
     """Rows, files and keys are as they were; the judge works on where it was."""
     before = contents.digests()

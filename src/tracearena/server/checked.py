@@ -105,6 +105,10 @@ class Verdict:
         faults = [fault.to_dict() for fault in self.faults]
         return {"code": self.code, "reason": self.reason, "faults": faults, "more": self.more}
 
+    def to_keep(self) -> dict[str, Any]:
+        """Return the same for a database: PostgreSQL has no place for the NUL bytes of an Excel file."""
+        return {name: _spelt_out(value) for name, value in self.to_dict().items()}
+
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Return the verdict of plain values; long texts are cut."""
@@ -124,6 +128,17 @@ def shown_name(file_name: str) -> str:
     """
     last = file_name.replace("\\", "/").rpartition("/")[2]
     return printable(last)[:_LONGEST_NAME] or "upload"
+
+
+def _spelt_out(value: Any) -> Any:
+    """Return plain values in which only the ends of lines are signs that do not show."""
+    if isinstance(value, str):
+        return "\n".join(printable(line) for line in value.split("\n"))
+    if isinstance(value, list):
+        return [_spelt_out(one) for one in value]
+    if isinstance(value, dict):
+        return {name: _spelt_out(one) for name, one in value.items()}
+    return value
 
 
 def _fault(values: Mapping[str, Any]) -> Fault:

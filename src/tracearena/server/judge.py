@@ -1,6 +1,7 @@
-"""The judge as a process: ``python -m tracearena.server.judge DIR [--name NAME]``.
+"""The judge as a process: ``python -m tracearena.server.judge DIR [--name NAME] [--lifeline]``.
 
 Its private key comes as the first line of its standard input, 64 hexadecimal digits, and is nowhere else.
+With a lifeline it ends when its standard input does.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from tracearena.server.folder import Folder
+from tracearena.server.lifeline import end_with_parent
 from tracearena.server.sealing import SealError, public_of
 from tracearena.server.settings import configure
 
@@ -30,6 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="tracearena.server.judge")
     parser.add_argument("folder")
     parser.add_argument("--name", default=f"judge-{os.getpid()}")
+    parser.add_argument("--lifeline", action="store_true")
     given = parser.parse_args(arguments)
     folder = Folder(given.folder)
     private_key = _key_from_stdin(folder)
@@ -41,12 +44,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     working = Working(Bench(folder, private_key), given.name)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: working.end())
+    if given.lifeline:
+        end_with_parent()
     working.run()
 
 
 def _key_from_stdin(folder: Folder) -> bytes:
     line = sys.stdin.readline().strip()
-    sys.stdin.close()
     with suppress(ValueError, SealError):
         key = bytes.fromhex(line)
         if public_of(key).hex() == folder.read_secrets().judge_public_key:

@@ -12,10 +12,13 @@ from tracearena.server.folder import Folder
 
 
 @contextmanager
-def serving(folder: Folder) -> Iterator[None]:
-    """Serve a contest together with others; nobody moves it meanwhile."""
-    with _locked(folder, fcntl.LOCK_SH, "is being moved; wait until that is done"):
-        yield
+def serving(folder: Folder) -> Iterator[int]:
+    """Serve a contest together with others; nobody moves it meanwhile.
+
+    The descriptor that it gives is the lock: a process that inherits it holds it too.
+    """
+    with _locked(folder, fcntl.LOCK_SH, "is being moved; wait until that is done") as handle:
+        yield handle
 
 
 @contextmanager
@@ -26,7 +29,7 @@ def alone(folder: Folder) -> Iterator[None]:
 
 
 @contextmanager
-def _locked(folder: Folder, kind: int, problem: str) -> Iterator[None]:
+def _locked(folder: Folder, kind: int, problem: str) -> Iterator[int]:
     # The lock goes with the process, however it ends; the file stays and means nothing.
     handle = os.open(folder.lock, os.O_RDONLY | os.O_CLOEXEC)
     try:
@@ -34,6 +37,6 @@ def _locked(folder: Folder, kind: int, problem: str) -> Iterator[None]:
             fcntl.flock(handle, kind | fcntl.LOCK_NB)
         except BlockingIOError:
             raise DataError(f"{folder.path}: {problem}") from None
-        yield
+        yield handle
     finally:
         os.close(handle)

@@ -52,9 +52,12 @@ def _fill(folder: Folder, rows: Path, name: str) -> None:
 
     from tracearena.server import contents
     from tracearena.server.audit_log import log
+    from tracearena.server.models import Worker
 
     with open(rows, "rb") as source:
         contents.fill(source)
+    # Those who worked on the contest that was backed up do not work on this one.
+    Worker.objects.all().delete()
     rows.unlink()
     log("command line", "contest restored", file=name)
     connections.close_all()

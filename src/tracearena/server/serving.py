@@ -93,8 +93,8 @@ def serve(
     """
     if serving.web:
         _require_free(serving)
-    with occupancy.serving(folder), _until_signal() as stop:
-        _supervise(_children(folder, key, serving), serving, stop, ready)
+    with occupancy.serving(folder) as lock, _until_signal() as stop:
+        _supervise(_children(folder, key, serving, lock), serving, stop, ready)
 
 
 @contextmanager
@@ -105,11 +105,11 @@ def served(folder: Folder, key: bytes, serving: Serving, *, log: IO[bytes] | Non
     """
     _require_free(serving)
     stop, is_ready = threading.Event(), threading.Event()
-    children = _children(folder, key, serving, log)
-    work = threading.Thread(
-        target=_supervise, args=(children, serving, stop, lambda url: is_ready.set()), daemon=True
-    )
-    with occupancy.serving(folder):
+    with occupancy.serving(folder) as lock:
+        children = _children(folder, key, serving, lock, log)
+        work = threading.Thread(
+            target=_supervise, args=(children, serving, stop, lambda url: is_ready.set()), daemon=True
+        )
         work.start()
         try:
             if not is_ready.wait(_START_S):
@@ -138,9 +138,10 @@ def _supervise(
 
 
 def _children(
-    folder: Folder, key: bytes | None, serving: Serving, log: IO[bytes] | None = None
+    folder: Folder, key: bytes | None, serving: Serving, lock: int, log: IO[bytes] | None = None
 ) -> list[_Child]:
-    return [_Child(name, command, secret, log) for name, command, secret in _commands(folder, key, serving)]
+    commands = _commands(folder, key, serving)
+    return [_Child(name, command, secret, lock, log) for name, command, secret in commands]
 
 
 def _commands(
@@ -151,7 +152,8 @@ def _commands(
     python = [sys.executable, "-P", "-m"]
     if serving.web:
         listening = f"[{serving.host}]" if ":" in serving.host else serving.host
-        command = [*python, "tracearena.server.web", place, "--bind", f"{listening}:{serving.port}"]
+        command = [*python, "tracearena.server.web", place, "--lifeline"]
+        command += ["--bind", f"{listening}:{serving.port}"]
         for option, values in (
             ("--allowed-host", address.hosts),
             ("--trusted-proxy", address.trusted_proxies),
@@ -161,16 +163,17 @@ def _commands(
     if key is not None:
         for number in range(1, serving.workers + 1):
             name = f"judge {number}"
-            yield name, [*python, "tracearena.server.judge", place, "--name", name], key
+            yield name, [*python, "tracearena.server.judge", place, "--lifeline", "--name", name], key
 
 
 class _Child:
     """One process that is to run as long as the parent does."""
 
     def __init__(
-        self, name: str, command: Sequence[str], secret: bytes | None, log: IO[bytes] | None
+        self, name: str, command: Sequence[str], secret: bytes | None, lock: int, log: IO[bytes] | None
     ) -> None:
         self.name, self._command, self._secret, self._log = name, list(command), secret, log
+        self._lock = lock
         self._process: subprocess.Popen[bytes] | None = None
         self._started, self._not_before, self._delay = 0.0, 0.0, _FIRST_DELAY_S
 
@@ -184,7 +187,8 @@ class _Child:
             if now - self._started >= _STEADY_S:
                 self._delay = _FIRST_DELAY_S
             _logger.warning("%s ended with %d; started again in %.1f s", self.name, status, self._delay)
-            self._process, self._not_before = None, now + self._delay
+            self._forget()
+            self._not_before = now + self._delay
             self._delay = min(2 * self._delay, _LONGEST_DELAY_S)
         if now >= self._not_before:
             self._start()
@@ -192,13 +196,21 @@ class _Child:
     def _start(self) -> None:
         self._started = time.monotonic()
         # A session of its own: Ctrl-C in the terminal reaches the parent, which ends all in order.
-        stdin = subprocess.DEVNULL if self._secret is None else subprocess.PIPE
+        # The pipe stays open as its lifeline. It has the lock as well: nobody moves the contest
+        # while it still works, though its parent may have been killed.
         self._process = subprocess.Popen(
-            self._command, stdin=stdin, stdout=self._log, stderr=self._log, start_new_session=True
-        )
+            self._command, bufsize=0, stdin=subprocess.PIPE, stdout=self._log, stderr=self._log,
+            start_new_session=True, pass_fds=[self._lock],
+        )  # fmt: skip
         if self._secret is not None and self._process.stdin is not None:
-            with suppress(BrokenPipeError), self._process.stdin as pipe:
-                pipe.write(self._secret.hex().encode() + b"\n")
+            with suppress(BrokenPipeError):
+                self._process.stdin.write(self._secret.hex().encode() + b"\n")
+
+    def _forget(self) -> None:
+        """Close the lifeline of a process that has ended."""
+        if self._process is not None and self._process.stdin is not None:
+            self._process.stdin.close()
+        self._process = None
 
     def ask_to_end(self) -> None:
         """Send SIGTERM, if it runs."""
@@ -216,6 +228,7 @@ class _Child:
             _logger.warning("%s did not end in %.0f s and is killed", self.name, _PATIENCE_S)
             self._process.kill()
             self._process.wait()
+        self._forget()
 
 
 def _end(children: Sequence[_Child]) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 from gunicorn.app.base import BaseApplication
 
 from tracearena.server.folder import Folder
+from tracearena.server.lifeline import end_with_parent
 from tracearena.server.settings import Address, configure
 
 THREADS = 32
@@ -84,7 +85,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--secure", action="store_true")
     parser.add_argument("--trusted-proxy", action="append", default=[])
     parser.add_argument("--threads", type=int, default=THREADS)
+    parser.add_argument("--lifeline", action="store_true", help="end when standard input does")
     given = parser.parse_args(arguments)
+    if given.lifeline:
+        end_with_parent()
     address = Address(
         hosts=given.allowed_host, secure=given.secure, trusted_proxies=given.trusted_proxy
     )  # fmt: skip

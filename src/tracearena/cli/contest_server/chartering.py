@@ -56,7 +56,7 @@ class Wanted:
 
         counts = {"teams": self.teams, "users": self.users, "days": self.days, "data_sets": self.data_sets}
         said = chartered(file, to_make=True, **counts)
-        data, schedule = self._data(said, file), self._schedule(said, file)
+        data, schedule = self._data(said, file), _to_come(self._schedule(said, file))
         return replace(said, name=self.name or said.name, data=data, schedule=schedule)
 
     def _data(self, said: Charter, file: Path | None) -> DataSource:
@@ -84,6 +84,16 @@ class Wanted:
         begin = given.pop("begin", None)
         now = datetime.now(UTC).replace(second=0, microsecond=0)
         return Schedule.weeks(now if begin is None else moment(begin, "--begin"), **given)
+
+
+def _to_come(schedule: Schedule) -> Schedule:
+    """Refuse a contest in which nobody could hand anything in: what has begun is never taken back."""
+    if schedule.anonymization_end <= datetime.now(UTC):
+        raise ParameterError(
+            f"the anonymization phase is over already: it ends at {schedule.anonymization_end.isoformat()}; "
+            "begin later"
+        )
+    return schedule
 
 
 def moment(text: str, option: str) -> datetime:

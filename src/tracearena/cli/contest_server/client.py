@@ -149,8 +149,7 @@ def status(as_json: JsonOption = False) -> None:
     typer.echo(f"team {found['me']['team']} {found['me']['name']}")
     typer.echo(f"{phase['phase'] or 'between two phases'}{until}; the server's clock: {phase['now']}")
     for one in found["data_sets"]:
-        utility = "nothing counts yet" if one["utility"] is None else f"utility {one['utility']:.4f}"
-        typer.echo(f"data set {one['number']}: {utility}; {one['uploads_left']} uploads left")
+        typer.echo(f"data set {one['number']}: {_standing(one)}; {one['uploads_left']} uploads left")
     for one in found["targets"]:
         what = f"target {one['team']} {one['name']}, data set {one['data_set']}"
         typer.echo(f"{what}: {one['uploads_left']} uploads left")
@@ -232,14 +231,22 @@ def _is_settled(one: dict[str, Any]) -> bool:
     return one["state"] in FINAL or (one["state"] == "checked" and one["target"] is not None)
 
 
+def _standing(one: dict[str, Any]) -> str:
+    """Say how well a data set is defended, and plainly if it is not valid."""
+    if one["utility"] is None:
+        return "nothing counts yet"
+    said = f"utility {one['utility']:.4f}"
+    return said if one["valid"] else f"{said}, NOT VALID: it must be at least {one['threshold']:g}"
+
+
 def _line(one: dict[str, Any]) -> str:
     where = f"data set {one['data_set']}" + (f" of {one['target']}" if one["target"] else "")
     said = f"{one['id']:>5}  {one['kind']}, {where}: {one['state']}"
     if one.get("utility") is not None:
         said += f", utility {one['utility']:.4f}"
-    if one.get("verdict"):
-        said += f"\n       {one['verdict']['reason'].splitlines()[0]}"
-    return said + (f"\n       {one['reason']}" if one.get("reason") else "")
+    # A verdict has a line for each row that is wrong; its first line is the reason as well.
+    why = one["verdict"]["reason"] if one.get("verdict") else one.get("reason") or ""
+    return said + "".join(f"\n       {line}" for line in why.splitlines())
 
 
 def _kind(file: Path, kind: str | None) -> str:
