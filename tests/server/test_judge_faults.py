@@ -73,6 +73,23 @@ def test_a_judge_error_can_be_tried_again(
         failures.try_again(job, "organiser", "once more")
 
 
+def test_a_judge_error_gives_its_quota_back_once(
+    held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However often the judge fails on the same file, the other uploads of the team are paid for."""
+    held.anonymization()
+    other = hands.defend(held, "001", tmp_path)
+    hands.judged(held)
+    monkeypatch.setattr(scoring, "score_checked", lambda *given: 1 / 0)
+    failing = hands.defend(held, "001", tmp_path)
+    hands.judged(held)
+    for _ in range(2):
+        failures.try_again(Job.objects.get(key=f"check/{failing.pk}"), "organiser", "once more")
+        hands.judged(held)
+    assert Submission.objects.get(pk=failing.pk).state == State.ERROR
+    assert quota.used(other.team, other.quota) == 1
+
+
 def test_a_file_that_no_child_survives_is_refused(
     held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
