@@ -105,6 +105,21 @@ class Verdict:
         faults = [fault.to_dict() for fault in self.faults]
         return {"code": self.code, "reason": self.reason, "faults": faults, "more": self.more}
 
+    def to_store(self) -> dict[str, Any]:
+        """Return the verdict as every database takes it: what does not show in a file is spelt out.
+
+        >>> Verdict("not-a-number", "row 1", (Fault(1, "reg_id", "5\\0", "it must be one", "x"),)).to_store()[
+        ...     "faults"
+        ... ][0]["value"]
+        '5\\\\x00'
+        """
+        said = self.to_dict()
+        said["reason"] = "\n".join(map(printable, self.reason.split("\n")))
+        for fault in said["faults"]:
+            for name in ("column", "value", "problem"):
+                fault[name] = None if fault[name] is None else printable(fault[name])
+        return said
+
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Return the verdict of plain values; long texts are cut."""
