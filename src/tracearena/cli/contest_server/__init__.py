@@ -6,7 +6,7 @@ import importlib
 
 import typer
 
-MODULES = ("new", "serve", "team", "phase", "status", "rescore", "storage", "export", "rehearse", "client")
+MODULES = ("new", "serve", "team", "phase", "status", "job", "rescore", "storage", "export", "rehearse", "client")
 """Modules of this package, in the order of ``tracearena contest --help``; each has a ``register(group)``."""
 
 
