@@ -12,6 +12,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
+from tracearena.server import core_files
 from tracearena.server.folder import Folder
 from tracearena.server.sealing import SealError, public_of
 from tracearena.server.settings import configure
@@ -31,6 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("folder")
     parser.add_argument("--name", default=f"judge-{os.getpid()}")
     given = parser.parse_args(arguments)
+    core_files.forbid()
     folder = Folder(given.folder)
     private_key = _key_from_stdin(folder)
     configure(folder)

@@ -12,6 +12,7 @@ from typing import Any
 
 from gunicorn.app.base import BaseApplication
 
+from tracearena.server import core_files
 from tracearena.server.folder import Folder
 from tracearena.server.settings import Address, configure
 
@@ -85,6 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--trusted-proxy", action="append", default=[])
     parser.add_argument("--threads", type=int, default=THREADS)
     given = parser.parse_args(arguments)
+    core_files.forbid()
     address = Address(
         hosts=given.allowed_host, secure=given.secure, trusted_proxies=given.trusted_proxy
     )  # fmt: skip
