@@ -33,7 +33,7 @@ def status(folder: Folder) -> dict[str, Any]:
         "uploads": _counts(Submission.objects.all()),
         "queue": _queue(now),
         "last_error": _last_error(),
-        "judges": [_judge(one, now) for one in Worker.objects.order_by("name")],
+        "judges": [_judge(one, clock.machine_now()) for one in Worker.objects.order_by("name")],
         "disk_free_bytes": shutil.disk_usage(folder.path).free,
         "backup_age_s": _age(contest.backed_up_at, now),
         "published": contest.published_at is not None,
