@@ -6,7 +6,19 @@ import importlib
 
 import typer
 
-MODULES = ("new", "serve", "team", "phase", "status", "job", "rescore", "storage", "export", "rehearse", "client")
+MODULES = (
+    "new",
+    "serve",
+    "team",
+    "phase",
+    "status",
+    "job",
+    "rescore",
+    "storage",
+    "export",
+    "rehearse",
+    "client",
+)
 """Modules of this package, in the order of ``tracearena contest --help``; each has a ``register(group)``."""
 
 
