@@ -265,6 +265,23 @@ def test_nonsense_in_a_file_is_a_finding(archive: Path, tmp_path: Path, file: st
     assert str(tmp_path) not in json.dumps(result.to_dict())
 
 
+@pytest.mark.parametrize("value", [{}, [], "x", True, -1, 10**400])
+@pytest.mark.parametrize("place", [("board", "utility"), ("board", "data_set"), ("attacks", "score")])
+def test_a_score_that_is_none_is_a_finding(
+    without_originals: Path, tmp_path: Path, place: tuple[str, str], value: object
+) -> None:
+    """An archive without originals is believed in some scores, and in numbers alone."""
+
+    def change(folder: Path) -> None:
+        path = folder / "results" / "board.json"
+        board = json.loads(path.read_text())
+        for row in board[place[0]]:
+            row[place[1]] = value
+        path.write_text(json.dumps(board))
+
+    assert not found(without_originals, tmp_path, change).is_right
+
+
 def test_a_valid_upload_that_was_held_back_is_named(archive: Path, tmp_path: Path) -> None:
     def change(folder: Path) -> None:
         for path in folder.rglob("p*_team002_data01_IDP.csv"):

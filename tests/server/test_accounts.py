@@ -144,7 +144,7 @@ def test_passwords_are_hashed_by_argon2_with_19_mib(held: Held) -> None:
 
 def test_t35_the_login_cookie_is_renewed_at_login(held: Held) -> None:
     """Whoever knew the cookie before knows nothing after; the token of the forms is new as well."""
-    from django.contrib.sessions.backends.db import SessionStore
+    from tracearena.server.sessions import SessionStore
 
     joined(held, "001", "ann")
     client = browser()
@@ -193,13 +193,29 @@ def test_neither_the_session_nor_its_cookie_alone_opens_the_bundle(held: Held) -
 
     client = joined(held, "001", "ann")
     secret = client.cookies["unlock"].value
-    stored = Session.objects.get(pk=client.cookies["sessionid"].value)
+    stored = Session.objects.get()
     assert secret not in str(stored.get_decoded())
     del client.cookies["unlock"]
     answer = client.get("/team/data/bundle")
     assert (answer.status_code, "log out and in again" in answer.content.decode()) == (403, True)
     client.cookies["unlock"] = keys.new_secret()
     assert client.get("/team/data/bundle").status_code == 403
+
+
+def test_t35_whoever_reads_the_database_is_not_logged_in(held: Held) -> None:
+    """Neither table nor backup holds a cookie that a browser could send."""
+    from tracearena.server import contents
+
+    client = joined(held, "001", "ann")
+    rows = b"".join(contents.lines()).decode()
+    assert "django_session" in rows
+    for name in ("sessionid", "unlock", "csrftoken"):
+        assert client.cookies[name].value not in rows, name
+    from django.contrib.sessions.models import Session
+
+    thief = browser()
+    thief.cookies["sessionid"] = Session.objects.get().pk
+    assert thief.get("/team").status_code == 302
 
 
 @pytest.mark.slow

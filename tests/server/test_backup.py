@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
 import tarfile
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.db import connections
 from tests.server.conftest import Held
 from tests.server.hands import attack_table, defend, hand_in, judged, original, without_children
 
-from tracearena.errors import FileError, ParameterError
+from tracearena.errors import FileError, ParameterError, TracearenaError
 from tracearena.server import contents
 from tracearena.server.backup import backup
 from tracearena.server.folder import Folder
@@ -106,9 +109,46 @@ def test_a_backup_that_is_not_whole_makes_nothing(held: Held, tmp_path: Path, fa
     assert not (tmp_path / "outside").exists()
 
 
-def _spoil(good: Path, bad: Path, fault: str) -> None:
-    import io
+def _odd_row(row: list[Any], odd: str) -> Any:
+    """Return the contest's row with something in it that no database takes."""
+    wrong = {"time": {"created_at": "yesterday"}, "nothing": {"name": None},
+             "column": {"other": 1}}  # fmt: skip
+    return {"no row": 5, "no table": ["contest_other", row[1]], "twice": row}.get(
+        odd, [row[0], row[1] | wrong.get(odd, {})]
+    )
 
+
+@pytest.mark.parametrize(
+    "odd", ["time", "nothing", "column", "no row", "no table", "twice", "folder as file"]
+)
+def test_a_backup_with_rows_that_are_none_makes_nothing(held: Held, tmp_path: Path, odd: str) -> None:
+    """Although its manifest fits: whoever writes a backup by hand can make that fit as well."""
+    backup(held.folder, tmp_path / "good.tar")
+    with tarfile.open(tmp_path / "good.tar") as source, tarfile.open(tmp_path / "bad.tar", "w") as target:
+        content = {one.name: source.extractfile(one).read() for one in source.getmembers()}  # type: ignore[union-attr]
+        lines = content["database.jsonl"].splitlines()
+        at = next(at for at, line in enumerate(lines) if line.startswith(b'["contest_contest"'))
+        changed = json.dumps(_odd_row(json.loads(lines[at]), odd)).encode()
+        lines[at : at + 1] = [lines[at], changed] if odd == "twice" else [changed]
+        content["database.jsonl"] = b"\n".join(lines) + b"\n"
+        manifest = json.loads(content.pop("manifest.json"))
+        if odd == "folder as file":
+            content["uploads"] = b"a file where a folder is"
+        manifest["files"] = {
+            name: {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+            for name, data in content.items()
+        }
+        for name, data in (content | {"manifest.json": json.dumps(manifest).encode()}).items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(data)
+            target.addfile(entry, io.BytesIO(data))
+    with pytest.raises(TracearenaError):
+        restore(tmp_path / "bad.tar", tmp_path / "again")
+    configure(held.folder)
+    assert not (tmp_path / "again").exists()
+
+
+def _spoil(good: Path, bad: Path, fault: str) -> None:
     with tarfile.open(good) as source, tarfile.open(bad, "w") as target:
         for entry in source.getmembers():
             content = source.extractfile(entry).read()  # type: ignore[union-attr]

@@ -11,7 +11,7 @@ from tests.server.conftest import Held
 
 from tracearena.contest.handout import COMMITMENTS
 from tracearena.errors import ParameterError
-from tracearena.server import boards, failures, final_scores, quota, scoring
+from tracearena.server import boards, failures, final_scores, publication, quota, scoring
 from tracearena.server.children import ChildDied
 from tracearena.server.models import AuditEntry, DataSet, Job, JobState, Score, State, Submission
 from tracearena.server.sealing import seal
@@ -73,6 +73,23 @@ def test_a_judge_error_can_be_tried_again(
         failures.try_again(job, "organiser", "once more")
 
 
+def test_a_judge_error_gives_its_quota_back_once(
+    held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However often the judge fails on the same file, the other uploads of the team are paid for."""
+    held.anonymization()
+    other = hands.defend(held, "001", tmp_path)
+    hands.judged(held)
+    monkeypatch.setattr(scoring, "score_checked", lambda *given: 1 / 0)
+    failing = hands.defend(held, "001", tmp_path)
+    hands.judged(held)
+    for _ in range(2):
+        failures.try_again(Job.objects.get(key=f"check/{failing.pk}"), "organiser", "once more")
+        hands.judged(held)
+    assert Submission.objects.get(pk=failing.pk).state == State.ERROR
+    assert quota.used(other.team, other.quota) == 1
+
+
 def test_a_file_that_no_child_survives_is_refused(
     held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -127,6 +144,28 @@ def test_a_rerun_draws_no_id_table_again(held: Held, tmp_path: Path) -> None:
     hands.judged(held)
     assert [file.read_bytes() for file in files] == before
     assert DataSet.objects.get(team__number="001").commitment in before[-1].decode()
+
+
+def test_what_was_released_counts(held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even where another upload is scored between the drawing of the pseudonyms and the end of the job."""
+    held.anonymization()
+    hands.defend(held, "001", tmp_path, "PL(5,1)")
+    released = hands.defend(held, "001", tmp_path)
+    hands.judged(held)
+    first = Submission.objects.order_by("pk").first()
+    real = publication._hand_out
+
+    def meanwhile(data_set: DataSet, *given: object) -> None:
+        real(data_set, *given)  # type: ignore[arg-type]
+        if data_set.team.number == "001":
+            DataSet.objects.filter(pk=data_set.pk).update(counts=first, utility=0.5)
+
+    monkeypatch.setattr(publication, "_hand_out", meanwhile)
+    held.attack()
+    hands.judged(held)
+    found = DataSet.objects.get(team__number="001")
+    assert (found.counts_id, found.utility) == (released.pk, 1.0)
+    assert Submission.objects.get(pk=released.pk).state == State.PUBLISHED
 
 
 def test_a_table_is_never_used_for_another_upload(held: Held, tmp_path: Path) -> None:

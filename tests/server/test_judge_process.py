@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -79,6 +80,19 @@ def test_the_key_is_in_no_list_of_processes(held: Held) -> None:
         seen = (place / "cmdline").read_bytes() + (place / "environ").read_bytes()
         assert held.judge_private_key.hex().encode() not in seen
         assert held.judge_private_key not in seen
+
+
+@pytest.mark.slow
+def test_a_judge_that_crashes_leaves_no_memory_on_the_disk(held: Held) -> None:
+    """Whatever the system allows to those who start it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_CORE)
+    resource.setrlimit(resource.RLIMIT_CORE, (hard, hard))
+    try:
+        with running(held) as judge:
+            until(lambda: Worker.objects.exists())
+            assert resource.prlimit(judge.pid, resource.RLIMIT_CORE) == (0, 0)
+    finally:
+        resource.setrlimit(resource.RLIMIT_CORE, (soft, hard))
 
 
 @pytest.mark.slow

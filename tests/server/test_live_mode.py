@@ -117,6 +117,27 @@ def test_a_failed_live_score_gives_its_budget_back(
     assert Score.objects.filter(key=f"final/{attack.pk}").exists()
 
 
+def test_a_failed_live_score_comes_again_only_within_the_budget(
+    live: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three answers a day are three, whichever of them failed in between."""
+    from tracearena.errors import ParameterError
+    from tracearena.server import failures, live_scores
+
+    failing = hands.attack_table(live, "002", "001", tmp_path, right=1)
+    with monkeypatch.context() as broken:
+        broken.setattr(live_scores, "score_of", lambda *given, **named: 1 / 0)
+        hands.judged(live)
+    for right in (2, 3, 4):
+        hands.attack_table(live, "002", "001", tmp_path, right=right)
+    hands.judged(live)
+    with pytest.raises(ParameterError, match="used up"):
+        failures.try_again(Job.objects.get(key=f"live/{failing.pk}"), "organiser", "repaired")
+    hands.judged(live)
+    assert Score.objects.filter(key__startswith="live/", submission__team__number="002").count() == 3
+    assert Job.objects.get(key=f"live/{failing.pk}").state == "failed"
+
+
 def test_the_users_of_the_board_are_fixed_and_opened(live: Held) -> None:
     """By the same hash as the table."""
     live.results()

@@ -69,6 +69,7 @@ def test_files_come_whole_in_parts_and_not_again(held: Held) -> None:
     for asked in ("bytes=-", "bytes=0-1,4-5", "lines=1-2", "bytes=a-b"):
         assert caller.get("files/info_region.csv", Range=asked).status_code == 200
     assert caller.get("files/info_region.csv", Range=f"bytes={len(content)}-").status_code == 416
+    assert caller.get("files/info_region.csv", Range=f"bytes={5_000 * '9'}-").status_code == 200
     assert caller.get("files/info_region.csv", **{"If-None-Match": tag}).status_code == 304
     other = caller.get("files/info_region.csv", Range="bytes=5-", **{"If-Range": '"older"'})
     assert (other.status_code, _text(other)) == (200, content)
@@ -98,6 +99,10 @@ def test_targets_appear_for_all_at_the_same_moment(
     assert (held.folder.everybody / name).is_file()
     assert caller.get("targets").json() == []
     assert caller.get(f"files/{name}").status_code == 404
+    half = f".{name}.tracearena-a1b2c3d4.part"
+    (held.folder.everybody / half).write_bytes(b"what a killed judge has left")
+    assert caller.get(f"files/{half}").status_code == 404
+    assert not [one for one in caller.get("data").json()["files"] if "pubtraces_team002" in one["name"]]
     assert "commitments.csv" in [one["name"] for one in caller.get("data").json()["files"]]
     held.at(SCHEDULE.attack_begin)
     assert [one["team"] for one in caller.get("targets").json()] == ["000", "002"]

@@ -95,6 +95,28 @@ def test_a_copy_that_differs_changes_nothing(
     assert contents.digests()["contest_team"][0] == 5
 
 
+def test_a_move_that_is_stopped_leaves_the_contest_in_one_database(
+    played: Held, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before every rename the database that the folder names holds everything."""
+    seen = []
+    real = Path.replace
+
+    def watched(self: Path, target: Path) -> Path:
+        named = played.folder.read_secrets().database
+        seen.append(named is not None or played.folder.database.exists())
+        moved = real(self, target)
+        named = played.folder.read_secrets().database
+        seen.append(named is not None or played.folder.database.exists())
+        return moved
+
+    there = _other_database(request, played)
+    monkeypatch.setattr(Path, "replace", watched)
+    move(played.folder, there)
+    assert seen
+    assert all(seen)
+
+
 def _fresh(request: pytest.FixtureRequest, held: Held) -> str | None:
     """The kind of database that the contest began in, empty."""
     if held.database is None:

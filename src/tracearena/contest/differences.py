@@ -84,7 +84,10 @@ def same(expected: Any, found: Any) -> bool:
     """
     numbers = [isinstance(value, int | float) and not isinstance(value, bool) for value in (expected, found)]
     if all(numbers):
-        return math.isclose(expected, found, rel_tol=0, abs_tol=SAME)
+        try:
+            return math.isclose(expected, found, rel_tol=0, abs_tol=SAME)
+        except OverflowError:  # a whole number beyond all decimals
+            return bool(expected == found)
     return type(expected) is type(found) and bool(expected == found)
 
 

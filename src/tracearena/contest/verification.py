@@ -252,7 +252,13 @@ def _told_scores(path: Path) -> tuple[dict[Target, float], dict[tuple[str, Targe
         }
     except (KeyError, TypeError):
         raise FileError.whole(path, "is not a board", "not-a-board") from None
+    if not all(value is None or _is_score(value) for value in (*utilities.values(), *inferences.values())):
+        raise FileError.whole(path, "holds scores that are none", "not-a-board")
     return utilities, inferences
+
+
+def _is_score(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
 
 
 def _table(target: Target) -> str:

@@ -73,7 +73,8 @@ def _save_new(member: Member, link: Link) -> None:
 
 def authenticate(name: str, password: str, address: str) -> tuple[Member, bytes | None]:
     """Return who logs in and the team's key; the same answer, and as much work, for every failure."""
-    name = unicodedata.normalize("NFKC", name).strip()[: _LONGEST_NAME + 1]
+    # PostgreSQL takes no zero byte, and nobody has one in a name.
+    name = unicodedata.normalize("NFKC", name).strip()[: _LONGEST_NAME + 1].replace("\0", "\ufffd")
     password = password[:_LONGEST_PASSWORD]
     throttling.count_try(name, address)
     member = Member.objects.select_related("team").filter(username=name).first()

@@ -105,9 +105,20 @@ class Verdict:
         faults = [fault.to_dict() for fault in self.faults]
         return {"code": self.code, "reason": self.reason, "faults": faults, "more": self.more}
 
-    def to_keep(self) -> dict[str, Any]:
-        """Return the same for a database: PostgreSQL has no place for the NUL bytes of an Excel file."""
-        return {name: _spelt_out(value) for name, value in self.to_dict().items()}
+    def to_store(self) -> dict[str, Any]:
+        """Return the verdict as every database takes it: what does not show in a file is spelt out.
+
+        >>> Verdict("not-a-number", "row 1", (Fault(1, "reg_id", "5\\0", "it must be one", "x"),)).to_store()[
+        ...     "faults"
+        ... ][0]["value"]
+        '5\\\\x00'
+        """
+        said = self.to_dict()
+        said["reason"] = "\n".join(map(printable, self.reason.split("\n")))
+        for fault in said["faults"]:
+            for name in ("column", "value", "problem"):
+                fault[name] = None if fault[name] is None else printable(fault[name])
+        return said
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
@@ -128,17 +139,6 @@ def shown_name(file_name: str) -> str:
     """
     last = file_name.replace("\\", "/").rpartition("/")[2]
     return printable(last)[:_LONGEST_NAME] or "upload"
-
-
-def _spelt_out(value: Any) -> Any:
-    """Return plain values in which only the ends of lines are signs that do not show."""
-    if isinstance(value, str):
-        return "\n".join(printable(line) for line in value.split("\n"))
-    if isinstance(value, list):
-        return [_spelt_out(one) for one in value]
-    if isinstance(value, dict):
-        return {name: _spelt_out(one) for name, one in value.items()}
-    return value
 
 
 def _fault(values: Mapping[str, Any]) -> Fault:

@@ -19,9 +19,9 @@ def check(taken: jobs.Taken, bench: Bench) -> None:
             return
     found = checked(submission, bench)
     if isinstance(found, Verdict):
-        verdict = found.to_keep()
+        said = found.to_store()
         with jobs.finishing(taken):
-            _move(submission, State.REFUSED, verdict=verdict, reason=verdict["reason"].partition("\n")[0])
+            _move(submission, State.REFUSED, verdict=said, reason=said["reason"].partition("\n")[0])
     elif submission.kind == UploadKind.OBFUSCATED:
         utility = value_of(found, submission, bench)
         with jobs.finishing(taken):

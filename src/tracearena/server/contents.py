@@ -15,13 +15,15 @@ from itertools import groupby, islice
 from typing import IO, Any
 
 from django.apps import apps
+from django.core.exceptions import ValidationError
 from django.core.management import call_command
 from django.core.management.color import no_style
-from django.db import connection, models, transaction
+from django.db import DatabaseError, connection, models, transaction
 
-from tracearena.errors import DataError
+from tracearena.errors import DataError, TracearenaError
 
 _BATCH = 500
+_SHOWN = 200
 _WRITTEN: dict[str, Callable[[Any], Any]] = {
     "DateTimeField": lambda at: at.isoformat(),
     "BinaryField": lambda content: base64.b64encode(bytes(content)).decode(),
@@ -77,6 +79,15 @@ def digests() -> dict[str, tuple[int, str]]:
 def fill(source: IO[bytes]) -> None:
     """Put rows into the empty database of this process, all or none of them."""
     call_command("migrate", verbosity=0)
+    try:
+        _fill(source)
+    except TracearenaError:
+        raise
+    except (ValueError, TypeError, DatabaseError, ValidationError) as error:
+        raise DataError(f"the content of the database is none: {str(error)[:_SHOWN]}") from None
+
+
+def _fill(source: IO[bytes]) -> None:
     known = tables()
     with transaction.atomic():
         for name, rows in groupby(map(_parsed, source), key=lambda line: line[0]):

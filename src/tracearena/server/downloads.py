@@ -21,9 +21,8 @@ from tracearena.server.models import Contest, Team
 from tracearena.server.refused import not_found
 from tracearena.server.sealing import unseal
 
-_RANGE = re.compile(r"bytes=(\d*)-(\d*)", re.ASCII)
+_RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})", re.ASCII)
 _STEP = 2**18
-_ZIP, _TEXT = "application/zip", "text/plain; charset=utf-8"
 
 
 def public_files() -> list[Path]:
@@ -33,7 +32,9 @@ def public_files() -> list[Path]:
     """
     begun = clock.now() >= Contest.now_held().schedule.attack_begin
     targets = set(Team.objects.exclude(role=Role.SAMPLE).values_list("number", flat=True))
-    files = sorted(path for path in settings.CONTEST_FOLDER.everybody.iterdir() if path.is_file())
+    found = (path for path in settings.CONTEST_FOLDER.everybody.iterdir() if path.is_file())
+    # What stands under a temporary name is not there yet, and does not say whose it is.
+    files = sorted(path for path in found if not path.name.startswith("."))
     return [path for path in files if begun or not _is_of(path, targets)]
 
 

@@ -47,6 +47,8 @@ class Errors:
         self._get_response = get_response
 
     def __call__(self, request: Any) -> Any:
+        if "\0" in request.path:  # nothing is called so, and PostgreSQL would not even be asked
+            return answer(request, 404)
         response = self._get_response(request)
         if not request.path.startswith(API) or response.status_code < 400 or _is_json(response):
             return response

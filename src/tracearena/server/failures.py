@@ -7,7 +7,7 @@ from django.db import transaction
 from tracearena.errors import ParameterError
 from tracearena.server import clock, jobs, quota
 from tracearena.server.audit_log import log
-from tracearena.server.models import Job, JobState, State, Submission, Team
+from tracearena.server.models import Contest, Job, JobState, State, Submission, Team
 
 REASON = "The judge failed on this file; the file is not to blame, and it costs nothing. The organiser knows."
 _BEFORE = {"check": State.RECEIVED, "score": State.CHECKED}
@@ -21,7 +21,8 @@ def written_down(job: Job, error: str) -> None:
     if job.kind in _BEFORE:
         submission = Submission.objects.select_related("team").get(pk=job.about["submission"])
         own = Submission.objects.filter(pk=submission.pk, state=_BEFORE[job.kind])
-        if own.update(state=State.ERROR, reason=REASON, finished_at=clock.now()):
+        # What is given back is forgotten: a file that fails again after another try gives nothing twice.
+        if own.update(state=State.ERROR, reason=REASON, finished_at=clock.now(), quota=""):
             quota.give_back(submission.team, submission.quota)
     elif job.kind == "live":
         quota.give_back(Team.objects.get(pk=job.team_id), job.about["quota"])
@@ -35,7 +36,16 @@ def try_again(job: Job, actor: str, reason: str) -> None:
         if job.kind in _BEFORE:
             own = Submission.objects.filter(pk=job.about["submission"], state=State.ERROR)
             own.update(state=_BEFORE[job.kind], reason="", finished_at=None)
+        elif job.kind == "live":
+            _take_again(job)
         log(actor, "job tried again", job=job.key, reason=reason)
+
+
+def _take_again(job: Job) -> None:
+    """Use up once more what the failure gave back: no day has more answers than the rules say."""
+    most = Contest.now_held().rules.live_answers_a_day
+    if not quota.take(Team.objects.get(pk=job.team_id), job.about["quota"], most):
+        raise ParameterError(f"other answers have used up what {job.key} gave back; set it aside")
 
 
 def set_aside(job: Job, actor: str, reason: str) -> None:

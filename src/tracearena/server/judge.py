@@ -13,6 +13,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
+from tracearena.server import core_files
 from tracearena.server.folder import Folder
 from tracearena.server.lifeline import end_with_parent
 from tracearena.server.sealing import SealError, public_of
@@ -34,6 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--name", default=f"judge-{os.getpid()}")
     parser.add_argument("--lifeline", action="store_true")
     given = parser.parse_args(arguments)
+    core_files.forbid()
     folder = Folder(given.folder)
     private_key = _key_from_stdin(folder)
     configure(folder)

@@ -51,11 +51,12 @@ def move(folder: Folder, database: str | None) -> dict[str, int]:
             with open(rows, "rb") as file:
                 contents.fill(file)
             _require_same(was, contents.digests())
-        if secrets.database is None:
-            folder.database.replace(folder.path / _BEFORE)
         if database is None:
             staging.database.replace(folder.database)
+        # From here on the contest is in the new database, wherever a kill strikes.
         folder.write_secrets(replace(secrets, database=database))
+        if secrets.database is None:
+            folder.database.replace(folder.path / _BEFORE)
     configure(folder)
     log("command line", "database moved", **{"from": shown(secrets.database), "to": shown(database)})
     return {name: count for name, (count, _) in was.items()}

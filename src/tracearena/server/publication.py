@@ -79,8 +79,10 @@ def _release(taken: jobs.Taken, data_set: DataSet, bench: Bench) -> None:
         # Whoever writes the list of commitments holds this row: no other list comes between.
         Contest.objects.select_for_update().get(pk=1)
         now = clock.now()
+        # What was released counts, even if another upload was scored meanwhile.
+        what = {"counts": data_set.counts, "utility": data_set.utility}
         DataSet.objects.filter(pk=data_set.pk).update(
-            closed_at=now, released_at=now, commitment=secret.commitment.digest
+            closed_at=now, released_at=now, commitment=secret.commitment.digest, **what
         )
         if data_set.counts is not None:
             Submission.objects.filter(pk=data_set.counts.pk).update(state=State.PUBLISHED)

@@ -75,7 +75,11 @@ def _unpack(path: Path, folder: Folder) -> Path:
             continue
         if member.name in found or not _belongs(member.name):
             raise FileError.whole(path, "holds a file that no backup has", "bad-backup", member.name)
-        found[member.name] = _copied(member, folder.path / member.name)
+        try:
+            found[member.name] = _copied(member, folder.path / member.name)
+        except (FileExistsError, NotADirectoryError, IsADirectoryError):
+            problem = "holds a name as a file and as a folder"
+            raise FileError.whole(path, problem, "bad-backup", member.name) from None
     if manifest is None:
         raise FileError.whole(path, "is no whole backup: it has no manifest at its end", "bad-backup")
     listed = manifest["files"]

@@ -128,6 +128,7 @@ def _settings(folder: Folder, address: Address, secrets: Secrets, url: str | Non
             {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
         ],
         "LOGIN_URL": "/login",
+        "SESSION_ENGINE": "tracearena.server.sessions",
         "SESSION_COOKIE_AGE": LOGIN_S,
         "SESSION_COOKIE_HTTPONLY": True,
         "SESSION_COOKIE_SAMESITE": "Lax",

@@ -12,6 +12,7 @@ from typing import Any
 
 from gunicorn.app.base import BaseApplication
 
+from tracearena.server import core_files
 from tracearena.server.folder import Folder
 from tracearena.server.lifeline import end_with_parent
 from tracearena.server.settings import Address, configure
@@ -87,6 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--threads", type=int, default=THREADS)
     parser.add_argument("--lifeline", action="store_true", help="end when standard input does")
     given = parser.parse_args(arguments)
+    core_files.forbid()
     if given.lifeline:
         end_with_parent()
     address = Address(

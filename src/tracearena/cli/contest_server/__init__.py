@@ -12,7 +12,7 @@ MODULES = (
     "team",
     "phase",
     "status",
-    "failed",
+    "job",
     "rescore",
     "storage",
     "export",

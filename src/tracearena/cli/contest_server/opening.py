@@ -65,10 +65,12 @@ def key_file(folder: Path, judge_key: Path | None) -> Path:
 
 def read_key(folder: Path, judge_key: Path | None, passphrase_fd: int | None) -> bytes:
     """Return the judge's private key, which must be that of the contest."""
+    from tracearena.server import core_files
     from tracearena.server.folder import Folder
     from tracearena.server.keys import needs_passphrase, read_judge_key
     from tracearena.server.sealing import public_of
 
+    core_files.forbid()
     path = key_file(folder, judge_key)
     secrets = Folder(folder).read_secrets()
     if not path.is_file():

@@ -1,0 +1,39 @@
+"""Where a contest may be served: this machine, or with all that others need."""
+
+from __future__ import annotations
+
+import pytest
+
+from tracearena.errors import ParameterError
+from tracearena.server.serving import Serving
+from tracearena.server.settings import Address
+
+NAMED = Address(hosts=("contest.example.org",))
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "127.1.2.3"])
+def test_this_machine_needs_nothing(host: str) -> None:
+    assert Serving(host=host).url.startswith("http://")
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "contest.example.org", ""])
+@pytest.mark.parametrize(
+    ("address", "missing"),
+    [
+        (Address(), "--allowed-host and --secure"),
+        (NAMED, "--secure"),
+        (Address(secure=True), "--allowed-host"),
+    ],
+)
+def test_others_than_this_machine_need_names_and_https(host: str, address: Address, missing: str) -> None:
+    with pytest.raises(ParameterError, match=missing):
+        Serving(host=host, address=address)
+
+
+def test_with_all_of_it_others_can_come() -> None:
+    whole = Address(hosts=("contest.example.org",), secure=True)
+    assert Serving(host="0.0.0.0", address=whole).address is whole
+
+
+def test_judges_alone_listen_nowhere() -> None:
+    assert not Serving(host="0.0.0.0", web=False).web
