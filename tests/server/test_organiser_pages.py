@@ -67,6 +67,34 @@ def test_the_control_room_counts_what_waits_and_what_failed(held: Held, tmp_path
     assert "1 failed: the control room says why." in text
 
 
+def test_a_failed_job_is_tried_again_or_left_out_with_a_reason(held: Held, tmp_path: Path) -> None:
+    """And only a failed one; what the contest cannot go on without is not left out."""
+    from tracearena.server.models import AuditEntry, Job, JobState
+
+    boss = organiser(held)
+    held.anonymization()
+    number = hands.defend(held, "001", tmp_path).pk
+    job = Job.objects.get(key=f"check/{number}")
+    form = {"act": "again", "reason": "the disk was full"}
+    address = f"/organiser/jobs/{job.pk}"
+    assert boss.post(address, form).status_code == 409
+    Job.objects.filter(pk=job.pk).update(state=JobState.FAILED, error="no room")
+    assert address in page("/organiser", boss)
+    assert boss.post(address, form | {"reason": ""}).status_code == 400
+    assert boss.post(address, form | {"act": "forget"}).status_code == 404
+    assert boss.post("/organiser/jobs/99999", form).status_code == 404
+    assert boss.post(address, form).headers["Location"] == "/organiser"
+    assert Job.objects.get(pk=job.pk).state == JobState.WAITING
+    Job.objects.filter(pk=job.pk).update(state=JobState.FAILED, kind="publish")
+    assert boss.post(address, form | {"act": "aside"}).status_code == 409
+    Job.objects.filter(pk=job.pk).update(kind="check")
+    boss.post(address, form | {"act": "aside"})
+    assert Job.objects.get(pk=job.pk).state == JobState.DONE
+    acts = AuditEntry.objects.order_by("-pk").values_list("act", flat=True)[:2]
+    assert list(acts) == ["job set aside", "job tried again"]
+    assert address not in page("/organiser", boss)
+
+
 def test_the_checklist_turns_as_things_become_true(
     held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Any, TypeAlias
+
+from django.utils.safestring import mark_safe
 
 from tracearena.contest import AttackKind, Award, Board, BoardRow, Role, Rules, Standing
 from tracearena.contest.account import margin
@@ -28,6 +30,8 @@ from tracearena.server import boards, parties, snapshots
 from tracearena.server.models import Snapshot
 
 _Names: TypeAlias = tuple[tuple[tuple[str, Any], ...], ...]
+NUMBERS = "/board/numbers/"
+"""Where the numbers behind a picture are."""
 COLUMNS = ("team", "role", "data_set", "utility", "valid", "s_R_min", "s_T_min")
 
 
@@ -52,16 +56,26 @@ class DrawnBoard:
 
     @property
     def podiums(self) -> list[tuple[Award, Picture, Picture]]:
-        """Every award with its podium and its margins."""
+        """Every award with the drawings of its podium and its margins."""
         return [
             (award, self.pictures[f"podium-{award.name}"], self.pictures[f"award-{award.name}"])
             for award in self.awards
         ]
 
+    @cached_property
+    def figures(self) -> dict[str, Any]:
+        """The pictures as a page has them, each with a link to save its numbers; made once."""
+        return {
+            name.replace("-", "_"): mark_safe(picture.markup(f"{NUMBERS}{name}.csv"))
+            for name, picture in self.pictures.items()
+        }
+
     @property
-    def traces(self) -> Picture:
-        """The matrix of trace inference."""
-        return self.pictures[AttackKind.TRACE_INFERENCE.value]
+    def award_figures(self) -> list[tuple[Award, Any, Any]]:
+        """Every award with podium and margins as a page has them."""
+        made, names = self.figures, [award.name.replace("-", "_") for award in self.awards]
+        drawn = [(made[f"podium_{name}"], made[f"award_{name}"]) for name in names]
+        return [(award, *both) for award, both in zip(self.awards, drawn, strict=True)]
 
     def csv(self, name: str) -> str | None:
         """Return what can be saved under a name, None if there is no such thing."""

@@ -37,7 +37,8 @@ def status(request: Any) -> Any:
     about = {
         "status": standing.status(settings.CONTEST_FOLDER),
         "disk": shutil.disk_usage(settings.CONTEST_FOLDER.path),
-        "failed": Job.objects.exclude(error="").order_by("-pk")[:_ERRORS],
+        "failed": Job.objects.filter(state=JobState.FAILED).order_by("pk")[:_A_PAGE],
+        "errors": Job.objects.exclude(error="").exclude(state=JobState.FAILED).order_by("-pk")[:_ERRORS],
         "waiting": Job.objects.filter(state__in=[JobState.WAITING, JobState.RUNNING]).order_by("due_at")[
             :_ERRORS
         ],
