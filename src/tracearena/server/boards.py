@@ -107,12 +107,16 @@ def shown(contest: Contest, now: datetime) -> dict[str, Any]:
         published, before that the last live board, None where there is neither.
     """
     phase, mode = phase_at(contest.schedule, now).phase, contest.rules.mode
-    names = [{"team": team.number, "name": team.name, "role": team.role} for team in Team.objects.all()]
     snapshot = final_snapshot() if is_published(contest, now) else None
     if snapshot is None and mode == "live":
         snapshot = live_snapshot(now)
     content = None if snapshot is None else snapshots.content_of(snapshot)
-    return {"phase": phase, "mode": mode, "names": names, "snapshot": content}
+    return {"phase": phase, "mode": mode, "names": names(), "snapshot": content}
+
+
+def names() -> list[dict[str, str]]:
+    """Return number, name and role of all parties."""
+    return [{"team": team.number, "name": team.name, "role": team.role} for team in Team.objects.all()]
 
 
 def is_published(contest: Contest, now: datetime) -> bool:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 
 from tracearena.contest import Phase, phase_at
 from tracearena.server import boards, clock, navigation
-from tracearena.server.models import Contest, Worker
-from tracearena.server.status import SEEN_S
+from tracearena.server.models import Contest
+from tracearena.server.status import judge_is_away
 
 
 def everywhere(request: Any) -> dict[str, Any]:
@@ -28,9 +27,3 @@ def everywhere(request: Any) -> dict[str, Any]:
         "own_places": navigation.own(member, request.path),
         "judge_is_away": member is not None and judge_is_away(),
     }
-
-
-def judge_is_away() -> bool:
-    """Whether no judge has shown a sign of life within a minute."""
-    since = clock.machine_now() - timedelta(seconds=SEEN_S)
-    return not Worker.objects.filter(seen_at__gte=since).exists()

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
+
+from django.utils.safestring import mark_safe
 
 from tracearena.contest import AttackKind, Award, Board, BoardRow, Role, Rules, Standing
 from tracearena.contest.account import margin
@@ -24,8 +26,12 @@ from tracearena.pages.svg import (
     usefulness_picture,
 )
 from tracearena.pages.svg.names import neutral
-from tracearena.server import parties, snapshots
+from tracearena.server import boards, parties, snapshots
+from tracearena.server.models import Snapshot
 
+_Names: TypeAlias = tuple[tuple[tuple[str, Any], ...], ...]
+NUMBERS = "/board/numbers/"
+"""Where the numbers behind a picture are."""
 COLUMNS = ("team", "role", "data_set", "utility", "valid", "s_R_min", "s_T_min")
 
 
@@ -50,16 +56,26 @@ class DrawnBoard:
 
     @property
     def podiums(self) -> list[tuple[Award, Picture, Picture]]:
-        """Every award with its podium and its margins."""
+        """Every award with the drawings of its podium and its margins."""
         return [
             (award, self.pictures[f"podium-{award.name}"], self.pictures[f"award-{award.name}"])
             for award in self.awards
         ]
 
+    @cached_property
+    def figures(self) -> dict[str, Any]:
+        """The pictures as a page has them, each with a link to save its numbers; made once."""
+        return {
+            name.replace("-", "_"): mark_safe(picture.markup(f"{NUMBERS}{name}.csv"))
+            for name, picture in self.pictures.items()
+        }
+
     @property
-    def traces(self) -> Picture:
-        """The matrix of trace inference."""
-        return self.pictures[AttackKind.TRACE_INFERENCE.value]
+    def award_figures(self) -> list[tuple[Award, Any, Any]]:
+        """Every award with podium and margins as a page has them."""
+        made, names = self.figures, [award.name.replace("-", "_") for award in self.awards]
+        drawn = [(made[f"podium_{name}"], made[f"award_{name}"]) for name in names]
+        return [(award, *both) for award, both in zip(self.awards, drawn, strict=True)]
 
     def csv(self, name: str) -> str | None:
         """Return what can be saved under a name, None if there is no such thing."""
@@ -73,8 +89,12 @@ def drawn(shown: dict[str, Any], rules: Rules) -> DrawnBoard | None:
     """Draw what `boards.shown` shows; None while there is no snapshot."""
     if shown["snapshot"] is None:
         return None
-    names = tuple(tuple(sorted(one.items())) for one in shown["names"])
-    return _drawn(snapshots.to_bytes(shown["snapshot"]), names, rules)
+    return _drawn(snapshots.to_bytes(shown["snapshot"]), _fixed(shown["names"]), rules)
+
+
+def drawn_snapshot(snapshot: Snapshot, rules: Rules) -> DrawnBoard:
+    """Draw a snapshot, whoever may see it: that is for the caller to know."""
+    return _drawn(bytes(snapshot.content), _fixed(boards.names()), rules)
 
 
 def closed_matrices(drawn_board: DrawnBoard) -> list[Picture]:
@@ -83,7 +103,7 @@ def closed_matrices(drawn_board: DrawnBoard) -> list[Picture]:
 
 
 @lru_cache(maxsize=4)
-def _drawn(content: bytes, names: tuple[tuple[tuple[str, Any], ...], ...], rules: Rules) -> DrawnBoard:
+def _drawn(content: bytes, names: _Names, rules: Rules) -> DrawnBoard:
     """Draw a snapshot once: it never changes, and many look at it."""
     values, given = snapshots.parsed(content), [dict(one) for one in names]
     called = parties.labels(given)
@@ -91,6 +111,10 @@ def _drawn(content: bytes, names: tuple[tuple[tuple[str, Any], ...], ...], rules
     awards = tuple(_award(one, called) for one in values.get("awards", ()))
     styles = team_styles(board.roster)
     return DrawnBoard(board, awards, styles, MappingProxyType(_pictures(board, awards, styles)))
+
+
+def _fixed(names: list[dict[str, Any]]) -> _Names:
+    return tuple(tuple(sorted(one.items())) for one in names)
 
 
 def _pictures(board: Board, awards: tuple[Award, ...], styles: dict[str, TeamStyle]) -> dict[str, Picture]:

@@ -7,10 +7,12 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
+from django.db import InterfaceError, OperationalError
 from django.http import HttpResponse, JsonResponse
 from django.template.loader import render_to_string
+from django.utils.translation import gettext_lazy
 
-from tracearena.server.refused import Refused, disk_full, is_disk_full, shape
+from tracearena.server.refused import Refused, database_away, disk_full, is_disk_full, shape
 
 API = "/api/"
 _LOG = logging.getLogger("tracearena.server")
@@ -20,8 +22,21 @@ _SENTENCES = {
     404: "There is nothing here, or nothing that you may see.",
     405: "This cannot be done here.",
     413: "This is too large.",
+    429: "That was too often.",
     500: "Something went wrong on the server. It has been noted; try again in a minute.",
 }
+_ADVICE = {
+    400: gettext_lazy("Go back, load the page again, and retry."),
+    403: gettext_lazy("Go back, or log in as somebody who may."),
+    404: gettext_lazy("Look whether the address is right; pages of a team are for those who have logged in."),
+    405: gettext_lazy("Go back, and use the form of the page."),
+    410: gettext_lazy("Ask whoever gave it to you for a new one."),
+    413: gettext_lazy("The rules say how large a file may be."),
+    429: gettext_lazy("Wait a few minutes; nothing is lost meanwhile."),
+    500: gettext_lazy("If it happens again, tell the organiser what you did and when."),
+    503: gettext_lazy("Load the page again in a minute; if that does not help, tell the organiser."),
+}
+"""What somebody can do, by status; a message that says it itself needs no more."""
 
 
 class Errors:
@@ -40,10 +55,13 @@ class Errors:
         return shaped
 
     def process_exception(self, request: Any, exception: Exception) -> Any:
-        """Answer a refusal, or a disk that is full; leave everything else to Django."""
+        """Answer a refusal, a full disk, a database that is away; leave everything else to Django."""
         if is_disk_full(exception):
             _LOG.error("the disk is full: %s", exception)
             exception = disk_full()
+        elif isinstance(exception, (InterfaceError, OperationalError)):
+            _LOG.error("the database is away: %s", exception)
+            exception = database_away()
         if isinstance(exception, Refused):
             return refusal(request, exception)
         return None
@@ -99,4 +117,7 @@ def _is_json(response: Any) -> bool:
 
 
 def _page(status: int, message: str) -> str:
-    return render_to_string("error.html", {"status": status, "message": message})
+    """Return a page that needs nothing but itself: neither the database nor a session may be there."""
+    phrase = HTTPStatus(status).phrase
+    about = {"status": status, "phrase": phrase, "message": message, "advice": _ADVICE.get(status, "")}
+    return render_to_string("error.html", about)

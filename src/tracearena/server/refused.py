@@ -57,6 +57,16 @@ def disk_full() -> Refused:
     )
 
 
+def database_away() -> Refused:
+    """Say that the database does not answer, and that nothing is lost by that."""
+    return Refused(
+        503,
+        "database-away",
+        "The database of the server does not answer at the moment. What was received before is safe; "
+        "this request was not carried out.",
+    )
+
+
 def is_disk_full(error: BaseException) -> bool:
     """Whether an error of the system or of a database says that there is no space left."""
     if isinstance(error, OSError) and error.errno in _FULL:

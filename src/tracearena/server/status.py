@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import Count
@@ -33,7 +33,7 @@ def status(folder: Folder) -> dict[str, Any]:
         "uploads": _counts(Submission.objects.all()),
         "queue": _queue(now),
         "last_error": _last_error(),
-        "judges": [_judge(one, now) for one in Worker.objects.order_by("name")],
+        "judges": [_judge(one) for one in Worker.objects.order_by("name")],
         "disk_free_bytes": shutil.disk_usage(folder.path).free,
         "backup_age_s": _age(contest.backed_up_at, now),
         "published": contest.published_at is not None,
@@ -44,6 +44,12 @@ def status(folder: Folder) -> dict[str, Any]:
 def open_jobs() -> int:
     """Return how many jobs are not finished."""
     return Job.objects.filter(state__in=[JobState.WAITING, JobState.RUNNING]).count()
+
+
+def judge_is_away() -> bool:
+    """Whether no judge has shown a sign of life within a minute."""
+    since = clock.machine_now() - timedelta(seconds=SEEN_S)
+    return not Worker.objects.filter(seen_at__gte=since).exists()
 
 
 def _counts(rows: Any) -> dict[str, int]:
@@ -66,8 +72,9 @@ def _last_error() -> dict[str, Any] | None:
     return {"job": job.key, "state": job.state, "error": job.error, "at": at and at.isoformat()}
 
 
-def _judge(one: Worker, now: datetime) -> dict[str, Any]:
-    seen = (now - one.seen_at).total_seconds()
+def _judge(one: Worker) -> dict[str, Any]:
+    # Signs of life are dated by the machine's own clock, which nobody drives.
+    seen = (clock.machine_now() - one.seen_at).total_seconds()
     return {"name": one.name, "works": seen < SEEN_S, "seen_s": seen, "doing": one.doing, "error": one.error}
 
 

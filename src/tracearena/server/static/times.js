@@ -2,7 +2,9 @@
 // phase ticks by the server's clock, whatever the reader's clock says.
 "use strict";
 (() => {
-  const language = document.documentElement.lang || undefined;
+  // The page's language, in the way of the reader's country where that is known.
+  const page = document.documentElement.lang;
+  const language = navigator.language.startsWith(page) ? navigator.language : page;
   const written = options => new Intl.DateTimeFormat(language, options);
   const whole = written({
     year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit",

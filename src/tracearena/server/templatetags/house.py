@@ -14,6 +14,8 @@ from tracearena.pages.contest.team_styles import badge as team_badge
 from tracearena.pages.svg import Picture
 from tracearena.pages.svg.names import neutral
 from tracearena.pages.svg.timeline import duration
+from tracearena.server.models import Team
+from tracearena.server.parties import label_of
 
 register = template.Library()
 
@@ -41,6 +43,12 @@ def lasting(seconds: float | timedelta) -> str:
 def badge(label: str, styles: dict[str, TeamStyle]) -> Any:
     """Draw the marker of a team before its name, which harms nothing around it."""
     return mark_safe(team_badge(label, styles.get(label, UNKNOWN)))
+
+
+@register.filter
+def called(team: Team) -> str:
+    """Return how a party is called."""
+    return label_of(team)
 
 
 @register.filter

@@ -1,39 +1,49 @@
-"""The organiser's pages: what the server does, who takes part, what was handed in, what was done."""
+"""The organiser's pages: how everything runs, who takes part, what was handed in, what was done."""
 
 from __future__ import annotations
 
 import shutil
+from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
 from django.core.paginator import Paginator
 from django.db import transaction
-from django.db.models import Count, Max
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from tracearena.contest import Role
-from tracearena.server import boards, clock, links
+from tracearena.pages.svg import activity_picture
+from tracearena.server import boards, clock, lights, links, parties, readiness
+from tracearena.server import status as standing
 from tracearena.server.audit_log import first_broken, log
-from tracearena.server.models import AuditEntry, Contest, Job, JobState, Submission, Team, Worker
+from tracearena.server.models import AuditEntry, Contest, Job, JobState, Submission, Team
 from tracearena.server.refused import Refused, not_found
-from tracearena.server.views.public import schedule_points
 from tracearena.server.views.roles import for_organiser
 
 _A_PAGE = 200
+_HOURS = 48
+_ERRORS = 10
 
 
 @require_safe
 @for_organiser
 def status(request: Any) -> Any:
-    """The queue, the judges, the disk, the last errors."""
-    waiting = Job.objects.filter(state__in=[JobState.WAITING, JobState.RUNNING])
+    """The control room: the queue, the judges, the disk, the backup, the clock, the last errors."""
+    now = clock.now()
+    lately = Submission.objects.filter(received_at__gte=now - timedelta(hours=_HOURS))
+    arrivals = lately.order_by().values_list("received_at", flat=True)
+    contest = Contest.now_held()
     about = {
-        "queue": Job.objects.values("kind", "state").annotate(jobs=Count("pk")).order_by("kind", "state"),
-        "oldest": waiting.order_by("created_at").first(),
-        "workers": Worker.objects.order_by("name"),
-        "failed": Job.objects.exclude(error="").order_by("-pk")[:10],
+        "status": standing.status(settings.CONTEST_FOLDER),
         "disk": shutil.disk_usage(settings.CONTEST_FOLDER.path),
+        "failed": Job.objects.filter(state=JobState.FAILED).order_by("pk")[:_A_PAGE],
+        "errors": Job.objects.exclude(error="").exclude(state=JobState.FAILED).order_by("-pk")[:_ERRORS],
+        "waiting": Job.objects.filter(state__in=[JobState.WAITING, JobState.RUNNING]).order_by("due_at")[
+            :_ERRORS
+        ],
+        "activity": activity_picture(arrivals, now, hours=_HOURS),
+        "unmet": [one for one in readiness.checklist(settings.CONTEST_FOLDER, contest, now) if not one.met],
     }
     return render(request, "organiser/status.html", about)
 
@@ -41,7 +51,7 @@ def status(request: Any) -> Any:
 @require_safe
 @for_organiser
 def teams(request: Any) -> Any:
-    """Every team: who has joined, when it last handed something in."""
+    """Every team: who has come in, whether it defends itself, whom it attacks."""
     return _teams(request, None, None)
 
 
@@ -62,16 +72,13 @@ def reset(request: Any, number: str) -> Any:
 @require_safe
 @for_organiser
 def submissions(request: Any) -> Any:
-    """What all teams have handed in, the last one first."""
+    """What all teams have handed in, the last one first; of one team if that is asked for."""
     found = Submission.objects.select_related("team", "data_set__team").order_by("-pk")
-    return render(request, "organiser/submissions.html", {"page": _page(request, found)})
-
-
-@require_safe
-@for_organiser
-def phases(request: Any) -> Any:
-    """The schedule; it is moved on the command line, with a reason."""
-    return render(request, "organiser/phases.html", {"points": schedule_points()})
+    team = request.GET.get("team", "")
+    if team:
+        found = found.filter(team__number=team)
+    about = {"page": _page(request, found), "team": team, "teams": _numbers(), "styles": parties.styles()}
+    return render(request, "organiser/submissions.html", about)
 
 
 @require_safe
@@ -105,10 +112,13 @@ def _publish(who: str) -> None:
 
 
 def _teams(request: Any, renewed: Team | None, link: str | None) -> Any:
-    found = Team.objects.filter(role=Role.TEAM).annotate(
-        people=Count("members", distinct=True), last_upload=Max("submissions__received_at")
-    )
-    return render(request, "organiser/teams.html", {"teams": found, "renewed": renewed, "link": link})
+    about = {"teams": lights.lights(), "styles": parties.styles(), "link": link}
+    about["renewed"] = None if renewed is None else parties.label_of(renewed)
+    return render(request, "organiser/teams.html", about)
+
+
+def _numbers() -> list[str]:
+    return list(Team.objects.filter(role=Role.TEAM).values_list("number", flat=True))
 
 
 def _page(request: Any, found: Any) -> Any:
