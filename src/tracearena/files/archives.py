@@ -21,7 +21,6 @@ from typing import IO, Any
 from tracearena.errors import FileError
 from tracearena.files.limits import MAX_BYTES, SupportsRead, Unpacked, require_expansion
 from tracearena.files.temporary import naming
-from tracearena.files.whole import Held
 
 TAR_NAMES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 NAMES = (*TAR_NAMES, ".zip")
@@ -109,19 +108,23 @@ def members(path: str | PathLike[str]) -> Iterator[Member]:
     yield from _plain_ones(place, (_tar_members if by_name else _zip_members)(place))
 
 
-def held_members(held: Held, most_files: int) -> Iterator[Member]:
+def held_members(name: str, content: bytes, most_files: int) -> Iterator[Member]:
     """Give the files of a ZIP archive that is in memory, as `members` does.
 
     Parameters
     ----------
+    name
+        What errors call it.
+    content
+        The archive.
     most_files
         How many it may hold, folders and hidden ones included: their list alone takes memory.
     """
-    place = Path(held.name)
+    place = Path(name)
     # Every entry of the list of files begins so; elsewhere these four bytes come once in 4 GB by chance.
-    if held.content.count(_ENTRY) > most_files:
+    if content.count(_ENTRY) > most_files:
         raise FileError.whole(place, f"holds more than {most_files:,} files", "too-large")
-    yield from _plain_ones(place, _zip_members(place, held.content))
+    yield from _plain_ones(place, _zip_members(place, content))
 
 
 def _plain_ones(place: Path, found: Iterator[Member]) -> Iterator[Member]:

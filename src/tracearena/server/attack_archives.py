@@ -56,7 +56,7 @@ def hand_in_all(member: Member, archive: Held, key: str) -> list[Outcome]:
 def _outcomes(member: Member, archive: Held, key: str) -> Iterator[Outcome]:
     seen: set[str] = set()
     try:
-        for packed in held_members(archive, MOST_FILES):
+        for packed in held_members(archive.name, archive.content, MOST_FILES):
             name = harmless_name(packed.name)
             if name in seen:
                 twice = gettext("This name comes twice in the archive; only the first one was looked at.")

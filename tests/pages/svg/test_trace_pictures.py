@@ -18,6 +18,7 @@ from tracearena.pages.svg import (
     trace_data,
 )
 from tracearena.pages.svg.ground import Ground
+from tracearena.pages.svg.trace_map import true_day_picture
 from tracearena.traces import Clock, Grid, ObfuscatedTraces, Places, PlaceSets, Traces
 
 
@@ -187,3 +188,14 @@ def test_data_of_a_viewer_are_small() -> None:
     one = json.dumps(trace_data(people(), released(), [0]), separators=(",", ":"))
     ten = json.dumps(trace_data(people(), released(), range(10)), separators=(",", ":"))
     assert (len(ten) - len(one)) / 9 < 15 * people().n_events / people().n_users + 80
+
+
+def test_a_true_day_has_the_true_way_and_nothing_that_was_released() -> None:
+    """So it can be looked at before anything is handed in."""
+    original, _ = three_events()
+    picture = true_day_picture(original, 0, 0)
+    assert picture.table_header == ("time", "true place")
+    assert len(picture.table_rows) == original.take_users([0]).take_days(0, 1).n_events
+    assert 'class="line way"' in picture.svg
+    for never in ("set-area", "deleted", "single", "released"):
+        assert never not in picture.svg
