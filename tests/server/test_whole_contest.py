@@ -131,7 +131,7 @@ def test_a_whole_contest_with_the_client_only(
     """New, serve, join, defend, release, attack, awards, export, verify."""
     where = [] if database is None else ["--database", database]
     made = tracearena(
-        "contest", "new", "friday", "--name", "Friday", "--teams", 3, "--users", 40, "--days", 4,
+        "contest", "new", "friday", "--name", "Friday", "--teams", 3, "--users", 200, "--days", 4,
         "--factors", 4, "--iterations", 5, "--seed", 1, "--json", *where, folder=tmp_path,
     )  # fmt: skip
     assert made.status == 0, made.err
