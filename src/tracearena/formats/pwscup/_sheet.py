@@ -14,6 +14,13 @@ from tracearena.formats.pwscup._verdicts import diagnose_line, long_line_fault, 
 
 _BOM = b"\xef\xbb\xbf"
 _PARQUET = b"PAR1"
+_OTHER = {
+    b"PK\x03\x04": "an Excel workbook or a ZIP archive; save the table as CSV",
+    b"\xd0\xcf\x11\xe0": "an old Excel workbook; save the table as CSV",
+    b"\x89PNG": "a picture",
+    b"%PDF": "a PDF document",
+}
+"""How files begin that are taken for tables by mistake."""
 _HEADER_CHARACTERS = 1_000
 _DATA_CHARACTERS = frozenset(b"0123456789,* ")
 
@@ -65,6 +72,8 @@ def open_sheet(
     set_by = "" if max_bytes is None else "--max-bytes (max_bytes)"
     limit = MAX_BYTES if max_bytes is None else max_bytes
     data = read_bytes(path, max_bytes=limit, line_end=None, set_by=set_by)
+    if data[:4] in _OTHER:
+        raise FileError.whole(path, f"the file is {_OTHER[data[:4]]}", "no-table")
     if rows is not None and data.startswith(_PARQUET):
         data = _of_parquet(path, data, layouts, rows, limit, set_by)
     else:

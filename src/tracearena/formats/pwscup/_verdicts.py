@@ -18,6 +18,7 @@ VERDICTS = {
     "bad-parquet": "the file begins like Parquet but cannot be read",
     "column-type": "a column of a Parquet file that holds neither whole numbers nor text",
     "line-break": "a cell of a Parquet file with a line break in it",
+    "no-table": "the file is no table but a workbook, an archive, a picture or a document",
     "utf-16": "the file is UTF-16; it must be UTF-8",
     "cr-line-ends": "lines end in CR alone; they must end in LF or CRLF",
     "missing-header": "the first line is data",
