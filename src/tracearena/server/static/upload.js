@@ -24,7 +24,7 @@ for (const form of document.querySelectorAll("form.sending")) {
   // What is refused comes as a page: its sentence is shown here, and the file stays chosen.
   const sentence = (text, status) => {
     const page = new DOMParser().parseFromString(text, "text/html");
-    const found = page.querySelector("main p");
+    const found = page.querySelector("main .lead");
     return found ? found.textContent : String(status);
   };
 
