@@ -280,7 +280,7 @@ def _check_indistinguishable(
     holding: Callable[..., Held], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, each: int
 ) -> None:
     hands.without_children(monkeypatch)
-    held = holding(attack_uploads=1_000, sample_attacks=())
+    held = holding(attack_uploads=2_000, sample_attacks=())
     client, caller = _defended(held, tmp_path)
     content = {
         True: hands.inferred_table(held, "002", tmp_path, right=20),
