@@ -22,9 +22,12 @@ def database(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
-    """Chromium; tests are skipped, with a sentence that helps, where it or Playwright is missing."""
+    """Chromium, ended with the module: while it runs, Django takes this thread for one that must not wait.
+
+    Tests are skipped, with a sentence that helps, where it or Playwright is missing.
+    """
     if not CHROMIUM.exists():
         pytest.skip(f"{CHROMIUM} is missing: `apt install chromium`")
     playwright = pytest.importorskip("playwright.sync_api", reason="`pip install playwright` is missing")
