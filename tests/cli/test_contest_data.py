@@ -58,7 +58,7 @@ def test_the_contests_file_says_how_much_data_there_is(run, team: Path) -> None:
     assert (done.json["teams"], done.json["users"], done.json["days"]) == (1, 6, 2)
     assert [path.name for path in (team / "contest" / "teams").iterdir()] == ["team001"]
     rules.write_text("[rules]\nreference_days = 1\noriginal_days = 4\n")
-    assert "contest data makes halves" in run(*common[:3], team / "other", *common[4:], *QUICK).err
+    assert "data is made in halves" in run(*common[:3], team / "other", *common[4:], *QUICK).err
     rules.write_text("[rules]\nuser = 1\n")
     done = run(*common[:3], team / "other", *common[4:], *QUICK)
     assert done.status == 2

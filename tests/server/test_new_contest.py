@@ -8,12 +8,21 @@ from typing import Any
 
 import pytest
 from tests.border.command_line import Done, tracearena
-from tests.server.conftest import DAYS, TEAMS, USERS
+from tests.server.conftest import BEGIN, DAYS, TEAMS, USERS
 
+from tracearena.server import clock
 from tracearena.server.folder import Folder
 from tracearena.server.keys import needs_passphrase, read_judge_key
 
 SMALL = ("--teams", TEAMS, "--users", USERS, "--days", DAYS, "--factors", 2, "--iterations", 2, "--seed", 1)
+
+
+@pytest.fixture(autouse=True)
+def _before_the_phases(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ready-made files have a schedule of their own, and a contest that is over cannot be made."""
+    file = tmp_path_factory.mktemp("clock") / "clock"
+    clock.set_driven(file, BEGIN)
+    monkeypatch.setenv(clock.VARIABLE, str(file))
 
 
 def new(folder: Path, *words: object) -> Done:

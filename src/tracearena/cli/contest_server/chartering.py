@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,6 +75,7 @@ class Wanted:
 
     def _schedule(self, said: Charter, file: Path | None) -> Schedule:
         from tracearena.contest import Schedule
+        from tracearena.server import clock
 
         given = {name: getattr(self, name) for name in _OF_SCHEDULE if getattr(self, name) is not None}
         if said.schedule is not None:
@@ -82,13 +83,15 @@ class Wanted:
                 raise ParameterError(f"{file}: has a [schedule]; --begin and the days of phases belong there")
             return said.schedule
         begin = given.pop("begin", None)
-        now = datetime.now(UTC).replace(second=0, microsecond=0)
+        now = clock.now().replace(second=0, microsecond=0)
         return Schedule.weeks(now if begin is None else moment(begin, "--begin"), **given)
 
 
 def _to_come(schedule: Schedule) -> Schedule:
     """Refuse a contest in which nobody could hand anything in: what has begun is never taken back."""
-    if schedule.anonymization_end <= datetime.now(UTC):
+    from tracearena.server import clock
+
+    if schedule.anonymization_end <= clock.now():
         raise ParameterError(
             f"the anonymization phase is over already: it ends at {schedule.anonymization_end.isoformat()}; "
             "begin later"
