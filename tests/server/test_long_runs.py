@@ -91,7 +91,7 @@ def _survives(held: Held, tmp_path: Path, count: int, kills: int) -> None:
     assert longest < LONGEST_OPEN_S
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_t05_some_jobs_and_some_kills(held: Held, tmp_path: Path) -> None:
     """Twenty results, none double, none wrong, however five judges were killed."""
     _survives(held, tmp_path, 20, 5)
