@@ -48,20 +48,10 @@ PoisOption = Annotated[
 
 
 def planned(charter: Charter, *, homes: bool = True, only_seen: bool = True) -> ContestPlan:
-    """Return how many of what a contest's file asks for."""
+    """Return how many of what a contest's file asks for, if such data can be made."""
     from tracearena.contest import ContestPlan
 
-    rules = charter.rules
-    plan = ContestPlan(
-        teams=charter.teams,
-        users=rules.users,
-        days=rules.reference_days + rules.original_days,
-        data_sets=rules.data_sets,
-        sample_teams=rules.sample_teams,
-        pseudonymised_team=rules.pseudonymised_team,
-        homes=homes,
-        only_seen=only_seen,
-    )
+    plan = ContestPlan.of(charter, homes=homes, only_seen=only_seen)
     plan.require_agreement(charter)
     return plan
 

@@ -83,6 +83,21 @@ class ContestPlan:
         """Days of the reference traces; the original traces have the rest."""
         return self.days // 2
 
+    @classmethod
+    def of(cls, charter: Charter, *, homes: bool = True, only_seen: bool = True) -> ContestPlan:
+        """Return how many of what a contest's file asks for."""
+        rules = charter.rules
+        return cls(
+            teams=charter.teams,
+            users=rules.users,
+            days=rules.reference_days + rules.original_days,
+            data_sets=rules.data_sets,
+            sample_teams=rules.sample_teams,
+            pseudonymised_team=rules.pseudonymised_team,
+            homes=homes,
+            only_seen=only_seen,
+        )
+
     def roles(self) -> dict[int, str]:
         """Return what each team is, by number."""
         teams = dict.fromkeys(range(1, self.teams + 1), "team")

@@ -39,16 +39,11 @@ def lay_out(files: Path, charter: Charter, place: Path) -> None:
 
 
 def _wanted(charter: Charter) -> list[str]:
-    rules = charter.rules
-    plan = ContestPlan(
-        teams=charter.teams,
-        users=rules.users,
-        days=rules.reference_days + rules.original_days,
-        data_sets=rules.data_sets,
-        sample_teams=rules.sample_teams,
-        pseudonymised_team=rules.pseudonymised_team,
-    )
-    return [str(handout.official(kind, team, n + 1)) for team, n in plan.sets() for kind in _KINDS]
+    return [
+        str(handout.official(kind, team, n + 1))
+        for team, n in ContestPlan.of(charter).sets()
+        for kind in _KINDS
+    ]
 
 
 def _require_alike(source: Path, wanted: list[str], charter: Charter) -> None:
