@@ -147,7 +147,6 @@ def assess(
     synthetic: bool = False,
     others: Any = None,
     seed: int | None = None,
-    name: str | None = None,
     **settings: Any,
 ) -> Audit:
     """Measure how risky traces are, or how safe a release of them is.
@@ -166,8 +165,6 @@ def assess(
         Traces of people who were not used for a synthetic release, to test membership.
     seed
         Of all randomness; drawn and recorded if omitted.
-    name
-        What the file is called on the page; by default its name, or "traces".
     **settings
         Fields of `Settings`.
 
@@ -180,7 +177,7 @@ def assess(
     """
     *_, last = stages(
         traces, released, timezone=timezone, id_table=id_table, synthetic=synthetic, others=others,
-        seed=seed, name=name, settings=Settings(**settings),
+        seed=seed, settings=Settings(**settings),
     )  # fmt: skip
     return last
 
@@ -195,9 +192,18 @@ def stages(
     synthetic: bool = False,
     others: Any = None,
     seed: int | None = None,
-    name: str | None = None,
+    source: Any = None,
+    release_source: Any = None,
 ) -> Iterator[Audit]:
-    """Do the same, and give what is finished after each stage, so that a stopped audit keeps it."""
+    """Do the same, and give what is finished after each stage, so that a stopped audit keeps it.
+
+    Parameters
+    ----------
+    settings
+        How to measure.
+    source, release_source
+        The files that the traces were read from, for their names and digests.
+    """
     number = fresh_seed() if seed is None else seed
     root = seed_sequence(number)
     measured = settings.in_force()
@@ -207,8 +213,10 @@ def stages(
     if synthetic and given is None:
         raise ParameterError("synthetic says what the release is; there is none")
     audit = Audit(
-        file=_facts(original, name or _name_of(traces), material.kind, traces),
-        release=None if given is None else _facts(given, _name_of(released), material.kind, released),
+        file=_facts(original, material.kind, traces if source is None else source),
+        release=None
+        if given is None
+        else _facts(given, material.kind, released if release_source is None else release_source),
         before=Risks(),
         after=None,
         synthetic=None,
@@ -308,14 +316,14 @@ def taken(given: Any, *, released: bool = False) -> Any:
     return read(given).traces
 
 
-def _facts(traces: Any, name: str, kind: str, given: Any) -> FileFacts:
+def _facts(traces: Any, kind: str, given: Any) -> FileFacts:
     is_gps = isinstance(traces, GpsTraces)
     if is_gps:
         days = len(np.unique(traces.time_ms // 86_400_000))
     else:
         days = len(np.unique(traces.clock.day_of(traces.instants)))
     return FileFacts(
-        name=name,
+        name=_name_of(given),
         sha256=_digest(traces, given),
         kind=words.KINDS[kind],
         people=int((np.diff(traces.offsets) > 0).sum()),

@@ -220,40 +220,35 @@ CHOSEN = {
     "heading": "How it was measured",
     "lead": "What was chosen for this file, and why; options of the command change it.",
 }
-LIMITS = {
-    "heading": "Limits",
-    "items": (
-        "“No attack found it” is not “nobody can”. A high number is a fact; a low one is only the absence "
-        "of a "
-        "success so far.",
-        "An attacker may know more than other days of the same file: streets, timetables, photos, other "
-        "files.",
-        "Numbers are shares of people. One unusual person may be at much higher risk than the share says.",
-        "The strongest of several attacks is chosen by its success on these people, which favours the "
-        "attacker a "
-        "little.",
-        "Whoever downloads a file has it for ever, and can wait for a better attack.",
-        "This page is no legal advice. It answers, with measurements, the three questions of Opinion "
-        "05/2014 of the "
-        "Article 29 Working Party.",
-    ),
-}
+LIMITS_HEADING = "Limits"
+LIMITS = (
+    "“No attack found it” is not “nobody can”. A high number is a fact; a low one is only the absence "
+    "of a "
+    "success so far.",
+    "An attacker may know more than other days of the same file: streets, timetables, photos, other files.",
+    "Numbers are shares of people. One unusual person may be at much higher risk than the share says.",
+    "The strongest of several attacks is chosen by its success on these people, which favours the "
+    "attacker a "
+    "little.",
+    "Whoever downloads a file has it for ever, and can wait for a better attack.",
+    "This page is no legal advice. It answers, with measurements, the three questions of Opinion "
+    "05/2014 of the "
+    "Article 29 Working Party.",
+)
+GLOSSARY_HEADING = "Glossary"
 GLOSSARY = {
-    "heading": "Glossary",
-    "terms": {
-        "pseudonym": "A number in the place of a name. It takes away nothing else.",
-        "trace": "Where one person was, one time after the other.",
-        "singling out": "Telling one person's records from all others.",
-        "linkability": "Telling that two sets of records are the same person's.",
-        "inference": "Learning something about a person that was not meant to be told.",
-        "guessing, chance": "What somebody achieves who does not look at the data.",
-        "95 % interval": "Where the true share lies in 95 of 100 such measurements. Few people make it wide.",
-        "reference": "Days of people that the attacker knows under their names.",
-        "top 5, top 10": "The right person is among the attack's five, or ten, likeliest.",
-        "s_T": "What an attacker misses of people's whereabouts: 0 is nothing, 1 is everything.",
-        "radius of gyration": "How far a person ranges around the middle of her places.",
-        "synthetic traces": "Traces of people who do not exist, drawn from a model of those who do.",
-    },
+    "pseudonym": "A number in the place of a name. It takes away nothing else.",
+    "trace": "Where one person was, one time after the other.",
+    "singling out": "Telling one person's records from all others.",
+    "linkability": "Telling that two sets of records are the same person's.",
+    "inference": "Learning something about a person that was not meant to be told.",
+    "guessing, chance": "What somebody achieves who does not look at the data.",
+    "95 % interval": "Where the true share lies in 95 of 100 such measurements. Few people make it wide.",
+    "reference": "Days of people that the attacker knows under their names.",
+    "top 5, top 10": "The right person is among the attack's five, or ten, likeliest.",
+    "s_T": "What an attacker misses of people's whereabouts: 0 is nothing, 1 is everything.",
+    "radius of gyration": "How far a person ranges around the middle of her places.",
+    "synthetic traces": "Traces of people who do not exist, drawn from a model of those who do.",
 }
 TABLE = {
     "attack": "attack",
