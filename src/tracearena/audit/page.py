@@ -263,7 +263,7 @@ def _usefulness(page: Page, found: Usefulness) -> None:
     page.heading(said["heading"])
     page.text(said["lead"] if found.kept is not None else said["alone"])
     figure, table = pictures.tasks(found)
-    caption = said["alone"] if found.kept is None else said["kept"].format(kept=found.kept)
+    caption = said["chance"] if found.kept is None else said["kept"].format(kept=found.kept)
     page.figure(figure, caption, table=table, name="usefulness", least_width_px=_WIDE_PX)
     _how(page, said["how"])
 

@@ -92,7 +92,6 @@ def groups(found: SinglingOut) -> tuple[Figure, Table]:
     layout = {
         "height": 320,
         "barmode": "stack",
-        "legend": _LEGEND,
         "xaxis": {"title": {"text": _T["group"]}, "type": "category"},
         "yaxis": {"title": {"text": "share of people"}, "range": [0, 1], "tickformat": ".0%"},
     }
@@ -170,7 +169,6 @@ def tasks(found: Usefulness) -> tuple[Figure, Table]:
     layout = {
         "height": 360,
         "barmode": "group",
-        "legend": _LEGEND,
         "xaxis": {"title": {"text": "kept (1 is as the original)"}, "range": [0, 1]},
         "yaxis": {"type": "category", "autorange": "reversed"},
     }
@@ -211,7 +209,6 @@ def changes(measures: Sequence[tuple[str, Share | None, Share | None]]) -> tuple
     layout = {
         "height": 140 + 56 * len(names),
         "barmode": "group",
-        "legend": _LEGEND,
         "xaxis": {"title": {"text": "share of people (0 is safe)"}, "range": [0, 1], "tickformat": ".0%"},
         "yaxis": {"type": "category", "categoryorder": "array", "categoryarray": names[::-1]},
     }

@@ -37,11 +37,13 @@ class Light(Record):
 
 
 def light(question: str, measured: Sequence[tuple[str, Share | None]], red: float) -> Light:
-    """Judge a question by its worst measure; of equals the first."""
+    """Judge a question by its worst measure: the worst colour, and of these the highest lower end."""
     known = [(what, share, share.colour(red)) for what, share in measured if share is not None]
     if not known:
         return Light(question, "grey", None, measured[0][0])
-    what, share, colour = min(known, key=lambda one: _ORDER.index(one[2]))
+    what, share, colour = min(
+        known, key=lambda one: (_ORDER.index(one[2]), 0.0 if one[2] == "green" else -one[1].low)
+    )
     return Light(question, colour, share, what)
 
 

@@ -190,6 +190,7 @@ USEFUL = {
     "alone": "Two random halves of the people, one against the other, show how much a task varies by "
     "chance: a "
     "release need not be nearer than that.",
+    "chance": "How alike two random halves of the people are in each task; 1 is the same.",
     "kept": "Over all six tasks {kept:.0%} is kept.",
     "how": "Counts by place and hour and flows: what two distributions have in common (1 minus the total "
     "variation). "
