@@ -30,7 +30,8 @@ def _data(rules: Rules) -> list[str]:
     told = [
         said(
             "Each team gets the traces of {users} virtual users of its own: {reference_days} days of "
-            "reference traces, which every attacker will know, and {original_days} days of original traces to defend.",
+            "reference traces, which every attacker will know, and {original_days} days of original traces "
+            "to defend.",
             users=f"{rules.users:,}",
             reference_days=rules.reference_days,
             original_days=rules.original_days,
