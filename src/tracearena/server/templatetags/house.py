@@ -14,6 +14,7 @@ from tracearena.pages.contest.team_styles import UNKNOWN, TeamStyle
 from tracearena.pages.contest.team_styles import badge as team_badge
 from tracearena.pages.svg import Picture
 from tracearena.pages.svg.names import neutral
+from tracearena.server import wordings
 from tracearena.server.models import Team
 from tracearena.server.parties import label_of
 
@@ -48,6 +49,18 @@ def badge(label: str, styles: dict[str, TeamStyle]) -> Any:
 def called(team: Team) -> str:
     """Return how a party is called."""
     return label_of(team)
+
+
+@register.filter
+def stated(word: str) -> str:
+    """Say how far an upload, a job or a re-scoring has come."""
+    return wordings.state(word)
+
+
+@register.filter
+def kind_of_upload(word: str) -> str:
+    """Say what an upload is."""
+    return wordings.kind(word)
 
 
 @register.filter
