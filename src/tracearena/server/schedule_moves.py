@@ -41,8 +41,10 @@ def move(point: str, to: datetime, *, reason: str, actor: str) -> Schedule:
     with transaction.atomic():
         contest = Contest.objects.select_for_update().get(pk=1)
         before = contest.schedule
+        # First what can be moved at all: an order that does not fit would only hide that.
+        _require_open(point, getattr(before, point))
         after = before.moved(point, to)
-        _require_possible(point, getattr(before, point), getattr(after, point))
+        _require_ahead(point, getattr(after, point))
         contest.schedule_values = after.to_dict()
         contest.save(update_fields=["schedule_values"])
         moved = {"from": before.to_dict()[point], "to": after.to_dict()[point]}
@@ -50,13 +52,9 @@ def move(point: str, to: datetime, *, reason: str, actor: str) -> Schedule:
     return after
 
 
-def _require_possible(point: str, before: datetime, after: datetime) -> None:
-    now = clock.now()
-    if after <= now:
-        raise DataError(
-            f"{point}: {after.isoformat()} is past, it is {now.isoformat()}; points are moved into the future"
-        )
-    if before > now:
+def _require_open(point: str, before: datetime) -> None:
+    """Refuse a point that has passed and that something hangs on."""
+    if before > clock.now():
         return
     if point.endswith("_begin"):
         raise DataError(f"{point}: has passed, {before.isoformat()}; what has begun is not taken back")
@@ -64,3 +62,11 @@ def _require_possible(point: str, before: datetime, after: datetime) -> None:
         raise DataError(f"{point}: data sets are published already; their phase cannot go on")
     if point == "attack_end" and Snapshot.objects.filter(name="final").exists():
         raise DataError(f"{point}: attacks are scored already; their phase cannot go on")
+
+
+def _require_ahead(point: str, after: datetime) -> None:
+    now = clock.now()
+    if after <= now:
+        raise DataError(
+            f"{point}: {after.isoformat()} is past, it is {now.isoformat()}; points are moved into the future"
+        )
