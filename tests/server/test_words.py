@@ -129,12 +129,14 @@ def test_programs_are_answered_inenglish_words(held: Held) -> None:
     assert get_language() == "en"
 
 
+@pytest.mark.slow
 def test_boards_are_kept_apart_by_language_and_their_numbers_are_the_same(
     held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A frozen board is drawn once in each language; what is saved as CSV is for programs."""
+    boss = organiser(held)
     played(held, tmp_path, monkeypatch)
-    organiser(held).post("/organiser/publish")
+    boss.post("/organiser/publish")
     english = {"Accept-Language": "en"}
     for headers, said, other in ((JAPANESE, "匿名加工賞", "Best anonymization"),
                                  (english, "Best anonymization", "匿名加工賞"),
@@ -180,15 +182,19 @@ def test_no_page_says_an_english_word_to_a_japanese_reader(
     found: dict[str, str] = {}
     seen: set[int] = set()
 
+    def note(answer: Any, where: str) -> None:
+        for text in texts(answer.content.decode()):
+            words = english_words(text.removesuffix(" · Test <contest>"))
+            if words:
+                found.setdefault(text, f"{where}: {words}")
+
     def look() -> None:
         for role, client in clients.items():
             for address in _addresses():
                 answer = client.get(address, headers=JAPANESE)
                 seen.add(answer.status_code)
                 if answer.headers.get("Content-Type", "").startswith("text/html"):
-                    for text in texts(answer.content.decode()):
-                        if english_words(text):
-                            found.setdefault(text, f"{role} {address}")
+                    note(answer, f"{role} {address}")
 
     look()
     held.anonymization()
@@ -204,9 +210,7 @@ def test_no_page_says_an_english_word_to_a_japanese_reader(
     hands.judged(held)
     clients["organiser"].post("/organiser/publish")
     look()
-    for text in texts(clients["organiser"].post("/organiser/ceremony", headers=JAPANESE).content.decode()):
-        if english_words(text):
-            found.setdefault(text, "ceremony")
+    note(clients["organiser"].post("/organiser/ceremony", headers=JAPANESE), "ceremony")
     assert {200, 302, 404, 405, 409} <= seen
     assert not found
 
