@@ -110,6 +110,7 @@ def enter(request: Any, response: Any, member: Member, team_key: bytes | None) -
     """Log somebody in, under a new session; return the response with the cookie that unwraps the key."""
     request.session.flush()  # Django alone would keep the session of who logs in twice
     django_login(request, member)
+    throttling.remember(member.username, request.META["REMOTE_ADDR"])
     if team_key is not None:
         secret = new_secret()
         wrapped = wrap(team_key, secret_key(secret), _PURPOSE)

@@ -25,6 +25,7 @@ def everywhere(request: Any) -> dict[str, Any]:
         "phase": phase_at(contest.schedule, now),
         "phases": list(Phase),
         "clock_is_driven": clock.is_driven(),
+        "clock_stands_still": clock.stands_still(),
         "member": member,
         "places": places,
         "own_places": own_places,
