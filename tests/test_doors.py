@@ -64,7 +64,7 @@ OPENED = {
     "tracearena.metrics.applications": (28, set()),
     "tracearena.metrics.similarity": (25, set()),
     "tracearena.mobility": (18, set()),
-    "tracearena.obfuscation": (66, set()),
+    "tracearena.obfuscation": (70, set()),
     "tracearena.obfuscation.fakes": (45, set()),
     "tracearena.pages": (20, set()),
     "tracearena.pages.contest": (110, set()),

@@ -146,3 +146,13 @@ def holding(
 def held(holding: Callable[..., Held]) -> Held:
     """A contest with the usual rules."""
     return holding()
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let Argon2 take next to no memory, where a test logs in fifty times."""
+    from tracearena.server import keys
+    from tracearena.server.passwords import Argon2
+
+    monkeypatch.setattr(Argon2, "memory_cost", 8)
+    monkeypatch.setattr(keys, "_MEMORY_KIB", 8)

@@ -10,6 +10,7 @@ from django.conf import settings
 from django.core.paginator import Paginator
 from django.db import transaction
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from tracearena.contest import Role
@@ -111,9 +112,11 @@ def _publish(who: str) -> None:
     contest, now = Contest.now_held(), clock.now()
     if now < contest.schedule.results_begin:
         begin = contest.schedule.results_begin.isoformat()
-        raise Refused(409, "early", f"The results open at {begin} at the earliest.")
+        message = gettext("The results open at %(begin)s at the earliest.") % {"begin": begin}
+        raise Refused(409, "early", message)
     if boards.final_snapshot() is None:
-        raise Refused(409, "not-final", "The judge is still scoring: publish when the final board is there.")
+        message = gettext("The judge is still scoring: publish when the final board is there.")
+        raise Refused(409, "not-final", message)
     with transaction.atomic():
         if Contest.objects.filter(pk=contest.pk, published_at__isnull=True).update(published_at=now):
             log(who, "results published")
