@@ -51,7 +51,7 @@ def test_it_tells_what_would_be_published_invalid_missing_or_open(
     assert "would be published, by receipt 1" in told["001"][1]
     assert "would be invalid" in told["002"][1]
     assert "would be missing" in told["003"][1]
-    assert "Draw pseudonyms for 2 data sets" in text
+    assert "Draw the pseudonyms of 2 data sets" in text
     assert "Close 2 data sets" in text
     before = contents.digests()
     hands.defend(held, "003", tmp_path)
@@ -69,7 +69,7 @@ def test_it_tells_what_would_be_published_invalid_missing_or_open(
     assert _told()["001"] == ("wait", "1 of 4 attacks; 3 would count as failed")
     text = page("/organiser/dry-run", boss)
     assert "If the attack phase ended now" in text
-    assert "Score 1 attacks" in text
+    assert "Score 1 attack:" in text
     held.results()
     hands.judged(held)
     assert "no phase is left to end" in page("/organiser/dry-run", boss)

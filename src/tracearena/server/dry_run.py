@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from tracearena.contest import Phase, Role
 from tracearena.server import attack_progress, boards, jobs, parties, readiness
@@ -110,12 +111,23 @@ def _publishing(contest: Contest) -> list[str]:
         if one.team.role == Role.PSEUDONYMISED
         or (one.utility is not None and contest.rules.is_valid(one.utility))
     ]
-    names = ", ".join(contest.rules.sample_attacks) or "–"
+    closed, names = len(left) - len(good), ", ".join(contest.rules.sample_attacks) or "–"
     return [
-        _("Check %(count)s uploads that came before the end.") % {"count": _unseen().count()},
-        _("Draw pseudonyms for %(count)s data sets, once and for all, and publish them with the salted hash "
-          "of every ID table.") % {"count": len(good)},
-        _("Close %(count)s data sets without publishing them.") % {"count": len(left) - len(good)},
+        _checking(_unseen().count()),
+        ngettext(
+            "Draw the pseudonyms of %(count)s data set, once and for all, and publish it with the salted "
+            "hash of its ID table.",
+            "Draw the pseudonyms of %(count)s data sets, once and for all, and publish them with the salted "
+            "hashes of their ID tables.",
+            len(good),
+        )
+        % {"count": len(good)},
+        ngettext(
+            "Close %(count)s data set without publishing it.",
+            "Close %(count)s data sets without publishing them.",
+            closed,
+        )
+        % {"count": closed},
         _("Attack what is published by the sample attacks: %(names)s.") % {"names": names},
     ]  # fmt: skip
 
@@ -141,11 +153,25 @@ def _scoring() -> list[str]:
     count = good.values("team", "data_set", "kind").distinct().count()
     frozen = boards.final_snapshot() is not None
     return [
-        _("Check %(count)s uploads that came before the end.") % {"count": waiting},
-        _("Score %(count)s attacks: the last good one of every team, target and kind.") % {"count": count},
+        _checking(waiting),
+        ngettext(
+            "Score %(count)s attack: the last good one of every team, target and kind.",
+            "Score %(count)s attacks: the last good one of every team, target and kind.",
+            count,
+        )
+        % {"count": count},
         _("The final board is frozen already.") if frozen else _("Freeze the final board."),
         _("Open ID tables and salts when the results begin."),
     ]
+
+
+def _checking(count: int) -> str:
+    words = ngettext(
+        "Check %(count)s upload that came before the end.",
+        "Check %(count)s uploads that came before the end.",
+        count,
+    )
+    return words % {"count": count}
 
 
 def _unseen() -> Any:
