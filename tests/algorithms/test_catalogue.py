@@ -123,7 +123,7 @@ def test_a_broken_plug_in_is_left_out_with_a_warning(monkeypatch: pytest.MonkeyP
             "obfuscator",
             "traces at places No, MRLH, RR, PL, Cheat, ClusterAveraging, Decoy, Impostor, Fakes; defences",
         ),
-        ("Zzz", "gps-obfuscator", "defences of GPS traces GeoInd, Thin, Snap"),
+        ("Zzz", "gps-obfuscator", "defences of GPS traces GeoInd, Thin, Snap, Zones, TrimEnds"),
         (
             "VisitProb-R",
             "obfuscator",

@@ -56,9 +56,9 @@ class Silent(Blur):
 @pytest.mark.parametrize(
     ("kind", "first", "last", "count"),
     [
-        ("defences", "No", "Snap", 12),
-        ("defence", "No", "Snap", 12),
-        ("gps-defences", "GeoInd", "Snap", 3),
+        ("defences", "No", "TrimEnds", 14),
+        ("defence", "No", "TrimEnds", 14),
+        ("gps-defences", "GeoInd", "TrimEnds", 5),
         ("attacks", "Random-R", "Interpolate+Smooth", 18),
         ("reidentification", "Random-R", "Bayes-R", 7),
         ("trace-inference", "Random-T", "Habits-T", 8),
@@ -143,7 +143,7 @@ def test_a_class_from_elsewhere_says_what_its_docstring_says(
 def test_a_notebook_shows_a_table() -> None:
     html = ta.algorithms.overview("gps-defences")._repr_html_()
     assert html.startswith("<table>")
-    assert html.count("<tr>") == 4
+    assert html.count("<tr>") == 6
     assert "<code>Thin(interval in s)</code>" in html
     assert repr(ta.algorithms.overview("synthesizers")).startswith("Synthesizers: tracearena synthesize NAME")
     assert len(ta.algorithms.overview()[2:4]) == 2

@@ -51,6 +51,8 @@ EXTREMES = {
     "GeoInd": [f"({d})" for d in LENGTHS] + [f"(epsilon={e})" for e in ("1e-300", "1", "700", "1e300")],
     "Thin": [f"({t})" for t in SPANS],
     "Snap": [f"({d})" for d in LENGTHS],
+    "Zones": [f"({d})" for d in LENGTHS] + ["(1,1)", "(100km,100km)", "(500,0)", "(500,1e-300m)"],
+    "TrimEnds": [f"({d})" for d in LENGTHS],
     "FuzzyCount-R": [
         f"({w},{e},{d})" for w, e, d in product(("log", "count-idf"), NUMBERS, ("0", "1", "1e300"))
     ],

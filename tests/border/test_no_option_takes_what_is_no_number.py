@@ -27,6 +27,7 @@ BOTH = ["--original", "points.csv", "--released", "points.csv"]
 PLACES = ["--places", "places.csv"]
 COMMANDS = {
     "demo": [],
+    "audit": ["org.csv", "--out", "folder", *PLACES],
     "city": ["out.csv"],
     "convert": ["org.csv", "out.csv", *PLACES],
     "describe": ["org.csv", *PLACES],

@@ -29,7 +29,7 @@ from tracearena.traces.geodesy import metres_per_degree
 SEEDS = 2**16
 EVENTS = 40
 SEED = 12345
-DRAW_NOTHING = {"No", "Thin", "Snap"}
+DRAW_NOTHING = {"No", "Thin", "Snap", "TrimEnds"}
 
 
 def command(*arguments: object) -> str:
@@ -133,7 +133,7 @@ ONE_AND_LONG = [
 
 def test_the_attacker_knows_every_mechanism_that_draws() -> None:
     drawing = {*catalogue.names("obfuscator"), *catalogue.names("gps-obfuscator")} - DRAW_NOTHING
-    assert drawing == {*MECHANISMS, "GeoInd"}
+    assert drawing == {*MECHANISMS, "GeoInd", "Zones"}
 
 
 class Release:
@@ -219,6 +219,23 @@ def test_gps_points_become_a_track_again_under_a_seed_only(tmp_path: Path) -> No
 
     said = command(*defence).replace(str(tmp_path), "")
     assert tracks_found(read(out).traces, said) == []
+
+
+def test_zones_are_drawn_again_under_a_seed_only(tmp_path: Path) -> None:
+    """Whoever has a guess at somebody's home sees whether a seed puts the zone where trips end."""
+    write(a_track(400), tmp_path / "track.csv")
+
+    def explained(*options: object) -> list[int]:
+        out = tmp_path / "released.parquet"
+        said = command("obfuscate", "Zones(300m)", tmp_path / "track.csv", out, *options)
+        released, guess = read(out).traces, read(tmp_path / "track.csv").traces
+        tries = {*range(64), *(number for number in numbers_in(said) if number < 2**64)}
+        drawn = {seed: ta.create("Zones(300m)").transform(guess, seed=seed) for seed in tries}
+        return [seed for seed, again in drawn.items() if np.array_equal(again.time_ms, released.time_ms)]
+
+    assert 17 in explained("--seed", 17)
+    assert len(explained("--seed", 17)) == 1
+    assert explained() == []
 
 
 @pytest.mark.slow

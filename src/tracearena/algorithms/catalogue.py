@@ -94,6 +94,8 @@ _BUILT_IN = (
     Entry("GeoInd", "gps-obfuscator", "tracearena.obfuscation.gps_laplace:GeoInd", "GeoInd(100m,5min)"),
     Entry("Thin", "gps-obfuscator", "tracearena.obfuscation.gps_thinning:Thinning", "Thin(60s)"),
     Entry("Snap", "gps-obfuscator", "tracearena.obfuscation.gps_snapping:Snapping", "Snap(500m)"),
+    Entry("Zones", "gps-obfuscator", "tracearena.obfuscation.zones:Zones", "Zones(500m)"),
+    Entry("TrimEnds", "gps-obfuscator", "tracearena.obfuscation.trim_ends:TrimEnds", "TrimEnds(300m)"),
     Entry("Interpolate", "gps-attack", "tracearena.attacks.smoothing.methods:Interpolation"),
     Entry("Smooth", "gps-attack", "tracearena.attacks.smoothing.methods:Smoothing", "Smooth(9)"),
     Entry(

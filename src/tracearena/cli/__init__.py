@@ -20,6 +20,7 @@ from tracearena.errors import TracearenaError
 
 COMMANDS: tuple[str, ...] = (
     "demo",
+    "audit",
     "city",
     "convert",
     "describe",

@@ -11,6 +11,8 @@ from .mrlh import MRLH
 from .none import NoObfuscation
 from .planar_laplace import PlanarLaplace
 from .randomized_response import RandomizedResponse
+from .trim_ends import TrimEnds
+from .zones import Zones
 
 __all__ = [
     "MRLH",
@@ -25,5 +27,7 @@ __all__ = [
     "RandomizedResponse",
     "Snapping",
     "Thinning",
+    "TrimEnds",
+    "Zones",
     "fakes",
 ]

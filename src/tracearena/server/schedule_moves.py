@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from django.db import transaction
+from django.utils.translation import gettext
 
 from tracearena.contest import Schedule
 from tracearena.errors import DataError, ParameterError
@@ -57,16 +58,18 @@ def _require_open(point: str, before: datetime) -> None:
     if before > clock.now():
         return
     if point.endswith("_begin"):
-        raise DataError(f"{point}: has passed, {before.isoformat()}; what has begun is not taken back")
+        said = gettext("%(point)s: has passed, %(at)s; what has begun is not taken back")
+        raise DataError(said % {"point": point, "at": before.isoformat()})
     if point == "anonymization_end" and DataSet.objects.filter(closed_at__isnull=False).exists():
-        raise DataError(f"{point}: data sets are published already; their phase cannot go on")
+        said = gettext("%(point)s: data sets are published already; their phase cannot go on")
+        raise DataError(said % {"point": point})
     if point == "attack_end" and Snapshot.objects.filter(name="final").exists():
-        raise DataError(f"{point}: attacks are scored already; their phase cannot go on")
+        said = gettext("%(point)s: attacks are scored already; their phase cannot go on")
+        raise DataError(said % {"point": point})
 
 
 def _require_ahead(point: str, after: datetime) -> None:
     now = clock.now()
     if after <= now:
-        raise DataError(
-            f"{point}: {after.isoformat()} is past, it is {now.isoformat()}; points are moved into the future"
-        )
+        said = gettext("%(point)s: %(at)s is past, it is %(now)s; points are moved into the future")
+        raise DataError(said % {"point": point, "at": after.isoformat(), "now": now.isoformat()})

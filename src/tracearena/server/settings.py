@@ -16,6 +16,9 @@ from tracearena.server.folder import Folder, Secrets
 MEMORY_KIB = 19_456
 """Memory that one hash of a password takes."""
 LOGIN_S = 14 * 24 * 3600
+ENGLISH = "en"
+LANGUAGES = [(ENGLISH, "English"), ("ja", "日本語")]
+"""By code; each has its catalogue under ``locale/`` and calls itself as its readers do."""
 _HOST = re.compile(r"\.?[a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\]", re.ASCII | re.IGNORECASE)
 _OF_A_CONTEST = (
     "CONTEST_FOLDER",
@@ -124,6 +127,7 @@ def _settings(folder: Folder, address: Address, secrets: Secrets, url: str | Non
         ],
         "MIDDLEWARE": [
             "tracearena.server.middleware.Headers",
+            "tracearena.server.languages.Languages",
             "tracearena.server.errors.Errors",
             "whitenoise.middleware.WhiteNoiseMiddleware",
             "tracearena.server.middleware.Proxies",
@@ -161,7 +165,9 @@ def _settings(folder: Folder, address: Address, secrets: Secrets, url: str | Non
         "SECURE_REDIRECT_EXEMPT": [],
         "USE_TZ": True,
         "TIME_ZONE": "UTC",
-        "LANGUAGE_CODE": "en",
+        "LANGUAGE_CODE": ENGLISH,
+        "LANGUAGES": LANGUAGES,
+        "LANGUAGE_COOKIE_NAME": "language",
         "STATIC_URL": "/static/",
         "STATIC_ROOT": str(Path(__file__).parent / "static"),
         "WHITENOISE_USE_FINDERS": False,

@@ -12,6 +12,7 @@ from datetime import timedelta
 
 from django.db.models import F
 from django.utils.crypto import salted_hmac
+from django.utils.translation import gettext
 
 from tracearena.server import clock
 from tracearena.server.models import LoginTry
@@ -31,9 +32,8 @@ def count_try(name: str, address: str) -> None:
     # The address first: nobody fills the table, or locks others out, beyond the tries of an address.
     if not (_take(_place(address), TRIES_AN_ADDRESS) and _take(_whose(name, address), TRIES_A_NAME)):
         minutes = int(WINDOW.total_seconds()) // 60
-        raise Refused(
-            429, "too-many-tries", f"Too many logins have failed. Wait {minutes} minutes and try again."
-        )
+        message = gettext("Too many logins have failed. Wait %(minutes)s minutes and try again.")
+        raise Refused(429, "too-many-tries", message % {"minutes": minutes})
 
 
 def forgive(name: str, address: str) -> None:

@@ -1,0 +1,141 @@
+"""Where people stop again and again: home, work, the gym."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.checks import require_number
+from tracearena.traces import GpsTraces
+from tracearena.traces._arrays import trusted
+from tracearena.traces.geodesy import earth_centred
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+REACH_M = 200.0
+"""How far apart the points of one stop, and the stops of one place, may be."""
+SHORTEST_S = 1200.0
+"""What is shorter is no stop, and a shorter silence no end."""
+
+
+@dataclass(frozen=True)
+class StoppingPlaces:
+    """Places where users stopped, sorted by user.
+
+    Attributes
+    ----------
+    user
+        User (index) of each place.
+    latitude, longitude
+        The middle of its stops, degrees.
+    stops
+        How often the user stopped there.
+    """
+
+    user: Ints
+    latitude: Floats
+    longitude: Floats
+    stops: Ints
+
+    def __len__(self) -> int:
+        return len(self.user)
+
+    def frequent(self, stops: int) -> StoppingPlaces:
+        """Return the places with at least so many stops; of a user who has none, those with the most."""
+        most = np.zeros(int(self.user.max(initial=-1)) + 1, np.int64)
+        np.maximum.at(most, self.user, self.stops)
+        chosen = self.stops >= np.minimum(stops, most[self.user])
+        columns = (self.user, self.latitude, self.longitude, self.stops)
+        return StoppingPlaces(*(trusted(column[chosen]) for column in columns))
+
+
+def stopping_places(
+    traces: GpsTraces, *, reach_m: float = REACH_M, min_duration_s: float = SHORTEST_S
+) -> StoppingPlaces:
+    """Find where each user stopped, and how often.
+
+    A stop is a stay, a run of points within `reach_m` of its first one that lasts `min_duration_s`
+    (as in `stay_points`); or an end, a point next to which the user's points say nothing for that long, as
+    where somebody switches the receiver off at the door. Stops within `reach_m` of a longer one are at
+    its place; where that is, the median of its stops says.
+
+    Examples
+    --------
+    >>> hour = 3_600_000
+    >>> trips = GpsTraces.from_points([1] * 4, [0, hour, 9 * hour, 10 * hour],
+    ...                               [40.0, 40.1, 40.1, 40.0], [116.0] * 4)
+    >>> stopping_places(trips).stops.tolist()
+    [1, 2]
+    """
+    require_number("reach_m", reach_m, above=0)
+    require_number("min_duration_s", min_duration_s, at_least=0)
+    first, stop = _stops(traces, reach_m, min_duration_s)
+    latitude, longitude = _middles(traces, first, stop)
+    lasted = traces.time_ms[stop - 1] - traces.time_ms[first]
+    user = traces.user_index[first].astype(np.int64)
+    order = np.lexsort([first, -lasted, user])
+    user, latitude, longitude = user[order], latitude[order], longitude[order]
+    offsets = np.searchsorted(user, np.arange(traces.n_users + 1))
+    place = _gathered(earth_centred(latitude, longitude), offsets, reach_m)
+    return _summed(user, latitude, longitude, place)
+
+
+def _stops(traces: GpsTraces, reach_m: float, min_duration_s: float) -> tuple[Ints, Ints]:
+    """Return first and one-past-last point of each stay and of each end."""
+    from tracearena.traces._kernels import find_stays
+
+    if not len(traces):
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    xyz = earth_centred(traces.latitude, traces.longitude)
+    first, stop = find_stays(xyz, traces.time_ms, traces.offsets, float(reach_m), min_duration_s * 1000.0)
+    steps = np.zeros(len(traces) + 1, np.int64)
+    np.add.at(steps, first, 1)
+    np.add.at(steps, stop, -1)
+    stays = np.cumsum(steps[:-1]) > 0
+    silent = np.ones(len(traces) + 1, bool)
+    silent[1:-1] = (np.diff(traces.user_index) != 0) | (np.diff(traces.time_ms) >= min_duration_s * 1000)
+    ends = np.flatnonzero((silent[:-1] | silent[1:]) & ~stays)
+    return np.concatenate([first, ends]), np.concatenate([stop, ends + 1])
+
+
+def _middles(traces: GpsTraces, first: Ints, stop: Ints) -> tuple[Floats, Floats]:
+    """Return the median position of the points of each stop, also across the date line."""
+    latitude, longitude = np.empty(len(first)), np.empty(len(first))
+    for at, (a, b) in enumerate(zip(first, stop, strict=True)):
+        latitude[at] = np.median(traces.latitude[a:b])
+        longitude[at] = _median_longitude(traces.longitude[a:b])
+    return latitude, longitude
+
+
+def _median_longitude(longitude: Floats) -> float:
+    turn = (longitude - longitude[0] + 180) % 360 - 180
+    return float((longitude[0] + np.median(turn) + 180) % 360 - 180)
+
+
+def _gathered(xyz: Floats, offsets: Ints, reach_m: float) -> Ints:
+    """Number the places of stops, which come longest first: the first that is free takes those near it."""
+    place = np.full(len(xyz), -1, np.int64)
+    found = 0
+    for begin, end in pairwise(offsets):
+        free = np.arange(begin, end)
+        while len(free):
+            near = ((xyz[free] - xyz[free[0]]) ** 2).sum(axis=1) <= reach_m**2
+            place[free[near]] = found
+            free, found = free[~near], found + 1
+    return place
+
+
+def _summed(user: Ints, latitude: Floats, longitude: Floats, place: Ints) -> StoppingPlaces:
+    order = np.argsort(place, kind="stable")
+    begins = np.flatnonzero(np.diff(place[order], prepend=-1))
+    members = np.split(order, begins[1:]) if len(order) else []
+    return StoppingPlaces(
+        user=trusted(user[order[begins]]),
+        latitude=trusted(np.array([np.median(latitude[own]) for own in members], np.float64)),
+        longitude=trusted(np.array([_median_longitude(longitude[own]) for own in members], np.float64)),
+        stops=trusted(np.array([len(own) for own in members], np.int64)),
+    )
