@@ -27,6 +27,7 @@ from tracearena.audit.verdict import Light, Light3, light, worst
 from tracearena.engine import child_seed, fresh_seed, report, seed_sequence
 from tracearena.errors import DataError, ParameterError
 from tracearena.intake.alignment import aligned
+from tracearena.intake.local_time import LocalTime
 from tracearena.traces import GpsTraces, IdTable, ObfuscatedTraces, Traces
 
 _SINGLING, _LINKING, _INFERRING, _USING, _SYNTHETIC = range(5)
@@ -187,7 +188,7 @@ def stages(
     released: Any = None,
     *,
     settings: Settings,
-    timezone: str | None = None,
+    timezone: str | LocalTime | None = None,
     id_table: IdTable | None = None,
     synthetic: bool = False,
     others: Any = None,
@@ -284,7 +285,7 @@ def _with_synthetic(
     settings: Settings,
     root: np.random.SeedSequence,
 ) -> tuple[Audit, Published]:
-    """Compare with the original on the grid for heavy attacks."""
+    """Compare with the original at the cells for heavy attacks."""
     made = _on_the_ground_of(material, given)
     strangers = None if others is None else _on_the_ground_of(material, taken(others))
     found = assess_synthetic(material.coarse, made, strangers, settings, child_seed(root, _SYNTHETIC))
@@ -296,7 +297,7 @@ def _with_synthetic(
 
 def _on_the_ground_of(material: Material, given: Any) -> Traces:
     if isinstance(given, GpsTraces):
-        return material.on_grid(given)
+        return material.on_cells(given)
     if not isinstance(given, Traces):
         raise DataError("synthetic traces, and those of other people, are events at places or GPS points")
     original, made = aligned(material.exact, given)
