@@ -179,3 +179,16 @@ def test_many_venues_are_put_into_the_most_visited_cells(people: Traces) -> None
     assert coarse is not None
     assert exact.value > coarse.chance
     assert coarse.value > coarse.chance
+
+
+def test_three_weeks_are_drawn_only_when_asked_for(people: Traces, audit: Audit) -> None:
+    assert audit.weeks == ()
+    shown = assess(people, seed=1, draws=2, show_people=True)
+    assert [week.who for week in shown.weeks] == ["most exposed", "median", "safest"]
+    exposure = [week.exposure for week in shown.weeks]
+    assert exposure == sorted(exposure, reverse=True)
+    table = people.dense()
+    slow = [np.mean([1 / (table[:, t] == own[t]).sum() for t in range(len(own))]) for own in table]
+    assert exposure[0] == pytest.approx(max(slow))
+    assert "Three people&#x27;s weeks" in audit_page(shown).html()
+    assert "Three people" not in audit_page(audit).html()
