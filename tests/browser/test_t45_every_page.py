@@ -33,6 +33,7 @@ NOT_PAGES = {
     "/board/numbers/<str:name>",
     "/board/opened/<str:name>",
     "/files/<str:name>",
+    "/language",
     "/logout",
     "/organiser/jobs/<int:number>",
     "/organiser/rescoring/<int:number>/apply",
