@@ -20,8 +20,8 @@ ALL = {"--from", "--columns", "--no-header", "--delimiter", "--decimal", "--time
 AT_PLACES = {"--places", "--times", "--grid", "--top", "--interval", "--resample", "--utc-hours"}
 READERS = {
     "attack", "audit", "check inferred-table", "check inferred-traces", "check obfuscated", "contest data",
-    "convert", "describe", "evaluate", "lbs", "obfuscate", "protect", "score trace-inference", "score utility",
-    "similarity", "sweep", "synthesize",
+    "convert", "describe", "evaluate", "lbs", "obfuscate", "protect", "score trace-inference",
+    "score utility", "similarity", "sweep", "synthesize",
 }  # fmt: skip
 OF_POINTS = {f"applications {name}" for name in ("error", "gossip", "homes", "hotspots", "uniqueness")}
 
