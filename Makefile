@@ -1,4 +1,4 @@
-# `make test` and `make demo` need nothing but Python >= 3.11 and make: the rest goes into .venv.
+# `make test`, `make demo` and `make contest` need nothing but Python >= 3.11 and make: the rest goes into .venv.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -9,7 +9,7 @@ export OMP_WAIT_POLICY ?= PASSIVE
 # Tests start many interpreters: they need not compile the same source again each time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-long check lint bench docs clean
+.PHONY: demo contest test test-long check lint bench docs messages clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("tracearena needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
@@ -19,6 +19,9 @@ $(STAMP): pyproject.toml
 
 demo: $(STAMP)
 	$(BIN)/tracearena demo --out demo
+
+contest: $(STAMP)
+	$(BIN)/tracearena contest serve --demo
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -42,6 +45,9 @@ bench: $(STAMP)
 docs: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	$(BIN)/mkdocs build --strict
+
+messages: $(STAMP)
+	$(BIN)/python -m tests.server.catalogues
 
 clean:
 	rm -rf $(VENV) demo site .pytest_cache .mypy_cache .ruff_cache

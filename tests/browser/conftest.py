@@ -7,12 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.server.conftest import held, holding, prepared
+from tests.server.conftest import held, holding, prepared, sqlite_template
 
-__all__ = ["held", "holding", "prepared"]
+__all__ = ["held", "holding", "prepared", "sqlite_template"]
 
 CHROMIUM = Path("/usr/bin/chromium")
 _OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+_TELL_OF_THE_POLICY = """
+addEventListener("securitypolicyviolation", one => {
+    console.error(`the policy refused ${one.violatedDirective}: ${one.blockedURI}`);
+});
+"""
 
 
 @pytest.fixture
@@ -41,7 +46,8 @@ def chromium() -> Iterator[Any]:
 def page_of(chromium: Any) -> Iterator[Callable[..., Any]]:
     """Opens pages with the cookies of Django's client; whatever their console says is an error.
 
-    But for the status that a test provokes (`refused`): browsers note each answer of that kind.
+    So is a request to another site, and whatever the policy refuses. But for the status that a test
+    provokes (`refused`): browsers note each answer of that kind.
     """
     said: list[str] = []
     opened = []
@@ -50,12 +56,14 @@ def page_of(chromium: Any) -> Iterator[Callable[..., Any]]:
         provoked = f"the server responded with a status of {refused} "
         context = chromium.new_context(base_url=url, **options)
         opened.append(context)
+        context.add_init_script(_TELL_OF_THE_POLICY)
         if client is not None:
             cookies = [{"name": name, "value": one.value, "url": url} for name, one in client.cookies.items()]
             context.add_cookies(cookies)
         page = context.new_page()
         page.on("console", lambda one: provoked in one.text or said.append(f"{one.type}: {one.text}"))
         page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("dialog", lambda box: said.append(f"dialog: {box.message}") or box.dismiss())
         page.on("request", lambda asked: asked.url.startswith(url) or said.append(f"foreign: {asked.url}"))
         return page
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from django.test import Client
 from tests.server.conftest import BEGIN, Held
 from tests.server.hands import judged
+from tests.server.routes import VALUES, filled, pages
 from tests.server.visitors import (
     PASSWORD,
     Program,
@@ -22,116 +21,10 @@ from tests.server.visitors import (
     organiser,
     program,
     token,
+    tried,
 )
 
-from tracearena.server import keys, throttling
-from tracearena.server.passwords import Argon2
-
-
-def _try(name: str, password: str = "wrong password", **more: Any) -> Any:
-    return browser().post("/login", {"name": name, "password": password}, **more)
-
-
-@pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let Argon2 take next to no memory, where a test logs in fifty times."""
-    monkeypatch.setattr(Argon2, "memory_cost", 8)
-    monkeypatch.setattr(keys, "_MEMORY_KIB", 8)
-
-
-@pytest.mark.usefixtures("quick")
-def test_t33_ten_tries_a_name_then_none_for_a_while(held: Held) -> None:
-    """Not even the right password; after a quarter of an hour again. Unknown names get the same answers."""
-    joined(held, "001", "ann")
-    for name in ("ann", "nobody"):
-        statuses = [_try(name).status_code for _ in range(12)]
-        assert statuses == 10 * [403] + 2 * [429], name
-    assert _try("ann", PASSWORD).status_code == 429
-    held.at(BEGIN + throttling.WINDOW)
-    assert _try("ann", PASSWORD).status_code == 302
-
-
-@pytest.mark.usefixtures("quick")
-def test_t33_fifty_tries_an_address(held: Held) -> None:
-    """However many names are tried; other addresses are not touched."""
-    joined(held, "001", "ann")
-    statuses = [_try(f"name {number}").status_code for number in range(52)]
-    assert statuses == 50 * [403] + 2 * [429]
-    assert _try("ann", PASSWORD).status_code == 429
-    assert _try("ann", PASSWORD, REMOTE_ADDR="192.0.2.7").status_code == 302
-
-
-def test_t33_a_forwarded_address_is_not_believed(held: Held) -> None:
-    """Nobody gets new tries by inventing where they come from."""
-    from tracearena.server.models import LoginTry
-
-    for number in range(3):
-        _try("ann", headers={"X-Forwarded-For": f"192.0.2.{number}"})
-    assert LoginTry.objects.count() == 2
-
-
-@pytest.mark.usefixtures("quick")
-def test_t33_tries_at_once_are_all_counted(held: Held) -> None:
-    """Thirty at the same time are ten tries and twenty refusals."""
-    from django.db import connection
-
-    def one(_: int) -> int:
-        try:
-            return _try("ann").status_code
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(6) as pool:
-        statuses = sorted(pool.map(one, range(30)))
-    assert statuses == 10 * [403] + 20 * [429]
-
-
-@pytest.mark.usefixtures("quick")
-def test_t33_a_login_that_succeeds_costs_nothing(held: Held) -> None:
-    """People log in as often as they like."""
-    joined(held, "001", "ann")
-    for _ in range(9):
-        _try("ann")
-    for _ in range(12):
-        assert _try("ann", PASSWORD).status_code == 302
-
-
-def test_t33_every_failure_is_as_much_work_and_the_same_answer(
-    held: Held, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Two computations of Argon2, for who is not there as for who is; the page tells nothing apart."""
-    from tracearena.server.models import Member
-
-    joined(held, "001", "ann")
-    joined(held, "001", "gone")
-    organiser(held)
-    Member.objects.filter(username="gone").update(is_active=False)
-    done: list[str] = []
-    _count(monkeypatch, done)
-    pages = {}
-    for name in ("nobody", "ann", "organiser", "gone"):
-        done.clear()
-        password = PASSWORD if name == "gone" else "wrong password"
-        page = _try(name, password).content.decode()
-        assert len(done) == 2, (name, done)
-        pages[re.sub(r'value="[^"]*"', "", page)] = name
-    assert len(pages) == 1
-    done.clear()
-    assert _try("ann", PASSWORD).status_code == 302
-    assert len(done) == 2
-
-
-def _count(monkeypatch: pytest.MonkeyPatch, done: list[str]) -> None:
-    def counted(call: Callable[..., Any], name: str) -> Callable[..., Any]:
-        def calling(*args: Any, **named: Any) -> Any:
-            done.append(name)
-            return call(*args, **named)
-
-        return calling
-
-    monkeypatch.setattr(Argon2, "encode", counted(Argon2.encode, "encode"))
-    monkeypatch.setattr(Argon2, "verify", counted(Argon2.verify, "verify"))
-    monkeypatch.setattr(keys, "hash_secret_raw", counted(keys.hash_secret_raw, "raw"))
+from tracearena.server import keys
 
 
 def test_passwords_are_hashed_by_argon2_with_19_mib(held: Held) -> None:
@@ -228,7 +121,7 @@ def test_a_new_password_opens_the_bundle_and_ends_other_logins(held: Held) -> No
     assert client.post("/password", {"old": PASSWORD, "password": new}).status_code == 302
     assert client.get("/team/data/bundle").status_code == 200
     assert other.get("/team").status_code == 302
-    assert _try("ann", PASSWORD).status_code == 403
+    assert tried("ann", PASSWORD).status_code == 403
     assert logged_in("ann", new).get("/team/data/bundle").status_code == 200
 
 
@@ -280,7 +173,7 @@ def test_t37_there_is_no_default_account(held: Held) -> None:
     assert not Token.objects.exists()
     for name in ("admin", "root", "organiser", "organizer", "team001", "001", "test", ""):
         for password in (name, "admin", "password", ""):
-            assert _try(name, password, REMOTE_ADDR=f"name {name}").status_code in (403, 429)
+            assert tried(name, password, REMOTE_ADDR=f"name {name}").status_code in (403, 429)
     assert browser().get("/admin").status_code == 404
 
 
@@ -370,21 +263,15 @@ def test_t20_other_teams_objects_are_404(held: Held) -> None:
     assert f"/team/submissions/{number}" not in client.get("/team/submissions").content.decode()
     token_number = Token.objects.get(team__number="002").pk
     assert client.post(f"/team/tokens/{token_number}/revoke").status_code == 404
-    for page in ("", "/teams", "/submissions", "/phases", "/log", "/publish"):
-        assert client.get(f"/organiser{page}").status_code == 404
     boss = organiser(held)
-    own = ["", "/data", "/data/bundle", "/data/everybody", "/submissions", f"/submissions/{number}/state"]
-    own += [
-        "/targets",
-        "/targets/archive",
-        "/traces/1",
-        "/traces/1/events",
-        "/self-test",
-        "/tokens",
-        "/members",
-    ]
-    for page in own:
-        assert boss.get(f"/team{page}").status_code == 404
+    for pattern in pages():
+        for address in filled(pattern, {**VALUES, "number": (str(number),)}):
+            if pattern.startswith("/organiser"):
+                assert client.get(address).status_code in (404, 405), address
+                assert client.post(address).status_code in (404, 405), address
+            elif pattern.startswith("/team"):
+                assert boss.get(address).status_code in (404, 405), address
+                assert boss.post(address).status_code in (404, 405), address
 
 
 def test_forwarded_headers_count_from_trusted_proxies(held: Held) -> None:
@@ -415,7 +302,7 @@ def test_an_inactive_member_is_out(held: Held) -> None:
     caller = Program(token(client))
     Member.objects.update(is_active=False)
     assert client.get("/team").status_code == 302
-    assert _try("ann", PASSWORD).status_code == 403
+    assert tried("ann", PASSWORD).status_code == 403
     assert caller.get("me").status_code == 401
 
 

@@ -59,6 +59,8 @@ def test_an_end_is_not_put_off_once_something_hangs_on_it(
     assert upload.state == State.PUBLISHED
     with pytest.raises(DataError, match="published already"):
         move("anonymization_end", SCHEDULE.anonymization_end + DAY / 2, **WHY)
+    with pytest.raises(DataError, match="published already"):
+        move("anonymization_end", SCHEDULE.attack_end + DAY, **WHY)  # whatever else is wrong with it
     held.at(SCHEDULE.attack_end)
     hands.judged(held)
     with pytest.raises(DataError, match="scored already"):

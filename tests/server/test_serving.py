@@ -17,24 +17,6 @@ from tracearena.errors import DataError, ParameterError
 from tracearena.server.bots import wait_for
 from tracearena.server.occupancy import alone
 from tracearena.server.serving import Serving, _commands, free_port, served
-from tracearena.server.settings import Address
-
-
-@pytest.mark.parametrize("host", ["127.0.0.1", "127.1.2.3", "::1", "localhost"])
-def test_this_machine_may_always_listen_to_itself(host: str) -> None:
-    assert Serving(host=host).host == host
-
-
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "contest.example.org"])
-def test_others_are_let_in_by_name_and_by_https_only(host: str) -> None:
-    """The sentence says what is missing, and why."""
-    with pytest.raises(ParameterError, match=r"--allowed-host and --secure.*in clear"):
-        Serving(host=host)
-    with pytest.raises(ParameterError, match="also needs --secure"):
-        Serving(host=host, address=Address(hosts=["contest.example.org"]))
-    with pytest.raises(ParameterError, match="also needs --allowed-host"):
-        Serving(host=host, address=Address(secure=True))
-    assert Serving(host=host, address=Address(hosts=["contest.example.org"], secure=True))
 
 
 def test_the_command_says_the_same(held: Held) -> None:

@@ -53,6 +53,11 @@ def logged_in(name: str, password: str = PASSWORD) -> Client:
     return client
 
 
+def tried(name: str, password: str = "wrong password", **more: Any) -> Any:
+    """Try to log in, as a browser that has seen nothing of the site yet, and return the answer."""
+    return browser().post("/login", {"name": name, "password": password}, **more)
+
+
 def token(client: Client, label: str = "laptop") -> str:
     """Make a token in the browser, and read it off the page."""
     page = client.post("/team/tokens", {"label": label}).content.decode()

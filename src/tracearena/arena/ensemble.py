@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tracearena.algorithms import (
     Algorithm,
@@ -25,6 +26,7 @@ from tracearena.errors import DataError, ParameterError, TracearenaError
 from tracearena.metrics import reidentification_score, trace_inference_score
 from tracearena.results import Result
 from tracearena.traces import IdTable, ObfuscatedTraces, Traces
+from tracearena.traces.ids import positions
 
 Attack = ReidentificationAttack | TraceInferenceAttack
 ATTACK_KINDS: tuple[Kind, ...] = ("reidentification", "trace-inference")
@@ -35,10 +37,10 @@ SAMPLE_ATTACKS = ("Random-R", "VisitProb-R", "HomeProb-R", "Random-T", "VisitPro
 ADAPTIVE_ATTACKS = ("Polya-R(adaptive)", "Bayes-R(adaptive)", "Bayes-T(adaptive)", "Tracking-T(adaptive)")
 """Attackers who run the very defence that they meet on what they know."""
 
-STRONGEST_ATTACKS = (
-    *("Polya-R", "Markov-R", "Bayes-R", "Bayes-T", "Tracking-T", "Habits-T"),
-    *ADAPTIVE_ATTACKS,
-)
+UNTOLD_ATTACKS = ("Polya-R", "Markov-R", "Bayes-R", "Bayes-T", "Tracking-T", "Habits-T")
+"""Attackers who weigh all they know without a word on the defence."""
+
+STRONGEST_ATTACKS = (*UNTOLD_ATTACKS, *ADAPTIVE_ATTACKS)
 """Attackers who weigh all they know, without a word on the defence and with it."""
 
 
@@ -194,6 +196,40 @@ class Ensemble:
         A match is kept as long as attacks answer from it, and no longer: it is the largest thing here.
         """
         root = seed_sequence(seed)
+        for attack, told, match in self._matched(anonymized, defence, root):
+            try:
+                yield attack, self._answer(told, anonymized, match, _own_seed(root, attack))
+            except TracearenaError as error:
+                yield attack, error
+
+    def rankings(
+        self, anonymized: ObfuscatedTraces, *, defence: Obfuscator | None = None, seed: SeedLike = None
+    ) -> Iterator[tuple[Attack, NDArray[np.int64] | TracearenaError]]:
+        """Give whom every re-identification attack considers for each pseudonym, or the error it ended with.
+
+        Pseudonyms × users (indices of the reference users), the answer first; -1 where an attack names
+        nobody else. An attack without a matcher names one user. Others than re-identification are left out.
+        """
+        root = seed_sequence(seed)
+        for attack, told, match in self._matched(anonymized, defence, root):
+            if not isinstance(attack, ReidentificationAttack):
+                continue
+            try:
+                table = self._answer(told, anonymized, match, _own_seed(root, attack))
+            except TracearenaError as error:
+                yield attack, error
+                continue
+            if match is not None and isinstance(told, MatchingIdentification):
+                assert not isinstance(match, TracearenaError)
+                yield attack, told.rank_from(match)
+            else:
+                assert isinstance(table, IdTable)
+                yield attack, positions(table.user_ids, self.reference_.user_ids)[:, None]
+
+    def _matched(
+        self, anonymized: ObfuscatedTraces, defence: Obfuscator | None, root: np.random.SeedSequence
+    ) -> Iterator[tuple[Attack, Attack | TracearenaError, Match | TracearenaError | None]]:
+        """Give every attack, itself told the defence, and the match that it answers from, if it has one."""
         for matcher, sharing in self._together(defence):
             match: Match | TracearenaError | None = None
             if matcher is not None:
@@ -203,10 +239,7 @@ class Ensemble:
                 except TracearenaError as error:
                     match = error
             for attack, told in sharing:
-                try:
-                    yield attack, self._answer(told, anonymized, match, _own_seed(root, attack))
-                except TracearenaError as error:
-                    yield attack, error
+                yield attack, told, match
 
     def _together(
         self, defence: Obfuscator | None

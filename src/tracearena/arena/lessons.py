@@ -8,6 +8,7 @@ import numpy as np
 
 from tracearena.arena.findings import Finding
 from tracearena.arena.sweep import SweepRow
+from tracearena.language import marked
 
 STRONG = 0.7
 """Correlation from which two scores are said to go together; [contest] Figure 9 has 0.895."""
@@ -40,9 +41,9 @@ def privacies_together(pairs: Iterable[tuple[float | None, float | None]]) -> Fi
     [contest] Figure 9 says so from a correlation of 0.895 over 18 data sets; it takes 0.7 here.
     """
     found = correlation(pairs)
-    statement = "who is safe from trace inference is safe from re-identification"
+    statement = marked("who is safe from trace inference is safe from re-identification")
     if found is None:
-        return Finding(statement, False, "R is not defined: too few releases, or all alike", None)
+        return Finding(statement, False, marked("R is not defined: too few releases, or all alike"), None)
     return Finding(statement, found >= STRONG, f"R = {found:.3f}, it takes {STRONG:g}", found)
 
 

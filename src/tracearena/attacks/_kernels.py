@@ -141,6 +141,28 @@ def choose_exclusively(scores: Array, tolerance: float, taken: Array, chosen: Ar
 
 
 @njit(cache=True, nogil=True)
+def choose_several(scores: Array, first: Array, ranked: Array) -> None:
+    """Write the columns of each row's largest scores, `first` and then the others; of equals the first."""
+    most = min(ranked.shape[1], scores.shape[1])
+    value = np.empty(most)
+    for row in range(scores.shape[0]):
+        ranked[row, 0] = first[row]
+        count = 1
+        for column in range(scores.shape[1]):
+            score = scores[row, column]
+            if column == first[row] or (count == most and (most == 1 or score <= value[most - 1])):
+                continue
+            at = min(count, most - 1)
+            while at > 1 and score > value[at - 1]:
+                ranked[row, at] = ranked[row, at - 1]
+                value[at] = value[at - 1]
+                at -= 1
+            ranked[row, at] = column
+            value[at] = score
+            count = min(count + 1, most)
+
+
+@njit(cache=True, nogil=True)
 def _first_best(row: Array, tolerance: float) -> int:
     limit = row.max() - tolerance
     for column in range(row.shape[0]):

@@ -23,6 +23,8 @@ from tracearena.errors import DataError
 from tracearena.traces import IdTable, ObfuscatedTraces, Traces
 
 NOBODY = -1
+LISTED = 10
+"""How many users a match lists for each pseudonym."""
 
 _ROWS_AT_ONCE = 512
 _ROWS_PER_BLOCK = 64
@@ -39,6 +41,10 @@ class Match(Protocol):
     def exclusive(self) -> NDArray[np.int64]:
         """A user of its own for each pseudonym; `NOBODY` (-1) when all are taken."""
 
+    @property
+    def ranked(self) -> NDArray[np.int64]:
+        """Pseudonyms × `LISTED` users, the likeliest first; `NOBODY` (-1) where there are no more."""
+
 
 @dataclass(frozen=True)
 class GreedyMatch:
@@ -50,10 +56,13 @@ class GreedyMatch:
         The best user of each pseudonym on its own.
     exclusive
         The best user still free, pseudonyms choosing in ascending order.
+    ranked
+        The best users of each pseudonym, `best` first.
     """
 
     best: NDArray[np.int64]
     exclusive: NDArray[np.int64]
+    ranked: NDArray[np.int64]
 
 
 class Matcher(ABC):
@@ -106,6 +115,10 @@ class MatchingIdentification(MatchingAttack, ReidentificationAttack):
         """Return the inferred ID table for a match that is already there."""
         return IdTable(anonymized.user_ids, self.matcher_.user_ids_[match.best])
 
+    def rank_from(self, match: Match) -> NDArray[np.int64]:
+        """Return whom the attack considers for each pseudonym, its answer first (as in `Match.ranked`)."""
+        return match.ranked
+
 
 class MatchingInference(MatchingAttack, TraceInferenceAttack):
     """Trace inference by giving each user the trace of one pseudonym."""
@@ -145,18 +158,20 @@ def choose(
         Users whose scores differ by no more are tied, and the first of them wins; so the answer
         depends neither on the order of events nor on rounding.
     """
-    from tracearena.attacks._kernels import choose_best, choose_exclusively
+    from tracearena.attacks._kernels import choose_best, choose_exclusively, choose_several
 
     taken = np.zeros(n_users, np.bool_)
     best = np.zeros(n_pseudonyms, np.int64)
     exclusive = np.full(n_pseudonyms, NOBODY, np.int64)
+    ranked = np.full((n_pseudonyms, LISTED), NOBODY, np.int64)
     for start, end in block_ranges(n_pseudonyms, _ROWS_AT_ONCE):
         scores = np.zeros((end - start, n_users))
         score_rows = partial(_score_rows, score, start, scores)
         run_blocks(score_rows, block_ranges(end - start, _ROWS_PER_BLOCK))
         choose_best(scores, tie, best[start:end])
         choose_exclusively(scores, tie, taken, exclusive[start:end])
-    return GreedyMatch(best, exclusive)
+        choose_several(scores, best[start:end], ranked[start:end])
+    return GreedyMatch(best, exclusive, ranked)
 
 
 def _score_rows(

@@ -20,6 +20,8 @@ from tracearena.errors import TracearenaError
 
 COMMANDS: tuple[str, ...] = (
     "demo",
+    "audit",
+    "protect",
     "city",
     "convert",
     "describe",

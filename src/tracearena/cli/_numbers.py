@@ -60,6 +60,10 @@ LIMITS: Mapping[str, Limit] = {
     "--range": _METRES,
     "--side": _METRES,
     "--within": _METRES,
+    "--cell": Limit(at_least=10, at_most=1e6),
+    "--every": Limit(at_least=1, at_most=1440),
+    "--people": Limit(at_least=1, at_most=1_000_000),
+    "--smallest-group": _COUNT,
     "--draws": Limit(at_least=1, at_most=1_000_000),
     "--seed": Limit(at_least=0),
 }

@@ -10,6 +10,7 @@ from typing import Any
 from tracearena.contest.board import NOT_ATTACKED, Board, Target
 from tracearena.contest.records import AttackKind, Role
 from tracearena.errors import DataError, ParameterError
+from tracearena.language import marked
 
 SAME = 1e-9
 """Scores closer than this are equal: such a difference is rounding, not merit."""
@@ -192,9 +193,9 @@ def _places(values: Mapping[str, float], *, lowest_first: bool) -> tuple[Standin
 
 
 _TITLES = {
-    "best-anonymization": "Best anonymization",
-    "best-anonymization-reidentification": "Best anonymization against re-identification",
-    "best-reidentification": "Best re-identification",
-    "best-trace-inference": "Best trace inference",
-    "overall": "Overall winner",
+    "best-anonymization": marked("Best anonymization"),
+    "best-anonymization-reidentification": marked("Best anonymization against re-identification"),
+    "best-reidentification": marked("Best re-identification"),
+    "best-trace-inference": marked("Best trace inference"),
+    "overall": marked("Overall winner"),
 }

@@ -11,6 +11,7 @@ from typing import Any
 
 from tracearena.checks import require_choice, require_number
 from tracearena.errors import ParameterError
+from tracearena.language import said
 
 
 class Phase(StrEnum):
@@ -65,8 +66,7 @@ class Schedule:
             begins = later.endswith("_begin")
             before, after = getattr(self, earlier), getattr(self, later)
             if before > after or (before == after and not begins):
-                order = "at or after" if begins else "after"
-                raise ParameterError.of(later, after.isoformat(), f"{order} {earlier}, {before.isoformat()}")
+                raise ParameterError(_disorder(later, after, earlier, before))
 
     @classmethod
     def weeks(cls, begin: datetime, *, anonymization_days: float = 7, attack_days: float = 7) -> Schedule:
@@ -128,6 +128,18 @@ class Schedule:
                 f"a schedule has exactly {', '.join(names)}; missing or unknown: {', '.join(wrong)}"
             )
         return cls(**{name: _parsed(values[name], name) for name in names})
+
+
+def _disorder(later: str, after: datetime, earlier: str, before: datetime) -> str:
+    about = {
+        "later": later,
+        "after": repr(after.isoformat()),
+        "earlier": earlier,
+        "before": before.isoformat(),
+    }
+    if later.endswith("_begin"):
+        return said("{later} = {after} is not allowed; it must be at or after {earlier}, {before}", **about)
+    return said("{later} = {after} is not allowed; it must be after {earlier}, {before}", **about)
 
 
 @dataclass(frozen=True)

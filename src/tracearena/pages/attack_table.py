@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,10 +12,11 @@ from tracearena.contest.account import margin
 from tracearena.contest.awards import SAME, attack_sums
 from tracearena.contest.board import NOT_ATTACKED, Board, BoardRow
 from tracearena.contest.records import AttackKind, Role
+from tracearena.language import in_a_row, marked, said
 
 QUESTIONS = {
-    AttackKind.REIDENTIFICATION: ("Who is who?", "people not identified"),
-    AttackKind.TRACE_INFERENCE: ("Who was where?", "whereabouts hidden"),
+    AttackKind.REIDENTIFICATION: (marked("Who is who?"), marked("people not identified")),
+    AttackKind.TRACE_INFERENCE: (marked("Who was where?"), marked("whereabouts hidden")),
 }
 """What an attack asks, and what its score says."""
 
@@ -131,13 +132,16 @@ def table_message(board: Board, table: AttackTable, called: Callable[[str], str]
     invalid = [
         called(data_set_label(board, row)) for row in board.rows if row.role is Role.TEAM and not row.valid
     ]
-    return (
-        f"{len(framed)} of {len(table.attackers)} attackers did best on at least one of "
-        f"{len(table.targets)} targets."
-        + _listed("Not a target, because invalid", invalid)
-        + _listed("Did not attack in this way", idle)
-    )
-
-
-def _listed(what: str, names: Sequence[str]) -> str:
-    return f" {what}: {', '.join(names)}." if names else ""
+    told = [
+        said(
+            "{best} of {attackers} attackers did best on at least one of {targets} targets.",
+            best=len(framed),
+            attackers=len(table.attackers),
+            targets=len(table.targets),
+        )
+    ]
+    if invalid:
+        told.append(said("Not a target, because invalid: {names}.", names=said(", ").join(invalid)))
+    if idle:
+        told.append(said("Did not attack in this way: {names}.", names=said(", ").join(idle)))
+    return in_a_row(told)

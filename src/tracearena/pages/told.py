@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tracearena.arena.lessons import privacies_together, privacy_costs_usefulness
+from tracearena.arena.findings import Finding
+from tracearena.arena.lessons import STRONG, privacies_together, privacy_costs_usefulness
 from tracearena.arena.sweep import SweepRow
 from tracearena.contest.account import compared
 from tracearena.contest.awards import Award
 from tracearena.contest.board import Board, BoardRow
 from tracearena.contest.records import Role
+from tracearena.language import counted, in_a_row, said
 
 DEFENCES = ("best-anonymization", "best-anonymization-reidentification")
 """Awards whose scores are uncertain by the luck of the people drawn."""
@@ -21,14 +23,29 @@ def privacies_told(board: Board, samples: Sequence[SweepRow]) -> str:
     told = []
     if samples:
         found = privacies_together(row.scores.minima for row in samples)
-        told.append(f"Over the sample defences (grey) it {found}.")
+        told.append(_over(said("the sample defences (grey)"), found))
     if len(rows) > 2:
         extra = any(row.role is not Role.TEAM for row in rows)
+        number = len(rows)
         which = (
-            f"{len(rows)} data sets, the pseudonymised team's among them," if extra else f"{len(rows)} teams"
+            said("{number} data sets, the pseudonymised team's among them,", number=number)
+            if extra
+            else counted("{count} team", "{count} teams", number)
         )
-        told.append(f"Over {which} it {privacies_together((row.s_R_min, row.s_T_min) for row in rows)}.")
-    return " ".join(told)
+        told.append(_over(which, privacies_together((row.s_R_min, row.s_T_min) for row in rows)))
+    return in_a_row(told) if told else ""
+
+
+def _over(which: str, found: Finding) -> str:
+    measured = (
+        said(found.measured)
+        if found.number is None
+        else said("R = {r}, it takes {least}", r=f"{found.number:.3f}", least=f"{STRONG:g}")
+    )
+    about = {"which": which, "statement": said(found.statement), "measured": measured}
+    if found.holds:
+        return said("Over {which} it holds: {statement} ({measured}).", **about)
+    return said("Over {which} it does not hold here: {statement} ({measured}).", **about)
 
 
 def challenge_rows(board: Board) -> list[BoardRow]:
@@ -47,12 +64,17 @@ def costs_told(board: Board, samples: Sequence[SweepRow]) -> str:
     shown = [row for row in challenge_rows(board) if row.utility is not None]
     invalid = sum(not row.valid for row in shown)
     if not shown:
-        return "Nothing was handed in yet."
+        return said("Nothing was handed in yet.")
     fate = (
-        f"{'One team' if invalid == 1 else f'{invalid} teams'} overdid it: below {threshold:g} the data is "
-        "not published and privacy counts 0 (hollow)."
+        counted(
+            "One team overdid it: below {threshold} the data is not published and privacy counts 0 (hollow).",
+            "{count} teams overdid it: below {threshold} the data is not published and privacy counts 0 "
+            "(hollow).",
+            invalid,
+            threshold=f"{threshold:g}",
+        )
         if invalid
-        else f"Everybody stayed above {threshold:g}."
+        else said("Everybody stayed above {threshold}.", threshold=f"{threshold:g}")
     )
     costs = f"Over the sample defences (grey) it {privacy_costs_usefulness(samples)}. " if samples else ""
     return f"{costs}{fate}"

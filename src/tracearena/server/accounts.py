@@ -18,6 +18,7 @@ from django.contrib.auth import password_validation, update_session_auth_hash
 from django.contrib.auth.hashers import make_password
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
+from django.utils.translation import gettext
 
 from tracearena.server import clock, links, throttling
 from tracearena.server.audit_log import log
@@ -44,9 +45,11 @@ def redeem(secret: str, name: str, password: str) -> tuple[Member, bytes | None]
     """Make an account of a link; return the member and, for a team's, the team's key."""
     link = links.usable(secret)
     if link is None:
-        raise Refused(410, "link", "This link is not good, was used up, or has expired: ask for a new one.")
+        raise Refused(
+            410, "link", gettext("This link is not good, was used up, or has expired: ask for a new one.")
+        )
     if link.kind == LinkKind.INVITATION and link.wrapped_key is None:
-        raise Refused(503, "link", "This link is still being prepared: try again in a minute.")
+        raise Refused(503, "link", gettext("This link is still being prepared: try again in a minute."))
     member = Member(username=_checked_name(name), created_at=clock.now(), team=link.team)
     member.is_organiser = link.kind == LinkKind.ORGANISER
     _check_password(password, member)
@@ -63,12 +66,12 @@ def _save_new(member: Member, link: Link) -> None:
     try:
         with transaction.atomic():
             if not links.take_place(link):
-                raise Refused(410, "link", "This link was used up just now: ask for a new one.")
+                raise Refused(410, "link", gettext("This link was used up just now: ask for a new one."))
             member.save()
             whose = "organiser" if member.team is None else f"team {member.team.number}"
             log(member.username, "account made", of=whose)
     except IntegrityError:
-        raise Refused(409, "name-taken", "Somebody has this name already: choose another.") from None
+        raise Refused(409, "name-taken", gettext("Somebody has this name already: choose another.")) from None
 
 
 def authenticate(name: str, password: str, address: str) -> tuple[Member, bytes | None]:
@@ -81,7 +84,7 @@ def authenticate(name: str, password: str, address: str) -> tuple[Member, bytes 
     right = _password_is_right(member, password)
     key = _team_key_of(member, password)
     if member is None or not right or not member.is_active or (key is None and member.team is not None):
-        raise Refused(403, "login", "Name and password do not fit.")
+        raise Refused(403, "login", gettext("Name and password do not fit."))
     throttling.forgive(name, address)
     return member, key
 
@@ -107,6 +110,7 @@ def enter(request: Any, response: Any, member: Member, team_key: bytes | None) -
     """Log somebody in, under a new session; return the response with the cookie that unwraps the key."""
     request.session.flush()  # Django alone would keep the session of who logs in twice
     django_login(request, member)
+    throttling.remember(member.username, request.META["REMOTE_ADDR"])
     if team_key is not None:
         secret = new_secret()
         wrapped = wrap(team_key, secret_key(secret), _PURPOSE)
@@ -136,7 +140,9 @@ def team_key(request: Any) -> bytes:
         return unwrap(base64.b64decode(wrapped), secret_key(request.COOKIES.get(COOKIE, "")), _PURPOSE)
     except SealError:
         raise Refused(
-            403, "locked", "This browser cannot open your team's data any more: log out and in again."
+            403,
+            "locked",
+            gettext("This browser cannot open your team's data any more: log out and in again."),
         ) from None
 
 
@@ -154,13 +160,15 @@ def change_password(request: Any, old: str, new: str) -> None:
 def _checked_name(name: str) -> str:
     name = unicodedata.normalize("NFKC", name).strip()
     if not 1 <= len(name) <= _LONGEST_NAME or not name.isprintable():
-        raise Refused(400, "name", f"A name has 1 to {_LONGEST_NAME} letters, digits, signs or spaces.")
+        said = gettext("A name has 1 to %(longest)s letters, digits, signs or spaces.")
+        raise Refused(400, "name", said % {"longest": _LONGEST_NAME})
     return name
 
 
 def _check_password(password: str, member: Member) -> None:
     if len(password) > _LONGEST_PASSWORD:
-        raise Refused(400, "password", f"A password has at most {_LONGEST_PASSWORD} characters.")
+        said = gettext("A password has at most %(longest)s characters.")
+        raise Refused(400, "password", said % {"longest": _LONGEST_PASSWORD})
     try:
         password_validation.validate_password(password, member)
     except ValidationError as error:

@@ -11,3 +11,11 @@ class ServerConfig(AppConfig):
     name = "tracearena.server"
     label = "contest"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """Let the sentences of rules and pictures be translated with those of the pages."""
+        from django.utils.translation import gettext, ngettext
+
+        from tracearena.language import translate_by
+
+        translate_by(gettext, ngettext)

@@ -31,16 +31,29 @@ _DEFENCE, _ATTACK = range(2)
 SETTLED = ("scored", "published", "refused", "late", "judge error")
 
 
-def joined(url: str, link_secret: str, name: str) -> str:
-    """Come in by a link as a browser does, and return a new token of the team."""
-    with httpx.Client(base_url=url, follow_redirects=True, timeout=60) as browser:
-        password = secrets.token_urlsafe(16)
+def come_in(url: str, link_secret: str, name: str, password: str) -> None:
+    """Make an account of a link as a browser does."""
+    with _browser(url) as browser:
+        _send(browser, "/join", secret=link_secret, name=name, password=password)
+
+
+def joined(url: str, link_secret: str, name: str, password: str | None = None) -> str:
+    """Come in by a link as a browser does, and return a new token of the team.
+
+    Without a password one is drawn that nobody is told.
+    """
+    with _browser(url) as browser:
+        password = password or secrets.token_urlsafe(16)
         _send(browser, "/join", secret=link_secret, name=name, password=password)
         page = _send(browser, "/team/tokens", label="bot")
     found = _TOKEN.search(page)
     if found is None:
         raise DataError(f"{url}/team/tokens: shows no token")
     return found[0]
+
+
+def _browser(url: str) -> httpx.Client:
+    return httpx.Client(base_url=url, follow_redirects=True, timeout=60)
 
 
 def _send(browser: httpx.Client, path: str, **fields: str) -> str:
@@ -82,27 +95,40 @@ class Bot:
 
     def defend(self) -> dict[str, Any]:
         """Obfuscate one's own people, and hand that in."""
+        return self.hand_in(self.obfuscated())
+
+    def hand_in(self, path: Path) -> dict[str, Any]:
+        """Hand in obfuscated traces."""
+        return upload(self.client, "uploads/obfuscated/1", path)
+
+    def obfuscated(self) -> Path:
+        """Obfuscate one's own people, and return the file."""
         original = self._traces("orgtraces", self.number, 1)
         obfuscator = catalogue.create(self.player.defence, "obfuscator")
         seed = child_seed(seed_sequence(self.seed), int(self.number), _DEFENCE)
         path = self.folder / "obfuscated.csv"
         pwscup.write_obfuscated(answers.transformed(obfuscator, original, seed=seed), path)
-        return upload(self.client, "uploads/obfuscated/1", path)
+        return path
 
     def attack(self, target: dict[str, Any]) -> list[dict[str, Any]]:
         """Attack one target in the ways that the team knows, and hand that in."""
+        place = f"uploads/attack/{target['team']}/{target['data_set']}"
+        made = self.answers(target).items()
+        return [upload(self.client, f"{place}/{kind}", path) for kind, path in made]
+
+    def answers(self, target: dict[str, Any]) -> dict[str, Path]:
+        """Attack one target in the ways that the team knows, and return the files by what they are."""
         names = [name for name in (self.player.identification, self.player.inference) if name]
         team, number = target["team"], target["data_set"]
         public = pwscup.read_anonymized(self.folder / target["anonymized"], *self._frame())
         seed = child_seed(seed_sequence(self.seed), int(self.number), _ATTACK, int(team))
-        receipts = []
+        made = {}
         with use(progress=None):
             ensemble = Ensemble(make_attacks(names)).fit(self._traces("reftraces", team, number))
             for _, answer in ensemble.answers(public, seed=seed):
                 kind = "inferred-table" if isinstance(answer, IdTable) else "inferred-traces"
-                path = self._written(answer, self.folder / f"{kind}-{team}.csv")
-                receipts.append(upload(self.client, f"uploads/attack/{team}/{number}/{kind}", path))
-        return receipts
+                made[kind] = self._written(answer, self.folder / f"{kind}-{team}.csv")
+        return made
 
     def _written(self, answer: IdTable | Traces, path: Path) -> Path:
         if isinstance(answer, IdTable):

@@ -1,7 +1,7 @@
 """The one clock of a contest: UTC, to the microsecond.
 
 Everything that hangs on the time asks here. In a rehearsal the clock is driven: it shows the time that
-stands in a file, and the pages say so.
+stands in a file, or goes on from there, and the pages say so.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ def now() -> datetime:
     path = os.environ.get(VARIABLE)
     if path is None:
         return datetime.now(UTC)
-    return datetime.fromisoformat(Path(path).read_text().strip()).astimezone(UTC)
+    at, *since = map(datetime.fromisoformat, Path(path).read_text().split())
+    return (at + (machine_now() - since[0]) if since else at).astimezone(UTC)
 
 
 def machine_now() -> datetime:
@@ -45,8 +46,23 @@ def is_driven() -> bool:
     return VARIABLE in os.environ
 
 
-def set_driven(path: Path, at: datetime) -> None:
-    """Put a driven clock to a time; whoever reads it sees the old or the new one, never half of it."""
+def stands_still() -> bool:
+    """Whether the clock shows the same time until somebody sets it again."""
+    return is_driven() and len(Path(os.environ[VARIABLE]).read_text().split()) == 1
+
+
+def set_driven(path: Path, at: datetime, *, runs: bool = False) -> None:
+    """Put a driven clock to a time; whoever reads it sees the old or the new one, never half of it.
+
+    Parameters
+    ----------
+    path
+        The clock's file.
+    at
+        What it shows from now on.
+    runs
+        Whether it goes on from there as the machine's own clock does; otherwise it stands still.
+    """
     beside = path.with_name(f".{path.name}.next")
-    beside.write_text(at.astimezone(UTC).isoformat())
+    beside.write_text(" ".join(one.astimezone(UTC).isoformat() for one in (at, machine_now())[: 1 + runs]))
     beside.replace(path)

@@ -12,10 +12,12 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from django.utils.safestring import mark_safe
+from django.utils.translation import get_language
 
 from tracearena.contest import AttackKind, Award, Board, BoardRow, Role, Rules, Standing
 from tracearena.contest.account import margin
 from tracearena.files import csv_text
+from tracearena.language import said
 from tracearena.pages.contest.team_styles import TeamStyle, team_styles
 from tracearena.pages.svg import (
     Picture,
@@ -47,12 +49,15 @@ class DrawnBoard:
         Colour and marker by label.
     pictures
         By the names under which their numbers can be saved.
+    numbers
+        Where the numbers are.
     """
 
     board: Board
     awards: tuple[Award, ...]
     styles: dict[str, TeamStyle]
     pictures: Mapping[str, Picture]
+    numbers: str = NUMBERS
 
     @property
     def podiums(self) -> list[tuple[Award, Picture, Picture]]:
@@ -66,7 +71,7 @@ class DrawnBoard:
     def figures(self) -> dict[str, Any]:
         """The pictures as a page has them, each with a link to save its numbers; made once."""
         return {
-            name.replace("-", "_"): mark_safe(picture.markup(f"{NUMBERS}{name}.csv"))
+            name.replace("-", "_"): mark_safe(picture.markup(f"{self.numbers}{name}.csv"))
             for name, picture in self.pictures.items()
         }
 
@@ -89,12 +94,19 @@ def drawn(shown: dict[str, Any], rules: Rules) -> DrawnBoard | None:
     """Draw what `boards.shown` shows; None while there is no snapshot."""
     if shown["snapshot"] is None:
         return None
-    return _drawn(snapshots.to_bytes(shown["snapshot"]), _fixed(shown["names"]), rules)
+    return _drawn(snapshots.to_bytes(shown["snapshot"]), _fixed(shown["names"]), rules, get_language())
 
 
 def drawn_snapshot(snapshot: Snapshot, rules: Rules) -> DrawnBoard:
     """Draw a snapshot, whoever may see it: that is for the caller to know."""
-    return _drawn(bytes(snapshot.content), _fixed(boards.names()), rules)
+    return _drawn(bytes(snapshot.content), _fixed(boards.names()), rules, get_language())
+
+
+def drawn_result(
+    values: dict[str, Any], names: list[dict[str, Any]], rules: Rules, numbers: str
+) -> DrawnBoard:
+    """Draw the result of another contest; `numbers` is where its numbers are."""
+    return replace(_drawn(snapshots.to_bytes(values), _fixed(names), rules, get_language()), numbers=numbers)
 
 
 def closed_matrices(drawn_board: DrawnBoard) -> list[Picture]:
@@ -102,9 +114,9 @@ def closed_matrices(drawn_board: DrawnBoard) -> list[Picture]:
     return [matrix_picture(drawn_board.board, kind, closed=True) for kind in AttackKind]
 
 
-@lru_cache(maxsize=4)
-def _drawn(content: bytes, names: _Names, rules: Rules) -> DrawnBoard:
-    """Draw a snapshot once: it never changes, and many look at it."""
+@lru_cache(maxsize=8)
+def _drawn(content: bytes, names: _Names, rules: Rules, language: str) -> DrawnBoard:
+    """Draw a snapshot once in each language: it never changes, and many look at it."""
     values, given = snapshots.parsed(content), [dict(one) for one in names]
     called = parties.labels(given)
     board = _board(values, rules, given).renamed(_present(called, given))
@@ -156,4 +168,4 @@ def _present(called: dict[str, str], names: list[dict[str, Any]]) -> dict[str, s
 
 def _award(values: dict[str, Any], called: dict[str, str]) -> Award:
     places = (Standing(one["place"], called[one["team"]], one["value"]) for one in values["places"])
-    return Award(values["name"], values["title"], tuple(places))
+    return Award(values["name"], said(values["title"]), tuple(places))

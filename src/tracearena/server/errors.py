@@ -10,34 +10,50 @@ from typing import Any
 from django.db import InterfaceError, OperationalError
 from django.http import HttpResponse, JsonResponse
 from django.template.loader import render_to_string
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext
 
+from tracearena.language import marked
 from tracearena.server.refused import Refused, database_away, disk_full, is_disk_full, shape
 
 API = "/api/"
 _OF_THE_BODY = ("Content-Type", "Content-Length")
 _LOG = logging.getLogger("tracearena.server")
 _SENTENCES = {
-    400: "This request could not be understood.",
-    403: "This is not allowed.",
-    404: "There is nothing here, or nothing that you may see.",
-    405: "This cannot be done here.",
-    413: "This is too large.",
-    429: "That was too often.",
-    500: "Something went wrong on the server. It has been noted; try again in a minute.",
+    400: marked("This request could not be understood."),
+    403: marked("This is not allowed."),
+    404: marked("There is nothing here, or nothing that you may see."),
+    405: marked("This cannot be done here."),
+    413: marked("This is too large."),
+    429: marked("That was too often."),
+    500: marked("Something went wrong on the server. It has been noted; try again in a minute."),
 }
 _ADVICE = {
-    400: gettext_lazy("Go back, load the page again, and retry."),
-    403: gettext_lazy("Go back, or log in as somebody who may."),
-    404: gettext_lazy("Look whether the address is right; pages of a team are for those who have logged in."),
-    405: gettext_lazy("Go back, and use the form of the page."),
-    410: gettext_lazy("Ask whoever gave it to you for a new one."),
-    413: gettext_lazy("The rules say how large a file may be."),
-    429: gettext_lazy("Wait a few minutes; nothing is lost meanwhile."),
-    500: gettext_lazy("If it happens again, tell the organiser what you did and when."),
-    503: gettext_lazy("Load the page again in a minute; if that does not help, tell the organiser."),
+    400: marked("Go back, load the page again, and retry."),
+    403: marked("Go back, or log in as somebody who may."),
+    404: marked("Look whether the address is right; pages of a team are for those who have logged in."),
+    405: marked("Go back, and use the form of the page."),
+    410: marked("Ask whoever gave it to you for a new one."),
+    413: marked("The rules say how large a file may be."),
+    429: marked("Wait a few minutes; nothing is lost meanwhile."),
+    500: marked("If it happens again, tell the organiser what you did and when."),
+    503: marked("Load the page again in a minute; if that does not help, tell the organiser."),
 }
 """What somebody can do, by status; a message that says it itself needs no more."""
+_PHRASES = {
+    400: marked("Bad Request"),
+    403: marked("Forbidden"),
+    404: marked("Not Found"),
+    405: marked("Method Not Allowed"),
+    409: marked("Conflict"),
+    410: marked("Gone"),
+    411: marked("Length Required"),
+    413: marked("Request Entity Too Large"),
+    429: marked("Too Many Requests"),
+    500: marked("Internal Server Error"),
+    503: marked("Service Unavailable"),
+    507: marked("Insufficient Storage"),
+}
+"""What pages call the statuses that the server answers with."""
 
 
 class Errors:
@@ -81,7 +97,7 @@ def refusal(request: Any, refused: Refused) -> Any:
 def answer(request: Any, status: int) -> Any:
     """Return an error by its status alone; it needs neither the database nor a session."""
     phrase = HTTPStatus(status).phrase
-    message = _SENTENCES.get(status, f"{phrase}.")
+    message = gettext(_SENTENCES[status]) if status in _SENTENCES else f"{phrase}."
     return refusal(request, Refused(status, phrase.lower().replace(" ", "-"), message))
 
 
@@ -107,7 +123,9 @@ def broken(request: Any) -> Any:
 
 def forged(request: Any, reason: str = "") -> Any:
     """Answer a form that does not come from one of our pages."""
-    message = "This form was too old or did not come from this site: go back, load the page again, and retry."
+    message = gettext(
+        "This form was too old or did not come from this site: go back, load the page again, and retry."
+    )
     return refusal(request, Refused(403, "forged", message))
 
 
@@ -122,6 +140,7 @@ def _is_json(response: Any) -> bool:
 
 def _page(status: int, message: str) -> str:
     """Return a page that needs nothing but itself: neither the database nor a session may be there."""
-    phrase = HTTPStatus(status).phrase
-    about = {"status": status, "phrase": phrase, "message": message, "advice": _ADVICE.get(status, "")}
+    phrase = gettext(_PHRASES[status]) if status in _PHRASES else HTTPStatus(status).phrase
+    advice = gettext(_ADVICE[status]) if status in _ADVICE else ""
+    about = {"status": status, "phrase": phrase, "message": message, "advice": advice}
     return render_to_string("error.html", about)

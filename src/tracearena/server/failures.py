@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from django.db import transaction
+from django.utils.translation import gettext
 
 from tracearena.errors import ParameterError
+from tracearena.language import marked
 from tracearena.server import clock, jobs, quota
 from tracearena.server.audit_log import log
 from tracearena.server.models import Contest, Job, JobState, State, Submission, Team
 
-REASON = "The judge failed on this file; the file is not to blame, and it costs nothing. The organiser knows."
+REASON = marked(
+    "The judge failed on this file; the file is not to blame, and it costs nothing. The organiser knows."
+)
 _BEFORE = {"check": State.RECEIVED, "score": State.CHECKED}
 """How far an upload has come when a job of a kind begins."""
 _LONGEST = 200
@@ -32,7 +36,8 @@ def try_again(job: Job, actor: str, reason: str) -> None:
     """Give a failed job to the judge once more, as when the cause is out of the way."""
     with transaction.atomic():
         if not jobs.try_again(job):
-            raise ParameterError(f"the job {job.key} has not failed; there is nothing to try again")
+            said = gettext("the job %(job)s has not failed; there is nothing to try again")
+            raise ParameterError(said % {"job": job.key})
         if job.kind in _BEFORE:
             own = Submission.objects.filter(pk=job.about["submission"], state=State.ERROR)
             own.update(state=_BEFORE[job.kind], reason="", finished_at=None)
@@ -45,15 +50,18 @@ def _take_again(job: Job) -> None:
     """Use up once more what the failure gave back: no day has more answers than the rules say."""
     most = Contest.now_held().rules.live_answers_a_day
     if not quota.take(Team.objects.get(pk=job.team_id), job.about["quota"], most):
-        raise ParameterError(f"other answers have used up what {job.key} gave back; set it aside")
+        said = gettext("other answers have used up what %(job)s gave back; set it aside")
+        raise ParameterError(said % {"job": job.key})
 
 
 def set_aside(job: Job, actor: str, reason: str) -> None:
     """Let the contest go on without what a failed job should have found."""
     if job.kind == "publish":
-        raise ParameterError(f"without {job.key} nobody knows what to attack; try it again")
+        said = gettext("without %(job)s nobody knows what to attack; try it again")
+        raise ParameterError(said % {"job": job.key})
     with transaction.atomic():
         failed = Job.objects.filter(pk=job.pk, state=JobState.FAILED)
         if not failed.update(state=JobState.DONE):
-            raise ParameterError(f"the job {job.key} has not failed; it cannot be set aside")
+            said = gettext("the job %(job)s has not failed; it cannot be set aside")
+            raise ParameterError(said % {"job": job.key})
         log(actor, "job set aside", job=job.key, reason=reason)

@@ -7,6 +7,7 @@ from typing import Any
 
 from tracearena.contest import Role, Roster, Rules
 from tracearena.pages.contest.team_styles import TeamStyle, team_styles
+from tracearena.server import wordings
 from tracearena.server.models import Team
 
 
@@ -16,7 +17,7 @@ def label(number: str, name: str, role: str) -> str:
     >>> label("001", "Fog Bank", "team"), label("002", "002", "team"), label("000", "000", "pseudonymised")
     ('001 Fog Bank', '002', '000 pseudonymised')
     """
-    known = role if role != Role.TEAM and name == number else name
+    known = wordings.role(role) if role != Role.TEAM and name == number else name
     return number if known == number else f"{number} {known}"
 
 

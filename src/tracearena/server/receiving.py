@@ -17,6 +17,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.files.uploadhandler import FileUploadHandler, SkipFile, StopUpload
+from django.utils.translation import gettext
 
 from tracearena.server import clock
 from tracearena.server.errors import API, refusal
@@ -131,13 +132,14 @@ def chunks_of(request: Any, most_mb: int) -> Iterator[bytes]:
         come += len(chunk)
         yield chunk
     if length is not None and come != length:
-        raise _cut_off()
+        raise cut_off()
 
 
 def too_large(most_bytes: int) -> Refused:
     """Say how large a file may be."""
     most_mb = most_bytes // _MB
-    return Refused(413, "too-large", f"A file has at most {most_mb} MB; this one is larger.", most_mb=most_mb)
+    message = gettext("A file has at most %(most)s MB; this one is larger.") % {"most": most_mb}
+    return Refused(413, "too-large", message, most_mb=most_mb)
 
 
 def sweep(folder: Folder) -> None:
@@ -239,18 +241,22 @@ def _length(request: Any) -> int | None:
     try:
         return int(request.META["CONTENT_LENGTH"])
     except (KeyError, ValueError):
-        raise Refused(411, "no-length", "The body has no length: send Content-Length or chunks.") from None
+        raise Refused(
+            411, "no-length", gettext("The body has no length: send Content-Length or chunks.")
+        ) from None
 
 
 def _read(stream: Any) -> bytes:
     try:
         return stream.read(CHUNK_BYTES)
     except OSError:
-        raise _cut_off() from None
+        raise cut_off() from None
 
 
-def _cut_off() -> Refused:
-    return Refused(400, "cut-off", "The file broke off before its end. Nothing was kept: send it again.")
+def cut_off() -> Refused:
+    """Say that a file did not come whole."""
+    message = gettext("The file broke off before its end. Nothing was kept: send it again.")
+    return Refused(400, "cut-off", message)
 
 
 def _explained(error: OSError) -> Exception:

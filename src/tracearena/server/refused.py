@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 from typing import Any
 
+from django.utils.translation import gettext
+
 from tracearena.errors import TracearenaError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -52,8 +54,10 @@ def disk_full() -> Refused:
     return Refused(
         507,
         "disk-full",
-        "The disk of the server is full. Nothing of this request was kept and no upload was used up: "
-        "tell the organiser, and send it again later.",
+        gettext(
+            "The disk of the server is full. Nothing of this request was kept and no upload was used up: "
+            "tell the organiser, and send it again later."
+        ),
     )
 
 
@@ -62,8 +66,10 @@ def database_away() -> Refused:
     return Refused(
         503,
         "database-away",
-        "The database of the server does not answer at the moment. What was received before is safe; "
-        "this request was not carried out.",
+        gettext(
+            "The database of the server does not answer at the moment. What was received before is safe; "
+            "this request was not carried out."
+        ),
     )
 
 
@@ -78,4 +84,4 @@ def is_disk_full(error: BaseException) -> bool:
 
 def not_found() -> Refused:
     """Say the same of what is not there and of what is another team's."""
-    return Refused(404, "not-found", "There is nothing here, or nothing that you may see.")
+    return Refused(404, "not-found", gettext("There is nothing here, or nothing that you may see."))

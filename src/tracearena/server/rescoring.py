@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
+from django.utils.translation import gettext
 
 from tracearena.contest import AttackKind
 from tracearena.errors import ParameterError
-from tracearena.server import boards, clock, jobs, scores
+from tracearena.server import boards, clock, jobs, scores, wordings
 from tracearena.server.audit_log import log
 from tracearena.server.models import Contest, DataSet, JobState, Rescoring, RescoringState, Score
 from tracearena.server.scoring import sample_score, score_of
@@ -43,7 +44,7 @@ def start(actor: str, reason: str) -> Rescoring:
     """Let every score that counts be made once more, beside itself; nothing that is shown changes."""
     with transaction.atomic():
         if Rescoring.objects.filter(state__in=(RescoringState.RUNNING, RescoringState.COMPARED)).exists():
-            raise ParameterError("a re-scoring is under way already: apply it or cancel it first")
+            raise ParameterError(gettext("a re-scoring is under way already: apply it or cancel it first"))
         rescoring = Rescoring.objects.create(reason=reason, created_at=clock.now())
         for score in scores.counting(*_STAGED):
             about = {"score": score.pk, "rescoring": rescoring.pk}
@@ -102,7 +103,8 @@ def apply(rescoring: Rescoring, actor: str) -> None:
         _decide(rescoring, RescoringState.COMPARED, to=RescoringState.APPLIED)
         failed = [one.key for one in changed if one.after is None]
         if failed:
-            raise ParameterError(f"the re-scoring is not whole: {failed[0]} failed; cancel it")
+            said = gettext("the re-scoring is not whole: %(score)s failed; cancel it")
+            raise ParameterError(said % {"score": failed[0]})
         for new in rescoring.scores.all():
             old = Score.objects.get(key=new.key, rescoring__isnull=True)
             Score.objects.filter(pk=old.pk).update(key=f"{scores.BEFORE}/{old.key}", rescoring=rescoring)
@@ -130,5 +132,7 @@ def _decide(rescoring: Rescoring, *from_: str, to: str) -> None:
     own = Rescoring.objects.filter(pk=rescoring.pk, state__in=from_)
     if not own.update(state=to, finished_at=clock.now()):
         state = Rescoring.objects.get(pk=rescoring.pk).state
-        raise ParameterError(f"re-scoring {rescoring.pk} is {state} and cannot be {to} now")
+        said = gettext("re-scoring %(number)s is %(state)s and cannot be %(wanted)s now")
+        words = {"number": rescoring.pk, "state": wordings.state(state), "wanted": wordings.state(to)}
+        raise ParameterError(said % words)
     rescoring.refresh_from_db()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from django.db import transaction
+from django.utils.translation import gettext
 
 from tracearena.contest import Schedule
 from tracearena.errors import DataError, ParameterError
@@ -41,8 +42,10 @@ def move(point: str, to: datetime, *, reason: str, actor: str) -> Schedule:
     with transaction.atomic():
         contest = Contest.objects.select_for_update().get(pk=1)
         before = contest.schedule
+        # First what can be moved at all: an order that does not fit would only hide that.
+        _require_open(point, getattr(before, point))
         after = before.moved(point, to)
-        _require_possible(point, getattr(before, point), getattr(after, point))
+        _require_ahead(point, getattr(after, point))
         contest.schedule_values = after.to_dict()
         contest.save(update_fields=["schedule_values"])
         moved = {"from": before.to_dict()[point], "to": after.to_dict()[point]}
@@ -50,17 +53,23 @@ def move(point: str, to: datetime, *, reason: str, actor: str) -> Schedule:
     return after
 
 
-def _require_possible(point: str, before: datetime, after: datetime) -> None:
-    now = clock.now()
-    if after <= now:
-        raise DataError(
-            f"{point}: {after.isoformat()} is past, it is {now.isoformat()}; points are moved into the future"
-        )
-    if before > now:
+def _require_open(point: str, before: datetime) -> None:
+    """Refuse a point that has passed and that something hangs on."""
+    if before > clock.now():
         return
     if point.endswith("_begin"):
-        raise DataError(f"{point}: has passed, {before.isoformat()}; what has begun is not taken back")
+        said = gettext("%(point)s: has passed, %(at)s; what has begun is not taken back")
+        raise DataError(said % {"point": point, "at": before.isoformat()})
     if point == "anonymization_end" and DataSet.objects.filter(closed_at__isnull=False).exists():
-        raise DataError(f"{point}: data sets are published already; their phase cannot go on")
+        said = gettext("%(point)s: data sets are published already; their phase cannot go on")
+        raise DataError(said % {"point": point})
     if point == "attack_end" and Snapshot.objects.filter(name="final").exists():
-        raise DataError(f"{point}: attacks are scored already; their phase cannot go on")
+        said = gettext("%(point)s: attacks are scored already; their phase cannot go on")
+        raise DataError(said % {"point": point})
+
+
+def _require_ahead(point: str, after: datetime) -> None:
+    now = clock.now()
+    if after <= now:
+        said = gettext("%(point)s: %(at)s is past, it is %(now)s; points are moved into the future")
+        raise DataError(said % {"point": point, "at": after.isoformat(), "now": now.isoformat()})

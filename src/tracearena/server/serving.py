@@ -58,7 +58,7 @@ class Serving:
     web: bool = True
 
     def __post_init__(self) -> None:
-        if self.web and not _is_loopback(self.host):
+        if self.web and not is_loopback(self.host):
             needed = {"--allowed-host": self.address.hosts, "--secure": self.address.secure}
             missing = [option for option, given in needed.items() if not given]
             if missing:
@@ -92,8 +92,8 @@ def serve(
         Told the address when the first page answers.
     """
     if serving.web:
-        _require_free(serving)
-    with occupancy.serving(folder) as lock, _until_signal() as stop:
+        require_free(serving)
+    with occupancy.serving(folder) as lock, until_signal() as stop:
         _supervise(_children(folder, key, serving, lock), serving, stop, ready)
 
 
@@ -103,7 +103,7 @@ def served(folder: Folder, key: bytes, serving: Serving, *, log: IO[bytes] | Non
 
     What they say goes to a log, or where this process's own words go.
     """
-    _require_free(serving)
+    require_free(serving)
     stop, is_ready = threading.Event(), threading.Event()
     with occupancy.serving(folder) as lock:
         children = _children(folder, key, serving, lock, log)
@@ -240,7 +240,7 @@ def _end(children: Sequence[_Child]) -> None:
 
 
 @contextmanager
-def _until_signal() -> Iterator[threading.Event]:
+def until_signal() -> Iterator[threading.Event]:
     """Give an event that SIGTERM and SIGINT set."""
     stop = threading.Event()
     before = {
@@ -253,7 +253,8 @@ def _until_signal() -> Iterator[threading.Event]:
             signal.signal(number, handler)
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches an address."""
     if host == "localhost":
         return True
     try:
@@ -269,7 +270,7 @@ def free_port() -> int:
         return int(one.getsockname()[1])
 
 
-def _require_free(serving: Serving) -> None:
+def require_free(serving: Serving) -> None:
     """Refuse a port that somebody listens on, before anything is started."""
     try:
         found = socket.getaddrinfo(serving.host, serving.port, type=socket.SOCK_STREAM)[0]

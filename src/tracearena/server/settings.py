@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import ipaddress
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tracearena.errors import ParameterError
 from tracearena.server.database import database_settings
 from tracearena.server.folder import Folder, Secrets
 
 MEMORY_KIB = 19_456
 """Memory that one hash of a password takes."""
 LOGIN_S = 14 * 24 * 3600
+ENGLISH = "en"
+LANGUAGES = [(ENGLISH, "English"), ("ja", "日本語")]
+"""By code; each has its catalogue under ``locale/`` and calls itself as its readers do."""
+_HOST = re.compile(r"\.?[a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\]", re.ASCII | re.IGNORECASE)
 _OF_A_CONTEST = (
     "CONTEST_FOLDER",
     "CONTEST_SECRETS",
@@ -43,6 +50,24 @@ class Address:
     hosts: Sequence[str] = ()
     secure: bool = False
     trusted_proxies: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        for host in self.hosts:
+            if not _HOST.fullmatch(host):
+                wanted = "a name such as contest.example.org, without https:// and port; * would let any pass"
+                raise ParameterError.of("--allowed-host", host, wanted)
+        for proxy in self.trusted_proxies:
+            if not _is_address(proxy):
+                wanted = "one address such as 10.0.0.2, as requests come from it; repeat it for more"
+                raise ParameterError.of("--trusted-proxy", proxy, wanted)
+
+
+def _is_address(text: str) -> bool:
+    """Whether a text is an address in the very form in which requests show it."""
+    try:
+        return str(ipaddress.ip_address(text)) == text
+    except ValueError:
+        return False
 
 
 def configure(folder: Folder, address: Address | None = None, *, database: str | None = None) -> None:
@@ -102,6 +127,7 @@ def _settings(folder: Folder, address: Address, secrets: Secrets, url: str | Non
         ],
         "MIDDLEWARE": [
             "tracearena.server.middleware.Headers",
+            "tracearena.server.languages.Languages",
             "tracearena.server.errors.Errors",
             "whitenoise.middleware.WhiteNoiseMiddleware",
             "tracearena.server.middleware.Proxies",
@@ -139,7 +165,9 @@ def _settings(folder: Folder, address: Address, secrets: Secrets, url: str | Non
         "SECURE_REDIRECT_EXEMPT": [],
         "USE_TZ": True,
         "TIME_ZONE": "UTC",
-        "LANGUAGE_CODE": "en",
+        "LANGUAGE_CODE": ENGLISH,
+        "LANGUAGES": LANGUAGES,
+        "LANGUAGE_COOKIE_NAME": "language",
         "STATIC_URL": "/static/",
         "STATIC_ROOT": str(Path(__file__).parent / "static"),
         "WHITENOISE_USE_FINDERS": False,

@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext
 
+from tracearena.language import marked
 from tracearena.server.models import State, Submission, UploadKind
 
 STEPS = (
-    gettext_noop("received"),
-    gettext_noop("checked"),
-    gettext_noop("scored"),
-    gettext_noop("published"),
+    marked("received"),
+    marked("checked"),
+    marked("scored"),
+    marked("published"),
 )
 _REACHED = {State.RECEIVED: 1, State.CHECKED: 2, State.SCORED: 3, State.PUBLISHED: 4}
 _BROKEN_OFF = {State.LATE: 1, State.REFUSED: 2, State.ERROR: 2}

@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db import IntegrityError, transaction
+from django.utils.translation import gettext
 
 from tracearena.contest import Gate, Role, Rules, phase_at
 from tracearena.server import clock, jobs, quota
@@ -60,7 +61,7 @@ def own_data_set(team: Team, number: int) -> DataSet:
 def target(team: Team, other: str, number: int) -> DataSet:
     """Return a data set that the team may attack, now or later."""
     if other == team.number:
-        raise Refused(409, "own-team", "A team does not attack itself.")
+        raise Refused(409, "own-team", gettext("A team does not attack itself."))
     found = DataSet.objects.select_related("team").filter(team__number=other, number=number).first()
     if found is None or found.team.role == Role.SAMPLE:
         raise not_found()
@@ -70,9 +71,8 @@ def target(team: Team, other: str, number: int) -> DataSet:
 def checked_key(key: str) -> str:
     """Return an idempotency key, if it can be one."""
     if not _KEY.fullmatch(key):
-        raise Refused(
-            400, "idempotency-key", "Idempotency-Key must have 1 to 100 letters, digits or signs of ASCII."
-        )
+        message = gettext("Idempotency-Key must have 1 to 100 letters, digits or signs of ASCII.")
+        raise Refused(400, "idempotency-key", message)
     return key
 
 
@@ -189,7 +189,8 @@ def _with_key(errand: Errand, file: Receiving) -> Submission | None:
     if found is None:
         return None
     if (found.sha256, found.kind, found.data_set_id) != (file.sha256, errand.kind, errand.data_set.pk):
-        raise Refused(409, "idempotency-key", "This Idempotency-Key was used for another upload already.")
+        message = gettext("This Idempotency-Key was used for another upload already.")
+        raise Refused(409, "idempotency-key", message)
     return found
 
 
@@ -208,9 +209,14 @@ def _is_closed(errand: Errand) -> bool:
 def _early(contest: Contest, kind: str) -> Refused:
     schedule = contest.schedule
     begin = schedule.anonymization_begin if kind == UploadKind.OBFUSCATED else schedule.attack_begin
-    return Refused(409, "early", f"This is taken from {begin.isoformat()} on.", begin=begin.isoformat())
+    message = gettext("This is taken from %(begin)s on.") % {"begin": begin.isoformat()}
+    return Refused(409, "early", message, begin=begin.isoformat())
 
 
 def _used_up(most: int, late: bool) -> Refused:
-    which = "late uploads" if late else "uploads"
-    return Refused(409, "quota", f"All {most} {which} for this data set are used up.", limit=most)
+    message = (
+        gettext("All %(most)s late uploads for this data set are used up.")
+        if late
+        else gettext("All %(most)s uploads for this data set are used up.")
+    )
+    return Refused(409, "quota", message % {"most": most}, limit=most)

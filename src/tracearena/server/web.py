@@ -49,7 +49,7 @@ class Web(BaseApplication):
         options = {
             "bind": self._bind,
             "workers": 1,
-            "worker_class": "gthread",
+            "worker_class": "tracearena.server.patience.PatientWorker",
             "threads": self._threads,
             "timeout": 60,
             "graceful_timeout": 30,

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.attacks.bayesian.candidates import Pairs
+from tracearena.attacks.matching import LISTED, NOBODY
 
 DENSE = 3000
 """Up to so many users and traces the assignment is solved on the full table."""
@@ -57,6 +58,23 @@ def _on_pairs(pairs: Pairs, scores: NDArray[np.float64]) -> NDArray[np.int64]:
     chosen = np.full(n_traces, -1, np.int64)
     chosen[trace] = np.where(column < n_users, column, -1)
     return chosen
+
+
+def ranked_users(pairs: Pairs, scores: NDArray[np.float64], given: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return traces × `LISTED` users, the one given to the trace first and then by score, -1 for no more."""
+    n_traces = len(pairs.offsets) - 1
+    is_given = pairs.users == given[pairs.traces]
+    order = np.lexsort((pairs.users, -scores, ~is_given, pairs.traces))
+    rank = np.arange(len(order)) - pairs.offsets[pairs.traces] + 1
+    ranked = np.full((n_traces, LISTED + 1), NOBODY, np.int64)
+    ranked[:, 0] = given
+    # Whoever was given without a pair of hers stands first all the same.
+    alone = np.ones(n_traces, bool)
+    alone[pairs.traces[is_given]] = False
+    rank -= ~alone[pairs.traces]
+    kept = rank <= LISTED
+    ranked[pairs.traces[kept], rank[kept]] = pairs.users[order][kept]
+    return ranked[:, :LISTED]
 
 
 def certainty(

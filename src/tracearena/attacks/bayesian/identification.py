@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tracearena.attacks.bayesian.told import ToldAttack
 from tracearena.attacks.bayesian.weighing import WeighedMatch
 from tracearena.attacks.matching import Match, MatchingIdentification
@@ -29,3 +32,8 @@ class EvidenceIdentification(ToldAttack, MatchingIdentification):
         assert isinstance(match, WeighedMatch)
         chosen = match.by(*self.kinds) if self.kinds else match.best
         return IdTable(anonymized.user_ids, self.matcher_.user_ids_[chosen])
+
+    def rank_from(self, match: Match) -> NDArray[np.int64]:
+        """Return the likeliest users of each pseudonym by the evidence that the attack looks at."""
+        assert isinstance(match, WeighedMatch)
+        return match.ranked_by(*self.kinds) if self.kinds else match.ranked

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.attacks.bayesian.assignment import assign, certainty
+from tracearena.attacks.bayesian.assignment import assign, certainty, ranked_users
 from tracearena.attacks.bayesian.evidence import Evidence, half_as_long
 from tracearena.attacks.bayesian.learning import centred, learn_weights, scale_when_doubled
 from tracearena.checks import require_number
@@ -118,6 +118,16 @@ class WeighedMatch:
     def exclusive(self) -> NDArray[np.int64]:
         """The same: nobody is taken twice."""
         return self.best
+
+    @cached_property
+    def ranked(self) -> NDArray[np.int64]:
+        """The likeliest users of each pseudonym, the one whom it was given first."""
+        return ranked_users(self.evidence.pairs, self.scores, self.best)
+
+    def ranked_by(self, *kinds: str) -> NDArray[np.int64]:
+        """Return the same by the sum of some kinds of evidence."""
+        scores = np.sum([self.evidence(kind) for kind in kinds], axis=0)
+        return ranked_users(self.evidence.pairs, scores, self.by(*kinds))
 
     @property
     def _kinds(self) -> tuple[str, ...]:

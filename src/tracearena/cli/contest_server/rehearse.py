@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,7 +14,7 @@ import typer
 from tracearena.cli._console import JsonOption, SeedOption, chosen_seed, note
 from tracearena.cli._reading import ReadingOptions
 from tracearena.cli.contest_server.client import print_shown
-from tracearena.cli.contest_server.new import create
+from tracearena.cli.contest_server.invented import Put, charter_of, driven, made
 from tracearena.cli.contest_server.opening import require_extra
 from tracearena.cli.contest_server.people import People
 
@@ -53,13 +51,18 @@ def rehearse(
     require_extra("server")
     import json
 
+    from tracearena.contest import ContestPlan, Schedule
+
     used, begun = chosen_seed(seed), time.monotonic()
     with tempfile.TemporaryDirectory(prefix="tracearena-rehearsal-") as place:
         folder = Path(place)
-        with _driven(folder / "clock") as put:
-            charter = _charter(teams, users, days)
-            made, key = _made(folder / "contest", charter, used, database)
-            board = _held(folder, charter, made, key, used, workers, put)
+        with driven(folder / "clock") as put:
+            begin = datetime.now(UTC).replace(microsecond=0)
+            plan = ContestPlan(teams=teams, users=users, days=days)
+            charter = charter_of("Rehearsal", plan, Schedule.weeks(begin))
+            people = People(ReadingOptions(), seed=used)
+            links, key = made(folder / "contest", charter, partial(people.write, charter=charter), database)
+            board = _held(folder, charter, links, key, used, workers, put)
     took = time.monotonic() - begun
     if as_json:
         typer.echo(json.dumps({"seed": used, "seconds": took, "board": board}))
@@ -68,46 +71,8 @@ def rehearse(
     typer.echo(f"\n{teams} teams with {users:,} users went through all phases in {took:.0f} s")
 
 
-def _charter(teams: int, users: int, days: int) -> Charter:
-    from tracearena.contest import Charter, ContestPlan, DataSource, Schedule
-    from tracearena.contest.sample_teams import players
-
-    plan = ContestPlan(teams=teams, users=users, days=days)
-    names = {f"{number:03d}": player.name for number, player in enumerate(players(teams), 1)}
-    schedule = Schedule.weeks(datetime.now(UTC).replace(microsecond=0))
-    return Charter(
-        name="Rehearsal", teams=teams, rules=plan.rules(), schedule=schedule, names=names, data=DataSource()
-    )
-
-
-@contextmanager
-def _driven(path: Path) -> Iterator[Any]:
-    """Drive the clock of everything that is started inside."""
-    from tracearena.server import clock
-
-    clock.set_driven(path, datetime.now(UTC))
-    os.environ[clock.VARIABLE] = str(path)
-    try:
-        yield lambda at: clock.set_driven(path, at)
-    finally:
-        del os.environ[clock.VARIABLE]
-
-
-def _made(folder: Path, charter: Charter, seed: int, database: str | None) -> tuple[Created, bytes]:
-    from tracearena.server.creation import out_of_sight
-    from tracearena.server.keys import read_judge_key
-    from tracearena.server.new_database import require_empty
-
-    require_empty(database)
-    key = folder.with_name("judge-key")
-    with out_of_sight() as place:
-        People(ReadingOptions(), seed=seed).write(place / "contest", charter)
-        made = create(folder, place / "contest", key, None, charter, database)
-    return made, read_judge_key(key)
-
-
 def _held(
-    folder: Path, charter: Charter, made: Created, key: bytes, seed: int, workers: int, put: Any
+    folder: Path, charter: Charter, links: Created, key: bytes, seed: int, workers: int, put: Put
 ) -> dict[str, Any]:
     """Go through all phases; return what the board shows at the end."""
     from tracearena.server import bots
@@ -121,7 +86,7 @@ def _held(
         open(folder / "log", "wb") as log,
         served(Folder(folder / "contest"), key, serving, log=log) as url,
     ):
-        playing = [_bot(url, number, secret, folder, seed) for number, secret in made.invitations.items()]
+        playing = [_bot(url, number, secret, folder, seed) for number, secret in links.invitations.items()]
         note("teams defend")
         for bot in playing:
             bot.fetch()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -9,12 +10,13 @@ import typer
 from tracearena.cli._console import note
 from tracearena.cli._stopping import unhurried
 from tracearena.cli.contest_server.opening import (
-    ContestArgument,
     JudgeKeyOption,
     PassphraseFdOption,
     opened,
     read_key,
+    require_extra,
 )
+from tracearena.errors import ParameterError
 
 
 def register(group: typer.Typer) -> None:
@@ -23,7 +25,21 @@ def register(group: typer.Typer) -> None:
 
 
 def serve(
-    folder: ContestArgument,
+    folder: Annotated[
+        Path | None,
+        typer.Argument(metavar="[DIR]", help="The contest's folder, as `contest new` makes it."),
+    ] = None,
+    demo: Annotated[
+        bool,
+        typer.Option("--demo", help="No DIR: a contest in full swing with invented teams, gone at the end."),
+    ] = False,
+    phase: Annotated[
+        str | None,
+        typer.Option(
+            "--phase",
+            help="Where a demo begins: anonymization, attack, ceremony or results. [default: attack]",
+        ),
+    ] = None,
     port: Annotated[int, typer.Option("--port", min=1, max=65_535, help="Port to listen on.")] = 8_000,
     host: Annotated[
         str, typer.Option("--host", help="Address to listen on; others can reach what is not loopback.")
@@ -51,9 +67,21 @@ def serve(
 
     It runs until Ctrl-C or SIGTERM. What dies is started again. To other than loopback it listens only
     with --host, --allowed-host and --secure.
+
+    With --demo, teams are invented on people of the embedded city; the accounts of an organiser and two
+    teams are drawn and printed, only this machine is listened to, and nothing is left behind.
     """
     from tracearena.checks import require_choice
+    from tracearena.cli._reading import refuse
 
+    if demo:
+        given = {"only": only, "allowed_host": allowed_host, "trusted_proxy": trusted_proxy, "secure": secure}
+        refuse("a demo", **given, judge_key=judge_key, passphrase_fd=passphrase_fd)
+        _show(folder, host, port, workers, phase or "attack")
+        return
+    if folder is None:
+        raise ParameterError("which contest? Name its folder, or say --demo")
+    refuse("a contest of yours; `contest phase` moves it", phase=phase)
     if only is not None:
         require_choice("--only", only, ("web", "judges"))
     contest = opened(folder)
@@ -69,6 +97,17 @@ def serve(
     with unhurried():
         serve(contest, key, serving, ready=lambda url: typer.echo(f"The contest is at {url}"))
     note("ended; what was handed in is safe, and work that was not finished goes on at the next start")
+
+
+def _show(folder: Path | None, host: str, port: int, workers: int, phase: str) -> None:
+    from tracearena.checks import require_choice
+    from tracearena.cli.contest_server.demo import show
+
+    if folder is not None:
+        raise ParameterError(f"{folder}: a demo makes a contest of its own; leave the folder or --demo out")
+    require_extra("server")
+    require_choice("--phase", phase, ("anonymization", "attack", "ceremony", "results"))
+    show(host, port, workers, phase)
 
 
 def _bring_up_to_date() -> None:

@@ -8,6 +8,7 @@ from html import escape
 from typing import Any
 
 from tracearena.contest.records import Roster
+from tracearena.language import said
 from tracearena.pages.style import COLOURS, GREY, MARKERS
 from tracearena.pages.svg.markers import marker
 from tracearena.pages.svg.names import neutral, shortened
@@ -90,4 +91,15 @@ def joined(names: Sequence[str]) -> str:
     >>> joined(["a", "b", "c"])
     'a, b and c'
     """
-    return " and ".join(([", ".join(names[:-1])] if len(names) > 1 else []) + list(names[-1:]))
+    if len(names) < 2:
+        return "".join(names)
+    return said("{names} and {last}", names=enumerated(names[:-1]), last=names[-1])
+
+
+def enumerated(names: Sequence[str]) -> str:
+    """Return names one after the other.
+
+    >>> enumerated(["a", "b", "c"])
+    'a, b, c'
+    """
+    return said(", ").join(names)

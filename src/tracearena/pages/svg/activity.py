@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
 from tracearena.checks import require_whole
+from tracearena.language import counted, said
+from tracearena.pages.dates import day, day_and_hour
 from tracearena.pages.style import BLUE
 from tracearena.pages.svg.axes import Area, Ticks, axis_left
 from tracearena.pages.svg.canvas import WIDTH, Canvas, hint
@@ -33,18 +35,18 @@ def activity_picture(
     require_whole("hours", hours, at_least=1)
     counts = _counts(arrivals, now, hours)
     caption = _caption(counts)
-    canvas = Canvas(WIDTH, _HEIGHT, name=name, title="Uploads an hour", description=caption)
+    canvas = Canvas(WIDTH, _HEIGHT, name=name, title=said("Uploads an hour"), description=caption)
     most = max(*counts.values(), 1)
     area = Area(_AREA_LEFT, _TOP, WIDTH - _AREA_LEFT - 10, _TALL, (0.0, float(hours)), (0.0, float(most)))
-    axis_left(canvas, area, _numbers(most), "uploads")
+    axis_left(canvas, area, _numbers(most), said("uploads"))
     for bar, (begin, count) in enumerate(counts.items()):
         if count:
             left, right = area.x(bar + 0.08), area.x(bar + 0.92)
-            canvas.draw("rect", hint(f"{begin:%d %b %H:00}: {count}"), x=left, y=area.y(count), fill=BLUE,
+            canvas.draw("rect", hint(f"{day_and_hour(begin)}: {count}"), x=left, y=area.y(count), fill=BLUE,
                         width=right - left, height=area.bottom - area.y(count), data_count=count)  # fmt: skip
     _feet(canvas, area, list(counts))
     rows = tuple((f"{begin:%Y-%m-%d %H:00}", count) for begin, count in counts.items())
-    return Picture(canvas.markup(), caption, ("hour (UTC)", "uploads"), rows)
+    return Picture(canvas.markup(), caption, (said("hour (UTC)"), said("uploads")), rows)
 
 
 def _counts(arrivals: Iterable[datetime], now: datetime, hours: int) -> dict[datetime, int]:
@@ -66,10 +68,9 @@ def _feet(canvas: Canvas, area: Area, hours: list[datetime]) -> None:
     canvas.draw("line", x1=area.left, y1=area.bottom, x2=area.right, y2=area.bottom, class_="line")
     step = -(-len(hours) // _TICKS)
     for bar in range(0, len(hours), step):
-        words = f"{hours[bar].day} {hours[bar]:%b %H:00}"
-        canvas.words(area.x(bar), area.bottom + 19, words, class_="soft number",
+        canvas.words(area.x(bar), area.bottom + 19, day_and_hour(hours[bar]), class_="soft number",
                      data_time=hours[bar].isoformat())  # fmt: skip
-    canvas.words(area.left + area.width / 2, area.bottom + 43, "hour (UTC)", text_anchor="middle")
+    canvas.words(area.left + area.width / 2, area.bottom + 43, said("hour (UTC)"), text_anchor="middle")
 
 
 def _numbers(most: int) -> Ticks:
@@ -85,10 +86,15 @@ def _numbers(most: int) -> Ticks:
 
 def _caption(counts: dict[datetime, int]) -> str:
     total, hours = sum(counts.values()), len(counts)
-    span = "hour" if hours == 1 else f"{hours} hours"
+    span = counted("in the last hour", "in the last {count} hours", hours)
     if not total:
-        return f"No upload came in the last {span}."
+        return said("No upload came {span}.", span=span)
     busiest = max(counts, key=counts.__getitem__)
-    came = f"{total:,} upload{'' if total == 1 else 's'} came in the last {span}"
-    began = f"{busiest.day} {busiest:%b at %H:00} UTC"
-    return f"{came}; the busiest hour began on {began} and brought {counts[busiest]:,}."
+    return counted(
+        "{count} upload came {span}; the busiest hour began on {began} UTC and brought {most}.",
+        "{count} uploads came {span}; the busiest hour began on {began} UTC and brought {most}.",
+        total,
+        span=span,
+        began=said("{day} at {time}", day=day(busiest), time=f"{busiest:%H:%M}"),
+        most=f"{counts[busiest]:,}",
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tracearena.contest.rules import Rules
+from tracearena.language import said
 from tracearena.pages.style import BLUE, VERMILION
 from tracearena.pages.svg.axes import SCORE_TICKS, Area, axis_below
 from tracearena.pages.svg.canvas import WIDTH, Canvas
@@ -15,18 +16,18 @@ _HEIGHT = 138
 def gauge_picture(utility: float | None, rules: Rules, *, name: str = "gauge") -> Picture:
     """Draw a utility from 0 to 1 and the threshold of the rules; None where nothing was handed in yet."""
     caption = _caption(utility, rules)
-    canvas = Canvas(WIDTH, _HEIGHT, name=name, title="Usefulness", description=caption)
+    canvas = Canvas(WIDTH, _HEIGHT, name=name, title=said("Usefulness"), description=caption)
     box = {"y": _AREA.top, "height": _AREA.height}
     canvas.draw("rect", x=_AREA.left, width=_AREA.width, class_="panel", **box)
-    axis_below(canvas, _AREA, SCORE_TICKS, "usefulness", "s_U", "right is better")
+    axis_below(canvas, _AREA, SCORE_TICKS, said("usefulness"), "s_U", said("right is better"))
     if utility is not None:
         valid = rules.is_valid(utility)
         length = _AREA.x(utility) - _AREA.left
         canvas.draw("rect", x=_AREA.left, width=length, fill=BLUE if valid else VERMILION, **box)
         _value(canvas, utility, _written(utility, rules))
     _threshold(canvas, rules.utility_threshold)
-    rows = (("utility", utility), ("threshold", rules.utility_threshold))
-    return Picture(canvas.markup(), caption, ("what", "value"), rows)
+    rows = ((said("utility"), utility), (said("threshold"), rules.utility_threshold))
+    return Picture(canvas.markup(), caption, (said("what"), said("value")), rows)
 
 
 def _value(canvas: Canvas, utility: float, told: str) -> None:
@@ -40,22 +41,32 @@ def _value(canvas: Canvas, utility: float, told: str) -> None:
 def _threshold(canvas: Canvas, threshold: float) -> None:
     x = _AREA.x(threshold)
     canvas.draw("line", x1=x, y1=_AREA.top - 10, x2=x, y2=_AREA.bottom, class_="line threshold")
-    left = threshold > 0.75
+    left, told = threshold > 0.75, said("valid from {threshold} on", threshold=f"{threshold:g}")
     canvas.words(
-        x + (4 if left else -4), _AREA.top - 17, f"valid from {threshold:g} on",
+        x + (4 if left else -4), _AREA.top - 17, told,
         text_anchor="end" if left else "middle" if threshold > 0.25 else "start", class_="strong",
     )  # fmt: skip
 
 
 def _caption(utility: float | None, rules: Rules) -> str:
-    threshold = rules.utility_threshold
+    threshold = f"{rules.utility_threshold:g}"
     if utility is None:
-        return f"Nothing was handed in yet; a data set is valid from a utility of {threshold:g} on."
+        return said(
+            "Nothing was handed in yet; a data set is valid from a utility of {threshold} on.",
+            threshold=threshold,
+        )
+    written = _written(utility, rules)
     if rules.is_valid(utility):
-        return f"Valid: the utility is {_written(utility, rules)}, and {threshold:g} is enough."
-    return (
-        f"Not valid: the utility is {_written(utility, rules)}, below {threshold:g}; this data set would not "
-        "be published, and its privacy scores would be 0."
+        return said(
+            "Valid: the utility is {utility}, and {threshold} is enough.",
+            utility=written,
+            threshold=threshold,
+        )
+    return said(
+        "Not valid: the utility is {utility}, below {threshold}; this data set would not be published, and "
+        "its privacy scores would be 0.",
+        utility=written,
+        threshold=threshold,
     )
 
 

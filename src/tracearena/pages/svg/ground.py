@@ -8,6 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from tracearena.language import said
 from tracearena.pages.maps import map_box
 from tracearena.pages.style import VERMILION, scale_length
 from tracearena.pages.svg.amounts import viridis
@@ -126,7 +127,7 @@ def draw_frame(canvas: Canvas, ground: Ground) -> None:
         canvas.draw("path", d=crosses, fill="none", stroke=VERMILION, stroke_width=2, class_="sensitive")
         canvas.draw("path", d=_cross(ground.left + 10, ground.bottom + 15), fill="none", stroke=VERMILION,
                     stroke_width=2)  # fmt: skip
-        canvas.words(ground.left + 20, ground.bottom + 20, "sensitive", class_="soft")
+        canvas.words(ground.left + 20, ground.bottom + 20, said("sensitive"), class_="soft")
     _scale(canvas, ground)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tracearena.contest.awards import Award, Standing
+from tracearena.language import marked, said
 from tracearena.pages.contest.team_styles import TeamStyle, joined
 from tracearena.pages.style import GREY
 from tracearena.pages.svg.axes import ROOM_FOR_MARKERS, SCORE_TICKS, Area, Ticks, axis_below
@@ -15,13 +16,13 @@ from tracearena.pages.told import DEFENCES, tied
 _LEFT, _TOP, _LANE, _FOOT = 186.0, 10.0, 34.0, 56.0
 _NUMBER = 66.0
 _SCORES = {
-    "best-anonymization": ("whereabouts hidden", "s_T,min"),
-    "best-anonymization-reidentification": ("people not identified", "s_R,min"),
+    "best-anonymization": (marked("whereabouts hidden"), "s_T,min"),
+    "best-anonymization-reidentification": (marked("people not identified"), "s_R,min"),
 }
 _SUMS = {
-    "best-reidentification": "privacy left to all targets",
-    "best-trace-inference": "privacy left to all targets",
-    "overall": "total of both kinds of privacy",
+    "best-reidentification": marked("privacy left to all targets"),
+    "best-trace-inference": marked("privacy left to all targets"),
+    "overall": marked("total of both kinds of privacy"),
 }
 
 
@@ -40,16 +41,18 @@ def margins_picture(award: Award, margin: float, styles: dict[str, TeamStyle], *
     if scored and award.places:
         _tie_band(canvas, area, award.places[0].value, margin)
     if scored:
-        axis_below(canvas, area, SCORE_TICKS, *_SCORES[award.name], "right is better")
+        words, symbol = _SCORES[award.name]
+        axis_below(canvas, area, SCORE_TICKS, said(words), symbol, said("right is better"))
     else:
-        good = "right is better" if award.name == "overall" else "left is better"
-        axis_below(canvas, area, _ticks(area.across[1]), _SUMS[award.name], "", good)
+        good = said("right is better") if award.name == "overall" else said("left is better")
+        axis_below(canvas, area, _ticks(area.across[1]), said(_SUMS[award.name]), "", good)
     for lane, place in enumerate(award.places):
         y = area.top + _LANE * (lane + 0.5)
         _names(canvas, place, y)
         _score(canvas, area, place, y, styles[place.team], margin if scored else None)
     rows = tuple((place.place, shortened(place.team, 40), place.value) for place in award.places)
-    return Picture(canvas.markup(), caption, ("place", "team", "score" if scored else "sum"), rows)
+    header = (said("place"), said("team"), said("score") if scored else said("sum"))
+    return Picture(canvas.markup(), caption, header, rows)
 
 
 def _area(award: Award, scored: bool) -> Area:
@@ -93,13 +96,26 @@ def _score(
 
 def _caption(award: Award, margin: float) -> str:
     if not award.places:
-        return f"{award.title}: nobody earned it."
-    shared = joined([isolated(name) for name in award.winners])
-    told = f"{award.title}: {shared} with {award.places[0].value:.3f}."
+        return said("{award}: nobody earned it.", award=award.title)
+    told = said(
+        "{award}: {teams} with {score}.",
+        award=award.title,
+        teams=joined([isolated(name) for name in award.winners]),
+        score=f"{award.places[0].value:.3f}",
+    )
     if award.name not in DEFENCES:
         return told
-    close = [isolated(name) for name in tied(award, margin)]
-    luck = f"Bands: ± {margin:.3f}, the luck of the people drawn"
+    close, luck = [isolated(name) for name in tied(award, margin)], f"{margin:.3f}"
     if not close:
-        return f"{told} {luck}; nobody else comes so near that it could be a tie."
-    return f"{told} {luck}; within it, and so as good as tied: {joined(close)}."
+        return said(
+            "{told} Bands: ± {margin}, the luck of the people drawn; nobody else comes so near that it could "
+            "be a tie.",
+            told=told,
+            margin=luck,
+        )
+    return said(
+        "{told} Bands: ± {margin}, the luck of the people drawn; within it, and so as good as tied: {teams}.",
+        told=told,
+        margin=luck,
+        teams=joined(close),
+    )

@@ -8,6 +8,7 @@ from typing import Any
 
 from tracearena.contest.board import NOT_ATTACKED, Board
 from tracearena.contest.records import AttackKind
+from tracearena.language import counted, in_a_row, said
 from tracearena.pages.attack_table import QUESTIONS, AttackTable, attack_table, table_message
 from tracearena.pages.contest.team_styles import TeamStyle, team_styles
 from tracearena.pages.style import VERMILION, YELLOW
@@ -48,19 +49,25 @@ def matrix_picture(board: Board, kind: AttackKind, *, closed: bool = False, name
     """
     table = attack_table(board, kind)
     question, what = QUESTIONS[kind]
-    caption = _caption(board, table, what)
+    caption = _caption(board, table, said(what))
     width = _LEFT + _CELL * len(table.attackers) + _SIDE
     height = _TOP + _ROW * len(table.targets) + _FOOT
-    canvas = Canvas(width, height, name=name or f"matrix-{kind.value}", title=f"Attacks: {question}",
-                    description=caption, own_size=True)  # fmt: skip
+    title = said("Attacks: {question}", question=said(question))
+    canvas = Canvas(width, height, name=name or f"matrix-{kind.value}", title=title, description=caption,
+                    own_size=True)  # fmt: skip
     styles = team_styles(board.roster)
     _heads(canvas, table, styles)
     hatched = element("rect", fill=canvas.hatching(), **_BOX)
     attackers = [escape(isolated(name, _ROOM)) for name in table.attackers]
     targets = [escape(isolated(name, _ROOM)) for name in table.targets]
+    # Translated once: a board of fifty teams has thousands of cells.
+    pair, missing = (
+        said("{attacker} on {target}", attacker="{attacker}", target="{target}"),
+        said("no attack"),
+    )
     for order, (row, column) in enumerate(_opening(table), 1):
-        words = f"{attackers[column]} on {targets[row]}"
-        canvas.add(_cell(table, row, column, order, closed, hatched, words))
+        words = pair.format(attacker=attackers[column], target=targets[row])
+        canvas.add(_cell(table, row, column, order, closed, hatched, words, missing))
     _minima(canvas, table, closed)
     _sums(canvas, table, closed)
     return Picture(canvas.markup(), caption, *_numbers(table), wide=True)
@@ -68,18 +75,25 @@ def matrix_picture(board: Board, kind: AttackKind, *, closed: bool = False, name
 
 def _caption(board: Board, table: AttackTable, what: str) -> str:
     if not table.targets:
-        return "There is no valid data set to attack yet."
+        return said("There is no valid data set to attack yet.")
     flagged = sum(table.is_far_below(row, column) for row, column in table.cells())
-    told = (
-        f"Each number is the share of {what}; the strongest attack on a target is framed and counts, a "
-        f"hatched cell is no attack and counts 1. {table_message(board, table, isolated)}"
-    )
+    told = [
+        said(
+            "Each number is the share of {what}; the strongest attack on a target is framed and counts, a "
+            "hatched cell is no attack and counts 1.",
+            what=what,
+        ),
+        table_message(board, table, isolated),
+    ]
     if flagged:
-        told += (
-            f" {flagged} attack{' is' if flagged == 1 else 's are'} flagged: far below all others on the "
-            "same target."
+        told.append(
+            counted(
+                "{count} attack is flagged: far below all others on the same target.",
+                "{count} attacks are flagged: far below all others on the same target.",
+                flagged,
+            )
         )
-    return told
+    return in_a_row(told)
 
 
 def _opening(table: AttackTable) -> list[tuple[int, int]]:
@@ -111,13 +125,20 @@ def _mark(x: float, y: float, style: TeamStyle | None) -> str:
 
 
 def _cell(
-    table: AttackTable, row: int, column: int, order: int, closed: bool, hatched: str, words: str
+    table: AttackTable,
+    row: int,
+    column: int,
+    order: int,
+    closed: bool,
+    hatched: str,
+    words: str,
+    missing: str,
 ) -> str:
-    """Return one cell; `hatched` is drawn where there is no score, `words` name attacker and target."""
+    """Return one cell; `hatched` and `missing` stand for no score, `words` name attacker and target."""
     score, least = table.scores[row][column], table.is_least(row, column)
     far = table.is_far_below(row, column)
     names = ("cell", "missing" * (score is None), "strongest" * least, "far" * far, "closed" * closed)
-    told, value = ("no attack", "") if score is None else (f"{score:.3f}", f' data-score="{score:.6g}"')
+    told, value = (missing, "") if score is None else (f"{score:.3f}", f' data-score="{score:.6g}"')
     # Written out, not by `element`: a board of fifty teams has thousands of cells.
     return (
         f'<g class="{" ".join(filter(None, names))}" data-row="{row}" data-column="{column}" '
@@ -139,7 +160,7 @@ def _score(score: float) -> str:
 def _minima(canvas: Canvas, table: AttackTable, closed: bool) -> None:
     """Write what the strongest attack left beside the name of each target."""
     x = _LEFT - 12
-    canvas.words(x, _TOP - 9, "minimum", text_anchor="end", class_="soft")
+    canvas.words(x, _TOP - 9, said("minimum"), text_anchor="end", class_="soft")
     for row in range(len(table.targets)):
         canvas.words(
             x, _TOP + _ROW * (row + 0.5) + 5, f"{table.minima[row]:.3f}", data_row=row, text_anchor="end",
@@ -150,7 +171,7 @@ def _minima(canvas: Canvas, table: AttackTable, closed: bool) -> None:
 def _sums(canvas: Canvas, table: AttackTable, closed: bool) -> None:
     """Write the sum of each team at the foot; the judge's own attacks have none."""
     y = _TOP + _ROW * len(table.targets) + 22
-    canvas.words(_LEFT - 12, y, "sum, lower is better", text_anchor="end", class_="soft")
+    canvas.words(_LEFT - 12, y, said("sum, lower is better"), text_anchor="end", class_="soft")
     for column, total in enumerate(table.sums):
         canvas.words(
             _LEFT + _CELL * (column + 0.5), y, "–" if total is None else f"{total:.2f}", text_anchor="middle",
@@ -161,16 +182,16 @@ def _sums(canvas: Canvas, table: AttackTable, closed: bool) -> None:
 
 def _key(canvas: Canvas, y: float) -> None:
     """Say what dark and bright mean."""
-    canvas.words(_LEFT - 12, y, "0 found out", text_anchor="end", class_="soft")
+    canvas.words(_LEFT - 12, y, said("0 found out"), text_anchor="end", class_="soft")
     for step in range(20):
         canvas.draw("rect", x=_LEFT + 4 * step, y=y - 11, width=4.4, height=13, fill=viridis(step / 19))
-    canvas.words(_LEFT + 90, y, "1 untouched", class_="soft")
+    canvas.words(_LEFT + 90, y, said("1 untouched"), class_="soft")
 
 
 def _numbers(table: AttackTable) -> tuple[tuple[str, ...], tuple[tuple[Any, ...], ...]]:
-    header = ("target", *(shortened(one, 40) for one in table.attackers), "minimum")
+    header = (said("target"), *(shortened(one, 40) for one in table.attackers), said("minimum"))
     rows = tuple(
         (shortened(target, 40), *scores, table.minima[row])
         for row, (target, scores) in enumerate(zip(table.targets, table.scores, strict=True))
     )
-    return header, (*rows, ("sum", *table.sums, None))
+    return header, (*rows, (said("sum"), *table.sums, None))

@@ -9,6 +9,7 @@ from importlib import resources
 from typing import Any
 
 from tracearena.files import csv_text
+from tracearena.language import counted, said
 from tracearena.pages.page import html_table
 
 _SHOWN_ROWS = 200
@@ -63,7 +64,8 @@ class Picture:
         csv_address
             Where the page's server has what `csv` returns; then there is a link to save it.
         """
-        reach = ' tabindex="0" role="group" aria-label="picture to scroll"' if self.wide else ""
+        named = escape(said("picture to scroll"))
+        reach = f' tabindex="0" role="group" aria-label="{named}"' if self.wide else ""
         return (
             f'<figure class="picture">{self.legend}<div class="scroll"{reach}>{self.svg}</div>'
             f"<figcaption>{escape(self.caption)}</figcaption>{self._numbers(csv_address)}</figure>"
@@ -71,11 +73,13 @@ class Picture:
 
     def _numbers(self, csv_address: str) -> str:
         more = len(self.table_rows) - _SHOWN_ROWS
-        left = f"<p><small>… and {more:,} more rows.</small></p>" if more > 0 else ""
+        rest = counted("… and {count} more row.", "… and {count} more rows.", more)
+        left = f"<p><small>{escape(rest)}</small></p>" if more > 0 else ""
         table = html_table(self.table_header, self.table_rows[:_SHOWN_ROWS])
-        link = f'<p class="save"><a download="" href="{escape(csv_address)}">Save as CSV</a></p>'
+        words = escape(said("Save as CSV"))
+        link = f'<p class="save"><a download="" href="{escape(csv_address)}">{words}</a></p>'
         save = link if csv_address else ""
-        return f"<details><summary>The numbers</summary>{save}{table}{left}</details>"
+        return f"<details><summary>{escape(said('The numbers'))}</summary>{save}{table}{left}</details>"
 
 
 def _plain(value: Any) -> Any:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tracearena.contest.awards import Award, Standing
-from tracearena.pages.contest.team_styles import TeamStyle, joined
+from tracearena.language import said
+from tracearena.pages.contest.team_styles import TeamStyle, enumerated, joined
 from tracearena.pages.svg.canvas import WIDTH, Canvas
 from tracearena.pages.svg.markers import marker
 from tracearena.pages.svg.names import isolated, neutral, shortened
@@ -24,7 +25,8 @@ def podium_picture(award: Award, styles: dict[str, TeamStyle], *, name: str = ""
     most = max((min(len(teams), _MOST + 1) for teams in steps.values()), default=1)
     bottom = 24 + _LINE * max(most, 1) + max(height for _, height in _STEPS.values())
     caption = _caption(award, steps)
-    canvas = Canvas(WIDTH, bottom + 4, name=name or f"podium-{award.name}", title=f"Podium: {award.title}",
+    title = said("Podium: {award}", award=award.title)
+    canvas = Canvas(WIDTH, bottom + 4, name=name or f"podium-{award.name}", title=title,
                     description=caption)  # fmt: skip
     for place, teams in steps.items():
         if teams:
@@ -32,7 +34,9 @@ def podium_picture(award: Award, styles: dict[str, TeamStyle], *, name: str = ""
                 _step(canvas, place, teams, bottom, styles)
     canvas.draw("line", x1=8, y1=bottom, x2=WIDTH - 8, y2=bottom, class_="line")
     rows = tuple((one.place, neutral(one.team), one.value) for teams in steps.values() for one in teams)
-    return Picture(canvas.markup(), caption, ("place", "team", "score"), tuple(sorted(rows)))
+    return Picture(
+        canvas.markup(), caption, (said("place"), said("team"), said("score")), tuple(sorted(rows))
+    )
 
 
 def _step(
@@ -50,8 +54,9 @@ def _step(
     lines = teams if len(teams) <= _MOST else teams[: _MOST - 1]
     if len(teams) > len(lines):
         rest = teams[len(lines) :]
-        canvas.words(middle, top - 12, f"and {len(rest)} more", text_anchor="middle", class_="soft",
-                     whole=", ".join(shortened(one.team, 40) for one in rest))  # fmt: skip
+        more = said("and {number} more", number=len(rest))
+        canvas.words(middle, top - 12, more, text_anchor="middle", class_="soft",
+                     whole=said(", ").join(shortened(one.team, 40) for one in rest))  # fmt: skip
     for line, one in enumerate(reversed(lines), len(teams) > len(lines)):
         y, style = top - 12 - _LINE * line, styles[one.team]
         canvas.add(marker(left + 10, y - 5, style.marker, style.colour))
@@ -60,10 +65,15 @@ def _step(
 
 def _caption(award: Award, steps: dict[int, list[Standing]]) -> str:
     if not award.places:
-        return f"{award.title}: nobody earned it."
+        return said("{award}: nobody earned it.", award=award.title)
     told = [
-        f"{place}. {joined([isolated(one.team) for one in steps[place]])} ({steps[place][0].value:.3f})"
+        said(
+            "{place}. {teams} ({score})",
+            place=place,
+            teams=joined([isolated(one.team) for one in steps[place]]),
+            score=f"{steps[place][0].value:.3f}",
+        )
         for place in sorted(steps)
         if steps[place]
     ]
-    return f"{award.title}: {', '.join(told)}."
+    return said("{award}: {places}.", award=award.title, places=enumerated(told))

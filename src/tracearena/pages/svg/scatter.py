@@ -9,6 +9,7 @@ from tracearena.arena.sweep import SweepRow
 from tracearena.contest.account import compared, margin
 from tracearena.contest.board import Board, BoardRow
 from tracearena.contest.records import Role
+from tracearena.language import counted, said
 from tracearena.pages.contest.team_styles import SAMPLE, TeamStyle, badge, team_styles
 from tracearena.pages.style import GREEN, GREY
 from tracearena.pages.svg.axes import ROOM_FOR_MARKERS, SCORE_TICKS, Area, axis_below, axis_left
@@ -21,8 +22,6 @@ from tracearena.pages.told import challenge_rows, costs_told, privacies_told
 _AREA = Area(66, 12, WIDTH - 84, 400, ROOM_FOR_MARKERS, ROOM_FOR_MARKERS)
 _HEIGHT = 464
 _CAP = 4.0
-_HEADER = ("team", "usefulness s_U", "valid", "people not identified s_R,min", "whereabouts hidden s_T,min")
-_WHERE = ("whereabouts hidden", "s_T,min", "up is better")
 
 
 class _Grey(NamedTuple):
@@ -43,15 +42,10 @@ def privacy_picture(board: Board, samples: Sequence[SweepRow] = (), *, name: str
     """
     rows, greys = compared(board), _greys(board, samples)
     luck = margin(board.rules.users)
-    told = (
-        privacies_told(board, samples) or f"{len(rows)} valid data sets: too few to say what goes together."
-    )
-    caption = (
-        f"{told} Bars: ± {luck:.3f}, the luck of the people drawn." if rows else "No valid data set yet."
-    )
-    canvas = Canvas(WIDTH, _HEIGHT, name=name, title="Two kinds of privacy", description=caption)
-    axis_below(canvas, _AREA, SCORE_TICKS, "people not identified", "s_R,min", "right is better")
-    axis_left(canvas, _AREA, SCORE_TICKS, *_WHERE)
+    caption = _privacy_caption(board, samples, len(rows), luck)
+    canvas = Canvas(WIDTH, _HEIGHT, name=name, title=said("Two kinds of privacy"), description=caption)
+    axis_below(canvas, _AREA, SCORE_TICKS, said("people not identified"), "s_R,min", said("right is better"))
+    axis_left(canvas, _AREA, SCORE_TICKS, said("whereabouts hidden"), "s_T,min", said("up is better"))
     _draw_greys(canvas, ((one.name, one.s_R_min, one.s_T_min) for one in greys))
     styles = team_styles(board.roster)
     for row in rows:
@@ -59,7 +53,7 @@ def privacy_picture(board: Board, samples: Sequence[SweepRow] = (), *, name: str
         canvas.add(_bars(row.s_R_min, row.s_T_min, luck, style, across=True))
         canvas.add(_dot(row, row.s_R_min, style))
     shown = [row for row in challenge_rows(board) if row.valid]
-    return Picture(canvas.markup(), caption, _HEADER, _table(shown, greys), _legend(shown, greys, styles))
+    return Picture(canvas.markup(), caption, _header(), _table(shown, greys), _legend(shown, greys, styles))
 
 
 def usefulness_picture(
@@ -68,10 +62,10 @@ def usefulness_picture(
     """Draw usefulness × privacy; the area in which data sets are valid is shaded, invalid ones are hollow."""
     rows = [row for row in challenge_rows(board) if row.utility is not None]
     greys, caption = _greys(board, samples), costs_told(board, samples)
-    canvas = Canvas(WIDTH, _HEIGHT, name=name, title="What privacy costs", description=caption)
+    canvas = Canvas(WIDTH, _HEIGHT, name=name, title=said("What privacy costs"), description=caption)
     _shade(canvas, board.rules.utility_threshold)
-    axis_below(canvas, _AREA, SCORE_TICKS, "usefulness", "s_U", "right is better")
-    axis_left(canvas, _AREA, SCORE_TICKS, *_WHERE)
+    axis_below(canvas, _AREA, SCORE_TICKS, said("usefulness"), "s_U", said("right is better"))
+    axis_left(canvas, _AREA, SCORE_TICKS, said("whereabouts hidden"), "s_T,min", said("up is better"))
     _label(canvas, board.rules.utility_threshold)
     _draw_greys(canvas, ((one.name, one.utility, one.s_T_min) for one in greys))
     styles, luck = team_styles(board.roster), margin(board.rules.users)
@@ -81,7 +75,28 @@ def usefulness_picture(
         if row.valid:
             canvas.add(_bars(row.utility, row.s_T_min, luck, style, across=False))
         canvas.add(_dot(row, row.utility, style))
-    return Picture(canvas.markup(), caption, _HEADER, _table(rows, greys), _legend(rows, greys, styles))
+    return Picture(canvas.markup(), caption, _header(), _table(rows, greys), _legend(rows, greys, styles))
+
+
+def _privacy_caption(board: Board, samples: Sequence[SweepRow], valid: int, luck: float) -> str:
+    if not valid:
+        return said("No valid data set yet.")
+    told = privacies_told(board, samples) or counted(
+        "{count} valid data set: too few to say what goes together.",
+        "{count} valid data sets: too few to say what goes together.",
+        valid,
+    )
+    return said("{told} Bars: ± {margin}, the luck of the people drawn.", told=told, margin=f"{luck:.3f}")
+
+
+def _header() -> tuple[str, ...]:
+    return (
+        said("team"),
+        said("usefulness s_U"),
+        said("valid"),
+        said("people not identified s_R,min"),
+        said("whereabouts hidden s_T,min"),
+    )
 
 
 def _greys(board: Board, samples: Sequence[SweepRow]) -> list[_Grey]:
@@ -132,17 +147,17 @@ def _label(canvas: Canvas, threshold: float) -> None:
     canvas.draw("line", x1=x, y1=_AREA.top, x2=x, y2=_AREA.bottom, stroke=GREEN, stroke_width=2,
                 stroke_dasharray="4 4")  # fmt: skip
     left = threshold > 0.6
-    words = f"valid from {threshold:g} on"
+    words = said("valid from {threshold} on", threshold=f"{threshold:g}")
     canvas.words(x - 8 if left else x + 8, _AREA.top + 22, words, text_anchor="end" if left else "start",
                  class_="strong halo")  # fmt: skip
 
 
 def _table(rows: Sequence[BoardRow], greys: Sequence[_Grey]) -> tuple[tuple[Any, ...], ...]:
     own = [(row.team, row.utility, row.valid, row.s_R_min, row.s_T_min) for row in rows]
-    lines = [*own, *greys]
-    return tuple((shortened(name, 40), u, "yes" if valid else "no", r, t) for name, u, valid, r, t in lines)
+    lines, told = [*own, *greys], {True: said("yes"), False: said("no")}
+    return tuple((shortened(name, 40), u, told[bool(valid)], r, t) for name, u, valid, r, t in lines)
 
 
 def _legend(rows: Sequence[BoardRow], greys: Sequence[_Grey], styles: dict[str, TeamStyle]) -> str:
     badges = [badge(row.team, styles[row.team]) for row in rows]
-    return legend([*badges, *([badge("sample defences", SAMPLE)] if greys else [])])
+    return legend([*badges, *([badge(said("sample defences"), SAMPLE)] if greys else [])])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import NamedTuple
 
 from tracearena.contest.phases import Phase, PhaseAnswer, Schedule, phase_at
+from tracearena.language import marked, said
+from tracearena.pages.dates import day, duration
 from tracearena.pages.style import BLUE, VERMILION
 from tracearena.pages.svg.canvas import WIDTH, Canvas
 from tracearena.pages.svg.picture import Picture
@@ -13,6 +15,18 @@ from tracearena.pages.svg.picture import Picture
 _LEFT, _TOP, _THICK, _HEIGHT = 14.0, 44.0, 30.0, 132
 _PAUSE, _RESULTS = 0.16, 0.66
 """Lengths of a pause and of the results where a phase is 1."""
+_NAMES = {
+    Phase.REGISTRATION: marked("registration"),
+    Phase.ANONYMIZATION: marked("anonymization"),
+    Phase.ATTACK: marked("attack"),
+    Phase.RESULTS: marked("results"),
+}
+_RUNS = {
+    Phase.REGISTRATION: marked("The registration phase runs: {left} left, until {change} UTC."),
+    Phase.ANONYMIZATION: marked("The anonymization phase runs: {left} left, until {change} UTC."),
+    Phase.ATTACK: marked("The attack phase runs: {left} left, until {change} UTC."),
+    Phase.RESULTS: marked("The results phase runs: {left} left, until {change} UTC."),
+}
 
 
 class _Stretch(NamedTuple):
@@ -46,16 +60,17 @@ def timeline_picture(schedule: Schedule, now: datetime, *, name: str = "timeline
     answer = phase_at(schedule, now)
     stretches = _stretches(schedule)
     caption = _caption(answer)
-    canvas = Canvas(WIDTH, _HEIGHT, name=name, title="The phases of the contest", description=caption)
+    canvas = Canvas(WIDTH, _HEIGHT, name=name, title=said("The phases of the contest"), description=caption)
     for stretch in stretches:
         _draw(canvas, stretch, answer, now)
     _mark(canvas, _position(stretches, now))
     rows = tuple(
-        (stretch.phase.value, _written(stretch.begin), _written(stretch.end), _state(stretch, now))
+        (said(_NAMES[stretch.phase]), _written(stretch.begin), _written(stretch.end), _state(stretch, now))
         for stretch in stretches
         if stretch.phase is not None
     )
-    return Picture(canvas.markup(), caption, ("phase", "begins (UTC)", "ends (UTC)", "state"), rows)
+    header = (said("phase"), said("begins (UTC)"), said("ends (UTC)"), said("state"))
+    return Picture(canvas.markup(), caption, header, rows)
 
 
 def _stretches(schedule: Schedule) -> list[_Stretch]:
@@ -86,10 +101,10 @@ def _draw(canvas: Canvas, stretch: _Stretch, answer: PhaseAnswer, now: datetime)
     canvas.draw("rect", class_=f"stretch{' over' if over else ''}", **bar, **fill)
     middle = stretch.left + stretch.width / 2
     canvas.words(
-        middle, _TOP + 20, stretch.phase.value, text_anchor="middle",
+        middle, _TOP + 20, said(_NAMES[stretch.phase]), text_anchor="middle",
         class_="small on-dark strong" if running else "small soft" if over else "small",
     )  # fmt: skip
-    for line, words in enumerate((f"{stretch.begin.day} {stretch.begin:%b}", f"{stretch.begin:%H:%M}")):
+    for line, words in enumerate((day(stretch.begin), f"{stretch.begin:%H:%M}")):
         canvas.words(
             stretch.left + 2, _TOP + _THICK + 20 + 20 * line, words, class_="soft number",
             data_time=stretch.begin.isoformat(), data_part=("day", "hour")[line],
@@ -108,35 +123,28 @@ def _mark(canvas: Canvas, x: float) -> None:
         canvas.draw("line", x1=x, y1=y, x2=x, y2=y + 10, stroke=VERMILION, stroke_width=4)
     canvas.draw("polygon", points=f"{x - 7:.1f},{_TOP - 16} {x + 7:.1f},{_TOP - 16} {x:.1f},{_TOP - 4}",
                 fill=VERMILION)  # fmt: skip
-    canvas.words(min(max(x, 20), WIDTH - 20), _TOP - 22, "now", text_anchor="middle", class_="strong now")
+    canvas.words(
+        min(max(x, 20), WIDTH - 20), _TOP - 22, said("now"), text_anchor="middle", class_="strong now"
+    )
 
 
 def _state(stretch: _Stretch, now: datetime) -> str:
     if now < stretch.begin:
-        return "to come"
-    return "over" if stretch.end is not None and now >= stretch.end else "now"
+        return said("to come")
+    return said("over") if stretch.end is not None and now >= stretch.end else said("now")
 
 
 def _caption(answer: PhaseAnswer) -> str:
     if answer.next_change is None or answer.time_left is None:
-        return "The contest is over and its results are open."
+        return said("The contest is over and its results are open.")
     left, change = duration(answer.time_left), _written(answer.next_change)
     if answer.phase is None:
-        return f"Nothing is taken at the moment; the next phase begins in {left}, on {change} UTC."
-    return f"The {answer.phase.value} phase runs: {left} left, until {change} UTC."
-
-
-def duration(time: timedelta) -> str:
-    """Write a time that is left in its two largest units.
-
-    >>> duration(timedelta(days=3, hours=1)), duration(timedelta(minutes=61)), duration(timedelta(seconds=5))
-    ('3 days 1 hour', '1 hour 1 minute', 'less than a minute')
-    """
-    minutes = int(time.total_seconds()) // 60
-    parts = [(minutes // 1440, "day"), (minutes // 60 % 24, "hour"), (minutes % 60, "minute")]
-    known = [f"{count} {unit}{'' if count == 1 else 's'}" for count, unit in parts if count]
-    first = next((i for i, (count, _) in enumerate(parts) if count), 2)
-    return " ".join(known[: 2 - (parts[min(first + 1, 2)][0] == 0)]) or "less than a minute"
+        return said(
+            "Nothing is taken at the moment; the next phase begins in {left}, on {change} UTC.",
+            left=left,
+            change=change,
+        )
+    return said(_RUNS[answer.phase], left=left, change=change)
 
 
 def _written(time: datetime | None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from tracearena.language import said
 from tracearena.pages.changes import day_box, liveliest_day
 from tracearena.pages.style import BLUE
 from tracearena.pages.svg.canvas import WIDTH, Canvas
@@ -47,13 +48,13 @@ def day_picture(
     caption = _caption(str(original.user_ids[user]), before, after)
     ground = Ground(original.places, day_box(before, after) if before.n_events else None)
     height = ground.bottom + 34 + _KEY_STEP
-    canvas = Canvas(WIDTH, height, name=name, title="One person's day", description=caption)
+    canvas = Canvas(WIDTH, height, name=name, title=said("One person's day"), description=caption)
     draw_cells(canvas, ground)
     _released(canvas, ground, before, after, colour)
     _true_way(canvas, ground, before)
     draw_frame(canvas, ground)
     _key(canvas, ground, colour)
-    header = ("time", "true place", "released places (* deleted)")
+    header = (said("time"), said("true place"), said("released places (* deleted)"))
     return Picture(canvas.markup(), caption, header, _table(before, after))
 
 
@@ -69,14 +70,21 @@ def true_day_picture(original: Traces, user: int, day: int, *, name: str = "true
     """
     before = original.take_users([user]).take_days(day, day + 1)
     person, places = original.user_ids[user], len(set(before.place_index.tolist()))
-    caption = f"Person {person}, at {before.n_events} times of the day: different places {places}."
+    caption = said(
+        "Person {person}, at {times} times of the day: different places {places}.",
+        person=person,
+        times=before.n_events,
+        places=places,
+    )
     ground = Ground(original.places, day_box(before, ObfuscatedTraces.unchanged(before)))
-    canvas = Canvas(WIDTH, ground.bottom + 34, name=name, title="One person's true day", description=caption)
+    canvas = Canvas(
+        WIDTH, ground.bottom + 34, name=name, title=said("One person's true day"), description=caption
+    )
     draw_cells(canvas, ground)
     _true_way(canvas, ground, before)
     draw_frame(canvas, ground)
     rows = tuple(row[:2] for row in _table(before, ObfuscatedTraces.unchanged(before)))
-    return Picture(canvas.markup(), caption, ("time", "true place"), rows)
+    return Picture(canvas.markup(), caption, (said("time"), said("true place")), rows)
 
 
 def _released(canvas: Canvas, ground: Ground, before: Traces, after: ObfuscatedTraces, colour: str) -> None:
@@ -125,20 +133,25 @@ def _true_way(canvas: Canvas, ground: Ground, before: Traces) -> None:
 def _key(canvas: Canvas, ground: Ground, colour: str) -> None:
     y, x = ground.bottom + 20 + _KEY_STEP, min(ground.left, 90.0)
     canvas.draw("line", x1=x, y1=y - 5, x2=x + 18, y2=y - 5, class_="line way")
-    canvas.words(x + 25, y, "true way", class_="soft")
+    canvas.words(x + 25, y, said("true way"), class_="soft")
     canvas.draw("rect", x=x + 110, y=y - 12, width=14, height=14, fill=colour, fill_opacity=0.75)
-    canvas.words(x + 131, y, "released", class_="soft")
+    canvas.words(x + 131, y, said("released"), class_="soft")
     canvas.draw("rect", x=x + 218, y=y - 12, width=14, height=14, fill=colour, fill_opacity=0.25)
-    canvas.words(x + 239, y, "as a set", class_="soft")
+    canvas.words(x + 239, y, said("as a set"), class_="soft")
     canvas.draw("rect", x=x + 322, y=y - 12, width=14, height=14, fill=canvas.hatching())
-    canvas.words(x + 343, y, "deleted", class_="soft")
+    canvas.words(x + 343, y, said("deleted"), class_="soft")
 
 
 def _caption(person: str, before: Traces, after: ObfuscatedTraces) -> str:
     moved = int((after.is_single & (after.codes != before.place_index)).sum())
-    return (
-        f"Person {person}, of {before.n_events} times of the day: moved {moved}, made a set of places "
-        f"{int(after.is_set.sum())}, deleted {int(after.is_deleted.sum())}."
+    return said(
+        "Person {person}, of {times} times of the day: moved {moved}, made a set of places {sets}, deleted "
+        "{deleted}.",
+        person=person,
+        times=before.n_events,
+        moved=moved,
+        sets=int(after.is_set.sum()),
+        deleted=int(after.is_deleted.sum()),
     )
 
 

@@ -35,12 +35,13 @@
     skew.textContent = seconds < 2 ? skew.dataset.same : skew.dataset.skew.replace("%s", seconds);
   }
 
+  const inDays = new Intl.NumberFormat(language, { style: "unit", unit: "day", unitDisplay: "long" });
   const two = number => String(number).padStart(2, "0");
   const left = until => {
     const seconds = Math.max(0, Math.floor((new Date(until).getTime() - Date.now() - ahead) / 1000));
     const days = Math.floor(seconds / 86400);
     const hours = `${two(Math.floor(seconds / 3600) % 24)}:${two(Math.floor(seconds / 60) % 60)}:${two(seconds % 60)}`;
-    return days ? `${days} d ${hours}` : hours;
+    return days ? `${inDays.format(days)} ${hours}` : hours;
   };
   // A clock that is set by hand stands still, and so does what is left.
   if (driven) return;

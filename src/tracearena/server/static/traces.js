@@ -168,7 +168,7 @@
       draw("line", { x1: 58, x2: WIDTH - 8, y1: bottom - high(part_ * tallest), y2: bottom - high(part_ * tallest), class: "grid" }, svg);
       draw("text", { x: 54, y: bottom - high(part_ * tallest) + 5, "text-anchor": "end", class: "soft number" }, svg, `${Math.round(100 * part_ * tallest)} %`);
     }
-    const label = at => at === 0 ? told.same : at === bars - 1 ? `${told.over} ${limit + 1} km` : `${(at - 1) * BIN_KM}–${at * BIN_KM} km`;
+    const label = at => at === 0 ? told.same : at === bars - 1 ? fill(told.over, { limit: limit + 1 }) : `${(at - 1) * BIN_KM}–${at * BIN_KM} km`;
     const rows = Array.from(single, (share, at) => [label(at), percent(share), percent(sets[at])]);
     single.forEach((share, at) => { bar(at, 0, share, BLUE, label(at)); bar(at, share, sets[at], SKY, label(at)); });
     bar(bars + .6, 0, deleted, hatching(svg, "viewer-bars"), told.deleted);

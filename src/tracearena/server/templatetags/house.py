@@ -9,11 +9,12 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import mark_safe
 
+from tracearena.pages import dates
 from tracearena.pages.contest.team_styles import UNKNOWN, TeamStyle
 from tracearena.pages.contest.team_styles import badge as team_badge
 from tracearena.pages.svg import Picture
 from tracearena.pages.svg.names import neutral
-from tracearena.pages.svg.timeline import duration
+from tracearena.server import wordings
 from tracearena.server.models import Team
 from tracearena.server.parties import label_of
 
@@ -25,8 +26,7 @@ def moment(at: datetime | None) -> Any:
     """Write a moment in UTC; the page's script rewrites it in the reader's own time zone."""
     if at is None:
         return "–"
-    words = f"{at.day} {at:%b %Y, %H:%M}"
-    return format_html('<time datetime="{}">{} UTC</time>', at.isoformat(), words)
+    return format_html('<time datetime="{}">{} UTC</time>', at.isoformat(), dates.moment(at))
 
 
 @register.filter
@@ -36,7 +36,7 @@ def lasting(seconds: float | timedelta) -> str:
     >>> lasting(3700)
     '1 hour 1 minute'
     """
-    return duration(seconds if isinstance(seconds, timedelta) else timedelta(seconds=seconds))
+    return dates.duration(seconds if isinstance(seconds, timedelta) else timedelta(seconds=seconds))
 
 
 @register.simple_tag
@@ -49,6 +49,18 @@ def badge(label: str, styles: dict[str, TeamStyle]) -> Any:
 def called(team: Team) -> str:
     """Return how a party is called."""
     return label_of(team)
+
+
+@register.filter
+def stated(word: str) -> str:
+    """Say how far an upload, a job or a re-scoring has come."""
+    return wordings.state(word)
+
+
+@register.filter
+def kind_of_upload(word: str) -> str:
+    """Say what an upload is."""
+    return wordings.kind(word)
 
 
 @register.filter

@@ -82,5 +82,9 @@ def _start(member: Any) -> str:
 
 def _next(request: Any) -> str:
     """Return where to go after the login, if that is a page of ours."""
-    wanted = request.POST.get("next", request.GET.get("next", ""))
+    return own_page(request.POST.get("next", request.GET.get("next", "")))
+
+
+def own_page(wanted: str) -> str:
+    """Return an address that a form names if it is on this site, else nothing."""
     return wanted if url_has_allowed_host_and_scheme(wanted, allowed_hosts=None) else ""

@@ -15,7 +15,7 @@ from tracearena.contest import Gate, phase_at
 from tracearena.files.whole import Held
 from tracearena.server import attack_archives, clock, submitting
 from tracearena.server.models import Contest
-from tracearena.server.receiving import too_large
+from tracearena.server.receiving import cut_off, too_large
 from tracearena.server.refused import Refused
 from tracearena.server.views.roles import for_team
 from tracearena.server.views.uploading import WHOLE, empty_form
@@ -85,8 +85,7 @@ def _file(request: Any) -> Held:
     if file is None:
         raise Refused(400, "no-file", gettext("No file was chosen."))
     if not is_whole:
-        said = gettext("The file broke off before its end. Nothing was kept: send it again.")
-        raise Refused(400, "cut-off", said)
+        raise cut_off()
     return Held(file.name, file.read())
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST
 
 from tracearena.server import accounts, links
@@ -49,5 +50,6 @@ def members(request: Any) -> Any:
 def _new_token(request: Any) -> str:
     label = request.POST.get("label", "").strip()
     if not 1 <= len(label) <= _LONGEST_LABEL or not label.isprintable():
-        raise Refused(400, "label", f"A label has 1 to {_LONGEST_LABEL} letters, digits, signs or spaces.")
+        message = gettext("A label has 1 to %(longest)s letters, digits, signs or spaces.")
+        raise Refused(400, "label", message % {"longest": _LONGEST_LABEL})
     return api_tokens.make(request.user, label, accounts.team_key(request))

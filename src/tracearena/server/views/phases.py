@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods
 
 from tracearena.errors import TracearenaError
 from tracearena.pages.svg import timeline_picture
-from tracearena.server import clock, readiness, schedule_moves
+from tracearena.server import clock, readiness, schedule_moves, wordings
 from tracearena.server.models import Contest
 from tracearena.server.refused import Refused
 from tracearena.server.views.public import schedule_points
@@ -68,8 +68,6 @@ def _shown(request: Any, refused: Refused | None = None) -> Any:
 
 def _movable(contest: Contest, now: datetime) -> list[tuple[str, str, datetime]]:
     """Return what can be moved: what lies ahead first, then ends that may still be put off."""
-    points = [
-        (name.replace("_", " "), name, getattr(contest.schedule, name)) for name in schedule_moves.POINTS
-    ]
+    points = [(wordings.point(name), name, getattr(contest.schedule, name)) for name in schedule_moves.POINTS]
     ahead = [point for point in points if point[2] > now]
     return ahead + [point for point in points if point[2] <= now and point[1].endswith("_end")]

@@ -10,14 +10,16 @@ from django.conf import settings
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils.http import content_disposition_header
+from django.utils.translation import override
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_safe
 
 from tracearena.contest import Role
 from tracearena.pages.svg import stylesheet, timeline_picture
-from tracearena.server import boards, clock, commitments, downloads, drawn_board, parties
+from tracearena.server import boards, clock, commitments, downloads, drawn_board, parties, wordings
 from tracearena.server.models import Contest, Team
 from tracearena.server.refused import not_found
+from tracearena.server.settings import ENGLISH
 
 _KEPT_S = 60
 
@@ -66,8 +68,10 @@ def board(request: Any) -> Any:
 def board_numbers(request: Any, name: str) -> Any:
     """The numbers behind a table or a picture of the board, to save."""
     contest = Contest.now_held()
-    drawn = drawn_board.drawn(boards.shown(contest, clock.now()), contest.rules)
-    content = None if drawn is None else drawn.csv(name.removesuffix(".csv"))
+    # Programs read them: the same for everybody.
+    with override(ENGLISH):
+        drawn = drawn_board.drawn(boards.shown(contest, clock.now()), contest.rules)
+        content = None if drawn is None else drawn.csv(name.removesuffix(".csv"))
     if content is None or not name.endswith(".csv"):
         raise not_found()
     response = HttpResponse(content, content_type="text/csv; charset=utf-8")
@@ -96,7 +100,7 @@ def pictures(request: Any) -> Any:
 def schedule_points() -> list[tuple[str, Any]]:
     """Return begin and end of each phase, by name."""
     schedule = Contest.now_held().schedule
-    return [(name.replace("_", " "), getattr(schedule, name)) for name in schedule.to_dict()]
+    return [(wordings.point(name), getattr(schedule, name)) for name in schedule.to_dict()]
 
 
 def _refreshed_at(snapshot: dict[str, Any] | None) -> datetime | None:

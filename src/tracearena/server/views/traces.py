@@ -12,16 +12,23 @@ from typing import Any
 import numpy as np
 from django.http import JsonResponse
 from django.shortcuts import render
+from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
+from tracearena.language import marked
 from tracearena.pages.changes import liveliest_day
 from tracearena.pages.svg.trace_map import true_day_picture
 from tracearena.pages.svg.viewer import ground_data
-from tracearena.server import accounts, own_traces, submitting
+from tracearena.server import accounts, own_release, own_traces, submitting
 from tracearena.server.models import Contest
 from tracearena.server.refused import Refused
 from tracearena.server.views.roles import for_team
 from tracearena.traces import Traces
+
+_MISSING = {
+    "person": marked("There is no person %(wanted)s in this data set."),
+    "day": marked("There is no day %(wanted)s in this data set."),
+}
 
 
 @require_safe
@@ -44,6 +51,16 @@ def viewer(request: Any, number: int) -> Any:
         "day_picture": true_day_picture(original, people.index(person), days[day - 1]),
     }
     return render(request, "team/traces.html", about)
+
+
+@require_safe
+@for_team
+def released(request: Any, number: int) -> Any:
+    """What was published of a data set: crowds at noon before and after, and where usefulness was lost."""
+    data_set = submitting.own_data_set(request.user.team, number)
+    original = own_traces.original(request.user.team, data_set, accounts.team_key(request))
+    about = {"data_set": data_set, "release": own_release.release(data_set, original)}
+    return render(request, "team/released.html", about)
 
 
 @require_safe
@@ -75,5 +92,5 @@ def _chosen(request: Any, name: str, among: list[int], otherwise: int) -> int:
     wanted = request.GET.get(name, str(otherwise))
     found = [one for one in among if str(one) == wanted]
     if not found:
-        raise Refused(400, name, f"There is no {name} {wanted[:20]!a} in this data set.")
+        raise Refused(400, name, gettext(_MISSING[name]) % {"wanted": ascii(wanted[:20])})
     return found[0]

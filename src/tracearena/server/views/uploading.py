@@ -7,12 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods
 
 from tracearena.contest import Rules
 from tracearena.server import submitting
 from tracearena.server.models import Contest, DataSet, UploadKind
-from tracearena.server.receiving import Receiving
+from tracearena.server.receiving import Receiving, cut_off
 from tracearena.server.refused import Refused, not_found
 from tracearena.server.submitting import Errand
 from tracearena.server.views.roles import for_team
@@ -78,7 +79,7 @@ def _file(request: Any) -> Receiving:
         raise refusal
     file = request.FILES.get("file")
     if file is None:
-        raise Refused(400, "no-file", "No file was chosen.")
+        raise Refused(400, "no-file", gettext("No file was chosen."))
     if request.POST.get("whole") != WHOLE:
-        raise Refused(400, "cut-off", "The file broke off before its end. Nothing was kept: send it again.")
+        raise cut_off()
     return file

@@ -1,0 +1,97 @@
+"""The file cut in two by time: what an attacker knows of people, and what is released of them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.traces import ObfuscatedTraces, Traces
+
+_ENOUGH = 0.8
+"""Share of the people with two days that a common date must leave on both sides."""
+
+AnyEvents = TypeVar("AnyEvents", Traces, ObfuscatedTraces)
+
+
+class Cut(NamedTuple):
+    """From which instant on each person's events are the later ones.
+
+    Attributes
+    ----------
+    instant
+        First later instant of each person.
+    both
+        Who has events on both sides.
+    is_common
+        Whether all have the same date; otherwise everybody's own days are halved.
+    by_days
+        Whether days stay whole; a file of one day is cut within it.
+    """
+
+    instant: NDArray[np.int64]
+    both: NDArray[np.bool_]
+    is_common: bool
+    by_days: bool
+
+    def earlier(self, traces: AnyEvents) -> AnyEvents:
+        """Return the events before the cut."""
+        return traces.keep(traces.instants < self.instant[traces.user_index])
+
+    def later(self, traces: AnyEvents) -> AnyEvents:
+        """Return the events from the cut on."""
+        return traces.keep(traces.instants >= self.instant[traces.user_index])
+
+
+def cut_in_two(traces: Traces) -> Cut:
+    """Choose where to cut: at one date if most people are seen on both sides of it, else each at her own.
+
+    >>> from tracearena.cities import simulate
+    >>> cut_in_two(simulate(users=5, days=4, seed=1)).is_common
+    True
+    """
+    by_days = len(np.unique(traces.clock.day_of(traces.instants))) > 1
+    length = traces.clock.instants_per_day if by_days else 1
+    unit = traces.instants.astype(np.int64) // length
+    users, units = _distinct(traces.user_index, unit)
+    offsets = np.searchsorted(users, np.arange(traces.n_users + 1))
+    several = np.diff(offsets) > 1
+    common = _common(units, offsets, several)
+    first, last = _ends(units, offsets)
+    divided = several & (first < common) & (common <= last)
+    if divided.sum() >= _ENOUGH * several.sum():
+        return Cut(np.full(traces.n_users, common * length), divided, True, by_days)
+    middle = np.minimum(offsets[:-1] + (np.diff(offsets) + 1) // 2, max(len(units) - 1, 0))
+    return Cut(units[middle] * length, several, False, by_days)
+
+
+def _distinct(users: NDArray[np.int32], unit: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
+    low = int(unit.min(initial=0))
+    width = int(unit.max(initial=0)) - low + 1
+    keys = np.unique(users.astype(np.int64) * width + unit - low)
+    return keys // width, keys % width + low
+
+
+def _ends(units: NDArray[np.int64], offsets: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
+    if not len(units):
+        nothing = np.zeros(len(offsets) - 1, np.int64)
+        return nothing, nothing
+    first = units[np.minimum(offsets[:-1], len(units) - 1)]
+    last = units[np.maximum(offsets[1:] - 1, 0)]
+    return first, last
+
+
+def _common(units: NDArray[np.int64], offsets: NDArray[np.int64], several: NDArray[np.bool_]) -> int:
+    """Return the unit that leaves the most people on both sides; of equals the nearest to the middle."""
+    if not several.any():
+        return int(units.min(initial=0))
+    first, last = _ends(units, offsets)
+    low = int(units.min())
+    change = np.zeros(int(units.max()) - low + 2, np.int64)
+    np.add.at(change, first[several] + 1 - low, 1)
+    np.add.at(change, last[several] + 1 - low, -1)
+    people = np.cumsum(change)
+    best = np.flatnonzero(people == people.max())
+    middle = float(np.median(units)) - low + 0.5
+    return int(best[np.argmin(np.abs(best - middle))]) + low

@@ -1,0 +1,159 @@
+"""Inference: homes, workplaces, visits to sensitive places and whereabouts that the release gives away."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.audit.categories import categories_of
+from tracearena.audit.linkability import Halves, later_of
+from tracearena.audit.material import Material, Published
+from tracearena.audit.settings import Settings
+from tracearena.audit.shares import Ranked, Record, Share
+from tracearena.audit.sightings import Spots, key_spots
+from tracearena.audit.whereabouts import Whereabouts, whereabouts
+from tracearena.traces import ObfuscatedTraces
+from tracearena.traces.geodesy import distance_m, earth_centred
+
+
+@dataclass(frozen=True)
+class KeyPlace(Record):
+    """Whether the home, or the workplace, of people is told.
+
+    Attributes
+    ----------
+    found
+        Share of people for whom the place where the release has most of their nights (working hours) lies
+        within `within_m` of the one of the earlier days. Chance gives everybody another person's place.
+    error_m
+        Median distance between the two, over those who have both.
+    """
+
+    found: Share | None
+    error_m: float | None
+    within_m: float
+
+
+@dataclass(frozen=True)
+class SensitiveVisits(Record):
+    """Visits to one kind of sensitive places.
+
+    Attributes
+    ----------
+    category
+        A key of `words.CATEGORIES`.
+    places
+        Places of the kind.
+    learned
+        Share of its visitors whose visit is learned: the strongest attack finds their trace, and it shows
+        the place. Chance takes any trace for theirs.
+    """
+
+    category: str
+    places: int
+    learned: Share | None
+
+
+@dataclass(frozen=True)
+class Inference(Record):
+    """What the release gives away of people's lives."""
+
+    home: KeyPlace
+    work: KeyPlace
+    sensitive: tuple[SensitiveVisits, ...]
+    whereabouts: Whereabouts | None
+
+    @property
+    def measured(self) -> list[tuple[str, Share | None]]:
+        """Everything that is a share of people, by its key of `words.MEASURES`."""
+        places = [("home", self.home.found), ("work", self.work.found)]
+        return [*places, *((one.category, one.learned) for one in self.sensitive)]
+
+
+def infer(
+    material: Material,
+    published: Published,
+    cut: Halves,
+    ranked: Ranked | None,
+    settings: Settings,
+    root: np.random.SeedSequence,
+) -> Inference:
+    """Measure all of it for the people of the halves."""
+    before, after = _spots_of(material, published, cut)
+    home, work = (_compared(*pair, settings.within_m) for pair in zip(before, after, strict=True))
+    return Inference(
+        home=home,
+        work=work,
+        sensitive=() if ranked is None else _sensitive(material, cut, ranked),
+        whereabouts=None if ranked is None else whereabouts(material, cut, ranked, root),
+    )
+
+
+def _spots_of(
+    material: Material, published: Published, cut: Halves
+) -> tuple[tuple[Spots, Spots], tuple[Spots, Spots]]:
+    """Return homes and workplaces of the people: of their earlier days, and as released later."""
+    earlier = material.cut.earlier(material.exact)
+    truth = material.as_it_is()
+    before = key_spots(material, truth, ObfuscatedTraces.unchanged(earlier))
+    after = key_spots(material, published, later_of(material, published, published.exact))
+    at = published.at[cut.users]
+    return (
+        (before[0].take(cut.users), before[1].take(cut.users)),
+        (after[0].take(at), after[1].take(at)),
+    )
+
+
+def _compared(truth: Spots, told: Spots, within_m: float) -> KeyPlace:
+    known = truth.known
+    both = known & told.known
+    distance = np.full(len(known), np.inf)
+    distance[both] = distance_m(
+        truth.latitude[both], truth.longitude[both], told.latitude[both], told.longitude[both]
+    )
+    near = distance <= within_m
+    chance = _of_another(truth, told, near, within_m)
+    return KeyPlace(
+        found=Share.of(near[known], chance),
+        error_m=float(np.median(distance[both])) if both.any() else None,
+        within_m=within_m,
+    )
+
+
+def _of_another(truth: Spots, told: Spots, near: NDArray[np.bool_], within_m: float) -> float:
+    """Return the share of pairs of a person and another's released place that lie together."""
+    from scipy.spatial import KDTree
+
+    mine = earth_centred(truth.latitude[truth.known], truth.longitude[truth.known])
+    theirs = earth_centred(told.latitude[told.known], told.longitude[told.known])
+    if len(mine) < 2 or not len(theirs):
+        return 0.0
+    together = int(KDTree(mine).query_ball_point(theirs, within_m, return_length=True).sum())
+    return float((together - int(near.sum())) / (len(mine) * (len(mine) - 1)))
+
+
+def _sensitive(material: Material, cut: Halves, ranked: Ranked) -> tuple[SensitiveVisits, ...]:
+    """Count, by category, visitors whose visit is learned from the trace linked to them."""
+    places = material.exact.places
+    truth = material.cut.later(material.exact).take_users(cut.users)
+    right = np.zeros(len(cut.users), bool)
+    right[cut.owner] = ranked[:, 0] == cut.owner
+    event, shown, _ = cut.seen.pairs()
+    trace_of = np.empty(len(cut.users), np.int64)
+    trace_of[cut.owner] = np.arange(len(cut.owner))
+    width = max(len(places), 1)
+    told = np.unique(cut.seen.user_index[event].astype(np.int64) * width + shown)
+    found = []
+    for category, chosen in categories_of(places).items():
+        visits = chosen[truth.place_index]
+        keys = np.unique(truth.user_index[visits].astype(np.int64) * width + truth.place_index[visits])
+        person, place = np.divmod(keys, width)
+        is_told = np.isin(trace_of[person] * width + place, told)
+        visitors = np.unique(person)
+        learned = np.isin(visitors, person[is_told & right[person]])
+        showing = np.bincount(told % width, minlength=width)
+        chance = float((showing[place] / max(len(cut.users), 1)).mean()) if len(place) else 0.0
+        found.append(SensitiveVisits(category, int(chosen.sum()), Share.of(learned, chance)))
+    return tuple(found)

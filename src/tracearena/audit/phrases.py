@@ -1,0 +1,89 @@
+"""Sentences of an audit that depend on what was measured; all others are in `words`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tracearena.audit.settings import Choice, Settings
+from tracearena.audit.shares import Share
+
+if TYPE_CHECKING:
+    from tracearena.audit.cutting import Cut
+    from tracearena.traces import Grid, Traces
+
+
+def share_words(share: Share) -> str:
+    """Write a share with its interval and chance."""
+    return f"{share.value:.1%} ({share.low:.1%} to {share.high:.1%}; guessing {share.chance:.2%})"
+
+
+def length(metres: float) -> str:
+    """Write a length: ``250 m``, ``4 km``; 0 are the file's places."""
+    if metres == 0:
+        return "the file's places"
+    return f"{metres:g} m" if metres < 1000 else f"{metres / 1000:g} km"
+
+
+def duration(seconds: float) -> str:
+    """Write a time: ``6 h``, ``1 day``, ``1 week``."""
+    if seconds >= 7 * 86_400:
+        return "1 week" if seconds == 7 * 86_400 else f"{seconds / 86_400 / 7:g} weeks"
+    if seconds >= 86_400:
+        return "1 day" if seconds == 86_400 else f"{seconds / 86_400:g} days"
+    return f"{seconds / 3600:g} h"
+
+
+def cut_words(cut: Cut) -> str:
+    """Say how time is cut."""
+    if not cut.by_days:
+        return "within its one day"
+    return "at one date for all" if cut.is_common else "each person's own days in the middle"
+
+
+def cut_choice(cut: Cut, traces: Traces) -> Choice:
+    """Say where the file is cut in two, and why."""
+    tried, several = int(cut.both.sum()), traces.n_users
+    if not cut.by_days:
+        reason = "the file has one day only"
+    elif cut.is_common:
+        reason = f"{tried:,} of {several:,} people are on record before and after it"
+    else:
+        reason = "people are on record at different times, so that no date has most of them on both sides"
+    return Choice("cut in two", cut_words(cut), reason)
+
+
+def people_choice(there: int, settings: Settings) -> Choice:
+    """Say for how many people attacks are tried."""
+    if there <= settings.people:
+        return Choice("people tried", f"{there:,}", "everybody who is on record on both sides of the cut")
+    reason = f"a random sample of {there:,}, enough for intervals of about {1 / settings.people**0.5:.0%}"
+    return Choice("people tried", f"{settings.people:,}", f"{reason}; --people takes more")
+
+
+def grid_choice(grid: Grid, side_m: float, settings: Settings) -> Choice:
+    """Say on which grid GPS points are put."""
+    reason = f"cells of {settings.cell_m:g} m are a few street blocks; --cell changes it"
+    if side_m > 1.05 * settings.cell_m:
+        reason = f"the area is so large that cells of {settings.cell_m:g} m would be more than "
+        f"{settings.most_places:,}"
+    return Choice("grid", f"{grid.rows} × {grid.columns} cells of {side_m:.0f} m", reason)
+
+
+def interval_choice(settings: Settings) -> Choice:
+    """Say how far instants are apart."""
+    minutes = f"every {settings.interval_min:g} min"
+    return Choice(
+        "instants of GPS points",
+        minutes,
+        "the point nearest in time is taken; trips are longer; --every changes it",
+    )
+
+
+def coarse_choice(places: int, grid: Grid, side_m: float) -> Choice:
+    """Say on which grid the attacks work that weigh all evidence."""
+    return Choice(
+        "grid for heavy attacks",
+        f"{grid.rows} × {grid.columns} cells of {side_m:.0f} m",
+        f"{places:,} places are too many for attacks that weigh all evidence; the quick ones use the file's "
+        f"places",
+    )

@@ -1,0 +1,273 @@
+"""Pictures of an audit, as Plotly figures with the numbers behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tracearena.audit import words
+from tracearena.audit.linkability import Linkability
+from tracearena.audit.phrases import duration, length
+from tracearena.audit.shares import Share
+from tracearena.audit.singling_out import HEADLINE, SIDES_M, WINDOWS_S, SinglingOut
+from tracearena.audit.usefulness import Usefulness
+from tracearena.pages.page import Table
+from tracearena.pages.style import BLUE, COLOURS, GREY, MARKERS, ORANGE, VERMILION
+
+Figure = dict[str, Any]
+_T = words.TABLE
+_LEGEND = {"orientation": "h", "y": -0.25, "yanchor": "top"}
+
+
+def curves(found: SinglingOut) -> tuple[Figure, Table]:
+    """Draw how many people are found, and are unique, by the number of known points."""
+    lines = [("found by the file's places and instants", found.found)]
+    for at in range(len(SIDES_M)):
+        one = found.coarseness[at * len(WINDOWS_S) + min(at, len(WINDOWS_S) - 1)]
+        lines.append((f"unique: {length(one.side_m)}, {duration(one.window_s)}", one.unique))
+    data = [
+        _line(name, list(shares), list(shares.values()), COLOURS[at], MARKERS[at].plotly)
+        for at, (name, shares) in enumerate(lines)
+    ]
+    chance = next(iter(found.found.values())).chance if found.found else 0.0
+    layout = _layout("known points of a person", "share of people (1 is everybody)", guess=chance)
+    rows = [
+        [name, k, *_numbers(share)] for name, shares in lines for k, share in shares.items()
+    ]  # fmt: skip
+    return {"data": data, "layout": layout}, ([_T["what"], _T["points"], *_SHARE_COLUMNS], rows)
+
+
+def heat(found: SinglingOut) -> tuple[Figure, Table]:
+    """Draw who is unique by four points at each side of a place and length of a window."""
+    table = [
+        [
+            found.coarseness[row * len(WINDOWS_S) + column].unique[HEADLINE].value
+            for column in range(len(WINDOWS_S))
+        ]
+        for row in range(len(SIDES_M))
+    ]
+    data = {
+        "type": "heatmap",
+        "x": [duration(window) for window in WINDOWS_S],
+        "y": [length(side) for side in SIDES_M],
+        "z": table,
+        "zmin": 0,
+        "zmax": 1,
+        "colorscale": "Viridis",
+        "texttemplate": "%{z:.0%}",
+        "hovertemplate": "%{y}, %{x}: %{z:.1%}<extra></extra>",
+        "colorbar": {"tickformat": ".0%", "thickness": 10},
+    }
+    layout = {
+        "height": 320,
+        "xaxis": {"title": {"text": _T["window"]}, "type": "category"},
+        "yaxis": {"title": {"text": _T["side"]}, "type": "category"},
+    }
+    rows = [
+        [length(one.side_m), duration(one.window_s), k, *_numbers(share)]
+        for one in found.coarseness
+        for k, share in one.unique.items()
+    ]
+    return {"data": [data], "layout": layout}, (
+        [_T["side"], _T["window"], _T["points"], *_SHARE_COLUMNS],
+        rows,
+    )
+
+
+def groups(found: SinglingOut) -> tuple[Figure, Table]:
+    """Draw how large the groups are in which people spend their nights."""
+    labels = {1: "alone", 2: "2 to 4", 5: "5 to 9", 10: "10 or more"}
+    colours = (VERMILION, ORANGE, GREY, BLUE)
+    data = [
+        {
+            "type": "bar",
+            "name": labels[first],
+            "x": [length(one.side_m) for one in found.night],
+            "y": [one.sizes[first] / max(one.people, 1) for one in found.night],
+            "marker": {"color": colour},
+            "hovertemplate": "%{x}: %{y:.1%} " + labels[first] + "<extra></extra>",
+        }
+        for first, colour in zip(labels, colours, strict=True)
+    ]
+    layout = {
+        "height": 320,
+        "barmode": "stack",
+        "xaxis": {"title": {"text": _T["group"]}, "type": "category"},
+        "yaxis": {"title": {"text": "share of people"}, "range": [0, 1], "tickformat": ".0%"},
+    }
+    rows = [[length(one.side_m), labels[k], n] for one in found.night for k, n in one.sizes.items()]
+    return {"data": data, "layout": layout}, ([_T["side"], _T["group"], _T["people"]], rows)
+
+
+def attacks(found: Linkability) -> tuple[Figure, Table]:
+    """Draw the success of every attack with its interval."""
+    extra = [] if found.home_and_work is None else [found.home_and_work]
+    listed = [one for one in (*found.attacks, *extra) if one.first is not None]
+    names = [one.attack for one in listed][::-1]
+    data = []
+    for at, top in enumerate((10, 5, 1)):
+        known = [(one.attack, one.top[top]) for one in listed[::-1] if top in one.top]
+        data.append(
+            {
+                "type": "scatter",
+                "mode": "markers",
+                "name": "right" if top == 1 else f"among {top}",
+                "x": [share.value for _, share in known],
+                "y": [name for name, _ in known],
+                "error_x": _bars([share for _, share in known]),
+                "marker": {"color": COLOURS[2 - at], "symbol": MARKERS[2 - at].plotly, "size": 9},
+                "hovertemplate": "%{y}: %{x:.1%}<extra></extra>",
+            }
+        )
+    first = found.headline
+    layout = {
+        "height": 160 + 34 * len(names),
+        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "traceorder": "reversed"},
+        "xaxis": {
+            "title": {"text": "share of people found (0 is safe)"},
+            "range": [-0.01, 1.01],
+            "tickformat": ".0%",
+        },
+        "yaxis": {"type": "category", "categoryorder": "array", "categoryarray": names},
+        "shapes": [] if first is None else [_mark(first.chance)],
+    }
+    rows = [
+        [one.attack, top, *_numbers(share)] for one in listed for top, share in one.top.items()
+    ]  # fmt: skip
+    return {"data": data, "layout": layout}, ([_T["attack"], "among", *_SHARE_COLUMNS], rows)
+
+
+def days(found: Linkability) -> tuple[Figure, Table]:
+    """Draw who is found by how many days of reference."""
+    shares = found.days
+    line = _line("found", [str(day) for day in shares], list(shares.values()), BLUE, "circle")
+    chance = next(iter(shares.values())).chance
+    layout = _layout("days that the attacker knows", "share of people found", guess=chance)
+    layout["xaxis"]["type"] = "category"
+    rows = [[day, *_numbers(share)] for day, share in shares.items()]
+    return {"data": [line], "layout": layout}, ([_T["days"], *_SHARE_COLUMNS], rows)
+
+
+def tasks(found: Usefulness) -> tuple[Figure, Table]:
+    """Draw how much of every task is kept, beside two halves of the people."""
+    names = [words.TASKS[task.name][0] for task in found.tasks]
+    parts = [("half against half, by chance", [task.halves for task in found.tasks], GREY)]
+    if found.kept is not None:
+        parts.insert(0, ("release against original", [task.kept for task in found.tasks], BLUE))
+    data = [
+        {
+            "type": "bar",
+            "orientation": "h",
+            "name": name,
+            "x": values,
+            "y": names,
+            "marker": {"color": colour},
+            "hovertemplate": "%{y}: %{x:.2f}<extra></extra>",
+        }
+        for name, values, colour in parts
+    ]
+    layout = {
+        "height": 360,
+        "barmode": "group",
+        "xaxis": {"title": {"text": "kept (1 is as the original)"}, "range": [0, 1]},
+        "yaxis": {"type": "category", "autorange": "reversed"},
+    }
+    rows = [
+        [
+            words.TASKS[task.name][0],
+            task.kept,
+            task.halves,
+            task.before,
+            task.after,
+            words.TASKS[task.name][1],
+        ]
+        for task in found.tasks
+    ]
+    columns = [_T[name] for name in ("task", "kept", "halves", "before", "after", "unit")]
+    return {"data": data, "layout": layout}, (columns, rows)
+
+
+def changes(measures: Sequence[tuple[str, Share | None, Share | None]]) -> tuple[Figure, Table]:
+    """Draw what attacks find before and after."""
+    names = [name for name, _, _ in measures]
+    data = []
+    both = [(name, before) for name, before, _ in measures], [(name, after) for name, _, after in measures]
+    for shares, word, colour in zip(both, ("file as it is", "release"), (VERMILION, BLUE), strict=True):
+        known = [(name, share) for name, share in shares if share is not None]
+        data.append(
+            {
+                "type": "bar",
+                "orientation": "h",
+                "name": word,
+                "x": [share.value for _, share in known],
+                "y": [name for name, _ in known],
+                "error_x": _bars([share for _, share in known]),
+                "marker": {"color": colour},
+                "hovertemplate": "%{y}: %{x:.1%}<extra></extra>",
+            }
+        )
+    layout = {
+        "height": 140 + 56 * len(names),
+        "barmode": "group",
+        "xaxis": {"title": {"text": "share of people (0 is safe)"}, "range": [0, 1], "tickformat": ".0%"},
+        "yaxis": {"type": "category", "categoryorder": "array", "categoryarray": names[::-1]},
+    }
+    rows = [
+        [name, word, *_numbers(share)]
+        for name, *both in measures
+        for word, share in zip((_T["before"], _T["after"]), both, strict=True)
+        if share is not None
+    ]
+    return {"data": data, "layout": layout}, ([_T["measure"], _T["what"], *_SHARE_COLUMNS], rows)
+
+
+_SHARE_COLUMNS = ["share", "low", "high", _T["guessing"], _T["people"]]
+
+
+def _numbers(share: Share) -> list[float]:
+    return [share.value, share.low, share.high, share.chance, share.people]
+
+
+def _line(name: str, x: Sequence[Any], shares: Sequence[Share], colour: str, symbol: str) -> Figure:
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "name": name,
+        "x": list(x),
+        "y": [share.value for share in shares],
+        "error_y": _bars(shares),
+        "line": {"color": colour},
+        "marker": {"symbol": symbol, "size": 8},
+        "hovertemplate": "%{x}: %{y:.1%}<extra></extra>",
+    }
+
+
+def _bars(shares: Sequence[Share]) -> Mapping[str, Any]:
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": [share.high - share.value for share in shares],
+        "arrayminus": [share.value - share.low for share in shares],
+        "thickness": 1,
+    }
+
+
+def _mark(chance: float) -> Figure:
+    return {
+        "type": "line", "x0": chance, "x1": chance, "yref": "paper", "y0": 0, "y1": 1,
+        "line": {"color": "var(--soft)", "dash": "dot", "width": 1},
+    }  # fmt: skip
+
+
+def _layout(x: str, y: str, *, guess: float) -> Figure:
+    line = {
+        "type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": guess, "y1": guess,
+        "line": {"color": "var(--soft)", "dash": "dot", "width": 1},
+    }  # fmt: skip
+    return {
+        "height": 420,
+        "legend": _LEGEND,
+        "xaxis": {"title": {"text": x}},
+        "yaxis": {"title": {"text": y}, "range": [0, 1.02], "tickformat": ".0%"},
+        "shapes": [line],
+    }

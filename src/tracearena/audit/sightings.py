@@ -1,0 +1,178 @@
+"""Where and when people are on record, at any coarseness, and where they are at night and at work."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.audit.material import Material, Published
+from tracearena.metrics.applications.homes import NIGHT, OFFICE_HOURS, key_places
+from tracearena.traces import Clock, ObfuscatedTraces, Places
+from tracearena.traces.clock import DAY_S
+from tracearena.traces.event_table import EventTable
+from tracearena.traces.event_times import local_seconds
+from tracearena.traces.geodesy import MIDDLE_DEGREE_M, metres_per_degree
+from tracearena.traces.time import EPOCH
+from tracearena.traces.time import local_seconds as local_seconds_of
+
+_NIGHTS = 0.5
+"""Share of the people who must have events at night; otherwise a day's first and last hour stand for it."""
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+class Sightings(NamedTuple):
+    """One row for each time that somebody is on record."""
+
+    user: NDArray[np.int32]
+    latitude: Floats
+    longitude: Floats
+    second: Ints
+    n_users: int
+
+    @classmethod
+    def of(cls, published: Published) -> Sightings:
+        """Take the GPS points, or the events at their places; one of a set lies in its middle."""
+        points = published.points
+        if points is not None:
+            seconds = points.time_ms // 1000
+            return cls(points.user_index, points.latitude, points.longitude, seconds, points.n_users)
+        events = published.exact
+        event, place, weight = events.pairs()
+        told = np.flatnonzero(~events.is_deleted)
+        latitude, longitude = (
+            np.bincount(event, weight * degrees[place], events.n_events).astype(np.float64)[told]
+            for degrees in (events.places.latitude, events.places.longitude)
+        )
+        return cls(events.user_index[told], latitude, longitude, local_seconds(events)[told], events.n_users)
+
+    def codes(self, side_m: float, window_s: int) -> Ints:
+        """Number the (cell, window) of each row; cells are those of a world-wide grid."""
+        row = np.floor(self.latitude * MIDDLE_DEGREE_M / side_m).astype(np.int64)
+        width = np.maximum(metres_per_degree((row + 0.5) * side_m / MIDDLE_DEGREE_M)[1], 1.0)
+        column = np.floor(self.longitude * width / side_m).astype(np.int64)
+        row -= row.min(initial=0)
+        column -= column.min(initial=0)
+        window = self.second // window_s
+        window -= window.min(initial=0)
+        cells = row * (int(column.max(initial=0)) + 1) + column
+        keys = cells * (int(window.max(initial=0)) + 1) + window
+        return np.asarray(np.unique(keys, return_inverse=True)[1], np.int64)
+
+
+class Spots(NamedTuple):
+    """A position for each person, NaN where there is none; and the place, -1 without or for GPS points."""
+
+    latitude: Floats
+    longitude: Floats
+    place: Ints
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        """Who has one."""
+        return ~np.isnan(self.latitude)
+
+    def take(self, at: Ints) -> Spots:
+        """Return those of some people; nobody's (-1) is unknown."""
+        latitude, longitude = (np.where(at >= 0, one[at], np.nan) for one in self[:2])
+        return Spots(latitude, longitude, np.where(at >= 0, self.place[at], -1))
+
+
+def key_spots(
+    material: Material, published: Published, chosen: ObfuscatedTraces | None = None
+) -> tuple[Spots, Spots]:
+    """Return where each released person is at night and in working hours, as the release tells it.
+
+    Parameters
+    ----------
+    chosen
+        The events to look at, of the same users; all of the release if omitted.
+    """
+    if published.points is not None:
+        points = published.points
+        if chosen is not None:
+            points = points.keep(_within(points.user_index, points.time_ms, material, chosen))
+        found = key_places(points, timezone=material.zone)
+        nothing = np.full(points.n_users, -1, np.int64)
+        return (
+            Spots(found.home_latitude, found.home_longitude, nothing),
+            Spots(found.work_latitude, found.work_longitude, nothing),
+        )
+    return usual_spots(published.exact if chosen is None else chosen)
+
+
+def usual_spots(events: ObfuscatedTraces) -> tuple[Spots, Spots]:
+    """Return the places where each person is most often at night and in working hours."""
+    event, place, weight = events.pairs()
+    night = night_events(events.clock, events.instants, events.user_index, events.n_users)
+    office = office_events(events)
+    spots = [_usual(events, event, place, weight, mask) for mask in (night, office)]
+    return spots[0], spots[1]
+
+
+def _within(
+    user: NDArray[np.int32], time_ms: Ints, material: Material, chosen: EventTable
+) -> NDArray[np.bool_]:
+    """Return which points lie from the first to the last chosen day of their user."""
+    first_day = chosen.clock.first_day
+    origin = 0 if first_day is None else (first_day - EPOCH).days
+    day = local_seconds_of(time_ms, material.zone or "UTC") // DAY_S - origin
+    days = chosen.clock.day_of(chosen.instants)
+    first, last = np.full(chosen.n_users, 2**31), np.full(chosen.n_users, -1)
+    np.minimum.at(first, chosen.user_index, days)
+    np.maximum.at(last, chosen.user_index, days)
+    return np.asarray((day >= first[user]) & (day <= last[user]))
+
+
+def night_events(
+    clock: Clock, instants: NDArray[np.int32], user: NDArray[np.int32], n_users: int
+) -> NDArray[np.bool_]:
+    """Return which events are at night, from 20 to 8 o'clock.
+
+    Where most people have none (a day from 8 to 18 o'clock), those of the first and last hour of the day.
+    """
+    second = clock.second_of_day(instants)
+    night = (second >= NIGHT[0] * 3600) | (second < NIGHT[1] * 3600)
+    people = len(np.unique(user))
+    if len(np.unique(user[night])) >= _NIGHTS * people:
+        return np.asarray(night)
+    span = max(round(3600 / clock.interval_s), 1)
+    time = clock.time_of_day(instants)
+    return np.asarray((time < span) | (time >= clock.instants_per_day - span))
+
+
+def office_events(events: EventTable) -> NDArray[np.bool_]:
+    """Return which events are in working hours, on weekdays where dates are known."""
+    second = events.clock.second_of_day(events.instants)
+    office = (second >= OFFICE_HOURS[0] * 3600) & (second < OFFICE_HOURS[1] * 3600)
+    if events.clock.first_day is None:
+        return np.asarray(office)
+    weekday = (local_seconds(events) // DAY_S + 3) % 7
+    return np.asarray(office & (weekday < 5))
+
+
+def _usual(
+    events: ObfuscatedTraces, event: Ints, place: NDArray[np.int32], weight: Floats, mask: NDArray[np.bool_]
+) -> Spots:
+    """Return the place where each person is most often; of equals the first."""
+    chosen = mask[event]
+    width = max(len(events.places), 1)
+    keys = events.user_index[event[chosen]].astype(np.int64) * width + place[chosen]
+    cells, inverse = np.unique(keys, return_inverse=True)
+    amount = np.bincount(inverse, weight[chosen], len(cells))
+    user, spot = np.divmod(cells, width)
+    order = np.lexsort((-spot, amount.round(9), user))
+    usual = np.full(events.n_users, -1, np.int64)
+    usual[user[order]] = spot[order]
+    return spots_at(usual, events.places)
+
+
+def spots_at(place: Ints, places: Places) -> Spots:
+    """Return places, -1 for none, as spots."""
+    known = place >= 0
+    latitude, longitude = np.full((2, len(place)), np.nan)
+    latitude[known], longitude[known] = places.latitude[place[known]], places.longitude[place[known]]
+    return Spots(latitude, longitude, place)

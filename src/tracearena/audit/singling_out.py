@@ -1,0 +1,235 @@
+"""Singling out: how few points tell one person from all others, and at which coarseness that stops."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.audit.material import Material, Published
+from tracearena.audit.settings import Settings
+from tracearena.audit.shares import Record, Share
+from tracearena.audit.sightings import Floats, Ints, Sightings, key_spots
+from tracearena.engine import child_seed, generator, run_blocks, stream
+from tracearena.traces.geodesy import MIDDLE_DEGREE_M, metres_per_degree
+
+POINTS = 6
+"""So many points of a person are known at most."""
+HEADLINE = 4
+"""So many stand for what a neighbour or a colleague knows (de Montjoye et al. 2013)."""
+SIDES_M = (250.0, 1000.0, 4000.0, 16000.0)
+WINDOWS_S = (3600, 6 * 3600, 86_400, 7 * 86_400)
+GROUPS = (1, 2, 5, 10)
+"""Sizes at which classes of groups begin."""
+
+_NOISE_FLOOR = 0.01
+_EXACT_KM = 1e-4
+_DRAWN, _PEOPLE = 0, 1
+
+
+@dataclass(frozen=True)
+class Coarseness(Record):
+    """Who is unique by 1, 2, … points known to one side and window.
+
+    Attributes
+    ----------
+    unique
+        Share of draws that nobody else in the file matches, by the number of points.
+    """
+
+    side_m: float
+    window_s: int
+    unique: dict[int, Share]
+
+
+@dataclass(frozen=True)
+class Groups(Record):
+    """People who share their night-time place with others.
+
+    Attributes
+    ----------
+    people
+        Who has a night-time place.
+    alone
+        Share who are the only one there.
+    sizes
+        People in groups of 1, of 2 to 4, of 5 to 9, and of 10 or more, by the first of these numbers.
+    side_m
+        People within one cell of this side are a group; 0 for the file's places.
+    """
+
+    people: int
+    alone: Share | None
+    sizes: dict[int, int]
+    side_m: float
+
+
+@dataclass(frozen=True)
+class SinglingOut(Record):
+    """What a few known points tell.
+
+    Attributes
+    ----------
+    found
+        Share of people whose released trace is named by somebody who knows 1, 2, … true sightings, each to
+        the place and the instant of the file.
+    coarseness
+        Uniqueness within what is released, from fine to coarse.
+    night
+        Groups at night-time places, at several sides.
+    candidates
+        Among so many people they are looked for.
+    """
+
+    found: dict[int, Share]
+    coarseness: tuple[Coarseness, ...]
+    night: tuple[Groups, ...]
+    candidates: int
+
+    @property
+    def headline(self) -> Share | None:
+        """Who is found by four points."""
+        return self.found.get(HEADLINE)
+
+
+def single_out(
+    material: Material, published: Published, settings: Settings, root: np.random.SeedSequence
+) -> SinglingOut:
+    """Measure all of it."""
+    sightings = Sightings.of(published)
+    present = np.bincount(sightings.user, minlength=sightings.n_users) > 0
+    candidates = int(present.sum())
+    coarseness = tuple(
+        _at(sightings, present, side, window, settings, root) for side in SIDES_M for window in WINDOWS_S
+    )
+    return SinglingOut(
+        found=_found(material, published, candidates, settings, root),
+        coarseness=coarseness,
+        night=_night(material, published),
+        candidates=candidates,
+    )
+
+
+def sample(chosen: NDArray[np.bool_], most: int, root: np.random.SeedSequence, part: int) -> Ints:
+    """Return the people chosen, all or a random sample of so many, in their order."""
+    people = np.flatnonzero(chosen)
+    if len(people) <= most:
+        return people
+    return np.sort(generator(child_seed(root, part)).choice(people, most, replace=False))
+
+
+def _at(
+    sightings: Sightings,
+    present: NDArray[np.bool_],
+    side_m: float,
+    window_s: int,
+    settings: Settings,
+    root: np.random.SeedSequence,
+) -> Coarseness:
+    from tracearena.arena._kernels import singled_out
+
+    codes = sightings.codes(side_m, window_s)
+    n_codes = int(codes.max(initial=-1)) + 1
+    pairs = np.unique(sightings.user.astype(np.int64) * max(n_codes, 1) + codes)
+    users, own = np.divmod(pairs, max(n_codes, 1))
+    starts = np.searchsorted(users, np.arange(sightings.n_users + 1))
+    order = np.argsort(own, kind="stable")
+    visitors, ends = users[order], np.searchsorted(own[order], np.arange(n_codes + 1))
+    people = sample(present, settings.people, root, _PEOPLE)
+
+    def work(block: int, first: int, stop: int) -> Floats:
+        user = int(people[first])
+        uniform = stream(root, _DRAWN, user).random((settings.draws, POINTS))
+        codes_of = own[starts[user] : starts[user + 1]]
+        return np.asarray(singled_out(codes_of, uniform, ends, visitors, user) / settings.draws)
+
+    found = np.array(run_blocks(work, [(i, i + 1) for i in range(len(people))])).reshape(-1, POINTS)
+    shares = {k: Share.of(found[:, k - 1], 1 / max(int(present.sum()), 1)) for k in range(1, POINTS + 1)}
+    return Coarseness(side_m, window_s, {k: one for k, one in shares.items() if one is not None})
+
+
+def _found(
+    material: Material,
+    published: Published,
+    candidates: int,
+    settings: Settings,
+    root: np.random.SeedSequence,
+) -> dict[int, Share]:
+    """Look for people by true sightings of them, at the file's own places and instants."""
+    from tracearena.audit._kernels import found_draws
+
+    truth, seen = material.exact, published.exact
+    event, place, _ = seen.pairs()
+    xyz = truth.places.points_km
+    window = seen.instants[event].astype(np.int64)
+    order = np.argsort(window, kind="stable")
+    windows, begins = np.unique(window[order], return_index=True)
+    release = (
+        windows, np.append(begins, len(order)).astype(np.int64),
+        seen.user_index[event][order].astype(np.int64), xyz[place[order]],
+    )  # fmt: skip
+    scale = max(displacement_km(material, published), _EXACT_KM)
+    present = np.diff(truth.offsets) > 0
+    people = sample(present, settings.people, root, _PEOPLE)
+
+    def work(block: int, first: int, stop: int) -> Floats:
+        user = int(people[first])
+        rows = slice(truth.offsets[user], truth.offsets[user + 1])
+        uniform = stream(root, _DRAWN, user).random((settings.draws, POINTS))
+        credit = np.zeros(POINTS)
+        found_draws(
+            truth.instants[rows].astype(np.int64), xyz[truth.place_index[rows]], uniform, *release,
+            scale, _NOISE_FLOOR, candidates, int(published.at[user]), seen.n_users, credit,
+        )  # fmt: skip
+        return credit / settings.draws
+
+    credit = np.array(run_blocks(work, [(i, i + 1) for i in range(len(people))])).reshape(-1, POINTS)
+    shares = {k: Share.of(credit[:, k - 1], 1 / max(candidates, 1)) for k in range(1, POINTS + 1)}
+    return {k: one for k, one in shares.items() if one is not None}
+
+
+def displacement_km(material: Material, published: Published) -> float:
+    """Return how far the release moves people on average, at instants where both say where they are."""
+    truth, seen = material.exact, published.exact
+    event, place, _ = seen.pairs()
+    owner = np.full(seen.n_users, -1, np.int64)
+    released = published.at >= 0
+    owner[published.at[released]] = np.flatnonzero(released)
+    first = min(truth.span[0], seen.span[0])
+    width = max(truth.span[1], seen.span[1]) - first
+    mine = truth.user_index.astype(np.int64) * width + truth.instants - first
+    theirs = owner[seen.user_index[event]] * width + seen.instants[event] - first
+    theirs[owner[seen.user_index[event]] < 0] = -1
+    at = np.minimum(np.searchsorted(mine, theirs), max(len(mine) - 1, 0))
+    both = mine[at] == theirs
+    if not both.any():
+        return 0.0
+    return float(truth.places.distance_km(truth.place_index[at[both]], place[both]).mean())
+
+
+def _night(material: Material, published: Published) -> tuple[Groups, ...]:
+    home, _ = key_spots(material, published)
+    known = home.known
+    groups = []
+    if published.points is None:
+        groups.append(_grouped(home.place[known], 0.0))
+    for side in SIDES_M[:3]:
+        row = np.floor(home.latitude[known] * MIDDLE_DEGREE_M / side).astype(np.int64)
+        width = np.maximum(metres_per_degree((row + 0.5) * side / MIDDLE_DEGREE_M)[1], 1.0)
+        column = np.floor(home.longitude[known] * width / side).astype(np.int64)
+        groups.append(_grouped(row * 10**7 + column, side))
+    return tuple(groups)
+
+
+def _grouped(cell: Ints, side_m: float) -> Groups:
+    _, inverse, counts = np.unique(cell, return_inverse=True, return_counts=True)
+    size = counts[inverse]
+    classes = np.searchsorted(GROUPS, size, side="right") - 1
+    people = np.bincount(classes, minlength=len(GROUPS)) if len(size) else np.zeros(len(GROUPS), int)
+    return Groups(
+        people=len(cell),
+        alone=Share.of(size == 1, 1 / max(len(cell), 1)),
+        sizes={first: int(n) for first, n in zip(GROUPS, people, strict=True)},
+        side_m=side_m,
+    )

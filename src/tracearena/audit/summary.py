@@ -1,0 +1,58 @@
+"""An audit in a few lines: for a terminal, and for a notebook."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from tracearena.audit import words
+from tracearena.audit.phrases import share_words
+
+if TYPE_CHECKING:
+    from tracearena.audit.assessment import Audit
+    from tracearena.audit.verdict import Light
+
+DOTS = {"green": "#009E73", "amber": "#E69F00", "red": "#D55E00", "grey": "#8C8C8C"}
+
+
+def measure(light: Light, within_m: float) -> str:
+    """Say what a light's number is a share of."""
+    return words.MEASURES[light.what].format(within=within_m)
+
+
+def told(light: Light, red: float) -> str:
+    """Say what a light's colour means."""
+    return words.SENTENCES[light.colour].format(red=red, why=words.WHY_GREY[light.question])
+
+
+def lines(audit: Audit) -> dict[str, Any]:
+    """Return the verdict and the three answers, by name, for people on a terminal."""
+    found: dict[str, Any] = {"verdict": f"{audit.verdict}: {words.VERDICTS[audit.verdict]}"}
+    for light in audit.lights:
+        number = "" if light.share is None else f": {share_words(light.share)} "
+        what = measure(light, audit.settings.within_m) if light.share is not None else ""
+        found[light.question] = f"{light.colour}{number}{what}".strip()
+    if audit.usefulness is not None and audit.usefulness.kept is not None:
+        found["usefulness"] = f"{audit.usefulness.kept:.0%} of six tasks is kept"
+    return found
+
+
+def summary_html(audit: Audit) -> str:
+    """Show an audit in a notebook: verdict, lights, numbers; no style of its own but the dots."""
+    rows = "".join(_row(light, audit) for light in audit.lights)
+    kept = audit.usefulness.kept if audit.usefulness is not None else None
+    useful = "" if kept is None else f"<p>{escape(words.USEFUL['kept'].format(kept=kept))}</p>"
+    return (
+        f"<div><b>{escape(words.TITLE.format(name=audit.file.name))}</b>"
+        f"<p>{escape(words.VERDICTS[audit.verdict])}</p><table>{rows}</table>{useful}</div>"
+    )
+
+
+def _row(light: Light, audit: Audit) -> str:
+    number = "–" if light.share is None else share_words(light.share)
+    dot = f'<span style="color:{DOTS[light.colour]}">●</span>'
+    what = measure(light, audit.settings.within_m) if light.share is not None else ""
+    return (
+        f'<tr><td style="text-align:left">{dot} {escape(words.QUESTIONS[light.question])}</td>'
+        f'<td style="text-align:left">{escape(number)} {escape(what)}</td></tr>'
+    )

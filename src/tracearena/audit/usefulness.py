@@ -1,0 +1,215 @@
+"""Usefulness: what planners do with traces, and how much of it is left, one number a task."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.audit.material import Material, Published
+from tracearena.audit.places import one_place
+from tracearena.audit.shares import Record
+from tracearena.engine import child_seed, generator
+from tracearena.metrics.applications.offloading import served_share
+from tracearena.mobility.laws import radius_of_gyration_km, share_at_home, trip_lengths_km
+from tracearena.traces import ObfuscatedTraces, Traces
+
+HOTSPOTS = 0.1
+"""Share of the visited places that count as hotspots."""
+_DRAW, _HALVES = range(2)
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Task(Record):
+    """One thing that people do with such data.
+
+    Attributes
+    ----------
+    name
+        A key of `words.TASKS`.
+    kept
+        How much of it is left, from 0 to 1 (as in the original); without a release None.
+    halves
+        The same between two random halves of the people, half against half: as good as chance allows.
+    before, after
+        A single figure of the task in the original and in the release, in the unit that `words.TASKS` names.
+    """
+
+    name: str
+    kept: float | None
+    halves: float | None
+    before: float | None
+    after: float | None
+
+
+@dataclass(frozen=True)
+class Usefulness(Record):
+    """What the data is good for.
+
+    Attributes
+    ----------
+    tasks
+        One after the other.
+    kept
+        The mean over the tasks; without a release None.
+    """
+
+    tasks: tuple[Task, ...]
+    kept: float | None
+
+
+class _Work(NamedTuple):
+    compare: Callable[[Traces, Traces], float]
+    figure: Callable[[Traces], float]
+
+
+def assess_usefulness(
+    material: Material, published: Published | None, root: np.random.SeedSequence
+) -> Usefulness:
+    """Do every task with the original, with the release, and with two halves of the people."""
+    original = material.coarse
+    order = generator(child_seed(root, _HALVES)).permutation(original.n_users)
+    middle = original.n_users // 2
+    parts = [original.take_users(np.sort(part)) for part in (order[:middle], order[middle:])]
+    released = None
+    if published is not None:
+        released = plain_events(published.coarse, child_seed(root, _DRAW))
+    tasks = tuple(_task(name, work, original, released, parts) for name, work in _TASKS.items())
+    kept = [task.kept for task in tasks if task.kept is not None]
+    return Usefulness(tasks, float(np.mean(kept)) if kept else None)
+
+
+def kept_of(original: Traces, released: Traces) -> dict[str, float]:
+    """Return how much of every task a release keeps."""
+    found = {name: work.compare(original, released) for name, work in _TASKS.items()}
+    return {name: value for name, value in found.items() if np.isfinite(value)}
+
+
+def plain_events(released: ObfuscatedTraces, seed: np.random.SeedSequence) -> Traces:
+    """Return a release as somebody uses it: one place of a set at random, deleted events gone."""
+    place = one_place(released, generator(seed))
+    told = released.keep(place >= 0)
+    return Traces(
+        told.places,
+        told.clock,
+        user_ids=told.user_ids,
+        offsets=told.offsets,
+        instants=told.instants,
+        place_index=place[place >= 0],
+        span=told.span,
+    )
+
+
+def _task(name: str, work: _Work, original: Traces, released: Traces | None, parts: list[Traces]) -> Task:
+    return Task(
+        name=name,
+        kept=None if released is None else _number(work.compare(original, released)),
+        halves=_number(work.compare(parts[0], parts[1])) if all(map(len, parts)) else None,
+        before=_number(work.figure(original)),
+        after=None if released is None else _number(work.figure(released)),
+    )
+
+
+def _number(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def common_share(first: Floats, second: Floats) -> float:
+    """Return what two distributions have in common: 1 minus their total variation.
+
+    >>> common_share(np.array([2, 2]), np.array([1, 3]))
+    0.75
+    """
+    if not first.sum() or not second.sum():
+        return 0.0 if first.sum() != second.sum() else float("nan")
+    return float(np.minimum(first / first.sum(), second / second.sum()).sum())
+
+
+def same_values(first: Floats, second: Floats) -> float:
+    """Return 1 minus the largest gap between two cumulative distributions (Kolmogorov, Smirnov).
+
+    >>> same_values(np.array([1.0, 2.0]), np.array([1.0, 9.0]))
+    0.5
+    """
+    first, second = (np.sort(one[np.isfinite(one)]) for one in (first, second))
+    if not len(first) or not len(second):
+        return 0.0 if len(first) != len(second) else float("nan")
+    every = np.concatenate([first, second])
+    ranks = [np.searchsorted(one, every, "right") / len(one) for one in (first, second)]
+    return float(1 - np.abs(ranks[0] - ranks[1]).max())
+
+
+def _keys_in_common(first: NDArray[np.int64], second: NDArray[np.int64]) -> float:
+    every, inverse = np.unique(np.concatenate([first, second]), return_inverse=True)
+    counts = [
+        np.bincount(part, minlength=len(every)).astype(float)
+        for part in (inverse[: len(first)], inverse[len(first) :])
+    ]
+    return common_share(*counts)
+
+
+def _by_place_and_hour(traces: Traces) -> NDArray[np.int64]:
+    hour = traces.clock.second_of_day(traces.instants) // 3600
+    return np.asarray(traces.place_index.astype(np.int64) * 24 + hour)
+
+
+def _flows(traces: Traces) -> NDArray[np.int64]:
+    start, end = traces.place_index[:-1].astype(np.int64), traces.place_index[1:].astype(np.int64)
+    moved = (traces.user_index[1:] == traces.user_index[:-1]) & (start != end)
+    return np.asarray(start[moved] * len(traces.places) + end[moved])
+
+
+def _counts(traces: Traces) -> NDArray[np.int64]:
+    return np.bincount(traces.place_index, minlength=len(traces.places))
+
+
+def _hotspots(first: Traces, second: Traces) -> float:
+    """Return what the hotspots of the second serve of the first, over what its own would."""
+    truth, told = _counts(first), _counts(second)
+    if not truth.sum() or not told.sum():
+        return 0.0
+    k = max(1, round(HOTSPOTS * int((truth > 0).sum())))
+    return served_share(truth, told, k) / served_share(truth, truth, k)
+
+
+def _hot_share(traces: Traces) -> float:
+    counts = _counts(traces)
+    k = max(1, round(HOTSPOTS * int((counts > 0).sum())))
+    return served_share(counts, counts, k) if counts.sum() else float("nan")
+
+
+def _home_curves(first: Traces, second: Traces) -> float:
+    """Return 1 minus the mean gap between the shares of people at home over the day."""
+    if not len(first) or not len(second):
+        return 0.0
+    gap = np.abs(share_at_home(first) - share_at_home(second))
+    return float(1 - np.nanmean(gap)) if np.isfinite(gap).any() else float("nan")
+
+
+def _median(values: Floats) -> float:
+    known = values[np.isfinite(values)]
+    return float(np.median(known)) if len(known) else float("nan")
+
+
+_TASKS = {
+    "counts": _Work(
+        lambda a, b: _keys_in_common(_by_place_and_hour(a), _by_place_and_hour(b)),
+        lambda a: float(len(np.unique(_by_place_and_hour(a)))),
+    ),
+    "flows": _Work(lambda a, b: _keys_in_common(_flows(a), _flows(b)), lambda a: float(len(_flows(a)))),
+    "trips": _Work(
+        lambda a, b: same_values(trip_lengths_km(a), trip_lengths_km(b)),
+        lambda a: _median(trip_lengths_km(a)),
+    ),
+    "gyration": _Work(
+        lambda a, b: same_values(radius_of_gyration_km(a), radius_of_gyration_km(b)),
+        lambda a: _median(radius_of_gyration_km(a)),
+    ),
+    "home": _Work(_home_curves, lambda a: float(np.nanmean(share_at_home(a))) if len(a) else float("nan")),
+    "hotspots": _Work(_hotspots, _hot_share),
+}

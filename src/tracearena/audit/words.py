@@ -1,0 +1,304 @@
+"""Every sentence of an audit, in one place, but the few of `phrases` that depend on numbers.
+
+Names in braces are filled in by `str.format`; what stands between two words never depends on their order.
+"""
+
+from __future__ import annotations
+
+KINDS = {
+    "gps": "GPS points",
+    "regular": "traces at regular times",
+    "check-ins": "check-ins",
+}
+
+QUESTIONS = {
+    "singling_out": "Can a person be singled out?",
+    "linkability": "Can a person be found again?",
+    "inference": "What can be learned about a person?",
+}
+
+COLOURS = {
+    "green": "no attack beat guessing",
+    "amber": "some risk",
+    "red": "high risk",
+    "grey": "not measured",
+}
+
+MEASURES = {
+    "found": "of people are found by somebody who saw them four times",
+    "linked": "of people are found again under new names by somebody who knows other days of theirs",
+    "home": "of homes are told to within {within:.0f} m",
+    "work": "of workplaces are told to within {within:.0f} m",
+    "copies": "of synthetic people are nearer to a real person than real people are to each other",
+    "reidentified": "of synthetic traces lead back to the person they were made from",
+    "membership": "of answers to “was she in the data?” are right",
+    "marked": "of visitors of places marked as sensitive are found together with their visit",
+    "health": "of visitors of places of health are found together with their visit",
+    "worship": "of visitors of places of worship are found together with their visit",
+    "justice": "of visitors of police, courts and prisons are found together with their visit",
+    "politics": "of visitors of political places are found together with their visit",
+    "intimate": "of visitors of intimate places are found together with their visit",
+    "addiction": "of visitors of places of gambling, drinking and drugs are found together with their visit",
+    "children": "of visitors of places of small children are found together with their visit",
+}
+
+CATEGORIES = {
+    "marked": "marked in the file",
+    "health": "health",
+    "worship": "worship",
+    "justice": "police and justice",
+    "politics": "politics",
+    "intimate": "intimate",
+    "addiction": "gambling, drinking, drugs",
+    "children": "small children",
+}
+
+SENTENCES = {
+    "green": "The interval holds what guessing gives: the attacks that were tried learned nothing.",
+    "amber": "More than guessing, but not certainly more than the limit of {red:.0%}.",
+    "red": "Certainly more than the limit of {red:.0%}.",
+    "grey": "Nothing could be measured: {why}",
+}
+WHY_GREY = {
+    "singling_out": "the file has nobody to look for.",
+    "linkability": "too few people are on record on both sides of the cut.",
+    "inference": "nobody has a place of nights or of working hours on both sides of the cut.",
+}
+
+VERDICTS = {
+    "red": "Do not publish this file as it is: people in it can be recognised.",
+    "amber": "Publish this file only to people who are bound not to look for anybody: some can be "
+    "recognised.",
+    "green": "None of the attacks that were tried did better than guessing.",
+    "grey": "This audit could not answer every question.",
+}
+WHAT_TO_DO = {
+    "red": "Let tracearena look for a defence that holds: {protect}. Where none holds, publish synthetic "
+    "traces or "
+    "counts, or do not publish.",
+    "amber": "Compare defences on this file: {protect}. Keep contracts and access limits where you stay "
+    "with it.",
+    "green": "Check that it is still useful (below), keep the original and the table of who is who to "
+    "yourself, and "
+    "audit again when a stronger attack is known.",
+    "grey": "Give the audit more people, or more days of each.",
+}
+PROTECT = "tracearena protect {name} safer.csv --target-risk 5%"
+
+NOBODY_KNOWN = (
+    "no released user has an id of the original: if they are pseudonyms, name the table of who is who with "
+    "--id-table (in Python id_table=); if nobody in the release is a real person, say --synthetic "
+    "(synthetic=True)"
+)
+
+TITLE = "How risky is {name}?"
+TITLE_RELEASED = "How safe is {release} as a release of {name}?"
+LEAD = "{people:,} people, {events:,} {kind} on {days:,} days; audited by tracearena {version}."
+INCOMPLETE = (
+    "This audit was stopped before its end. What is here was measured as described; what is missing was not."
+)
+QUICK = "A quick audit: attacks were tried for {people:,} people, so that intervals are wide."
+
+SINGLED = {
+    "heading": "1. Singling out",
+    "lead": "Somebody saw a person a few times: a neighbour, a shop, a photo with a date. How few sightings "
+    "tell "
+    "which trace is hers?",
+    "found": "Who knows the place and the time of {k} sightings names the right trace for {value:.1%} of "
+    "people "
+    "(guessing: {chance:.2%}).",
+    "curves": "How many people are unique by a few points, at the finest coarseness and at coarser ones: "
+    "{message}",
+    "falls": "four points stop singling out half of the people at {side} and {window}.",
+    "stays": "four points single out more than half of the people even at {side} and {window}.",
+    "never": "four points single out less than half of the people even at {side} and {window}.",
+    "heat": "Share of people who are unique by four points, by the size of a place and the length of a time "
+    "window.",
+    "night": "{value:.1%} of people with a night-time place are alone there{where}; {few:,} share it with "
+    "fewer than "
+    "{smallest} others.",
+    "how": "For up to {people:,} people, {draws} draws each: k of her sightings are taken at random, at the "
+    "file's own "
+    "places and instants. Released traces are scored by how near they are at those instants; equals share. "
+    "Uniqueness counts the draws that nobody else in the same file matches, in cells of a world-wide grid "
+    "and windows "
+    "of time, as in de Montjoye et al. (2013). They found that four points of an hour and an antenna single "
+    "out 95 % "
+    "of 1.5 million people.",
+}
+LINKED = {
+    "heading": "2. Linkability",
+    "lead": "Somebody knows other days of the same people under their names. The names are taken off the "
+    "later days: "
+    "who is who?",
+    "attacks": "{strongest} finds {value:.1%} of {people:,} people again (between {low:.1%} and "
+    "{high:.1%}); guessing "
+    "finds {chance:.2%}.",
+    "home_and_work": "From the places of nights and working hours alone, {value:.1%} are found.",
+    "days": "How much the attacker must know: {least:.1%} of people are found from {first} of their own "
+    "days, "
+    "{most:.1%} from {last} (by {attack}).",
+    "how": "The file is cut in two by time ({cut}). The earlier part is known; the later part is shuffled "
+    "and numbered "
+    "anew. Every re-identification attack of the catalogue then says who is who, for {people:,} people at "
+    "once; "
+    "{left_out:,} others are not on record on both sides. The crowd is those people and no larger, which "
+    "errs on the "
+    "side of caution for a larger file. Intervals are those of Clopper and Pearson (95 %).",
+}
+INFERRED = {
+    "heading": "3. Inference",
+    "lead": "What does the release tell about somebody's life, even to who does not know her name?",
+    "home": "The place of most nights is within {within:.0f} m of the true one for {value:.1%} of people; "
+    "another "
+    "person's would be for {chance:.2%}.",
+    "work": "The place of most working hours is, for {value:.1%} (another person's: {chance:.2%}).",
+    "whereabouts": "On a normal day the linked trace leaves {release:.2f} of what there is to hide (s_T: 0 "
+    "is the true "
+    "place, 1 is 2 km away or more); habits alone, without the release, leave {habits:.2f}. The release adds "
+    "{gain:.2f} (between {low:.2f} and {high:.2f}).",
+    "sensitive": "Visits to sensitive places that are learned with the name of the visitor.",
+    "none": "The file names no sensitive places, so that nothing can be said about visits to them.",
+    "how": "Homes and workplaces are those of the days before the cut (nights from 20 to 8 o'clock, or the "
+    "first and "
+    "the last hour where a day has no night; working hours from 10 to 17 o'clock on weekdays). The attacker "
+    "takes the "
+    "same of what is released after it. A visit is learned where the strongest attack above finds the "
+    "person and her "
+    "trace shows the place. A normal day is each person's middle day after the cut.",
+}
+SYNTHETIC = {
+    "heading": "Synthetic traces and the people behind them",
+    "copies": "{value:.1%} of synthetic people are copies: nearer to a real person than 95 % of real people "
+    "are to "
+    "another (guessing: 5 %).",
+    "nearest": "A synthetic person is {made:.2f} from the nearest real one in the median, a real person "
+    "{real:.2f} from "
+    "the nearest other (0 is the same places, 1 nothing in common).",
+    "reidentified": "{value:.1%} of synthetic traces lead back to the person they were made from (guessing: "
+    "{chance:.2%}).",
+    "membership": "Whether somebody was in the data is told rightly in {value:.1%} of cases; always "
+    "answering the more "
+    "frequent is right in {chance:.1%}. Right alarms less false ones: {advantage:.3f}.",
+    "no_membership": "Whether somebody was in the data at all was not tested: it needs people who were not "
+    "(--others).",
+}
+USEFUL = {
+    "heading": "What the data is good for",
+    "lead": "The same six tasks of planners, with the original and with the release. 1 is as good as the "
+    "original.",
+    "alone": "Two random halves of the people, one against the other, show how much a task varies by "
+    "chance: a "
+    "release need not be nearer than that.",
+    "chance": "How alike two random halves of the people are in each task; 1 is the same.",
+    "kept": "Over all six tasks {kept:.0%} is kept.",
+    "how": "Counts by place and hour and flows: what two distributions have in common (1 minus the total "
+    "variation). "
+    "Trip lengths and radius of gyration: 1 minus the largest gap of the cumulative distributions. Time at "
+    "home: 1 "
+    "minus the mean gap over the hours. Hotspots: what the busiest tenth of the released places serves, "
+    "over what the "
+    "true busiest tenth would. Of a set of places one is drawn; deleted events are gone.",
+}
+TASKS = {
+    "counts": ("counts by place and hour", "pairs of a place and an hour with events"),
+    "flows": ("flows between places", "moves"),
+    "trips": ("trip lengths", "km, median"),
+    "gyration": ("radius of gyration", "km, median"),
+    "home": ("time at home", "share of events at the most visited place"),
+    "hotspots": ("hotspots", "share of events in the busiest tenth of places"),
+}
+PROTECTED = {
+    "heading": "What protects it",
+    "lead": "Defences from mild to strong, each against the strongest attacks. The target: at most "
+    "{target:.1%} of people "
+    "found again, by the upper end of the 95 % interval, on people who were not used for choosing.",
+    "chosen": "{defence} is the cheapest that holds: {risk} of {people:,} other people are found again, and "
+    "{kept:.0%} of the six tasks is kept.",
+    "none": "None of the {tried} defences holds. Publish counts or synthetic traces, allow more, or do not "
+    "publish.",
+    "few": "So few people can prove no risk below {least:.1%}, even if nobody at all is found.",
+    "picture": "What each defence leaves of the six tasks, and of whom the strongest attack still finds. "
+    "The lower right "
+    "is good; the dotted line is the target.",
+    "how": "The people are divided at random into {choosing:,} for choosing and {proving:,} for the proof. "
+    "Quick attacks come "
+    "first; where they alone find more than the target, the strongest are spared. These weigh all evidence, "
+    "without a "
+    "word on the defence and with it. Defences that hand true traces to others are not tried. At most "
+    "{proofs} defences "
+    "are put to the proof.",
+    "command": "The command that makes it:",
+}
+CHANGED = {
+    "heading": "What the release changed",
+    "caption": "What attacks find in the file as it is, under pseudonyms, and in the release.",
+}
+CROWD = {
+    "heading": "Where people are",
+    "caption": "{places:,} places with at least {smallest} people; {hidden:,} with fewer are not drawn.",
+    "none": "No place has {smallest} people, so that there is no map.",
+}
+CHOSEN = {
+    "heading": "How it was measured",
+    "lead": "What was chosen for this file, and why; options of the command change it.",
+}
+LIMITS_HEADING = "Limits"
+LIMITS = (
+    "“No attack found it” is not “nobody can”. A high number is a fact; a low one is only the absence "
+    "of a "
+    "success so far.",
+    "An attacker may know more than other days of the same file: streets, timetables, photos, other files.",
+    "Numbers are shares of people. One unusual person may be at much higher risk than the share says.",
+    "The strongest of several attacks is chosen by its success on these people, which favours the "
+    "attacker a "
+    "little.",
+    "Whoever downloads a file has it for ever, and can wait for a better attack.",
+    "This page is no legal advice. It answers, with measurements, the three questions of Opinion "
+    "05/2014 of the "
+    "Article 29 Working Party.",
+)
+GLOSSARY_HEADING = "Glossary"
+GLOSSARY = {
+    "pseudonym": "A number in the place of a name. It takes away nothing else.",
+    "trace": "Where one person was, one time after the other.",
+    "singling out": "Telling one person's records from all others.",
+    "linkability": "Telling that two sets of records are the same person's.",
+    "inference": "Learning something about a person that was not meant to be told.",
+    "guessing, chance": "What somebody achieves who does not look at the data.",
+    "95 % interval": "Where the true share lies in 95 of 100 such measurements. Few people make it wide.",
+    "reference": "Days of people that the attacker knows under their names.",
+    "top 5, top 10": "The right person is among the attack's five, or ten, likeliest.",
+    "s_T": "What an attacker misses of people's whereabouts: 0 is nothing, 1 is everything.",
+    "radius of gyration": "How far a person ranges around the middle of her places.",
+    "synthetic traces": "Traces of people who do not exist, drawn from a model of those who do.",
+}
+TABLE = {
+    "attack": "attack",
+    "found": "found",
+    "interval": "95 % interval",
+    "guessing": "guessing",
+    "people": "people",
+    "top5": "among 5",
+    "top10": "among 10",
+    "category": "kind of place",
+    "places": "places",
+    "learned": "learned",
+    "visitors": "visitors",
+    "task": "task",
+    "kept": "kept",
+    "halves": "half against half",
+    "before": "original",
+    "after": "release",
+    "unit": "unit",
+    "what": "what",
+    "value": "value",
+    "reason": "why",
+    "side": "side of a cell",
+    "window": "time window",
+    "points": "known points",
+    "unique": "unique",
+    "days": "days of reference",
+    "group": "people at the same night-time place",
+    "measure": "measure",
+}

@@ -1,0 +1,69 @@
+"""Sentences in the language of who reads them: English, unless somebody has said who translates.
+
+Rooms that know nothing of the web write what people read by `said` and `counted`, as whole sentences with
+places for values. The server, which knows its readers, sets by `translate_by` who translates them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import reduce
+from typing import Any, TypeAlias
+
+OneForm: TypeAlias = Callable[[str], str]
+"""Returns a sentence in another language."""
+TwoForms: TypeAlias = Callable[[str, str, int], str]
+"""Returns the form of a sentence for a number, from its forms for one and for many."""
+
+
+def _english(words: str) -> str:
+    return words
+
+
+def _english_of(one: str, many: str, count: int) -> str:
+    return one if count == 1 else many
+
+
+_translators: tuple[OneForm, TwoForms] = (_english, _english_of)
+
+
+def translate_by(one_form: OneForm, two_forms: TwoForms) -> None:
+    """Set who translates in this process; which language it is may differ from call to call."""
+    global _translators
+    _translators = (one_form, two_forms)
+
+
+def said(words: str, /, **values: Any) -> str:
+    """Return a sentence with its values, in the language of the reader.
+
+    >>> said("The utility is {utility}.", utility="0.7")
+    'The utility is 0.7.'
+    """
+    return _translators[0](words).format(**values)
+
+
+def counted(one: str, many: str, count: int, /, **values: Any) -> str:
+    """Return a sentence about a number of things, which is its value ``count``.
+
+    >>> counted("{count} team", "{count} teams", 1), counted("{count} team", "{count} teams", 1200)
+    ('1 team', '1,200 teams')
+    """
+    return _translators[1](one, many, count).format(count=f"{count:,}", **values)
+
+
+def in_a_row(sentences: Iterable[str]) -> str:
+    """Return sentences as one text; not every language has a space between them.
+
+    >>> in_a_row(["One.", "Two."])
+    'One. Two.'
+    """
+    return reduce(lambda text, sentence: said("{text} {sentence}", text=text, sentence=sentence), sentences)
+
+
+def marked(words: str) -> str:
+    """Return words as they are, to be translated by `said` when they are shown.
+
+    >>> marked("Overall winner")
+    'Overall winner'
+    """
+    return words

@@ -1,0 +1,141 @@
+"""`contest serve --demo`: a contest in full swing for this machine alone, of which nothing is left."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import httpx
+import pytest
+from tests.border.command_line import tracearena
+
+from tracearena.contest import phase_at
+from tracearena.server import clock
+from tracearena.server.given_accounts import new_account
+from tracearena.server.serving import free_port
+from tracearena.server.stops import Stop, schedule_around
+
+NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
+ACCOUNT = re.compile(r"(organiser|team \d{3}) +(\S+) +password (\S+) +(http://\S+)")
+FORM = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["friday", "--demo"], "a demo makes a contest of its own"),
+        (["--demo", "--host", "0.0.0.0"], "for this machine alone"),
+        (["--demo", "--host", "contest.example.org"], "for this machine alone"),
+        (["--demo", "--phase", "registration"], "--phase"),
+        (["--demo", "--secure"], "--secure does not apply to a demo"),
+        (["--demo", "--allowed-host", "a.example"], "--allowed-host does not apply to a demo"),
+        (["--demo", "--judge-key", "key"], "--judge-key does not apply to a demo"),
+        (["friday", "--phase", "attack"], "--phase does not apply"),
+        ([], "which contest?"),
+    ],
+)
+def test_a_demo_is_of_its_own_and_for_this_machine(words: list[str], told: str, tmp_path: Path) -> None:
+    """Whatever would open it to others, or lay hands on a contest that is there, is refused."""
+    done = tracearena("contest", "serve", *words, folder=tmp_path)
+    assert (done.status, done.out) == (2, "")
+    assert told in done.err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("stop", "phase"), [("anonymization", "anonymization"), ("attack", "attack"), ("ceremony", None),
+                        ("results", "results")],
+)  # fmt: skip
+def test_its_schedule_is_laid_around_now(stop: str, phase: str | None) -> None:
+    """At the stop that is asked for it is now, and there is time left."""
+    answer = phase_at(schedule_around(Stop(stop), NOON), NOON)
+    assert answer.phase == phase
+    assert answer.next_change is None or answer.next_change >= NOON + timedelta(hours=6)
+
+
+def test_a_driven_clock_stands_or_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As it is told; pages let what is left tick only where it runs."""
+    monkeypatch.setenv(clock.VARIABLE, str(tmp_path / "clock"))
+    clock.set_driven(tmp_path / "clock", NOON)
+    assert (clock.now(), clock.stands_still()) == (NOON, True)
+    clock.set_driven(tmp_path / "clock", NOON, runs=True)
+    first = clock.now()
+    assert NOON <= first <= clock.now() < NOON + timedelta(minutes=1)
+    assert clock.now() > first
+    assert (clock.is_driven(), clock.stands_still()) == (True, False)
+
+
+@contextmanager
+def shown(*options: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """Run a demo until it has said who can log in; give what it said."""
+    command = [sys.executable, "-m", "tracearena", "contest", "serve", "--demo", "--port", str(free_port())]
+    with subprocess.Popen([*command, *options], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        said = ""
+        try:
+            for line in process.stdout:
+                said += line
+                if "gone when you end it" in line:
+                    break
+            yield said, process
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.communicate(timeout=120)
+    assert process.returncode == 0, "SIGTERM ends it cleanly"
+
+
+def _login(url: str, name: str, password: str) -> httpx.Response:
+    with httpx.Client(follow_redirects=True, timeout=60) as browser:
+        form = FORM.search(browser.get(url).text)
+        assert form is not None
+        page = url.partition("?next=")[2]
+        fields = {"name": name, "password": password, "next": page, "csrfmiddlewaretoken": form[1]}
+        return browser.post(url.partition("?")[0], data=fields)
+
+
+@pytest.mark.slow
+def test_t37_the_accounts_of_a_demo_are_drawn_work_and_vanish() -> None:
+    """An organiser and two teams, by names and passwords of this run alone; afterwards nothing is left."""
+    with shown("--phase", "anonymization") as (said, _):
+        accounts = ACCOUNT.findall(said)
+        assert [role for role, *_ in accounts] == ["organiser", "team 001", "team 002"]
+        for role, name, password, url in accounts:
+            assert len(password) == 16
+            assert _login(url, name, "admin").status_code == 403
+            page = _login(url, name, password)
+            assert page.status_code == 200
+            assert ("Control room" if role == "organiser" else "What to do next") in page.text
+        for name in ("admin", "organiser", "demo", "root", "team", "001"):
+            assert _login(accounts[0][3], name, name).status_code == 403
+        files = [Path(one) for one in re.findall(r"can hand in: (\S+)", said)]
+        assert all((one / "obfuscated.csv").is_file() for one in files)
+        home = httpx.get(accounts[0][3].partition("/login")[0])
+        assert "set by hand" in home.text
+    assert not any(one.parent.exists() for one in files)
+    with pytest.raises(httpx.TransportError):
+        httpx.get(str(home.url))
+
+
+def test_t37_no_password_of_a_demo_comes_twice() -> None:
+    """They are drawn from the system's source."""
+    drawn = [new_account("organiser", "/organiser") for _ in range(50)]
+    assert len({one.password for one in drawn}) == 50
+    assert len({one.name for one in drawn}) > 1
+    assert drawn[0].password not in repr(drawn[0])
+
+
+@pytest.mark.long
+def test_a_demo_shows_the_results() -> None:
+    """All phases are played, and the board is open."""
+    with shown("--phase", "results") as (said, _):
+        url = said.split()[4]
+        board = httpx.get(f"{url}board").text
+    assert "Best anonymization" in board
+    assert "Heavy Weather" in board
+    assert "invalid" in board
