@@ -31,6 +31,7 @@ from .sweep import (
     write_table,
 )
 from .tuning import SampleTeam, Tuning, WeightTuning, tune, tune_weights
+from .zone_findings import ZoneFindings, find_homes
 
 __all__ = [
     "ADAPTIVE_ATTACKS",
@@ -59,6 +60,7 @@ __all__ = [
     "Uniqueness",
     "Utility",
     "WeightTuning",
+    "ZoneFindings",
     "all_attacks",
     "attack_names",
     "baselines",
@@ -67,6 +69,7 @@ __all__ = [
     "bounds",
     "deanonymise",
     "evaluate",
+    "find_homes",
     "halves",
     "hide_from_service",
     "location_classes",
