@@ -28,6 +28,8 @@ SIZES = {"wide": (1280, 900), "narrow": (390, 844)}
 SCHEMES = ("light", "dark")
 THUMB_HEIGHT, GAP, LABEL = 280, 12, 26
 COLUMNS = 2
+SETTLED_MS = 1000
+"""What a key opened in the ceremony has appeared by then."""
 _ACCOUNT = re.compile(r"(organiser|team \d{3}) +(\S+) +password (\S+)")
 _FILES = re.compile(r"Files that (team \d{3}) can hand in: (.+)")
 
@@ -190,6 +192,7 @@ class Camera:
             page.wait_for_selector("body.ceremony")
             for key in {"matrix": 5 * ["ArrowDown"] + 3 * ["ArrowRight"], "award": ["End"]}[screen.do]:
                 page.keyboard.press(key)
+            page.wait_for_timeout(SETTLED_MS)
         elif screen.do:
             page.click(f"{screen.do} >> nth=0")
             page.wait_for_load_state()
