@@ -66,12 +66,13 @@ SCREENS: dict[str, list[Screen]] = {
         Screen("members", "team", "/team/members"),
         Screen("password", "team", "/password"),
         Screen("phases", "organiser", "/organiser/phases"),
+        Screen("dry-run", "organiser", "/organiser/dry-run"),
     ],
     "attack": [
         Screen("live-board", "visitor", "/board"),
         Screen("team-attacks", "team", "/team"),
         Screen("targets", "team", "/team/targets"),
-        Screen("archive", "team", "/team/targets/archive"),
+        Screen("many-attacks", "team", "/team/targets/archive"),
         Screen("attack", "team", "/team/targets", do="main tbody a[href*='/uploads/']"),
         Screen("control-room", "organiser", "/organiser", alone=True),
         Screen("teams", "organiser", "/organiser/teams"),
@@ -86,6 +87,8 @@ SCREENS: dict[str, list[Screen]] = {
     ],
     "results": [
         Screen("results", "visitor", "/board", alone=True),
+        Screen("archive", "visitor", "/archive"),
+        Screen("export", "organiser", "/organiser/export"),
         Screen("log", "organiser", "/organiser/log"),
     ],
 }

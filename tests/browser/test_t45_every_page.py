@@ -26,6 +26,10 @@ VALUES = {
     "name": ("commitments.csv", "board.csv"),
 }
 NOT_PAGES = {
+    "/archive/<str:name>",
+    "/archive/<str:name>/download",
+    "/archive/<str:name>/numbers/<str:table>",
+    "/organiser/export/<str:name>",
     "/board/numbers/<str:name>",
     "/board/opened/<str:name>",
     "/files/<str:name>",

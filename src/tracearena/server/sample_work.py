@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from tracearena.arena.ensemble import Ensemble, make_attacks
 from tracearena.contest import AttackKind
-from tracearena.contest.handout import REGIONS, TIMES
 from tracearena.contest.sample_answers import SEED
 from tracearena.engine import child_seed, seed_sequence, use
 from tracearena.files import replacing
 from tracearena.formats import pwscup
 from tracearena.server import boards, jobs, scores
 from tracearena.server.creation import out_of_sight
+from tracearena.server.grids import grid_of
 from tracearena.server.models import Contest, DataSet
 from tracearena.server.scoring import ANSWERS, sample_score
 from tracearena.server.truths import Bench, file_name
@@ -20,8 +20,9 @@ from tracearena.traces import IdTable, ObfuscatedTraces, Traces
 def attack(taken: jobs.Taken, bench: Bench) -> None:
     """Run the sample attacks on a data set and seal the answers; a live board gets their scores at once."""
     data_set = _data_set(taken)
-    names = Contest.now_held().rules.sample_attacks
-    by_attack = dict(zip(map(id, attacks := make_attacks(names)), names, strict=True))
+    rules = Contest.now_held().rules
+    attacks = make_attacks(rules.sample_attacks, **rules.scoring.of_attackers)
+    by_attack = dict(zip(map(id, attacks), rules.sample_attacks, strict=True))
     own = child_seed(seed_sequence(SEED), int(data_set.team.number), data_set.number)
     with use(progress=None):
         ensemble = Ensemble(attacks).fit(bench.reference(data_set))
@@ -62,11 +63,9 @@ def _data_set(taken: jobs.Taken) -> DataSet:
 
 def _public(data_set: DataSet, bench: Bench) -> ObfuscatedTraces:
     """Return the released traces, read from the file that everybody has."""
-    everybody = bench.folder.everybody
-    places, times = pwscup.read_places(everybody / REGIONS), pwscup.read_times(everybody / TIMES)
     repeated = Contest.now_held().rules.utility_rule == "2019"
-    path = everybody / file_name("pubtraces", data_set)
-    return pwscup.read_anonymized(path, places, times, allow_repetition=repeated)
+    path = bench.folder.everybody / file_name("pubtraces", data_set)
+    return pwscup.read_anonymized(path, *grid_of(bench.folder), allow_repetition=repeated)
 
 
 def _text(answer: IdTable | Traces) -> bytes:
