@@ -13,7 +13,10 @@ from tests.server.conftest import DAY, SCHEDULE, Held
 from tests.server.test_public_pages import check_neutral, page, played, with_nasty_names
 from tests.server.visitors import browser, by_link, joined, organiser
 
-PAGES = ("", "/phases", "/teams", "/submissions", "/rescoring", "/ceremony", "/publish", "/log")
+PAGES = (
+    "", "/phases", "/dry-run", "/teams", "/submissions", "/rescoring", "/ceremony", "/publish", "/export",
+    "/log",
+)  # fmt: skip
 
 
 def _worker(seen: timedelta) -> None:

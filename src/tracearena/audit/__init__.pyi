@@ -1,5 +1,6 @@
 from .assessment import Audit, FileFacts, Risks, assess, stages
 from .page import audit_page
+from .protection import Protection, protect, searching
 from .settings import Choice, Settings
 from .shares import Share
 from .verdict import Light
@@ -10,11 +11,14 @@ __all__ = [
     "Choice",
     "FileFacts",
     "Light",
+    "Protection",
     "Risks",
     "Settings",
     "Share",
     "assess",
     "audit_page",
+    "protect",
+    "searching",
     "stages",
     "write_audit",
 ]

@@ -125,6 +125,10 @@ class Material:
         mine = self if exact is self.exact else self._on(exact)
         return mine, mine._published(released, None)
 
+    def on_coarse_ground(self) -> Material:
+        """Return the same with the grid for heavy attacks in the place of the file's places."""
+        return replace(self, exact=self.coarse, cell=None)
+
     def coarsened(self, traces: Traces) -> Traces:
         """Return events at the file's places on the grid for heavy attacks, if there is one."""
         return traces if self.cell is None else moved_traces(traces, self.coarse.places, self.cell)

@@ -11,6 +11,8 @@ from tracearena.audit.assessment import Audit, Risks
 from tracearena.audit.inference import Inference
 from tracearena.audit.linkability import BY_DAYS, Linkability
 from tracearena.audit.phrases import duration, length
+from tracearena.audit.protection import Protection
+from tracearena.audit.protection_page import protection_section
 from tracearena.audit.shares import Share
 from tracearena.audit.singling_out import HEADLINE, SinglingOut
 from tracearena.audit.summary import measure, told
@@ -24,8 +26,16 @@ _T = words.TABLE
 _WIDE_PX = 420
 
 
-def audit_page(audit: Audit) -> Page:
-    """Assemble the page; nobody is named on it, and no place of a single person is shown."""
+def audit_page(audit: Audit, protection: Protection | None = None, command: str | None = None) -> Page:
+    """Assemble the page; nobody is named on it, and no place of a single person is shown.
+
+    Parameters
+    ----------
+    protection
+        Which defences were tried.
+    command
+        What makes the release of the one that was chosen.
+    """
     page = Page(_title(audit), lead=_lead(audit))
     if not audit.complete:
         page.html_part(f'<p class="warning" role="alert">{escape(words.INCOMPLETE)}</p>')
@@ -34,6 +44,8 @@ def audit_page(audit: Audit) -> Page:
     _verdict(page, audit)
     _lights(page, audit)
     risks = audit.risks
+    if protection is not None:
+        protection_section(page, protection, command)
     if audit.synthetic is not None:
         _synthetic(page, audit.synthetic)
     if audit.after is not None:

@@ -41,11 +41,6 @@ def status(folder: Folder) -> dict[str, Any]:
     }
 
 
-def open_jobs() -> int:
-    """Return how many jobs are not finished."""
-    return Job.objects.filter(state__in=[JobState.WAITING, JobState.RUNNING]).count()
-
-
 def judge_is_away() -> bool:
     """Whether no judge has shown a sign of life within a minute."""
     since = clock.machine_now() - timedelta(seconds=SEEN_S)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.db import transaction
+from django.utils.translation import gettext
 
 from tracearena.contest import Charter
 from tracearena.errors import DataError, ParameterError
@@ -89,8 +90,10 @@ def _named(name: str, actor: str) -> Team:
     team = next((one for one in free if one.name == one.number), None)
     if team is None:
         raise DataError(
-            "every team has a name or members; teams are made with their people: "
-            "`contest new --teams` says how many"
+            gettext(
+                "every team has a name or members; teams are made with their people: "
+                "`contest new --teams` says how many"
+            )
         )
     _require_new_name(name, team)
     team.name = name
@@ -108,4 +111,4 @@ def _require_new_name(name: str, team: Team) -> None:
     """Refuse a name that the contest's file could not hold, or that another team has."""
     Charter(teams=int(team.number), names={team.number: name})
     if Team.objects.filter(name=name).exclude(pk=team.pk).exists():
-        raise ParameterError(f"a team is called {name!r} already")
+        raise ParameterError(gettext("a team is called %(name)s already") % {"name": repr(name)})
