@@ -29,25 +29,19 @@ def crowd_pictures(
     top = float(max(crowds.before.max(), crowds.after.max(), _SMALLEST_TOP))
     at = crowds.share_at(places.sensitive)
     words = said("people at {time}", time=crowds.time)
-    told = said(
-        "Before: the true crowds at {time}; {share} of them are at a sensitive place.",
-        time=crowds.time, share=f"{at[0]:.1%}",
-    )  # fmt: skip
     before = _map(
-        places, _logarithmic(crowds.before, top), _decades(top), words, said("People at noon, before"), told,
+        places, _logarithmic(crowds.before, top), _decades(top), words, said("People at noon, before"),
+        said("Before: the true crowds at {time}; {share} of them are at a sensitive place.",
+             time=crowds.time, share=f"{at[0]:.1%}"),
         f"{name}-before",
     )  # fmt: skip
-    told = said(
-        "After: {moved} of the crowd would have to move to make both maps equal; {share} seem to be at a "
-        "sensitive place.",
-        moved=f"{crowds.off:.0%}", share=f"{at[1]:.1%}",
-    )  # fmt: skip
     after = _map(
-        places, _logarithmic(crowds.after, top), _decades(top), words, said("People at noon, after"), told,
+        places, _logarithmic(crowds.after, top), _decades(top), words, said("People at noon, after"),
+        said("After: {off} of the crowd would have to move to make both maps equal; {share} seem to be at a "
+             "sensitive place.", off=f"{crowds.off:.0%}", share=f"{at[1]:.1%}"),
         f"{name}-after",
     )  # fmt: skip
-    header = (said("place (ID)"), said("true"), said("released"))
-    ids = [str(one) for one in places.ids]
+    header, ids = (said("place (ID)"), said("true"), said("released")), [str(one) for one in places.ids]
     seen = np.flatnonzero((crowds.before > 0) | (crowds.after > 0))
     busiest = seen[np.argsort(-crowds.before[seen], kind="stable")]
     rows = tuple((ids[i], int(crowds.before[i]), round(float(crowds.after[i]), 3)) for i in busiest)
@@ -59,14 +53,12 @@ def losses_picture(
 ) -> Picture:
     """Draw which share of the usefulness is lost at every place that people truly visit."""
     losses, places = losses_by_place(original, obfuscated, limit_km), original.places
-    told = said(
-        "Where usefulness is lost: {total} in the whole city, {busiest} at the busiest twentieth of the "
-        "places.",
-        total=f"{losses.total:.0%}", busiest=f"{losses.at_busiest:.0%}",
-    )  # fmt: skip
     drawn = _map(
         places, losses.share, ((0.0, "0 %"), (0.5, "50 %"), (1.0, "100 %")), said("usefulness lost"),
-        said("Where usefulness is lost"), told, name,
+        said("Where usefulness is lost"),
+        said("Where usefulness is lost: {total} in the whole city, {busiest} at the busiest twentieth of the "
+             "places.", total=f"{losses.total:.0%}", busiest=f"{losses.at_busiest:.0%}"),
+        name,
     )  # fmt: skip
     order = np.argsort(-losses.lost, kind="stable")
     rows = tuple(
