@@ -3,7 +3,7 @@
 City commuters are people of the simulated city who work at least 3 km from home. `Zones(R)` hides a share
 of their points; circles around homes and workplaces themselves (``shift=0``) get the radius that hides the
 same share. The attacker knows the mechanism. Also the same for `TrimEnds`.
-``python benchmarks/bench_zones.py [radius in m] [people] [seeds]`` (1,000, 160 and 2 by default).
+``python benchmarks/bench_zones.py [radius in m] [people] [seeds]`` (1,000, 80 and 2 by default).
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def summed(findings: list[ZoneFindings]) -> tuple[int, int]:
 
 def main() -> None:
     given = [int(text) for text in sys.argv[1:]]
-    radius, people, seeds = (*given, *(1000, 160, 2)[len(given) :])
+    radius, people, seeds = (*given, *(1000, 80, 2)[len(given) :])
     ours, theirs, trimmed = [], [], []
     for seed in range(1, seeds + 1):
         traces = commuters(people, seed)

@@ -28,6 +28,8 @@ SIZES = {"wide": (1280, 900), "narrow": (390, 844)}
 SCHEMES = ("light", "dark")
 THUMB_HEIGHT, GAP, LABEL = 280, 12, 26
 COLUMNS = 2
+SETTLED_MS = 1000
+"""What a key opened in the ceremony has appeared by then."""
 _ACCOUNT = re.compile(r"(organiser|team \d{3}) +(\S+) +password (\S+)")
 _FILES = re.compile(r"Files that (team \d{3}) can hand in: (.+)")
 
@@ -64,12 +66,13 @@ SCREENS: dict[str, list[Screen]] = {
         Screen("members", "team", "/team/members"),
         Screen("password", "team", "/password"),
         Screen("phases", "organiser", "/organiser/phases"),
+        Screen("dry-run", "organiser", "/organiser/dry-run"),
     ],
     "attack": [
         Screen("live-board", "visitor", "/board"),
         Screen("team-attacks", "team", "/team"),
         Screen("targets", "team", "/team/targets"),
-        Screen("archive", "team", "/team/targets/archive"),
+        Screen("many-attacks", "team", "/team/targets/archive"),
         Screen("attack", "team", "/team/targets", do="main tbody a[href*='/uploads/']"),
         Screen("control-room", "organiser", "/organiser", alone=True),
         Screen("teams", "organiser", "/organiser/teams"),
@@ -84,6 +87,8 @@ SCREENS: dict[str, list[Screen]] = {
     ],
     "results": [
         Screen("results", "visitor", "/board", alone=True),
+        Screen("archive", "visitor", "/archive"),
+        Screen("export", "organiser", "/organiser/export"),
         Screen("log", "organiser", "/organiser/log"),
     ],
 }
@@ -190,6 +195,7 @@ class Camera:
             page.wait_for_selector("body.ceremony")
             for key in {"matrix": 5 * ["ArrowDown"] + 3 * ["ArrowRight"], "award": ["End"]}[screen.do]:
                 page.keyboard.press(key)
+            page.wait_for_timeout(SETTLED_MS)
         elif screen.do:
             page.click(f"{screen.do} >> nth=0")
             page.wait_for_load_state()

@@ -140,7 +140,11 @@ def test_gps_points_become_events_with_a_reason() -> None:
     where = home[who] + rng.normal(0, 0.003, (len(who), 2))
     traces = GpsTraces.from_points(who, np.tile(time, users), where[:, 0], where[:, 1])
     audit = assess(traces, traces.moved(*(where[rng.permutation(len(who))].T)), seed=1, draws=2)
-    assert {choice.name for choice in audit.choices} >= {"local time", "grid", "instants of GPS points"}
+    assert {choice.name for choice in audit.choices} >= {
+        "local time",
+        "cells of GPS points",
+        "instants of GPS points",
+    }
     assert all(choice.reason for choice in audit.choices)
     assert audit.before.inference is not None
     assert audit.before.inference.home.found is not None
@@ -160,3 +164,31 @@ def test_quick_says_so_and_tries_fewer(people: Traces) -> None:
     audit = assess(people, seed=1, quick=True)
     assert audit.settings.people == 200
     assert "A quick audit" in audit_page(audit).html()
+
+
+def test_many_venues_are_put_into_the_most_visited_cells(people: Traces) -> None:
+    released = PlanarLaplace(l=1, r=1).transform(people, seed=1)
+    audit = assess(people, released, seed=1, draws=2, most_places=30)
+    chosen = {choice.name: choice.value for choice in audit.choices}
+    assert chosen["cells for heavy attacks"].startswith("30 cells of 500 m, the most visited;")
+    assert audit.after is not None
+    assert audit.after.linkability is not None
+    found = {one.attack: one.first for one in audit.after.linkability.attacks}
+    exact, coarse = found["VisitProb-R"], found["Bayes-R"]
+    assert exact is not None
+    assert coarse is not None
+    assert exact.value > coarse.chance
+    assert coarse.value > coarse.chance
+
+
+def test_three_weeks_are_drawn_only_when_asked_for(people: Traces, audit: Audit) -> None:
+    assert audit.weeks == ()
+    shown = assess(people, seed=1, draws=2, show_people=True)
+    assert [week.who for week in shown.weeks] == ["most exposed", "median", "safest"]
+    exposure = [week.exposure for week in shown.weeks]
+    assert exposure == sorted(exposure, reverse=True)
+    table = people.dense()
+    slow = [np.mean([1 / (table[:, t] == own[t]).sum() for t in range(len(own))]) for own in table]
+    assert exposure[0] == pytest.approx(max(slow))
+    assert "Three people&#x27;s weeks" in audit_page(shown).html()
+    assert "Three people" not in audit_page(audit).html()

@@ -7,12 +7,12 @@ from html import escape
 from typing import Any
 
 from tracearena.audit import pictures, words
-from tracearena.audit.assessment import Audit, Risks
 from tracearena.audit.inference import Inference
 from tracearena.audit.linkability import BY_DAYS, Linkability
 from tracearena.audit.phrases import duration, length
 from tracearena.audit.protection import Protection
 from tracearena.audit.protection_page import protection_section
+from tracearena.audit.records import Audit, Risks
 from tracearena.audit.shares import Share
 from tracearena.audit.singling_out import HEADLINE, SinglingOut
 from tracearena.audit.summary import measure, told
@@ -21,6 +21,7 @@ from tracearena.audit.usefulness import Usefulness
 from tracearena.audit.verdict import Light
 from tracearena.pages.maps import place_map
 from tracearena.pages.page import Page
+from tracearena.traces import Places
 
 _T = words.TABLE
 _WIDE_PX = 420
@@ -59,6 +60,8 @@ def audit_page(audit: Audit, protection: Protection | None = None, command: str 
     if audit.usefulness is not None:
         _usefulness(page, audit.usefulness)
     _crowd(page, audit)
+    if audit.weeks:
+        _weeks(page, audit)
     _chosen(page, audit)
     _limits(page)
     _glossary(page)
@@ -290,6 +293,16 @@ def _crowd(page: Page, audit: Audit) -> None:
         places=len(crowd.people), smallest=crowd.smallest_group, hidden=crowd.hidden
     )
     page.figure(place_map(crowd.places(), crowd.people, what="people"), caption)
+
+
+def _weeks(page: Page, audit: Audit) -> None:
+    said = words.WEEKS
+    page.heading(said["heading"])
+    page.text(said["lead"])
+    for week in audit.weeks:
+        places = Places(list(week.latitude), list(week.longitude))
+        caption = said["caption"].format(who=week.who, exposure=week.exposure, places=len(week.events))
+        page.figure(place_map(places, week.events, what="events", height=420), caption)
 
 
 def _chosen(page: Page, audit: Audit) -> None:

@@ -18,6 +18,7 @@ from tracearena.audit.trials import Trial, try_defence
 from tracearena.checks import require_number
 from tracearena.engine import child_seed, fresh_seed, generator, report, seed_sequence
 from tracearena.errors import DataError
+from tracearena.intake.local_time import LocalTime
 
 MOST_PROOFS = 3
 """So many of the cheapest are put to the proof; more would let luck decide."""
@@ -104,7 +105,7 @@ def searching(
     target: float,
     settings: Settings,
     defences: Sequence[str] | None = None,
-    timezone: str | None = None,
+    timezone: str | LocalTime | None = None,
     seed: int | None = None,
 ) -> Iterator[Protection]:
     """Do the same, and give what is known after each defence."""

@@ -239,6 +239,15 @@ CROWD = {
     "caption": "{places:,} places with at least {smallest} people; {hidden:,} with fewer are not drawn.",
     "none": "No place has {smallest} people, so that there is no map.",
 }
+WEEKS = {
+    "heading": "Three people's weeks",
+    "lead": "As an attacker sees them, drawn because --show-people was asked for. These people should have "
+    "agreed to it, "
+    "and this page is not for everybody.",
+    "caption": "The {who} person: one sighting leads to her with a chance of {exposure:.0%}; {places:,} "
+    "places in her "
+    "first week.",
+}
 CHOSEN = {
     "heading": "How it was measured",
     "lead": "What was chosen for this file, and why; options of the command change it.",

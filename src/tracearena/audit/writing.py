@@ -9,9 +9,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from tracearena.audit.assessment import Audit, Risks
 from tracearena.audit.page import audit_page
 from tracearena.audit.protection import Protection
+from tracearena.audit.records import Audit, Risks
 from tracearena.audit.shares import Share
 from tracearena.files import replacing, replacing_folder, write_csv
 from tracearena.results import flat

@@ -153,7 +153,7 @@ def _read(
     if isinstance(original.traces, GpsTraces):
         from tracearena.intake.positions import local_time
 
-        given["timezone"] = local_time(original.traces, original.report).zone
+        given["timezone"] = local_time(original.traces, original.report)
     if released is not None:
         given |= {
             "released": _release(reading, released, original, id_table, synthetic),

@@ -38,6 +38,7 @@ from tracearena.cli.audit import (
 if TYPE_CHECKING:
     from tracearena.audit import Protection, Settings
     from tracearena.intake import Report
+    from tracearena.intake.local_time import LocalTime
     from tracearena.traces import IdTable
 
 
@@ -105,7 +106,7 @@ def protect(
         original = reading.read(file)
     say(original)
     traces = original.traces
-    zone = local_time(traces, original.report).zone if isinstance(traces, GpsTraces) else None
+    zone = local_time(traces, original.report) if isinstance(traces, GpsTraces) else None
     found = _search(traces, target, settings, defences, zone, used)
     given: dict[str, Any] = {"traces": traces, "source": file, "timezone": zone}
     command = None
@@ -126,7 +127,12 @@ def protect(
 
 
 def _search(
-    traces: Any, target: float, settings: Settings, defences: list[str] | None, zone: str | None, seed: int
+    traces: Any,
+    target: float,
+    settings: Settings,
+    defences: list[str] | None,
+    zone: LocalTime | None,
+    seed: int,
 ) -> Protection:
     """Try the defences, and say of each what became of it."""
     from tracearena.audit import searching
@@ -148,7 +154,7 @@ def _search(
     return last
 
 
-def _release(defence: str, traces: Any, settings: Settings, zone: str | None) -> Any:
+def _release(defence: str, traces: Any, settings: Settings, zone: LocalTime | None) -> Any:
     """Apply a defence to all of the traces, with secret randomness."""
     from tracearena.algorithms import catalogue
     from tracearena.audit.material import Material
