@@ -8,6 +8,7 @@ import re
 import pytest
 from tests.contest.residents import Residents
 
+from tracearena.arena import UNTOLD_ATTACKS
 from tracearena.contest import Rehearsal, Rules, rehearse
 from tracearena.errors import ParameterError
 from tracearena.pages.contest import contest_report
@@ -59,3 +60,10 @@ def test_a_judge_may_run_new_sample_attacks_but_none_that_wait() -> None:
     for waiting in ("Bayes-T(adaptive)", "Bayes-T(mechanism=adaptive)"):
         with pytest.raises(ParameterError, match="sample_attacks"):
             Rules(sample_attacks=(waiting,))
+
+
+def test_the_strongest_are_sample_attacks_by_one_word() -> None:
+    assert Rules(sample_attacks=("strongest",)).sample_attacks == UNTOLD_ATTACKS
+    both = Rules.from_dict({"sample_attacks": ["VisitProb-R", "strongest", "Bayes-R"]})
+    assert both.sample_attacks == ("VisitProb-R", *UNTOLD_ATTACKS)
+    assert Rules.from_dict(both.to_dict()) == both

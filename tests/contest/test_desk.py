@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from tests.contest.small_contest import DEFENCES, attack, charter, defend, hashes, make_contest, original
 
+from tracearena.arena import UNTOLD_ATTACKS
 from tracearena.contest import (
     AttackKind,
     Judged,
@@ -200,6 +201,19 @@ def test_sample_attacks_count_where_their_answers_are(folder: Path) -> None:
     shutil.rmtree(folder / "judge" / "answers" / "VisitProb-R")
     fewer = judged(folder).board()
     assert "VisitProb-R" not in fewer.roster.samples
+
+
+def test_the_strongest_attacks_are_run_where_the_rules_ask_for_them(folder: Path) -> None:
+    rules = folder / "contest.toml"
+    rules.write_text(charter_text(charter(sample_attacks=["strongest"])))
+    after = judge(attack_all(read_submissions(folder, rules))).board()
+    assert set(after.roster.samples) == set(UNTOLD_ATTACKS)
+    assert {target for name, target, *_ in after.attacks if name == "Tracking-T"} == {
+        "000",
+        "001",
+        "002",
+        "004",
+    }
 
 
 def test_a_second_run_scores_nothing_and_changes_no_byte(

@@ -76,6 +76,8 @@ def test_every_form_of_an_organiser_is_written_down(
         act(f"/organiser/rescoring/<int:number>/{decision}", {}, number)
     held.at(SCHEDULE.results_begin + DAY)
     act("/organiser/publish", {})
+    hands.judged(held)
+    act("/organiser/export", {"for": "organisers"})
     assert done == _forms(boss)
     assert first_broken() is None
 

@@ -236,6 +236,7 @@ def test_no_page_says_an_english_word_to_a_japanese_reader(
 def _addresses() -> Iterator[str]:
     values = {
         "number": ("1", "2", "999"), "team": ("002",), "kind": ("inferred-table",), "name": ("nothing",),
+        "table": ("board.csv",),
     }  # fmt: skip
     for pattern in pages():
         yield from filled(pattern, values)

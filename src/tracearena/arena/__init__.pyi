@@ -4,6 +4,7 @@ from .ensemble import (
     ADAPTIVE_ATTACKS,
     SAMPLE_ATTACKS,
     STRONGEST_ATTACKS,
+    UNTOLD_ATTACKS,
     AttackScores,
     Ensemble,
     all_attacks,
@@ -31,6 +32,7 @@ from .sweep import (
     write_table,
 )
 from .tuning import SampleTeam, Tuning, WeightTuning, tune, tune_weights
+from .zone_findings import ZoneFindings, find_homes
 
 __all__ = [
     "ADAPTIVE_ATTACKS",
@@ -38,6 +40,7 @@ __all__ = [
     "SAMPLE_ATTACKS",
     "SAMPLE_DEFENCES",
     "STRONGEST_ATTACKS",
+    "UNTOLD_ATTACKS",
     "AttackScores",
     "Band",
     "Bounds",
@@ -59,6 +62,7 @@ __all__ = [
     "Uniqueness",
     "Utility",
     "WeightTuning",
+    "ZoneFindings",
     "all_attacks",
     "attack_names",
     "baselines",
@@ -67,6 +71,7 @@ __all__ = [
     "bounds",
     "deanonymise",
     "evaluate",
+    "find_homes",
     "halves",
     "hide_from_service",
     "location_classes",

@@ -37,10 +37,10 @@ SAMPLE_ATTACKS = ("Random-R", "VisitProb-R", "HomeProb-R", "Random-T", "VisitPro
 ADAPTIVE_ATTACKS = ("Polya-R(adaptive)", "Bayes-R(adaptive)", "Bayes-T(adaptive)", "Tracking-T(adaptive)")
 """Attackers who run the very defence that they meet on what they know."""
 
-STRONGEST_ATTACKS = (
-    *("Polya-R", "Markov-R", "Bayes-R", "Bayes-T", "Tracking-T", "Habits-T"),
-    *ADAPTIVE_ATTACKS,
-)
+UNTOLD_ATTACKS = ("Polya-R", "Markov-R", "Bayes-R", "Bayes-T", "Tracking-T", "Habits-T")
+"""Attackers who weigh all they know without a word on the defence."""
+
+STRONGEST_ATTACKS = (*UNTOLD_ATTACKS, *ADAPTIVE_ATTACKS)
 """Attackers who weigh all they know, without a word on the defence and with it."""
 
 

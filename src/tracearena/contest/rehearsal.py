@@ -280,11 +280,8 @@ def _attack_everybody(
     for number, target in enumerate(entrants):
         say("everybody attacks", number, len(entrants))
         if target.release is not None:
-            ensemble = Ensemble(
-                make_attacks(names),
-                sensitive_weight=rules.sensitive_weight,
-                limit_km=rules.inference_limit_km,
-            ).fit(target.reference)
+            known = rules.scoring.of_attackers
+            ensemble = Ensemble(make_attacks(names, **known), **known).fit(target.reference)
             scores = ensemble.score(
                 target.original, target.release, seed=child_seed(root, _TEAM, number, _ATTACK)
             )

@@ -18,6 +18,8 @@ from tracearena.errors import ParameterError
 from tracearena.metrics.utility import UtilityRule
 
 Mode = Literal["sealed", "live"]
+STRONGEST = "strongest"
+"""Among sample attacks: everybody who weighs all he knows without being told the defence."""
 
 
 def _checked(check: Callable[..., None], **limits: Any) -> dict[str, Any]:
@@ -34,7 +36,7 @@ def _check_hours(name: str, value: Any) -> None:
 
 def _check_attacks(name: str, value: Any) -> None:
     if not isinstance(value, tuple) or not all(map(_is_attack, value)) or len(set(value)) < len(value):
-        allowed = "different names of attacks in the catalogue that are ready, or import paths"
+        allowed = "different names of attacks in the catalogue that are ready, import paths, or strongest"
         raise ParameterError.of(name, value, allowed)
 
 
@@ -48,6 +50,16 @@ def _is_attack(spec: Any) -> bool:
         # A judge who runs sample attacks does not know how the teams defend.
         return False
     return ":" in name if entry is None else entry.kind in ("reidentification", "trace-inference")
+
+
+def _spelled_out(names: Any) -> Any:
+    """Put the strongest attacks in the place of their common name; what is wrong is left to the check."""
+    if not isinstance(names, tuple) or STRONGEST not in names:
+        return names
+    from tracearena.arena.ensemble import UNTOLD_ATTACKS
+
+    at = names.index(STRONGEST)
+    return tuple(dict.fromkeys((*names[:at], *UNTOLD_ATTACKS, *names[at + 1 :])))
 
 
 _COUNT = _checked(require_whole, at_least=1)
@@ -75,7 +87,8 @@ class Rules:
         Whether one more team's traces, only pseudonymised, are a target for all.
     sample_attacks
         Attacks that the judge runs on every target, by their names in the catalogue; those that wait to
-        be told the defence are not among them.
+        be told the defence are not among them. The word ``"strongest"`` stands for all who weigh
+        everything they know (`UNTOLD_ATTACKS`).
     utility_threshold
         Lowest utility of a valid data set (equality is valid), from 0 to 1.
     utility_rule
@@ -149,6 +162,7 @@ class Rules:
     live_refresh_hours: tuple[int, ...] = field(default=(0, 6, 12, 18), metadata=_checked(_check_hours))
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "sample_attacks", _spelled_out(self.sample_attacks))
         for rule in fields(self):
             rule.metadata["check"](rule.name, getattr(self, rule.name))
         if not self.winner_takes_attack_awards and not self.overall_total:

@@ -45,7 +45,7 @@ def _attack(desk: Desk, truth: Truth, seed: int) -> None:
     names = desk.rules.sample_attacks
     asked = [
         _Question(desk, truth, name, attack, seed)
-        for name, attack in zip(names, make_attacks(names), strict=True)
+        for name, attack in zip(names, make_attacks(names, **desk.rules.scoring.of_attackers), strict=True)
     ]
     open_ = {id(one.attack): one for one in asked if not one.is_answered}
     if not open_:
@@ -66,7 +66,7 @@ class _Question:
         self.attack, self.ledger = attack, desk.ledger
         self.path = answer_path(desk.intake.judge, name, official(kind, team, number, attacker=0))
         self.files = [truth.file("reftraces"), truth.file("pubtraces"), *desk.frame]
-        self.settings = [name, code_of([attack]), seed]
+        self.settings = [name, code_of([attack]), seed, desk.rules.scoring.of_attackers]
 
     @property
     def is_answered(self) -> bool:

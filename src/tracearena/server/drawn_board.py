@@ -106,7 +106,7 @@ def drawn_result(
     values: dict[str, Any], names: list[dict[str, Any]], rules: Rules, numbers: str
 ) -> DrawnBoard:
     """Draw the result of another contest; `numbers` is where its numbers are."""
-    return replace(_drawn(snapshots.to_bytes(values), _fixed(names), rules), numbers=numbers)
+    return replace(_drawn(snapshots.to_bytes(values), _fixed(names), rules, get_language()), numbers=numbers)
 
 
 def closed_matrices(drawn_board: DrawnBoard) -> list[Picture]:

@@ -9,6 +9,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from tracearena.contest import Charter, Refusal, Role, make_awards, write_results
 from tracearena.contest.archive import RESULTS, write_archive
 from tracearena.contest.arrivals import ARRIVALS
@@ -73,14 +75,15 @@ def export(
 def require_over(contest: Contest) -> None:
     """Refuse to export what is not published, not finished, or not what the scores say."""
     if not boards.is_published(contest, clock.now()):
-        raise DataError("the results are not published yet; an export before would give them away")
+        raise DataError(_("the results are not published yet; an export before would give them away"))
     # The judge makes an archive as one of its jobs.
     waiting = open_jobs().exclude(kind="export").count()
     if waiting:
-        raise DataError(f"the judge has {waiting} jobs to do; export when all is done (`contest status`)")
+        words = _("the judge has %(waiting)s jobs to do; export when all is done (`contest status`)")
+        raise DataError(words % {"waiting": waiting})
     final = boards.final_snapshot()
     if final is None or snapshots.content_of(final) != boards.result_of(boards.stored_board()):
-        raise DataError("the published result is not that of the scores; `contest rescore` finds out why")
+        raise DataError(_("the published result is not that of the scores; `contest rescore` finds out why"))
 
 
 class _Export:

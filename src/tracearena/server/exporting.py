@@ -8,6 +8,7 @@ from pathlib import Path
 
 from django.conf import settings
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from tracearena.errors import DataError
 from tracearena.server import jobs
@@ -42,7 +43,7 @@ def ask_for(actor: str, *, for_everybody: bool) -> str:
         contest = Contest.objects.select_for_update().get(pk=1)
         require_over(contest)
         if is_being_made():
-            raise DataError("the judge is making an archive already; wait until it is there")
+            raise DataError(_("the judge is making an archive already; wait until it is there"))
         folder: Folder = settings.CONTEST_FOLDER
         name = _free_name(folder, contest.name)
         jobs.enqueue(KIND, f"{KIND}/{name}", {"name": name, "for_everybody": for_everybody})

@@ -18,6 +18,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any
 
+from django.utils.translation import get_language
+
 from tracearena.checks import require_number, require_whole
 from tracearena.contest import AttackKind, Charter, Role, read_charter
 from tracearena.contest.archive import BOARD, FORMAT, RESULTS, VERSION
@@ -107,11 +109,12 @@ def _paths(folder: Folder) -> list[Path]:
 def _read(path: Path) -> PastContest | str:
     """Return a past contest, or what is wrong with its file."""
     state = path.stat()
-    return _read_once(path, state.st_mtime_ns, state.st_size)
+    return _read_once(path, state.st_mtime_ns, state.st_size, get_language())
 
 
-@lru_cache(maxsize=MOST_ARCHIVES)
-def _read_once(path: Path, changed_at: int, size: int) -> PastContest | str:
+@lru_cache(maxsize=2 * MOST_ARCHIVES)
+def _read_once(path: Path, changed_at: int, size: int, language: str) -> PastContest | str:
+    """Read an archive once in each language: it never changes, and many look at it."""
     try:
         return _told(path.name, size, _parts(path))
     except _BROKEN as error:

@@ -20,8 +20,9 @@ from tracearena.traces import IdTable, ObfuscatedTraces, Traces
 def attack(taken: jobs.Taken, bench: Bench) -> None:
     """Run the sample attacks on a data set and seal the answers; a live board gets their scores at once."""
     data_set = _data_set(taken)
-    names = Contest.now_held().rules.sample_attacks
-    by_attack = dict(zip(map(id, attacks := make_attacks(names)), names, strict=True))
+    rules = Contest.now_held().rules
+    attacks = make_attacks(rules.sample_attacks, **rules.scoring.of_attackers)
+    by_attack = dict(zip(map(id, attacks), rules.sample_attacks, strict=True))
     own = child_seed(seed_sequence(SEED), int(data_set.team.number), data_set.number)
     with use(progress=None):
         ensemble = Ensemble(attacks).fit(bench.reference(data_set))

@@ -29,7 +29,9 @@ def listed() -> list[dict[str, Any]]:
             "number": team.number,
             "name": team.name,
             "role": team.role,
-            "members": [member.username for member in team.members.order_by("username")],
+            "members": [
+                member.username for member in team.members.filter(is_active=True).order_by("username")
+            ],
             "open_links": team.links.filter(
                 places__gt=0, withdrawn_at__isnull=True, expires_at__gt=now
             ).count(),

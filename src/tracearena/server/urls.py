@@ -55,6 +55,7 @@ urlpatterns = [
     path("team/targets/archive", attack_archive.archive),
     path("team/traces/<int:number>", traces.viewer),
     path("team/traces/<int:number>/events", traces.events),
+    path("team/released/<int:number>", traces.released),
     path("team/self-test", practice.self_test),
     path("team/uploads/obfuscated/<int:number>", uploading.obfuscated),
     path("team/uploads/attack/<str:team>/<int:number>/<str:kind>", uploading.attack),

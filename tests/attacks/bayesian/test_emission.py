@@ -127,3 +127,17 @@ def test_a_law_of_distance_is_spelled_out() -> None:
         # As much as possible is near; what is far stays as unlikely as it is.
         near = (law - density[-1]) / (law - density[-1]).sum() * (1 - 20 * density[-1])
         assert found[:, x] == pytest.approx(near + density[-1], abs=1e-8)
+
+
+def test_noise_is_sharpened_and_the_truth_is_not() -> None:
+    places = on_grid()
+    mechanisms = PlanarLaplace(l=4, r=1), RandomizedResponse(epsilon=4)
+    noisy, plain = (emissions.known(one, single(places), places) for one in mechanisms)
+    assert noisy is not None
+    assert plain is not None
+    sharp = noisy.sharpened(len(places))
+    before, after = (np.bincount(one.places, one.values, len(places)) for one in (noisy, sharp))
+    assert after == pytest.approx(before)
+    own = np.repeat(np.arange(len(places)), np.diff(noisy.offsets)) == noisy.places
+    assert (sharp.values[own] > noisy.values[own]).all()
+    assert plain.sharpened(len(places)).values == pytest.approx(plain.values)

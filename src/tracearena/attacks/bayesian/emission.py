@@ -7,7 +7,7 @@ mechanism makes of the reference traces, or estimates it from the release (`esti
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,8 @@ FLOOR = 1e-9
 """Every symbol is possible at every place, so that no attacker is ever certain of something wrong."""
 LEAST = 1e-5
 """Smaller probabilities of a place are left to the floor."""
+SHARPNESS = 1.5
+"""Power by which noise is believed to be narrower where traces are matched."""
 UNSEEN = 0.05
 """Share of what a mechanism does that counting it on the reference may have missed."""
 
@@ -53,6 +55,21 @@ class Emission:
         order = np.argsort(self.places, kind="stable")
         offsets = np.searchsorted(self.places[order], np.arange(n_places + 1))
         return offsets.astype(np.int64), symbols[order], self.values[order]
+
+    def sharpened(self, n_places: int) -> Emission:
+        """Return an emission of narrower noise, which at each place is answered as often in all.
+
+        Whoever asks who is who counts visits, and wide noise makes neighbours alike: to believe in less
+        of it tells people apart better, as virtual users showed. Where a place has one answer, or a set of
+        places is said, nothing changes.
+        """
+        values = self.values.copy()
+        single = np.repeat(np.arange(len(self.floor)) < n_places, np.diff(self.offsets))
+        place, sharp = self.places[single], values[single] ** SHARPNESS
+        before = np.bincount(place, values[single], n_places)
+        after = np.bincount(place, sharp, n_places)
+        values[single] = sharp * (before / np.where(after > 0, after, 1.0))[place]
+        return replace(self, values=values)
 
 
 def known(mechanism: Algorithm, symbols: Symbols, places: Places) -> Emission | None:

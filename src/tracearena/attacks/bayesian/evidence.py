@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.attacks.bayesian.candidates import Pairs, Table, best_pairs
+from tracearena.attacks.bayesian.emission import Emission
 from tracearena.attacks.bayesian.habits import Habits
 from tracearena.attacks.bayesian.markov import Moves, Population, Steps, markov_scores
 from tracearena.attacks.bayesian.polya import Bags, PolyaModel
@@ -75,9 +76,7 @@ class Evidence:
         seen = at_home(self.anonymized.clock, self.anonymized.instants)
         visits = self._visits(known)
         bags = self._bags_of(self.anonymized, self.made.said, seen)
-        return PolyaModel.through(visits, self.made.emission, self.made.symbols.n_places).scores(
-            bags, self.pairs
-        )
+        return self._sent(visits).scores(bags, self.pairs)
 
     @cached_property
     def rehearsal(self) -> NDArray[np.float64]:
@@ -119,14 +118,20 @@ class Evidence:
 
     @cached_property
     def _profile(self) -> ProfileMatch:
-        return ProfileMatch(self._steps, self.habits, self.made.emission)
+        return ProfileMatch(self._steps, self.habits, self._emission)
 
     @cached_property
     def _steps(self) -> Steps:
         return self._steps_of(self.anonymized, self.made.said)
 
     def _sent(self, visits: Bags) -> PolyaModel:
-        return PolyaModel.through(visits, self.made.emission, self.made.symbols.n_places)
+        return PolyaModel.through(visits, self._emission, self.made.symbols.n_places)
+
+    @cached_property
+    def _emission(self) -> Emission:
+        """What is believed of the mechanism where traces are matched."""
+        made = self.made
+        return made.emission.sharpened(made.symbols.n_places) if made.by_event else made.emission
 
     def _visits(self, chosen: NDArray[np.bool_]) -> Bags:
         traces = self.reference
