@@ -9,7 +9,7 @@ export OMP_WAIT_POLICY ?= PASSIVE
 # Tests start many interpreters: they need not compile the same source again each time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo contest test test-long check lint bench docs clean
+.PHONY: demo contest test test-long check lint bench docs messages clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("tracearena needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
@@ -45,6 +45,9 @@ bench: $(STAMP)
 docs: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	$(BIN)/mkdocs build --strict
+
+messages: $(STAMP)
+	$(BIN)/python -m tests.server.catalogues
 
 clean:
 	rm -rf $(VENV) demo site .pytest_cache .mypy_cache .ruff_cache

@@ -6,7 +6,8 @@ places for values. The server, which knows its readers, sets by `translate_by` w
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import reduce
 from typing import Any, TypeAlias
 
 OneForm: TypeAlias = Callable[[str], str]
@@ -48,6 +49,15 @@ def counted(one: str, many: str, count: int, /, **values: Any) -> str:
     ('1 team', '1,200 teams')
     """
     return _translators[1](one, many, count).format(count=f"{count:,}", **values)
+
+
+def in_a_row(sentences: Iterable[str]) -> str:
+    """Return sentences as one text; not every language has a space between them.
+
+    >>> in_a_row(["One.", "Two."])
+    'One. Two.'
+    """
+    return reduce(lambda text, sentence: said("{text} {sentence}", text=text, sentence=sentence), sentences)
 
 
 def marked(words: str) -> str:

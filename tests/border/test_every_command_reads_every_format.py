@@ -19,9 +19,9 @@ from tracearena.traces import Traces
 ALL = {"--from", "--columns", "--no-header", "--delimiter", "--decimal", "--time-format", "--one-user"}
 AT_PLACES = {"--places", "--times", "--grid", "--top", "--interval", "--resample", "--utc-hours"}
 READERS = {
-    "attack", "check inferred-table", "check inferred-traces", "check obfuscated", "contest data", "convert",
-    "describe", "evaluate", "lbs", "obfuscate", "score trace-inference", "score utility", "similarity",
-    "sweep", "synthesize",
+    "attack", "audit", "check inferred-table", "check inferred-traces", "check obfuscated", "contest data",
+    "convert", "describe", "evaluate", "lbs", "obfuscate", "protect", "score trace-inference",
+    "score utility", "similarity", "sweep", "synthesize",
 }  # fmt: skip
 OF_POINTS = {f"applications {name}" for name in ("error", "gossip", "homes", "hotspots", "uniqueness")}
 

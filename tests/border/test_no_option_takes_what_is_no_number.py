@@ -27,6 +27,8 @@ BOTH = ["--original", "points.csv", "--released", "points.csv"]
 PLACES = ["--places", "places.csv"]
 COMMANDS = {
     "demo": [],
+    "audit": ["org.csv", "--out", "new-folder", *PLACES],
+    "protect": ["org.csv", "out.csv", "--out", "new-folder", *PLACES],
     "city": ["out.csv"],
     "convert": ["org.csv", "out.csv", *PLACES],
     "describe": ["org.csv", *PLACES],

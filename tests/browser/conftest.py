@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.server.conftest import held, holding, prepared
+from tests.server.conftest import held, holding, prepared, sqlite_template
 
-__all__ = ["held", "holding", "prepared"]
+__all__ = ["held", "holding", "prepared", "sqlite_template"]
 
 CHROMIUM = Path("/usr/bin/chromium")
 _OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]

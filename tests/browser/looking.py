@@ -23,16 +23,24 @@ _OVER = """
     return over > 0 ? [`${over} px wider than ${innerWidth} px`] : [];
 }
 """
+_WEIGHT = """
+() => performance.getEntries()
+    .filter(one => ["navigation", "resource"].includes(one.entryType))
+    .reduce((sum, one) => sum + one.encodedBodySize, 0)
+"""
+MOST_BYTES = 300_000
 
 
 def faults(page: Any) -> list[str]:
-    """Return what is wrong with the page that is open, in light and dark, wide and narrow.
+    """Return what is wrong with the page that is open, in light and dark, wide and narrow, or too heavy.
 
     What its console says, whom it asks and what the policy refuses is noted by `page_of`.
     """
+    weight = page.evaluate(_WEIGHT)
     page.evaluate(AXE)
     page.emulate_media(color_scheme="light")
     found: list[str] = page.evaluate(_RUN, None)
+    found += [f"{weight} bytes"] if weight > MOST_BYTES else []
     page.emulate_media(color_scheme="dark")
     found += [f"dark: {one}" for one in page.evaluate(_RUN, ["color-contrast"])]
     page.set_viewport_size(NARROW)

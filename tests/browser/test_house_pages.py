@@ -18,10 +18,21 @@ from tracearena.server import clock
 
 pytestmark = pytest.mark.slow
 NARROW = {"width": 320, "height": 640}
-PUBLIC = ("/", "/rules", "/board", "/login", "/join", "/api", "/nothing")
+PUBLIC = ("/", "/rules", "/board", "/archive", "/login", "/join", "/api", "/nothing")
 ORGANISERS = tuple(
     f"/organiser{one}"
-    for one in ("", "/phases", "/teams", "/submissions", "/rescoring", "/ceremony", "/publish", "/log")
+    for one in (
+        "",
+        "/phases",
+        "/dry-run",
+        "/teams",
+        "/submissions",
+        "/rescoring",
+        "/ceremony",
+        "/publish",
+        "/export",
+        "/log",
+    )
 )
 
 

@@ -26,9 +26,14 @@ VALUES = {
     "name": ("commitments.csv", "board.csv"),
 }
 NOT_PAGES = {
+    "/archive/<str:name>",
+    "/archive/<str:name>/download",
+    "/archive/<str:name>/numbers/<str:table>",
+    "/organiser/export/<str:name>",
     "/board/numbers/<str:name>",
     "/board/opened/<str:name>",
     "/files/<str:name>",
+    "/language",
     "/logout",
     "/organiser/jobs/<int:number>",
     "/organiser/rescoring/<int:number>/apply",

@@ -47,6 +47,15 @@ def _attacks_begin(held: Held, tmp_path: Path) -> None:
     held.attack()
 
 
+def _tab_to(page: Any, wanted: str) -> None:
+    """Press Tab until the element with these words, or of this name, has the focus."""
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        if page.evaluate("(document.activeElement.name || document.activeElement.textContent)") == wanted:
+            return
+    raise AssertionError(f"{wanted!r} cannot be reached by keyboard")
+
+
 def test_a_file_is_handed_in_by_keyboard_and_its_state_watched(
     site: Site, held: Held, tmp_path: Path, page_of: Callable[..., Any]
 ) -> None:
@@ -54,9 +63,14 @@ def test_a_file_is_handed_in_by_keyboard_and_its_state_watched(
     path = tmp_path / "mine.csv"
     path.write_bytes(hands.obfuscated(held, "001", tmp_path))
     page = page_of(site.url, joined(held, "001"))
-    page.goto("/team/uploads/obfuscated/1")
-    page.set_input_files("#file", str(path))
-    page.focus("#file")
+    page.goto("/team")
+    _tab_to(page, "Hand in obfuscated traces")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/team/uploads/obfuscated/1")
+    _tab_to(page, "file")
+    with page.expect_file_chooser() as asked:
+        page.keyboard.press("Space")
+    asked.value.set_files(str(path))
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Hand in"
     page.keyboard.press("Enter")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tracearena.cli.contest_server.client import _line, _standing
+from tracearena.cli.contest_server.client import _called, _line, _standing
 
 UPLOAD: dict[str, Any] = {"id": 7, "kind": "obfuscated", "data_set": 1, "target": None, "state": "refused"}
 FIRST, SECOND = "bad.csv: row 5 (line 6): a number out of range", "bad.csv: row 7 (line 8): no number"
@@ -29,3 +29,8 @@ def test_a_utility_below_the_threshold_is_called_not_valid() -> None:
     assert _standing(poor) == "utility 0.2500, NOT VALID: it must be at least 0.7"
     assert _standing({"utility": 0.7, "valid": True, "threshold": 0.7}) == "utility 0.7000"
     assert _standing({"utility": None, "valid": False, "threshold": 0.7}) == "nothing counts yet"
+
+
+def test_a_team_without_a_name_of_its_own_is_called_once() -> None:
+    assert _called({"team": "001", "name": "001"}) == "001"
+    assert _called({"team": "001", "name": "Paper Cranes"}) == "001 Paper Cranes"

@@ -82,6 +82,18 @@ def test_every_application_answers(tree: Path, released: Path) -> None:
     assert 0 <= homes["home_found"] <= 1
 
 
+def test_zones_are_made_and_attacked(tree: Path, tmp_path: Path) -> None:
+    made = run("obfuscate", "Zones(400m)", tree, tmp_path / "zones.csv", "--seed", 1)
+    assert made["defence"] == "Zones(400)"
+    assert made["points_withheld"] > 0
+    both = ("--original", tree, "--released", tmp_path / "zones.csv")
+    found = run("applications", "zones", *both, "--mechanism", "Zones(400m)", "--within", 150)
+    assert 0 <= found["home_found"] <= 1
+    assert 0 < found["points_hidden"] < 1
+    assert found["within_m"] == 150
+    assert found["mechanism"] == "Zones(400)"
+
+
 def test_describe_draws_a_map(tree: Path, tmp_path: Path) -> None:
     result = run("describe", tree, "--html", tmp_path / "page.html")
     assert {"users", "events", "places", "first", "last", "dropped"} <= set(result)
@@ -115,6 +127,7 @@ def test_convert_goes_between_gps_files_and_to_events(tree: Path, tmp_path: Path
         ("applications", "hotspots", "--original", "TREE", "--released", "TREE", "--box", "1,2,3"),
         ("applications", "hotspots", "--original", "TREE", "--released", "TREE", "--expected-noise", "far"),
         ("applications", "homes", "--original", "TREE", "--released", "TREE", "--local-time", "Mars/Olympus"),
+        ("applications", "zones", "--original", "TREE", "--released", "TREE", "--mechanism", "Thin(60s)"),
         ("convert", "TREE", "out.xyz", "--to", "carrier-pigeon"),
     ],
 )

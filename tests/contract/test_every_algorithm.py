@@ -36,7 +36,7 @@ VARIANTS = [
     "SGLT(privacy_tests=false)",
     "GeoInd(epsilon=0.02)",
     "Zones(500m,0)",
-    "Zones(1km,visits=1)",
+    "Zones(1km,places=1)",
     "Smooth(4,true)",
 ]
 """Ways of working beside those of the catalogue's examples."""

@@ -47,12 +47,12 @@ def test_stops_within_200_m_are_at_one_place_in_their_middle() -> None:
     assert places.latitude[places.stops.argmax()] / METRE == pytest.approx(30, abs=0.1)
 
 
-def test_frequent_places_are_those_with_enough_stops_or_with_the_most() -> None:
-    rows = [trip(day * 1440, [0.0, 5000.0 + 1000 * day]) for day in range(3)]
+def test_the_most_frequent_places_come_first() -> None:
+    rows = [trip(day * 1440, [0.0, 5000.0 + 1000 * (day // 2)]) for day in range(5)]
     rows += [trip(0, [0.0, 5000.0], user=2)]
-    frequent = stopping_places(traces(*rows)).frequent(3)
-    assert frequent.user.tolist() == [0, 1, 1]
-    assert frequent.stops.tolist() == [3, 1, 1]
+    places = stopping_places(traces(*rows))
+    assert places.most_frequent(1).stops.tolist() == [5, 1]
+    assert places.most_frequent(2).stops.tolist() == [5, 2, 1, 1]
 
 
 def test_places_on_the_date_line_are_one() -> None:
@@ -64,6 +64,6 @@ def test_places_on_the_date_line_are_one() -> None:
 
 def test_no_points_no_places() -> None:
     nothing = GpsTraces.from_points([], [], [], [], user_ids=[1, 2])
-    assert len(stopping_places(nothing).frequent(3)) == 0
+    assert len(stopping_places(nothing).most_frequent(3)) == 0
     with pytest.raises(ParameterError, match="reach_m"):
         stopping_places(nothing, reach_m=0)

@@ -33,7 +33,7 @@ def recorded(traces: GpsTraces, chosen: np.ndarray) -> set[tuple[int, ...]]:
 
 def test_nothing_is_released_within_the_radius_of_a_place_without_a_shift(people: GpsTraces) -> None:
     released = Zones(radius=400, shift=0).transform(people)
-    places = stopping_places(people).frequent(3)
+    places = stopping_places(people).most_frequent(2)
     assert 0 < len(released) < len(people)
     for user, latitude, longitude in zip(places.user, places.latitude, places.longitude, strict=True):
         own = released.take_users([user])
@@ -43,7 +43,7 @@ def test_nothing_is_released_within_the_radius_of_a_place_without_a_shift(people
 @pytest.mark.parametrize("seed", range(5))
 def test_nothing_is_released_within_the_margin_of_a_place(people: GpsTraces, seed: int) -> None:
     released = Zones(radius=500).transform(people, seed=seed)
-    places = stopping_places(people).frequent(3)
+    places = stopping_places(people).most_frequent(2)
     for user, latitude, longitude in zip(places.user, places.latitude, places.longitude, strict=True):
         own = released.take_users([user])
         assert distances(own, latitude, longitude).min(initial=np.inf) > 99.9
@@ -51,7 +51,7 @@ def test_nothing_is_released_within_the_margin_of_a_place(people: GpsTraces, see
 
 def test_points_elsewhere_are_released_as_they_are(people: GpsTraces) -> None:
     released = Zones(radius=500, digits=9).transform(people, seed=1)
-    places = stopping_places(people).frequent(3)
+    places = stopping_places(people).most_frequent(2)
     far = np.ones(len(people), bool)
     for user, latitude, longitude in zip(places.user, places.latitude, places.longitude, strict=True):
         # A zone reaches 900 m from its place, and what strays from it by 100 m is hidden with it.
@@ -104,7 +104,7 @@ def test_what_strays_a_little_from_a_zone_is_hidden_with_it() -> None:
     north = np.array([*[0] * 25, 450, 520, 560, 520, 450, *[0] * 25, 520, 700, 3000], float)
     time_ms = np.arange(len(north)) * 60_000
     walk = GpsTraces.from_points([1] * len(north), time_ms, 35 + north / 110_941, [135.0] * len(north))
-    released = Zones(radius=500, shift=0, visits=2).transform(walk)
+    released = Zones(radius=500, shift=0, places=1).transform(walk)
     assert ((released.latitude - 35) * 110_941).round().tolist() == [520, 700, 3000]
 
 
@@ -121,8 +121,8 @@ def test_users_with_nothing_left_stay_in_the_release(people: GpsTraces) -> None:
         ({"radius": 2e5}, "radius"),
         ({"radius": 500, "shift": 501}, "shift"),
         ({"radius": 500, "shift": -1}, "shift"),
-        ({"radius": 500, "visits": 0}, "visits"),
-        ({"radius": 500, "visits": 1.5}, "visits"),
+        ({"radius": 500, "places": 0}, "places"),
+        ({"radius": 500, "places": 1.5}, "places"),
         ({"radius": float("nan")}, "radius"),
     ],
 )

@@ -54,7 +54,10 @@ def marked() -> dict[tuple[str, ...], list[str]]:
 
 
 def _of_python(path: Path) -> Iterator[tuple[str, ...]]:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    text = path.read_text(encoding="utf-8")
+    if not any(f"from {module} import" in text for module in _MARKERS):
+        return
+    tree = ast.parse(text)
     markers: dict[str, int] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module in _MARKERS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -13,9 +14,9 @@ from tests.server import postgresql
 
 from tracearena.cities import simulate
 from tracearena.contest import Charter, ContestPlan, Schedule, contest_training, write_contest_data
-from tracearena.server import clock
+from tracearena.server import clock, creation
 from tracearena.server.creation import Created, create
-from tracearena.server.folder import Folder
+from tracearena.server.folder import Folder, Secrets
 from tracearena.server.keys import read_judge_key, write_judge_key
 from tracearena.server.settings import configure
 from tracearena.synthesis import PPMTF
@@ -32,6 +33,7 @@ SCHEDULE = Schedule(
     results_begin=BEGIN + 17 * DAY,
 )
 USERS, DAYS, TEAMS = 20, 4, 3
+TEMPLATE = "contest_template"
 
 
 @dataclass
@@ -99,18 +101,51 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     return make
 
 
+def _with_tables(path: Path, url: str | None) -> Folder:
+    """Make tables in an empty database, as a new contest does."""
+    from django.core.management import call_command
+    from django.db import connections
+
+    folder = Folder(path)
+    folder.make()
+    folder.write_secrets(Secrets("none", "", url))
+    configure(folder)
+    call_command("migrate", verbosity=0)
+    connections.close_all()
+    return folder
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database with its tables and nothing in them: making them takes longer than most tests."""
+    return _with_tables(tmp_path_factory.mktemp("template"), None).database
+
+
+@pytest.fixture(scope="session")
+def postgresql_template(postgresql_url: str, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The same on PostgreSQL: the name of a database to copy."""
+    import psycopg
+
+    with psycopg.connect(f"{postgresql_url}postgres", autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{TEMPLATE}"')
+    _with_tables(tmp_path_factory.mktemp("template"), f"{postgresql_url}{TEMPLATE}")
+    return TEMPLATE
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database(request: pytest.FixtureRequest) -> Iterator[str | None]:
-    """An empty database: None for SQLite in the folder, or a URL."""
+    """An empty database: None for SQLite in the folder, or a URL; it has its tables if a contest is held."""
     if request.param == "sqlite":
         yield None
         return
     import psycopg
 
     base = request.getfixturevalue("postgresql_url")
+    is_held = "holding" in request.fixturenames
+    template = request.getfixturevalue("postgresql_template") if is_held else "template0"
     name = f"contest_{abs(hash(request.node.nodeid))}"
     with psycopg.connect(f"{base}postgres", autocommit=True) as connection:
-        connection.execute(f'CREATE DATABASE "{name}"')
+        connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
     yield f"{base}{name}"
     from django.db import connections
 
@@ -124,9 +159,15 @@ def holding(
     tmp_path: Path,
     prepared: Callable[..., Path],
     database: str | None,
+    sqlite_template: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Callable[..., Held]:
     """Makes contests with the rules asked for, their clock driven and in the registration phase."""
+
+    def configure_with_tables(folder: Folder) -> None:
+        if database is None:
+            shutil.copy(sqlite_template, folder.database)
+        configure(folder)
 
     def hold(**rules: Any) -> Held:
         clock_file = tmp_path / "clock"
@@ -134,7 +175,9 @@ def holding(
         monkeypatch.setenv(clock.VARIABLE, str(clock_file))
         public = write_judge_key(tmp_path / "judge-key", None)
         path = tmp_path / "contest"
-        created = create(path, prepared(**rules), judge_public_key=public, database=database)
+        with monkeypatch.context() as quicker:
+            quicker.setattr(creation, "configure", configure_with_tables)
+            created = create(path, prepared(**rules), judge_public_key=public, database=database)
         folder = Folder(path)
         configure(folder)
         return Held(folder, created, tmp_path / "judge-key", clock_file, database)

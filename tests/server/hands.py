@@ -18,6 +18,7 @@ from tracearena.files.whole import Held as InMemory
 from tracearena.formats import pwscup
 from tracearena.server import check_child, checked, clock, jobs, quota, score_child, scoring
 from tracearena.server.frames import Frame, truth_parts
+from tracearena.server.grids import grid_of
 from tracearena.server.judge import work_off
 from tracearena.server.models import DataSet, State, Submission, Team, UploadKind
 from tracearena.server.sealing import seal, unseal
@@ -33,9 +34,7 @@ def original(held: Contest, team: str, number: int = 1, kind: str = "orgtraces")
     """Return what a team defends, as the judge reads it."""
     name = str(official(kind, int(team), number))
     content = unseal(held.judge_private_key, held.folder.for_judge(name).read_bytes())
-    everybody = held.folder.everybody
-    places = pwscup.read_places(everybody / "info_region.csv")
-    return pwscup.read_traces(InMemory(name, content), places, pwscup.read_times(everybody / "info_time.csv"))
+    return pwscup.read_traces(InMemory(name, content), *grid_of(held.folder))
 
 
 def obfuscated(held: Contest, team: str, tmp_path: Path, defence: str = "No", number: int = 1) -> bytes:

@@ -9,14 +9,16 @@ _FORMATS = "API ASCII CSV English GB ID JSON JavaScript KB MB Parquet SHA UTC ZI
 _COMMANDS = "Content Idempotency Key Length etable etraces reg_id backup contest new serve teams tracearena"
 SAME = frozenset(f"{_FORMATS} {_COMMANDS} VisitProb".split())
 """Names of formats and of commands: they are called so in Japanese too."""
+# Names of files, hashes, symbols of the papers, and places that scripts fill.
+_NO_WORDS = re.compile(r"[\w-]+\.(csv|json|toml)\b|\b[0-9a-f]{64}\b|s_[URT](,min)?|%\(\w+\)s")
 _APART = ("code", "pre", "kbd", "bdi", "style", "script")
 _VOID = ("meta", "link", "input", "br", "hr", "img")
 _SPOKEN = ("aria-label", "title", "alt", "placeholder", "data-copy", "data-copied")
 
 
 def english_words(text: str) -> list[str]:
-    """Return the English words in a text; symbols of the papers, such as s_R,min, are none."""
-    words = re.findall(r"[A-Za-z][A-Za-z_]+", re.sub(r"s_[URT](,min)?", "", text))
+    """Return the English words in a text."""
+    words = re.findall(r"[A-Za-z][A-Za-z_]+", _NO_WORDS.sub("", text))
     return [word for word in words if word not in SAME]
 
 

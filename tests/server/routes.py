@@ -11,6 +11,7 @@ VALUES: dict[str, Sequence[str]] = {
     "team": ("000", "001", "002", "003", "004", "999"),
     "kind": ("inferred-table", "inferred-traces", "nonsense"),
     "name": ("info_region.csv", "commitments.csv", "..%2fserver.json", "server.json"),
+    "table": ("board.csv", "nothing"),
 }
 
 

@@ -1,14 +1,20 @@
-"""The audit log when several write at once: one chain, without a gap."""
+"""The audit log: every act of an organiser is in it, and it is one chain without a gap."""
 
 from __future__ import annotations
 
 import threading
+from pathlib import Path
+from typing import Any
 
+import pytest
 from django.db import connections
-from tests.server.conftest import Held
+from tests.server import hands
+from tests.server.conftest import DAY, SCHEDULE, Held
+from tests.server.routes import pages
+from tests.server.visitors import organiser
 
 from tracearena.server.audit_log import first_broken, log
-from tracearena.server.models import AuditEntry
+from tracearena.server.models import AuditEntry, Job, JobState, Rescoring
 
 
 def test_many_writers_make_one_chain(held: Held) -> None:
@@ -32,3 +38,55 @@ def test_many_writers_make_one_chain(held: Held) -> None:
     assert not errors
     assert AuditEntry.objects.count() == before + 60
     assert first_broken() is None
+
+
+@pytest.mark.slow
+def test_every_form_of_an_organiser_is_written_down(
+    held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a name; a form that is added later fails here until it is."""
+    hands.without_children(monkeypatch)
+    boss, why = organiser(held), {"reason": "a team asks for it"}
+    held.anonymization()
+    failed = Job.objects.get(key=f"check/{hands.defend(held, '001', tmp_path).pk}")
+    Job.objects.filter(pk=failed.pk).update(state=JobState.FAILED)
+    done: set[str] = set()
+
+    def act(pattern: str, form: dict[str, Any], number: object = "") -> None:
+        before = AuditEntry.objects.count()
+        answer = boss.post(pattern.replace("<int:number>", str(number)).replace("<str:number>", "002"), form)
+        assert answer.status_code in (200, 302), (pattern, answer.content.decode())
+        written = AuditEntry.objects.order_by("pk")[before:]
+        assert "organiser" in [entry.actor for entry in written], pattern
+        done.add(pattern)
+
+    act("/organiser/teams", {"name": "Paper Cranes"})
+    act("/organiser/teams/<str:number>/reset", {})
+    act("/organiser/jobs/<int:number>", {"act": "again", **why}, failed.pk)
+    hands.judged(held)
+    later = (SCHEDULE.results_begin + DAY).isoformat()
+    act("/organiser/phases", {"point": "results_begin", "to": later, **why})
+    held.at(SCHEDULE.attack_end)
+    hands.judged(held)
+    act("/organiser/ceremony", {})
+    for decision in ("apply", "cancel"):
+        act("/organiser/rescoring", why)
+        hands.judged(held)
+        number = Rescoring.objects.order_by("pk").last().pk
+        act(f"/organiser/rescoring/<int:number>/{decision}", {}, number)
+    held.at(SCHEDULE.results_begin + DAY)
+    act("/organiser/publish", {})
+    hands.judged(held)
+    act("/organiser/export", {"for": "organisers"})
+    assert done == _forms(boss)
+    assert first_broken() is None
+
+
+def _forms(boss: Any) -> set[str]:
+    """Return the pages of organisers that take a form, seen from their answers to an empty one."""
+    own = [pattern for pattern in pages() if pattern.startswith("/organiser")]
+    return {
+        pattern
+        for pattern in own
+        if boss.post(pattern.replace("<int:number>", "0").replace("<str:number>", "0")).status_code != 405
+    }

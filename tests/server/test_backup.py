@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import io
 import json
@@ -16,6 +17,7 @@ from tests.server.conftest import Held
 from tests.server.hands import attack_table, defend, hand_in, judged, original, without_children
 
 from tracearena.errors import FileError, ParameterError, TracearenaError
+from tracearena.files.limits import FREE_BYTES
 from tracearena.server import contents
 from tracearena.server.backup import backup
 from tracearena.server.folder import Folder
@@ -97,7 +99,17 @@ def test_a_backup_is_never_written_over_and_has_its_name(played: Held, tmp_path:
         backup(played.folder, tmp_path / "friday.zip")
 
 
-@pytest.mark.parametrize("fault", ["cut", "changed", "added", "leads out", "another program's"])
+FOREIGN = {
+    "added": tarfile.TarInfo("web.py"),
+    "leads out": tarfile.TarInfo("../outside"),
+    "a link": tarfile.TarInfo("uploads/ab"),
+    "a device": tarfile.TarInfo("uploads/null"),
+}
+FOREIGN["a link"].type, FOREIGN["a link"].linkname = tarfile.SYMTYPE, ".."
+FOREIGN["a device"].type = tarfile.CHRTYPE
+
+
+@pytest.mark.parametrize("fault", ["cut", "changed", *FOREIGN, "another program's", "a bomb"])
 def test_a_backup_that_is_not_whole_makes_nothing(held: Held, tmp_path: Path, fault: str) -> None:
     """It is read as hostile input: nothing is made of it, inside the folder or outside."""
     backup(held.folder, tmp_path / "good.tar")
@@ -160,9 +172,18 @@ def _spoil(good: Path, bad: Path, fault: str) -> None:
                 content = json.dumps({"format": "other"}).encode()
                 entry.size = len(content)
             target.addfile(entry, io.BytesIO(content))
-            if entry.name == "server.json" and fault in ("added", "leads out"):
-                more = tarfile.TarInfo("web.py" if fault == "added" else "../outside")
-                target.addfile(more)
+            if entry.name == "server.json" and fault in FOREIGN:
+                target.addfile(FOREIGN[fault])
+    if fault == "a bomb":
+        _blow_up(bad)
+
+
+def _blow_up(path: Path) -> None:
+    """Write a small file that unpacks to twice what is let through without a question."""
+    entry = tarfile.TarInfo("uploads/ab/zeros")
+    entry.size = 2 * FREE_BYTES
+    path.write_bytes(gzip.compress(entry.tobuf() + bytes(entry.size), 1))
+    assert path.stat().st_size < entry.size / 200
 
 
 def _files(folder: Path) -> dict[str, bytes]:

@@ -114,13 +114,10 @@ def test_t34_every_form_wants_its_token(held: Held) -> None:
     clients = {"member": joined(held, "001"), "organiser": organiser(held), "visitor": browser()}
     taken = set()
     for pattern in pages():
-        for address in filled(pattern):
+        for address in filled(pattern, {name: values[:1] for name, values in VALUES.items()}):
             for who, client in clients.items():
                 for method in ("post", "put", "patch", "delete"):
                     status = getattr(_strict(client), method)(address).status_code
-                    if "%2f" in address:  # matches no pattern, so no form could be there
-                        assert status == 404
-                        continue
                     assert status in (403, 405), (who, method, address, status)
                     if (method, status) == ("post", 403) and client.get(address).status_code != 405:
                         taken.add(pattern)

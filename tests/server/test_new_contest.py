@@ -97,7 +97,9 @@ def test_what_cannot_be_is_refused_before_anything_is_made(tmp_path: Path) -> No
     (tmp_path / "contest.toml").write_text('name = "Friday"\nteams = 0\n')
     assert "never written over" in refused(tmp_path, "--judge-key", "key")
     assert "must lie outside" in refused(tmp_path, "--judge-key", "friday/key")
-    assert "does not answer" in refused(tmp_path, "--database", "postgresql://nobody@127.0.0.1:1/none")
+    away = refused(tmp_path, "--database", "postgresql://nobody@127.0.0.1:1/none")
+    assert "does not answer" in away
+    assert "refused" in away
     assert "postgresql://" in refused(tmp_path, "--database", "mysql://here/none")
     assert "line 2" in refused(tmp_path, "--from", "contest.toml")
     assert "exclude each other" in refused(tmp_path, "--data", "a.csv", "--files", "b")

@@ -11,9 +11,12 @@ import pytest
 from tests.server import hands
 from tests.server.conftest import DAY, SCHEDULE, Held
 from tests.server.test_public_pages import check_neutral, page, played, with_nasty_names
-from tests.server.visitors import browser, joined, organiser
+from tests.server.visitors import browser, by_link, joined, organiser
 
-PAGES = ("", "/phases", "/teams", "/submissions", "/rescoring", "/ceremony", "/publish", "/log")
+PAGES = (
+    "", "/phases", "/dry-run", "/teams", "/submissions", "/rescoring", "/ceremony", "/publish", "/export",
+    "/log",
+)  # fmt: skip
 
 
 def _worker(seen: timedelta) -> None:
@@ -251,3 +254,24 @@ def test_the_ceremony_is_closed_until_it_is_asked_for(
     assert text.count("data-scene") == 1 + 2 + 3
     assert AuditEntry.objects.order_by("-pk")[0].act == "ceremony opened"
     assert browser().get("/board").content.decode().count("data-score") == 0
+
+
+def test_the_organiser_gives_the_next_team_a_name_and_a_link(held: Held) -> None:
+    """The judge makes the link ready; a name that is taken, and one too many, are refused with a reason."""
+    from tracearena.server.models import AuditEntry
+
+    boss = organiser(held)
+    text = boss.post("/organiser/teams", {"name": "Fog <Bank>"}).content.decode()
+    secret = re.search(r"/join#([\w-]+)</code>", text)
+    assert secret is not None
+    assert "001 Fog &lt;Bank&gt;" in text
+    assert AuditEntry.objects.filter(act="team added", actor="organiser").count() == 1
+    hands.judged(held)
+    assert "Fog &lt;Bank&gt;" in page("/team", by_link(secret[1], "Ann"))
+    for name, said in (("Fog <Bank>", "called"), ("", "60 printable"), ("x" * 61, "60 printable")):
+        refused = boss.post("/organiser/teams", {"name": name})
+        assert refused.status_code == 409
+        assert said in refused.content.decode().partition('role="alert">')[2].partition("</p>")[0]
+    for name in ("Paper Cranes", "Third"):
+        assert boss.post("/organiser/teams", {"name": name}).status_code == 200
+    assert "every team has a name" in boss.post("/organiser/teams", {"name": "Fourth"}).content.decode()

@@ -16,10 +16,11 @@ from tests.server.conftest import Held
 
 from tracearena.contest import verify
 from tracearena.contest.file_scores import is_release
-from tracearena.contest.handout import COMMITMENTS, REGIONS, TIMES
+from tracearena.contest.handout import COMMITMENTS
 from tracearena.formats import pwscup
 from tracearena.server import jobs, working
 from tracearena.server.failures import written_down
+from tracearena.server.grids import grid_of
 from tracearena.server.judge import work_off
 from tracearena.server.models import DataSet, Job, Submission
 from tracearena.server.publication import handed_in
@@ -84,7 +85,7 @@ def _restored(held: Held, before: dict[Path, bytes]) -> None:
 def _require_one_truth(bench: Bench, tables: dict[str, bytes]) -> None:
     """One table, drawn once; one commitment, true of it; public traces that follow from it."""
     everybody = bench.folder.everybody
-    places, times = pwscup.read_places(everybody / REGIONS), pwscup.read_times(everybody / TIMES)
+    places, times = grid_of(bench.folder)
     listed = dict(line.split(",") for line in (everybody / COMMITMENTS).read_text().splitlines()[1:])
     for data_set in DataSet.objects.select_related("team", "counts").all():
         name = file_name("ptable", data_set)

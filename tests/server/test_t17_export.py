@@ -13,7 +13,7 @@ from tracearena.contest import verify_archive
 from tracearena.errors import DataError
 from tracearena.server import jobs
 from tracearena.server.export import export
-from tracearena.server.models import Contest, Job
+from tracearena.server.models import Contest, Job, Submission
 from tracearena.server.truths import Bench
 
 
@@ -24,6 +24,7 @@ def over(held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Held:
     held.anonymization()
     for team in ("001", "002"):
         hands.defend(held, team, tmp_path)
+    hands.defend(held, "001", tmp_path, "MRLH(1,1,0.1)")
     hands.judged(held)
     held.attack()
     hands.judged(held)
@@ -50,10 +51,15 @@ def test_originals_of_real_people_are_exported_only_if_that_is_said(over: Held, 
     """What is left can still be verified, and names the scores that are believed."""
     bench = Bench(over.folder, over.judge_private_key)
     Contest.objects.update(people="real")
+    first, last = Submission.objects.filter(team__number="001", kind="obfuscated").order_by("pk")
+    assert bench.upload(first) == hands.obfuscated(over, "001", tmp_path), "the originals as they are"
     for name, asked in (("without.zip", False), ("with.zip", True)):
         export(bench, tmp_path / name, include_originals=asked)
         names = zipfile.ZipFile(tmp_path / name).namelist()
         assert ("judge/orgtraces_team001_data01_IDP.csv" in names) is asked
+        handed_in = "submissions/team001/{:06d}/anotraces_team001_data01_IDP.csv"
+        assert (handed_in.format(first.pk) in names) is asked
+        assert handed_in.format(last.pk) in names
         found = verify_archive(tmp_path / name)
         assert found.is_right
         assert (found.told == ()) is asked

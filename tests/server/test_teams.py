@@ -21,6 +21,8 @@ def test_a_team_whose_secrets_were_stolen_is_let_in_anew(held: Held) -> None:
     assert thief.get("me").status_code == 401
     spent = {"secret": held.created.invitations["001"], "name": "eve", "password": "seven green bottles"}
     assert browser().post("/join", spent).status_code == 410
+    listed = {team["number"]: team["members"] for team in teams.listed()}
+    assert (listed["001"], listed["002"]) == ([], ["bob"])
     again = by_link(secret, "ann again")
     assert b"".join(again.get("/team/data/bundle").streaming_content) == bundle
     assert other.get("/team").status_code == 200

@@ -78,7 +78,7 @@ def overview(kind: str | None = None) -> Listing:
           Keep only the first point of each piece of interval seconds of a trajectory
       Snap(side in m)
           Move each point to the centre of its cell in a world-wide grid
-      Zones(radius in m, [shift in m], visits=3)
+      Zones(radius in m, [shift in m], places=2)
           Leave out all points within radius of a spot near each place where a user stops often
       TrimEnds(distance in m)
           Cut off what lies within distance of the begin and of the end of every trip

@@ -32,6 +32,7 @@ from .sweep import (
     write_table,
 )
 from .tuning import SampleTeam, Tuning, WeightTuning, tune, tune_weights
+from .zone_findings import ZoneFindings, find_homes
 
 __all__ = [
     "ADAPTIVE_ATTACKS",
@@ -61,6 +62,7 @@ __all__ = [
     "Uniqueness",
     "Utility",
     "WeightTuning",
+    "ZoneFindings",
     "all_attacks",
     "attack_names",
     "baselines",
@@ -69,6 +71,7 @@ __all__ = [
     "bounds",
     "deanonymise",
     "evaluate",
+    "find_homes",
     "halves",
     "hide_from_service",
     "location_classes",

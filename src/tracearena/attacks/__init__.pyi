@@ -1,4 +1,4 @@
-from . import bayesian, deanonymisation, markov, smoothing, tracking
+from . import bayesian, deanonymisation, markov, smoothing, tracking, zone_finding
 from .fuzzy_counting import FuzzyCounting, FuzzyCountingT, FuzzyMatcher
 from .markov.identification import MarkovIdentification, TraceGuesses
 from .markov.membership import MembershipInference, MembershipResult
@@ -14,11 +14,13 @@ from .visit_probability import (
     VisitProbabilityR,
     VisitProbabilityT,
 )
+from .zone_finding.homes import GuessedHomes, homes_behind_zones
 
 __all__ = [
     "FuzzyCounting",
     "FuzzyCountingT",
     "FuzzyMatcher",
+    "GuessedHomes",
     "HomeProbabilityR",
     "HomeProbabilityT",
     "Interpolation",
@@ -41,7 +43,9 @@ __all__ = [
     "ViterbiTracking",
     "bayesian",
     "deanonymisation",
+    "homes_behind_zones",
     "markov",
     "smoothing",
     "tracking",
+    "zone_finding",
 ]

@@ -1,5 +1,7 @@
-from .assessment import Audit, FileFacts, Risks, assess, stages
+from .assessment import assess, stages
 from .page import audit_page
+from .protection import Protection, protect, searching
+from .records import Audit, FileFacts, Risks
 from .settings import Choice, Settings
 from .shares import Share
 from .verdict import Light
@@ -10,11 +12,14 @@ __all__ = [
     "Choice",
     "FileFacts",
     "Light",
+    "Protection",
     "Risks",
     "Settings",
     "Share",
     "assess",
     "audit_page",
+    "protect",
+    "searching",
     "stages",
     "write_audit",
 ]

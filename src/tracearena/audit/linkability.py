@@ -159,6 +159,7 @@ def link(
     left_out: int = 0,
     defence: Obfuscator | None = None,
     attacks: Sequence[str] | None = None,
+    alone: bool = False,
     tell: Callable[[], None] = lambda: None,
 ) -> tuple[Linkability, Ranked | None]:
     """Run the attacks.
@@ -169,6 +170,8 @@ def link(
         What made the release, for attackers who run it themselves; they are tried too.
     attacks
         Names of re-identification attacks; all of the catalogue if omitted.
+    alone
+        Run nothing but these.
     tell
         Called after each attack.
 
@@ -193,8 +196,8 @@ def link(
     result = Linkability(
         attacks=tuple(found),
         strongest=strongest,
-        home_and_work=_by_home_and_work(cut),
-        days=_by_days(cut, root),
+        home_and_work=None if alone else _by_home_and_work(cut),
+        days={} if alone else _by_days(cut, root),
         people=people,
         left_out=left_out,
     )

@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.audit import phrases, words
+from tracearena.audit.cells import Cells, coarse_places, events_of, moved_release, moved_traces
 from tracearena.audit.cutting import Cut, cut_in_two
-from tracearena.audit.places import (
-    cell_side_m,
-    clipped,
-    coarse_places,
-    grid_over,
-    moved_release,
-    moved_traces,
-)
 from tracearena.audit.settings import Choice, Settings
 from tracearena.errors import DataError
 from tracearena.intake.alignment import aligned
-from tracearena.intake.local_time import asked_for, guessed
-from tracearena.traces import Clock, GpsTraces, IdTable, ObfuscatedTraces, Places, Traces
+from tracearena.intake.local_time import LocalTime, asked_for, guessed
+from tracearena.traces import Clock, GpsTraces, IdTable, ObfuscatedTraces, Traces
 from tracearena.traces.clock import DAY_S
-from tracearena.traces.gridding import resampled
 from tracearena.traces.ids import positions
+from tracearena.traces.time import EPOCH, local_seconds
 
 AnyTraces = Traces | GpsTraces | ObfuscatedTraces
 
@@ -37,7 +31,7 @@ class Published:
     Attributes
     ----------
     exact, coarse
-        The events at their places, and on the grid for heavy attacks.
+        The events at their places, and at the cells for heavy attacks.
     points
         The GPS points that the events were made of, if there are any.
     at
@@ -59,7 +53,7 @@ class Material:
     kind
         A key of `words.KINDS`.
     exact, coarse
-        Events at the file's places (GPS points: at the cells of a grid), and on the grid for the
+        Events at the file's places (GPS points: at cells), and at the cells for the
         attacks that weigh all evidence; the same where places are few.
     points, zone
         The GPS points, and the time zone of their hours.
@@ -67,6 +61,10 @@ class Material:
         Where time is cut.
     choices
         What was chosen for this file, and why.
+    cell
+        The cell for heavy attacks of each of the file's places; None where they are the same.
+    cells
+        The cells that were made of the file, for GPS points or for heavy attacks.
     """
 
     kind: str
@@ -77,33 +75,36 @@ class Material:
     cut: Cut
     choices: tuple[Choice, ...]
     cell: NDArray[np.int32] | None
+    cells: Cells | None
 
     @classmethod
-    def of(cls, traces: Traces | GpsTraces, settings: Settings, timezone: str | None = None) -> Material:
-        """Prepare traces; GPS points become events on a grid."""
+    def of(
+        cls, traces: Traces | GpsTraces, settings: Settings, timezone: str | LocalTime | None = None
+    ) -> Material:
+        """Prepare traces; GPS points become events at cells."""
         if not len(traces):
             raise DataError("there is nothing to audit: the traces have no rows")
         choices: list[Choice] = []
-        points, zone = None, None
+        points, zone, cells = None, None, None
         if isinstance(traces, GpsTraces):
             points = traces
-            exact, zone = _events_of(traces, settings, timezone, choices)
+            cells = Cells.of(traces.latitude, traces.longitude, settings.cell_m, settings.most_places)
+            exact, zone = _events(traces, cells, settings, timezone, choices)
             kind = "gps"
         else:
             exact = traces
             kind = "regular" if traces.is_regular and _is_dense(traces) else "check-ins"
         coarse, cell = exact, None
         if len(exact.places) > settings.most_places:
-            grid = grid_over(
-                exact.places.latitude, exact.places.longitude, settings.cell_m, settings.most_places
-            )
-            places, cell = coarse_places(exact.places, grid)
+            everywhere = exact.places.latitude[exact.place_index], exact.places.longitude[exact.place_index]
+            cells = Cells.of(*everywhere, settings.cell_m, settings.most_places)
+            places, cell = coarse_places(exact.places, cells)
             coarse = moved_traces(exact, places, cell)
-            choices.append(phrases.coarse_choice(len(exact.places), grid, cell_side_m(grid)))
+            choices.append(phrases.coarse_choice(len(exact.places), cells))
         cut = cut_in_two(exact)
         choices.append(phrases.cut_choice(cut, exact))
         choices.append(phrases.people_choice(int(cut.both.sum()), settings))
-        return cls(kind, exact, coarse, points, zone, cut, tuple(choices), cell)
+        return cls(kind, exact, coarse, points, zone, cut, tuple(choices), cell, cells)
 
     def as_it_is(self) -> Published:
         """Return the file released unchanged."""
@@ -115,7 +116,7 @@ class Material:
         """Put what is released on the ground of the original; both may get further places."""
         released = _with_true_ids(released, id_table)
         if isinstance(released, GpsTraces):
-            made = self.on_grid(released)
+            made = self.on_cells(released)
             return self, self._published(ObfuscatedTraces.unchanged(made), released)
         if self.points is not None:
             raise DataError("the release has events at places and the original GPS points")
@@ -125,24 +126,25 @@ class Material:
         mine = self if exact is self.exact else self._on(exact)
         return mine, mine._published(released, None)
 
+    def on_coarse_ground(self) -> Material:
+        """Return the same with the cells for heavy attacks in the place of the file's places."""
+        return replace(self, exact=self.coarse, cell=None)
+
     def coarsened(self, traces: Traces) -> Traces:
-        """Return events at the file's places on the grid for heavy attacks, if there is one."""
+        """Return events at the file's places at the cells for heavy attacks, if there are any."""
         return traces if self.cell is None else moved_traces(traces, self.coarse.places, self.cell)
 
-    def on_grid(self, points: GpsTraces) -> Traces:
-        """Return GPS points as events on the grid that the file's points are on."""
-        grid = self.exact.places.grid
-        if self.points is None or grid is None:
+    def on_cells(self, points: GpsTraces) -> Traces:
+        """Return GPS points as events at the cells that the file's points are in."""
+        if self.points is None or self.cells is None:
             raise DataError("the release has GPS points and the original events at places")
-        return _resampled(clipped(points, grid), self.exact.places, self.exact.clock, self.zone or "UTC")
+        return events_of(points, self.cells, self.exact.places, self.exact.clock, self.zone or "UTC")
 
     def _on(self, exact: Traces) -> Material:
         """Return the same with events at more places."""
         coarse, cell = exact, None
-        if self.cell is not None:
-            grid = self.coarse.places.grid
-            assert grid is not None
-            places, cell = coarse_places(exact.places, grid)
+        if self.cell is not None and self.cells is not None:
+            places, cell = coarse_places(exact.places, self.cells)
             coarse = moved_traces(exact, places, cell)
         shift = exact.span[0] - self.exact.span[0]
         cut = self.cut._replace(instant=self.cut.instant + shift)
@@ -162,26 +164,24 @@ def _is_dense(traces: Traces) -> bool:
     return traces.n_events >= 0.5 * traces.n_users * traces.n_instants
 
 
-def _events_of(
-    points: GpsTraces, settings: Settings, timezone: str | None, choices: list[Choice]
+def _events(
+    points: GpsTraces,
+    cells: Cells,
+    settings: Settings,
+    timezone: str | LocalTime | None,
+    choices: list[Choice],
 ) -> tuple[Traces, str]:
-    local = guessed(points.latitude, points.longitude) if timezone is None else asked_for(timezone)
+    local = asked_for(timezone) if isinstance(timezone, str) else timezone
+    local = guessed(points.latitude, points.longitude) if local is None else local
     zone = local.zone or "UTC"
-    grid = grid_over(points.latitude, points.longitude, settings.cell_m, settings.most_places)
     interval = round(settings.interval_min * 60)
-    clock = Clock(instants_per_day=DAY_S // interval, interval_s=interval)
+    first = int(local_seconds(points.time_ms[[points.time_ms.argmin()]], zone)[0]) // DAY_S
+    day = EPOCH + timedelta(days=first)
+    clock = Clock(instants_per_day=DAY_S // interval, interval_s=interval, first_day=day)
     choices.append(Choice("local time", zone, str(local)))
-    choices.append(phrases.grid_choice(grid, cell_side_m(grid), settings))
+    choices.append(phrases.cells_choice(cells, settings))
     choices.append(phrases.interval_choice(settings))
-    events = _resampled(clipped(points, grid), Places.of_grid(grid), clock, zone)
-    if not len(events):
-        raise DataError("no point lies near an instant; choose a longer interval")
-    return events, zone
-
-
-def _resampled(points: GpsTraces, places: Places, clock: Clock, zone: str) -> Traces:
-    made = resampled(points, places, clock, method="nearest", timezone=zone)
-    return made.without_timestamps()
+    return events_of(points, cells, cells.places(), clock, zone), zone
 
 
 def _with_true_ids(released: Any, id_table: IdTable | None) -> Any:

@@ -7,10 +7,12 @@ from html import escape
 from typing import Any
 
 from tracearena.audit import pictures, words
-from tracearena.audit.assessment import Audit, Risks
 from tracearena.audit.inference import Inference
 from tracearena.audit.linkability import BY_DAYS, Linkability
 from tracearena.audit.phrases import duration, length
+from tracearena.audit.protection import Protection
+from tracearena.audit.protection_page import protection_section
+from tracearena.audit.records import Audit, Risks
 from tracearena.audit.shares import Share
 from tracearena.audit.singling_out import HEADLINE, SinglingOut
 from tracearena.audit.summary import measure, told
@@ -19,13 +21,22 @@ from tracearena.audit.usefulness import Usefulness
 from tracearena.audit.verdict import Light
 from tracearena.pages.maps import place_map
 from tracearena.pages.page import Page
+from tracearena.traces import Places
 
 _T = words.TABLE
 _WIDE_PX = 420
 
 
-def audit_page(audit: Audit) -> Page:
-    """Assemble the page; nobody is named on it, and no place of a single person is shown."""
+def audit_page(audit: Audit, protection: Protection | None = None, command: str | None = None) -> Page:
+    """Assemble the page; nobody is named on it, and no place of a single person is shown.
+
+    Parameters
+    ----------
+    protection
+        Which defences were tried.
+    command
+        What makes the release of the one that was chosen.
+    """
     page = Page(_title(audit), lead=_lead(audit))
     if not audit.complete:
         page.html_part(f'<p class="warning" role="alert">{escape(words.INCOMPLETE)}</p>')
@@ -34,6 +45,8 @@ def audit_page(audit: Audit) -> Page:
     _verdict(page, audit)
     _lights(page, audit)
     risks = audit.risks
+    if protection is not None:
+        protection_section(page, protection, command)
     if audit.synthetic is not None:
         _synthetic(page, audit.synthetic)
     if audit.after is not None:
@@ -47,6 +60,8 @@ def audit_page(audit: Audit) -> Page:
     if audit.usefulness is not None:
         _usefulness(page, audit.usefulness)
     _crowd(page, audit)
+    if audit.weeks:
+        _weeks(page, audit)
     _chosen(page, audit)
     _limits(page)
     _glossary(page)
@@ -278,6 +293,16 @@ def _crowd(page: Page, audit: Audit) -> None:
         places=len(crowd.people), smallest=crowd.smallest_group, hidden=crowd.hidden
     )
     page.figure(place_map(crowd.places(), crowd.people, what="people"), caption)
+
+
+def _weeks(page: Page, audit: Audit) -> None:
+    said = words.WEEKS
+    page.heading(said["heading"])
+    page.text(said["lead"])
+    for week in audit.weeks:
+        places = Places(list(week.latitude), list(week.longitude))
+        caption = said["caption"].format(who=week.who, exposure=week.exposure, places=len(week.events))
+        page.figure(place_map(places, week.events, what="events", height=420), caption)
 
 
 def _chosen(page: Page, audit: Audit) -> None:

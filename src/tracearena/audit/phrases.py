@@ -8,8 +8,9 @@ from tracearena.audit.settings import Choice, Settings
 from tracearena.audit.shares import Share
 
 if TYPE_CHECKING:
+    from tracearena.audit.cells import Cells
     from tracearena.audit.cutting import Cut
-    from tracearena.traces import Grid, Traces
+    from tracearena.traces import Traces
 
 
 def share_words(share: Share) -> str:
@@ -60,13 +61,15 @@ def people_choice(there: int, settings: Settings) -> Choice:
     return Choice("people tried", f"{settings.people:,}", f"{reason}; --people takes more")
 
 
-def grid_choice(grid: Grid, side_m: float, settings: Settings) -> Choice:
-    """Say on which grid GPS points are put."""
-    reason = f"cells of {settings.cell_m:g} m are a few street blocks; --cell changes it"
-    if side_m > 1.05 * settings.cell_m:
-        reason = f"the area is so large that cells of {settings.cell_m:g} m would be more than "
-        f"{settings.most_places:,}"
-    return Choice("grid", f"{grid.rows} × {grid.columns} cells of {side_m:.0f} m", reason)
+def cells_choice(cells: Cells, settings: Settings) -> Choice:
+    """Say at which cells GPS points are put."""
+    reason = f"{settings.cell_m:g} m are a few street blocks; --cell changes it"
+    return Choice("cells of GPS points", _cells(cells), reason)
+
+
+def _cells(cells: Cells) -> str:
+    more = f", the most visited; {cells.dropped:,} others count to the nearest" if cells.dropped else ""
+    return f"{len(cells.keys):,} cells of {length(cells.side_m)}{more}"
 
 
 def interval_choice(settings: Settings) -> Choice:
@@ -79,11 +82,11 @@ def interval_choice(settings: Settings) -> Choice:
     )
 
 
-def coarse_choice(places: int, grid: Grid, side_m: float) -> Choice:
-    """Say on which grid the attacks work that weigh all evidence."""
+def coarse_choice(places: int, cells: Cells) -> Choice:
+    """Say at which cells the attacks work that weigh all evidence."""
     return Choice(
-        "grid for heavy attacks",
-        f"{grid.rows} × {grid.columns} cells of {side_m:.0f} m",
-        f"{places:,} places are too many for attacks that weigh all evidence; the quick ones use the file's "
-        f"places",
+        "cells for heavy attacks",
+        _cells(cells),
+        f"{places:,} places are too many for attacks that weigh all evidence; the quick ones use the "
+        "file's places",
     )

@@ -191,8 +191,8 @@ def changes(measures: Sequence[tuple[str, Share | None, Share | None]]) -> tuple
     """Draw what attacks find before and after."""
     names = [name for name, _, _ in measures]
     data = []
-    for at, (word, colour) in enumerate((("file as it is", VERMILION), ("release", BLUE))):
-        shares = [(one[0], one[at + 1]) for one in measures]
+    both = [(name, before) for name, before, _ in measures], [(name, after) for name, _, after in measures]
+    for shares, word, colour in zip(both, ("file as it is", "release"), (VERMILION, BLUE), strict=True):
         known = [(name, share) for name, share in shares if share is not None]
         data.append(
             {

@@ -7,13 +7,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tracearena.audit.cells import cell_keys
 from tracearena.audit.material import Material, Published
 from tracearena.metrics.applications.homes import NIGHT, OFFICE_HOURS, key_places
 from tracearena.traces import Clock, ObfuscatedTraces, Places
 from tracearena.traces.clock import DAY_S
 from tracearena.traces.event_table import EventTable
 from tracearena.traces.event_times import local_seconds
-from tracearena.traces.geodesy import MIDDLE_DEGREE_M, metres_per_degree
 from tracearena.traces.time import EPOCH
 from tracearena.traces.time import local_seconds as local_seconds_of
 
@@ -51,14 +51,9 @@ class Sightings(NamedTuple):
 
     def codes(self, side_m: float, window_s: int) -> Ints:
         """Number the (cell, window) of each row; cells are those of a world-wide grid."""
-        row = np.floor(self.latitude * MIDDLE_DEGREE_M / side_m).astype(np.int64)
-        width = np.maximum(metres_per_degree((row + 0.5) * side_m / MIDDLE_DEGREE_M)[1], 1.0)
-        column = np.floor(self.longitude * width / side_m).astype(np.int64)
-        row -= row.min(initial=0)
-        column -= column.min(initial=0)
+        cells = np.unique(cell_keys(self.latitude, self.longitude, side_m), return_inverse=True)[1]
         window = self.second // window_s
         window -= window.min(initial=0)
-        cells = row * (int(column.max(initial=0)) + 1) + column
         keys = cells * (int(window.max(initial=0)) + 1) + window
         return np.asarray(np.unique(keys, return_inverse=True)[1], np.int64)
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tracearena.audit.cells import cell_keys
 from tracearena.audit.material import Material, Published
 from tracearena.audit.settings import Settings
 from tracearena.audit.shares import Record, Share
 from tracearena.audit.sightings import Floats, Ints, Sightings, key_spots
 from tracearena.engine import child_seed, generator, run_blocks, stream
-from tracearena.traces.geodesy import MIDDLE_DEGREE_M, metres_per_degree
 
 POINTS = 6
 """So many points of a person are known at most."""
@@ -215,10 +215,7 @@ def _night(material: Material, published: Published) -> tuple[Groups, ...]:
     if published.points is None:
         groups.append(_grouped(home.place[known], 0.0))
     for side in SIDES_M[:3]:
-        row = np.floor(home.latitude[known] * MIDDLE_DEGREE_M / side).astype(np.int64)
-        width = np.maximum(metres_per_degree((row + 0.5) * side / MIDDLE_DEGREE_M)[1], 1.0)
-        column = np.floor(home.longitude[known] * width / side).astype(np.int64)
-        groups.append(_grouped(row * 10**7 + column, side))
+        groups.append(_grouped(cell_keys(home.latitude[known], home.longitude[known], side), side))
     return tuple(groups)
 
 

@@ -9,7 +9,7 @@ from tracearena.audit import words
 from tracearena.audit.phrases import share_words
 
 if TYPE_CHECKING:
-    from tracearena.audit.assessment import Audit
+    from tracearena.audit.records import Audit
     from tracearena.audit.verdict import Light
 
 DOTS = {"green": "#009E73", "amber": "#E69F00", "red": "#D55E00", "grey": "#8C8C8C"}

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tracearena.audit.cells import one_place
 from tracearena.audit.material import Material, Published
-from tracearena.audit.places import one_place
 from tracearena.audit.shares import Record
 from tracearena.engine import child_seed, generator
 from tracearena.metrics.applications.offloading import served_share

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.arena.losses import Interval, Losses
+from tracearena.audit.cells import one_place
 from tracearena.audit.linkability import Halves
 from tracearena.audit.material import Material
-from tracearena.audit.places import one_place
 from tracearena.audit.shares import Ranked, Record
 from tracearena.engine import child_seed, generator
 from tracearena.traces import Traces

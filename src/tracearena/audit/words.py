@@ -208,6 +208,28 @@ TASKS = {
     "home": ("time at home", "share of events at the most visited place"),
     "hotspots": ("hotspots", "share of events in the busiest tenth of places"),
 }
+PROTECTED = {
+    "heading": "What protects it",
+    "lead": "Defences from mild to strong, each against the strongest attacks. The target: at most "
+    "{target:.1%} of people "
+    "found again, by the upper end of the 95 % interval, on people who were not used for choosing.",
+    "chosen": "{defence} is the cheapest that holds: {risk} of {people:,} other people are found again, and "
+    "{kept:.0%} of the six tasks is kept.",
+    "none": "None of the {tried} defences holds. Publish counts or synthetic traces, allow more, or do not "
+    "publish.",
+    "few": "So few people can prove no risk below {least:.1%}, even if nobody at all is found.",
+    "picture": "What each defence leaves of the six tasks, and of whom the strongest attack still finds. "
+    "The lower right "
+    "is good; the dotted line is the target.",
+    "how": "The people are divided at random into {choosing:,} for choosing and {proving:,} for the proof. "
+    "Quick attacks come "
+    "first; where they alone find more than the target, the strongest are spared. These weigh all evidence, "
+    "without a "
+    "word on the defence and with it. Defences that hand true traces to others are not tried. At most "
+    "{proofs} defences "
+    "are put to the proof.",
+    "command": "The command that makes it:",
+}
 CHANGED = {
     "heading": "What the release changed",
     "caption": "What attacks find in the file as it is, under pseudonyms, and in the release.",
@@ -216,6 +238,15 @@ CROWD = {
     "heading": "Where people are",
     "caption": "{places:,} places with at least {smallest} people; {hidden:,} with fewer are not drawn.",
     "none": "No place has {smallest} people, so that there is no map.",
+}
+WEEKS = {
+    "heading": "Three people's weeks",
+    "lead": "As an attacker sees them, drawn because --show-people was asked for. These people should have "
+    "agreed to it, "
+    "and this page is not for everybody.",
+    "caption": "The {who} person: one sighting leads to her with a chance of {exposure:.0%}; {places:,} "
+    "places in her "
+    "first week.",
 }
 CHOSEN = {
     "heading": "How it was measured",

@@ -9,8 +9,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from tracearena.audit.assessment import Audit, Risks
 from tracearena.audit.page import audit_page
+from tracearena.audit.protection import Protection
+from tracearena.audit.records import Audit, Risks
 from tracearena.audit.shares import Share
 from tracearena.files import replacing, replacing_folder, write_csv
 from tracearena.results import flat
@@ -19,13 +20,29 @@ PAGE, NUMBERS, SHARES, USEFULNESS = "audit.html", "audit.json", "shares.csv", "u
 _COLUMNS = ("of", "question", "measure", "value", "low", "high", "chance", "people")
 
 
-def write_audit(audit: Audit, folder: str | PathLike[str], *, tables: bool = False) -> list[Path]:
-    """Write a new folder with the page and the numbers, and tables if asked for; return its files."""
+def write_audit(
+    audit: Audit,
+    folder: str | PathLike[str],
+    *,
+    tables: bool = False,
+    protection: Protection | None = None,
+    command: str | None = None,
+) -> list[Path]:
+    """Write a new folder with the page and the numbers, and tables if asked for; return its files.
+
+    Parameters
+    ----------
+    protection, command
+        Which defences were tried, and what makes the release of the chosen one.
+    """
+    said = audit.to_dict()
+    if protection is not None:
+        said |= {"protection": protection.to_dict() | {"command": command}}
     names = [PAGE, NUMBERS, *([SHARES, USEFULNESS] if tables else [])]
     with replacing_folder(folder) as made:
-        audit_page(audit).write(made / PAGE)
+        audit_page(audit, protection, command).write(made / PAGE)
         with replacing(made / NUMBERS) as out:
-            text = json.dumps(_defined(audit.to_dict()), allow_nan=False, indent=1, ensure_ascii=False)
+            text = json.dumps(_defined(said), allow_nan=False, indent=1, ensure_ascii=False)
             out.write(text.encode())
         if tables:
             write_csv(made / SHARES, _COLUMNS, share_rows(audit))

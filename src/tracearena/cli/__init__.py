@@ -21,6 +21,7 @@ from tracearena.errors import TracearenaError
 COMMANDS: tuple[str, ...] = (
     "demo",
     "audit",
+    "protect",
     "city",
     "convert",
     "describe",

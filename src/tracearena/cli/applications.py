@@ -45,7 +45,7 @@ def register(app: typer.Typer) -> None:
     group = typer.Typer(
         help="What released GPS data is still good for, and what it gives away.", no_args_is_help=True
     )
-    for command in (hotspots, gossip, uniqueness, homes, error):
+    for command in (hotspots, gossip, uniqueness, homes, zones, error):
         group.command()(command)
     app.add_typer(group, name="applications")
 
@@ -218,6 +218,46 @@ def _said_of_places(
     return (
         f"{what}: the densest spot in the release is within {within:g} m for {found:.1%} of {users:,} users"
         f"{guess}; {off}"
+    )
+
+
+@reads_traces(without=EVENTS_ONLY)
+def zones(
+    reading: ReadingOptions,
+    original: OriginalOption,
+    released: ReleasedOption,
+    mechanism: Annotated[
+        str,
+        typer.Option(
+            "--mechanism", help="The defence, which the attacker knows: 'Zones(500m)', 'TrimEnds(300m)'."
+        ),
+    ],
+    within: Annotated[float, typer.Option("--within", help="A guess this near is right, metres.")] = 100.0,
+    local: Annotated[
+        str | None,
+        typer.Option("--local-time", help="Zone of people's nights; by the sun if omitted."),
+    ] = None,
+    id_table: IdTableOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Find homes behind privacy zones and trimmed ends, from where trips stop."""
+    from tracearena.algorithms import catalogue
+
+    known = catalogue.create(mechanism, "gps-obfuscator")
+    who = _who_is_who(id_table)
+    both = _both(reading, original, released)
+    with shown("users"):
+        result = arena.find_homes(*both, mechanism=known, within_m=within, timezone=local, id_table=who)
+    note(_said_of_zones(result))
+    print_result(result.to_dict(), as_json)
+
+
+def _said_of_zones(result: arena.ZoneFindings) -> str:
+    if result.home_found is None:
+        return "home: the original tells nobody's, so nothing was tried"
+    return (
+        f"home: circles fitted to the ends of trips find it within {result.within_m:g} m for "
+        f"{result.home_found:.1%} of {result.users_with_home:,} users; who knows the map may find more"
     )
 
 

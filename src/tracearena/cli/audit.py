@@ -105,7 +105,9 @@ def audit(
     print_result(found.to_dict() if as_json else _for_people(found, out), as_json)
 
 
-def run(given: dict[str, Any], settings: Settings, seed: int, out: Path, *, tables: bool) -> Audit:
+def run(
+    given: dict[str, Any], settings: Settings, seed: int, out: Path, *, tables: bool, **protected: Any
+) -> Audit:
     """Audit and write the folder; what was finished before Ctrl-C is written, too."""
     from tracearena.audit import stages, write_audit
     from tracearena.cli._console import working
@@ -121,11 +123,11 @@ def run(given: dict[str, Any], settings: Settings, seed: int, out: Path, *, tabl
                             note(f"{choice.name}: {choice.value} ({choice.reason})")
         except KeyboardInterrupt:
             if last is not None:
-                write_audit(last, out, tables=tables)
+                write_audit(last, out, tables=tables, **protected)
                 note(f"stopped: {out} holds what was finished, marked as incomplete")
             raise
     assert last is not None
-    write_audit(last, out, tables=tables)
+    write_audit(last, out, tables=tables, **protected)
     return last
 
 
@@ -151,7 +153,7 @@ def _read(
     if isinstance(original.traces, GpsTraces):
         from tracearena.intake.positions import local_time
 
-        given["timezone"] = local_time(original.traces, original.report).zone
+        given["timezone"] = local_time(original.traces, original.report)
     if released is not None:
         given |= {
             "released": _release(reading, released, original, id_table, synthetic),

@@ -7,7 +7,8 @@ manifest with the hash of every file::
     contest.toml        name, rules, schedule
     preliminary.csv     totals of a round before this one, where there was one
     judge/              ID tables, salts, users of live boards, what was released, answers of the judge's
-                        attacks; original traces only where they may be given away
+                        attacks; original traces only where they may be given away, and without them no
+                        obfuscated traces but the released ones
     everybody/          what everybody had, the commitments among it
     submissions/        what the teams handed in and what counts, with the times of arrival
     results/            board, matrices, sums, awards
@@ -42,6 +43,7 @@ _FOLDERS = (JUDGE, EVERYBODY, SUBMISSIONS, RESULTS)
 _FILES = (charters.NAME, PRELIMINARY)
 _KEPT_BACK = (f"{JUDGE}/{LEDGER}", f"{JUDGE}/{MANIFEST}")
 """Scores that would be believed and not found again, and seeds that would give originals away."""
+_HANDED_IN = "anotraces"
 _EVERY_DATE = (1980, 1, 1, 0, 0, 0)
 _MOST_JSON = 2**26
 _MOST_FILES = 100_000
@@ -81,7 +83,8 @@ def write_archive(
         The archive; it appears when it is whole.
     originals
         Whether the teams' original traces may be given away. Without them nobody can find utilities and
-        s_T again, and everything else still.
+        s_T again, and everything else still; obfuscated traces that were not released are left out too,
+        since a team may have handed in its originals as they are.
     """
     place = Path(folder)
     for needed in (charters.NAME, *_FOLDERS, f"{RESULTS}/{BOARD}"):
@@ -178,7 +181,19 @@ def _is_given(folder: Path, name: str, originals: bool) -> bool:
     # A page of results has pictures of original traces.
     is_original = path.name.startswith("orgtraces") or path.suffix == ".html"
     is_public = (folder / EVERYBODY / path.name).is_file()
-    return _belongs(name) and (originals or not is_original or is_public)
+    is_secret = (is_original and not is_public) or _is_unreleased(folder, path)
+    return _belongs(name) and (originals or not is_secret)
+
+
+def _is_unreleased(folder: Path, path: PurePosixPath) -> bool:
+    """Whether a file holds obfuscated traces that nobody was given: they may be the originals, unchanged."""
+    if not path.name.startswith(_HANDED_IN):
+        return False
+    about = path.name.removeprefix(_HANDED_IN).partition(".")[0]
+    if not any((folder / JUDGE).glob(f"ptable{about}.*")):
+        return True
+    released = (folder / JUDGE).glob(f"{_HANDED_IN}{about}.*")
+    return file_digest(folder / path) not in map(file_digest, released)
 
 
 def _manifest(folder: Path, names: list[str], originals: bool) -> dict[str, Any]:

@@ -119,7 +119,7 @@ def read_charter(path: str | PathLike[str], *, to_make: bool = False) -> Charter
     """
     file = Path(path)
     try:
-        text = read_bytes(file, max_bytes=_MOST_BYTES).decode("utf-8-sig")
+        text = read_bytes(path, max_bytes=_MOST_BYTES).decode("utf-8-sig")
         found = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise FileError.whole(file, f"is not TOML: {error}", "not-toml") from None

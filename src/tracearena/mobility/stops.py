@@ -24,7 +24,7 @@ SHORTEST_S = 1200.0
 
 @dataclass(frozen=True)
 class StoppingPlaces:
-    """Places where users stopped, sorted by user.
+    """Places where users stopped, sorted by user and by the longest stop.
 
     Attributes
     ----------
@@ -44,11 +44,11 @@ class StoppingPlaces:
     def __len__(self) -> int:
         return len(self.user)
 
-    def frequent(self, stops: int) -> StoppingPlaces:
-        """Return the places with at least so many stops; of a user who has none, those with the most."""
-        most = np.zeros(int(self.user.max(initial=-1)) + 1, np.int64)
-        np.maximum.at(most, self.user, self.stops)
-        chosen = self.stops >= np.minimum(stops, most[self.user])
+    def most_frequent(self, places: int) -> StoppingPlaces:
+        """Return the places with the most stops, at most so many a user; of equals those with the longest."""
+        order = np.lexsort([-self.stops, self.user])
+        begins = np.searchsorted(self.user, self.user)
+        chosen = order[np.arange(len(order)) - begins < places]
         columns = (self.user, self.latitude, self.longitude, self.stops)
         return StoppingPlaces(*(trusted(column[chosen]) for column in columns))
 

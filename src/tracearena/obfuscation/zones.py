@@ -46,9 +46,8 @@ class Zones(GpsObfuscator):
         is none. By default 100 m less than the radius (half of a radius below 200 m), so that the door and
         what a receiver errs there lie inside. 0 draws circles around homes, whose middles
         `homes_behind_zones` finds.
-    visits
-        Stops that make a place frequent, at least 1. Of a user without a frequent place, those with the
-        most stops are hidden.
+    places
+        How many places of a user get a zone, at least 1: those with the most stops, such as home and work.
     digits
         Decimals of the released degrees, 0 to 9; 6 are 0.1 m.
 
@@ -72,7 +71,7 @@ class Zones(GpsObfuscator):
 
     radius: float
     shift: float | None = None
-    visits: int = 3
+    places: int = 2
     digits: int = setting(DIGITS)
 
     def __post_init__(self) -> None:
@@ -80,7 +79,7 @@ class Zones(GpsObfuscator):
         require_number("radius", self.radius, above=0, at_most=LARGEST_RADIUS_M)
         if self.shift is not None:
             require_number("shift", self.shift, at_least=0, at_most=self.radius)
-        require_whole("visits", self.visits, at_least=1, at_most=LARGEST_COUNT)
+        require_whole("places", self.places, at_least=1, at_most=LARGEST_COUNT)
 
     @property
     def margin_m(self) -> float:
@@ -95,7 +94,7 @@ class Zones(GpsObfuscator):
     def transform(self, original: GpsTraces, *, seed: SeedLike = None) -> GpsTraces:
         """Return the points outside of all zones of their user."""
         require_kind(self, original, GpsTraces)
-        places = stopping_places(original).frequent(self.visits)
+        places = stopping_places(original).most_frequent(self.places)
         latitude, longitude = places.latitude, places.longitude
         if self.shift_m >= _SMALLEST_SHIFT_M:
             key = stream(seed_sequence(seed)).bytes(KEY_BYTES)

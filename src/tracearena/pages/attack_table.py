@@ -12,7 +12,7 @@ from tracearena.contest.account import margin
 from tracearena.contest.awards import SAME, attack_sums
 from tracearena.contest.board import NOT_ATTACKED, Board, BoardRow
 from tracearena.contest.records import AttackKind, Role
-from tracearena.language import marked, said
+from tracearena.language import in_a_row, marked, said
 
 QUESTIONS = {
     AttackKind.REIDENTIFICATION: (marked("Who is who?"), marked("people not identified")),
@@ -144,4 +144,4 @@ def table_message(board: Board, table: AttackTable, called: Callable[[str], str]
         told.append(said("Not a target, because invalid: {names}.", names=said(", ").join(invalid)))
     if idle:
         told.append(said("Did not attack in this way: {names}.", names=said(", ").join(idle)))
-    return " ".join(told)
+    return in_a_row(told)

@@ -11,7 +11,7 @@ from tracearena.contest.account import compared
 from tracearena.contest.awards import Award
 from tracearena.contest.board import Board, BoardRow
 from tracearena.contest.records import Role
-from tracearena.language import counted, said
+from tracearena.language import counted, in_a_row, said
 
 DEFENCES = ("best-anonymization", "best-anonymization-reidentification")
 """Awards whose scores are uncertain by the luck of the people drawn."""
@@ -33,7 +33,7 @@ def privacies_told(board: Board, samples: Sequence[SweepRow]) -> str:
             else counted("{count} team", "{count} teams", number)
         )
         told.append(_over(which, privacies_together((row.s_R_min, row.s_T_min) for row in rows)))
-    return " ".join(told)
+    return in_a_row(told) if told else ""
 
 
 def _over(which: str, found: Finding) -> str:

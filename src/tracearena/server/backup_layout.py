@@ -7,7 +7,7 @@ A tar archive::
                         the folder, as it was then or a little later; server.json names no database
     manifest.json       last: what the archive is, and size and SHA-256 of everything before
 
-The judge's private key is not in it.
+The judge's private key is not in it, and no archive of a contest that is over: those are copies already.
 """
 
 from __future__ import annotations

@@ -63,9 +63,10 @@ class Demonstration:
         self.stop: Stop | None = None
 
     def go_to(self, stop: Stop) -> None:
-        """Play until a stop; the clock runs from there."""
+        """Play until a stop; the clock runs from there, or from now if that is later."""
         while self.stop is not stop:
             self.go_on()
+        self._run(clock.machine_now())
 
     def go_on(self) -> None:
         """Play until the next stop; the clock runs from there."""

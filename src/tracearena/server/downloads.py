@@ -53,8 +53,13 @@ def send_public(request: Any, name: str) -> Any:
     path = next((path for path in public_files() if path.name == name), None)
     if path is None:
         raise not_found()
+    return send_file(request, path)
+
+
+def send_file(request: Any, path: Path) -> Any:
+    """Answer with a file that anybody may have who asks for it; who that is, is for the caller to know."""
     about = described(path)
-    return _send(request, name, about["size"], about["sha256"], partial(_pieces, path))
+    return _send(request, path.name, about["size"], about["sha256"], partial(_pieces, path))
 
 
 def send_bundle(request: Any, team: Team, team_key: bytes) -> Any:

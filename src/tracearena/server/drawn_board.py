@@ -49,12 +49,15 @@ class DrawnBoard:
         Colour and marker by label.
     pictures
         By the names under which their numbers can be saved.
+    numbers
+        Where the numbers are.
     """
 
     board: Board
     awards: tuple[Award, ...]
     styles: dict[str, TeamStyle]
     pictures: Mapping[str, Picture]
+    numbers: str = NUMBERS
 
     @property
     def podiums(self) -> list[tuple[Award, Picture, Picture]]:
@@ -68,7 +71,7 @@ class DrawnBoard:
     def figures(self) -> dict[str, Any]:
         """The pictures as a page has them, each with a link to save its numbers; made once."""
         return {
-            name.replace("-", "_"): mark_safe(picture.markup(f"{NUMBERS}{name}.csv"))
+            name.replace("-", "_"): mark_safe(picture.markup(f"{self.numbers}{name}.csv"))
             for name, picture in self.pictures.items()
         }
 
@@ -97,6 +100,13 @@ def drawn(shown: dict[str, Any], rules: Rules) -> DrawnBoard | None:
 def drawn_snapshot(snapshot: Snapshot, rules: Rules) -> DrawnBoard:
     """Draw a snapshot, whoever may see it: that is for the caller to know."""
     return _drawn(bytes(snapshot.content), _fixed(boards.names()), rules, get_language())
+
+
+def drawn_result(
+    values: dict[str, Any], names: list[dict[str, Any]], rules: Rules, numbers: str
+) -> DrawnBoard:
+    """Draw the result of another contest; `numbers` is where its numbers are."""
+    return replace(_drawn(snapshots.to_bytes(values), _fixed(names), rules, get_language()), numbers=numbers)
 
 
 def closed_matrices(drawn_board: DrawnBoard) -> list[Picture]:

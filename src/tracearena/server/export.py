@@ -9,6 +9,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from tracearena.contest import Charter, Refusal, Role, make_awards, write_results
 from tracearena.contest.archive import RESULTS, write_archive
 from tracearena.contest.arrivals import ARRIVALS
@@ -30,10 +32,10 @@ from tracearena.files import write_csv
 from tracearena.formats import pwscup
 from tracearena.server import boards, clock, snapshots
 from tracearena.server.audit_log import log
+from tracearena.server.jobs import open_jobs
 from tracearena.server.models import Contest, DataSet, State, Submission, Team, UploadKind
 from tracearena.server.sample_work import kinds_of
 from tracearena.server.scoring import ANSWERS
-from tracearena.server.status import open_jobs
 from tracearena.server.truths import Bench
 from tracearena.traces import ObfuscatedTraces
 
@@ -45,11 +47,13 @@ _HANDED_IN = {
 _TAKEN = (State.CHECKED, State.SCORED, State.PUBLISHED)
 
 
-def export(bench: Bench, path: str | PathLike[str], *, include_originals: bool = False) -> dict[str, Any]:
+def export(
+    bench: Bench, path: str | PathLike[str], *, include_originals: bool = False, actor: str = "command line"
+) -> dict[str, Any]:
     """Write everything that can be given away to one archive, and return its manifest.
 
     The original traces go with it where the people are virtual users of the embedded city; those of an
-    organiser's own people only if that is asked for.
+    organiser's own people only if that is asked for. The audit log says which `actor` made it.
 
     Raises
     ------
@@ -59,24 +63,27 @@ def export(bench: Bench, path: str | PathLike[str], *, include_originals: bool =
     if Path(path).exists():
         raise FileError.whole(path, "is there already; choose another name", "exists")
     contest = Contest.now_held()
-    _require_over(contest)
+    require_over(contest)
     originals = include_originals or contest.people == "virtual"
     with tempfile.TemporaryDirectory(prefix=".export-", dir=Path(path).absolute().parent) as place:
         _Export(bench, contest, Path(place)).write(originals=originals)
         manifest = write_archive(place, path, originals=originals)
-    log("command line", "contest exported", originals=originals, files=len(manifest["sha256"]))
+    log(actor, "contest exported", originals=originals, files=len(manifest["sha256"]))
     return manifest
 
 
-def _require_over(contest: Contest) -> None:
+def require_over(contest: Contest) -> None:
+    """Refuse to export what is not published, not finished, or not what the scores say."""
     if not boards.is_published(contest, clock.now()):
-        raise DataError("the results are not published yet; an export before would give them away")
-    waiting = open_jobs()
+        raise DataError(_("the results are not published yet; an export before would give them away"))
+    # The judge makes an archive as one of its jobs.
+    waiting = open_jobs().exclude(kind="export").count()
     if waiting:
-        raise DataError(f"the judge has {waiting} jobs to do; export when all is done (`contest status`)")
+        words = _("the judge has %(waiting)s jobs to do; export when all is done (`contest status`)")
+        raise DataError(words % {"waiting": waiting})
     final = boards.final_snapshot()
     if final is None or snapshots.content_of(final) != boards.result_of(boards.stored_board()):
-        raise DataError("the published result is not that of the scores; `contest rescore` finds out why")
+        raise DataError(_("the published result is not that of the scores; `contest rescore` finds out why"))
 
 
 class _Export:

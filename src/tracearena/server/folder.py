@@ -10,6 +10,8 @@
     sealed/teams/       one bundle a team, sealed to the key of that team
     uploads/ab/SHA256   what was handed in, sealed to the judge's key
     incoming/           uploads that are still coming in, sealed likewise
+    archive/            archives of contests that are over, for everybody to see
+    exports/            archives of this one that the judge made for the organiser
     serving.lock        held while the contest is served
 
 The judge's private key is not in it.
@@ -93,6 +95,16 @@ class Folder:
         return self.path / "incoming"
 
     @property
+    def archive(self) -> Path:
+        """Archives of contests that are over, for everybody to see."""
+        return self.path / "archive"
+
+    @property
+    def exports(self) -> Path:
+        """Archives of this contest that the judge made for the organiser."""
+        return self.path / "exports"
+
+    @property
     def lock(self) -> Path:
         """What those hold who serve the contest."""
         return self.path / "serving.lock"
@@ -118,7 +130,8 @@ class Folder:
         """Make the folders, for their owner alone but for what is everybody's."""
         for place in (self.for_judge(""), self.for_team("").parent, self.uploads, self.incoming):
             place.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self.everybody.mkdir(exist_ok=True)
+        for place in (self.everybody, self.archive, self.exports):
+            place.mkdir(exist_ok=True)
         self.lock.touch(0o644)
 
     def read_secrets(self) -> Secrets:

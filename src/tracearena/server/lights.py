@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Count, Max
+from django.db.models import Count, Max, Q
 from django.utils.translation import gettext as _
 
 from tracearena.contest import Role
@@ -48,7 +48,8 @@ def lights() -> list[TeamLights]:
     """Return the lights of all teams."""
     contest = Contest.now_held()
     teams = Team.objects.filter(role=Role.TEAM).annotate(
-        people=Count("members", distinct=True), login=Max("members__last_login")
+        people=Count("members", filter=Q(members__is_active=True), distinct=True),
+        login=Max("members__last_login"),
     )
     handed_in = dict(Submission.objects.order_by().values_list("team").annotate(Max("received_at")))
     targets = DataSet.objects.filter(released_at__isnull=False)

@@ -21,6 +21,7 @@ def everywhere(path: str, *, published: bool) -> list[Entry]:
         (_("Home"), "/"),
         (_("Rules"), "/rules"),
         (_("Results") if published else _("Board"), "/board"),
+        (_("Archive"), "/archive"),
     ]
     return [_entry(label, address, path) for label, address in places]
 
@@ -48,11 +49,13 @@ def _organisers() -> list[tuple[str, str]]:
     return [
         (_("Control room"), "/organiser"),
         (_("Phases"), "/organiser/phases"),
+        (_("Dry run"), "/organiser/dry-run"),
         (_("Teams"), "/organiser/teams"),
         (_("Submissions"), "/organiser/submissions"),
         (_("Re-scoring"), "/organiser/rescoring"),
         (_("Ceremony"), "/organiser/ceremony"),
         (_("Publish"), "/organiser/publish"),
+        (_("Export"), "/organiser/export"),
         (_("Log"), "/organiser/log"),
     ]
 

@@ -37,7 +37,7 @@ def require_empty(url: str | None) -> None:
             is_held = _OURS in found and connection.execute(f"SELECT 1 FROM {_OURS}").fetchone()
     except psycopg.Error as error:
         said = str(error).strip().splitlines() or [type(error).__name__]
-        raise ParameterError(f"--database: {shown(url)} does not answer: {said[-1].strip()}") from None
+        raise ParameterError(f"--database: {shown(url)} does not answer: {said[0].strip()}") from None
     if is_held:
         raise DataError(f"{shown(url)} holds a contest already; name an empty database")
     if found and _OURS not in found:

@@ -11,9 +11,10 @@ import zipfile
 
 from django.conf import settings
 
-from tracearena.contest.handout import REGIONS, TIMES, official
+from tracearena.contest.handout import official
 from tracearena.files.whole import Held
 from tracearena.formats import pwscup
+from tracearena.server.grids import grid_of
 from tracearena.server.models import DataSet, Team
 from tracearena.server.sealing import unseal
 from tracearena.traces import Traces
@@ -25,6 +26,4 @@ def original(team: Team, data_set: DataSet, team_key: bytes) -> Traces:
     packed = unseal(team_key, settings.CONTEST_FOLDER.for_team(team.number).read_bytes())
     with zipfile.ZipFile(io.BytesIO(packed)) as bundle:
         held = Held(name, bundle.read(name))
-    everybody = settings.CONTEST_FOLDER.everybody
-    places = pwscup.read_places(everybody / REGIONS)
-    return pwscup.read_traces(held, places, pwscup.read_times(everybody / TIMES))
+    return pwscup.read_traces(held, *grid_of(settings.CONTEST_FOLDER))

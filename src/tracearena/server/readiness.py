@@ -74,7 +74,8 @@ def _always(folder: Folder, contest: Contest, now: datetime) -> list[Check]:
 
 
 def _before_anonymization(contest: Contest) -> list[Check]:
-    absent = Team.objects.filter(role=Role.TEAM, members__isnull=True).values_list("number", flat=True)
+    teams = Team.objects.filter(role=Role.TEAM)
+    absent = teams.exclude(members__is_active=True).values_list("number", flat=True)
     advice = _("Not yet: %(teams)s. Send them their links, or make new ones on the page of the teams.")
     return [
         Check(_("Somebody of every team has come in."), not absent, advice % {"teams": ", ".join(absent)})

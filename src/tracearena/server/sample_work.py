@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from tracearena.arena.ensemble import Ensemble, make_attacks
 from tracearena.contest import AttackKind
-from tracearena.contest.handout import REGIONS, TIMES
 from tracearena.contest.sample_answers import SEED
 from tracearena.engine import child_seed, seed_sequence, use
 from tracearena.files import replacing
 from tracearena.formats import pwscup
 from tracearena.server import boards, jobs, scores
 from tracearena.server.creation import out_of_sight
+from tracearena.server.grids import grid_of
 from tracearena.server.models import Contest, DataSet
 from tracearena.server.scoring import ANSWERS, sample_score
 from tracearena.server.truths import Bench, file_name
@@ -63,11 +63,9 @@ def _data_set(taken: jobs.Taken) -> DataSet:
 
 def _public(data_set: DataSet, bench: Bench) -> ObfuscatedTraces:
     """Return the released traces, read from the file that everybody has."""
-    everybody = bench.folder.everybody
-    places, times = pwscup.read_places(everybody / REGIONS), pwscup.read_times(everybody / TIMES)
     repeated = Contest.now_held().rules.utility_rule == "2019"
-    path = everybody / file_name("pubtraces", data_set)
-    return pwscup.read_anonymized(path, places, times, allow_repetition=repeated)
+    path = bench.folder.everybody / file_name("pubtraces", data_set)
+    return pwscup.read_anonymized(path, *grid_of(bench.folder), allow_repetition=repeated)
 
 
 def _text(answer: IdTable | Traces) -> bytes:

@@ -29,7 +29,7 @@ def status(folder: Folder) -> dict[str, Any]:
         "phase": None if answer.phase is None else answer.phase.value,
         "next_change": None if answer.next_change is None else answer.next_change.isoformat(),
         "teams": Team.objects.filter(role="team").count(),
-        "members": Member.objects.filter(team__isnull=False).count(),
+        "members": Member.objects.filter(team__isnull=False, is_active=True).count(),
         "uploads": _counts(Submission.objects.all()),
         "queue": _queue(now),
         "last_error": _last_error(),
@@ -39,11 +39,6 @@ def status(folder: Folder) -> dict[str, Any]:
         "published": contest.published_at is not None,
         "database": shown(folder.read_secrets().database),
     }
-
-
-def open_jobs() -> int:
-    """Return how many jobs are not finished."""
-    return Job.objects.filter(state__in=[JobState.WAITING, JobState.RUNNING]).count()
 
 
 def judge_is_away() -> bool:

@@ -1,4 +1,4 @@
-"""What the command line does with teams: their names, and new links for them.
+"""What an organiser does with teams: their names, and new links for them.
 
 Every team's people are made with the contest, so its places are all there from the beginning; a team is
 added by giving the next free place a name and a link.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.db import transaction
+from django.utils.translation import gettext
 
 from tracearena.contest import Charter
 from tracearena.errors import DataError, ParameterError
@@ -28,7 +29,9 @@ def listed() -> list[dict[str, Any]]:
             "number": team.number,
             "name": team.name,
             "role": team.role,
-            "members": [member.username for member in team.members.order_by("username")],
+            "members": [
+                member.username for member in team.members.filter(is_active=True).order_by("username")
+            ],
             "open_links": team.links.filter(
                 places__gt=0, withdrawn_at__isnull=True, expires_at__gt=now
             ).count(),
@@ -41,19 +44,16 @@ def listed() -> list[dict[str, Any]]:
 def add(name: str, judge_key: bytes) -> tuple[Team, str]:
     """Give the next free place a name; return the team and the secret of its new link."""
     with transaction.atomic():
-        free = _places().filter(members__isnull=True).select_for_update(of=("self",))
-        team = next((one for one in free if one.name == one.number), None)
-        if team is None:
-            raise DataError(
-                "every team has a name or members; teams are made with their people: "
-                "`contest new --teams` says how many"
-            )
-        _require_new_name(name, team)
-        team.name = name
-        team.save(update_fields=["name"])
-        secret = _new_link(team, judge_key)
-        log(_ACTOR, "team added", team=team.number, name=name)
-    return team, secret
+        team = _named(name, _ACTOR)
+        return team, _new_link(team, judge_key)
+
+
+def add_by_judge(name: str, actor: str) -> tuple[Team, str]:
+    """Do the same without the judge's key: the judge makes the link ready."""
+    with transaction.atomic():
+        team = _named(name, actor)
+        links.withdraw(team)
+        return team, links.invitation_by_judge(team)
 
 
 def reset(number: str, judge_key: bytes, *, everything: bool) -> tuple[Team, str]:
@@ -85,6 +85,23 @@ def _places() -> Any:
     return Team.objects.filter(role="team").order_by("number")
 
 
+def _named(name: str, actor: str) -> Team:
+    free = _places().filter(members__isnull=True).select_for_update(of=("self",))
+    team = next((one for one in free if one.name == one.number), None)
+    if team is None:
+        raise DataError(
+            gettext(
+                "every team has a name or members; teams are made with their people: "
+                "`contest new --teams` says how many"
+            )
+        )
+    _require_new_name(name, team)
+    team.name = name
+    team.save(update_fields=["name"])
+    log(actor, "team added", team=team.number, name=name)
+    return team
+
+
 def _new_link(team: Team, judge_key: bytes) -> str:
     Link.objects.filter(team=team, withdrawn_at__isnull=True).update(withdrawn_at=clock.now())
     return links.invitation(team, unseal(judge_key, bytes(team.escrow)))
@@ -94,4 +111,4 @@ def _require_new_name(name: str, team: Team) -> None:
     """Refuse a name that the contest's file could not hold, or that another team has."""
     Charter(teams=int(team.number), names={team.number: name})
     if Team.objects.filter(name=name).exclude(pk=team.pk).exists():
-        raise ParameterError(f"a team is called {name!r} already")
+        raise ParameterError(gettext("a team is called %(name)s already") % {"name": repr(name)})

@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.contest import Commitment, id_table_text
-from tracearena.contest.handout import REGIONS, TIMES, official
+from tracearena.contest.handout import official
 from tracearena.contest.live import others
 from tracearena.errors import DataError
 from tracearena.files.whole import Held
 from tracearena.formats import pwscup
 from tracearena.server.folder import Folder
 from tracearena.server.frames import Frame
+from tracearena.server.grids import grid_of
 from tracearena.server.models import DataSet, Submission, UploadKind
 from tracearena.server.sealing import public_of, seal, unseal
 from tracearena.traces import IdTable, Traces
@@ -142,9 +143,7 @@ class Bench:
 
     def _read(self, name: str) -> Traces:
         content = self.opened(self.folder.for_judge(name))
-        places = pwscup.read_places(self.folder.everybody / REGIONS)
-        times = pwscup.read_times(self.folder.everybody / TIMES)
-        return pwscup.read_traces(Held(name, content), places, times)
+        return pwscup.read_traces(Held(name, content), *grid_of(self.folder))
 
 
 def file_name(kind: str, data_set: DataSet) -> str:

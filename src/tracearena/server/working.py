@@ -14,6 +14,7 @@ from django.db import connections
 from tracearena.server import (
     checking,
     clock,
+    exporting,
     final_scores,
     jobs,
     live_scores,
@@ -45,6 +46,7 @@ WORK: dict[str, Callable[[jobs.Taken, Bench], None]] = {
     "open": opening.open_tables,
     "rewrap": rewrapping.rewrap,
     "rescore": rescoring.rescore,
+    "export": exporting.make,
 }
 
 _log = logging.getLogger(__name__)

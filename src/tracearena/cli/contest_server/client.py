@@ -63,7 +63,7 @@ def login(
     if as_json:
         typer.echo(json.dumps(me))
         return
-    typer.echo(f"team {me['team']} {me['name']}")
+    typer.echo(f"team {_called(me)}")
     note(f"the token is kept in {path}")
 
 
@@ -146,13 +146,15 @@ def status(as_json: JsonOption = False) -> None:
         return
     phase = found["phase"]
     until = f", until {phase['next_change']}" if phase["next_change"] else ""
-    typer.echo(f"team {found['me']['team']} {found['me']['name']}")
+    typer.echo(f"team {_called(found['me'])}")
     typer.echo(f"{phase['phase'] or 'between two phases'}{until}; the server's clock: {phase['now']}")
     for one in found["data_sets"]:
         typer.echo(f"data set {one['number']}: {_standing(one)}; {one['uploads_left']} uploads left")
     for one in found["targets"]:
-        what = f"target {one['team']} {one['name']}, data set {one['data_set']}"
+        what = f"target {_called(one)}, data set {one['data_set']}"
         typer.echo(f"{what}: {one['uploads_left']} uploads left")
+    if phase["attacks"] == "open" and not found["targets"]:
+        typer.echo("no targets yet: the judge releases them when it has looked at the last upload")
     for one in found["submissions"]:
         typer.echo(_line(one))
 
@@ -186,7 +188,7 @@ def board(as_json: JsonOption = False) -> None:
 
 def print_shown(found: dict[str, Any]) -> None:
     """Print what may be seen of the scores: awards and board, or who takes part."""
-    names = {one["team"]: f"{one['team']} {one['name']}" for one in found["names"]}
+    names = {one["team"]: _called(one) for one in found["names"]}
     snapshot = found["snapshot"]
     if snapshot is None:
         typer.echo("no scores are shown yet; taking part: " + ", ".join(names.values()))
@@ -199,6 +201,12 @@ def print_shown(found: dict[str, Any]) -> None:
             f"{name} {row[name]:.4f}" for name in ("utility", "s_R_min", "s_T_min") if row[name] is not None
         )
         typer.echo(f"{names.get(row['team'], row['team'])}, data set {row['data_set']}: {', '.join(scores)}")
+
+
+def _called(one: dict[str, Any]) -> str:
+    """Return number and name of a team, once if they are the same."""
+    number, name = one["team"], one["name"]
+    return str(number) if name == number else f"{number} {name}"
 
 
 def _hand_in(path: str, file: Path, as_json: bool) -> None:

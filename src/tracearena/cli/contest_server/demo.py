@@ -41,7 +41,7 @@ def show(host: str, port: int, workers: int, phase: str) -> None:
         raise ParameterError(f"--host {host}: a demo is for this machine alone; leave --host out")
     serving = Serving(host=host, port=port, workers=workers)
     require_free(serving)
-    with tempfile.TemporaryDirectory(prefix="tracearena-demo-") as place:
+    with unhurried(), tempfile.TemporaryDirectory(prefix="tracearena-demo-") as place:
         _held(Path(place), serving, Stop(phase))
     note("ended; nothing of the demo is left")
 
@@ -75,7 +75,7 @@ def _held(folder: Path, serving: Serving, stop: Stop) -> None:
             demonstration = Demonstration(stage)
             note("invented teams defend and attack")
             demonstration.go_to(stop)
-            with unhurried(), until_signal() as ended:
+            with until_signal() as ended:
                 _say(demonstration, url)
                 _wait(demonstration, ended)
             demonstration.close()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import TypeAlias
 
+from tracearena.language import said
 from tracearena.pages.svg.canvas import Canvas, element
 
 Ticks: TypeAlias = Sequence[tuple[float, str]]
@@ -87,5 +88,5 @@ def _named(x: float, y: float, words: str, symbol: str, good: str, turned: str |
     if symbol:
         content += element("tspan", escape(f" {symbol}"), class_="small soft")
     if good:
-        content += escape(f", {good}")
+        content += escape(said(", ") + good)
     return element("text", content, x=x, y=y, text_anchor="middle", transform=turned)

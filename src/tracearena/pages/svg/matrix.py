@@ -8,7 +8,7 @@ from typing import Any
 
 from tracearena.contest.board import NOT_ATTACKED, Board
 from tracearena.contest.records import AttackKind
-from tracearena.language import counted, said
+from tracearena.language import counted, in_a_row, said
 from tracearena.pages.attack_table import QUESTIONS, AttackTable, attack_table, table_message
 from tracearena.pages.contest.team_styles import TeamStyle, team_styles
 from tracearena.pages.style import VERMILION, YELLOW
@@ -93,7 +93,7 @@ def _caption(board: Board, table: AttackTable, what: str) -> str:
                 flagged,
             )
         )
-    return " ".join(told)
+    return in_a_row(told)
 
 
 def _opening(table: AttackTable) -> list[tuple[int, int]]:

@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from tracearena.language import said
 from tracearena.pages.changes import crowds_at_noon, losses_by_place
 from tracearena.pages.svg.axes import Ticks
 from tracearena.pages.svg.canvas import WIDTH, Canvas
@@ -27,19 +28,20 @@ def crowd_pictures(
     crowds, places = crowds_at_noon(original, obfuscated), original.places
     top = float(max(crowds.before.max(), crowds.after.max(), _SMALLEST_TOP))
     at = crowds.share_at(places.sensitive)
-    words = f"people at {crowds.time}"
+    words = said("people at {time}", time=crowds.time)
     before = _map(
-        places, _logarithmic(crowds.before, top), _decades(top), words, "People at noon, before",
-        f"Before: the true crowds at {crowds.time}; {at[0]:.1%} of them are at a sensitive place.",
+        places, _logarithmic(crowds.before, top), _decades(top), words, said("People at noon, before"),
+        said("Before: the true crowds at {time}; {share} of them are at a sensitive place.",
+             time=crowds.time, share=f"{at[0]:.1%}"),
         f"{name}-before",
     )  # fmt: skip
     after = _map(
-        places, _logarithmic(crowds.after, top), _decades(top), words, "People at noon, after",
-        f"After: {crowds.off:.0%} of the crowd would have to move to make both maps equal; {at[1]:.1%} "
-        "seem to be at a sensitive place.",
+        places, _logarithmic(crowds.after, top), _decades(top), words, said("People at noon, after"),
+        said("After: {off} of the crowd would have to move to make both maps equal; {share} seem to be at a "
+             "sensitive place.", off=f"{crowds.off:.0%}", share=f"{at[1]:.1%}"),
         f"{name}-after",
     )  # fmt: skip
-    header, ids = ("place", "true", "released"), [str(one) for one in places.ids]
+    header, ids = (said("place (ID)"), said("true"), said("released")), [str(one) for one in places.ids]
     seen = np.flatnonzero((crowds.before > 0) | (crowds.after > 0))
     busiest = seen[np.argsort(-crowds.before[seen], kind="stable")]
     rows = tuple((ids[i], int(crowds.before[i]), round(float(crowds.after[i]), 3)) for i in busiest)
@@ -52,17 +54,17 @@ def losses_picture(
     """Draw which share of the usefulness is lost at every place that people truly visit."""
     losses, places = losses_by_place(original, obfuscated, limit_km), original.places
     drawn = _map(
-        places, losses.share, ((0.0, "0 %"), (0.5, "50 %"), (1.0, "100 %")), "usefulness lost",
-        "Where usefulness is lost",
-        f"Where usefulness is lost: {losses.total:.0%} in the whole city, {losses.at_busiest:.0%} at the "
-        "busiest twentieth of the places.",
+        places, losses.share, ((0.0, "0 %"), (0.5, "50 %"), (1.0, "100 %")), said("usefulness lost"),
+        said("Where usefulness is lost"),
+        said("Where usefulness is lost: {total} in the whole city, {busiest} at the busiest twentieth of the "
+             "places.", total=f"{losses.total:.0%}", busiest=f"{losses.at_busiest:.0%}"),
         name,
     )  # fmt: skip
     order = np.argsort(-losses.lost, kind="stable")
     rows = tuple(
         (str(places.ids[i]), int(losses.events[i]), float(losses.share[i])) for i in order if losses.events[i]
     )
-    return Picture(*drawn, ("place", "events", "share lost"), rows)
+    return Picture(*drawn, (said("place (ID)"), said("events"), said("share lost")), rows)
 
 
 def _map(

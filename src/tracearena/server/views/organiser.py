@@ -14,9 +14,11 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from tracearena.contest import Role
+from tracearena.errors import TracearenaError
 from tracearena.pages.svg import activity_picture
 from tracearena.server import boards, clock, lights, links, parties, readiness
 from tracearena.server import status as standing
+from tracearena.server import teams as naming
 from tracearena.server.audit_log import first_broken, log
 from tracearena.server.models import AuditEntry, Contest, Job, JobState, Submission, Team
 from tracearena.server.refused import Refused, not_found
@@ -49,11 +51,17 @@ def status(request: Any) -> Any:
     return render(request, "organiser/status.html", about)
 
 
-@require_safe
+@require_http_methods(["GET", "HEAD", "POST"])
 @for_organiser
 def teams(request: Any) -> Any:
-    """Every team: who has come in, whether it defends itself, whom it attacks."""
-    return _teams(request, None, None)
+    """Every team: who has come in, whether it defends itself, whom it attacks; or a name for another one."""
+    if request.method != "POST":
+        return _teams(request, None, None)
+    try:
+        team, secret = naming.add_by_judge(request.POST.get("name", "").strip(), request.user.username)
+    except TracearenaError as error:
+        return _teams(request, None, None, Refused(409, "team", str(error)))
+    return _teams(request, team, secret)
 
 
 @require_POST
@@ -67,7 +75,7 @@ def reset(request: Any, number: str) -> Any:
         links.withdraw(team)
         secret = links.invitation_by_judge(team)
         log(request.user.username, "link renewed", team=number)
-    return _teams(request, team, request.build_absolute_uri(links.path_of(secret)))
+    return _teams(request, team, secret)
 
 
 @require_safe
@@ -114,10 +122,11 @@ def _publish(who: str) -> None:
             log(who, "results published")
 
 
-def _teams(request: Any, renewed: Team | None, link: str | None) -> Any:
-    about = {"teams": lights.lights(), "styles": parties.styles(), "link": link}
+def _teams(request: Any, renewed: Team | None, secret: str | None, refused: Refused | None = None) -> Any:
+    about = {"teams": lights.lights(), "styles": parties.styles(), "refused": refused, "given": request.POST}
+    about["link"] = None if secret is None else request.build_absolute_uri(links.path_of(secret))
     about["renewed"] = None if renewed is None else parties.label_of(renewed)
-    return render(request, "organiser/teams.html", about)
+    return render(request, "organiser/teams.html", about, status=refused.status if refused else 200)
 
 
 def _numbers() -> list[str]:

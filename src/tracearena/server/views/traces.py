@@ -19,7 +19,7 @@ from tracearena.language import marked
 from tracearena.pages.changes import liveliest_day
 from tracearena.pages.svg.trace_map import true_day_picture
 from tracearena.pages.svg.viewer import ground_data
-from tracearena.server import accounts, own_traces, submitting
+from tracearena.server import accounts, own_release, own_traces, submitting
 from tracearena.server.models import Contest
 from tracearena.server.refused import Refused
 from tracearena.server.views.roles import for_team
@@ -51,6 +51,16 @@ def viewer(request: Any, number: int) -> Any:
         "day_picture": true_day_picture(original, people.index(person), days[day - 1]),
     }
     return render(request, "team/traces.html", about)
+
+
+@require_safe
+@for_team
+def released(request: Any, number: int) -> Any:
+    """What was published of a data set: crowds at noon before and after, and where usefulness was lost."""
+    data_set = submitting.own_data_set(request.user.team, number)
+    original = own_traces.original(request.user.team, data_set, accounts.team_key(request))
+    about = {"data_set": data_set, "release": own_release.release(data_set, original)}
+    return render(request, "team/released.html", about)
 
 
 @require_safe

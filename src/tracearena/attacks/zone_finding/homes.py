@@ -1,0 +1,174 @@
+"""Where somebody lives, from where the released trips stop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.attacks.zone_finding.ends import Ends, LocalPoints, night_ends
+from tracearena.checks import require_number
+from tracearena.engine import run_blocks
+from tracearena.traces import GpsTraces
+from tracearena.traces._arrays import trusted
+
+Floats = NDArray[np.float64]
+
+_PER_END = 1.5
+"""Log likelihood of an end that lies on a circle against one that lies anywhere."""
+_TOLERANCE_M = 8.0
+_BEYOND_M = 15.0
+_STREET_M = 20.0
+"""How far from the straight continuation of a trip a home is thought to be."""
+_BEND = 0.15
+"""Likelihood of homes off the continuation, against those on it."""
+_SAME_EXIT_M = 40.0
+_MOST_EXITS = 3
+_CELLS = 40
+"""Cells of the attacker's map a radius."""
+_FINEST_M = 10.0
+_FEWEST = 2
+
+
+@dataclass(frozen=True)
+class GuessedHomes:
+    """Where the attacker believes that each user lives, in degrees; NaN where points do not tell."""
+
+    latitude: Floats
+    longitude: Floats
+
+
+def homes_behind_zones(
+    released: GpsTraces,
+    *,
+    radius_m: float,
+    shift_m: float = 0.0,
+    within_m: float = 100.0,
+    timezone: str | None = None,
+) -> GuessedHomes:
+    """Guess homes that are hidden by circles of a known radius.
+
+    The attacker knows the mechanism (`Zones` or `TrimEnds`, with its parameters) and has the release.
+    Trips that vanish before a night or appear after it do so on the circle of the home, and no released
+    point lies inside: that gives a likelihood of every middle on a map. A home lies within `shift_m` of
+    the middle and, often, straight on from where trips vanish, along the street: that gives a
+    probability of every home. The guess is the spot with the most of it within `within_m`.
+
+    Parameters
+    ----------
+    radius_m, shift_m
+        Radius of the zones and the largest distance between a home and the middle of its zone, metres;
+        without a shift the home is in the middle.
+    within_m
+        How near a guess has to come, metres.
+    timezone
+        Zone of the nights; by default clocks follow the sun.
+
+    Notes
+    -----
+    Nothing is known of the map but what the released trips show. Whoever knows houses and streets knows more.
+
+    Examples
+    --------
+    >>> from tracearena.cities import simulate_gps
+    >>> trips = simulate_gps(users=1, days=2, interval_s=30, seed=1)
+    >>> homes_behind_zones(trips, radius_m=500).latitude.shape
+    (1,)
+    """
+    require_number("radius_m", radius_m, above=0)
+    require_number("shift_m", shift_m, at_least=0)
+    require_number("within_m", within_m, above=0)
+    guesses = np.full((released.n_users, 2), np.nan)
+
+    def work(block: int, user: int, stop: int) -> None:
+        own = slice(int(released.offsets[user]), int(released.offsets[user + 1]))
+        if own.stop - own.start >= _FEWEST:
+            points = LocalPoints.of(released, own)
+            ends = night_ends(released, own, points.xy, timezone)
+            spot = _Map(points.xy, ends, radius_m).home(shift_m, within_m)
+            guesses[user] = points.degrees(spot)
+
+    run_blocks(work, [(user, user + 1) for user in range(released.n_users)], report=True)
+    latitude, longitude = np.ascontiguousarray(guesses.T)
+    return GuessedHomes(trusted(latitude), trusted(longitude))
+
+
+class _Map:
+    """The surroundings of the circle that explains the most ends, in square cells."""
+
+    def __init__(self, xy: Floats, ends: Ends, radius_m: float) -> None:
+        from scipy.spatial import KDTree
+
+        self.ends, self.radius_m = ends, radius_m
+        self.step_m = max(_FINEST_M, radius_m / _CELLS)
+        # Points nearer to each other than the tolerance say the same.
+        self.tree = KDTree(np.unique(np.rint(xy / 2) * 2, axis=0))
+        around = self._touching()
+        middle = around[np.argmax(self._on_circle(around))]
+        reach = int(2 * radius_m // self.step_m)
+        side = np.arange(-reach, reach + 1) * self.step_m
+        east, north = np.meshgrid(side, side)
+        self.cells = middle + np.column_stack([east.ravel(), north.ravel()])
+        self.shape = east.shape
+
+    def home(self, shift_m: float, within_m: float) -> Floats:
+        """Return the spot with the most probability of a home around it."""
+        from scipy.signal import fftconvolve
+
+        on_circle = self._on_circle(self.cells)
+        middle = np.exp(_PER_END * (on_circle - on_circle.max())).reshape(self.shape)
+        home = np.maximum(fftconvolve(middle, _disc(shift_m, self.step_m), mode="same"), 0)
+        along = self._straight_on()
+        home *= np.exp(along - along.max()).reshape(self.shape)
+        found = fftconvolve(home, _disc(within_m, self.step_m), mode="same").ravel()
+        best = self.cells[found >= 0.999 * found.max()]
+        return np.asarray(best[np.argmin(np.hypot(*(best - best.mean(axis=0)).T))])
+
+    def _touching(self) -> Floats:
+        """Middles of circles that touch some end, all around it."""
+        turns = np.linspace(0, 2 * np.pi, 4 * _CELLS, endpoint=False)
+        reach = self.radius_m + np.minimum(self.ends.step_m, _SAME_EXIT_M) / 2
+        circle = np.column_stack([np.cos(turns), np.sin(turns)])
+        spots = (self.ends.xy[:, None, :] + reach[:, None, None] * circle).reshape(-1, 2)
+        return np.unique(np.rint(spots / (2 * _FINEST_M)), axis=0) * (2 * _FINEST_M)
+
+    def _on_circle(self, middles: Floats) -> Floats:
+        """How many ends lie on the circle around each middle, less what lies inside."""
+        count = np.zeros(len(middles))
+        for end, step in zip(self.ends.xy, self.ends.step_m, strict=True):
+            apart = np.hypot(*(middles - end).T) - self.radius_m
+            beyond = np.maximum(apart - step - _TOLERANCE_M, 0)
+            count += np.where(apart < -_TOLERANCE_M, 0, np.exp(-beyond / _BEYOND_M))
+        nearest = self.tree.query(middles)[0]
+        return np.asarray(count - np.clip((self.radius_m - 3 - nearest) / 5, 0, 10))
+
+    def _straight_on(self) -> Floats:
+        """Log likelihood of each cell as a home by the headings of trips."""
+        total = np.zeros(len(self.cells))
+        for at, heading, times in self._exits():
+            ahead = (self.cells - at) @ heading
+            aside = (self.cells - at) @ np.array([-heading[1], heading[0]])
+            near = np.exp(-0.5 * (aside / _STREET_M) ** 2) * (ahead > 0)
+            total += np.log(_BEND + near) * np.sqrt(min(times, _MOST_EXITS))
+        return total
+
+    def _exits(self) -> list[tuple[Floats, Floats, int]]:
+        """Ends near the map with a heading, those by the same street counted together."""
+        exits: list[tuple[Floats, Floats, int]] = []
+        middle = self.cells[len(self.cells) // 2]
+        for at, heading in zip(self.ends.xy, self.ends.heading, strict=True):
+            if not heading.any() or np.hypot(*(at - middle)) > 2.2 * self.radius_m:
+                continue
+            for number, (known, way, times) in enumerate(exits):
+                if np.hypot(*(at - known)) < _SAME_EXIT_M and heading @ way > 0.9:
+                    exits[number] = known, way, times + 1
+                    break
+            else:
+                exits.append((at, heading, 1))
+        return exits
+
+
+def _disc(radius_m: float, step_m: float) -> Floats:
+    reach = np.arange(-int(radius_m // step_m), int(radius_m // step_m) + 1) * step_m
+    return np.asarray((reach[:, None] ** 2 + reach**2 <= radius_m**2 + 1e-6).astype(float))

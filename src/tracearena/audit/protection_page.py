@@ -1,0 +1,110 @@
+"""The section of a page that shows which defences were tried, and which holds."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+from tracearena.audit import words
+from tracearena.audit.phrases import share_words
+from tracearena.audit.protection import MOST_PROOFS, Protection
+from tracearena.audit.trials import Trial
+from tracearena.pages.page import Page, Table
+from tracearena.pages.style import BLUE, GREEN, GREY, VERMILION
+
+_T = words.TABLE
+
+
+def protection_section(page: Page, found: Protection, command: str | None) -> None:
+    """Add the picture, the table, and what was chosen."""
+    said = words.PROTECTED
+    page.heading(said["heading"])
+    page.text(said["lead"].format(target=found.target))
+    page.text(outcome(found))
+    if command is not None:
+        page.html_part(f"<p>{escape(said['command'])} <code>{escape(command)}</code></p>")
+    figure, table = picture(found)
+    page.figure(figure, said["picture"], table=table, name="defences")
+    choosing, proving = found.people
+    how = said["how"].format(choosing=choosing, proving=proving, proofs=MOST_PROOFS)
+    page.html_part(
+        f'<details class="how"><summary>How we measured this</summary><p>{escape(how)}</p></details>'
+    )
+
+
+def outcome(found: Protection) -> str:
+    """Say which defence holds, or that none does and what keeps it from being proved."""
+    said, proof = words.PROTECTED, found.proof
+    if proof is not None and proof.risk is not None:
+        return said["chosen"].format(
+            defence=proof.defence,
+            risk=share_words(proof.risk),
+            people=proof.risk.people,
+            kept=proof.kept or 0.0,
+        )
+    told = said["none"].format(tried=len(found.trials))
+    few = said["few"].format(least=found.least_provable) if found.least_provable > found.target else ""
+    return f"{told} {few}".strip()
+
+
+def picture(found: Protection) -> tuple[dict[str, Any], Table]:
+    """Draw risk against usefulness, a point a defence."""
+    known = [one for one in found.trials if one.risk is not None]
+    groups = (
+        ("finds too many", [one for one in known if not one.holds(found.target)], GREY, "circle"),
+        ("holds when choosing", [one for one in known if one.holds(found.target)], BLUE, "square"),
+        ("proved", [one for one in found.proofs if one.defence == found.chosen], GREEN, "star"),
+    )
+    data = [_points(name, trials, colour, symbol) for name, trials, colour, symbol in groups if trials]
+    layout = {
+        "height": 460,
+        "xaxis": {"title": {"text": "kept of the six tasks (1 is all)"}, "range": [0, 1.02]},
+        "yaxis": {"title": {"text": "people found again"}, "range": [-0.02, 1.02], "tickformat": ".0%"},
+        "shapes": [
+            {
+                "type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": found.target, "y1": found.target,
+                "line": {"color": VERMILION, "dash": "dot", "width": 1},
+            }
+        ],
+    }  # fmt: skip
+    rows = [_row(one, "choosing") for one in found.trials] + [_row(one, "proof") for one in found.proofs]
+    columns = [
+        "defence",
+        "people",
+        "kept",
+        "found",
+        "low",
+        "high",
+        "strongest attack",
+        "quick attacks only",
+        "error",
+    ]
+    return {"data": data, "layout": layout}, (columns, rows)
+
+
+def _points(name: str, trials: list[Trial], colour: str, symbol: str) -> dict[str, Any]:
+    shares = [one.risk for one in trials if one.risk is not None]
+    return {
+        "type": "scatter",
+        "mode": "markers+text",
+        "name": name,
+        "x": [one.kept for one in trials],
+        "y": [share.value for share in shares],
+        "text": [one.defence.partition(",zeros")[0] for one in trials],
+        "textposition": "top center",
+        "textfont": {"size": 10},
+        "error_y": {
+            "type": "data",
+            "symmetric": False,
+            "array": [share.high - share.value for share in shares],
+            "arrayminus": [share.value - share.low for share in shares],
+            "thickness": 1,
+        },
+        "marker": {"color": colour, "symbol": symbol, "size": 10},
+        "hovertemplate": "%{text}: %{y:.1%} found, %{x:.2f} kept<extra></extra>",
+    }
+
+
+def _row(one: Trial, people: str) -> list[Any]:
+    numbers = [None] * 3 if one.risk is None else [one.risk.value, one.risk.low, one.risk.high]
+    return [one.defence, people, one.kept, *numbers, one.attack, "yes" if one.screened else "no", one.error]

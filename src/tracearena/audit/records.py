@@ -1,0 +1,177 @@
+"""What an audit is: the file, the answers to three questions, usefulness, and a verdict."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tracearena.audit import words
+from tracearena.audit.crowds import Crowd
+from tracearena.audit.inference import Inference
+from tracearena.audit.linkability import Linkability
+from tracearena.audit.settings import Choice, Settings
+from tracearena.audit.shares import Record
+from tracearena.audit.singling_out import SinglingOut
+from tracearena.audit.synthetic import Synthetic
+from tracearena.audit.usefulness import Usefulness
+from tracearena.audit.verdict import Light, Light3, light, worst
+from tracearena.audit.weeks import Week
+from tracearena.traces import GpsTraces
+
+
+@dataclass(frozen=True)
+class FileFacts(Record):
+    """What was audited; the digest says that it was this file and no other."""
+
+    name: str
+    sha256: str
+    kind: str
+    people: int
+    events: int
+    places: int
+    days: int
+
+
+@dataclass(frozen=True)
+class Risks(Record):
+    """The three questions; None is not answered yet."""
+
+    singling_out: SinglingOut | None = None
+    linkability: Linkability | None = None
+    inference: Inference | None = None
+
+    def lights(self, red: float) -> tuple[Light, ...]:
+        """Judge each question."""
+        singled, linked, inferred = self.singling_out, self.linkability, self.inference
+        return (
+            light("singling_out", [("found", None if singled is None else singled.headline)], red),
+            light("linkability", [("linked", None if linked is None else linked.headline)], red),
+            light("inference", [("home", None)] if inferred is None else inferred.measured, red),
+        )
+
+
+@dataclass(frozen=True)
+class Audit(Record):
+    """How risky a file is, or how safe a release of it.
+
+    Attributes
+    ----------
+    file, release
+        What was audited, and what is released of it.
+    before, after
+        The risks of the file as it is under pseudonyms, and of the release.
+    synthetic
+        What a synthetic release betrays.
+    usefulness
+        What the data is good for.
+    crowd
+        How many people are where, no group smaller than the owner allows.
+    weeks
+        Three people's weeks, where the owner asked for them.
+    choices
+        What was chosen for this file, and why.
+    settings, seed, version
+        How it was measured; the same again gives the same numbers.
+    complete
+        False if the work was stopped before its end.
+    """
+
+    file: FileFacts
+    release: FileFacts | None
+    before: Risks
+    after: Risks | None
+    synthetic: Synthetic | None
+    usefulness: Usefulness | None
+    crowd: Crowd
+    weeks: tuple[Week, ...]
+    choices: tuple[Choice, ...]
+    settings: Settings
+    seed: int
+    version: str
+    complete: bool = False
+
+    @property
+    def risks(self) -> Risks:
+        """The risks that the verdict is about: those of the release, if there is one."""
+        return self.before if self.after is None else self.after
+
+    @property
+    def lights(self) -> tuple[Light, ...]:
+        """The three lights."""
+        red = self.settings.red
+        made = self.synthetic
+        if made is None:
+            return self.risks.lights(red)
+        return (
+            light("singling_out", [("copies", made.copies)], red),
+            light("linkability", [("reidentified", made.reidentified), ("copies", made.copies)], red),
+            light("inference", [("membership", made.membership), ("copies", made.copies)], red),
+        )
+
+    @property
+    def verdict(self) -> Light3:
+        """The worst of the lights; grey where one is missing and none is bad."""
+        return worst(self.lights)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return every number as plain values for JSON."""
+        said = {"verdict": self.verdict, "lights": [one.to_dict() for one in self.lights]}
+        return said | super().to_dict()
+
+    def __repr__(self) -> str:
+        told = ", ".join(f"{one.question} {one.colour}" for one in self.lights)
+        return f"<Audit of {self.file.name}: {self.verdict} ({told})>"
+
+    def _repr_html_(self) -> str:
+        from tracearena.audit.summary import summary_html
+
+        return summary_html(self)
+
+
+def facts_of(traces: Any, kind: str, given: Any) -> FileFacts:
+    is_gps = isinstance(traces, GpsTraces)
+    if is_gps:
+        days = len(np.unique(traces.time_ms // 86_400_000))
+    else:
+        days = len(np.unique(traces.clock.day_of(traces.instants)))
+    return FileFacts(
+        name=_name_of(given),
+        sha256=_digest(traces, given),
+        kind=words.KINDS[kind],
+        people=int((np.diff(traces.offsets) > 0).sum()),
+        events=len(traces),
+        places=0 if is_gps else len(traces.places),
+        days=days,
+    )
+
+
+def _name_of(given: Any) -> str:
+    return Path(given).name if isinstance(given, (str, PathLike)) else "traces"
+
+
+def _digest(traces: Any, given: Any) -> str:
+    """Return the SHA-256 of a file's bytes, or of the columns of traces."""
+    found = hashlib.sha256()
+    if isinstance(given, (str, PathLike)) and Path(given).is_file():
+        with open(given, "rb") as file:
+            while part := file.read(1 << 20):
+                found.update(part)
+        return found.hexdigest()
+    columns: tuple[str, ...] = (
+        "offsets",
+        "time_ms",
+        "latitude",
+        "longitude",
+        "instants",
+        "place_index",
+        "codes",
+    )
+    for column in columns:
+        if hasattr(traces, column):
+            found.update(np.ascontiguousarray(getattr(traces, column)).tobytes())
+    return found.hexdigest()

@@ -1,0 +1,202 @@
+"""``tracearena protect``: find a defence that holds, apply it, and show the proof."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tracearena.cli._console import (
+    JsonOption,
+    SeedOption,
+    check_outputs,
+    chosen_seed,
+    note,
+    print_result,
+    working,
+)
+from tracearena.cli._percent import share_of
+from tracearena.cli._progress import shown
+from tracearena.cli._reading import ReadingOptions, reads_traces, say
+from tracearena.cli.audit import (
+    CellOption,
+    CsvOption,
+    DrawsOption,
+    EveryOption,
+    FileArgument,
+    GroupOption,
+    OutOption,
+    PeopleOption,
+    QuickOption,
+    RedOption,
+    WithinOption,
+    run,
+)
+
+if TYPE_CHECKING:
+    from tracearena.audit import Protection, Settings
+    from tracearena.intake import Report
+    from tracearena.intake.local_time import LocalTime
+    from tracearena.traces import IdTable
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(protect)
+
+
+@reads_traces()
+def protect(
+    reading: ReadingOptions,
+    file: FileArgument,
+    safer: Annotated[
+        Path,
+        typer.Argument(metavar="SAFER", help="Where the release goes, under pseudonyms (.csv, .parquet)."),
+    ],
+    out: OutOption,
+    target_risk: Annotated[
+        str,
+        typer.Option(
+            "--target-risk",
+            help="Of so many people at most may be found again, by the upper end of the 95 % interval.",
+        ),
+    ] = "5%",
+    defences: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--defences", help="A defence to try; repeat for more. [default: a ladder that suits the file]"
+        ),
+    ] = None,
+    id_table: Annotated[
+        Path | None, typer.Option("--id-table", help="Where the secret table of who is who goes.")
+    ] = None,
+    people: PeopleOption = 1000,
+    draws: DrawsOption = 20,
+    red: RedOption = "5%",
+    within: WithinOption = 200.0,
+    cell: CellOption = 500.0,
+    every: EveryOption = 30.0,
+    smallest_group: GroupOption = 10,
+    quick: QuickOption = False,
+    tables: CsvOption = False,
+    seed: SeedOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Find the cheapest defence that holds, apply it to the traces, and show the proof.
+
+    Defences are chosen on one half of the people and proved on the other. The release is drawn from
+    the system's secret source, whatever --seed says: that is for the measurement. Where nothing holds,
+    it is said, and SAFER is not written.
+    """
+    from tracearena.audit import Settings
+    from tracearena.intake.positions import local_time
+    from tracearena.traces import GpsTraces
+
+    check_outputs(safer, id_table, inputs=(file, *reading.files))
+    check_outputs(out, inputs=(file, safer), folders=True)
+    target = share_of("--target-risk", target_risk)
+    settings = Settings(
+        people=people, draws=draws, red=share_of("--red", red), within_m=within, cell_m=cell,
+        interval_min=every, smallest_group=smallest_group, quick=quick,
+    )  # fmt: skip
+    used = chosen_seed(seed)
+    with shown(f"reading {file.name}"):
+        original = reading.read(file)
+    say(original)
+    traces = original.traces
+    zone = local_time(traces, original.report) if isinstance(traces, GpsTraces) else None
+    found = _search(traces, target, settings, defences, zone, used)
+    given: dict[str, Any] = {"traces": traces, "source": file, "timezone": zone}
+    command = None
+    if found.chosen is not None:
+        released = _release(found.chosen, traces, settings, zone)
+        _write(released, safer, id_table, original.report)
+        given |= {"released": released, "release_source": safer}
+        command = shlex.join(["tracearena", "obfuscate", found.chosen, str(file), "obfuscated.csv"])
+        if found.chosen.startswith("PPMTF"):
+            command = shlex.join(["tracearena", "synthesize", found.chosen, str(file), str(safer)])
+    audit = run(given, settings, used, out, tables=tables, protection=found, command=command)
+    result = {"defence": found.chosen, "file": str(safer) if found.chosen else None, "command": command}
+    if as_json:
+        print_result(result | {"protection": found.to_dict(), "audit": audit.to_dict()}, True)
+        return
+    known = {name: value for name, value in result.items() if value is not None}
+    print_result({**known, **_for_people(found, out)}, False)
+
+
+def _search(
+    traces: Any,
+    target: float,
+    settings: Settings,
+    defences: list[str] | None,
+    zone: LocalTime | None,
+    seed: int,
+) -> Protection:
+    """Try the defences, and say of each what became of it."""
+    from tracearena.audit import searching
+    from tracearena.audit.phrases import share_words
+
+    last: Protection | None = None
+    said = 0
+    with working("defences"):
+        for last in searching(
+            traces, target=target, settings=settings, defences=defences, timezone=zone, seed=seed
+        ):
+            tried = (*last.trials, *last.proofs)
+            for one in tried[said:]:
+                found = one.error if one.risk is None else f"{share_words(one.risk)} found by {one.attack}"
+                kept = "" if one.kept is None else f", {one.kept:.0%} kept"
+                note(f"{'proof of ' if one in last.proofs else ''}{one.defence}: {found}{kept}")
+            said = len(tried)
+    assert last is not None
+    return last
+
+
+def _release(defence: str, traces: Any, settings: Settings, zone: LocalTime | None) -> Any:
+    """Apply a defence to all of the traces, with secret randomness."""
+    from tracearena.algorithms import catalogue
+    from tracearena.audit.material import Material
+    from tracearena.audit.trials import protected
+    from tracearena.engine import seed_sequence
+
+    made = catalogue.create(defence, ("obfuscator", "gps-obfuscator", "synthesizer"))
+    with shown("users"):
+        material = Material.of(traces, settings, zone)
+        _, published = protected(made, material.on_coarse_ground(), seed_sequence(None), all_days=True)
+    return published.points if published.points is not None else published.exact
+
+
+def _write(released: Any, safer: Path, id_table: Path | None, report: Report) -> None:
+    """Write the release under pseudonyms, and the table of who is who if it is asked for."""
+    from tracearena.arena import pseudonymise, pseudonymise_users
+    from tracearena.cli import _gps
+    from tracearena.cli._forms import form_of, write_anonymized
+    from tracearena.traces import GpsTraces
+
+    if isinstance(released, GpsTraces):
+        public, who = pseudonymise_users(released)
+        _gps.write_traces(public, safer)
+    else:
+        release = pseudonymise(released)
+        who = release.id_table
+        write_anonymized(release.anonymized, safer, form_of(safer, None, contest=report.format == "pwscup"))
+    if id_table is not None:
+        _write_secret(who, id_table)
+
+
+def _write_secret(who: IdTable, path: Path) -> None:
+    from tracearena.files import csv_text, replacing
+    from tracearena.formats.pseudonyms import HEADER
+
+    rows = zip(who.pseudonyms.tolist(), who.user_ids.tolist(), strict=True)
+    with replacing(path, private=True) as out:
+        out.write(csv_text(HEADER, rows).encode())
+
+
+def _for_people(found: Protection, out: Path) -> dict[str, Any]:
+    from tracearena.audit.protection_page import outcome
+    from tracearena.audit.writing import PAGE
+
+    return {"outcome": outcome(found), "page": str(out / PAGE)}

@@ -1,0 +1,159 @@
+"""People whose risk is known beforehand are judged right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tracearena.arena import pseudonymise
+from tracearena.audit import Audit, assess
+from tracearena.obfuscation import MRLH, RandomizedResponse
+from tracearena.traces import ObfuscatedTraces, Traces
+
+Make = Callable[..., Traces]
+DAYS = 4
+
+
+@pytest.fixture(scope="module")
+def as_it_is(city: Traces) -> Audit:
+    return assess(city, seed=1, draws=4)
+
+
+def test_people_under_pseudonyms_alone_are_found(as_it_is: Audit) -> None:
+    assert as_it_is.verdict == "red"
+    assert {light.colour for light in as_it_is.lights} == {"red"}
+    linked = as_it_is.before.linkability
+    assert linked is not None
+    assert linked.headline is not None
+    assert linked.headline.value > 0.9
+
+
+def test_four_points_single_out_nearly_everybody(as_it_is: Audit) -> None:
+    singled = as_it_is.before.singling_out
+    assert singled is not None
+    assert singled.found[4].value > 0.9
+    assert singled.coarseness[0].unique[4].value > 0.9
+
+
+def test_more_points_never_tell_less(as_it_is: Audit) -> None:
+    singled = as_it_is.before.singling_out
+    assert singled is not None
+    for one in singled.coarseness:
+        values = [share.value for share in one.unique.values()]
+        assert values == sorted(values)
+
+
+def test_one_place_for_all_is_green(city: Traces) -> None:
+    everywhere = ObfuscatedTraces.like(city, np.full(city.n_events, 5))
+    audit = assess(city, everywhere, seed=1, draws=4)
+    assert audit.verdict == "green"
+    assert audit.usefulness is not None
+    assert audit.usefulness.kept is not None
+    assert audit.usefulness.kept < 0.6
+
+
+def test_places_at_random_are_green(city: Traces) -> None:
+    audit = assess(city, RandomizedResponse(epsilon=0.001).transform(city, seed=2), seed=1, draws=4)
+    assert audit.after is not None
+    assert {light.question: light.colour for light in audit.lights}["linkability"] == "green"
+    assert audit.verdict == "green"
+
+
+def test_twins_are_found_half_of_the_time(people_at: Make) -> None:
+    rng = np.random.default_rng(1)
+    one = rng.integers(0, 40, (20, 24 * DAYS))
+    audit = assess(people_at(np.repeat(one, 2, axis=0)), seed=1, draws=4)
+    singled = audit.before.singling_out
+    assert singled is not None
+    assert singled.found[6].value == pytest.approx(0.5, abs=0.01)
+    assert singled.coarseness[0].unique[6].value == 0.0
+
+
+def test_a_duplicated_person_is_never_unique(people_at: Make) -> None:
+    rng = np.random.default_rng(2)
+    table = rng.integers(0, 40, (12, 24 * DAYS))
+    table[11] = table[0]
+    audit = assess(people_at(table), seed=1, draws=4)
+    singled = audit.before.singling_out
+    assert singled is not None
+    assert singled.coarseness[0].unique[6].value == pytest.approx(10 / 12)
+    assert singled.found[6].value == pytest.approx(11 / 12)
+
+
+def test_a_tourist_in_a_crowd_stands_out_alone(people_at: Make) -> None:
+    table = np.zeros((30, 24 * DAYS), int)
+    table[7] = np.arange(24 * DAYS) % 37 + 3
+    audit = assess(people_at(table), seed=1, draws=4)
+    singled = audit.before.singling_out
+    assert singled is not None
+    assert singled.coarseness[0].unique[4].value == pytest.approx(1 / 30)
+    night = singled.night[0]
+    assert night.sizes == {1: 1, 2: 0, 5: 0, 10: 29}
+    linked = audit.before.linkability
+    assert linked is not None
+    assert linked.headline is not None
+    assert linked.headline.value == pytest.approx(2 / 30, abs=1 / 30)
+    assert audit.lights[1].colour in ("green", "amber")
+
+
+def test_a_release_is_compared_with_the_file_as_it_is(city: Traces, as_it_is: Audit) -> None:
+    audit = assess(city, MRLH(mu_x=2, mu_y=2, deletion=0.5).transform(city, seed=1), seed=1, draws=4)
+    assert audit.before == as_it_is.before
+    assert audit.after is not None
+    before, after = audit.before.linkability, audit.after.linkability
+    assert before is not None
+    assert after is not None
+    assert before.headline is not None
+    assert after.headline is not None
+    assert after.headline.value <= before.headline.value
+
+
+def test_pseudonyms_need_their_table(city: Traces) -> None:
+    release = pseudonymise(ObfuscatedTraces.unchanged(city), seed=1)
+    with pytest.raises(Exception, match="--id-table"):
+        assess(city, release.anonymized, seed=1, draws=2)
+    audit = assess(city, release.anonymized, id_table=release.id_table, seed=1, draws=4)
+    assert audit.after is not None
+    assert (audit.after.linkability, audit.after.inference) == (
+        audit.before.linkability,
+        audit.before.inference,
+    )
+    assert audit.after.singling_out is not None
+    assert audit.before.singling_out is not None
+    assert audit.after.singling_out.found == audit.before.singling_out.found
+
+
+def test_people_who_are_not_released_are_not_tried(city: Traces) -> None:
+    half = ObfuscatedTraces.unchanged(city).take_users(np.arange(20))
+    audit = assess(city, half, seed=1, draws=2)
+    assert audit.after is not None
+    assert audit.after.linkability is not None
+    assert (audit.after.linkability.people, audit.after.linkability.left_out) == (20, 20)
+    assert audit.after.singling_out is not None
+    assert audit.after.singling_out.candidates == 20
+    assert audit.after.singling_out.found[4].value == pytest.approx(0.5, abs=0.1)
+
+
+def test_the_same_seed_gives_the_same_audit(city: Traces, as_it_is: Audit) -> None:
+    assert assess(city, seed=1, draws=4) == as_it_is
+    assert replace(as_it_is, seed=2) != as_it_is
+
+
+def test_copies_of_real_people_are_no_synthetic_release(city: Traces) -> None:
+    real, others = city.take_users(np.arange(20)), city.take_users(np.arange(20, 40))
+    copied = assess(
+        real, real.with_user_ids(np.arange(500, 520)), synthetic=True, others=others, seed=1, draws=2
+    )
+    assert copied.synthetic is not None
+    assert copied.synthetic.copies is not None
+    assert copied.synthetic.copies.value == 1.0
+    assert copied.synthetic.membership is not None
+    assert copied.synthetic.membership.value == 1.0
+    assert copied.verdict == "red"
+    strangers = assess(real, others.with_user_ids(np.arange(500, 520)), synthetic=True, seed=1, draws=2)
+    assert strangers.synthetic is not None
+    assert strangers.synthetic.copies is not None
+    assert strangers.synthetic.copies.low <= 0.05

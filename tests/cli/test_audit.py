@@ -1,0 +1,74 @@
+"""``tracearena audit`` as a data owner meets it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.border.command_line import Done
+
+Run = Callable[..., Done]
+
+
+def test_a_file_becomes_a_page_and_numbers(run: Run, team: Path) -> None:
+    out = team / "audit"
+    done = run(
+        "audit", team / "org.csv", "--places", team / "places.csv", "--out", out, "--seed", 1, "--draws", 2
+    )
+    assert done.status == 0, done.err
+    assert "verdict" in done.out
+    assert "cut in two" in done.err
+    assert {path.name for path in out.iterdir()} == {"audit.html", "audit.json"}
+    numbers = json.loads((out / "audit.json").read_text())
+    assert numbers["file"]["name"] == "org.csv"
+    assert numbers["complete"]
+
+
+def test_a_release_is_audited_beside_the_original(run: Run, team: Path) -> None:
+    places = ("--places", team / "places.csv")
+    assert run("obfuscate", "PL(1,1)", team / "org.csv", team / "ano.csv", *places, "--seed", 1).status == 0
+    words = ("--released", team / "ano.csv", "--out", team / "audit", "--csv", "--seed", 1, "--draws", 2)
+    done = run("audit", team / "org.csv", *places, *words, "--json")
+    assert done.status == 0, done.err
+    assert done.json["release"]["name"] == "ano.csv"
+    assert done.json["usefulness"]["kept"] < 1
+    assert (team / "audit" / "shares.csv").is_file()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--red", "much"], "--red = 'much' is not allowed; it must be a share such as 5% or 0.05"),
+        (["--synthetic"], "--synthetic does not apply to a file without --released"),
+        (["--people", "0"], "--people = 0 is not allowed"),
+    ],
+)
+def test_mistakes_get_a_sentence(run: Run, team: Path, words: list[str], said: str) -> None:
+    done = run("audit", team / "org.csv", "--places", team / "places.csv", "--out", team / "a", *words)
+    assert done.status == 2
+    assert said in done.err
+    assert not (team / "a").exists()
+
+
+def test_a_folder_in_use_is_refused_before_any_work(run: Run, team: Path) -> None:
+    done = run("audit", team / "org.csv", "--places", team / "places.csv", "--out", team)
+    assert done.status == 2
+    assert "is not an empty folder" in done.err
+
+
+def test_a_stopped_audit_leaves_a_page_marked_incomplete(
+    run: Run, team: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tracearena.audit import assessment
+
+    def stop(*arguments: object, **options: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(assessment, "link", stop)
+    done = run("audit", team / "org.csv", "--places", team / "places.csv", "--out", team / "a", "--draws", 2)
+    assert done.status != 0
+    assert "holds what was finished" in done.err
+    assert "stopped before its end" in (team / "a" / "audit.html").read_text()
+    assert not json.loads((team / "a" / "audit.json").read_text())["complete"]
