@@ -68,6 +68,7 @@ COMMANDS = {
     "applications gossip": BOTH,
     "applications uniqueness": BOTH,
     "applications homes": BOTH,
+    "applications zones": [*BOTH, "--mechanism", "Zones(500m)"],
 }
 
 

@@ -71,6 +71,7 @@ class Crawl:
             "number": [*uploads, "002", "999"],
             "team": ["000", *TEAMS, "004"],
             "kind": ["inferred-table"],
+            "table": ["board.csv"],
         }
 
 
@@ -273,6 +274,7 @@ def _without_names(text: str) -> str:
     text = re.sub(r"csrftoken=\w+", "COOKIE", text)
     text = re.sub(r"'Content-Length': '\d+', ", "", text)  # which has the digits of the number in it
     text = re.sub(r'"id": ?\d+', "ID", text)
+    text = re.sub(r"/team/submissions/\d+", "ADDRESS", text)
     return re.sub(r"Receipt \d+", "ID", text)
 
 
