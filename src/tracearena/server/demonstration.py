@@ -63,9 +63,10 @@ class Demonstration:
         self.playing: dict[str, bots.Bot] = {}
         self.stop: Stop | None = None
 
-    def go_to(self, stop: Stop) -> None:
-        """Play until a stop; the clock runs from there, or from now if that is later."""
+    def go_to(self, stop: Stop, tell: Callable[[Stop], None]) -> None:
+        """Play until a stop, and tell of each on the way; the clock runs from there, or from now if later."""
         while self.stop is not stop:
+            tell(self.following)
             self.go_on()
         self._run(clock.machine_now())
 
@@ -75,7 +76,7 @@ class Demonstration:
         A team whose token was revoked plays no more: whoever looks has taken it over.
         """
         self.playing = {number: bot for number, bot in self.playing.items() if _may_play(bot)}
-        following = list(Stop)[0 if self.stop is None else list(Stop).index(self.stop) + 1]
+        following = self.following
         {
             Stop.ANONYMIZATION: self._defend,
             Stop.ATTACK: self._attack,
@@ -83,6 +84,11 @@ class Demonstration:
             Stop.RESULTS: self._open,
         }[following]()
         self.stop = following
+
+    @property
+    def following(self) -> Stop:
+        """The next stop."""
+        return list(Stop)[0 if self.stop is None else list(Stop).index(self.stop) + 1]
 
     @property
     def is_over(self) -> bool:
