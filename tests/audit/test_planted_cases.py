@@ -142,6 +142,7 @@ def test_the_same_seed_gives_the_same_audit(city: Traces, as_it_is: Audit) -> No
     assert replace(as_it_is, seed=2) != as_it_is
 
 
+@pytest.mark.slow
 def test_copies_of_real_people_are_no_synthetic_release(city: Traces) -> None:
     real, others = city.take_users(np.arange(20)), city.take_users(np.arange(20, 40))
     copied = assess(

@@ -32,6 +32,7 @@ def found(people: Traces) -> Protection:
     return protect(people, target=TARGET, defences=DEFENCES, seed=1)
 
 
+@pytest.mark.slow
 def test_all_are_tried_and_the_unprotected_file_fails(found: Protection) -> None:
     assert [one.defence for one in found.trials] == DEFENCES
     unprotected = found.trials[0]
@@ -41,6 +42,7 @@ def test_all_are_tried_and_the_unprotected_file_fails(found: Protection) -> None
     assert unprotected.kept == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 def test_the_chosen_one_holds_on_people_who_were_not_used_for_choosing(found: Protection) -> None:
     assert found.people == (30, 30)
     proof = found.proof
@@ -66,6 +68,7 @@ def test_it_says_so_when_nothing_holds(people: Traces) -> None:
     assert "So few people can prove no risk below 11.6%" in outcome(found)
 
 
+@pytest.mark.slow
 def test_the_picture_has_every_defence(found: Protection) -> None:
     figure, (_, rows) = picture(found)
     drawn = [name for part in figure["data"] for name in part["text"]]
@@ -95,6 +98,9 @@ def test_protect_writes_the_release_under_pseudonyms_and_the_page(people: Traces
     )  # fmt: skip
     assert done.status == 0, done.err
     assert done.json["defence"] == "RR(0.01)"
+    first, _, second = done.json["command"].partition(" && ")
+    assert first.startswith("tracearena obfuscate 'RR(0.01)' ")
+    assert second.startswith("tracearena pseudonymise obfuscated.csv ")
     assert "person-" not in (tmp_path / "safer.csv").read_text()
     assert len((tmp_path / "secret.csv").read_text().splitlines()) == 61
     page = (tmp_path / "audit" / "audit.html").read_text()

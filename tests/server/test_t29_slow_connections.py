@@ -132,3 +132,27 @@ def test_requests_behind_one_another_are_told_apart() -> None:
     assert kind_of(head + b"Expect: 100-continue\r\nContent-Length: 3\r\n\r\n") == "large"
     assert kind_of(b"GET /files/info_region.csv HTTP/1.1\r\n\r\n") == "large"
     assert kind_of(64 * 1024 * b"x") == "large"
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "/files/info_region.csv",
+        "/team/data/bundle",
+        "/team/data/everybody",
+        "/board/opened/team001.zip",
+        "/archive/spring.zip/download",
+        "/organiser/export/1.zip",
+        "/api/v1/files/info_region.csv",
+        "/api/v1/data/bundle",
+    ],
+)
+def test_files_to_save_do_not_take_the_threads_of_pages(address: str) -> None:
+    """Whoever reads one slowly keeps nobody from a page."""
+    assert kind_of(f"GET {address} HTTP/1.1\r\nHost: a\r\n\r\n".encode()) == "large"
+
+
+@pytest.mark.parametrize("address", ["/archive", "/archive/spring.zip", "/organiser/export", "/api/v1/data"])
+def test_pages_about_files_are_pages(address: str) -> None:
+    """They are small, and are answered as pages are."""
+    assert kind_of(f"GET {address} HTTP/1.1\r\nHost: a\r\n\r\n".encode()) == "small"

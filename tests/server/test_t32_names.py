@@ -32,6 +32,7 @@ VALUES = {
     "team": ("001", "002", "003"),
     "kind": ("inferred-table", "inferred-traces"),
     "name": ("board.csv", "privacy.csv", "reidentification.csv", "trace_inference.csv", "usefulness.csv"),
+    "table": ("board.csv",),
 }
 
 

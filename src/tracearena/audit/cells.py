@@ -73,11 +73,16 @@ class Cells:
         return Places(*self.centres(), sensitive=sensitive)
 
 
-def cell_keys(latitude: Floats, longitude: Floats, side_m: float) -> Ints:
-    """Return a number for the cell of each point, the same everywhere and always."""
+def cell_rows(latitude: Floats, longitude: Floats, side_m: float) -> tuple[Ints, Ints]:
+    """Return row and column of the cell of each point, in a world-wide grid of cells of `side_m`."""
     row = np.floor(latitude * MIDDLE_DEGREE_M / side_m).astype(np.int64)
     width = np.maximum(metres_per_degree((row + 0.5) * side_m / MIDDLE_DEGREE_M)[1], 1.0)
-    column = np.floor(longitude * width / side_m).astype(np.int64)
+    return row, np.floor(longitude * width / side_m).astype(np.int64)
+
+
+def cell_keys(latitude: Floats, longitude: Floats, side_m: float) -> Ints:
+    """Return a number for the cell of each point, the same everywhere and always."""
+    row, column = cell_rows(latitude, longitude, side_m)
     return np.asarray(row * _COLUMNS + column + _COLUMNS // 2)
 
 

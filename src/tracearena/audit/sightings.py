@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.audit.cells import cell_keys
+from tracearena.audit.cells import cell_rows
 from tracearena.audit.material import Material, Published
 from tracearena.metrics.applications.homes import NIGHT, OFFICE_HOURS, key_places
 from tracearena.traces import Clock, ObfuscatedTraces, Places
@@ -49,13 +49,18 @@ class Sightings(NamedTuple):
         )
         return cls(events.user_index[told], latitude, longitude, local_seconds(events)[told], events.n_users)
 
-    def codes(self, side_m: float, window_s: int) -> Ints:
-        """Number the (cell, window) of each row; cells are those of a world-wide grid."""
-        cells = np.unique(cell_keys(self.latitude, self.longitude, side_m), return_inverse=True)[1]
+    def cells(self, side_m: float) -> Ints:
+        """Number the cell of each row, of a world-wide grid, from 0 on."""
+        row, column = cell_rows(self.latitude, self.longitude, side_m)
+        row -= row.min(initial=0)
+        column -= column.min(initial=0)
+        return np.asarray(row * (int(column.max(initial=0)) + 1) + column)
+
+    def codes(self, cells: Ints, window_s: int) -> Ints:
+        """Number the (cell, window) of each row."""
         window = self.second // window_s
         window -= window.min(initial=0)
-        keys = cells * (int(window.max(initial=0)) + 1) + window
-        return np.asarray(np.unique(keys, return_inverse=True)[1], np.int64)
+        return np.asarray(cells * (int(window.max(initial=0)) + 1) + window)
 
 
 class Spots(NamedTuple):

@@ -100,12 +100,16 @@ def single_out(
     sightings = Sightings.of(published)
     present = np.bincount(sightings.user, minlength=sightings.n_users) > 0
     candidates = int(present.sum())
-    coarseness = tuple(
-        _at(sightings, present, side, window, settings, root) for side in SIDES_M for window in WINDOWS_S
-    )
+    people = sample(present, settings.people, root, _PEOPLE)
+    coarseness = []
+    for side in SIDES_M:
+        cells = sightings.cells(side)
+        coarseness += [
+            _at(sightings, cells, people, candidates, side, window, settings, root) for window in WINDOWS_S
+        ]
     return SinglingOut(
         found=_found(material, published, candidates, settings, root),
-        coarseness=coarseness,
+        coarseness=tuple(coarseness),
         night=_night(material, published),
         candidates=candidates,
     )
@@ -121,22 +125,28 @@ def sample(chosen: NDArray[np.bool_], most: int, root: np.random.SeedSequence, p
 
 def _at(
     sightings: Sightings,
-    present: NDArray[np.bool_],
+    cells: Ints,
+    people: Ints,
+    candidates: int,
     side_m: float,
     window_s: int,
     settings: Settings,
     root: np.random.SeedSequence,
 ) -> Coarseness:
+    """Look, for everybody tried, who else has the same codes; codes that none of them has do not matter."""
     from tracearena.arena._kernels import singled_out
 
-    codes = sightings.codes(side_m, window_s)
-    n_codes = int(codes.max(initial=-1)) + 1
-    pairs = np.unique(sightings.user.astype(np.int64) * max(n_codes, 1) + codes)
-    users, own = np.divmod(pairs, max(n_codes, 1))
+    codes = sightings.codes(cells, window_s)
+    is_tried = np.zeros(sightings.n_users, bool)
+    is_tried[people] = True
+    wanted = np.unique(codes[is_tried[sightings.user]])
+    at = np.minimum(np.searchsorted(wanted, codes), max(len(wanted) - 1, 0))
+    shared = np.flatnonzero(wanted[at] == codes) if len(wanted) else np.zeros(0, np.int64)
+    pairs = np.unique(sightings.user[shared].astype(np.int64) * max(len(wanted), 1) + at[shared])
+    users, own = np.divmod(pairs, max(len(wanted), 1))
     starts = np.searchsorted(users, np.arange(sightings.n_users + 1))
     order = np.argsort(own, kind="stable")
-    visitors, ends = users[order], np.searchsorted(own[order], np.arange(n_codes + 1))
-    people = sample(present, settings.people, root, _PEOPLE)
+    visitors, ends = users[order], np.searchsorted(own[order], np.arange(len(wanted) + 1))
 
     def work(block: int, first: int, stop: int) -> Floats:
         user = int(people[first])
@@ -145,7 +155,7 @@ def _at(
         return np.asarray(singled_out(codes_of, uniform, ends, visitors, user) / settings.draws)
 
     found = np.array(run_blocks(work, [(i, i + 1) for i in range(len(people))])).reshape(-1, POINTS)
-    shares = {k: Share.of(found[:, k - 1], 1 / max(int(present.sum()), 1)) for k in range(1, POINTS + 1)}
+    shares = {k: Share.of(found[:, k - 1], 1 / max(candidates, 1)) for k in range(1, POINTS + 1)}
     return Coarseness(side_m, window_s, {k: one for k, one in shares.items() if one is not None})
 
 
@@ -192,6 +202,8 @@ def _found(
 def displacement_km(material: Material, published: Published) -> float:
     """Return how far the release moves people on average, at instants where both say where they are."""
     truth, seen = material.exact, published.exact
+    if seen.has_rows_of(truth) and np.array_equal(seen.codes, truth.place_index):
+        return 0.0
     event, place, _ = seen.pairs()
     owner = np.full(seen.n_users, -1, np.int64)
     released = published.at >= 0

@@ -111,12 +111,26 @@ def protect(
     given: dict[str, Any] = {"traces": traces, "source": file, "timezone": zone}
     command = None
     if found.chosen is not None:
-        released = _release(found.chosen, traces, settings, zone)
+        released, at_own_places = _release(found.chosen, traces, settings, zone)
         _write(released, safer, id_table, original.report)
         given |= {"released": released, "release_source": safer}
-        command = shlex.join(["tracearena", "obfuscate", found.chosen, str(file), "obfuscated.csv"])
-        if found.chosen.startswith("PPMTF"):
-            command = shlex.join(["tracearena", "synthesize", found.chosen, str(file), str(safer)])
+        of_contest = original.report.format == "pwscup"
+        command = (
+            _command(found.chosen, file, safer, of_contest)
+            if at_own_places
+            else shlex.join(
+                [
+                    "tracearena",
+                    "protect",
+                    str(file),
+                    str(safer),
+                    "--out",
+                    str(out),
+                    "--defences",
+                    found.chosen,
+                ]
+            )
+        )
     audit = run(given, settings, used, out, tables=tables, protection=found, command=command)
     result = {"defence": found.chosen, "file": str(safer) if found.chosen else None, "command": command}
     if as_json:
@@ -154,8 +168,26 @@ def _search(
     return last
 
 
-def _release(defence: str, traces: Any, settings: Settings, zone: LocalTime | None) -> Any:
-    """Apply a defence to all of the traces, with secret randomness."""
+def _command(defence: str, file: Path, safer: Path, of_contest: bool) -> str:
+    """Return the commands that do the same step by step."""
+    from tracearena.algorithms import catalogue
+
+    if catalogue.is_kind(defence, "synthesizer"):
+        return shlex.join(["tracearena", "synthesize", defence, str(file), str(safer)])
+    original = ["--original", str(file)] if of_contest else []
+    between = "obfuscated.csv"
+    names = ["tracearena", "pseudonymise", between, str(safer), *original, "--id-table", "secret.csv"]
+    return f"{shlex.join(['tracearena', 'obfuscate', defence, str(file), between])} && {shlex.join(names)}"
+
+
+def _release(defence: str, traces: Any, settings: Settings, zone: LocalTime | None) -> tuple[Any, bool]:
+    """Apply a defence to all of the traces, with secret randomness.
+
+    Returns
+    -------
+    released, at_own_places
+        The release, and whether it lies at the file's own places, not at cells that were made of them.
+    """
     from tracearena.algorithms import catalogue
     from tracearena.audit.material import Material
     from tracearena.audit.trials import protected
@@ -165,7 +197,8 @@ def _release(defence: str, traces: Any, settings: Settings, zone: LocalTime | No
     with shown("users"):
         material = Material.of(traces, settings, zone)
         _, published = protected(made, material.on_coarse_ground(), seed_sequence(None), all_days=True)
-    return published.points if published.points is not None else published.exact
+    released = published.points if published.points is not None else published.exact
+    return released, material.cell is None
 
 
 def _write(released: Any, safer: Path, id_table: Path | None, report: Report) -> None:

@@ -30,7 +30,10 @@ _SILENCE_S = 60
 _PIECE_BYTES = 16 * 1024
 _LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*(\d{1,18})[ \t]*\r\n", re.IGNORECASE)
 _IN_PARTS = re.compile(rb"\r\n(?:transfer-encoding|expect):", re.IGNORECASE)
-_DOWNLOAD = re.compile(rb"GET /(?:files/|team/data/|board/opened/|api/v1/(?:files|data))")
+_DOWNLOAD = re.compile(
+    rb"GET /(?:files/|team/data/|board/opened/|archive/[^/ ]+/download|organiser/export/"
+    rb"|api/v1/(?:files|data)/)"
+)
 
 
 class PatientWorker(ThreadWorker):

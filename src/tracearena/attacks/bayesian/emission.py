@@ -59,9 +59,9 @@ class Emission:
     def sharpened(self, n_places: int) -> Emission:
         """Return an emission of narrower noise, which at each place is answered as often in all.
 
-        Whoever asks who is who counts visits, and wide noise makes neighbours alike: to believe in less
-        of it tells people apart better, as virtual users showed. Where a place has one answer, or a set of
-        places is said, nothing changes.
+        An attacker who is told planar Laplace noise and believes in less of it told virtual users apart
+        better; the power was chosen on one tuning team. Where a place has one answer, or a set of places is
+        said, nothing changes.
         """
         values = self.values.copy()
         single = np.repeat(np.arange(len(self.floor)) < n_places, np.diff(self.offsets))
