@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import httpx
 import pytest
@@ -17,6 +18,8 @@ from tests.border.command_line import tracearena
 
 from tracearena.contest import phase_at
 from tracearena.server import clock
+from tracearena.server.client.connection import ServerRefused
+from tracearena.server.demonstration import Demonstration
 from tracearena.server.given_accounts import new_account
 from tracearena.server.serving import free_port
 from tracearena.server.stops import Stop, schedule_around
@@ -128,6 +131,33 @@ def test_t37_no_password_of_a_demo_comes_twice() -> None:
     assert len({one.password for one in drawn}) == 50
     assert len({one.name for one in drawn}) > 1
     assert drawn[0].password not in repr(drawn[0])
+
+
+class _Line:
+    """A connection of which the server says one thing."""
+
+    def __init__(self, status: int) -> None:
+        self.status, self.is_closed = status, False
+
+    def get(self, path: str) -> dict[str, str]:
+        if self.status != 200:
+            raise ServerRefused("refused", "no", self.status)
+        return {}
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+def test_a_team_whose_token_was_revoked_is_left_to_whoever_did_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The others play on; before, the whole demo ended at the next phase."""
+    played = Demonstration(SimpleNamespace())  # type: ignore[arg-type]
+    lines = {"001": _Line(401), "002": _Line(200)}
+    played.playing = {number: SimpleNamespace(client=line) for number, line in lines.items()}  # type: ignore[misc]
+    monkeypatch.setattr(played, "_defend", lambda: None)
+    played.go_on()
+    assert list(played.playing) == ["002"]
+    assert lines["001"].is_closed
+    assert played.stop is Stop.ANONYMIZATION
 
 
 @pytest.mark.long

@@ -187,6 +187,8 @@ def test_the_page_of_the_api_asks_nobody_else(held: Held) -> None:
     for method, path in api_routes():
         if not path.endswith("openapi.json"):
             assert f"{method} {path}" in page
+    example = re.search(r"https?://\w[^/\s]*/api/v1/uploads/obfuscated/1", page)
+    assert example is not None, "the example can be copied as it stands"
     assert "//cdn" not in page
     assert browser().get("/api/v1/docs").status_code == 404
     assert browser().get("/api/v1/openapi.json").json()["openapi"].startswith("3.")

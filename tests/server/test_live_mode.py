@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from tests.server import hands
 from tests.server.conftest import DAY, SCHEDULE, USERS, Held
+from tests.server.visitors import joined
 
 from tracearena.contest import verify
 from tracearena.contest.live import read_live
@@ -80,6 +81,15 @@ def test_the_board_changes_at_its_hours_and_is_rounded(live: Held, tmp_path: Pat
     hands.attack_table(live, "003", "001", tmp_path, right=20)
     hands.judged(live)
     assert [bytes(one.content) for one in Snapshot.objects.filter(name__startswith="live ")] == frozen
+
+
+def test_a_receipt_says_that_the_live_board_scores(live: Held, tmp_path: Path) -> None:
+    """What is said of a sealed contest, that nothing is scored before the end, would be wrong here."""
+    attack = hands.attack_table(live, "002", "001", tmp_path, right=3)
+    hands.judged(live)
+    page = joined(live, "002").get(f"/team/submissions/{attack.pk}").content.decode()
+    assert "The live board scores it" in page
+    assert "Attacks are scored after the attack phase" not in page
 
 
 def test_t23_three_answers_a_day_and_target_are_scored(live: Held, tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ def everywhere(request: Any) -> dict[str, Any]:
         "places": places,
         "own_places": own_places,
         "languages": LANGUAGES,
+        "path": request.path,
         "here": _here(request, [*places, *own_places]),
         "judge_is_away": member is not None and judge_is_away(),
     }

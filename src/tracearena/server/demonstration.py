@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 from tracearena.contest import Role, Schedule
 from tracearena.contest.sample_teams import CAST
 from tracearena.server import boards, bots, clock, jobs
-from tracearena.server.client.connection import Client
+from tracearena.server.client.connection import Client, ServerRefused
 from tracearena.server.creation import Created
 from tracearena.server.given_accounts import Account, new_account
 from tracearena.server.models import Contest, DataSet
@@ -62,15 +63,20 @@ class Demonstration:
         self.playing: dict[str, bots.Bot] = {}
         self.stop: Stop | None = None
 
-    def go_to(self, stop: Stop) -> None:
-        """Play until a stop; the clock runs from there, or from now if that is later."""
+    def go_to(self, stop: Stop, tell: Callable[[Stop], None]) -> None:
+        """Play until a stop, and tell of each on the way; the clock runs from there, or from now if later."""
         while self.stop is not stop:
+            tell(self.following)
             self.go_on()
         self._run(clock.machine_now())
 
     def go_on(self) -> None:
-        """Play until the next stop; the clock runs from there."""
-        following = list(Stop)[0 if self.stop is None else list(Stop).index(self.stop) + 1]
+        """Play until the next stop; the clock runs from there.
+
+        A team whose token was revoked plays no more: whoever looks has taken it over.
+        """
+        self.playing = {number: bot for number, bot in self.playing.items() if _may_play(bot)}
+        following = self.following
         {
             Stop.ANONYMIZATION: self._defend,
             Stop.ATTACK: self._attack,
@@ -78,6 +84,11 @@ class Demonstration:
             Stop.RESULTS: self._open,
         }[following]()
         self.stop = following
+
+    @property
+    def following(self) -> Stop:
+        """The next stop."""
+        return list(Stop)[0 if self.stop is None else list(Stop).index(self.stop) + 1]
 
     @property
     def is_over(self) -> bool:
@@ -107,13 +118,13 @@ class Demonstration:
 
     def _attack(self) -> None:
         schedule = self._schedule
-        waiting = self.playing[_GIVEN_AWAY[1]]
-        if not waiting.client.get("submissions"):
+        waiting = self.playing.get(_GIVEN_AWAY[1])
+        if waiting is not None and not waiting.client.get("submissions"):
             waiting.hand_in(waiting.folder / "obfuscated.csv")
         bots.wait_for("the judge's check", lambda: bots.all_checked(self._bots))
         self._at(schedule.anonymization_end + HOUR)
-        late = self.playing[_LATE]
-        late.hand_in(_changed(late.folder / "obfuscated.csv", "late.csv", "*"))
+        if late := self.playing.get(_LATE):
+            late.hand_in(_changed(late.folder / "obfuscated.csv", "late.csv", "*"))
         bots.wait_for("the release", _is_released)
         self._at(schedule.attack_begin + DAY)
         for bot in self._bots:
@@ -188,6 +199,17 @@ class Demonstration:
 
     def _run(self, moment: datetime) -> None:
         self._stage.put(max(moment, clock.now()), True)
+
+
+def _may_play(bot: bots.Bot) -> bool:
+    try:
+        bot.client.get("me")
+    except ServerRefused as refused:
+        if refused.status != HTTPStatus.UNAUTHORIZED:
+            raise
+        bot.client.close()
+        return False
+    return True
 
 
 def _changed(path: Path, name: str, cell: str) -> Path:

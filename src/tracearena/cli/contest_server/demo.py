@@ -73,8 +73,7 @@ def _held(folder: Path, serving: Serving, stop: Stop) -> None:
         with served(contest, key, serving, log=log) as url:
             stage = Stage(url=url, made=links, folder=folder, put=put, seed=fresh_seed())
             demonstration = Demonstration(stage)
-            note("invented teams defend and attack")
-            demonstration.go_to(stop)
+            demonstration.go_to(stop, lambda following: note(f"invented teams play: {following}"))
             with until_signal() as ended:
                 _say(demonstration, url)
                 _wait(demonstration, ended)

@@ -19,4 +19,4 @@ def api_page(request: Any) -> Any:
         for path, methods in described["paths"].items()
         for method, about in methods.items()
     ]
-    return render(request, "api.html", {"routes": routes})
+    return render(request, "api.html", {"routes": routes, "url": request.build_absolute_uri("/api/v1")})
