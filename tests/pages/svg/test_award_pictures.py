@@ -85,3 +85,9 @@ def test_an_award_that_nobody_earned_has_pictures() -> None:
     for picture in (margins_picture(nobody, 0.01, {}), podium_picture(nobody, {})):
         assert picture.caption == "Best anonymization: nobody earned it."
         assert picture.table_rows == ()
+
+
+def test_every_step_of_a_podium_shows_its_score() -> None:
+    """The third too, which is the lowest."""
+    drawn = podium_picture(award(0.5, 0.4, 0.3), LOOKS).svg
+    assert all(f">{score}<" in drawn for score in ("0.500", "0.400", "0.300"))

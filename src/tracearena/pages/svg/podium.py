@@ -10,8 +10,8 @@ from tracearena.pages.svg.markers import marker
 from tracearena.pages.svg.names import isolated, neutral, shortened
 from tracearena.pages.svg.picture import Picture
 
-_STEPS = {2: (0, 84.0), 1: (1, 120.0), 3: (2, 58.0)}
-"""Place → where it stands from left to right, and how high."""
+_STEPS = {2: (0, 100.0), 1: (1, 124.0), 3: (2, 78.0)}
+"""Place → where it stands from left to right, and how high; even the lowest has room for its score."""
 _WIDE, _GAP, _LINE, _MOST = 172.0, 10.0, 25.0, 4
 
 
@@ -49,8 +49,7 @@ def _step(
     canvas.draw("rect", x=left, y=top, width=_WIDE, height=height, class_="panel")
     canvas.draw("rect", x=left, y=top, width=_WIDE, height=8, fill=colour)
     canvas.words(middle, top + 40, str(place), text_anchor="middle", class_="huge strong")
-    if height > 70:
-        canvas.words(middle, top + 66, f"{teams[0].value:.3f}", text_anchor="middle", class_="soft number")
+    canvas.words(middle, top + 66, f"{teams[0].value:.3f}", text_anchor="middle", class_="soft number")
     lines = teams if len(teams) <= _MOST else teams[: _MOST - 1]
     if len(teams) > len(lines):
         rest = teams[len(lines) :]
