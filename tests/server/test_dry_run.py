@@ -1,4 +1,4 @@
-"""The dry run: what would come of it if the phase ended now, and nothing is done."""
+"""The dry run: what would come of it if the next phase began now, and nothing is done."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_it_tells_what_would_be_published_invalid_missing_or_open(
     hands.defend(held, "002", tmp_path, "MRLH(0,0,1)")
     hands.judged(held)
     text = page("/organiser/dry-run", boss)
-    assert "If the anonymization phase ended now" in text
+    assert "If the attack phase began now" in text
     told = _told()
     assert [fate for fate, _ in told.values()] == ["good", "bad", "bad"]
     assert "would be published, by receipt 1" in told["001"][1]
@@ -68,7 +68,7 @@ def test_it_tells_what_would_be_published_invalid_missing_or_open(
     hands.attack_table(held, "001", "003", tmp_path, right=5)
     assert _told()["001"] == ("wait", "1 of 4 attacks; 3 would count as failed")
     text = page("/organiser/dry-run", boss)
-    assert "If the attack phase ended now" in text
+    assert "If the results were opened now" in text
     assert "Score 1 attack:" in text
     held.results()
     hands.judged(held)

@@ -30,7 +30,7 @@ def curves(found: SinglingOut) -> tuple[Figure, Table]:
         for at, (name, shares) in enumerate(lines)
     ]
     chance = next(iter(found.found.values())).chance if found.found else 0.0
-    layout = _layout("known points of a person", "share of people (1 is everybody)", guess=chance)
+    layout = _layout("known points of a person", "share of people (100 % is everybody)", guess=chance)
     rows = [
         [name, k, *_numbers(share)] for name, shares in lines for k, share in shares.items()
     ]  # fmt: skip

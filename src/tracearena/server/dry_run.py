@@ -1,4 +1,4 @@
-"""What would come of it if the phase ended now: told from the rows alone, and nothing is done.
+"""What would come of it if the next phase began now: told from the rows alone, and nothing is done.
 
 No score is told: whether a data set is valid is all that an organiser needs to know of a sealed contest.
 """
@@ -59,7 +59,7 @@ class DryRun(NamedTuple):
 
 
 def dry_run(contest: Contest, now: datetime) -> DryRun:
-    """Return what would happen if the phase ended now."""
+    """Return what would happen if the next phase began now."""
     phase = readiness.next_phase(contest, now)
     if phase is Phase.ANONYMIZATION:
         return DryRun(phase, list(_registered()), [_("Nothing: teams begin to hand in.")])

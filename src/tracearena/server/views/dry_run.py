@@ -1,4 +1,4 @@
-"""The organiser sees what would come of it if the phase ended now."""
+"""The organiser sees what would come of it if the next phase began now."""
 
 from __future__ import annotations
 
