@@ -85,9 +85,12 @@ def test_the_board_changes_at_its_hours_and_is_rounded(live: Held, tmp_path: Pat
 
 def test_a_receipt_says_that_the_live_board_scores(live: Held, tmp_path: Path) -> None:
     """What is said of a sealed contest, that nothing is scored before the end, would be wrong here."""
+    live.anonymization()  # links are good for three days
+    member = joined(live, "002")
+    live.at(NOON)
     attack = hands.attack_table(live, "002", "001", tmp_path, right=3)
     hands.judged(live)
-    page = joined(live, "002").get(f"/team/submissions/{attack.pk}").content.decode()
+    page = member.get(f"/team/submissions/{attack.pk}").content.decode()
     assert "The live board scores it" in page
     assert "Attacks are scored after the attack phase" not in page
 
