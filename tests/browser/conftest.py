@@ -12,6 +12,8 @@ from tests.server.conftest import held, holding, prepared, sqlite_template
 __all__ = ["held", "holding", "prepared", "sqlite_template"]
 
 CHROMIUM = Path("/usr/bin/chromium")
+_PATIENCE_MS = 120_000
+"""A busy machine may stand still for half a minute, which is no fault of a page."""
 _OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 _TELL_OF_THE_POLICY = """
 addEventListener("securitypolicyviolation", one => {
@@ -55,6 +57,7 @@ def page_of(chromium: Any) -> Iterator[Callable[..., Any]]:
     def page_of(url: str, client: Any = None, *, refused: int = 0, **options: Any) -> Any:
         provoked = f"the server responded with a status of {refused} "
         context = chromium.new_context(base_url=url, **options)
+        context.set_default_timeout(_PATIENCE_MS)
         opened.append(context)
         context.add_init_script(_TELL_OF_THE_POLICY)
         if client is not None:

@@ -15,6 +15,7 @@ from tests.server.conftest import Held
 
 from tracearena.errors import DataError, ParameterError
 from tracearena.server.bots import wait_for
+from tracearena.server.folder import Folder
 from tracearena.server.occupancy import alone
 from tracearena.server.serving import Serving, _commands, free_port, served
 
@@ -69,8 +70,16 @@ def test_what_dies_is_started_again_and_all_end_together(held: Held, tmp_path: P
             wait_for("new processes", lambda: len(_of(held.folder.path) - before) == 2, 60)
             wait_for("the page", lambda: _is_there(url), 60)
         assert _of(held.folder.path) == set()
-    with alone(held.folder):
-        pass
+    # What a killed web had started sees once a second that it is alone.
+    wait_for("a free folder", lambda: _is_free(held.folder), 10)
+
+
+def _is_free(folder: Folder) -> bool:
+    try:
+        with alone(folder):
+            return True
+    except DataError:
+        return False
 
 
 def _is_there(url: str) -> bool:

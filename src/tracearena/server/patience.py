@@ -69,6 +69,13 @@ class PatientWorker(ThreadWorker):
         self.nr_conns -= 1
         self._closing.submit(conn.close, graceful=True)
 
+    def is_parent_alive(self) -> bool:
+        """Whether gunicorn itself is there; without it this worker ends, and waits for nobody."""
+        is_there: bool = super().is_parent_alive()
+        if not is_there:
+            self.alive = False
+        return is_there
+
     def murder_pending(self) -> None:
         """Close the connections that were slow for too long; when the worker ends, all that wait."""
         now = time.monotonic()
