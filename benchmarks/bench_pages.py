@@ -79,7 +79,7 @@ def painted(browser: Any, site: Site, address: str, cookies: dict[str, str]) -> 
         context.add_cookies([{"name": name, "value": one, "url": site.url} for name, one in cookies.items()])
         page = context.new_page()
         page.goto(address)
-        page.wait_for_function("performance.getEntriesByName('first-contentful-paint').length")
+        page.wait_for_function("() => performance.getEntriesByName('first-contentful-paint').length")
         taken.append(page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime"))
         context.close()
     return taken

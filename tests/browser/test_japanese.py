@@ -48,7 +48,7 @@ def test_what_is_left_is_said_in_the_readers_language(
         for locale, days in (("ja-JP", "2 日"), ("en-GB", "2 days")):
             page = page_of(site.url, locale=locale)
             page.goto("/")
-            page.wait_for_function("document.querySelector('[role=timer]').textContent.includes(':')")
+            page.wait_for_function("() => document.querySelector('[role=timer]').textContent.includes(':')")
             assert page.locator("[role=timer]").inner_text().startswith(f"{days} 23:")
 
 
