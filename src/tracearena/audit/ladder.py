@@ -12,8 +12,8 @@ EVENTS = (
 )
 """For events at places.
 
-`Cheat` and `Impostor` are left out: they release true traces under the names of others, which hides who is
-who from this measure, and from nobody who knows how it was done.
+`Cheat` and `Impostor` are left out: they make people look like others who exist, so that few are found again,
+which is all that the target asks for; whether owners want that of a release is for them to say.
 """
 
 SYNTHESIS = (
