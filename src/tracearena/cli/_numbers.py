@@ -1,8 +1,8 @@
 """What the numbers on the command line may be: checked in one place, before anything is read.
 
 Click lets ``nan``, ``inf`` and numbers of any length pass. Every whole number and every other number of
-every command is checked here, with the limits of `LIMITS` or, where an option has none of its own, as
-finite and countable.
+every command is checked here: with the limits that its option declares, else with those of `LIMITS`,
+else as finite and countable.
 """
 
 from __future__ import annotations
@@ -79,7 +79,8 @@ def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
         for name, hint in get_type_hints(command, include_extras=True).items():
             value = options.get(name)
             if isinstance(value, (int, float)) and not isinstance(value, bool):
-                _check(_option(name, hint), value)
+                option = _option(name, hint)
+                _check(option, value, _declared(hint) or LIMITS.get(option))
         return command(*arguments, **options)
 
     return checked
@@ -95,12 +96,21 @@ def guard_all(app: typer.Typer) -> None:
             guard_all(group.typer_instance)
 
 
-def _check(option: str, value: float) -> None:
+def _check(option: str, value: float, limit: Limit | None) -> None:
     whole = isinstance(value, int)
-    limit = LIMITS.get(option) or Limit(at_most=LARGEST_COUNT if whole else 1e15)
+    limit = limit or Limit(at_most=LARGEST_COUNT if whole else 1e15)
     limits = {name: bound for name, bound in limit._asdict().items() if bound is not None}
     check = require_whole if whole and limit.above is None else require_number
     check(option, value, **limits)
+
+
+def _declared(hint: Any) -> Limit | None:
+    """Return the limits that an option has of its own, where it has both."""
+    for part in get_args(hint):
+        least, most = getattr(part, "min", None), getattr(part, "max", None)
+        if least is not None and most is not None:
+            return Limit(at_least=least, at_most=most)
+    return None
 
 
 def _option(name: str, hint: Any) -> str:
