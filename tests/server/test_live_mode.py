@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests.server import hands
 from tests.server.conftest import DAY, SCHEDULE, USERS, Held
+from tests.server.test_public_pages import page
 from tests.server.visitors import joined
 
 from tracearena.contest import verify
@@ -77,6 +79,10 @@ def test_the_board_changes_at_its_hours_and_is_rounded(live: Held, tmp_path: Pat
     shown = [attack for attack in second["attacks"] if attack["attacker"] == "002"]
     assert len(shown) == 1
     assert all(attack["score"] == round(attack["score"], 2) for attack in second["attacks"])
+    table = page("/board").partition("Save as CSV")[0]
+    written = re.findall(r'<td class="number">([\d.]+)</td><td class="number">([\d.]+)</td></tr>', table)
+    assert written
+    assert {len(score) for both in written for score in both} == {len("0.25")}
     frozen = [bytes(one.content) for one in Snapshot.objects.filter(name__startswith="live ")]
     hands.attack_table(live, "003", "001", tmp_path, right=20)
     hands.judged(live)

@@ -27,6 +27,7 @@ from tracearena.pages.svg import (
     privacy_picture,
     usefulness_picture,
 )
+from tracearena.pages.svg.amounts import DECIMALS
 from tracearena.pages.svg.names import neutral
 from tracearena.server import boards, parties, snapshots
 from tracearena.server.models import Snapshot
@@ -51,6 +52,8 @@ class DrawnBoard:
         By the names under which their numbers can be saved.
     numbers
         Where the numbers are.
+    decimals
+        How many a score is written with: those that a live board has, else three.
     """
 
     board: Board
@@ -58,6 +61,7 @@ class DrawnBoard:
     styles: dict[str, TeamStyle]
     pictures: Mapping[str, Picture]
     numbers: str = NUMBERS
+    decimals: int = DECIMALS
 
     @property
     def podiums(self) -> list[tuple[Award, Picture, Picture]]:
@@ -120,19 +124,26 @@ def _drawn(content: bytes, names: _Names, rules: Rules, language: str) -> DrawnB
     values, given = snapshots.parsed(content), [dict(one) for one in names]
     called = parties.labels(given)
     board = _board(values, rules, given).renamed(_present(called, given))
+    decimals = DECIMALS if "awards" in values or rules.mode != "live" else rules.live_decimals
     awards = tuple(_award(one, called) for one in values.get("awards", ()))
     styles = team_styles(board.roster)
-    return DrawnBoard(board, awards, styles, MappingProxyType(_pictures(board, awards, styles)))
+    pictures = _pictures(board, awards, styles, decimals)
+    return DrawnBoard(board, awards, styles, MappingProxyType(pictures), decimals=decimals)
 
 
 def _fixed(names: list[dict[str, Any]]) -> _Names:
     return tuple(tuple(sorted(one.items())) for one in names)
 
 
-def _pictures(board: Board, awards: tuple[Award, ...], styles: dict[str, TeamStyle]) -> dict[str, Picture]:
+def _pictures(
+    board: Board, awards: tuple[Award, ...], styles: dict[str, TeamStyle], decimals: int
+) -> dict[str, Picture]:
     luck = margin(board.rules.users)
-    pictures = {"privacy": privacy_picture(board), "usefulness": usefulness_picture(board)}
-    pictures |= {kind.value: matrix_picture(board, kind) for kind in AttackKind}
+    pictures = {
+        "privacy": privacy_picture(board, decimals=decimals),
+        "usefulness": usefulness_picture(board, decimals=decimals),
+    }
+    pictures |= {kind.value: matrix_picture(board, kind, decimals=decimals) for kind in AttackKind}
     for award in awards:
         pictures[f"podium-{award.name}"] = podium_picture(award, styles)
         pictures[f"award-{award.name}"] = margins_picture(award, luck, styles)

@@ -19,11 +19,15 @@ _FILES_A_TEAM = 10
 
 
 class Check(NamedTuple):
-    """Something that must be true, whether it is, and what to do if not."""
+    """Something that must be true, whether it is, and what to do if not.
+
+    `comes_by_itself` says that nobody can do anything about it now: it comes true with time.
+    """
 
     words: str
     met: bool
     advice: str
+    comes_by_itself: bool = False
 
 
 def next_phase(contest: Contest, now: datetime) -> Phase | None:
@@ -45,6 +49,11 @@ def checklist(folder: Folder, contest: Contest, now: datetime) -> list[Check]:
     }
     phase = next_phase(contest, now)
     return [*(own[phase](contest) if phase else ()), *_always(folder, contest, now)]
+
+
+def to_do(folder: Folder, contest: Contest, now: datetime) -> list[Check]:
+    """Return what of the checklist is not true yet and does not come by itself."""
+    return [one for one in checklist(folder, contest, now) if not one.met and not one.comes_by_itself]
 
 
 def _always(folder: Folder, contest: Contest, now: datetime) -> list[Check]:
@@ -100,6 +109,7 @@ def _before_attack(contest: Contest) -> list[Check]:
             _("It does so within minutes.")
             if over
             else _("It does so when the anonymization phase is over."),
+            comes_by_itself=not over,
         ),
     ]
 
@@ -112,6 +122,7 @@ def _before_results(contest: Contest) -> list[Check]:
             _("Every attack is scored and the final board is frozen."),
             boards.final_snapshot() is not None,
             _("The judge is still scoring.") if over else _("It is when the attack phase is over."),
+            comes_by_itself=not over,
         ),
     ]
 

@@ -53,19 +53,32 @@ def move(point: str, to: datetime, *, reason: str, actor: str) -> Schedule:
     return after
 
 
+def movable(schedule: Schedule) -> list[str]:
+    """Return the points that can be moved now: those that lie ahead first, then ends to be put off."""
+    points = [point for point in POINTS if _why_closed(point, getattr(schedule, point)) is None]
+    return sorted(points, key=lambda point: getattr(schedule, point) <= clock.now())
+
+
 def _require_open(point: str, before: datetime) -> None:
-    """Refuse a point that has passed and that something hangs on."""
+    why = _why_closed(point, before)
+    if why is not None:
+        raise DataError(why)
+
+
+def _why_closed(point: str, before: datetime) -> str | None:
+    """Return why a point cannot be moved: it has passed, and something hangs on it."""
     if before > clock.now():
-        return
+        return None
     if point.endswith("_begin"):
         said = gettext("%(point)s: has passed, %(at)s; what has begun is not taken back")
-        raise DataError(said % {"point": point, "at": before.isoformat()})
+        return said % {"point": point, "at": before.isoformat()}
     if point == "anonymization_end" and DataSet.objects.filter(closed_at__isnull=False).exists():
         said = gettext("%(point)s: data sets are published already; their phase cannot go on")
-        raise DataError(said % {"point": point})
+        return said % {"point": point}
     if point == "attack_end" and Snapshot.objects.filter(name="final").exists():
         said = gettext("%(point)s: attacks are scored already; their phase cannot go on")
-        raise DataError(said % {"point": point})
+        return said % {"point": point}
+    return None
 
 
 def _require_ahead(point: str, after: datetime) -> None:

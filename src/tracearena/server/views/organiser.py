@@ -46,7 +46,7 @@ def status(request: Any) -> Any:
             :_ERRORS
         ],
         "activity": activity_picture(arrivals, now, hours=_HOURS),
-        "unmet": [one for one in readiness.checklist(settings.CONTEST_FOLDER, contest, now) if not one.met],
+        "unmet": readiness.to_do(settings.CONTEST_FOLDER, contest, now),
     }
     return render(request, "organiser/status.html", about)
 

@@ -57,7 +57,7 @@ def _shown(request: Any, refused: Refused | None = None) -> Any:
     about = {
         "timeline": timeline_picture(contest.schedule, now),
         "points": schedule_points(),
-        "movable": _movable(contest, now),
+        "movable": _movable(contest),
         "following": following,
         "checks": readiness.checklist(settings.CONTEST_FOLDER, contest, now),
         "refused": refused,
@@ -66,8 +66,9 @@ def _shown(request: Any, refused: Refused | None = None) -> Any:
     return render(request, "organiser/phases.html", about, status=refused.status if refused else 200)
 
 
-def _movable(contest: Contest, now: datetime) -> list[tuple[str, str, datetime]]:
-    """Return what can be moved: what lies ahead first, then ends that may still be put off."""
-    points = [(wordings.point(name), name, getattr(contest.schedule, name)) for name in schedule_moves.POINTS]
-    ahead = [point for point in points if point[2] > now]
-    return ahead + [point for point in points if point[2] <= now and point[1].endswith("_end")]
+def _movable(contest: Contest) -> list[tuple[str, str, datetime]]:
+    """Return the words, the name and the time of every point that can be moved."""
+    schedule = contest.schedule
+    return [
+        (wordings.point(name), name, getattr(schedule, name)) for name in schedule_moves.movable(schedule)
+    ]
