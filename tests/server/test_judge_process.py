@@ -125,8 +125,9 @@ def test_a_lease_runs_out_where_not_even_the_failure_can_be_written(
     held: Held, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As when the database is away: the sign of life goes on, the hold on the job does not."""
-    from tracearena.server import jobs, working
-    from tracearena.server.truths import Bench
+    from tracearena.server.judging import working
+    from tracearena.server.judging.truths import Bench
+    from tracearena.server.store import jobs
 
     def away(*given: object) -> str:
         raise ConnectionError
@@ -155,7 +156,7 @@ judge.main(sys.argv[1:])
 @pytest.mark.slow
 def test_a_job_that_takes_too_long_is_given_back_at_the_signal(held: Held) -> None:
     """Without blame, and before anybody waits for the end of a lease."""
-    from tracearena.server import jobs
+    from tracearena.server.store import jobs
 
     jobs.enqueue("check", "check/1", {"submission": 1})
     with running(held, command=["-c", _SLOW_JUDGE]) as judge:

@@ -16,9 +16,12 @@ from tests.server.visitors import joined
 from tracearena.contest import verify
 from tracearena.contest.live import read_live
 from tracearena.formats import pwscup
-from tracearena.server import boards, clock, quota, snapshots
+from tracearena.server import clock
+from tracearena.server.judging.truths import Bench
 from tracearena.server.models import Contest, DataSet, Job, Score, Snapshot, State, Submission
-from tracearena.server.truths import Bench
+from tracearena.server.results import boards
+from tracearena.server.store import snapshots
+from tracearena.server.uploads import quota
 
 NOON = SCHEDULE.attack_begin + DAY + timedelta(hours=12)
 
@@ -121,7 +124,7 @@ def test_a_failed_live_score_gives_its_budget_back(
     live: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And the upload itself is not touched: it counts at the end."""
-    from tracearena.server import live_scores
+    from tracearena.server.judging import live_scores
 
     attack = hands.attack_table(live, "002", "001", tmp_path, right=1)
     with monkeypatch.context() as broken:
@@ -141,7 +144,7 @@ def test_a_failed_live_score_comes_again_only_within_the_budget(
 ) -> None:
     """Three answers a day are three, whichever of them failed in between."""
     from tracearena.errors import ParameterError
-    from tracearena.server import failures, live_scores
+    from tracearena.server.judging import failures, live_scores
 
     failing = hands.attack_table(live, "002", "001", tmp_path, right=1)
     with monkeypatch.context() as broken:

@@ -102,8 +102,8 @@ def test_the_checklist_turns_as_things_become_true(
     held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Before each phase what must be true, and whether it is."""
-    from tracearena.server import readiness
     from tracearena.server.models import Contest
+    from tracearena.server.operations import readiness
 
     hands.without_children(monkeypatch)
     boss = organiser(held)
@@ -215,7 +215,7 @@ def test_an_organiser_is_told_whose_a_page_of_teams_is(held: Held) -> None:
 
 
 def test_the_log_has_no_values_of_a_programming_language(held: Held) -> None:
-    from tracearena.server.audit_log import log
+    from tracearena.server.store.audit_log import log
 
     log("organiser", "tried", originals=False, teams=["001", "002"], utility=None, rules={"live_share": 0.3})
     text = page("/organiser/log", organiser(held))

@@ -16,7 +16,7 @@ from tracearena.pages.svg import Picture
 from tracearena.pages.svg.names import neutral
 from tracearena.server import wordings
 from tracearena.server.models import Team
-from tracearena.server.parties import label_of
+from tracearena.server.people.parties import label_of
 
 register = template.Library()
 
