@@ -1,1 +1,1 @@
-"""What a contest keeps: its folder and database, keys, sealed files, jobs, scores, the log, and files to save."""
+"""What a contest keeps: folder, database, keys, sealed files, jobs, scores, the log, and files to save."""
