@@ -143,10 +143,11 @@ def test_a_lease_runs_out_where_not_even_the_failure_can_be_written(
 _SLOW_JUDGE = """
 import sys, time
 from pathlib import Path
-from tracearena.server.folder import Folder
+from tracearena.server.store.folder import Folder
 from tracearena.server.settings import configure
 configure(Folder(Path(sys.argv[1])))
-from tracearena.server import judge, working
+from tracearena.server import judge
+from tracearena.server.judging import working
 working.GRACE_S = 1.0
 working.WORK["check"] = lambda taken, bench: time.sleep(600)
 judge.main(sys.argv[1:])
