@@ -95,9 +95,10 @@ def habit_gains(
 @njit(cache=True, nogil=True)
 def best_answers(gains: Array, answers: Array) -> None:
     """Write the best answer at each time of day."""
-    for t in range(gains.shape[1]):
-        best = 0
-        for c in range(1, gains.shape[0]):
-            if gains[c, t] > gains[best, t]:
-                best = c
-        answers[t] = best
+    best = gains[0].copy()
+    answers[:] = 0
+    for c in range(1, gains.shape[0]):
+        for t in range(gains.shape[1]):
+            if gains[c, t] > best[t]:
+                best[t] = gains[c, t]
+                answers[t] = c
