@@ -119,20 +119,6 @@ def events_of(points: GpsTraces, cells: Cells, places: Places, clock: Clock, zon
     ).with_user_ids(points.user_ids)
 
 
-def moved_traces(traces: Traces, places: Places, cell: NDArray[np.int32]) -> Traces:
-    """Return the events at other places: at ``cell[p]`` what was at p."""
-    return Traces(
-        places,
-        traces.clock,
-        user_ids=traces.user_ids,
-        offsets=traces.offsets,
-        instants=traces.instants,
-        place_index=cell[traces.place_index],
-        timestamps=traces.timestamps,
-        span=traces.span,
-    )
-
-
 def moved_release(released: ObfuscatedTraces, places: Places, cell: NDArray[np.int32]) -> ObfuscatedTraces:
     """Return what is released at other places; a set becomes the set of its cells."""
     sets = [np.unique(cell[released.sets[one]]) for one in range(len(released.sets))]

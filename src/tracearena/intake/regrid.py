@@ -63,13 +63,4 @@ def _moved(traces: Traces, new: NDArray[Any], places: Places, reason: str, repor
     if not found.all():
         report.drop(reason, int((~found).sum()))
         traces = traces.keep(found)
-    return Traces(
-        places,
-        traces.clock,
-        user_ids=traces.user_ids,
-        offsets=traces.offsets,
-        instants=traces.instants,
-        place_index=new[traces.place_index],
-        timestamps=traces.timestamps,
-        span=traces.span,
-    )
+    return traces.onto(places, new)
