@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from tracearena.traces import Clock, GpsTraces, ObfuscatedTraces, Places, PlaceSets, Traces
 from tracearena.traces.clock import DAY_S
+from tracearena.traces.different import begins, different
 from tracearena.traces.geodesy import MIDDLE_DEGREE_M, earth_centred, metres_per_degree
 from tracearena.traces.time import EPOCH, local_seconds
 
@@ -76,8 +77,17 @@ class Cells:
 def cell_rows(latitude: Floats, longitude: Floats, side_m: float) -> tuple[Ints, Ints]:
     """Return row and column of the cell of each point, in a world-wide grid of cells of `side_m`."""
     row = np.floor(latitude * MIDDLE_DEGREE_M / side_m).astype(np.int64)
-    width = np.maximum(metres_per_degree((row + 0.5) * side_m / MIDDLE_DEGREE_M)[1], 1.0)
+    south, north = (int(row.min()), int(row.max())) if len(row) else (0, 0)
+    if north - south < len(row):
+        width = _widths(np.arange(south, north + 1), side_m)[row - south]
+    else:
+        width = _widths(row, side_m)
     return row, np.floor(longitude * width / side_m).astype(np.int64)
+
+
+def _widths(row: Ints, side_m: float) -> Floats:
+    """Return the metres of a degree of longitude in the middle of rows."""
+    return np.maximum(metres_per_degree((row + 0.5) * side_m / MIDDLE_DEGREE_M)[1], 1.0)
 
 
 def cell_keys(latitude: Floats, longitude: Floats, side_m: float) -> Ints:
@@ -106,8 +116,7 @@ def events_of(points: GpsTraces, cells: Cells, places: Places, clock: Clock, zon
     away = np.abs(local - instant * clock.interval_s)
     user = points.user_index.astype(np.int64)
     order = np.lexsort((away, instant, user))
-    first = np.ones(len(order), bool)
-    first[1:] = (np.diff(user[order]) != 0) | (np.diff(instant[order]) != 0)
+    first = begins(user[order], instant[order])
     chosen = order[first & (instant[order] >= 0)]
     return Traces.from_events(
         user[chosen],
@@ -121,7 +130,7 @@ def events_of(points: GpsTraces, cells: Cells, places: Places, clock: Clock, zon
 
 def moved_release(released: ObfuscatedTraces, places: Places, cell: NDArray[np.int32]) -> ObfuscatedTraces:
     """Return what is released at other places; a set becomes the set of its cells."""
-    sets = [np.unique(cell[released.sets[one]]) for one in range(len(released.sets))]
+    sets = [different(cell[released.sets[one]]) for one in range(len(released.sets))]
     codes = released.codes.copy()
     single = released.is_single
     codes[single] = cell[codes[single]]

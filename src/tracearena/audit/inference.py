@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.audit.categories import categories_of
-from tracearena.audit.linkability import Halves, later_of
+from tracearena.audit.linkability import Halves
 from tracearena.audit.material import Material, Published
 from tracearena.audit.settings import Settings
 from tracearena.audit.shares import Ranked, Record, Share
-from tracearena.audit.sightings import Spots, key_spots
+from tracearena.audit.sightings import Spots, point_spots, usual_spots
 from tracearena.audit.whereabouts import Whereabouts, whereabouts
 from tracearena.traces import ObfuscatedTraces
+from tracearena.traces.different import different
 from tracearena.traces.geodesy import distance_m, earth_centred
 
 
@@ -95,15 +96,15 @@ def _spots_of(
     material: Material, published: Published, cut: Halves
 ) -> tuple[tuple[Spots, Spots], tuple[Spots, Spots]]:
     """Return homes and workplaces of the people: of their earlier days, and as released later."""
-    earlier = material.cut.earlier(material.exact)
-    truth = material.as_it_is()
-    before = key_spots(material, truth, ObfuscatedTraces.unchanged(earlier))
-    after = key_spots(material, published, later_of(material, published, published.exact))
-    at = published.at[cut.users]
-    return (
-        (before[0].take(cut.users), before[1].take(cut.users)),
-        (after[0].take(at), after[1].take(at)),
-    )
+    if material.points is None or published.points is None:
+        before, after = usual_spots(ObfuscatedTraces.unchanged(cut.known)), usual_spots(cut.seen)
+    else:
+        known = material.points.take_users(cut.users)
+        seen = published.points.take_users(published.at[cut.users[cut.owner]])
+        before = point_spots(known, material.zone, cut.known)
+        after = point_spots(seen, material.zone, cut.seen)
+    trace_of = np.argsort(cut.owner)
+    return before, (after[0].take(trace_of), after[1].take(trace_of))
 
 
 def _compared(truth: Spots, told: Spots, within_m: float) -> KeyPlace:
@@ -144,14 +145,14 @@ def _sensitive(material: Material, cut: Halves, ranked: Ranked) -> tuple[Sensiti
     trace_of = np.empty(len(cut.users), np.int64)
     trace_of[cut.owner] = np.arange(len(cut.owner))
     width = max(len(places), 1)
-    told = np.unique(cut.seen.user_index[event].astype(np.int64) * width + shown)
+    told = different(cut.seen.user_index[event].astype(np.int64) * width + shown)
     found = []
     for category, chosen in categories_of(places).items():
         visits = chosen[truth.place_index]
-        keys = np.unique(truth.user_index[visits].astype(np.int64) * width + truth.place_index[visits])
+        keys = different(truth.user_index[visits].astype(np.int64) * width + truth.place_index[visits])
         person, place = np.divmod(keys, width)
         is_told = np.isin(trace_of[person] * width + place, told)
-        visitors = np.unique(person)
+        visitors = different(person)
         learned = np.isin(visitors, person[is_told & right[person]])
         showing = np.bincount(told % width, minlength=width)
         chance = float((showing[place] / max(len(cut.users), 1)).mean()) if len(place) else 0.0

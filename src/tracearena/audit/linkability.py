@@ -20,6 +20,7 @@ from tracearena.audit.singling_out import sample
 from tracearena.engine import child_seed
 from tracearena.errors import TracearenaError
 from tracearena.traces import ObfuscatedTraces, Traces
+from tracearena.traces.different import begins
 from tracearena.traces.geodesy import earth_centred
 
 TOPS = (1, 5, 10)
@@ -273,9 +274,7 @@ def _by_days(cut: Halves, root: np.random.SeedSequence) -> dict[int, Share]:
     """Give the attacker each person's last days before the cut alone."""
     day = cut.known.clock.day_of(cut.known.instants)
     users = cut.known.user_index
-    fresh = np.ones(len(day), bool)
-    fresh[1:] = (np.diff(day) != 0) | (np.diff(users) != 0)
-    number = np.cumsum(fresh)
+    number: Ints = np.cumsum(begins(day, users))
     last = number[np.maximum(cut.known.offsets[1:] - 1, 0)]
     from_end = last[users] - number + 1
     most = int(from_end.max(initial=0))
