@@ -17,23 +17,10 @@ from tracearena.cli._console import (
     print_result,
     working,
 )
+from tracearena.cli._measuring import CsvOption, FileArgument, MeasuringOptions, OutOption, run
 from tracearena.cli._percent import share_of
 from tracearena.cli._progress import shown
 from tracearena.cli._reading import ReadingOptions, reads_traces, say
-from tracearena.cli.audit import (
-    CellOption,
-    CsvOption,
-    DrawsOption,
-    EveryOption,
-    FileArgument,
-    GroupOption,
-    OutOption,
-    PeopleOption,
-    QuickOption,
-    RedOption,
-    WithinOption,
-    run,
-)
 
 if TYPE_CHECKING:
     from tracearena.audit import Protection, Settings
@@ -47,9 +34,10 @@ def register(app: typer.Typer) -> None:
     app.command()(protect)
 
 
-@reads_traces()
+@reads_traces(beside={"measuring": MeasuringOptions})
 def protect(
     reading: ReadingOptions,
+    measuring: MeasuringOptions,
     file: FileArgument,
     safer: Annotated[
         Path,
@@ -72,14 +60,6 @@ def protect(
     id_table: Annotated[
         Path | None, typer.Option("--id-table", help="Where the secret table of who is who goes.")
     ] = None,
-    people: PeopleOption = 1000,
-    draws: DrawsOption = 20,
-    red: RedOption = "5%",
-    within: WithinOption = 200.0,
-    cell: CellOption = 500.0,
-    every: EveryOption = 30.0,
-    smallest_group: GroupOption = 10,
-    quick: QuickOption = False,
     tables: CsvOption = False,
     seed: SeedOption = None,
     as_json: JsonOption = False,
@@ -90,17 +70,13 @@ def protect(
     the system's secret source, whatever --seed says: that is for the measurement. Where nothing holds,
     it is said, and SAFER is not written.
     """
-    from tracearena.audit import Settings
     from tracearena.intake.positions import local_time
     from tracearena.traces import GpsTraces
 
     check_outputs(safer, id_table, inputs=(file, *reading.files))
     check_outputs(out, inputs=(file, safer), folders=True)
     target = share_of("--target-risk", target_risk)
-    settings = Settings(
-        people=people, draws=draws, red=share_of("--red", red), within_m=within, cell_m=cell,
-        interval_min=every, smallest_group=smallest_group, quick=quick,
-    )  # fmt: skip
+    settings = measuring.settings()
     used = chosen_seed(seed)
     with shown(f"reading {file.name}"):
         original = reading.read(file)
