@@ -130,7 +130,9 @@ def events_of(points: GpsTraces, cells: Cells, places: Places, clock: Clock, zon
 
 def moved_release(released: ObfuscatedTraces, places: Places, cell: NDArray[np.int32]) -> ObfuscatedTraces:
     """Return what is released at other places; a set becomes the set of its cells."""
-    sets = [different(cell[released.sets[one]]) for one in range(len(released.sets))]
+    sizes = released.sets.sizes
+    keys = np.repeat(np.arange(len(sizes)), sizes) * max(len(places), 1) + cell[released.sets.members]
+    of_set, members = np.divmod(different(keys), max(len(places), 1))
     codes = released.codes.copy()
     single = released.is_single
     codes[single] = cell[codes[single]]
@@ -141,9 +143,24 @@ def moved_release(released: ObfuscatedTraces, places: Places, cell: NDArray[np.i
         offsets=released.offsets,
         instants=released.instants,
         codes=codes,
-        sets=PlaceSets.of(sets),
+        sets=PlaceSets(np.searchsorted(of_set, np.arange(len(sizes) + 1)), members),
         span=released.span,
     )
+
+
+def visited_only(known: Traces, seen: ObfuscatedTraces) -> tuple[Traces, ObfuscatedTraces]:
+    """Return both at the places where anybody is in either; venues only, for cells of a grid have neighbours.
+
+    Few people of a large file are at few of its venues, and some attacks have a column for each.
+    """
+    places = known.places
+    used = different(np.concatenate([known.place_index, seen.pairs().place]))
+    if places.grid is not None or not 0 < 2 * len(used) < len(places):
+        return known, seen
+    new = np.zeros(len(places), np.int32)
+    new[used] = np.arange(len(used))
+    fewer = places.take(used)
+    return known.onto(fewer, new), moved_release(seen, fewer, new)
 
 
 def one_place(released: ObfuscatedTraces, rng: np.random.Generator) -> Ints:

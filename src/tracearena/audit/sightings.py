@@ -89,16 +89,8 @@ def key_spots(material: Material, published: Published) -> tuple[Spots, Spots]:
     return usual_spots(published.exact)
 
 
-def point_spots(points: GpsTraces, zone: str | None, chosen: EventTable | None = None) -> tuple[Spots, Spots]:
-    """Return the places of stays at night and in working hours.
-
-    Parameters
-    ----------
-    chosen
-        Events of the same users: only points from the first to the last day of theirs count.
-    """
-    if chosen is not None:
-        points = points.keep(_within(points, zone, chosen))
+def point_spots(points: GpsTraces, zone: str | None) -> tuple[Spots, Spots]:
+    """Return the places of stays at night and in working hours."""
     found = key_places(points, timezone=zone)
     nothing = np.full(points.n_users, -1, np.int64)
     return (
@@ -116,8 +108,8 @@ def usual_spots(events: ObfuscatedTraces) -> tuple[Spots, Spots]:
     return spots[0], spots[1]
 
 
-def _within(points: GpsTraces, zone: str | None, chosen: EventTable) -> NDArray[np.bool_]:
-    """Return which points lie from the first to the last chosen day of their user."""
+def points_of_days(points: GpsTraces, zone: str | None, chosen: EventTable) -> GpsTraces:
+    """Return the points from the first to the last day of each user's chosen events."""
     first_day = chosen.clock.first_day
     origin = 0 if first_day is None else (first_day - EPOCH).days
     day = local_seconds_of(points.time_ms, zone or "UTC") // DAY_S - origin
@@ -126,7 +118,7 @@ def _within(points: GpsTraces, zone: str | None, chosen: EventTable) -> NDArray[
     np.minimum.at(first, chosen.user_index, days)
     np.maximum.at(last, chosen.user_index, days)
     user = points.user_index
-    return np.asarray((day >= first[user]) & (day <= last[user]))
+    return points.keep((day >= first[user]) & (day <= last[user]))
 
 
 def night_events(

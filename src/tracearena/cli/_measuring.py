@@ -71,13 +71,14 @@ def run(
     from tracearena.audit import stages, write_audit
 
     last: Audit | None = None
+    said = 0
     with unhurried():
         try:
             with working("attacks"):
                 for last in stages(**given, settings=settings, seed=seed):
-                    if last.choices and last.before.singling_out is None:
-                        for choice in last.choices:
-                            note(f"{choice.name}: {choice.value} ({choice.reason})")
+                    for choice in last.choices[said:]:
+                        note(f"{choice.name}: {choice.value} ({choice.reason})")
+                    said = len(last.choices)
         except KeyboardInterrupt:
             if last is not None:
                 write_audit(last, out, tables=tables, **protected)

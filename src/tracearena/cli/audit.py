@@ -10,7 +10,7 @@ import typer
 from tracearena.cli._console import JsonOption, SeedOption, check_outputs, chosen_seed, print_result
 from tracearena.cli._measuring import CsvOption, FileArgument, MeasuringOptions, OutOption, run
 from tracearena.cli._progress import shown
-from tracearena.cli._reading import ReadingOptions, reads_traces
+from tracearena.cli._reading import ReadingOptions, reads_traces, refuse
 
 if TYPE_CHECKING:
     from tracearena.audit import Audit
@@ -36,6 +36,10 @@ def audit(
         Path | None,
         typer.Option("--id-table", help="Who is who (pse_id,user_id), where the release has pseudonyms."),
     ] = None,
+    mechanism: Annotated[
+        str | None,
+        typer.Option("--mechanism", help="The defence that made the release, which attackers know."),
+    ] = None,
     synthetic: Annotated[
         bool, typer.Option("--synthetic", help="Nobody in the release is a person of the original.")
     ] = False,
@@ -58,9 +62,12 @@ def audit(
     """
     check_outputs(out, inputs=(file, released, id_table, others, *reading.files), folders=True)
     settings = measuring.settings(show_people=show_people)
+    if released is None or synthetic:
+        refuse("a file without a release of real people", mechanism=mechanism)
     used = chosen_seed(seed)
     with shown(f"reading {file.name}"):
         given = _read(reading, file, released, id_table, synthetic, others)
+        given["mechanism"] = mechanism
     found = run(given, settings, used, out, tables=tables)
     print_result(found.to_dict() if as_json else _for_people(found, out), as_json)
 
@@ -74,7 +81,7 @@ def _read(
     others: Path | None,
 ) -> dict[str, Any]:
     """Read everything that is named; returns the arguments of `stages`."""
-    from tracearena.cli._reading import refuse, say
+    from tracearena.cli._reading import say
     from tracearena.traces import GpsTraces
 
     if released is None:
