@@ -160,6 +160,13 @@ class Traces(EventTable):
         self._check_place_indices(index, "place_index")
         return self._with(place_index=index)
 
+    def onto(self, places: Places, new: Any = None) -> Traces:
+        """Return the same events on other places: at ``new[p]`` what was at p, or at p without `new`."""
+        index = self.place_index if new is None else np.asarray(new)[self.place_index]
+        moved = self._with(places=places, place_index=frozen(index, np.int32, "place_index"))
+        moved._check_place_indices(moved.place_index, "place_index")
+        return moved
+
     def without_timestamps(self) -> Traces:
         """Return the same events by their instants alone."""
         return self._with(timestamps=None)
