@@ -39,7 +39,7 @@ def evaluate(
         bool,
         typer.Option(
             "--legacy-ppmtf",
-            help="Attack membership as the PPMTF authors' program: chained traces, strict >.",
+            help="Attack membership as the authors' program: chained traces, strict >, 1,000 thresholds.",
         ),
     ] = False,
     cluster: ClusterOption = None,
