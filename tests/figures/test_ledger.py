@@ -13,7 +13,6 @@ from typer.testing import CliRunner
 from tracearena.cli import build
 from tracearena.errors import DataError
 from tracearena.figures import FIGURES
-from tracearena.figures.ledger import PAPERS
 from tracearena.figures.ledger.page import chosen, entries, page
 from tracearena.figures.ledger.rows import (
     HOLDS,
@@ -52,8 +51,9 @@ def test_the_page_is_what_the_command_writes() -> None:
 
 
 def test_every_figure_is_in_the_table() -> None:
-    commands = " ".join(row.command or "" for _, rows in PAPERS.values() for row in rows)
-    assert [name for name in FIGURES if not re.search(rf"\b{name}\b", commands)] == []
+    tried = [re.findall(r"figure (\S+)", row.command or "") for _, row, _ in entries()]
+    drawn = [Path(file).stem for _, _, run in entries() if run for file in run.result.get("files", ())]
+    assert set(FIGURES) - {name for names in tried for name in names} - set(drawn) == set()
 
 
 def test_a_row_looks_at_what_a_command_printed() -> None:
@@ -65,6 +65,8 @@ def test_a_row_looks_at_what_a_command_printed() -> None:
     assert Between("s_T", at, most=limit).see(RUN) == ("s_T 0.5 (at most 0.5)", True)
     assert not Between("s_T", at, least=0.6).see(RUN).holds
     assert Stated("it").see(RUN) == ("R = 0.3", False)
+    with pytest.raises(DataError, match="states nothing"):
+        Stated("it", whole=True).see(RUN)
     assert Drawn("contest").see(RUN) == ("contest-8.svg", True)
     assert Key("deep.0.number").of(RUN) == 4
 

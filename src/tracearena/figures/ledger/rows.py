@@ -126,13 +126,19 @@ def cell(table: str, column: str, /, **where: str) -> Cell:
 
 @dataclass(frozen=True)
 class Stated:
-    """A finding that a figure states itself, by the beginning of its statement."""
+    """A finding that a figure states itself, by the beginning of its statement, or by the whole of it."""
 
     statement: str
+    whole: bool = False
 
     def see(self, run: Run) -> Seen:
         """Return what the figure says."""
-        found = [one for one in run.findings if one["statement"].startswith(self.statement)]
+        found = [
+            one
+            for one in run.findings
+            if one["statement"].startswith(self.statement)
+            and (not self.whole or one["statement"] == self.statement)
+        ]
         if not found:
             raise DataError(f"{run.command} states nothing that begins with {self.statement!r}")
         return Seen("; ".join(one["measured"] for one in found), all(one["holds"] for one in found))
