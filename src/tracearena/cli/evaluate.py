@@ -9,7 +9,7 @@ import typer
 
 from tracearena.cli._cluster import ClusterOption, joined
 from tracearena.cli._console import JsonOption, defined
-from tracearena.cli._reading import ReadingOptions, reads_traces
+from tracearena.cli._reading import ReadingOptions, SlotsOption, reads_traces
 
 if TYPE_CHECKING:
     from tracearena.traces import Box, Traces
@@ -42,6 +42,7 @@ def evaluate(
             help="Attack membership as the authors' program: chained traces, strict >, 1,000 thresholds.",
         ),
     ] = False,
+    slots: SlotsOption = None,
     exact_emd: Annotated[
         bool,
         typer.Option(
@@ -62,7 +63,7 @@ def evaluate(
 
     city = None if bounds is None else Box.parse(bounds)
     workers = joined(context, cluster)
-    training, testing, made = _read(reading, train, test, synthetic)
+    training, testing, made = _read(reading, train, test, synthetic, slots)
     limits = baselines(training, testing, bounds=city)
     parted = halves(training, testing, bounds=city)
     with use(cluster=workers):
@@ -86,26 +87,32 @@ def evaluate(
 
 
 def _read(
-    reading: ReadingOptions, train: Path, test: Path, synthetic: list[Path]
+    reading: ReadingOptions, train: Path, test: Path, synthetic: list[Path], slots: str | None
 ) -> tuple[Traces, Traces, list[Traces]]:
     from tracearena.cli._together import at_common_places
     from tracearena.formats import recognise
 
     if (reading.format or recognise(train)) == "ppmtf":
-        return _read_ppmtf(reading, train, test, synthetic)
+        return _read_ppmtf(reading, train, test, synthetic, slots)
     first = reading.read_events(train)
     others = [(path, reading.read_alike(path, first)) for path in (test, *synthetic)]
     training, testing, *made = at_common_places([(train, first), *others])
+    if slots is not None:
+        training, testing = (traces.with_slots(slots) for traces in (training, testing))
+        # Days of synthetic traces are numbers: the first is of the kind of the first day of training.
+        made = [traces.with_slots(training.clock) for traces in made]
     return training, testing, made
 
 
 def _read_ppmtf(
-    reading: ReadingOptions, train: Path, test: Path, synthetic: list[Path]
+    reading: ReadingOptions, train: Path, test: Path, synthetic: list[Path], slots: str | None
 ) -> tuple[Traces, Traces, list[Traces]]:
     """Read files of the PPMTF tools, whose synthetic traces go by the clock of the training traces."""
     from tracearena.formats import ppmtf
 
     training, testing = (reading.read_events(path, quietly=True).traces for path in (train, test))
+    if slots is not None:
+        training, testing = (traces.with_slots(slots) for traces in (training, testing))
     made = [ppmtf.read_synthetic(path, training.places, training.clock).traces for path in synthetic]
     return training, testing, made
 
