@@ -74,7 +74,7 @@ def test_a_row_looks_at_what_a_command_printed() -> None:
 def test_what_is_not_there_is_named() -> None:
     for check, words in (
         (Stated("else"), "states nothing"),
-        (Near("s", cell("contest-8.csv", "s_T", defence="RR(1)"), 0, 0), "no row with"),
+        (Near("s", cell("contest-8.csv", "s_T", defence="RR(1)"), 0, 0), "in a row with"),
         (Near("s", cell("other.csv", "s_T"), 0, 0), "wrote no other.csv"),
     ):
         with pytest.raises(DataError, match=words):

@@ -23,7 +23,7 @@ def _200(column: str) -> Cell:
 ROWS: tuple[Row, ...] = (
     Row(
         "section 3.2",
-        "utility is improved by sharing the factors of users and places between the tensors: where people are",
+        "sharing the factors of users and places between the tensors improves utility: where people are",
         _FACTORS,
         (Stated("sharing factors between the tensors makes traces more useful (TP-TV)"),),
         "stated without a number",
@@ -34,7 +34,7 @@ ROWS: tuple[Row, ...] = (
         _FACTORS,
         (Stated("sharing factors between the tensors makes traces more useful (TM-EMD"),),
         "stated without a number",
-        note="factors apart keep moves better, at equal privacy; see [PPMTF](ppmtf.md#factors-shared-or-apart)",
+        note="[factors apart](ppmtf.md#factors-shared-or-apart) keep moves better, at equal privacy",
     ),
     Row(
         "Figure 7, section 4.4",

@@ -95,10 +95,12 @@ class Cell:
         found = [
             float(row[self.column])
             for row in run.rows(self.table)
-            if all(row.get(name) == value for name, value in self.where.items())
+            if row.get(self.column) and all(row.get(name) == value for name, value in self.where.items())
         ]
         if not found:
-            raise DataError(f"{run.command}: {self.table} has no row with {dict(self.where)}")
+            raise DataError(
+                f"{run.command}: {self.table} has no {self.column} in a row with {dict(self.where)}"
+            )
         return sum(found) / len(found)
 
 

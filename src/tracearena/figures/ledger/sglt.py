@@ -78,8 +78,10 @@ ROWS: tuple[Row, ...] = (
         "and need fewer places and classes than random ones",
         _LBS,
         (
-            Between("places", _hidden("sglt", "places"), most=_hidden("uniform", "places")),
-            Between("classes", _hidden("sglt", "classes"), most=_hidden("uniform", "classes")),
+            Between("places", _hidden("sglt", "distinct_places"), most=_hidden("uniform", "distinct_places")),
+            Between(
+                "classes", _hidden("sglt", "distinct_classes"), most=_hidden("uniform", "distinct_classes")
+            ),
         ),
         "lower overhead in both",
     ),
@@ -88,7 +90,7 @@ ROWS: tuple[Row, ...] = (
         "a walk on the user's own profile comes close to them",
         _LBS,
         (
-            Near("own walk", _hidden("user_walk"), 0.9, 0.15),
+            Near("own walk", _hidden("own-walk"), 0.9, 0.15),
             Between("SGLT", _hidden("sglt"), least=0.0),
         ),
         "close to SGLT's",

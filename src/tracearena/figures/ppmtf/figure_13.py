@@ -118,7 +118,7 @@ def _draw(path: Path, rows: list[dict[str, Any]], found: list[Finding]) -> Path:
         )
         axes.set_xscale("log")
         axes.set_yscale("log")
-        axes.set(xlabel="training users", ylabel="seconds")
+        axes.set(xlabel="training users", ylabel="processor seconds")
         title = "Running time of training (T), synthesis (S) and deniability test (P)"
         axes.set_title(titled(title, found), fontsize=10, loc="left")
         axes.legend(frameon=False, fontsize=8)
