@@ -38,7 +38,9 @@ ARENA: dict[str, Any] = {
 }
 SMALL: dict[str, dict[str, Any]] = {
     "samples-4": TEAM,
-    "ppmtf-7": PEOPLE_FLOW | {"alphas": (1, 10, 100, 1000), "copied": (0, 5, 10), "dropped": (0, 0.5, 1)},
+    "ppmtf-7": PEOPLE_FLOW
+    | {"alphas": (1, 10, 100, 1000), "copied": (0, 5, 10), "dropped": (0, 0.5, 1)}
+    | {"classes": (50, 200)},
     "ppmtf-8": PEOPLE_FLOW,
     "ppmtf-9": PEOPLE_FLOW | {"sizes": (100, 200, 400)},
     "ppmtf-10": CHECK_INS,
@@ -47,6 +49,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "ppmtf-13": CHECK_INS,
     "ppmtf-14": CHECK_INS,
     "ppmtf-15": CHECK_INS,
+    "ppmtf-factors": PEOPLE_FLOW | {"alphas": (1.0, 200.0), "seeds": 2},
     "contest-4": {"size": Size(400, 6), "iterations": 30},
     "contest-8": TEAM,
     "contest-9": TEAM,

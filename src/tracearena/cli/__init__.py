@@ -38,6 +38,7 @@ COMMANDS: tuple[str, ...] = (
     "contest",
     "applications",
     "figure",
+    "findings",
     "evaluate",
     "similarity",
     "lbs",

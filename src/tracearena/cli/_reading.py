@@ -84,6 +84,14 @@ IntervalOption = Annotated[
     _option("--interval", "Time between instants, such as 20min; 1h, or what all times lie on."),
 ]
 SlotOption = Annotated[str | None, _option("--slot", "Length of a slot, such as 2h; one instant if omitted.")]
+SlotsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--slots",
+        help="Slots of a model as any sets of instants: '0-6,6-9,9-24' hours, "
+        "'weekday 0-12,12-24; weekend 0-24', or instants as '{1,2,25,26},{3,4,27,28}'.",
+    ),
+]
 ResampleOption = Annotated[
     str | None,
     _option("--resample", "GPS on a grid: one event per instant by last, nearest or interpolate."),
