@@ -33,7 +33,7 @@ ARENA: dict[str, Any] = {
     "size": Size(60, 3),
     "defences": (
         *("No", "MRLH(0,0,0.25)", "MRLH(1,1,0.1)", "RR(1)", "RR(8)", "PL(0.1,1)", "PL(1,1)", "PL(4,1)"),
-        *("PL(7,1)", "Cheat(0.25)", "Cheat(1)", "ClusterAveraging(0.7)"),
+        *("PL(7,1)", "Cheat(0.25)", "Cheat(1)", "ClusterAveraging(0.7,blur_km=0.5)"),
     ),
 }
 SMALL: dict[str, dict[str, Any]] = {
