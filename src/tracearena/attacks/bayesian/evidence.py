@@ -110,7 +110,7 @@ class Evidence:
         usual = Population.of(Moves.of(known, n), n)
         forth = markov_scores(self.pairs, self.made.symbols, seen, known, self.habits, usual)
         turned, order = turned_round(self.pairs, len(seen.offsets) - 1)
-        released = Habits.of(self.anonymized, self.around)
+        released = Habits.of(self.anonymized, self.around, self.habits.in_time)
         back = np.empty(len(forth))
         back[order] = markov_scores(turned, self.made.symbols, known, seen, released, usual)
         return forth + back

@@ -63,7 +63,7 @@ class BayesMatcher(Matcher):
         self.user_ids_ = reference.user_ids
         self.reference_ = reference
         self.around_ = Surroundings.of(reference.places, self.limit_km)
-        self.habits_ = Habits.of(reference, self.around_)
+        self.habits_ = Habits.in_rhythm(reference, self.around_)
         return self
 
     def against(self, mechanism: Algorithm | None) -> BayesMatcher:
@@ -134,7 +134,9 @@ class BayesMatcher(Matcher):
             return None
         taught, tested = before.take_users(pupils), released.take_users(pupils)
         made = made.of_events(np.isin(released.user_index, pupils), np.isin(before.user_index, pupils))
-        return Evidence(taught, tested, made, self.around_, Habits.of(taught, self.around_))
+        return Evidence(
+            taught, tested, made, self.around_, Habits.of(taught, self.around_, self.habits_.in_time)
+        )
 
 
 def cut_in_two(reference: Traces) -> tuple[Traces, Traces] | None:
