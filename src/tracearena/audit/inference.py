@@ -127,9 +127,11 @@ def places_told(
         before, after = usual_spots(ObfuscatedTraces.unchanged(cut.known)), usual_spots(cut.seen)
     else:
         before, after = (point_spots(one, material.zone) for one in points)
-        if circle is not None:
-            guessed = guessed_homes(points[1], circle, settings.within_m, material.zone)
-            behind = _compared(before[0], guessed.take(trace_of), settings.within_m)
+        if circle is not None and published.points is not None:
+            # Zones stay where they are, so that trips of all days tell of them.
+            every_day = published.points.take_users(published.at[cut.users])
+            guessed = guessed_homes(every_day, circle, settings.within_m, material.zone)
+            behind = _compared(before[0], guessed, settings.within_m)
     home, work = (
         _compared(truth, told.take(trace_of), settings.within_m)
         for truth, told in zip(before, after, strict=True)

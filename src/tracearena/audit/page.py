@@ -296,7 +296,10 @@ def _weeks(page: Page, audit: Audit) -> None:
     for week in audit.weeks:
         places = Places(list(week.latitude), list(week.longitude))
         caption = said["caption"].format(who=week.who, exposure=week.exposure, places=len(week.events))
-        page.figure(place_map(places, week.events, what="events", height=420), caption)
+        if week.events:
+            page.figure(place_map(places, week.events, what="events", height=420), caption)
+        else:
+            page.text(caption)
 
 
 def _chosen(page: Page, audit: Audit) -> None:

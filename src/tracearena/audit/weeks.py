@@ -67,7 +67,8 @@ def exposures(traces: Traces) -> NDArray[np.float64]:
 def _week(who: str, exposure: float, published: Published, user: int) -> Week:
     own = published.exact.take_users(np.array([user]))
     day = own.clock.day_of(own.instants)
-    own = own.keep(day < int(day.min(initial=0)) + DAYS)
+    if len(own):
+        own = own.keep(day < int(day.min()) + DAYS)
     place, counts = np.unique(own.pairs().place, return_counts=True)
     return Week(
         who,

@@ -158,7 +158,7 @@ INFERRED = {
     "another "
     "person's would be for {chance:.2%}.",
     "work": "The place of most working hours is, for {value:.1%} (another person's: {chance:.2%}).",
-    "zones": "The release has privacy zones. From where trips stop, the home is found to within "
+    "zones": "The release has privacy zones. From where trips of all days stop, the home is found to within "
     "{within:.0f} m for {value:.1%} of people (another person's: {chance:.2%}).",
     "whereabouts": "On a normal day the linked trace leaves {release:.2f} of what there is to hide (s_T: 0 "
     "is the true "
