@@ -64,6 +64,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "sglt-tables": {"size": Size(150)},
     "sglt-qq": {"size": Size(150)},
     "sglt-lbs": {"size": Size(60)},
+    "sglt-published": {"size": Size(100), "classes": (20, 60), "dropped": (0, 0.5, 1), "seeds": 1},
     "sglt-classes": {"size": Size(150)},
     "arena-attacks": ARENA,
     "arena-defences": ARENA,
