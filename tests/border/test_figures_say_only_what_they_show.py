@@ -37,6 +37,7 @@ from tracearena.figures.geo import figure_3 as geo_3
 from tracearena.figures.geo import figure_4 as geo_4
 from tracearena.figures.geo import figure_5 as geo_5
 from tracearena.figures.geo import figure_6 as geo_6
+from tracearena.figures.ppmtf import chains as ppmtf_chains
 from tracearena.figures.ppmtf import factors as ppmtf_factors
 from tracearena.figures.ppmtf import figure_7 as ppmtf_7
 from tracearena.figures.ppmtf import figure_8 as ppmtf_8
@@ -119,6 +120,12 @@ def rates(few: float, many: float) -> list[dict[str, Any]]:
     return [
         {"zeros": "all", "users": users, "k": k, "pass_rate": share} for (users, k), share in shares.items()
     ]
+
+
+def mixing(share: float) -> list[dict[str, Any]]:
+    """So much of what is watched has mixed."""
+    kinds = ("error", "transition", "visit", "population")
+    return [{"kind": kind, "iterations": 100, "mixed": share, "r_hat_median": 1.05} for kind in kinds]
 
 
 def trained(shared: float, apart: float, betrayed: float) -> list[dict[str, Any]]:
@@ -274,6 +281,10 @@ CASES: dict[str, Pair] = {
     "ppmtf-factors": (
         lambda: ppmtf_factors.findings(trained(0.4, 0.5, 0.01)),
         lambda: ppmtf_factors.findings(trained(0.5, 0.4, 0.3)),
+    ),
+    "ppmtf-chains": (
+        lambda: ppmtf_chains.findings(mixing(0.95)),
+        lambda: ppmtf_chains.findings(mixing(0.5)),
     ),
     "contest-16": (
         lambda: contest_16.findings(teams(0.01, 0.4)),

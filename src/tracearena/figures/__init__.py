@@ -42,6 +42,7 @@ FIGURES: dict[str, tuple[str, str]] = {
     "ppmtf-14": ("ppmtf.figure_14", "share of traces that pass the plausible-deniability test, over k"),
     "ppmtf-15": ("ppmtf.figure_15", "privacy budget ε of the parameters against utility"),
     "ppmtf-factors": ("ppmtf.factors", "factors shared by both tensors, and factors apart"),
+    "ppmtf-chains": ("ppmtf.chains", "whether chains from different starts agree: R̂ and effective draws"),
     "contest-4": ("contest.figure_4_and_19", "where virtual users are at noon (makes contest-19 too)"),
     "contest-8": (
         "contest.figure_8",
