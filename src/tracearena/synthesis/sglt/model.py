@@ -12,6 +12,7 @@ from tracearena.algorithms.kinds import Synthesizer
 from tracearena.checks import LARGEST_COUNT, require_fitted, require_number, require_switch, require_whole
 from tracearena.engine import SeedLike, child_seed, report, seed_sequence, stream, use
 from tracearena.mobility import AggregateMobility, MobilityProfiles
+from tracearena.mobility.profiles import parse_period_hours
 from tracearena.synthesis.days import traces_of_days, trainable
 from tracearena.synthesis.sglt.bisection import bisect_graph
 from tracearena.synthesis.sglt.classes import LocationClasses, find_classes
@@ -53,7 +54,8 @@ class SGLT(Synthesizer):
     par_v
         Transition probabilities are multiplied by random numbers from 1 to this.
     periods
-        Time periods of a day, at least 1; each has its own mobility and mapping of places.
+        Time periods of a day, at least 1, or the hours at which they begin, such as ``6-12-18-22``; each
+        has its own mobility and mapping of places.
     privacy_tests
         Release only fakes that pass `PrivacyTests`. A tenth of the users (at least as many as
         alternatives are asked for) are then no seeds and get no traces.
@@ -104,7 +106,7 @@ class SGLT(Synthesizer):
     par_m: float = 0.75
     par_l: float = 1.0
     par_v: float = 4.0
-    periods: int = 1
+    periods: int | str = 1
     privacy_tests: bool = True
     legacy_sglt: bool = False
     decoder_failure: bool = True
@@ -115,7 +117,10 @@ class SGLT(Synthesizer):
         for name in ("par_c", "par_m", "par_l"):
             require_number(name, getattr(self, name), at_least=0, at_most=1)
         require_number("par_v", self.par_v, at_least=1, at_most=LARGEST_FACTOR)
-        require_whole("periods", self.periods, at_least=1, at_most=DAY_S)
+        if isinstance(self.periods, str):
+            parse_period_hours(self.periods)
+        else:
+            require_whole("periods", self.periods, at_least=1, at_most=DAY_S)
         for name in ("privacy_tests", "legacy_sglt", "decoder_failure"):
             require_switch(name, getattr(self, name))
 
