@@ -51,6 +51,8 @@ SMALL: dict[str, dict[str, Any]] = {
     "ppmtf-15": CHECK_INS,
     "ppmtf-factors": PEOPLE_FLOW | {"alphas": (1.0, 200.0), "seeds": 2},
     "ppmtf-chains": {"size": Size(200), "iterations": 60},
+    "ppmtf-parameters": PEOPLE_FLOW | {"alphas": (1.0, 20.0, 200.0)},
+    "ppmtf-knowledge": {"size": Size(200, 2), "iterations": 30},
     "contest-4": {"size": Size(400, 6), "iterations": 30},
     "contest-8": TEAM,
     "contest-9": TEAM,

@@ -48,6 +48,8 @@ from tracearena.figures.ppmtf import figure_12 as ppmtf_12
 from tracearena.figures.ppmtf import figure_13 as ppmtf_13
 from tracearena.figures.ppmtf import figure_14 as ppmtf_14
 from tracearena.figures.ppmtf import figure_15 as ppmtf_15
+from tracearena.figures.ppmtf import knowledge as ppmtf_knowledge
+from tracearena.figures.ppmtf import parameters as ppmtf_parameters
 from tracearena.figures.sglt import classes as sglt_classes
 from tracearena.figures.sglt import quantiles as sglt_quantiles
 from tracearena.figures.sglt import service as sglt_service
@@ -126,6 +128,21 @@ def mixing(share: float) -> list[dict[str, Any]]:
     """So much of what is watched has mixed."""
     kinds = ("error", "transition", "visit", "population")
     return [{"kind": kind, "iterations": 100, "mixed": share, "r_hat_median": 1.05} for kind in kinds]
+
+
+def leaks(advantage: float, found: float) -> list[dict[str, Any]]:
+    """The advantage of (B, C, D), of which chance explains 0.08, and whom A names."""
+    return [
+        {"released": "(B, C, D)", "advantage": advantage, "chance": 0.08},
+        {"released": "(A, B, C, D)", "reidentification_rate": found},
+    ]
+
+
+def known(maximum: float, partial: float) -> list[dict[str, Any]]:
+    """How many traces of 500 users are found with either knowledge."""
+    rates = (("maximum", maximum), ("partial", partial))
+    row = {"method": "PPMTF", "users": 500}
+    return [row | {"knowledge": name, "reidentification_rate": rate} for name, rate in rates]
 
 
 def trained(shared: float, apart: float, betrayed: float) -> list[dict[str, Any]]:
@@ -285,6 +302,14 @@ CASES: dict[str, Pair] = {
     "ppmtf-chains": (
         lambda: ppmtf_chains.findings(mixing(0.95)),
         lambda: ppmtf_chains.findings(mixing(0.5)),
+    ),
+    "ppmtf-parameters": (
+        lambda: ppmtf_parameters.findings(leaks(0.05, 0.8)),
+        lambda: ppmtf_parameters.findings(leaks(0.3, 0.2)),
+    ),
+    "ppmtf-knowledge": (
+        lambda: ppmtf_knowledge.findings(known(0.015, 0.01)),
+        lambda: ppmtf_knowledge.findings(known(0.015, 0.2)),
     ),
     "contest-16": (
         lambda: contest_16.findings(teams(0.01, 0.4)),

@@ -27,6 +27,7 @@ COMMANDS: tuple[str, ...] = (
     "describe",
     "algorithms",
     "synthesize",
+    "tune",
     "deniability",
     "obfuscate",
     "pseudonymise",

@@ -43,6 +43,8 @@ FIGURES: dict[str, tuple[str, str]] = {
     "ppmtf-15": ("ppmtf.figure_15", "privacy budget ε of the parameters against utility"),
     "ppmtf-factors": ("ppmtf.factors", "factors shared by both tensors, and factors apart"),
     "ppmtf-chains": ("ppmtf.chains", "whether chains from different starts agree: R̂ and effective draws"),
+    "ppmtf-parameters": ("ppmtf.parameters", "what published parameters of PPMTF betray"),
+    "ppmtf-knowledge": ("ppmtf.knowledge", "synthetic traces against maximum and partial knowledge"),
     "contest-4": ("contest.figure_4_and_19", "where virtual users are at noon (makes contest-19 too)"),
     "contest-8": (
         "contest.figure_8",

@@ -106,7 +106,10 @@ class Cell:
 
 @dataclass(frozen=True)
 class Key:
-    """A number that a command prints with ``--json``: the names on the way to it, joined by dots."""
+    """A number that a command prints with ``--json``: the names on the way to it, joined by dots.
+
+    Of a list, an element by its number, or as ``name=SGD`` by one of its values.
+    """
 
     path: str
 
@@ -114,7 +117,11 @@ class Key:
         """Return the number."""
         found: Any = run.result
         for name in self.path.split("."):
-            found = found[int(name) if isinstance(found, list) else name]
+            if isinstance(found, list) and "=" in name:
+                key, _, value = name.partition("=")
+                found = next(one for one in found if str(one[key]) == value)
+            else:
+                found = found[int(name) if isinstance(found, list) else name]
         return float(found)
 
 
