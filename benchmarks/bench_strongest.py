@@ -31,7 +31,7 @@ from tracearena.formats import pwscup
 
 DEFENCES = (
     *("No", "PL(4,1)", "MRLH(1,1,0.1)", "RR(8)", "MRLH(0,0,0.25)", "Cheat(0.25)"),
-    *("ClusterAveraging(0.7)", "Impostor(0.7)", "Decoy(0.7)"),
+    *("ClusterAveraging(0.7,blur_km=0.5)", "Impostor(0.7)", "Decoy(0.7)"),
 )
 Line = dict[str, Any]
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.engine import block_ranges, run_blocks
+from tracearena.traces.different import different
 
 Table = Callable[[int, int], NDArray[np.float64]]
 """Scores of all traces for the users from one number up to another: traces × users."""
@@ -47,7 +48,7 @@ class Pairs(NamedTuple):
     @classmethod
     def of(cls, traces: NDArray[np.int64], users: NDArray[np.int64], n_traces: int, n_users: int) -> Pairs:
         """Put pairs in order, each once."""
-        keys = np.unique(traces * np.int64(n_users) + users)
+        keys = different(traces * np.int64(n_users) + users)
         trace, user = np.divmod(keys, max(n_users, 1))
         offsets = np.searchsorted(trace, np.arange(n_traces + 1))
         return cls(offsets.astype(np.int64), user.astype(np.int32), n_users)
