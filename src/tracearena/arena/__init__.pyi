@@ -23,14 +23,14 @@ from .service import ServiceResult, hide_from_service, location_classes
 from .sweep import (
     ATTACKS_2019,
     SAMPLE_DEFENCES,
-    Band,
     Sweep,
-    SweepRow,
     best_defences,
     run_sweep,
     succeeded,
     write_table,
 )
+from .sweep_rows import Band, SweepRow, TunedScores
+from .tuned import halves_of, tuned_against
 from .tuning import SampleTeam, Tuning, WeightTuning, tune, tune_weights
 from .zone_findings import ZoneFindings, find_homes
 
@@ -58,6 +58,7 @@ __all__ = [
     "ServiceResult",
     "Sweep",
     "SweepRow",
+    "TunedScores",
     "Tuning",
     "Uniqueness",
     "Utility",
@@ -73,6 +74,7 @@ __all__ = [
     "evaluate",
     "find_homes",
     "halves",
+    "halves_of",
     "hide_from_service",
     "location_classes",
     "make_attacks",
@@ -85,6 +87,7 @@ __all__ = [
     "succeeded",
     "tune",
     "tune_weights",
+    "tuned_against",
     "unfinished",
     "uniqueness",
     "worse_than_uniform",
