@@ -38,7 +38,9 @@ ARENA: dict[str, Any] = {
 }
 SMALL: dict[str, dict[str, Any]] = {
     "samples-4": TEAM,
-    "ppmtf-7": PEOPLE_FLOW | {"alphas": (1, 10, 100, 1000), "copied": (0, 5, 10), "dropped": (0, 0.5, 1)},
+    "ppmtf-7": PEOPLE_FLOW
+    | {"alphas": (1, 10, 100, 1000), "copied": (0, 5, 10), "dropped": (0, 0.5, 1)}
+    | {"classes": (50, 200)},
     "ppmtf-8": PEOPLE_FLOW,
     "ppmtf-9": PEOPLE_FLOW | {"sizes": (100, 200, 400)},
     "ppmtf-10": CHECK_INS,
@@ -47,6 +49,10 @@ SMALL: dict[str, dict[str, Any]] = {
     "ppmtf-13": CHECK_INS,
     "ppmtf-14": CHECK_INS,
     "ppmtf-15": CHECK_INS,
+    "ppmtf-factors": PEOPLE_FLOW | {"alphas": (1.0, 200.0), "seeds": 2},
+    "ppmtf-chains": {"size": Size(200), "iterations": 60},
+    "ppmtf-parameters": PEOPLE_FLOW | {"alphas": (1.0, 20.0, 200.0)},
+    "ppmtf-knowledge": {"size": Size(200, 2), "iterations": 30},
     "contest-4": {"size": Size(400, 6), "iterations": 30},
     "contest-8": TEAM,
     "contest-9": TEAM,
@@ -62,6 +68,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "sglt-tables": {"size": Size(150)},
     "sglt-qq": {"size": Size(150)},
     "sglt-lbs": {"size": Size(60)},
+    "sglt-published": {"size": Size(100), "classes": (20, 60), "dropped": (0, 0.5, 1), "seeds": 1},
     "sglt-classes": {"size": Size(150)},
     "arena-attacks": ARENA,
     "arena-defences": ARENA,

@@ -1,58 +1,44 @@
-"""Attackers who know other days of the people, and attackers who know the very days that are released."""
+"""Attackers who know the training traces, and attackers who know other days."""
 
-from pathlib import Path
+from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from tracearena.arena import run_sweep
+from tracearena.arena import attack_synthetic
 from tracearena.cities import simulate
-from tracearena.errors import ParameterError
+from tracearena.errors import DataError
+from tracearena.synthesis import SGD
 from tracearena.traces import Traces
 
 
 @pytest.fixture(scope="module")
-def people() -> tuple[Traces, Traces]:
-    reference, original = simulate(users=80, days=4, seed=1).split_days(2)
-    return reference, original
+def halves() -> tuple[Traces, Traces]:
+    before, after = simulate(users=80, days=2, seed=3).split_days(1)
+    return before, after
 
 
-def test_who_knows_the_originals_identifies_at_least_as_many(people: tuple[Traces, Traces]) -> None:
-    chosen = {"defences": ["PL(1,1)", "MRLH(3,3,0.5)"], "attacks": ["samples"], "seed": 1}
-    partial, maximum = (run_sweep(*people, knowledge=known, **chosen) for known in ("partial", "maximum"))  # type: ignore[arg-type]
-    for some, everything in zip(partial, maximum, strict=True):
-        assert some.scores.s_R_min is not None
-        assert everything.scores.s_R_min is not None
-        assert everything.scores.s_R_min < some.scores.s_R_min
+def test_copies_are_found_with_either_knowledge(halves: tuple[Traces, Traces]) -> None:
+    before, training = (one.take_users(np.arange(40)) for one in halves)
+    strangers = [one.take_users(np.arange(40, 80)) for one in halves]
+    everything = attack_synthetic(training, training, strangers[1], attacks=("VisitProb-R",), seed=1)
+    other_days = attack_synthetic(training, before, strangers[0], attacks=("VisitProb-R",), seed=1)
+    assert everything.reidentification_rate > 0.9
+    assert other_days.guess < other_days.reidentification_rate <= everything.reidentification_rate
+    assert other_days.linked["VisitProb-R"] > 0.3
+    assert everything.membership_advantage is not None
+    assert everything.membership_advantage > 0.8
 
 
-def test_who_knows_the_originals_finds_everybody_in_bare_traces(people: tuple[Traces, Traces]) -> None:
-    (row,) = run_sweep(*people, defences=["No"], attacks=["VisitProb-R"], knowledge="maximum", seed=1)
-    assert row.scores.s_R_min == 0
+def test_one_chain_for_all_betrays_nobody(halves: tuple[Traces, Traces]) -> None:
+    before, training = halves
+    made = SGD().fit(training).synthesize(2, seed=1)
+    found = attack_synthetic(made, before, attacks=("VisitProb-R",), seed=1)
+    assert found.membership_advantage is None
+    assert found.reidentification_rate < 0.15
 
 
-def test_who_knows_the_originals_is_not_asked_to_infer_them(people: tuple[Traces, Traces]) -> None:
-    (row,) = run_sweep(*people, defences=["No"], attacks=["samples"], knowledge="maximum", seed=1)
-    assert row.scores.trace_inference == {}
-    assert row.scores.s_T_min is None
-    with pytest.raises(ParameterError, match="nothing to infer"):
-        run_sweep(*people, defences=["No"], attacks=["VisitProb-T"], knowledge="maximum")
-    for asked in ({"band": True}, {"tune": True}):
-        with pytest.raises(ParameterError, match="infers nothing"):
-            run_sweep(*people, defences=["No"], knowledge="maximum", **asked)  # type: ignore[arg-type]
-    with pytest.raises(ParameterError, match="partial"):
-        run_sweep(*people, defences=["No"], knowledge="all")  # type: ignore[arg-type]
-
-
-def test_partial_knowledge_is_the_default(people: tuple[Traces, Traces]) -> None:
-    chosen = {"defences": ["PL(1,1)"], "attacks": ["VisitProb-R"], "seed": 1}
-    assert run_sweep(*people, **chosen) == run_sweep(*people, knowledge="partial", **chosen)  # type: ignore[arg-type]
-
-
-def test_a_sweep_begun_with_other_knowledge_is_begun_anew(
-    people: tuple[Traces, Traces], tmp_path: Path
-) -> None:
-    kept = tmp_path / "table.csv.unfinished"
-    chosen = {"defences": ["PL(1,1)"], "attacks": ["VisitProb-R"], "seed": 1, "unfinished": kept}
-    (partial,) = run_sweep(*people, **chosen)  # type: ignore[arg-type]
-    (maximum,) = run_sweep(*people, knowledge="maximum", **chosen)  # type: ignore[arg-type]
-    assert partial != maximum
+def test_unknown_users_are_refused(halves: tuple[Traces, Traces]) -> None:
+    before, training = halves
+    with pytest.raises(DataError, match="other ids"):
+        attack_synthetic(training, before.take_users(np.arange(10)))

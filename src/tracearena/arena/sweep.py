@@ -14,7 +14,7 @@ import numpy as np
 from tracearena.algorithms import Obfuscator, catalogue
 from tracearena.arena.ensemble import SAMPLE_ATTACKS, AttackScores, Ensemble, attack_names, make_attacks
 from tracearena.arena.journal import Journal, code_of, digest
-from tracearena.arena.knowledge import Knowledge, attacks_with, known_to
+from tracearena.arena.maximum_knowledge import Knowledge, attacks_with, known_to
 from tracearena.arena.releases import Trial, refuse_strangers, try_out
 from tracearena.arena.scoring import Scoring
 from tracearena.arena.sweep_rows import Band, SweepRow, TunedScores

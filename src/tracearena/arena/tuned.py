@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from tracearena.algorithms import Obfuscator, answers
-from tracearena.arena.ensemble import Attack, Ensemble
+from tracearena.arena.ensemble import Ensemble
 from tracearena.arena.pseudonyms import Release, pseudonymise
 from tracearena.arena.scoring import Scoring
+from tracearena.arena.sharing import Attack
 from tracearena.arena.sweep_rows import TunedScores
 from tracearena.arena.tuning import SampleTeam, Tuning, tune
 from tracearena.engine import SeedLike, child_seed, seed_sequence
