@@ -30,7 +30,7 @@ def curves(found: SinglingOut) -> tuple[Figure, Table]:
         for at, (name, shares) in enumerate(lines)
     ]
     chance = next(iter(found.found.values())).chance if found.found else 0.0
-    layout = _layout("known points of a person", "share of people (100 % is everybody)", guess=chance)
+    layout = _layout("known points of a person", "share of people", guess=chance)
     rows = [
         [name, k, *_numbers(share)] for name, shares in lines for k, share in shares.items()
     ]  # fmt: skip
@@ -92,7 +92,8 @@ def groups(found: SinglingOut) -> tuple[Figure, Table]:
     layout = {
         "height": 320,
         "barmode": "stack",
-        "xaxis": {"title": {"text": _T["group"]}, "type": "category"},
+        "legend": {"title": {"text": _T["group"]}},
+        "xaxis": {"title": {"text": _T["side"]}, "type": "category"},
         "yaxis": {"title": {"text": "share of people"}, "range": [0, 1], "tickformat": ".0%"},
     }
     rows = [[length(one.side_m), labels[k], n] for one in found.night for k, n in one.sizes.items()]

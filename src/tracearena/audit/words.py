@@ -86,7 +86,7 @@ WHAT_TO_DO = {
     "audit again when a stronger attack is known.",
     "grey": "Give the audit more people, or more days of each.",
 }
-PROTECT = "tracearena protect {name} safer.csv --target-risk 5%"
+PROTECT = "tracearena protect {name} safer.csv --target-risk 5% --out protected"
 
 NOBODY_KNOWN = (
     "no released user has an id of the original: if they are pseudonyms, name the table of who is who with "
