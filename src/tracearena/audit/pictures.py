@@ -76,7 +76,7 @@ def heat(found: SinglingOut) -> tuple[Figure, Table]:
 
 def groups(found: SinglingOut) -> tuple[Figure, Table]:
     """Draw how large the groups are in which people spend their nights."""
-    labels = {1: "alone", 2: "2 to 4", 5: "5 to 9", 10: "10 or more"}
+    labels = {1: "alone", 2: "2 to 4 people", 5: "5 to 9 people", 10: "10 or more"}
     colours = (VERMILION, ORANGE, GREY, BLUE)
     data = [
         {
@@ -92,7 +92,6 @@ def groups(found: SinglingOut) -> tuple[Figure, Table]:
     layout = {
         "height": 320,
         "barmode": "stack",
-        "legend": {"title": {"text": _T["group"]}},
         "xaxis": {"title": {"text": _T["side"]}, "type": "category"},
         "yaxis": {"title": {"text": "share of people"}, "range": [0, 1], "tickformat": ".0%"},
     }
