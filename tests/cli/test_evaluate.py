@@ -160,3 +160,10 @@ def test_other_formats_are_found_out_and_give_the_same(tmp_path: Path) -> None:
     privacy = [{key: one[key] for key in PRIVACY} for one in found]
     assert privacy[0] == privacy[1]
     assert found[0]["tm_emd_x"] == pytest.approx(found[1]["tm_emd_x"])
+
+
+def test_the_exact_distance_stands_beside_the_sliced_one(people_flow: Path) -> None:
+    pytest.importorskip("ot")
+    found = run(people_flow, "--exact-emd")
+    assert found["tm_emd_exact"] > found["tm_emd_sliced"]
+    assert found["uniform"]["tm_emd_exact"] > found["uniform"]["tm_emd_sliced"]

@@ -1,4 +1,5 @@
 from .bounding import Bounds, DefenceBounds, bounds, write_bounds
+from .choosing import Choice, Tried, choose_synthesizer
 from .deanonymisation import Classifier, Deanonymisation, deanonymise
 from .ensemble import (
     ADAPTIVE_ATTACKS,
@@ -15,11 +16,12 @@ from .ensemble import (
 from .evaluation import Evaluation, Halves, Utility, baselines, evaluate, halves, worse_than_uniform
 from .fairness import Fairness, measure_fairness
 from .journal import begun_with, unfinished
+from .knowledge import SyntheticRisk, attack_synthetic
 from .linking import Uniqueness, uniqueness
 from .losses import Interval
 from .pseudonyms import Release, pseudonymise, pseudonymise_users
 from .release_noise import ReleaseNoise, measure_release_noise
-from .service import ServiceResult, hide_from_service, location_classes
+from .service import ServiceResult, hide_from_service, knowing_attacker, location_classes
 from .sweep import (
     ATTACKS_2019,
     SAMPLE_DEFENCES,
@@ -44,6 +46,7 @@ __all__ = [
     "AttackScores",
     "Band",
     "Bounds",
+    "Choice",
     "Classifier",
     "Deanonymisation",
     "DefenceBounds",
@@ -58,6 +61,8 @@ __all__ = [
     "ServiceResult",
     "Sweep",
     "SweepRow",
+    "SyntheticRisk",
+    "Tried",
     "Tuning",
     "Uniqueness",
     "Utility",
@@ -65,15 +70,18 @@ __all__ = [
     "ZoneFindings",
     "all_attacks",
     "attack_names",
+    "attack_synthetic",
     "baselines",
     "begun_with",
     "best_defences",
     "bounds",
+    "choose_synthesizer",
     "deanonymise",
     "evaluate",
     "find_homes",
     "halves",
     "hide_from_service",
+    "knowing_attacker",
     "location_classes",
     "make_attacks",
     "measure_fairness",

@@ -3,6 +3,7 @@ from .fuzzy_counting import FuzzyCounting, FuzzyCountingT, FuzzyMatcher
 from .markov.identification import MarkovIdentification, TraceGuesses
 from .markov.membership import MembershipInference, MembershipResult
 from .matching import Match, Matcher, MatchingIdentification, MatchingInference
+from .parameters import ParameterLeak, attack_parameters
 from .random_guess import RandomIdentification, RandomInference
 from .replay import ReferenceReplay
 from .smoothing.methods import Interpolation, InterpolationSmoothing, Smoothing
@@ -32,6 +33,7 @@ __all__ = [
     "MatchingInference",
     "MembershipInference",
     "MembershipResult",
+    "ParameterLeak",
     "RandomIdentification",
     "RandomInference",
     "ReferenceReplay",
@@ -41,6 +43,7 @@ __all__ = [
     "VisitProbabilityR",
     "VisitProbabilityT",
     "ViterbiTracking",
+    "attack_parameters",
     "bayesian",
     "deanonymisation",
     "homes_behind_zones",

@@ -8,7 +8,7 @@ EVENTS = (
     *("MRLH(0,0,0.5)", "MRLH(0,0,0.8)", "MRLH(1,1,0.5)", "MRLH(2,2,0.5)", "MRLH(3,3,0.8)", "MRLH(4,4,0.95)"),
     *("PL(4,1)", "PL(2,1)", "PL(1,1)", "PL(0.5,1)", "PL(0.1,1)"),
     *("RR(8)", "RR(4)", "RR(1)", "RR(0.1)"),
-    *("ClusterAveraging(0.7)", "ClusterAveraging(0.3)", "Decoy(0.7)", "Decoy(0.3)"),
+    *("ClusterAveraging(0.7,blur_km=0.5)", "ClusterAveraging(0.3,blur_km=0.5)", "Decoy(0.7)", "Decoy(0.3)"),
     *("Fakes(aggregate,10)", "Fakes(aggregate,100)", "Fakes(walk,10)"),
 )
 """For events at places.

@@ -84,6 +84,14 @@ IntervalOption = Annotated[
     _option("--interval", "Time between instants, such as 20min; 1h, or what all times lie on."),
 ]
 SlotOption = Annotated[str | None, _option("--slot", "Length of a slot, such as 2h; one instant if omitted.")]
+SlotsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--slots",
+        help="Slots of a model as any sets of instants: '0-6,6-9,9-24' hours, "
+        "'weekday 0-12,12-24; weekend 0-24', or instants as '{1,2,25,26},{3,4,27,28}'.",
+    ),
+]
 ResampleOption = Annotated[
     str | None,
     _option("--resample", "GPS on a grid: one event per instant by last, nearest or interpolate."),
@@ -98,6 +106,12 @@ UtcHoursOption = Annotated[
 ]
 HoursOption = Annotated[
     str | None, _option("--hours", "Keep these local hours of every day only, such as 8-18.")
+]
+FromDateOption = Annotated[
+    str | None, _option("--from-date", "Keep this local date and later ones only, such as 2008-11-01.")
+]
+ToDateOption = Annotated[
+    str | None, _option("--to-date", "Keep this local date and earlier ones only, such as 2008-12-31.")
 ]
 SplitAtOption = Annotated[
     str | None,
@@ -130,6 +144,8 @@ class ReadingOptions:
     timezone: TimezoneOption = None
     utc_hours: UtcHoursOption = False
     hours: HoursOption = None
+    from_date: FromDateOption = None
+    to_date: ToDateOption = None
     split_at: SplitAtOption = None
     reference_days: ReferenceDaysOption = None
     max_bytes: MaxBytesOption = None
@@ -155,6 +171,11 @@ class ReadingOptions:
     def is_split(self) -> bool:
         """Whether one file is to be cut into reference and original traces."""
         return self.split_at is not None or self.reference_days is not None
+
+    @property
+    def cuts_local_times(self) -> bool:
+        """Whether only some hours or dates of the file are read."""
+        return not (self.hours is None and self.from_date is None and self.to_date is None)
 
     def choices(self) -> Choices:
         """Return which places and instants to make."""
@@ -227,7 +248,7 @@ class ReadingOptions:
     def read(self, path: Path) -> Reading[Traces | GpsTraces]:
         """Read a file of any format: events at places, or GPS points without a grid."""
         from tracearena.formats import read
-        from tracearena.intake.periods import parse_hours, within_hours
+        from tracearena.intake.periods import parse_hours, within_dates, within_hours
 
         hours = None if self.hours is None else parse_hours(self.hours)
         choices = self.choices()
@@ -241,6 +262,8 @@ class ReadingOptions:
             resample=self.resample,
             **self.layout(),
         )
+        if self.from_date is not None or self.to_date is not None:
+            reading = within_dates(reading, self.from_date, self.to_date)
         return reading if hours is None else within_hours(reading, hours)
 
     def read_events(self, path: Path, *, quietly: bool = False) -> Reading[Traces]:

@@ -9,10 +9,10 @@ import typer
 
 from tracearena.cli._cluster import ClusterOption, joined
 from tracearena.cli._console import JsonOption, defined
-from tracearena.cli._reading import ReadingOptions, reads_traces
+from tracearena.cli._reading import ReadingOptions, SlotsOption, reads_traces
 
 if TYPE_CHECKING:
-    from tracearena.traces import Traces
+    from tracearena.traces import Box, Traces
 
 
 def register(app: typer.Typer) -> None:
@@ -39,7 +39,15 @@ def evaluate(
         bool,
         typer.Option(
             "--legacy-ppmtf",
-            help="Attack membership as the PPMTF authors' program: chained traces, strict >.",
+            help="Attack membership as the authors' program: chained traces, strict >, 1,000 thresholds.",
+        ),
+    ] = False,
+    slots: SlotsOption = None,
+    exact_emd: Annotated[
+        bool,
+        typer.Option(
+            "--exact-emd",
+            help="Also the exact two-dimensional earth mover's distance of moves (the extra [emd]).",
         ),
     ] = False,
     cluster: ClusterOption = None,
@@ -55,7 +63,7 @@ def evaluate(
 
     city = None if bounds is None else Box.parse(bounds)
     workers = joined(context, cluster)
-    training, testing, made = _read(reading, train, test, synthetic)
+    training, testing, made = _read(reading, train, test, synthetic, slots)
     limits = baselines(training, testing, bounds=city)
     parted = halves(training, testing, bounds=city)
     with use(cluster=workers):
@@ -65,6 +73,8 @@ def evaluate(
             for path, traces in zip(synthetic, made, strict=True)
         ]
     base: dict[str, Any] = {name: utility.to_dict() for name, utility in limits.items()}
+    if exact_emd:
+        _add_exact(found, base, made, training, testing, city)
     base["halves"] = None if parted is None else parted.to_dict()
     base["worse_than_uniform"] = worse_than_uniform(limits)
     found, base = defined(found), defined(base)
@@ -77,28 +87,51 @@ def evaluate(
 
 
 def _read(
-    reading: ReadingOptions, train: Path, test: Path, synthetic: list[Path]
+    reading: ReadingOptions, train: Path, test: Path, synthetic: list[Path], slots: str | None
 ) -> tuple[Traces, Traces, list[Traces]]:
     from tracearena.cli._together import at_common_places
     from tracearena.formats import recognise
 
     if (reading.format or recognise(train)) == "ppmtf":
-        return _read_ppmtf(reading, train, test, synthetic)
+        return _read_ppmtf(reading, train, test, synthetic, slots)
     first = reading.read_events(train)
     others = [(path, reading.read_alike(path, first)) for path in (test, *synthetic)]
     training, testing, *made = at_common_places([(train, first), *others])
+    if slots is not None:
+        training, testing = (traces.with_slots(slots) for traces in (training, testing))
+        # Days of synthetic traces are numbers: the first is of the kind of the first day of training.
+        made = [traces.with_slots(training.clock) for traces in made]
     return training, testing, made
 
 
 def _read_ppmtf(
-    reading: ReadingOptions, train: Path, test: Path, synthetic: list[Path]
+    reading: ReadingOptions, train: Path, test: Path, synthetic: list[Path], slots: str | None
 ) -> tuple[Traces, Traces, list[Traces]]:
     """Read files of the PPMTF tools, whose synthetic traces go by the clock of the training traces."""
     from tracearena.formats import ppmtf
 
     training, testing = (reading.read_events(path, quietly=True).traces for path in (train, test))
+    if slots is not None:
+        training, testing = (traces.with_slots(slots) for traces in (training, testing))
     made = [ppmtf.read_synthetic(path, training.places, training.clock).traces for path in synthetic]
     return training, testing, made
+
+
+def _add_exact(
+    found: list[dict[str, Any]],
+    base: dict[str, Any],
+    made: list[Traces],
+    training: Traces,
+    testing: Traces,
+    city: Box | None,
+) -> None:
+    """Add the exact distance of moves to what was found of each file and of the baselines."""
+    from tracearena.metrics import tm_emd_exact
+
+    for one, traces in zip(found, made, strict=True):
+        one["tm_emd_exact"] = tm_emd_exact(testing, traces, bounds=city, by_day=True)
+    for name, real in (("training", training), ("uniform", None)):
+        base[name]["tm_emd_exact"] = tm_emd_exact(testing, real, bounds=city)
 
 
 _LABELS = {"membership_accuracy_guess": "  the same by a guess"}

@@ -41,6 +41,10 @@ FIGURES: dict[str, tuple[str, str]] = {
     "ppmtf-13": ("ppmtf.figure_13", "running time of training, synthesis and deniability test over users"),
     "ppmtf-14": ("ppmtf.figure_14", "share of traces that pass the plausible-deniability test, over k"),
     "ppmtf-15": ("ppmtf.figure_15", "privacy budget ε of the parameters against utility"),
+    "ppmtf-factors": ("ppmtf.factors", "factors shared by both tensors, and factors apart"),
+    "ppmtf-chains": ("ppmtf.chains", "whether chains from different starts agree: R̂ and effective draws"),
+    "ppmtf-parameters": ("ppmtf.parameters", "what published parameters of PPMTF betray"),
+    "ppmtf-knowledge": ("ppmtf.knowledge", "synthetic traces against maximum and partial knowledge"),
     "contest-4": ("contest.figure_4_and_19", "where virtual users are at noon (makes contest-19 too)"),
     "contest-8": (
         "contest.figure_8",
@@ -71,6 +75,10 @@ FIGURES: dict[str, tuple[str, str]] = {
     "sglt-tables": ("sglt.tables", "what fake traces keep of visits and of people's time"),
     "sglt-qq": ("sglt.quantiles", "similarity among fakes against similarity among real people"),
     "sglt-lbs": ("sglt.service", "privacy and overhead of hiding among fakes from a service"),
+    "sglt-published": (
+        "sglt.published",
+        "every row of the published SGLT table, under the paper's rules and the program's",
+    ),
     "sglt-classes": ("sglt.classes", "the semantic classes of places on a map"),
     "arena-attacks": (
         "arena.attacks",

@@ -89,6 +89,7 @@ class TrainingFrame:
         """Return a short hash of the events, to tell training data apart."""
         digest = hashlib.sha256(b"".join(self.digests))
         clock = [self.clock.instants_per_day, self.clock.instants_per_slot, self.clock.interval_s]
+        clock += self.clock.slots or ()
         digest.update(json.dumps([len(self.places), *clock]).encode())
         return digest.hexdigest()[:32]
 
