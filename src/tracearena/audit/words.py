@@ -87,8 +87,8 @@ WHAT_TO_DO = {
     "grey": "Give the audit more people, or more days of each.",
 }
 NONE_HOLDS = (
-    "None of the {tried} defences that were tried holds (below). Publish counts or synthetic traces, allow more, "
-    "or do not publish."
+    "None of the {tried} defences that were tried holds (below). Publish counts or synthetic traces, allow "
+    "more, or do not publish."
 )
 MET = "{defence} meets the target of {target:.1%} for who is found again."
 MET_TODO = {
