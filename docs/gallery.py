@@ -33,7 +33,7 @@ ARENA: dict[str, Any] = {
     "size": Size(60, 3),
     "defences": (
         *("No", "MRLH(0,0,0.25)", "MRLH(1,1,0.1)", "RR(1)", "RR(8)", "PL(0.1,1)", "PL(1,1)", "PL(4,1)"),
-        *("PL(7,1)", "Cheat(0.25)", "Cheat(1)", "ClusterAveraging(0.7)"),
+        *("PL(7,1)", "Cheat(0.25)", "Cheat(1)", "ClusterAveraging(0.7,blur_km=0.5)"),
     ),
 }
 SMALL: dict[str, dict[str, Any]] = {
@@ -67,6 +67,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "sglt-tables": {"size": Size(150)},
     "sglt-qq": {"size": Size(150)},
     "sglt-lbs": {"size": Size(60)},
+    "sglt-published": {"size": Size(100), "classes": (20, 60), "dropped": (0, 0.5, 1), "seeds": 1},
     "sglt-classes": {"size": Size(150)},
     "arena-attacks": ARENA,
     "arena-defences": ARENA,

@@ -93,7 +93,7 @@ def test_a_kind_that_is_none_is_refused_with_those_there_are() -> None:
 def test_parameters_come_with_default_unit_choices_and_meaning() -> None:
     done = tracearena("algorithms", "ClusterAveraging", "--json")
     (about,) = done.json["algorithms"]
-    assert about["signature"] == "ClusterAveraging(threshold, clusters=100, blur_km=0.5km, limit_km=2km)"
+    assert about["signature"] == "ClusterAveraging(threshold, clusters=100, blur_km=0km, limit_km=2km)"
     assert about["command"] == "tracearena obfuscate 'ClusterAveraging(0.7)' IN OUT"
     parameters = {one.pop("name"): one for one in about["parameters"]}
     assert parameters["limit_km"] == {

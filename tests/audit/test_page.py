@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from tracearena.audit import Audit, Settings, assess, audit_page, stages, write_
 from tracearena.audit.words import QUESTIONS
 from tracearena.cities import simulate
 from tracearena.obfuscation import PlanarLaplace
-from tracearena.traces import GpsTraces, Places, Traces
+from tracearena.traces import GpsTraces, ObfuscatedTraces, Places, Traces
 
 LARGEST_BYTES = 8_000_000
 
@@ -192,3 +193,17 @@ def test_three_weeks_are_drawn_only_when_asked_for(people: Traces, audit: Audit)
     assert exposure[0] == pytest.approx(max(slow))
     assert "Three people&#x27;s weeks" in audit_page(shown).html()
     assert "Three people" not in audit_page(audit).html()
+
+
+def test_a_week_is_the_first_of_the_person_and_may_be_empty(people_at: Callable[..., Traces]) -> None:
+    table = np.full((5, 24 * 20), -1)
+    table[:, :24] = np.arange(5)[:, None]
+    table[0] = -1
+    table[0, 24 * 12 :] = np.where(np.arange(24 * 8) < 24 * 7, 7, 9)
+    late = people_at(table)
+    shown = assess(late, seed=1, draws=2, show_people=True)
+    assert (7 * 24,) in [week.events for week in shown.weeks]
+    nothing = ObfuscatedTraces.like(late, np.where(late.user_index == 0, -1, late.place_index))
+    empty = assess(late, nothing, seed=1, draws=2, show_people=True)
+    assert () in [week.events for week in empty.weeks]
+    assert "0 places in her first week" in audit_page(empty).html()

@@ -110,3 +110,17 @@ def test_new_york_becomes_parquet_of_its_1000_places(shared_data: Path, tmp_path
     assert found["dropped"] == {"outside the bounds": 1, "not among the 1,000 most visited places": 81_706}
     again, _ = read(tmp_path / "ny.parquet")
     assert again.n_events == found["events"] == 57_250
+
+
+def test_gaps_are_filled_and_places_merged_on_the_way(
+    make_check_ins: Callable[..., Traces], tmp_path: Path
+) -> None:
+    traces = make_check_ins()
+    write(traces, tmp_path / "in.csv")
+    options = ("--timezone", "America/New_York", "--fill-gaps", "--merge-places", 4)
+    found = converted(tmp_path / "in.csv", tmp_path / "out.csv", *options)
+    assert found["places"] == 4
+    again = read(tmp_path / "out.csv", timezone="America/New_York").traces
+    days = len(np.unique(traces.user_index.astype(np.int64) * 10_000 + traces.clock.day_of(traces.instants)))
+    assert again.n_events == found["events"] == days * traces.clock.instants_per_day
+    assert len(np.unique(again.place_index)) == 4

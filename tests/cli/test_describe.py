@@ -60,7 +60,10 @@ def test_the_numbers_are_those_of_a_slow_count(make_check_ins: Callable[..., Tra
     gaps = [(b - a) / 3600 for events in seen.values() for (_, a), (_, b) in pairwise(events)]
     assert found["gap_h"]["longest"] == pytest.approx(max(gaps), abs=1e-3)
     assert found["gap_h"]["median"] == pytest.approx(np.median(gaps), abs=1e-3)
-    assert found["events_per_user"]["most"] == max(map(len, seen.values()))
+    lengths = [len(times) for times in seen.values()]
+    assert found["events_per_user"]["most"] == max(lengths)
+    assert found["events_per_user"]["mean"] == pytest.approx(np.mean(lengths), abs=1e-3)
+    assert found["events_per_user"]["standard_deviation"] == pytest.approx(np.std(lengths), abs=1e-3)
 
 
 def test_the_page_stands_alone_and_says_what_was_dropped(

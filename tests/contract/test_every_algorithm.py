@@ -34,6 +34,7 @@ VARIANTS = [
     "PPMTF(2,20,iterations=4,shared_factors=false)",
     "SGD(2)",
     "SGLT(privacy_tests=false)",
+    "SGLT(4,privacy_tests=false,legacy_sglt=true)",
     "GeoInd(epsilon=0.02)",
     "Zones(500m,0)",
     "Zones(1km,places=1)",

@@ -10,7 +10,7 @@ import pytest
 
 from tracearena.errors import DataError, ParameterError
 from tracearena.formats import read, write
-from tracearena.intake.periods import parse_hours, split_after, split_at, within_hours
+from tracearena.intake.periods import parse_hours, split_after, split_at, within_dates, within_hours
 from tracearena.intake.report import Reading, Report
 from tracearena.traces import Clock, GpsTraces, Places, Traces
 
@@ -103,3 +103,31 @@ def test_numbers_are_no_hours_in_whatever_format_they_stand(tmp_path: Path) -> N
         write(traces, tmp_path / name)
         with pytest.raises(ParameterError, match="numbers for times"):
             within_hours(read(tmp_path / name), (8, 18))
+
+
+def test_dates_are_cut_at_both_ends_and_both_are_kept() -> None:
+    traces, report = within_dates(events(), "2012-04-04", "2012-04-05")
+    assert isinstance(traces, Traces)
+    assert traces.n_events == 3 * 2 * 48
+    assert traces.span == (48, 144)
+    assert report.dropped == {"outside the dates 2012-04-04 to 2012-04-05": 3 * 2 * 48}
+    later, _ = within_dates(events(), "2012-04-06", None)
+    assert len(later) == 3 * 48
+    assert len(within_dates(events(), None, "2099-01-01").traces) == 3 * DAYS * 48
+
+
+def test_dates_of_points_are_local() -> None:
+    traces, _ = within_dates(points(), "2012-04-03", "2012-04-03")
+    assert len(traces) == 96
+    assert traces.time_ms.min() == int(np.datetime64("2012-04-02T15:00", "ms").astype(np.int64))
+
+
+def test_dates_that_are_none_are_refused() -> None:
+    with pytest.raises(ParameterError, match="from-date"):
+        within_dates(events(), "April", None)
+    with pytest.raises(ParameterError, match="before"):
+        within_dates(events(), "2012-04-05", "2012-04-04")
+    with pytest.raises(ParameterError, match="no dates"):
+        within_dates(events(first_day=None), "2012-04-05", None)
+    with pytest.raises(DataError, match="nothing lies"):
+        within_dates(events(), "2020-01-01", None)

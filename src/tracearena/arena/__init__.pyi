@@ -21,7 +21,7 @@ from .linking import Uniqueness, uniqueness
 from .losses import Interval
 from .pseudonyms import Release, pseudonymise, pseudonymise_users
 from .release_noise import ReleaseNoise, measure_release_noise
-from .service import ServiceResult, hide_from_service, location_classes
+from .service import ServiceResult, hide_from_service, knowing_attacker, location_classes
 from .sweep import (
     ATTACKS_2019,
     SAMPLE_DEFENCES,
@@ -81,6 +81,7 @@ __all__ = [
     "find_homes",
     "halves",
     "hide_from_service",
+    "knowing_attacker",
     "location_classes",
     "make_attacks",
     "measure_fairness",

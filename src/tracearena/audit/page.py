@@ -9,7 +9,7 @@ from typing import Any
 from tracearena.audit import pictures, words
 from tracearena.audit.inference import Inference
 from tracearena.audit.linkability import BY_DAYS, Linkability
-from tracearena.audit.phrases import duration, length
+from tracearena.audit.phrases import duration, filled, length, synthetic_sentences
 from tracearena.audit.protection import Protection
 from tracearena.audit.protection_page import protection_section
 from tracearena.audit.records import Audit, Risks
@@ -46,7 +46,7 @@ def audit_page(audit: Audit, protection: Protection | None = None, command: str 
     _lights(page, audit)
     risks = audit.risks
     if protection is not None:
-        protection_section(page, protection, command)
+        protection_section(page, protection, command, audit.file.name)
     if audit.synthetic is not None:
         _synthetic(page, audit.synthetic)
     if audit.after is not None:
@@ -124,7 +124,7 @@ def _singling_out(page: Page, found: SinglingOut, audit: Audit) -> None:
     page.heading(said["heading"])
     page.text(said["lead"])
     if found.headline is not None:
-        page.text(_filled(said["found"], found.headline, k=HEADLINE))
+        page.text(filled(said["found"], found.headline, k=HEADLINE))
     figure, table = pictures.curves(found)
     page.figure(figure, said["curves"].format(message=_stops(found)), table=table, name="points")
     figure, table = pictures.heat(found)
@@ -161,10 +161,10 @@ def _linkability(page: Page, found: Linkability, audit: Audit) -> None:
         page.text(words.SENTENCES["grey"].format(why=words.WHY_GREY["linkability"]))
         return
     figure, table = pictures.attacks(found)
-    caption = _filled(said["attacks"], first, strongest=found.strongest)
+    caption = filled(said["attacks"], first, strongest=found.strongest)
     page.figure(figure, caption, table=table, name="attacks", least_width_px=_WIDE_PX)
     if found.home_and_work is not None and found.home_and_work.first is not None:
-        page.text(_filled(said["home_and_work"], found.home_and_work.first))
+        page.text(filled(said["home_and_work"], found.home_and_work.first))
     if len(found.days) > 1:
         figure, table = pictures.days(found)
         known = list(found.days.items())
@@ -187,14 +187,11 @@ def _inference(page: Page, found: Inference) -> None:
     said = words.INFERRED
     page.heading(said["heading"])
     page.text(said["lead"])
-    for name, key_place in (("home", found.home), ("work", found.work)):
-        if key_place.found is not None:
-            page.text(_filled(said[name], key_place.found, within=key_place.within_m))
-    rows = [
-        [name, *_row(one.found), one.error_m]
-        for name, one in (("home", found.home), ("work", found.work))
-        if one.found is not None
-    ]
+    told = (("home", found.home), ("work", found.work), ("zones", found.behind_zones))
+    known = [(name, one, one.found) for name, one in told if one is not None and one.found is not None]
+    for name, one, share in known:
+        page.text(filled(said[name], share, within=one.within_m))
+    rows = [[words.KEY_PLACES[name], *_row(share), _rounded(one.error_m)] for name, one, share in known]
     if rows:
         columns = [_T["what"], _T["found"], _T["interval"], _T["guessing"], _T["people"], "median error, m"]
         page.table(columns, rows)
@@ -231,19 +228,14 @@ def _row(share: Share | None) -> list[Any]:
     return [f"{share.value:.1%}", f"{share.low:.1%} – {share.high:.1%}", f"{share.chance:.2%}", share.people]
 
 
+def _rounded(metres: float | None) -> int | None:
+    return None if metres is None else round(metres)
+
+
 def _synthetic(page: Page, found: Synthetic) -> None:
-    said = words.SYNTHETIC
-    page.heading(said["heading"])
-    if found.copies is not None:
-        page.text(_filled(said["copies"], found.copies))
-    if found.nearest is not None and found.nearest_real is not None:
-        page.text(said["nearest"].format(made=found.nearest, real=found.nearest_real))
-    if found.reidentified is not None:
-        page.text(_filled(said["reidentified"], found.reidentified))
-    if found.membership is None:
-        page.text(said["no_membership"])
-    else:
-        page.text(_filled(said["membership"], found.membership, advantage=found.advantage))
+    page.heading(words.SYNTHETIC["heading"])
+    for sentence in synthetic_sentences(found):
+        page.text(sentence)
 
 
 def _changes(page: Page, before: Risks, after: Risks) -> None:
@@ -257,7 +249,7 @@ def _changes(page: Page, before: Risks, after: Risks) -> None:
 def compared(before: Risks, after: Risks) -> list[tuple[str, Share | None, Share | None]]:
     """Return the measures of both, beside each other."""
     both = [_measures(one) for one in (before, after)]
-    return [(name, share, both[1].get(name)) for name, share in both[0].items()]
+    return [(name, both[0].get(name), both[1].get(name)) for name in both[0] | both[1]]
 
 
 def _measures(risks: Risks) -> dict[str, Share | None]:
@@ -270,6 +262,8 @@ def _measures(risks: Risks) -> dict[str, Share | None]:
         found["found by home and work"] = None if two is None else two.first
     if risks.inference is not None:
         found |= {"home told": risks.inference.home.found, "workplace told": risks.inference.work.found}
+        behind = risks.inference.behind_zones
+        found |= {} if behind is None else {"home found behind zones": behind.found}
     return found
 
 
@@ -302,7 +296,10 @@ def _weeks(page: Page, audit: Audit) -> None:
     for week in audit.weeks:
         places = Places(list(week.latitude), list(week.longitude))
         caption = said["caption"].format(who=week.who, exposure=week.exposure, places=len(week.events))
-        page.figure(place_map(places, week.events, what="events", height=420), caption)
+        if week.events:
+            page.figure(place_map(places, week.events, what="events", height=420), caption)
+        else:
+            page.text(caption)
 
 
 def _chosen(page: Page, audit: Audit) -> None:
@@ -334,7 +331,3 @@ def _definitions(terms: Mapping[str, str], *, code: bool = False) -> str:
         f"<dt>{escape(term)}</dt><dd><{mark}>{escape(text)}</{mark}></dd>" for term, text in terms.items()
     )
     return f'<dl class="terms">{"".join(items)}</dl>'
-
-
-def _filled(sentence: str, share: Share, **others: Any) -> str:
-    return sentence.format(**{**share.to_dict(), **others})

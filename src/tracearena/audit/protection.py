@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.audit.assessment import taken
-from tracearena.audit.ladder import ladder
+from tracearena.audit.ladder import ladder, suits_synthesis
 from tracearena.audit.material import Material
 from tracearena.audit.settings import Settings
 from tracearena.audit.shares import Record, clopper_pearson
 from tracearena.audit.trials import Trial, try_defence
+from tracearena.audit.virtual_people import VirtualPeople, virtual_people
 from tracearena.checks import require_number
 from tracearena.engine import child_seed, fresh_seed, generator, report, seed_sequence
 from tracearena.errors import DataError
@@ -22,7 +23,7 @@ from tracearena.intake.local_time import LocalTime
 
 MOST_PROOFS = 3
 """So many of the cheapest are put to the proof; more would let luck decide."""
-_DIVIDE, _CHOOSE, _PROVE = range(3)
+_DIVIDE, _CHOOSE, _PROVE, _VIRTUAL = range(4)
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,8 @@ class Protection(Record):
         The least risk that so many people can prove, if nobody at all is found.
     seed
         Of everything measured.
+    virtual
+        What a release of people who never lived would be worth, and betray; None where it was not asked for.
     """
 
     target: float
@@ -54,6 +57,7 @@ class Protection(Record):
     people: tuple[int, int]
     least_provable: float
     seed: int
+    virtual: VirtualPeople | None = None
 
     @property
     def proof(self) -> Trial | None:
@@ -138,6 +142,10 @@ def searching(
         yield found
         if holds:
             break
+    if defences is None and suits_synthesis(material.kind, len(material.coarse.places)):
+        known = virtual_people(parts[0].coarse, parts[1].coarse, measured, child_seed(root, _VIRTUAL))
+        found = replace(found, virtual=known)
+        yield found
     report(len(names) + MOST_PROOFS, len(names) + MOST_PROOFS)
 
 

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import shlex
 from html import escape
 from typing import Any
 
 from tracearena.audit import words
-from tracearena.audit.phrases import share_words
+from tracearena.audit.phrases import share_words, synthetic_sentences
 from tracearena.audit.protection import MOST_PROOFS, Protection
 from tracearena.audit.trials import Trial
+from tracearena.audit.virtual_people import VirtualPeople
 from tracearena.pages.page import Page, Table
 from tracearena.pages.style import BLUE, GREEN, GREY, VERMILION
 
 _T = words.TABLE
 
 
-def protection_section(page: Page, found: Protection, command: str | None) -> None:
-    """Add the picture, the table, and what was chosen."""
+def protection_section(page: Page, found: Protection, command: str | None, name: str) -> None:
+    """Add the picture, the table, and what was chosen.
+
+    Parameters
+    ----------
+    command
+        What makes the release of the chosen defence.
+    name
+        The file that is to be protected.
+    """
     said = words.PROTECTED
     page.heading(said["heading"])
     page.text(said["lead"].format(target=found.target))
@@ -25,11 +35,23 @@ def protection_section(page: Page, found: Protection, command: str | None) -> No
         page.html_part(f"<p>{escape(said['command'])} <code>{escape(command)}</code></p>")
     figure, table = picture(found)
     page.figure(figure, said["picture"], table=table, name="defences")
+    if found.virtual is not None:
+        _virtual(page, found.virtual, name)
     choosing, proving = found.people
     how = said["how"].format(choosing=choosing, proving=proving, proofs=MOST_PROOFS)
     page.html_part(
         f'<details class="how"><summary>How we measured this</summary><p>{escape(how)}</p></details>'
     )
+
+
+def _virtual(page: Page, found: VirtualPeople, name: str) -> None:
+    said = words.PROTECTED
+    page.text(said["virtual"].format(people=found.people, synthesizer=found.synthesizer, kept=found.kept))
+    for sentence in synthetic_sentences(found.betrayed):
+        page.text(sentence)
+    made = ["tracearena", "synthesize", found.synthesizer, name, "virtual.csv"]
+    command = shlex.join([*made, "--virtual-users", str(found.people)])
+    page.html_part(f"<p>{escape(said['virtual_command'])} <code>{escape(command)}</code></p>")
 
 
 def outcome(found: Protection) -> str:
@@ -68,17 +90,8 @@ def picture(found: Protection) -> tuple[dict[str, Any], Table]:
         ],
     }  # fmt: skip
     rows = [_row(one, "choosing") for one in found.trials] + [_row(one, "proof") for one in found.proofs]
-    columns = [
-        "defence",
-        "people",
-        "kept",
-        "found",
-        "low",
-        "high",
-        "strongest attack",
-        "quick attacks only",
-        "error",
-    ]
+    names = ("defence", "tried_on", "kept", "found", "low", "high", "strongest", "screened", "home", "error")
+    columns = [_T[one] for one in names]
     return {"data": data, "layout": layout}, (columns, rows)
 
 
@@ -107,4 +120,6 @@ def _points(name: str, trials: list[Trial], colour: str, symbol: str) -> dict[st
 
 def _row(one: Trial, people: str) -> list[Any]:
     numbers = [None] * 3 if one.risk is None else [one.risk.value, one.risk.low, one.risk.high]
-    return [one.defence, people, one.kept, *numbers, one.attack, "yes" if one.screened else "no", one.error]
+    home = None if one.home is None else one.home.value
+    screened = "yes" if one.screened else "no"
+    return [one.defence, people, one.kept, *numbers, one.attack, screened, home, one.error]

@@ -22,6 +22,7 @@ from tracearena.audit.usefulness import Usefulness
 from tracearena.audit.verdict import Light, Light3, light, worst
 from tracearena.audit.weeks import Week
 from tracearena.traces import GpsTraces
+from tracearena.traces.different import different
 
 
 @dataclass(frozen=True)
@@ -136,9 +137,9 @@ class Audit(Record):
 def facts_of(traces: Any, kind: str, given: Any) -> FileFacts:
     is_gps = isinstance(traces, GpsTraces)
     if is_gps:
-        days = len(np.unique(traces.time_ms // 86_400_000))
+        days = len(different(traces.time_ms // 86_400_000))
     else:
-        days = len(np.unique(traces.clock.day_of(traces.instants)))
+        days = len(different(traces.clock.day_of(traces.instants)))
     return FileFacts(
         name=_name_of(given),
         sha256=_digest(traces, given),

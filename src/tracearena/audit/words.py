@@ -29,6 +29,7 @@ MEASURES = {
     "linked": "of people are found again under new names by somebody who knows other days of theirs",
     "home": "of homes are told to within {within:.0f} m",
     "work": "of workplaces are told to within {within:.0f} m",
+    "zones": "of homes behind privacy zones are found to within {within:.0f} m, from where trips stop",
     "copies": "of synthetic people are nearer to a real person than real people are to each other",
     "reidentified": "of synthetic traces lead back to the person they were made from",
     "membership": "of answers to “was she in the data?” are right",
@@ -52,6 +53,8 @@ CATEGORIES = {
     "addiction": "gambling, drinking, drugs",
     "children": "small children",
 }
+
+KEY_PLACES = {"home": "home", "work": "workplace", "zones": "home behind privacy zones"}
 
 SENTENCES = {
     "green": "The interval holds what guessing gives: the attacks that were tried learned nothing.",
@@ -90,6 +93,8 @@ NOBODY_KNOWN = (
     "--id-table (in Python id_table=); if nobody in the release is a real person, say --synthetic "
     "(synthetic=True)"
 )
+
+TOLD = "attackers are told what made the release"
 
 TITLE = "How risky is {name}?"
 TITLE_RELEASED = "How safe is {release} as a release of {name}?"
@@ -153,6 +158,8 @@ INFERRED = {
     "another "
     "person's would be for {chance:.2%}.",
     "work": "The place of most working hours is, for {value:.1%} (another person's: {chance:.2%}).",
+    "zones": "The release has privacy zones. From where trips of all days stop, the home is found to within "
+    "{within:.0f} m for {value:.1%} of people (another person's: {chance:.2%}).",
     "whereabouts": "On a normal day the linked trace leaves {release:.2f} of what there is to hide (s_T: 0 "
     "is the true "
     "place, 1 is 2 km away or more); habits alone, without the release, leave {habits:.2f}. The release adds "
@@ -229,6 +236,10 @@ PROTECTED = {
     "{proofs} defences "
     "are put to the proof.",
     "command": "The command that makes it:",
+    "virtual": "People who never lived: {people:,} virtual people drawn from a model of those used for "
+    "choosing ({synthesizer}) keep {kept:.0%} of the six tasks. Nobody can be found again among them: none "
+    "of them is a person; what they may betray is asked otherwise.",
+    "virtual_command": "The command that makes such a file:",
 }
 CHANGED = {
     "heading": "What the release changed",
@@ -309,5 +320,13 @@ TABLE = {
     "unique": "unique",
     "days": "days of reference",
     "group": "people at the same night-time place",
+    "defence": "defence",
+    "tried_on": "people used for",
+    "low": "low",
+    "high": "high",
+    "strongest": "strongest attack",
+    "screened": "quick attacks only",
+    "home": "homes told",
+    "error": "error",
     "measure": "measure",
 }

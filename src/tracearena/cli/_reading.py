@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar, get_type_hints
 
 import typer
@@ -106,6 +107,12 @@ UtcHoursOption = Annotated[
 HoursOption = Annotated[
     str | None, _option("--hours", "Keep these local hours of every day only, such as 8-18.")
 ]
+FromDateOption = Annotated[
+    str | None, _option("--from-date", "Keep this local date and later ones only, such as 2008-11-01.")
+]
+ToDateOption = Annotated[
+    str | None, _option("--to-date", "Keep this local date and earlier ones only, such as 2008-12-31.")
+]
 SplitAtOption = Annotated[
     str | None,
     _option("--split-at", "Cut one file before this date, such as 2012-06-01: reference, then original."),
@@ -137,6 +144,8 @@ class ReadingOptions:
     timezone: TimezoneOption = None
     utc_hours: UtcHoursOption = False
     hours: HoursOption = None
+    from_date: FromDateOption = None
+    to_date: ToDateOption = None
     split_at: SplitAtOption = None
     reference_days: ReferenceDaysOption = None
     max_bytes: MaxBytesOption = None
@@ -151,6 +160,11 @@ class ReadingOptions:
     def is_split(self) -> bool:
         """Whether one file is to be cut into reference and original traces."""
         return self.split_at is not None or self.reference_days is not None
+
+    @property
+    def cuts_local_times(self) -> bool:
+        """Whether only some hours or dates of the file are read."""
+        return not (self.hours is None and self.from_date is None and self.to_date is None)
 
     def choices(self) -> Choices:
         """Return which places and instants to make."""
@@ -223,7 +237,7 @@ class ReadingOptions:
     def read(self, path: Path) -> Reading[Traces | GpsTraces]:
         """Read a file of any format: events at places, or GPS points without a grid."""
         from tracearena.formats import read
-        from tracearena.intake.periods import parse_hours, within_hours
+        from tracearena.intake.periods import parse_hours, within_dates, within_hours
 
         hours = None if self.hours is None else parse_hours(self.hours)
         choices = self.choices()
@@ -237,6 +251,8 @@ class ReadingOptions:
             resample=self.resample,
             **self.layout(),
         )
+        if self.from_date is not None or self.to_date is not None:
+            reading = within_dates(reading, self.from_date, self.to_date)
         return reading if hours is None else within_hours(reading, hours)
 
     def read_events(self, path: Path, *, quietly: bool = False) -> Reading[Traces]:
@@ -375,7 +391,11 @@ class ReadingOptions:
 
 
 def reads_traces(
-    *, without: Iterable[str] = (), halves: bool = False, limits: Iterable[str] = ()
+    *,
+    without: Iterable[str] = (),
+    halves: bool = False,
+    limits: Iterable[str] = (),
+    beside: Mapping[str, type] = MappingProxyType({}),
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a command the options of reading; it gets them as the record `reading`.
 
@@ -387,18 +407,23 @@ def reads_traces(
         Whether it can cut one file into reference and original traces.
     limits
         Which limits of submissions it sets, of `LIMITS`.
+    beside
+        Further records of options, by the parameter that gets them.
     """
+    records = {**beside, "reading": ReadingOptions}
     left_out = {*without} | (set() if halves else {"split_at", "reference_days"}) | {*LIMITS} - {*limits}
 
     def with_options(command: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(command)
         def reading(**given: Any) -> Any:
-            chosen = {
-                name: given.pop(name) for name in _parameters() if name not in left_out and name in given
-            }
-            return command(reading=ReadingOptions(**chosen), **given)
+            for parameter, record in records.items():
+                known = [one.name for one in fields(record) if one.name in given]
+                if parameter == "reading":
+                    known = [name for name in known if name not in left_out]
+                given[parameter] = record(**{name: given.pop(name) for name in known})
+            return command(**given)
 
-        _undeclared.append(functools.partial(_declare, reading, command, left_out))
+        _undeclared.append(functools.partial(_declare, reading, command, records, left_out))
         return reading
 
     return with_options
@@ -413,27 +438,31 @@ def declare_options() -> None:
         _undeclared.pop()()
 
 
-def _declare(reading: Callable[..., Any], command: Callable[..., Any], left_out: set[str]) -> None:
+def _declare(
+    reading: Callable[..., Any], command: Callable[..., Any], records: Mapping[str, type], left_out: set[str]
+) -> None:
     own = inspect.signature(command, eval_str=True)
     kept = [
         one.replace(kind=inspect.Parameter.KEYWORD_ONLY)
         for one in own.parameters.values()
-        if one.name != "reading"
+        if one.name not in records
     ]
-    kept += [one for name, one in _parameters().items() if name not in left_out]
+    for parameter, record in records.items():
+        hidden = left_out if parameter == "reading" else ()
+        kept += [one for name, one in _parameters(record).items() if name not in hidden]
     reading.__signature__ = own.replace(parameters=kept)  # type: ignore[attr-defined]
     reading.__annotations__ = {one.name: one.annotation for one in kept} | {"return": own.return_annotation}
 
 
 @functools.cache
-def _parameters() -> dict[str, inspect.Parameter]:
+def _parameters(record: type) -> dict[str, inspect.Parameter]:
     """Return the options as parameters of a command."""
-    hints = get_type_hints(ReadingOptions, include_extras=True)
+    hints = get_type_hints(record, include_extras=True)
     return {
         one.name: inspect.Parameter(
             one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=hints[one.name]
         )
-        for one in fields(ReadingOptions)
+        for one in fields(record)
     }
 
 

@@ -16,6 +16,7 @@ from tracearena.cli._contest_files import (
     say_lost_dates,
     user_numbers,
 )
+from tracearena.cli._preparing import prepare
 from tracearena.cli._progress import shown
 from tracearena.cli._reading import ReadingOptions, reads_traces, refuse
 
@@ -59,6 +60,17 @@ def convert(
             "alike; made if it does not exist, and new users are added.",
         ),
     ] = None,
+    fill_gaps: Annotated[
+        bool,
+        typer.Option(
+            "--fill-gaps",
+            help="An event at every instant of a day that has one: on the straight line in between.",
+        ),
+    ] = False,
+    merge_places: Annotated[
+        int | None,
+        typer.Option("--merge-places", min=1, help="Join nearby, rarely visited places until N are left."),
+    ] = None,
     seed: SeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -75,11 +87,14 @@ def convert(
     with shown(f"reading {file.name}"):
         whole = reading.read(file)
     if isinstance(whole.traces, GpsTraces):
-        refuse("GPS points without --grid", places_out=places_out)
+        refuse(
+            "GPS points without --grid", places_out=places_out, fill_gaps=fill_gaps, merge_places=merge_places
+        )
         refuse("GPS points", test=test)
         _convert_points(reading, whole.as_points(), asked, as_json)
     else:
-        _convert_events(reading, file, whole.as_events(), asked, key, as_json)
+        prepared = prepare(whole.as_events(), fill_gaps=fill_gaps, merge_places=merge_places)
+        _convert_events(reading, file, prepared, asked, key, as_json)
 
 
 @dataclass(frozen=True)
@@ -198,7 +213,7 @@ def _convert_points(reading: ReadingOptions, whole: Reading[GpsTraces], asked: _
 
     out, to, reference = asked.out, asked.to, asked.reference
     traces, report = whole
-    local = reading.hours is not None or reading.is_split
+    local = reading.cuts_local_times or reading.is_split
     if reading.timezone is not None and report.unzoned == 0 and not local:
         why = "without --grid there are no local hours, and all times of the file name their zone"
         raise ParameterError(f"--timezone does not apply: {why}")

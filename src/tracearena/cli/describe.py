@@ -93,7 +93,10 @@ def _for_people(result: dict[str, Any]) -> dict[str, Any]:
     people = {name: result[name] for name in names if result[name] is not None}
     spread, gaps = result["events_per_user"], result["gap_h"]
     few, many = f"{spread['least']:,}", f"{spread['most']:,}"
-    people["events_per_user"] = f"{few} to {many}, median {spread['median']:,}"
+    mean, deviation = f"{spread['mean']:,.1f}", f"{spread['standard_deviation']:,.1f}"
+    people["events_per_user"] = (
+        f"{few} to {many}, median {spread['median']:,}, mean {mean}, standard deviation {deviation}"
+    )
     people["hours_between_events"] = f"median {gaps['median']:g}, longest {gaps['longest']:g}"
     people["rows"] = f"{result['rows']:,}, {result['dropped_rows']:,} dropped"
     if result["trajectories"] is not None:
@@ -112,6 +115,7 @@ def _describe_release(
     with shown(f"reading {file.name}"):
         if original is None:
             refuse("released traces", hours=reading.hours, resample=reading.resample)
+            refuse("released traces", from_date=reading.from_date, to_date=reading.to_date)
             alone = read_released(
                 file,
                 places=reading.places,

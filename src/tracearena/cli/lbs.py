@@ -25,6 +25,13 @@ class Method(StrEnum):
     own_walk = "own-walk"
 
 
+class Attacker(StrEnum):
+    """What the attacker knows."""
+
+    population = "population"
+    generator = "generator"
+
+
 def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command()(lbs)
@@ -49,6 +56,13 @@ def lbs(
     classes: Annotated[
         int | None, typer.Option("--classes", help="Semantic classes; the best number if omitted.")
     ] = None,
+    attacker: Annotated[
+        Attacker,
+        typer.Option(
+            "--attacker",
+            help="What he knows: how the population moves, or how the generator's fakes move as well.",
+        ),
+    ] = Attacker.population,
     seed: SeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -67,7 +81,9 @@ def lbs(
     root = seed_sequence(chosen_seed(seed))
     training, original = _halves(traces)
     kinds = location_classes(training, classes, seed=child_seed(root, 0))
-    result = hide_from_service(training, original, defence, kinds, seed=child_seed(root, 1))
+    result = hide_from_service(
+        training, original, defence, kinds, knows=attacker.value, seed=child_seed(root, 1)
+    )
     print_result({"users": original.n_users, "classes": len(kinds)} | result.to_dict(), as_json)
 
 

@@ -231,7 +231,8 @@ def _left_to_workers(
     from tracearena.formats import read_places
     from tracearena.synthesis.ppmtf import PartitionedTraces
 
-    refuse("a folder that the workers read", hours=reading.hours)
+    cuts = {"hours": reading.hours, "from_date": reading.from_date, "to_date": reading.to_date}
+    refuse("a folder that the workers read", **cuts)
     reading.refuse_layout("a folder that the workers read")
     with working("reading"):
         return PartitionedTraces(folder, read_places(places), cluster, choices=reading.choices())

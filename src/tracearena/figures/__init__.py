@@ -75,6 +75,10 @@ FIGURES: dict[str, tuple[str, str]] = {
     "sglt-tables": ("sglt.tables", "what fake traces keep of visits and of people's time"),
     "sglt-qq": ("sglt.quantiles", "similarity among fakes against similarity among real people"),
     "sglt-lbs": ("sglt.service", "privacy and overhead of hiding among fakes from a service"),
+    "sglt-published": (
+        "sglt.published",
+        "every row of the published SGLT table, under the paper's rules and the program's",
+    ),
     "sglt-classes": ("sglt.classes", "the semantic classes of places on a map"),
     "arena-attacks": (
         "arena.attacks",

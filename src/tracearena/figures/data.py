@@ -73,8 +73,9 @@ BEIJING = Box(39.85, 116.25, 40.05, 116.5)
 """The box of [geo-ind]."""
 NOISE_M = (50, 100, 250, 500, 1000)
 
+_AVERAGED = ("0.7,100,0.5", "0.7,50,0.5", "0.7,200,0.5", "0.8,100,0.5", "0.9,100,0.5")
 DEFENCES = (
-    *(f"ClusterAveraging({setting})" for setting in ("0.7", "0.7,50", "0.7,200", "0.8", "0.9")),
+    *(f"ClusterAveraging({setting})" for setting in _AVERAGED),
     *(f"PL({level},1)" for level in ("3.5", "4", "5", "6", "7")),
     *(f"MRLH(0,0,{deletion})" for deletion in ("0.1", "0.2", "0.25")),
     *(f"MRLH(1,1,{deletion})" for deletion in ("0", "0.1")),

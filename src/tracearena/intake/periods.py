@@ -1,4 +1,4 @@
-"""Parts of traces by local time: some hours of every day, and the days before and after a date."""
+"""Parts of traces by local time: some hours of every day, some dates, the days before and after a date."""
 
 from __future__ import annotations
 
@@ -91,12 +91,53 @@ def _with_shorter_days(traces: Traces, first: int, stop: int) -> Traces:
     )
 
 
+def within_dates(reading: AnyReading, first: str | None, last: str | None) -> AnyReading:
+    """Keep what lies on some dates, and count the rest as dropped.
+
+    Parameters
+    ----------
+    first, last
+        Local dates such as ``2008-11-01``, both included; None for no limit.
+    """
+    since = None if first is None else parse_date("from-date", first)
+    until = None if last is None else parse_date("to-date", last)
+    if since is not None and until is not None and until < since:
+        raise ParameterError(f"--to-date {last} lies before --from-date {first}")
+    traces, report = reading
+    if isinstance(traces, GpsTraces):
+        zero, day = EPOCH, _local(traces, report) // DAY_S
+    elif traces.clock.first_day is None:
+        raise ParameterError(f"{report.path}: numbers its days and has no dates")
+    else:
+        zero, day = traces.clock.first_day, traces.clock.day_of(traces.instants)
+    inside = np.ones(len(day), bool)
+    if since is not None:
+        inside &= day >= (since - zero).days
+    if until is not None:
+        inside &= day <= (until - zero).days
+    said = f"the dates {first or '…'} to {last or '…'}"
+    if not inside.any():
+        raise DataError(f"{report.path}: nothing lies within {said}")
+    if not inside.all():
+        report.drop(f"outside {said}", int((~inside).sum()))
+    kept = traces.keep(inside)
+    if isinstance(kept, Traces):
+        length = kept.clock.instants_per_day
+        kept = kept.take_instants(int(day[inside].min()) * length, (int(day[inside].max()) + 1) * length)
+    return Reading(kept, report)
+
+
+def parse_date(name: str, text: str) -> datetime.date:
+    """Read a date such as ``2012-06-01``, the value of the option named."""
+    try:
+        return datetime.date.fromisoformat(text)
+    except ValueError:
+        raise ParameterError.of(name, text, "a date such as 2012-06-01") from None
+
+
 def split_at(reading: AnyReading, date: str) -> tuple[AnyReading, AnyReading]:
     """Cut before a date, such as ``2012-06-01``: into reference traces and original ones."""
-    try:
-        day = datetime.date.fromisoformat(date)
-    except ValueError:
-        raise ParameterError.of("split-at", date, "a date such as 2012-06-01") from None
+    day = parse_date("split-at", date)
     traces, report = reading
     if isinstance(traces, Traces):
         if traces.clock.first_day is None:

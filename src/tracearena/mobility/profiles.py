@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.checks import require_whole
+from tracearena.errors import ParameterError
 from tracearena.mobility.transitions import departures
 from tracearena.traces import Clock, Traces
 
@@ -54,14 +56,15 @@ class MobilityProfiles:
     move_probabilities: NDArray[np.float64]
 
     @classmethod
-    def of(cls, traces: Traces, periods: int = 1) -> MobilityProfiles:
+    def of(cls, traces: Traces, periods: int | str = 1) -> MobilityProfiles:
         """Count the visits and transitions of every user.
 
         Parameters
         ----------
         periods
             Number of time periods of equal length into which a day is cut, at least 1 and at most
-            the number of instants of a day. Periods are long, such as morning, afternoon, evening
+            the number of instants of a day; or the hours at which periods begin, such as ``6-12-18-22``
+            (`Periods.of`). Periods are long, such as morning, afternoon, evening
             and night: with one event a period all profiles look alike.
 
         Examples
@@ -109,15 +112,32 @@ class Periods:
     pair_shares: NDArray[np.float64]
 
     @classmethod
-    def of(cls, clock: Clock, count: int) -> Periods:
-        """Cut a day into `count` periods of equal length (to an instant).
+    def of(cls, clock: Clock, periods: int | str) -> Periods:
+        """Cut a day into periods of equal length (to an instant), or at the hours named.
 
+        Parameters
+        ----------
+        periods
+            How many; or the hours at which one begins, rising and joined by ``-``. The hours before the
+            first belong to the last, which goes on after midnight; a period without instants is none.
+
+        Examples
+        --------
         >>> Periods.of(Clock(instants_per_day=5), 2).of_time.tolist()
         [0, 0, 0, 1, 1]
+        >>> Periods.of(Clock(instants_per_day=12, interval_s=7200), "6-12-22").of_time.tolist()
+        [2, 2, 2, 0, 0, 0, 1, 1, 1, 1, 1, 2]
         """
         length = clock.instants_per_day
-        require_whole("periods", count, at_least=1, at_most=length)
-        of_time = np.arange(length) * count // length
+        if isinstance(periods, str):
+            starts = np.array(parse_period_hours(periods))
+            hours = clock.second_of_day(np.arange(length)) / 3600
+            named = (np.searchsorted(starts, hours, side="right") - 1) % len(starts)
+            of_time = np.unique(named, return_inverse=True)[1].astype(np.int64)
+        else:
+            require_whole("periods", periods, at_least=1, at_most=length)
+            of_time = np.arange(length) * int(periods) // length
+        count = int(of_time.max()) + 1
         pairs = np.zeros((count, count))
         np.add.at(pairs, (of_time[:-1], of_time[1:]), 1.0)
         # A day of one instant has no steps; its only pair of periods then has the whole weight.
@@ -130,6 +150,18 @@ class Periods:
     def of_instants(self, clock: Clock, instants: NDArray[np.int32]) -> NDArray[np.int64]:
         """Return the period of each instant."""
         return self.of_time[clock.time_of_day(instants)]
+
+
+def parse_period_hours(text: str) -> list[int]:
+    """Read the hours at which periods begin, such as ``6-12-18-22``.
+
+    >>> parse_period_hours("6-12-18-22")
+    [6, 12, 18, 22]
+    """
+    hours = [int(part) for part in text.split("-")] if re.fullmatch(r"\d{1,2}(-\d{1,2})*", text) else []
+    if not hours or hours != sorted(set(hours)) or hours[-1] > 23:
+        raise ParameterError.of("periods", text, "a number, or rising hours from 0 to 23 such as 6-12-18-22")
+    return hours
 
 
 def _visits(

@@ -33,7 +33,7 @@ class Summary:
     days
         Days from the first to the last.
     events_per_user
-        Smallest, quartiles and largest number of events of a user.
+        Smallest, quartiles and largest number of events of a user, mean and standard deviation.
     gap_h
         Hours between two events of a user that follow each other: median, 90 %, longest.
     local
@@ -152,7 +152,9 @@ def moment(traces: EventTable, instant: int) -> str:
 def _quartiles(lengths: NDArray[np.int64]) -> dict[str, float]:
     values = np.quantile(lengths, [0, 0.25, 0.5, 0.75, 1]) if len(lengths) else np.zeros(5)
     names = ("least", "quarter", "median", "three_quarters", "most")
-    return {name: int(x) if x == int(x) else float(x) for name, x in zip(names, values, strict=True)}
+    spread = {name: int(x) if x == int(x) else float(x) for name, x in zip(names, values, strict=True)}
+    mean, deviation = (float(lengths.mean()), float(lengths.std())) if len(lengths) else (0.0, 0.0)
+    return spread | {"mean": round(mean, 3), "standard_deviation": round(deviation, 3)}
 
 
 def _gaps(hours: NDArray[np.float64]) -> dict[str, float]:

@@ -164,6 +164,13 @@ class Traces(EventTable):
         self._check_place_indices(index, "place_index")
         return self._with(place_index=index)
 
+    def onto(self, places: Places, new: Any = None) -> Traces:
+        """Return the same events on other places: at ``new[p]`` what was at p, or at p without `new`."""
+        index = self.place_index if new is None else np.asarray(new)[self.place_index]
+        moved = self._with(places=places, place_index=frozen(index, np.int32, "place_index"))
+        moved._check_place_indices(moved.place_index, "place_index")
+        return moved
+
     def with_slots(self, slots: SlotPlan | Clock | str) -> Traces:
         """Return the same events with other slots, such as ``weekday 0-9,9-18,18-24; weekend 0-24``.
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from tracearena import cities
-from tracearena.arena import hide_from_service, location_classes
+from tracearena.arena import hide_from_service, knowing_attacker, location_classes
 from tracearena.attacks.tracking import NOT_SENT, ViterbiTracking
 from tracearena.errors import DataError
 from tracearena.mobility import AggregateMobility, MobilityProfiles
 from tracearena.obfuscation.fakes import FakeTraces
-from tracearena.traces import DELETED, ObfuscatedTraces, PlaceSets
+from tracearena.traces import DELETED, Clock, ObfuscatedTraces, Places, PlaceSets, Traces
 
 
 def test_the_tracker_finds_the_most_probable_path_through_the_sets(make_walks):
@@ -86,3 +86,29 @@ def test_fakes_that_mean_something_hide_better_and_cost_less():
         assert ours.privacy > other.privacy + 0.3
         assert ours.distinct_places < other.distinct_places
         assert ours.distinct_classes < other.distinct_classes
+
+
+def test_who_knows_how_fakes_move_takes_the_path_that_fakes_do_not():
+    places, clock = Places([0, 1], [0, 0]), Clock(instants_per_day=4)
+    people = Traces.from_dense([[1] * 4, [1] * 4, [0] * 4], places, clock)
+    fakes = Traces.from_dense([[1] * 4] * 3, places, clock)
+    sent = ObfuscatedTraces.like(people, np.full(12, -2), PlaceSets.of([[0, 1]]))
+    assert (ViterbiTracking().fit(people).track(sent) == 1).all()
+    assert (ViterbiTracking().fit(people, fakes).track(sent) == 0).all()
+
+
+@pytest.mark.slow
+def test_semantic_fakes_hide_less_from_who_knows_their_generator():
+    training, original = cities.simulate(100, 2, seed=2).split_days(1)
+    classes = location_classes(training, 50, seed=1)
+    defence = FakeTraces(method="sglt", fakes=10, exposure=0.3, classes=50)
+    plain, knowing = (
+        hide_from_service(training, original, defence, classes, knows=knows, seed=1)
+        for knows in ("population", "generator")
+    )
+    assert (plain.attacker, knowing.attacker) == ("population", "generator")
+    assert (plain.distinct_places, plain.exposed) == (knowing.distinct_places, knowing.exposed)
+    assert knowing.privacy < plain.privacy - 0.1
+    given = knowing_attacker(training, defence, seed=5)
+    again = hide_from_service(training, original, defence, classes, attacker=given, seed=1)
+    assert again.privacy == pytest.approx(knowing.privacy, abs=0.05)

@@ -194,6 +194,21 @@ def test_periods_have_their_own_mobility(make_walks):
     assert model.synthesize(seed=1).is_complete
 
 
+def test_periods_may_be_of_unequal_length(make_walks):
+    walks = make_walks(users=10)
+    model = SGLT(classes=4, periods="6-9-18", privacy_tests=False).fit(walks, seed=1)
+    hours = walks.clock.second_of_day(np.arange(20)) // 3600
+    named = np.where(hours < 6, 2, np.where(hours < 9, 0, np.where(hours < 18, 1, 2)))
+    assert len(set(zip(model.mobility_.periods.of_time, named, strict=True))) == len(set(named)) > 1
+    assert model.synthesize(seed=1).is_complete
+
+
+@pytest.mark.parametrize("hours", ["", "9-6", "6-6", "24", "six", "6,9"])
+def test_hours_of_periods_rise_within_a_day(hours):
+    with pytest.raises(ParameterError, match="periods"):
+        SGLT(periods=hours)
+
+
 @pytest.mark.parametrize(
     "wrong",
     [{"classes": 0}, {"par_c": 1.5}, {"par_l": -1}, {"par_v": 0.5}, {"periods": 0}, {"privacy_tests": 1}],

@@ -44,3 +44,23 @@ def test_dropping_the_own_place_less_often_betrays_more(tokyo):
         )
     assert rates[0] < 0.06 < rates[1] < rates[2]
     assert rates[2] > 0.5  # published: 0.69
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("classes", "par_l", "published"), [(200, 1, 0.602), (200, 0, 0.414), (50, 1, 0.543)]
+)
+def test_the_program_s_rules_give_the_published_population(tokyo, classes, par_l, published):
+    training, testing = tokyo
+    model = SGLT(classes=classes, par_l=par_l, privacy_tests=False, legacy_sglt=True).fit(training, seed=2)
+    made = model.synthesize(10, seed=2)
+    assert evaluate(made, training, testing).to_dict()["tp_tv"] == pytest.approx(published, abs=0.03)
+
+
+@pytest.mark.slow
+def test_much_of_the_published_loss_at_200_classes_is_a_failing_decoder(tokyo):
+    training, testing = tokyo
+    model = SGLT(classes=200, privacy_tests=False, legacy_sglt=True, decoder_failure=False)
+    made = model.fit(training, seed=2).synthesize(10, seed=2)
+    assert evaluate(made, training, testing).to_dict()["tp_tv"] < 0.602 - 0.06
+    assert (made.place_index == 0).mean() < 0.01

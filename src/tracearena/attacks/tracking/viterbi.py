@@ -26,7 +26,8 @@ class ViterbiTracking:
 
     The attacker knows how the population moves. He takes the most probable path through the sets
     of a day (Viterbi); between two sets that lie g instants apart stands the g-th power of the
-    aggregate transition matrix.
+    aggregate transition matrix. If he also knows how fakes move, he divides by it: of paths that were
+    sent together, the one that people take and fakes do not is the likeliest to be real.
 
     Examples
     --------
@@ -38,15 +39,21 @@ class ViterbiTracking:
     [0, 0, 0, 1]
     """
 
-    def fit(self, reference: Traces) -> Self:
-        """Learn how the population moves."""
-        mobility = AggregateMobility.of(MobilityProfiles.of(reference), reference.places)
-        visits = mobility.visits[0] + 1e-9
-        self.visits_: NDArray[np.float64] = visits / visits.sum()
-        powers = [mobility.moves[0]]
-        while len(powers) < min(LONGEST_GAP, reference.clock.instants_per_day - 1):
-            powers.append(powers[-1] @ mobility.moves[0])
-        self.powers_: NDArray[np.float32] = np.stack(powers).astype(np.float32)
+    def fit(self, reference: Traces, fakes: Traces | None = None) -> Self:
+        """Learn how the population moves, and how fakes do if some are given.
+
+        Notes
+        -----
+        Of a real path and independent fake ones the real is path i with a probability proportional to
+        P(path i | real) / P(path i | fake). Both are the population's here, not one person's.
+        """
+        steps = min(LONGEST_GAP, reference.clock.instants_per_day - 1)
+        visits, powers = _movement(reference, steps)
+        if fakes is not None:
+            of_fakes = _movement(fakes, steps)
+            visits, powers = visits / of_fakes[0], powers / of_fakes[1]
+        self.visits_: NDArray[np.float64] = visits
+        self.powers_: NDArray[np.float32] = powers.astype(np.float32)
         return self
 
     def track(self, sent: ObfuscatedTraces) -> NDArray[np.int32]:
@@ -74,3 +81,13 @@ class ViterbiTracking:
         guess = np.full(sent.n_events, NOT_SENT, np.int32)
         guess[events] = found
         return guess
+
+
+def _movement(traces: Traces, steps: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return where people are and how they move in 1 to `steps` instants."""
+    mobility = AggregateMobility.of(MobilityProfiles.of(traces), traces.places)
+    visits = mobility.visits[0] + 1e-9
+    powers = [mobility.moves[0]]
+    while len(powers) < steps:
+        powers.append(powers[-1] @ mobility.moves[0])
+    return visits / visits.sum(), np.stack(powers)

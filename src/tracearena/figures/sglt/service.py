@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tracearena.arena import ServiceResult, hide_from_service, location_classes
 from tracearena.arena.findings import Finding, Tell, announce, counted
+from tracearena.arena.service import KNOWLEDGE
 from tracearena.attacks.tracking import ViterbiTracking
 from tracearena.engine import child_seed, seed_sequence, tracked
 from tracearena.figures.data import Size, Source, classes_of, same_people
@@ -26,6 +27,10 @@ _NAMES = {
     "walk": "walk as everybody moves",
     "own-walk": "walk as the user herself moves (betrays her profile)",
 }
+_STYLES = {"population": "-", "generator": ":"}
+"""What the attacker knows, and how his line is drawn."""
+NEARLY = 0.9
+"""Share of SGLT's privacy from which another generator is nearly as good."""
 _OVERHEADS = {
     "distinct_places": "different places sent at once",
     "distinct_classes": "different classes sent at once",
@@ -41,14 +46,16 @@ def make(out: Path, source: Source, tell: Tell | None, *, counts: Sequence[int] 
         figure.set_layout_engine("constrained")
         for axis, (overhead, label) in zip(axes, _OVERHEADS.items(), strict=True):
             for number, method in enumerate(METHODS):
-                mine = [one for one in results if one.method == method]
-                axis.plot(
-                    [getattr(one, overhead) for one in mine],
-                    [one.privacy for one in mine],
-                    marker=MARKERS[number].matplotlib,
-                    color=COLOURS[number],
-                    label=_NAMES[method],
-                )
+                for knows, style in _STYLES.items():
+                    mine = [one for one in results if (one.method, one.attacker) == (method, knows)]
+                    axis.plot(
+                        [getattr(one, overhead) for one in mine],
+                        [one.privacy for one in mine],
+                        style,
+                        marker=MARKERS[number].matplotlib,
+                        color=COLOURS[number],
+                        label=_NAMES[method] if knows == "population" else None,
+                    )
             axis.set_xlabel(f"{label} (1 is free)")
         axes[0].set(ylim=(0, 1.03), ylabel="share of places missed by the attacker\n(1 is best)")
         figure.legend(
@@ -60,7 +67,8 @@ def make(out: Path, source: Source, tell: Tell | None, *, counts: Sequence[int] 
         )
         head(
             figure,
-            f"Privacy against overhead, with {', '.join(map(str, counts))} fakes",
+            f"Privacy against overhead, with {', '.join(map(str, counts))} fakes; "
+            "dotted: the attacker knows the generator",
             said,
             width=125,
             top=1.01,
@@ -76,8 +84,8 @@ def findings(results: Sequence[ServiceResult]) -> list[Finding]:
     [sglt]: semantic fakes hide a person best, at a lower overhead. More privacy, and fewer
     different places and classes sent at once, than every other generator at every number of fakes.
     """
-    ours = {one.fakes: one for one in results if one.method == "sglt"}
-    others = [one for one in results if one.method != "sglt"]
+    ours = {one.fakes: one for one in results if one.method == "sglt" and one.attacker == "population"}
+    others = [one for one in results if one.method != "sglt" and one.attacker == "population"]
     return [
         counted(
             "fakes that mean something hide a person better",
@@ -92,7 +100,36 @@ def findings(results: Sequence[ServiceResult]) -> list[Finding]:
             )
             for name, label in _OVERHEADS.items()
         ),
+        *_own_walk_finding(ours, others),
+        *_knowing_findings(results, ours),
     ]
+
+
+def _own_walk_finding(ours: dict[int, ServiceResult], others: Sequence[ServiceResult]) -> list[Finding]:
+    """[sglt]: a walk by one's own profile gets near SGLT's privacy. Here near is nine tenths of it."""
+    walks = [one for one in others if one.method == "own-walk"]
+    shares = [one.privacy / max(ours[one.fakes].privacy, 1e-9) for one in walks]
+    if not shares:
+        return []
+    best = walks[shares.index(max(shares))]
+    return [
+        Finding(
+            "a walk by one's own profile is nearly as good",
+            max(shares) >= NEARLY,
+            f"at best {best.privacy:.2f} against {ours[best.fakes].privacy:.2f}, it takes {NEARLY:.0%}",
+            max(shares),
+        )
+    ]
+
+
+def _knowing_findings(results: Sequence[ServiceResult], ours: dict[int, ServiceResult]) -> list[Finding]:
+    """Ask whether SGLT's privacy outlives an attacker who knows the generator, which [sglt] does not try."""
+    known = [one for one in results if one.method == "sglt" and one.attacker == "generator"]
+    if not known:
+        return []
+    kept = min(one.privacy / max(ours[one.fakes].privacy, 1e-9) for one in known)
+    said = ", ".join(f"{one.privacy:.2f} against {ours[one.fakes].privacy:.2f}" for one in known)
+    return [Finding("fakes hide a person from who knows their generator", kept >= NEARLY, said, kept)]
 
 
 def service_results(source: Source, counts: Sequence[int] = COUNTS) -> list[ServiceResult]:
@@ -105,12 +142,13 @@ def service_results(source: Source, counts: Sequence[int] = COUNTS) -> list[Serv
     classes = location_classes(training, classes_of(training), seed=child_seed(root, 0))
     attacker = ViterbiTracking().fit(training)
     results: list[ServiceResult] = []
-    settings = list(product(METHODS, counts))
-    for method, count in tracked(settings, len(settings)):
+    settings = list(product(METHODS, counts, KNOWLEDGE))
+    for method, count, knows in tracked(settings, len(settings)):
         defence = FakeTraces(method=method, fakes=count, exposure=EXPOSURE, classes=len(classes))
+        given = attacker if knows == "population" else None
         results.append(
             hide_from_service(
-                training, original, defence, classes, attacker=attacker, seed=child_seed(root, 1)
+                training, original, defence, classes, attacker=given, knows=knows, seed=child_seed(root, 1)
             )
         )
     return results

@@ -18,10 +18,13 @@ def add_pairs(
     shares: Floats,
     own: tuple[Ints, Places, Floats],
     by_rank: tuple[Ints, Places, Places, Floats],
+    weighted: bool,
     similarity: Floats,
     graph: Floats,
 ) -> None:
     """Add P(τ) · similarity(u, v) to ``graph[r, r']`` for u in first..stop and every later user v.
+
+    If `weighted`, times the smaller of the two visit probabilities.
 
     The k-th place of u pairs with the k-th of v, so users stand ready rank by rank: row
     ``τ * ranks + k`` of the rank arrays lists, in ascending order, the users who have a k-th place
@@ -44,9 +47,10 @@ def add_pairs(
             begin = offsets[u * t + tau]
             for k in range(offsets[u * t + tau + 1] - begin):
                 low, high = rank_offsets[tau * ranks + k], rank_offsets[tau * ranks + k + 1]
-                row = places[begin + k]
+                row, mine = places[begin + k], probabilities[begin + k]
                 for j in range(low + np.searchsorted(rank_users[low:high], u + 1), high):
-                    graph[row, rank_places[j]] += shares[tau] * similarity[rank_users[j]]
+                    weight = min(mine, rank_probabilities[j]) if weighted else 1.0
+                    graph[row, rank_places[j]] += shares[tau] * similarity[rank_users[j]] * weight
 
 
 @njit(cache=True, nogil=True)

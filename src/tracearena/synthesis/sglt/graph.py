@@ -40,18 +40,30 @@ def semantic_graph(profiles: MobilityProfiles, *, seed: SeedLike = None) -> NDAr
     >>> semantic_graph(MobilityProfiles.of(traces)).tolist()
     [[0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0], [1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]]
     """
+    return pair_sums(profiles, RankedPlaces.of(profiles, seed=seed), weighted=False)
+
+
+def pair_sums(profiles: MobilityProfiles, ranked: RankedPlaces, *, weighted: bool) -> NDArray[np.float64]:
+    """Add up P(τ) · similarity(u, v) over all pairs u ≠ v for the places that share a rank.
+
+    Parameters
+    ----------
+    ranked
+        The visited places of every user and period in the order in which they are paired.
+    weighted
+        Multiply what a pair of places adds by the smaller of its two visit probabilities.
+    """
     from tracearena.synthesis.sglt._kernels import add_pairs
 
     m = profiles.n_places
     if m > MOST_PLACES:
         raise DataError(f"a graph of {m:,} places is too large; merge them to {MOST_PLACES:,} or fewer")
-    ranked = RankedPlaces.of(profiles, seed=seed)
     by_rank = _by_rank(ranked, len(profiles.periods))
 
     def work(block: int, first: int, stop: int) -> NDArray[np.float64]:
         graph, similarity = np.zeros((m, m)), np.zeros(profiles.n_users)
         own = ranked.offsets, ranked.places, ranked.shares
-        add_pairs(first, stop, profiles.periods.shares, own, by_rank, similarity, graph)
+        add_pairs(first, stop, profiles.periods.shares, own, by_rank, weighted, similarity, graph)
         return graph
 
     if profiles.n_users == 0:

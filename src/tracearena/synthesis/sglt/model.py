@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,15 @@ from tracearena.algorithms.kinds import Synthesizer
 from tracearena.checks import LARGEST_COUNT, require_fitted, require_number, require_switch, require_whole
 from tracearena.engine import SeedLike, child_seed, report, seed_sequence, stream, use
 from tracearena.mobility import AggregateMobility, MobilityProfiles
+from tracearena.mobility.profiles import parse_period_hours
 from tracearena.synthesis.days import traces_of_days, trainable
+from tracearena.synthesis.sglt.bisection import bisect_graph
 from tracearena.synthesis.sglt.classes import LocationClasses, find_classes
 from tracearena.synthesis.sglt.fakes import LARGEST_FACTOR, FakeMaker, Fakes
 from tracearena.synthesis.sglt.graph import semantic_graph
+from tracearena.synthesis.sglt.legacy_fakes import LegacyFakeMaker
+from tracearena.synthesis.sglt.legacy_graph import legacy_graph
+from tracearena.synthesis.sglt.legacy_mobility import legacy_mobility
 from tracearena.synthesis.sglt.preparation import DaySeeds
 from tracearena.synthesis.sglt.privacy import PassRates, PrivacyTests, Verdicts
 from tracearena.traces import Clock, Places, Traces
@@ -49,10 +54,16 @@ class SGLT(Synthesizer):
     par_v
         Transition probabilities are multiplied by random numbers from 1 to this.
     periods
-        Time periods of a day, at least 1; each has its own mobility and mapping of places.
+        Time periods of a day, at least 1, or the hours at which they begin, such as ``6-12-18-22``; each
+        has its own mobility and mapping of places.
     privacy_tests
         Release only fakes that pass `PrivacyTests`. A tenth of the users (at least as many as
         alternatives are asked for) are then no seeds and get no traces.
+    legacy_sglt
+        Work as the program behind the published SGLT files, where it differs from the paper: see
+        `legacy_graph`, `bisect_graph`, `legacy_mobility` and `LegacyFakeMaker`.
+    decoder_failure
+        With `legacy_sglt`: let decoding fail as the program's does.
 
     Attributes
     ----------
@@ -95,8 +106,10 @@ class SGLT(Synthesizer):
     par_m: float = 0.75
     par_l: float = 1.0
     par_v: float = 4.0
-    periods: int = 1
+    periods: int | str = 1
     privacy_tests: bool = True
+    legacy_sglt: bool = False
+    decoder_failure: bool = True
 
     def __post_init__(self) -> None:
         if self.classes is not None:
@@ -104,8 +117,12 @@ class SGLT(Synthesizer):
         for name in ("par_c", "par_m", "par_l"):
             require_number(name, getattr(self, name), at_least=0, at_most=1)
         require_number("par_v", self.par_v, at_least=1, at_most=LARGEST_FACTOR)
-        require_whole("periods", self.periods, at_least=1, at_most=DAY_S)
-        require_switch("privacy_tests", self.privacy_tests)
+        if isinstance(self.periods, str):
+            parse_period_hours(self.periods)
+        else:
+            require_whole("periods", self.periods, at_least=1, at_most=DAY_S)
+        for name in ("privacy_tests", "legacy_sglt", "decoder_failure"):
+            require_switch(name, getattr(self, name))
 
     def fit(self, traces: Traces, *, seed: SeedLike = None, tests: PrivacyTests | None = None) -> Self:
         """Learn the classes and the mobility of the training traces, which become the seeds.
@@ -123,11 +140,7 @@ class SGLT(Synthesizer):
         self.places_: Places = traces.places
         self.clock_: Clock = traces.clock
         profiles = MobilityProfiles.of(self.seeds_.as_traces(traces), self.periods)
-        self.mobility_ = AggregateMobility.of(profiles, traces.places)
-        self.graph_ = semantic_graph(profiles, seed=child_seed(root, _GRAPH))
-        self.classes_: LocationClasses = find_classes(
-            self.graph_, self.classes, seed=child_seed(root, _CLASSES)
-        )
+        self._learn(profiles, root)
         self.tests_ = (tests or PrivacyTests()) if self.privacy_tests else None
         self.alternatives_ = self._without_fakes(stream(root, _ALTERNATIVES))
         self._alternative_profiles = self._profiles(
@@ -136,18 +149,28 @@ class SGLT(Synthesizer):
         self.pass_rates_: PassRates | None = None
         return self
 
+    def _learn(self, profiles: MobilityProfiles, root: np.random.SeedSequence) -> None:
+        """Learn the graph, the classes and the aggregate mobility."""
+        cluster_seed = child_seed(root, _CLASSES)
+        self.classes_: LocationClasses
+        if self.legacy_sglt:
+            self.mobility_ = legacy_mobility(self.seeds_, profiles, self.places_)
+            self.graph_ = legacy_graph(profiles, self.seeds_)
+            self.classes_ = bisect_graph(self.graph_, self.classes, seed=cluster_seed)
+        else:
+            self.mobility_ = AggregateMobility.of(profiles, self.places_)
+            self.graph_ = semantic_graph(profiles, seed=child_seed(root, _GRAPH))
+            self.classes_ = find_classes(self.graph_, self.classes, seed=cluster_seed)
+
     @property
     def maker_(self) -> FakeMaker:
         """What makes the fakes."""
         require_fitted(self, "classes_")
-        return FakeMaker(
-            classes=self.classes_,
-            mobility=self.mobility_,
-            par_c=self.par_c,
-            par_m=self.par_m,
-            par_l=self.par_l,
-            par_v=self.par_v,
-        )
+        learned: dict[str, Any] = {"classes": self.classes_, "mobility": self.mobility_}
+        learned |= {name: getattr(self, name) for name in ("par_c", "par_m", "par_l", "par_v")}
+        if self.legacy_sglt:
+            return LegacyFakeMaker(**learned, decoder_failure=self.decoder_failure)
+        return FakeMaker(**learned)
 
     def synthesize(self, traces_per_user: int = 1, *, seed: SeedLike = None) -> Traces:
         """Return fakes of the training users; day ``r`` is a user's fake number ``r``.
