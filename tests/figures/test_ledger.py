@@ -21,6 +21,7 @@ from tracearena.figures.ledger.rows import (
     UNTRIED,
     Between,
     Drawn,
+    Gap,
     Key,
     Near,
     Row,
@@ -63,8 +64,9 @@ def test_a_row_looks_at_what_a_command_printed() -> None:
     assert Near("s_T", at, 0.6, 0.2).see(RUN) == ("s_T 0.5", True)
     assert not Near("s_T", at, 0.8, 0.2).see(RUN).holds
     limit = cell("contest-8.csv", "s_T", defence="PL(4,1)")
-    assert Between("s_T", at, most=limit).see(RUN) == ("s_T 0.5 (at most 0.5)", True)
+    assert Between("s_T", at, most=limit).see(RUN) == ("s_T 0.5 (it takes at most 0.5)", True)
     assert not Between("s_T", at, least=0.6).see(RUN).holds
+    assert Gap(at, limit).of(RUN) == 0
     assert Stated("it").see(RUN) == ("R = 0.3", False)
     with pytest.raises(DataError, match="states nothing"):
         Stated("it", whole=True).see(RUN)
