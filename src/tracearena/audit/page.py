@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any
 
-from tracearena.audit import pictures, words
+from tracearena.audit import labels, pictures, words
 from tracearena.audit.inference import Inference
 from tracearena.audit.linkability import BY_DAYS, Linkability
 from tracearena.audit.phrases import duration, filled, length, synthetic_sentences
@@ -110,10 +110,7 @@ def _light(light: Light, audit: Audit) -> str:
         share = light.share
         number = f"{share.value:.1%}" if share.value < 0.995 else f"{share.value:.0%}"
         what = measure(light, audit.settings.within_m)
-        interval = (
-            f"95 % interval {share.low:.1%} to {share.high:.1%}, {share.people:,} people tried; "
-            f"guessing gives {share.chance:.2%}."
-        )
+        interval = filled(labels.INTERVAL, share)
     colour = words.COLOURS[light.colour]
     return (
         f'<li class="{light.colour}"><h2>{escape(words.QUESTIONS[light.question])}</h2>'
@@ -125,7 +122,7 @@ def _light(light: Light, audit: Audit) -> str:
 
 def _how(page: Page, text: str) -> None:
     page.html_part(
-        f'<details class="how"><summary>How we measured this</summary><p>{escape(text)}</p></details>'
+        f'<details class="how"><summary>{escape(labels.HOW)}</summary><p>{escape(text)}</p></details>'
     )
 
 
@@ -143,7 +140,7 @@ def _singling_out(page: Page, found: SinglingOut, audit: Audit) -> None:
     if night is not None and night.alone is not None:
         figure, table = pictures.groups(found)
         few = sum(people for first, people in night.sizes.items() if 1 < first < 10)
-        where = "" if night.side_m == 0 else f" in cells of {length(night.side_m)}"
+        where = "" if night.side_m == 0 else labels.IN_CELLS.format(side=length(night.side_m))
         caption = said["night"].format(value=night.alone.value, few=few, smallest=9, where=where)
         page.figure(figure, caption, table=table, name="night-time-groups")
     settings = audit.settings
@@ -203,7 +200,7 @@ def _inference(page: Page, found: Inference) -> None:
         page.text(filled(said[name], share, within=one.within_m))
     rows = [[words.KEY_PLACES[name], *_row(share), _rounded(one.error_m)] for name, one, share in known]
     if rows:
-        columns = [_T["what"], _T["found"], _T["interval"], _T["guessing"], _T["people"], "median error, m"]
+        columns = [_T["what"], _T["found"], _T["interval"], _T["guessing"], _T["people"], labels.MEDIAN_ERROR]
         page.table(columns, rows)
     if found.whereabouts is not None:
         there = found.whereabouts
@@ -264,17 +261,18 @@ def compared(before: Risks, after: Risks) -> list[tuple[str, Share | None, Share
 
 def _measures(risks: Risks) -> dict[str, Share | None]:
     found: dict[str, Share | None] = {}
+    said = labels.CHANGES
     if risks.singling_out is not None:
         singled = risks.singling_out.found
-        found |= {"found by 1 sighting": singled.get(1), f"found by {HEADLINE}": singled.get(HEADLINE)}
+        found |= {said["one"]: singled.get(1), said["several"].format(k=HEADLINE): singled.get(HEADLINE)}
     if risks.linkability is not None:
-        found["found again"] = risks.linkability.headline
+        found[said["again"]] = risks.linkability.headline
         two = risks.linkability.home_and_work
-        found["found by home and work"] = None if two is None else two.first
+        found[said["two_places"]] = None if two is None else two.first
     if risks.inference is not None:
-        found |= {"home told": risks.inference.home.found, "workplace told": risks.inference.work.found}
+        found |= {said["home"]: risks.inference.home.found, said["work"]: risks.inference.work.found}
         behind = risks.inference.behind_zones
-        found |= {} if behind is None else {"home found behind zones": behind.found}
+        found |= {} if behind is None else {said["zones"]: behind.found}
     return found
 
 
@@ -320,9 +318,9 @@ def _chosen(page: Page, audit: Audit) -> None:
     page.table(
         [_T["what"], _T["value"], _T["reason"]], [[one.name, one.value, one.reason] for one in audit.choices]
     )
-    facts = {"seed": str(audit.seed), "SHA-256 of the file": audit.file.sha256}
+    facts = {labels.SEED: str(audit.seed), labels.DIGEST: audit.file.sha256}
     if audit.release is not None:
-        facts["SHA-256 of the release"] = audit.release.sha256
+        facts[labels.RELEASE_DIGEST] = audit.release.sha256
     page.html_part(_definitions(facts, code=True))
 
 

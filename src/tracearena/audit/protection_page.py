@@ -6,7 +6,7 @@ import shlex
 from html import escape
 from typing import Any
 
-from tracearena.audit import words
+from tracearena.audit import labels, words
 from tracearena.audit.phrases import share_words, synthetic_sentences
 from tracearena.audit.protection import MOST_PROOFS, Protection
 from tracearena.audit.trials import Trial
@@ -40,7 +40,7 @@ def protection_section(page: Page, found: Protection, command: str | None, name:
     choosing, proving = found.people
     how = said["how"].format(choosing=choosing, proving=proving, proofs=MOST_PROOFS)
     page.html_part(
-        f'<details class="how"><summary>How we measured this</summary><p>{escape(how)}</p></details>'
+        f'<details class="how"><summary>{escape(labels.HOW)}</summary><p>{escape(how)}</p></details>'
     )
 
 
@@ -73,18 +73,18 @@ def picture(found: Protection) -> tuple[dict[str, Any], Table]:
     """Draw risk against usefulness, a point a defence."""
     known = [one for one in found.trials if one.risk is not None]
     groups = (
-        ("finds too many", [one for one in known if not one.holds(found.target)], GREY, "circle"),
-        ("holds when choosing", [one for one in known if one.holds(found.target)], BLUE, "square"),
-        ("proved", [one for one in found.proofs if one.defence == found.chosen], GREEN, "star"),
+        (labels.LINES["fails"], [one for one in known if not one.holds(found.target)], GREY, "circle"),
+        (labels.LINES["holds"], [one for one in known if one.holds(found.target)], BLUE, "square"),
+        (labels.LINES["proved"], [one for one in found.proofs if one.defence == found.chosen], GREEN, "star"),
     )
     front = {one.defence for one in known if not _is_beaten(one, known)}
     data = [_points(name, trials, colour, symbol, front) for name, trials, colour, symbol in groups if trials]
     highest = max([2 * found.target, *(one.risk.high for one in known if one.risk is not None)])
     layout = {
         "height": 460,
-        "xaxis": {"title": {"text": "kept of the six tasks (1 is all)"}, "range": [0, 1.02]},
+        "xaxis": {"title": {"text": labels.AXES["kept_all"]}, "range": [0, 1.02]},
         "yaxis": {
-            "title": {"text": "people found again"},
+            "title": {"text": labels.AXES["again"]},
             "range": [-0.02, 1.08 * highest],
             "tickformat": ".0%",
         },
