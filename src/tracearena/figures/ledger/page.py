@@ -9,7 +9,7 @@ from typing import Any
 
 from tracearena.checks import require_choice
 from tracearena.errors import ParameterError
-from tracearena.figures.ledger import PAPERS
+from tracearena.figures.ledger.papers import PAPERS
 from tracearena.figures.ledger.rows import HOLDS, HOLDS_NOT, UNMEASURED, UNTRIED, Row
 from tracearena.figures.ledger.runs import Run, kept
 
