@@ -30,8 +30,10 @@ from tracearena.figures.contest import figure_12 as contest_12
 from tracearena.figures.contest import figure_16 as contest_16
 from tracearena.figures.contest import figure_17 as contest_17
 from tracearena.figures.contest import figure_18 as contest_18
+from tracearena.figures.contest import k_anonymity as contest_k_anonymity
 from tracearena.figures.contest import people as contest_people
 from tracearena.figures.contest import table_2 as contest_table_2
+from tracearena.figures.contest.k_anonymity import Point
 from tracearena.figures.data import Size
 from tracearena.figures.geo import figure_3 as geo_3
 from tracearena.figures.geo import figure_4 as geo_4
@@ -232,6 +234,18 @@ def likeness(kind: float, place: float, difference: float) -> dict[str, Any]:
     }
 
 
+def equal_traces(identified: list[float], left: list[float], useful: float) -> list[Finding]:
+    """Releases of KAnonymous: how many are found under three k, what is left of ever more alike people."""
+    over_k = [
+        Point(0, k, 0.3, useful, one, one, 0.01, 0.5, 0.4)
+        for k, one in zip((2, 5, 10), identified, strict=True)
+    ]
+    alike = [
+        Point(0, 10, at, useful, 0.1, 0.1, 0.01, one, 0.4) for at, one in zip((0, 0.5, 1), left, strict=True)
+    ]
+    return contest_k_anonymity.findings(over_k, alike)
+
+
 Q = np.linspace(0, 1, 11)
 Pair = tuple[Callable[[], list[Finding]], Callable[[], list[Finding]]]
 CASES: dict[str, Pair] = {
@@ -326,6 +340,10 @@ CASES: dict[str, Pair] = {
     "contest-19": (
         lambda: contest_4_and_19.findings(homes(0.9, 0.2, 0.8)),
         lambda: contest_4_and_19.findings(homes(0.9, 0.2, 0.3)),
+    ),
+    "contest-k-anonymity": (
+        lambda: equal_traces([0.5, 0.2, 0.1], [0.6, 0.3, 0.0], 0.6),
+        lambda: equal_traces([0.9, 0.8, 0.7], [0.6, 0.6, 0.6], 0.9),
     ),
     "contest-table2": (
         lambda: contest_table_2.findings(spread(0.011)),

@@ -115,10 +115,12 @@ def stages(
         raise ParameterError("mechanism says what made a release of real people; there is none")
     defence = catalogue.create(mechanism, DEFENCES) if isinstance(mechanism, str) else mechanism
     audit = Audit(
-        file=facts_of(original, material.kind, traces if source is None else source),
+        file=facts_of(original, material.kind, traces if source is None else source, material.zone),
         release=None
         if given is None
-        else facts_of(given, material.kind, released if release_source is None else release_source),
+        else facts_of(
+            given, material.kind, released if release_source is None else release_source, material.zone
+        ),
         before=Risks(),
         after=None,
         synthetic=None,

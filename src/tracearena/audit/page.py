@@ -42,7 +42,7 @@ def audit_page(audit: Audit, protection: Protection | None = None, command: str 
         page.html_part(f'<p class="warning" role="alert">{escape(words.INCOMPLETE)}</p>')
     if audit.settings.quick:
         page.html_part(f'<p class="warning">{escape(words.QUICK.format(people=audit.settings.people))}</p>')
-    _verdict(page, audit)
+    _verdict(page, audit, protection)
     _lights(page, audit)
     risks = audit.risks
     if protection is not None:
@@ -79,14 +79,24 @@ def _lead(audit: Audit) -> str:
     return words.LEAD.format(**facts, version=audit.version)
 
 
-def _verdict(page: Page, audit: Audit) -> None:
+def _verdict(page: Page, audit: Audit, protection: Protection | None) -> None:
     protect = words.PROTECT.format(name=audit.file.name)
     todo = words.WHAT_TO_DO[audit.verdict].format(protect="\0")
+    if protection is not None and audit.complete:
+        todo = _after_protection(protection, audit.verdict)
     marked = escape(todo).replace("\0", f"<code>{escape(protect)}</code>")
     page.html_part(
         f'<div class="verdict {audit.verdict}"><p><strong>{escape(words.VERDICTS[audit.verdict])}</strong>'
         f"</p><p>{marked}</p></div>"
     )
+
+
+def _after_protection(found: Protection, verdict: str) -> str:
+    """Say what to do once defences were tried."""
+    if found.chosen is None:
+        return words.NONE_HOLDS.format(tried=len(found.trials))
+    met = words.MET.format(defence=found.chosen, target=found.target)
+    return f"{met} {words.MET_TODO[verdict]}"
 
 
 def _lights(page: Page, audit: Audit) -> None:
@@ -255,7 +265,8 @@ def compared(before: Risks, after: Risks) -> list[tuple[str, Share | None, Share
 def _measures(risks: Risks) -> dict[str, Share | None]:
     found: dict[str, Share | None] = {}
     if risks.singling_out is not None:
-        found |= {f"found by {k} points": risks.singling_out.found.get(k) for k in (1, HEADLINE)}
+        singled = risks.singling_out.found
+        found |= {"found by 1 sighting": singled.get(1), f"found by {HEADLINE}": singled.get(HEADLINE)}
     if risks.linkability is not None:
         found["found again"] = risks.linkability.headline
         two = risks.linkability.home_and_work

@@ -30,7 +30,7 @@ def curves(found: SinglingOut) -> tuple[Figure, Table]:
         for at, (name, shares) in enumerate(lines)
     ]
     chance = next(iter(found.found.values())).chance if found.found else 0.0
-    layout = _layout("known points of a person", "share of people (100 % is everybody)", guess=chance)
+    layout = _layout("known points of a person", "share of people", guess=chance)
     rows = [
         [name, k, *_numbers(share)] for name, shares in lines for k, share in shares.items()
     ]  # fmt: skip
@@ -76,7 +76,7 @@ def heat(found: SinglingOut) -> tuple[Figure, Table]:
 
 def groups(found: SinglingOut) -> tuple[Figure, Table]:
     """Draw how large the groups are in which people spend their nights."""
-    labels = {1: "alone", 2: "2 to 4", 5: "5 to 9", 10: "10 or more"}
+    labels = {1: "alone", 2: "2 to 4 people", 5: "5 to 9 people", 10: "10 or more"}
     colours = (VERMILION, ORANGE, GREY, BLUE)
     data = [
         {
@@ -92,7 +92,7 @@ def groups(found: SinglingOut) -> tuple[Figure, Table]:
     layout = {
         "height": 320,
         "barmode": "stack",
-        "xaxis": {"title": {"text": _T["group"]}, "type": "category"},
+        "xaxis": {"title": {"text": _T["side"]}, "type": "category"},
         "yaxis": {"title": {"text": "share of people"}, "range": [0, 1], "tickformat": ".0%"},
     }
     rows = [[length(one.side_m), labels[k], n] for one in found.night for k, n in one.sizes.items()]

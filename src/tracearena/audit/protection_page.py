@@ -77,11 +77,17 @@ def picture(found: Protection) -> tuple[dict[str, Any], Table]:
         ("holds when choosing", [one for one in known if one.holds(found.target)], BLUE, "square"),
         ("proved", [one for one in found.proofs if one.defence == found.chosen], GREEN, "star"),
     )
-    data = [_points(name, trials, colour, symbol) for name, trials, colour, symbol in groups if trials]
+    front = {one.defence for one in known if not _is_beaten(one, known)}
+    data = [_points(name, trials, colour, symbol, front) for name, trials, colour, symbol in groups if trials]
+    highest = max([2 * found.target, *(one.risk.high for one in known if one.risk is not None)])
     layout = {
         "height": 460,
         "xaxis": {"title": {"text": "kept of the six tasks (1 is all)"}, "range": [0, 1.02]},
-        "yaxis": {"title": {"text": "people found again"}, "range": [-0.02, 1.02], "tickformat": ".0%"},
+        "yaxis": {
+            "title": {"text": "people found again"},
+            "range": [-0.02, 1.08 * highest],
+            "tickformat": ".0%",
+        },
         "shapes": [
             {
                 "type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": found.target, "y1": found.target,
@@ -95,7 +101,18 @@ def picture(found: Protection) -> tuple[dict[str, Any], Table]:
     return {"data": data, "layout": layout}, (columns, rows)
 
 
-def _points(name: str, trials: list[Trial], colour: str, symbol: str) -> dict[str, Any]:
+def _is_beaten(one: Trial, others: list[Trial]) -> bool:
+    """Whether another keeps at least as much and lets fewer people be found, or as few and keeps more."""
+
+    def merits(trial: Trial) -> tuple[float, float]:
+        return trial.kept or 0.0, 1.0 if trial.risk is None else -trial.risk.value
+
+    mine = merits(one)
+    theirs = [merits(other) for other in others]
+    return any(kept >= mine[0] and safe >= mine[1] and (kept, safe) != mine for kept, safe in theirs)
+
+
+def _points(name: str, trials: list[Trial], colour: str, symbol: str, front: set[str]) -> dict[str, Any]:
     shares = [one.risk for one in trials if one.risk is not None]
     return {
         "type": "scatter",
@@ -103,7 +120,8 @@ def _points(name: str, trials: list[Trial], colour: str, symbol: str) -> dict[st
         "name": name,
         "x": [one.kept for one in trials],
         "y": [share.value for share in shares],
-        "text": [one.defence.partition(",zeros")[0] for one in trials],
+        "text": [_short(one.defence) if one.defence in front else "" for one in trials],
+        "customdata": [one.defence for one in trials],
         "textposition": "top center",
         "textfont": {"size": 10},
         "error_y": {
@@ -114,8 +132,14 @@ def _points(name: str, trials: list[Trial], colour: str, symbol: str) -> dict[st
             "thickness": 1,
         },
         "marker": {"color": colour, "symbol": symbol, "size": 10},
-        "hovertemplate": "%{text}: %{y:.1%} found, %{x:.2f} kept<extra></extra>",
+        "hovertemplate": "%{customdata}: %{y:.1%} found, %{x:.2f} kept<extra></extra>",
     }
+
+
+def _short(defence: str) -> str:
+    """Leave out of a name what only says how long a model is trained."""
+    name, cut, _ = defence.partition(",zeros")
+    return f"{name})" if cut else name
 
 
 def _row(one: Trial, people: str) -> list[Any]:

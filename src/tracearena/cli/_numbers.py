@@ -55,6 +55,8 @@ LIMITS: Mapping[str, Limit] = {
     "--sensitive-weight": Limit(above=0, at_most=1e9),
     "--final-weight": Limit(above=0, at_most=1e6),
     "--test-share": Limit(above=0, at_most=1),
+    "--margin-km": Limit(at_least=0, at_most=100),
+    "--targets": _COUNT,
     "--rounds": Limit(at_least=0, at_most=1_000_000),
     "--max-bytes": _COUNT,
     "--max-listed-ids": _COUNT,

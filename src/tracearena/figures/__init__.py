@@ -68,6 +68,10 @@ FIGURES: dict[str, tuple[str, str]] = {
     ),
     "contest-people": ("contest.people", "virtual users beside the people they are learned from"),
     "contest-table2": ("contest.table_2", "fairness: spread of the scores over the teams' data"),
+    "contest-k-anonymity": (
+        "contest.k_anonymity",
+        "k-anonymity: one in k re-identified at most, and whereabouts told all the same",
+    ),
     "sglt-similarity": (
         "sglt.similarity",
         "how alike people are in place and in kind, and fakes to their seeds",

@@ -8,6 +8,7 @@ _TEAMS = "the releases of the 17 teams, which the organisers have not published 
 _PEOPLE = "figure contest-people --data pwscup2019-osaka"
 _12, _13, _17 = "figure contest-12", "figure contest-13", "figure contest-17"
 _18 = "figure contest-18 --data ppmtf-tokyo"
+_K = "figure contest-k-anonymity"
 _TABLE_2 = "figure contest-table2"
 _WEIGHTS = "contest-12-weights.csv"
 
@@ -57,6 +58,27 @@ ROWS: tuple[Row, ...] = (
         "figure contest-8 --data pwscup2019-osaka",
         (Stated("shuffling whole traces"),),
         "s_R,min 0.9995; s_T,min 0.789 beside 0.781",
+    ),
+    Row(
+        "section 1",
+        "k-anonymity lets at most one in k be re-identified",
+        _K,
+        (Stated("k-anonymity lets at most one in k"),),
+        "1/k",
+    ),
+    Row(
+        "section 4.2",
+        "k-anonymity is vulnerable to inference of places, where people are alike",
+        _K,
+        (Stated("it does not prevent trace inference"),),
+        "stated without a number",
+    ),
+    Row(
+        "section 5.2",
+        "k-anonymity requires too much noise for long traces",
+        _K,
+        (Stated("long traces lose their use"),),
+        "stated without a number",
     ),
     Row(
         "Figure 9, RQ2",

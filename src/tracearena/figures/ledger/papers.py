@@ -1,4 +1,4 @@
-"""The papers, and the rows of each."""
+"""All rows, by paper."""
 
 from __future__ import annotations
 
