@@ -11,7 +11,8 @@ _9 = "figure ppmtf-9 --data ppmtf-tokyo"
 _15 = "figure ppmtf-15"
 _EVALUATE = (
     "evaluate --format ppmtf --places ppmtf-tokyo/POI_TK.csv --train ppmtf-tokyo/traintraces_TK.csv "
-    "--test ppmtf-tokyo/testtraces_TK.csv --synthetic ppmtf-tokyo/syntraces_ppmtf_Itr100.csv.gz --legacy-ppmtf"
+    "--test ppmtf-tokyo/testtraces_TK.csv --synthetic ppmtf-tokyo/syntraces_ppmtf_Itr100.csv.gz "
+    "--legacy-ppmtf"
 )
 _CHAINS = "figure ppmtf-chains --data ppmtf-tokyo"
 _PARAMETERS = "figure ppmtf-parameters --data ppmtf-tokyo"
