@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from tracearena.figures.ledger.rows import Between, Cell, Drawn, Gap, Row, Stated, cell
+from tracearena.figures.ledger.rows import Between, Cell, Drawn, Gap, Key, Near, Row, Stated, cell
 
 _TEAMS = "the releases of the 17 teams, which the organisers have not published with the scores"
 _PEOPLE = "figure contest-people --data pwscup2019-osaka"
 _12, _13, _17 = "figure contest-12", "figure contest-13", "figure contest-17"
 _18 = "figure contest-18 --data ppmtf-tokyo"
+_RESULTS = "pwscup2019-results/final"
+_FINAL = (
+    f"contest board --reidentification {_RESULTS}_reidentification.csv "
+    f"--trace-inference {_RESULTS}_trace_inference.csv --utility {_RESULTS}_utility.csv"
+)
+_K = "figure contest-k-anonymity"
 _TABLE_2 = "figure contest-table2"
 _WEIGHTS = "contest-12-weights.csv"
 
@@ -57,6 +63,57 @@ ROWS: tuple[Row, ...] = (
         "figure contest-8 --data pwscup2019-osaka",
         (Stated("shuffling whole traces"),),
         "s_R,min 0.9995; s_T,min 0.789 beside 0.781",
+    ),
+    Row(
+        "section 1",
+        "k-anonymity lets at most one in k be re-identified",
+        _K,
+        (Stated("k-anonymity lets at most one in k"),),
+        "1/k",
+    ),
+    Row(
+        "section 4.2",
+        "k-anonymity is vulnerable to inference of places, where people are alike",
+        _K,
+        (Stated("it does not prevent trace inference"),),
+        "stated without a number",
+    ),
+    Row(
+        "section 5.2",
+        "k-anonymity requires too much noise for long traces",
+        _K,
+        (Stated("long traces lose their use"),),
+        "stated without a number",
+    ),
+    Row(
+        "section 5.1",
+        "17 of the teams are valid, and their two kinds of privacy go together (from the published scores)",
+        _FINAL,
+        (
+            Near("valid", Key("valid"), 17, 0),
+            Near("R", Key("correlation"), 0.895, 0.001),
+        ),
+        "17; R = 0.895",
+    ),
+    Row(
+        "section 5.1",
+        "the pseudonymised traces are completely violated",
+        _FINAL,
+        (
+            Near("s_R,min", Key("board.team=000.s_R_min"), 0.003, 0.001),
+            Near("s_T,min", Key("board.team=000.s_T_min"), 0.0475, 0.001),
+        ),
+        "0.003; 0.048",
+    ),
+    Row(
+        "appendix E",
+        "the best, second and third privacy against trace inference",
+        _FINAL,
+        tuple(
+            Near(f"place {place + 1}:", Key(f"awards.0.places.{place}.value"), value, 0.001)
+            for place, value in enumerate((0.720, 0.709, 0.637))
+        ),
+        "0.720; 0.709; 0.637",
     ),
     Row(
         "Figure 9, RQ2",

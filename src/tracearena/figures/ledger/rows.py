@@ -222,9 +222,9 @@ class Between:
 def short(value: float) -> str:
     """Return three digits that tell, or the whole number.
 
-    >>> short(0.42736), short(1.8326), short(12345.6), short(40.0)
-    ('0.427', '1.83', '12,346', '40')
+    >>> short(0.42736), short(0.9995), short(12345.6), short(40.0)
+    ('0.427', '0.9995', '12,346', '40')
     """
     if value == int(value) or abs(value) >= 1000:
         return f"{value:,.0f}"
-    return f"{value:.3g}"
+    return f"{value:.3g}" if f"{value:.3g}" != "1" else f"{value:.4g}"
