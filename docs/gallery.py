@@ -62,6 +62,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "contest-17": CHECK_INS,
     "contest-18": PEOPLE_FLOW,
     "contest-people": {"size": Size(400, 6), "iterations": 30},
+    "contest-k-anonymity": {"size": Size(100, 5)},
     "contest-table2": {"size": Size(400, 6), "iterations": 30, "count": 4},
     "sglt-similarity": {"size": Size(150)},
     "sglt-tables": {"size": Size(150)},

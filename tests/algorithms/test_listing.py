@@ -56,15 +56,15 @@ class Silent(Blur):
 @pytest.mark.parametrize(
     ("kind", "first", "last", "count"),
     [
-        ("defences", "No", "TrimEnds", 14),
-        ("defence", "No", "TrimEnds", 14),
+        ("defences", "No", "TrimEnds", 15),
+        ("defence", "No", "TrimEnds", 15),
         ("gps-defences", "GeoInd", "TrimEnds", 5),
-        ("attacks", "Random-R", "Interpolate+Smooth", 18),
-        ("reidentification", "Random-R", "Bayes-R", 7),
+        ("attacks", "Random-R", "Interpolate+Smooth", 19),
+        ("reidentification", "Random-R", "Bayes-R", 8),
         ("trace-inference", "Random-T", "Habits-T", 8),
         ("GPS-attacks", "Interpolate", "Interpolate+Smooth", 3),
         ("synthesizers", "PPMTF", "Training", 5),
-        ("obfuscator", "No", "Fakes", 9),
+        ("obfuscator", "No", "Fakes", 10),
     ],
 )
 def test_kinds_have_plain_words(kind: str, first: str, last: str, count: int) -> None:

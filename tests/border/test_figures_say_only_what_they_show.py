@@ -30,8 +30,10 @@ from tracearena.figures.contest import figure_12 as contest_12
 from tracearena.figures.contest import figure_16 as contest_16
 from tracearena.figures.contest import figure_17 as contest_17
 from tracearena.figures.contest import figure_18 as contest_18
+from tracearena.figures.contest import k_anonymity as contest_k_anonymity
 from tracearena.figures.contest import people as contest_people
 from tracearena.figures.contest import table_2 as contest_table_2
+from tracearena.figures.contest.k_anonymity import Point
 from tracearena.figures.data import Size
 from tracearena.figures.geo import figure_3 as geo_3
 from tracearena.figures.geo import figure_4 as geo_4
@@ -51,6 +53,7 @@ from tracearena.figures.ppmtf import figure_15 as ppmtf_15
 from tracearena.figures.ppmtf import knowledge as ppmtf_knowledge
 from tracearena.figures.ppmtf import parameters as ppmtf_parameters
 from tracearena.figures.sglt import classes as sglt_classes
+from tracearena.figures.sglt import published as sglt_published
 from tracearena.figures.sglt import quantiles as sglt_quantiles
 from tracearena.figures.sglt import service as sglt_service
 from tracearena.figures.sglt import similarity as sglt_similarity
@@ -218,10 +221,40 @@ def classes(by_column: bool) -> list[Finding]:
 def service(privacy: float, places: float, kinds: float) -> list[Any]:
     def one(method: str, hidden: float, sent: float, of: float) -> Any:
         return SimpleNamespace(
-            method=method, fakes=5, privacy=hidden, distinct_places=sent, distinct_classes=of
+            method=method,
+            fakes=5,
+            privacy=hidden,
+            distinct_places=sent,
+            distinct_classes=of,
+            attacker="population",
         )
 
     return [one("sglt", privacy, places, kinds), one("uniform", 0.5, 5.0, 5.0)]
+
+
+def own_walk_and_knowing(own: float, known: float) -> list[Any]:
+    """SGLT hides 0.9; what a walk of one's own does, and what is left before who knows the generator."""
+    walk = service(own, 3.0, 3.0)[0]
+    walk.method = "own-walk"
+    knowing = service(known, 3.0, 2.0)[0]
+    knowing.attacker = "generator"
+    return sglt_service.findings([service(0.9, 3.0, 2.0)[0], walk, knowing])[-2:]
+
+
+def published_table(tp_tv: float, mended: float) -> list[dict[str, Any]]:
+    """Two rows of 200 classes, published and ours."""
+    rows = []
+    for rules, lost in (
+        ("published", 0.6),
+        ("program", tp_tv),
+        ("program, decoder mended", mended),
+        ("paper", tp_tv),
+    ):
+        rows += [
+            {"rules": rules, "classes": 200, "par_l": par_l, "tp_tv": value}
+            for par_l, value in ((0, 0.4), (1, lost))
+        ]
+    return rows
 
 
 def likeness(kind: float, place: float, difference: float) -> dict[str, Any]:
@@ -230,6 +263,18 @@ def likeness(kind: float, place: float, difference: float) -> dict[str, Any]:
         "real_geographic": np.array([place]),
         "differential": np.full(10, difference),
     }
+
+
+def equal_traces(identified: list[float], left: list[float], useful: float) -> list[Finding]:
+    """Releases of KAnonymous: how many are found under three k, what is left of ever more alike people."""
+    over_k = [
+        Point(0, k, 0.3, useful, one, one, 0.01, 0.5, 0.4)
+        for k, one in zip((2, 5, 10), identified, strict=True)
+    ]
+    alike = [
+        Point(0, 10, at, useful, 0.1, 0.1, 0.01, one, 0.4) for at, one in zip((0, 0.5, 1), left, strict=True)
+    ]
+    return contest_k_anonymity.findings(over_k, alike)
 
 
 Q = np.linspace(0, 1, 11)
@@ -327,6 +372,10 @@ CASES: dict[str, Pair] = {
         lambda: contest_4_and_19.findings(homes(0.9, 0.2, 0.8)),
         lambda: contest_4_and_19.findings(homes(0.9, 0.2, 0.3)),
     ),
+    "contest-k-anonymity": (
+        lambda: equal_traces([0.5, 0.2, 0.1], [0.6, 0.3, 0.0], 0.6),
+        lambda: equal_traces([0.9, 0.8, 0.7], [0.6, 0.6, 0.6], 0.9),
+    ),
     "contest-table2": (
         lambda: contest_table_2.findings(spread(0.011)),
         lambda: contest_table_2.findings(spread(0.05)),
@@ -345,7 +394,7 @@ CASES: dict[str, Pair] = {
     ),
     "geo-6": (
         lambda: geo_6.findings([confusion(90)]),
-        lambda: geo_6.findings([confusion(90), confusion(55)]),
+        lambda: geo_6.findings([confusion(90), confusion(50)]),
     ),
     "sglt-classes": (lambda: classes(by_column=False), lambda: classes(by_column=True)),
     "sglt-qq": (
@@ -359,6 +408,10 @@ CASES: dict[str, Pair] = {
     "sglt-similarity": (
         lambda: sglt_similarity.findings(likeness(0.8, 0.1, 0.05)),
         lambda: sglt_similarity.findings(likeness(0.1, 0.8, 0.5)),
+    ),
+    "sglt-published": (
+        lambda: sglt_published.findings(published_table(0.61, 0.45)),
+        lambda: sglt_published.findings(published_table(0.7, 0.69)),
     ),
     "sglt-tables": (
         lambda: sglt_tables.findings([("visits", "fakes", 0.1, 0.0), ("visits", "uniform", 0.8, 0.0)]),
@@ -389,6 +442,11 @@ def test_every_figure_that_states_something_is_tried_and_tells_it() -> None:
     assert stating == tried
     for name in sorted(stating):
         assert "announce(" in (SOURCE / "figures" / f"{name.replace('.', '/')}.py").read_text()
+
+
+def test_what_is_said_of_ones_own_walk_and_of_a_knowing_attacker_follows_the_numbers() -> None:
+    assert [finding.holds for finding in own_walk_and_knowing(0.85, 0.88)] == [True, True]
+    assert [finding.holds for finding in own_walk_and_knowing(0.49, 0.67)] == [False, False]
 
 
 def test_nine_of_twelve_points_worse_than_uniform_are_not_near_the_training_data() -> None:

@@ -25,14 +25,14 @@ from .service import ServiceResult, hide_from_service, knowing_attacker, locatio
 from .sweep import (
     ATTACKS_2019,
     SAMPLE_DEFENCES,
-    Band,
     Sweep,
-    SweepRow,
     best_defences,
     run_sweep,
     succeeded,
     write_table,
 )
+from .sweep_rows import Band, SweepRow, TunedScores
+from .tuned import halves_of, tuned_against
 from .tuning import SampleTeam, Tuning, WeightTuning, tune, tune_weights
 from .zone_findings import ZoneFindings, find_homes
 
@@ -63,6 +63,7 @@ __all__ = [
     "SweepRow",
     "SyntheticRisk",
     "Tried",
+    "TunedScores",
     "Tuning",
     "Uniqueness",
     "Utility",
@@ -80,6 +81,7 @@ __all__ = [
     "evaluate",
     "find_homes",
     "halves",
+    "halves_of",
     "hide_from_service",
     "knowing_attacker",
     "location_classes",
@@ -93,6 +95,7 @@ __all__ = [
     "succeeded",
     "tune",
     "tune_weights",
+    "tuned_against",
     "unfinished",
     "uniqueness",
     "worse_than_uniform",

@@ -38,6 +38,9 @@ ADAPTIVE_ATTACKS = ("Polya-R(adaptive)", "Bayes-R(adaptive)", "Bayes-T(adaptive)
 UNTOLD_ATTACKS = ("Polya-R", "Markov-R", "Bayes-R", "Bayes-T", "Tracking-T", "Habits-T")
 """Attackers who weigh all they know without a word on the defence."""
 
+KNOWING_ATTACKS = ("Aligned-R",)
+"""Attacks of whoever knows the very days that are released; of other days they make nothing."""
+
 STRONGEST_ATTACKS = (*UNTOLD_ATTACKS, *ADAPTIVE_ATTACKS)
 """Attackers who weigh all they know, without a word on the defence and with it."""
 
@@ -342,8 +345,9 @@ def _check_attack(attack: Attack) -> None:
 
 
 def all_attacks() -> list[str]:
-    """Return the names of all attacks, re-identification first."""
-    return [name for kind in ATTACK_KINDS for name in catalogue.names(kind)]
+    """Return the names of all attacks but those that know the originals, re-identification first."""
+    names = [name for kind in ATTACK_KINDS for name in catalogue.names(kind)]
+    return [name for name in names if name not in KNOWING_ATTACKS]
 
 
 def _lowest(scores: dict[str, float]) -> str | None:

@@ -1,4 +1,5 @@
 from . import bayesian, deanonymisation, markov, smoothing, tracking, zone_finding
+from .aligned import AlignedIdentification, AlignedMatcher
 from .fuzzy_counting import FuzzyCounting, FuzzyCountingT, FuzzyMatcher
 from .markov.identification import MarkovIdentification, TraceGuesses
 from .markov.membership import MembershipInference, MembershipResult
@@ -18,6 +19,8 @@ from .visit_probability import (
 from .zone_finding.homes import GuessedHomes, homes_behind_zones
 
 __all__ = [
+    "AlignedIdentification",
+    "AlignedMatcher",
     "FuzzyCounting",
     "FuzzyCountingT",
     "FuzzyMatcher",

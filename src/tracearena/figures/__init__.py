@@ -68,6 +68,10 @@ FIGURES: dict[str, tuple[str, str]] = {
     ),
     "contest-people": ("contest.people", "virtual users beside the people they are learned from"),
     "contest-table2": ("contest.table_2", "fairness: spread of the scores over the teams' data"),
+    "contest-k-anonymity": (
+        "contest.k_anonymity",
+        "k-anonymity: one in k re-identified at most, and whereabouts told all the same",
+    ),
     "sglt-similarity": (
         "sglt.similarity",
         "how alike people are in place and in kind, and fakes to their seeds",
@@ -79,7 +83,7 @@ FIGURES: dict[str, tuple[str, str]] = {
         "sglt.published",
         "every row of the published SGLT table, under the paper's rules and the program's",
     ),
-    "sglt-classes": ("sglt.classes", "the semantic classes of places on a map"),
+    "sglt-classes": ("sglt.classes", "where people are, and the semantic classes of places, on two maps"),
     "arena-attacks": (
         "arena.attacks",
         "old and new attacks on the same releases, and their bounds",
