@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tracearena.arena import deanonymise
+from tracearena.arena import Deanonymisation, deanonymise
 from tracearena.attacks.deanonymisation import LstmClassifier, WindowForest, cut_windows
 from tracearena.errors import DataError, ParameterError
 from tracearena.obfuscation import GeoInd
@@ -84,3 +84,16 @@ def test_the_network_learns_and_repeats_itself() -> None:
     ]
     assert runs[0].accuracy > 0.6 > 0.5 > runs[0].most_frequent
     assert np.array_equal(runs[0].confusion, runs[1].confusion)
+
+
+def test_balanced_accuracy_counts_every_class_alike() -> None:
+    found = Deanonymisation(
+        accuracy=0.9,
+        most_frequent=0.9,
+        confusion=np.array([[90, 0, 0], [5, 0, 0], [2, 0, 3]]),
+        targets=np.array([1, 2]),
+        train_windows=1,
+        test_windows=100,
+    )
+    assert found.balanced_accuracy == pytest.approx((1 + 0 + 0.6) / 3)
+    assert found.balanced_guess == pytest.approx(1 / 3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import csv
 import json
 import re
@@ -11,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tracearena.audit import Audit, Settings, assess, audit_page, stages, write_audit
+from tracearena.audit import Audit, Settings, assess, audit_page, stages, words, write_audit
 from tracearena.audit.words import QUESTIONS
 from tracearena.cities import simulate
 from tracearena.obfuscation import PlanarLaplace
@@ -207,3 +208,17 @@ def test_a_week_is_the_first_of_the_person_and_may_be_empty(people_at: Callable[
     empty = assess(late, nothing, seed=1, draws=2, show_people=True)
     assert () in [week.events for week in empty.weeks]
     assert "0 places in her first week" in audit_page(empty).html()
+
+
+@pytest.mark.parametrize("name", ["page", "pictures", "protection_page"])
+def test_texts_are_kept_apart_for_whoever_translates_them(name: str) -> None:
+    tree = ast.parse((Path(words.__file__).parent / f"{name}.py").read_text())
+    documented = [one for one in ast.walk(tree) if isinstance(one, ast.Module | ast.FunctionDef)]
+    notes = {id(one.body[0].value) for one in documented if isinstance(one.body[0], ast.Expr)}
+    texts = [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in notes
+    ]
+    said = [text for text in texts if re.search(r"[a-z]{2,} [a-z]{2,}", re.sub(r"<[^>]*>?", "", text))]
+    assert said in ([], ["top center"], ["cut in two"])

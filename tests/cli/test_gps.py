@@ -140,3 +140,25 @@ def test_mistakes_are_told_and_nothing_is_written(
             build(arguments), [str(tree) if a == "TREE" else a for a in arguments], catch_exceptions=False
         )
     assert list(tmp_path.iterdir()) == []
+
+
+def test_deanonymise_sets_both_guesses_beside_the_answers(released: Path) -> None:
+    found = run("applications", "deanonymise", "--released", released, "--targets", 2, "--seed", 1)
+    assert found["method"] == "forest"
+    assert len(found["confusion"]) == 3
+    assert found["balanced_guess"] == pytest.approx(1 / 3)
+    assert found["accuracy"] > found["most_frequent"]
+    assert found["balanced_accuracy"] > found["balanced_guess"]
+
+
+def test_dates_and_a_box_cut_what_is_described(tree: Path) -> None:
+    whole = run("describe", tree)
+    first = whole["first"][:10]
+    day = run("describe", tree, "--to-date", first)
+    later = run("describe", tree, "--from-date", first)
+    assert 0 < day["events"] < later["events"] == whole["events"]
+    assert whole["events_per_user"]["mean"] == pytest.approx(whole["events"] / whole["users"], abs=0.01)
+    box = whole["bounds"]
+    middle = (box["south"] + box["north"]) / 2
+    half = run("describe", tree, "--bounds", f"{box['south']},{box['west']},{middle},{box['east']}")
+    assert 0 < half["events"] < whole["events"]

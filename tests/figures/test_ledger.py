@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from tracearena.cli import build
 from tracearena.errors import DataError
 from tracearena.figures import FIGURES
+from tracearena.figures.ledger import runs
 from tracearena.figures.ledger.page import chosen, entries, page
 from tracearena.figures.ledger.rows import (
     HOLDS,
@@ -21,6 +22,7 @@ from tracearena.figures.ledger.rows import (
     UNTRIED,
     Between,
     Drawn,
+    Gap,
     Key,
     Near,
     Row,
@@ -29,6 +31,21 @@ from tracearena.figures.ledger.rows import (
 )
 from tracearena.figures.ledger.runs import Run, file_name, keep, kept, measure
 
+UNMEASURED_YET = {
+    "figure arena-attacks",
+    "figure arena-defences",
+    "figure contest-13",
+    "figure contest-9 --data pwscup2019-osaka",
+    "figure contest-k-anonymity",
+    "figure contest-table2",
+    "figure ppmtf-13",
+    "figure ppmtf-14",
+    "figure ppmtf-15",
+    "figure ppmtf-9 --data ppmtf-tokyo",
+    "figure ppmtf-knowledge --data pwscup2019-osaka",
+    "figure sglt-published --data ppmtf-tokyo",
+}
+"""Commands whose rows say "not measured": they take an hour together on a machine of their own."""
 PAGE = DOCS / "measurements" / "findings.md"
 TABLE = "defence,s_T\nNo,0.25\nPL(4,1),0.5\nNo,0.75\n".replace("PL(4,1)", '"PL(4,1)"')
 RUN = Run(
@@ -57,14 +74,26 @@ def test_every_figure_is_in_the_table() -> None:
     assert [name for name, (module, _) in FIGURES.items() if module not in made] == []
 
 
+def test_only_long_runs_are_left_unmeasured() -> None:
+    left = {row.command for _, row, run in entries() if row.command and run is None}
+    assert left <= UNMEASURED_YET
+
+
+def test_every_kept_run_belongs_to_a_row() -> None:
+    shelf = Path(runs.__file__).parent / "measured"
+    names = {file_name(row.command) for _, row, _ in entries() if row.command}
+    assert {path.name for path in shelf.iterdir()} - names == set()
+
+
 def test_a_row_looks_at_what_a_command_printed() -> None:
     at = cell("contest-8.csv", "s_T", defence="No")
     assert at.of(RUN) == 0.5
     assert Near("s_T", at, 0.6, 0.2).see(RUN) == ("s_T 0.5", True)
     assert not Near("s_T", at, 0.8, 0.2).see(RUN).holds
     limit = cell("contest-8.csv", "s_T", defence="PL(4,1)")
-    assert Between("s_T", at, most=limit).see(RUN) == ("s_T 0.5 (at most 0.5)", True)
+    assert Between("s_T", at, most=limit).see(RUN) == ("s_T 0.5 (it takes at most 0.5)", True)
     assert not Between("s_T", at, least=0.6).see(RUN).holds
+    assert Gap(at, limit).of(RUN) == 0
     assert Stated("it").see(RUN) == ("R = 0.3", False)
     with pytest.raises(DataError, match="states nothing"):
         Stated("it", whole=True).see(RUN)

@@ -54,11 +54,24 @@ class Deanonymisation(Result):
     train_windows: int
     test_windows: int
 
+    @property
+    def balanced_accuracy(self) -> float:
+        """Mean over the classes that were asked about of the share given to them: each counts alike."""
+        asked = self.confusion.sum(axis=1)
+        return float((np.diag(self.confusion)[asked > 0] / asked[asked > 0]).mean())
+
+    @property
+    def balanced_guess(self) -> float:
+        """Balanced accuracy of one answer for all."""
+        return 1 / int((self.confusion.sum(axis=1) > 0).sum())
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
         return {
             "accuracy": self.accuracy,
             "most_frequent": self.most_frequent,
+            "balanced_accuracy": self.balanced_accuracy,
+            "balanced_guess": self.balanced_guess,
             "confusion": self.confusion.tolist(),
             "targets": self.targets.tolist(),
             "train_windows": self.train_windows,

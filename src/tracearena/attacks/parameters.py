@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,10 @@ from tracearena.checks import require_choice, require_fitted
 from tracearena.errors import DataError
 from tracearena.mobility.counts import SparseTensor, transition_counts, visit_counts
 from tracearena.results import Result
-from tracearena.synthesis.ppmtf import PPMTF, Factors
 from tracearena.traces import Traces
+
+if TYPE_CHECKING:
+    from tracearena.synthesis.ppmtf import PPMTF, Factors
 
 Released = Literal["BCD", "ABCD"]
 Matrix = NDArray[np.float64]
@@ -80,6 +82,7 @@ def attack_parameters(
     Examples
     --------
     >>> from tracearena.cities import simulate
+    >>> from tracearena.synthesis import PPMTF
     >>> people = simulate(users=60, days=1, seed=1)
     >>> known, others = people.take_users(range(30)), people.take_users(range(30, 60))
     >>> model = PPMTF(factors=8, iterations=10).fit(known, seed=1)

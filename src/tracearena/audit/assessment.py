@@ -15,6 +15,7 @@ from tracearena.audit.crowds import crowds
 from tracearena.audit.inference import infer
 from tracearena.audit.linkability import halves, link, tried
 from tracearena.audit.material import Material, Published
+from tracearena.audit.phrases import circle_choice
 from tracearena.audit.records import Audit, Risks, facts_of
 from tracearena.audit.settings import Choice, Settings
 from tracearena.audit.sightings import point_spots
@@ -22,7 +23,7 @@ from tracearena.audit.singling_out import single_out
 from tracearena.audit.synthetic import assess_synthetic
 from tracearena.audit.usefulness import assess_usefulness
 from tracearena.audit.weeks import weeks
-from tracearena.audit.zone_homes import Circle, circle_choice, measured_circle, told_circle
+from tracearena.audit.zone_homes import Circle, measured_circle, told_circle
 from tracearena.engine import child_seed, fresh_seed, report, seed_sequence
 from tracearena.errors import DataError, ParameterError
 from tracearena.intake.alignment import aligned
@@ -115,10 +116,12 @@ def stages(
         raise ParameterError("mechanism says what made a release of real people; there is none")
     defence = catalogue.create(mechanism, DEFENCES) if isinstance(mechanism, str) else mechanism
     audit = Audit(
-        file=facts_of(original, material.kind, traces if source is None else source),
+        file=facts_of(original, material.kind, traces if source is None else source, material.zone),
         release=None
         if given is None
-        else facts_of(given, material.kind, released if release_source is None else release_source),
+        else facts_of(
+            given, material.kind, released if release_source is None else release_source, material.zone
+        ),
         before=Risks(),
         after=None,
         synthetic=None,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any
 
-from tracearena.audit import pictures, words
+from tracearena.audit import labels, pictures, words
 from tracearena.audit.inference import Inference
 from tracearena.audit.linkability import BY_DAYS, Linkability
 from tracearena.audit.phrases import duration, filled, length, synthetic_sentences
@@ -42,7 +42,7 @@ def audit_page(audit: Audit, protection: Protection | None = None, command: str 
         page.html_part(f'<p class="warning" role="alert">{escape(words.INCOMPLETE)}</p>')
     if audit.settings.quick:
         page.html_part(f'<p class="warning">{escape(words.QUICK.format(people=audit.settings.people))}</p>')
-    _verdict(page, audit)
+    _verdict(page, audit, protection)
     _lights(page, audit)
     risks = audit.risks
     if protection is not None:
@@ -79,14 +79,24 @@ def _lead(audit: Audit) -> str:
     return words.LEAD.format(**facts, version=audit.version)
 
 
-def _verdict(page: Page, audit: Audit) -> None:
+def _verdict(page: Page, audit: Audit, protection: Protection | None) -> None:
     protect = words.PROTECT.format(name=audit.file.name)
     todo = words.WHAT_TO_DO[audit.verdict].format(protect="\0")
+    if protection is not None and audit.complete:
+        todo = _after_protection(protection, audit.verdict)
     marked = escape(todo).replace("\0", f"<code>{escape(protect)}</code>")
     page.html_part(
         f'<div class="verdict {audit.verdict}"><p><strong>{escape(words.VERDICTS[audit.verdict])}</strong>'
         f"</p><p>{marked}</p></div>"
     )
+
+
+def _after_protection(found: Protection, verdict: str) -> str:
+    """Say what to do once defences were tried."""
+    if found.chosen is None:
+        return words.NONE_HOLDS.format(tried=len(found.trials))
+    met = words.MET.format(defence=found.chosen, target=found.target)
+    return f"{met} {words.MET_TODO[verdict]}"
 
 
 def _lights(page: Page, audit: Audit) -> None:
@@ -100,10 +110,7 @@ def _light(light: Light, audit: Audit) -> str:
         share = light.share
         number = f"{share.value:.1%}" if share.value < 0.995 else f"{share.value:.0%}"
         what = measure(light, audit.settings.within_m)
-        interval = (
-            f"95 % interval {share.low:.1%} to {share.high:.1%}, {share.people:,} people tried; "
-            f"guessing gives {share.chance:.2%}."
-        )
+        interval = filled(labels.INTERVAL, share)
     colour = words.COLOURS[light.colour]
     return (
         f'<li class="{light.colour}"><h2>{escape(words.QUESTIONS[light.question])}</h2>'
@@ -115,7 +122,7 @@ def _light(light: Light, audit: Audit) -> str:
 
 def _how(page: Page, text: str) -> None:
     page.html_part(
-        f'<details class="how"><summary>How we measured this</summary><p>{escape(text)}</p></details>'
+        f'<details class="how"><summary>{escape(labels.HOW)}</summary><p>{escape(text)}</p></details>'
     )
 
 
@@ -133,7 +140,7 @@ def _singling_out(page: Page, found: SinglingOut, audit: Audit) -> None:
     if night is not None and night.alone is not None:
         figure, table = pictures.groups(found)
         few = sum(people for first, people in night.sizes.items() if 1 < first < 10)
-        where = "" if night.side_m == 0 else f" in cells of {length(night.side_m)}"
+        where = "" if night.side_m == 0 else labels.IN_CELLS.format(side=length(night.side_m))
         caption = said["night"].format(value=night.alone.value, few=few, smallest=9, where=where)
         page.figure(figure, caption, table=table, name="night-time-groups")
     settings = audit.settings
@@ -193,7 +200,7 @@ def _inference(page: Page, found: Inference) -> None:
         page.text(filled(said[name], share, within=one.within_m))
     rows = [[words.KEY_PLACES[name], *_row(share), _rounded(one.error_m)] for name, one, share in known]
     if rows:
-        columns = [_T["what"], _T["found"], _T["interval"], _T["guessing"], _T["people"], "median error, m"]
+        columns = [_T["what"], _T["found"], _T["interval"], _T["guessing"], _T["people"], labels.MEDIAN_ERROR]
         page.table(columns, rows)
     if found.whereabouts is not None:
         there = found.whereabouts
@@ -254,16 +261,18 @@ def compared(before: Risks, after: Risks) -> list[tuple[str, Share | None, Share
 
 def _measures(risks: Risks) -> dict[str, Share | None]:
     found: dict[str, Share | None] = {}
+    said = labels.CHANGES
     if risks.singling_out is not None:
-        found |= {f"found by {k} points": risks.singling_out.found.get(k) for k in (1, HEADLINE)}
+        singled = risks.singling_out.found
+        found |= {said["one"]: singled.get(1), said["several"].format(k=HEADLINE): singled.get(HEADLINE)}
     if risks.linkability is not None:
-        found["found again"] = risks.linkability.headline
+        found[said["again"]] = risks.linkability.headline
         two = risks.linkability.home_and_work
-        found["found by home and work"] = None if two is None else two.first
+        found[said["two_places"]] = None if two is None else two.first
     if risks.inference is not None:
-        found |= {"home told": risks.inference.home.found, "workplace told": risks.inference.work.found}
+        found |= {said["home"]: risks.inference.home.found, said["work"]: risks.inference.work.found}
         behind = risks.inference.behind_zones
-        found |= {} if behind is None else {"home found behind zones": behind.found}
+        found |= {} if behind is None else {said["zones"]: behind.found}
     return found
 
 
@@ -309,9 +318,9 @@ def _chosen(page: Page, audit: Audit) -> None:
     page.table(
         [_T["what"], _T["value"], _T["reason"]], [[one.name, one.value, one.reason] for one in audit.choices]
     )
-    facts = {"seed": str(audit.seed), "SHA-256 of the file": audit.file.sha256}
+    facts = {labels.SEED: str(audit.seed), labels.DIGEST: audit.file.sha256}
     if audit.release is not None:
-        facts["SHA-256 of the release"] = audit.release.sha256
+        facts[labels.RELEASE_DIGEST] = audit.release.sha256
     page.html_part(_definitions(facts, code=True))
 
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from tracearena.audit.cells import Cells
     from tracearena.audit.cutting import Cut
     from tracearena.audit.synthetic import Synthetic
+    from tracearena.audit.zone_homes import Circle
     from tracearena.traces import Traces
 
 
@@ -92,6 +93,17 @@ def coarse_choice(places: int, cells: Cells) -> Choice:
         f"{places:,} places are too many for attacks that weigh all evidence; the quick ones use the "
         "file's places",
     )
+
+
+def circle_choice(circle: Circle) -> Choice:
+    """Say which zones the attacker looks for."""
+    shift = f", their middles up to {circle.shift_m:,.0f} m away" if circle.shift_m else ""
+    reason = (
+        "so far from homes is the nearest released point, in the median; --mechanism says what made it"
+        if circle.measured
+        else "the defence is known"
+    )
+    return Choice("privacy zones", f"circles of {circle.radius_m:,.0f} m around homes{shift}", reason)
 
 
 def filled(sentence: str, share: Share, **others: Any) -> str:

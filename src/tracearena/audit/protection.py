@@ -23,7 +23,7 @@ from tracearena.intake.local_time import LocalTime
 
 MOST_PROOFS = 3
 """So many of the cheapest are put to the proof; more would let luck decide."""
-_DIVIDE, _CHOOSE, _PROVE, _VIRTUAL = range(4)
+_DIVIDE, _CHOOSE, PROVE, _VIRTUAL = range(4)
 
 
 @dataclass(frozen=True)
@@ -117,9 +117,9 @@ def searching(
     number = fresh_seed() if seed is None else seed
     root, measured = seed_sequence(number), settings.in_force()
     material = Material.of(taken(traces), measured, timezone)
-    choosing, proving = _divided(material, root)
+    choosing, proving = divided(material, root)
     names = list(defences or ladder(material.kind, len(material.coarse.places)))
-    parts = [_part(material, people) for people in (choosing, proving)]
+    parts = [part_of(material, people) for people in (choosing, proving)]
     found = Protection(
         target=target,
         trials=(),
@@ -136,7 +136,7 @@ def searching(
         report(done, len(names) + MOST_PROOFS)
         yield found
     for trial in found.held[:MOST_PROOFS]:
-        proof = try_defence(trial.defence, parts[1], measured, child_seed(root, _PROVE), target=target)
+        proof = try_defence(trial.defence, parts[1], measured, child_seed(root, PROVE), target=target)
         holds = proof.holds(target)
         found = replace(found, proofs=(*found.proofs, proof), chosen=trial.defence if holds else found.chosen)
         yield found
@@ -149,7 +149,7 @@ def searching(
     report(len(names) + MOST_PROOFS, len(names) + MOST_PROOFS)
 
 
-def _divided(material: Material, root: np.random.SeedSequence) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def divided(material: Material, root: np.random.SeedSequence) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Divide the people who can be tried into two halves at random."""
     people = np.flatnonzero(material.cut.both)
     if len(people) < 4:
@@ -161,7 +161,7 @@ def _divided(material: Material, root: np.random.SeedSequence) -> tuple[NDArray[
     return np.sort(order[:middle]), np.sort(order[middle:])
 
 
-def _part(whole: Material, people: NDArray[np.int64]) -> Material:
+def part_of(whole: Material, people: NDArray[np.int64]) -> Material:
     """Return the material of some of the people, on the ground of all: the same grid, cut and clock."""
     coarse = whole.coarse.take_users(people)
     cut = whole.cut._replace(instant=whole.cut.instant[people], both=whole.cut.both[people])

@@ -22,7 +22,7 @@ from tracearena.errors import TracearenaError
 from tracearena.obfuscation.rounding import rounded
 from tracearena.traces import Traces
 
-QUICK = ("VisitProb-R", "FuzzyCount-R")
+QUICK = ("VisitProb-R", "HomeProb-R", "FuzzyCount-R")
 HEAVY = ("Polya-R", "Markov-R", "Bayes-R")
 TOLD = ("Polya-R(adaptive)", "Bayes-R(adaptive)")
 """Attackers who know the defence and run it themselves."""

@@ -86,7 +86,20 @@ WHAT_TO_DO = {
     "audit again when a stronger attack is known.",
     "grey": "Give the audit more people, or more days of each.",
 }
-PROTECT = "tracearena protect {name} safer.csv --target-risk 5%"
+NONE_HOLDS = (
+    "None of the {tried} defences that were tried holds (below). Publish counts or synthetic traces, allow "
+    "more, or do not publish."
+)
+MET = "{defence} meets the target of {target:.1%} for who is found again."
+MET_TODO = {
+    "red": "The other lights say what else it leaves: try a stronger defence, or do not publish.",
+    "amber": "The other lights say what else it leaves: keep contracts and access limits, or try a stronger "
+    "defence.",
+    "green": "Check that the release is still useful (below), and keep the original and the table of who is "
+    "who to yourself.",
+    "grey": "Give the audit more people, or more days of each, for the rest.",
+}
+PROTECT = "tracearena protect {name} safer.csv --target-risk 5% --out protected"
 
 NOBODY_KNOWN = (
     "no released user has an id of the original: if they are pseudonyms, name the table of who is who with "
@@ -225,9 +238,8 @@ PROTECTED = {
     "none": "None of the {tried} defences holds. Publish counts or synthetic traces, allow more, or do not "
     "publish.",
     "few": "So few people can prove no risk below {least:.1%}, even if nobody at all is found.",
-    "picture": "What each defence leaves of the six tasks, and of whom the strongest attack still finds. "
-    "The lower right "
-    "is good; the dotted line is the target.",
+    "picture": "What each defence leaves of the six tasks, and whom the strongest attack still finds. "
+    "The lower right is good; the dotted line is the target. Named are those that none beats in both.",
     "how": "The people are divided at random into {choosing:,} for choosing and {proving:,} for the proof. "
     "Quick attacks come "
     "first; where they alone find more than the target, the strongest are spared. These weigh all evidence, "

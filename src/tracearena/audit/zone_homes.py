@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from tracearena.arena.zone_findings import circle_of
 from tracearena.attacks.zone_finding import homes_behind_zones
-from tracearena.audit.settings import Choice
 from tracearena.audit.sightings import Spots
 from tracearena.obfuscation import TrimEnds, Zones
 from tracearena.traces import GpsTraces
@@ -69,17 +68,6 @@ def measured_circle(
     if len(nearest) < _FEWEST or np.median(nearest) < _LEAST_M:
         return None
     return Circle(float(np.median(nearest)), 0.0, True)
-
-
-def circle_choice(circle: Circle) -> Choice:
-    """Say which zones the attacker looks for."""
-    shift = f", their middles up to {circle.shift_m:,.0f} m away" if circle.shift_m else ""
-    reason = (
-        "so far from homes is the nearest released point, in the median; --mechanism says what made it"
-        if circle.measured
-        else "the defence is known"
-    )
-    return Choice("privacy zones", f"circles of {circle.radius_m:,.0f} m around homes{shift}", reason)
 
 
 def guessed_homes(released: GpsTraces, circle: Circle, within_m: float, zone: str | None) -> Spots:

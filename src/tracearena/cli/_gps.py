@@ -13,6 +13,9 @@ from tracearena.errors import ParameterError
 if TYPE_CHECKING:
     from tracearena.traces import GpsTraces
 
+EVENTS_ONLY = ("places", "times", "grid", "top", "interval", "slot", "resample", "utc_hours")
+"""Options of reading that make events of points, which no application wants."""
+
 
 def read_traces(reading: ReadingOptions, path: Path, what: str = "GPS points") -> GpsTraces:
     """Read GPS traces, and the coordinates of events too; refuse to put them at places."""

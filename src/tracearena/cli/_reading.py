@@ -152,6 +152,17 @@ class ReadingOptions:
     max_listed_ids: MaxListedIdsOption = None
 
     @property
+    def words(self) -> list[str]:
+        """The same options as they are written on a command line, without those left at their defaults."""
+        said: list[str] = []
+        for name, one in _parameters(ReadingOptions).items():
+            value = getattr(self, name)
+            if value != one.default:
+                option = f"--{name.replace('_', '-')}"
+                said += [option] if value is True else [option, str(value)]
+        return said
+
+    @property
     def files(self) -> tuple[Path | None, ...]:
         """The files beside the traces that are read too."""
         return self.places, self.times

@@ -15,7 +15,8 @@ from tracearena.cli._console import (
     note,
     print_result,
 )
-from tracearena.cli._gps import read_traces
+from tracearena.cli._deanonymise import deanonymise
+from tracearena.cli._gps import EVENTS_ONLY, read_traces
 from tracearena.cli._progress import shown
 from tracearena.cli._reading import ReadingOptions, reads_traces
 
@@ -36,16 +37,12 @@ IdTableOption = Annotated[
 ]
 
 
-EVENTS_ONLY = ("places", "times", "grid", "top", "interval", "slot", "resample", "utc_hours")
-"""Options of reading that make events of points, which no application wants."""
-
-
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     group = typer.Typer(
         help="What released GPS data is still good for, and what it gives away.", no_args_is_help=True
     )
-    for command in (hotspots, gossip, uniqueness, homes, zones, error):
+    for command in (hotspots, gossip, uniqueness, homes, zones, deanonymise, error):
         group.command()(command)
     app.add_typer(group, name="applications")
 
@@ -69,6 +66,13 @@ def hotspots(
     ] = None,
     rounds: Annotated[int, typer.Option("--rounds", min=0, help="Most rounds of the Bayesian update.")] = 50,
     threshold: Annotated[float, typer.Option("--threshold", help="Stop below this L1 change.")] = 1e-8,
+    margin: Annotated[
+        float,
+        typer.Option(
+            "--margin-km",
+            help="Count released points so far around the area too, instead of heaping them on its border.",
+        ),
+    ] = 0.0,
     id_table: IdTableOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -88,6 +92,7 @@ def hotspots(
             expected_noise_m=noise,
             rounds=rounds,
             threshold=threshold,
+            margin_km=margin,
             id_table=who,
         )
     print_result(result.to_dict(), as_json)

@@ -94,11 +94,13 @@ def protect(
         given |= {"released": released, "release_source": safer}
         if not catalogue.is_kind(found.chosen, "synthesizer"):
             given["mechanism"] = found.chosen
-        of_contest = original.report.format == "pwscup"
+        days = 1
+        if not isinstance(traces, GpsTraces):
+            days = -(-traces.n_instants // traces.clock.instants_per_day)
         command = (
-            _command(found.chosen, file, safer, of_contest)
+            _command(found.chosen, file, safer, original.report, days, reading.words)
             if at_own_places
-            else _again(found.chosen, file, safer, out)
+            else _again(found.chosen, file, safer, out, reading.words)
         )
     audit = run(given, settings, used, out, tables=tables, protection=found, command=command)
     result = {"defence": found.chosen, "file": str(safer) if found.chosen else None, "command": command}
@@ -153,23 +155,26 @@ def _say(found: Protection, said: int) -> int:
     return len(tried)
 
 
-def _command(defence: str, file: Path, safer: Path, of_contest: bool) -> str:
+def _command(defence: str, file: Path, safer: Path, report: Report, days: int, reading: list[str]) -> str:
     """Return the commands that do the same step by step."""
     from tracearena.algorithms import catalogue
 
-    if catalogue.is_kind(defence, "synthesizer"):
-        return shlex.join(["tracearena", "synthesize", defence, str(file), str(safer)])
-    original = ["--original", str(file)] if of_contest else []
-    between = "obfuscated.csv"
-    names = ["tracearena", "pseudonymise", between, str(safer), *original, "--id-table", "secret.csv"]
-    return f"{shlex.join(['tracearena', 'obfuscate', defence, str(file), between])} && {shlex.join(names)}"
+    is_synthetic = catalogue.is_kind(defence, "synthesizer")
+    between = "synthetic.csv" if is_synthetic else "obfuscated.csv"
+    makes = ["synthesize" if is_synthetic else "obfuscate", defence, str(file), between, *reading]
+    if is_synthetic:
+        makes += ["--traces-per-user", str(days)]
+    original = []
+    if report.format == "pwscup" and not is_synthetic:
+        original = ["--original", str(file), *reading]
+    names = ["pseudonymise", between, str(safer), *original, "--id-table", "secret.csv"]
+    return f"{shlex.join(['tracearena', *makes])} && {shlex.join(['tracearena', *names])}"
 
 
-def _again(defence: str, file: Path, safer: Path, out: Path) -> str:
+def _again(defence: str, file: Path, safer: Path, out: Path, reading: list[str]) -> str:
     """Return the command for a release at cells, which only this command makes."""
-    return shlex.join(
-        ["tracearena", "protect", str(file), str(safer), "--out", str(out), "--defences", defence]
-    )
+    words = ["tracearena", "protect", str(file), str(safer), *reading, "--out", str(out)]
+    return shlex.join([*words, "--defences", defence])
 
 
 def _release(defence: str, traces: Any, settings: Settings, zone: LocalTime | None) -> tuple[Any, bool]:

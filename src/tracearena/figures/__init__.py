@@ -85,7 +85,7 @@ FIGURES: dict[str, tuple[str, str]] = {
         "sglt.published",
         "every row of the published SGLT table, under the paper's rules and the program's",
     ),
-    "sglt-classes": ("sglt.classes", "the semantic classes of places on a map"),
+    "sglt-classes": ("sglt.classes", "where people are, and the semantic classes of places, on two maps"),
     "arena-attacks": (
         "arena.attacks",
         "old and new attacks on the same releases, and their bounds",

@@ -146,3 +146,20 @@ def test_geolife_has_the_shape_of_figure_3(shared_data: Path) -> None:
     gains = {noise: one.offloaded_after_update - one.offloaded for noise, one in found.items()}
     assert 0.01 < gains[250] < 0.03
     assert 0.025 < gains[1000] < 0.045
+
+
+def test_with_a_margin_what_leaves_the_area_is_no_longer_heaped_on_its_border() -> None:
+    area = Box(35.0, 139.0, 35.02, 139.02)
+    latitude = np.concatenate([np.full(5, 35.01), np.full(5, 35.0001)])
+    times = np.arange(10) * 1000
+    original = GpsTraces.from_points(["a"] * 10, times, latitude, np.full(10, 139.01))
+    released = original.moved(np.where(latitude < 35.005, 34.99, latitude), original.longitude)
+    clipped, wide = (
+        hotspots(original, released, area=area, expected_noise_m=100, rounds=0, margin_km=margin)
+        for margin in (0, 3)
+    )
+    assert (clipped.offloaded, clipped.cells_found) == (1.0, 1.0)
+    assert (wide.offloaded, wide.cells_found) == (0.5, 0.5)
+    assert (wide.rows, wide.columns, wide.points) == (clipped.rows, clipped.columns, 10)
+    with pytest.raises(ParameterError, match="margin_km"):
+        hotspots(original, released, area=area, margin_km=-1)

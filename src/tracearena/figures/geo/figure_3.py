@@ -20,26 +20,43 @@ from tracearena.pages.style import COLOURS, MARKERS
 RUNS = 3
 PAPER = {250: (0.96, 0.98), 500: (0.95, None), 1000: (0.89, 0.93)}
 """Values that the text of [geo-ind] names: empirical, after the update."""
+MARGIN_KM = 5.0
+"""Around the area; hardly any point is carried further by 1,000 m of expected noise."""
+_COLUMNS = (
+    "offloaded",
+    "offloaded_after_update",
+    "cells_found",
+    "cells_found_after_update",
+)
 
 
 def make(out: Path, source: Source, tell: Tell | None, *, runs: int = RUNS) -> list[Path]:
-    """Draw the share of original points served, before and after the Bayesian update."""
+    """Draw the share of original points served, before and after the Bayesian update.
+
+    The numbers also have the cells found, and all of it on a grid that ends with the area (``clipped``)
+    and on one that goes on for some kilometres (``margin``).
+    """
     gps = gps_data(source)
-    found = np.empty((2, len(NOISE_M), runs))
+    both = np.empty((2, len(_COLUMNS), len(NOISE_M), runs))
     for at, noise in enumerate(NOISE_M):
         for run in range(runs):
             released = GeoInd(expected_noise=noise).transform(gps.traces, seed=source.seed * 1000 + run)
-            one = hotspots(gps.traces, released, area=gps.area, expected_noise_m=noise)
-            found[:, at, run] = one.offloaded, one.offloaded_after_update
+            for wide, margin in enumerate((0.0, MARGIN_KM)):
+                one = hotspots(gps.traces, released, area=gps.area, expected_noise_m=noise, margin_km=margin)
+                both[wide, :, at, run] = [getattr(one, name) for name in _COLUMNS]
             report(at * runs + run + 1, len(NOISE_M) * runs)
-    gains = findings(found)
+    found = both[:, :2]
+    gains = [*findings(found[0]), *margin_findings(found)]
     announce(gains, tell)
     with canvas(7, 4.6) as (figure, axes):
         names = ("chosen by the noisy counts", "after the Bayesian update")
         for k, name in enumerate(names):
-            mean, low, high = found[k].mean(axis=1), found[k].min(axis=1), found[k].max(axis=1)
+            mine = found[0, k]
+            mean, low, high = mine.mean(axis=1), mine.min(axis=1), mine.max(axis=1)
             axes.fill_between(NOISE_M, low, high, color=COLOURS[k], alpha=0.25, linewidth=0)
             axes.plot(NOISE_M, mean, color=COLOURS[k], marker=MARKERS[k].matplotlib, label=name)
+            padded = f"{name}, {MARGIN_KM:g} km around the area too"
+            axes.plot(NOISE_M, found[1, k].mean(axis=1), ":", color=COLOURS[k], label=padded)
         for k in (0, 1):
             shown = [(noise, value[k]) for noise, value in PAPER.items() if value[k] is not None]
             x, y = zip(*shown, strict=True)
@@ -59,11 +76,12 @@ def make(out: Path, source: Source, tell: Tell | None, *, runs: int = RUNS) -> l
         axes.set_title(titled(title, gains, width=78), fontsize=10, loc="left")
         picture = save(figure, out / "geo-3.png")
     rows = [
-        (noise, run, float(found[0, at, run]), float(found[1, at, run]))
+        (grid, noise, run, *both[wide, :, at, run].tolist())
+        for wide, grid in enumerate(("clipped", "margin"))
         for at, noise in enumerate(NOISE_M)
         for run in range(runs)
     ]
-    header = ["expected_noise_m", "run", "offloaded", "offloaded_after_update"]
+    header = ["grid", "expected_noise_m", "run", *_COLUMNS]
     return [picture, write_csv(out / "geo-3.csv", header, six_digits(rows))]
 
 
@@ -84,5 +102,25 @@ def findings(found: NDArray[np.float64]) -> list[Finding]:
             "the update wins back part of what noise costs",
             (gain > 0).tolist(),
             f"noises have more traffic offloaded after it, on average {100 * gain.mean():+.1f} points",
+        )
+    ]
+
+
+def margin_findings(found: NDArray[np.float64]) -> list[Finding]:
+    """Compare the update on a grid that ends with the area and on one that goes on around it.
+
+    Parameters
+    ----------
+    found
+        Shares by (clipped or with a margin, before or after the update, noise, run).
+    """
+    gain = 100 * (found[1, 1] - found[0, 1]).mean(axis=1)
+    shown = ", ".join(f"{one:+.2f} at {noise} m" for noise, one in zip(NOISE_M, gain, strict=True))
+    return [
+        Finding(
+            "heaping what leaves the area on its border costs traffic after the update",
+            bool(gain.mean() > 0),
+            f"points won by a margin of {MARGIN_KM:g} km: {shown}",
+            float(gain.mean()),
         )
     ]

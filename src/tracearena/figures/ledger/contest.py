@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from tracearena.figures.ledger.rows import Between, Drawn, Row, Stated, cell
+from tracearena.figures.ledger.rows import Between, Cell, Drawn, Gap, Key, Near, Row, Stated, cell
 
 _TEAMS = "the releases of the 17 teams, which the organisers have not published with the scores"
 _PEOPLE = "figure contest-people --data pwscup2019-osaka"
 _12, _13, _17 = "figure contest-12", "figure contest-13", "figure contest-17"
 _18 = "figure contest-18 --data ppmtf-tokyo"
+_RESULTS = "pwscup2019-results/final"
+_FINAL = (
+    f"contest board --reidentification {_RESULTS}_reidentification.csv "
+    f"--trace-inference {_RESULTS}_trace_inference.csv --utility {_RESULTS}_utility.csv"
+)
+_K = "figure contest-k-anonymity"
 _TABLE_2 = "figure contest-table2"
 _WEIGHTS = "contest-12-weights.csv"
 _K_ANONYMITY = "figure contest-k-anonymity"
@@ -18,6 +24,10 @@ def _spread(score: str, defence: str, published: float) -> Between:
     column = {"s_R": "reidentification_sd", "s_T": "trace_inference_sd"}[score]
     at = cell("contest-table2.csv", column, defence=defence)
     return Between(f"{score} {defence}", at, least=published / 3, most=3 * published)
+
+
+def _useful(column: str, group: str) -> Cell:
+    return cell("contest-13.csv", column, group=group)
 
 
 ROWS: tuple[Row, ...] = (
@@ -84,6 +94,57 @@ ROWS: tuple[Row, ...] = (
         "s_R,min 0.9995; s_T,min 0.789 beside 0.781",
     ),
     Row(
+        "section 1",
+        "k-anonymity lets at most one in k be re-identified",
+        _K,
+        (Stated("k-anonymity lets at most one in k"),),
+        "1/k",
+    ),
+    Row(
+        "section 4.2",
+        "k-anonymity is vulnerable to inference of places, where people are alike",
+        _K,
+        (Stated("it does not prevent trace inference"),),
+        "stated without a number",
+    ),
+    Row(
+        "section 5.2",
+        "k-anonymity requires too much noise for long traces",
+        _K,
+        (Stated("long traces lose their use"),),
+        "stated without a number",
+    ),
+    Row(
+        "section 5.1",
+        "17 of the teams are valid, and their two kinds of privacy go together (from the published scores)",
+        _FINAL,
+        (
+            Near("valid", Key("valid"), 17, 0),
+            Near("R", Key("correlation"), 0.895, 0.001),
+        ),
+        "17; R = 0.895",
+    ),
+    Row(
+        "section 5.1",
+        "the pseudonymised traces are completely violated",
+        _FINAL,
+        (
+            Near("s_R,min", Key("board.team=000.s_R_min"), 0.003, 0.001),
+            Near("s_T,min", Key("board.team=000.s_T_min"), 0.0475, 0.001),
+        ),
+        "0.003; 0.048",
+    ),
+    Row(
+        "appendix E",
+        "the best, second and third privacy against trace inference",
+        _FINAL,
+        tuple(
+            Near(f"place {place + 1}:", Key(f"awards.0.places.{place}.value"), value, 0.001)
+            for place, value in enumerate((0.720, 0.709, 0.637))
+        ),
+        "0.720; 0.709; 0.637",
+    ),
+    Row(
         "Figure 9, RQ2",
         "over the valid releases of the contest the two kinds of privacy go together",
         "figure contest-9 --data pwscup2019-osaka",
@@ -121,7 +182,7 @@ ROWS: tuple[Row, ...] = (
         "Figure 13",
         "valid releases are useful for recommending places: POI accuracy of PL(4,1) is 0.9 or more",
         _13,
-        (Between("PL(4,1)", cell("contest-13.csv", "poi_accuracy", group="PL(4,1)"), least=0.9),),
+        (Between("PL(4,1)", _useful("poi_accuracy", "PL(4,1)"), least=0.9),),
         "median 0.9 or more",
     ),
     Row(
@@ -131,8 +192,8 @@ ROWS: tuple[Row, ...] = (
         (
             Between(
                 "reference",
-                cell("contest-13.csv", "poi_accuracy", group="Reference"),
-                most=cell("contest-13.csv", "poi_accuracy", group="PL(4,1)"),
+                _useful("poi_accuracy", "Reference"),
+                most=_useful("poi_accuracy", "PL(4,1)"),
             ),
         ),
         "low",
@@ -143,14 +204,14 @@ ROWS: tuple[Row, ...] = (
         _13,
         (
             Between(
-                "TP-TV-Top50 of PL(4,1), of the reference below",
-                cell("contest-13.csv", "tp_tv_top50", group="PL(4,1)"),
-                most=cell("contest-13.csv", "tp_tv_top50", group="PL(1,1)"),
+                "TP-TV-Top50 above that of the reference by",
+                Gap(_useful("tp_tv_top50", "PL(4,1)"), _useful("tp_tv_top50", "Reference")),
+                most=0.1,
             ),
             Between(
-                "TM-EMD",
-                cell("contest-13.csv", "tm_emd", group="PL(4,1)"),
-                most=cell("contest-13.csv", "tm_emd", group="PL(1,1)"),
+                "TM-EMD by",
+                Gap(_useful("tm_emd", "PL(4,1)"), _useful("tm_emd", "Reference")),
+                most=Gap(_useful("tm_emd", "PL(1,1)"), _useful("tm_emd", "Reference")),
             ),
         ),
         "about those of Reference; PL(1,1) is worse",

@@ -9,7 +9,7 @@ from typing import Any
 
 from tracearena.checks import require_choice
 from tracearena.errors import ParameterError
-from tracearena.figures.ledger import PAPERS
+from tracearena.figures.ledger.papers import PAPERS
 from tracearena.figures.ledger.rows import HOLDS, HOLDS_NOT, UNMEASURED, UNTRIED, Row
 from tracearena.figures.ledger.runs import Run, kept
 
@@ -27,6 +27,13 @@ The numbers are those that the commands printed, kept with version and seed in
 again by `tracearena findings --measure TEXT --data DATA --record FOLDER`, and this page is written by
 `tracearena findings --page FILE`.
 """
+
+_IN_SUM = {
+    HOLDS: "hold",
+    HOLDS_NOT: "do not hold",
+    UNTRIED: "cannot be tried here",
+    UNMEASURED: "are not measured",
+}
 
 
 def entries(folder: Path | None = None, only: str | None = None) -> Iterator[tuple[str, Row, Run | None]]:
@@ -74,7 +81,7 @@ def page(folder: Path | None = None) -> str:
     """Return the page."""
     found = list(entries(folder))
     count = Counter(row.verdict(run) for paper, row, run in found if paper != "ours")
-    told = [f"{count[word]} {word}" for word in (HOLDS, HOLDS_NOT, UNTRIED, UNMEASURED) if count[word]]
+    told = [f"{count[verdict]} {words}" for verdict, words in _IN_SUM.items() if count[verdict]]
     parts = [_HEAD, f"Of the {sum(count.values())} rows of the papers: {', '.join(told)}."]
     for paper, (heading, _) in PAPERS.items():
         parts += ["", f"## {heading}", "", "| where | what it says | command | here | published | verdict |"]

@@ -125,6 +125,18 @@ class Key:
         return float(found)
 
 
+@dataclass(frozen=True)
+class Gap:
+    """How much larger one number of a run is than another."""
+
+    one: Cell | Key
+    other: Cell | Key
+
+    def of(self, run: Run) -> float:
+        """Return the difference."""
+        return self.one.of(run) - self.other.of(run)
+
+
 def cell(table: str, column: str, /, **where: str) -> Cell:
     """Return the place of a number in a table."""
     return Cell(table, column, where)
@@ -171,7 +183,7 @@ class Near:
     """A number within a distance of the published one."""
 
     label: str
-    at: Cell | Key
+    at: Cell | Key | Gap
     published: float
     within: float
 
@@ -186,9 +198,9 @@ class Between:
     """A number that is neither too small nor too large; a limit may be another number of the run."""
 
     label: str
-    at: Cell | Key
-    least: float | Cell | Key = float("-inf")
-    most: float | Cell | Key = float("inf")
+    at: Cell | Key | Gap
+    least: float | Cell | Key | Gap = float("-inf")
+    most: float | Cell | Key | Gap = float("inf")
 
     def see(self, run: Run) -> Seen:
         """Compare; a limit that was measured is named beside the number."""
@@ -199,20 +211,20 @@ class Between:
             for word, limit, asked in zip(("at least", "at most"), limits, self._limits, strict=True)
             if not isinstance(asked, float | int)
         ]
-        words = f"{self.label} {short(value)}" + (f" ({', '.join(told)})" if told else "")
+        words = f"{self.label} {short(value)}" + (f" (it takes {', '.join(told)})" if told else "")
         return Seen(words, limits[0] <= value <= limits[1])
 
     @property
-    def _limits(self) -> tuple[float | Cell | Key, float | Cell | Key]:
+    def _limits(self) -> tuple[float | Cell | Key | Gap, float | Cell | Key | Gap]:
         return self.least, self.most
 
 
 def short(value: float) -> str:
     """Return three digits that tell, or the whole number.
 
-    >>> short(0.42736), short(1.8326), short(12345.6), short(40.0)
-    ('0.427', '1.83', '12,346', '40')
+    >>> short(0.42736), short(0.9995), short(12345.6), short(40.0)
+    ('0.427', '0.9995', '12,346', '40')
     """
     if value == int(value) or abs(value) >= 1000:
         return f"{value:,.0f}"
-    return f"{value:.3g}"
+    return f"{value:.3g}" if f"{value:.3g}" != "1" else f"{value:.4g}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tracearena.figures.ledger.rows import Between, Cell, Near, Row, Stated, cell
 
 _LAUSANNE = "the 30 people of Lausanne (Nokia collection)"
+_TABLE = "figure sglt-published --data ppmtf-tokyo"
 _TABLES, _LBS = "figure sglt-tables", "figure sglt-lbs"
 
 
@@ -94,6 +95,13 @@ ROWS: tuple[Row, ...] = (
             Between("SGLT", _hidden("sglt"), least=0.0),
         ),
         "close to SGLT's",
+    ),
+    Row(
+        "[ppmtf] Figure 7, published table",
+        "levels of SGLT with 50 to 200 classes, over par_l: by the program's rules",
+        _TABLE,
+        (Stated("the program's rules give the published TP-TV"),),
+        "40 rows, TP-TV from 0.41 to 0.60",
     ),
     Row("all", "the same numbers on the people of the paper", missing=_LAUSANNE),
 )

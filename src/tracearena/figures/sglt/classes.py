@@ -1,4 +1,4 @@
-"""[sglt] Figure 3: the semantic classes of places on a map."""
+"""[sglt] Figure 3: where people are, and the semantic classes of places, on two maps."""
 
 from __future__ import annotations
 
@@ -27,16 +27,18 @@ WIDE = 0.7
 
 
 def make(out: Path, source: Source, tell: Tell | None) -> list[Path]:
-    """Write sglt-classes.png and .csv: every place in the colour of its class."""
+    """Write sglt-classes.png and .csv: every place by its visits, and in the colour of its class."""
     training, _ = same_people(source, SIZE)
     classes = location_classes(training, classes_of(training), seed=source.seed)
     visits = np.bincount(training.place_index, minlength=len(training.places))
     found = findings(training.places, classes.class_of)
     announce(found, tell)
-    with canvas(7.5, 6) as (figure, axes):
-        draw(axes, training, classes)
+    with canvas(12.5, 6, ncols=2) as (figure, axes):
+        draw_visits(axes[0], training)
+        draw(axes[1], training, classes)
+        axes[0].set_title("Visits", fontsize=10, loc="left")
         title = titled("Semantic classes of places", found, width=80)
-        axes.set_title(title, fontsize=10, loc="left")
+        axes[1].set_title(title, fontsize=10, loc="left")
         picture = save(figure, out / "sglt-classes.png")
     places = training.places
     rows = zip(places.ids, places.latitude, places.longitude, classes.class_of, visits, strict=True)
@@ -67,6 +69,22 @@ def findings(places: Places, class_of: NDArray[np.int32]) -> list[Finding]:
     ratio = float((inside / free / everywhere) ** 0.5)
     told = f"spread of a class {ratio:.2f} of that of all places, it takes {WIDE:g}"
     return [Finding(statement, ratio >= WIDE, told, ratio)]
+
+
+def draw_visits(axes: Axes, traces: Traces) -> None:
+    """Draw every place in the colour of its share of all visits, on a logarithmic scale."""
+    from matplotlib.colors import LogNorm
+
+    visits = np.bincount(traces.place_index, minlength=len(traces.places))
+    share = visits / max(int(visits.sum()), 1)
+    seen = visits > 0
+    x, y = _plane_km(traces.places)
+    axes.scatter(x[~seen], y[~seen], s=6, color="#cccccc")
+    least = share[seen].min() if seen.any() else 1e-3
+    scale = LogNorm(least, max(float(share.max()), 2 * least))
+    points = axes.scatter(x[seen], y[seen], s=14, c=share[seen], cmap="viridis", norm=scale)
+    axes.figure.colorbar(points, ax=axes, shrink=0.7, label="share of all visits (grey: none)")
+    axes.set(aspect="equal", xlabel="km east", ylabel="km north")
 
 
 def draw(axes: Axes, traces: Traces, classes: LocationClasses) -> None:

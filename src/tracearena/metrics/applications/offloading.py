@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from tracearena.traces.area import default_area, tessellation
 from tracearena.traces.box import Box
 
 RANGE_M = 50.0
+MOST_MARGIN_KM = 100.0
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,8 @@ class Hotspots(Result):
         Share of the original points inside the chosen cells (1 for the original itself).
     offloaded_after_update
         The same when the cells are chosen after the Bayesian update.
+    cells_found, cells_found_after_update
+        Share of the hotspots' cells that hold an original point: cells, where `offloaded` is traffic.
     hotspots
         Number of hotspots: the non-empty cells of the original.
     rounds
@@ -43,10 +47,14 @@ class Hotspots(Result):
         Original points inside the area.
     area
         The area, degrees.
+    margin_km
+        How far around the area released points were counted where they lie.
     """
 
     offloaded: float
     offloaded_after_update: float
+    cells_found: float
+    cells_found_after_update: float
     hotspots: int
     rounds: int
     expected_noise_m: float
@@ -54,6 +62,7 @@ class Hotspots(Result):
     columns: int
     points: int
     area: Box
+    margin_km: float = 0.0
 
 
 def hotspots(
@@ -65,13 +74,14 @@ def hotspots(
     rounds: int = 50,
     threshold: float = 1e-8,
     range_m: float = RANGE_M,
+    margin_km: float = 0.0,
     id_table: IdTable | None = None,
 ) -> Hotspots:
     """Choose as many cells as the original fills by the released points, and count who is served.
 
     Cells are squares with the area of a circle of `range_m`. Original points outside the area do
-    not count, nor do their released counterparts; released points that left it count for the
-    cell at its border.
+    not count, nor do their released counterparts; released points that left it (and its margin) count
+    for the cell at the border.
 
     Parameters
     ----------
@@ -82,6 +92,9 @@ def hotspots(
         distance between released and original points.
     rounds, threshold
         Of the Bayesian update.
+    margin_km
+        Count and update so far around the area too, at most 100. Without a margin what noise carries
+        out is heaped up on the border, which the update takes for people.
     id_table
         Pseudonym → user, where the release has other ids than the original and its noise is to be measured.
 
@@ -96,6 +109,7 @@ def hotspots(
     [geo-ind] section 5.1.
     """
     require_number("range_m", range_m, above=0)
+    require_number("margin_km", margin_km, at_least=0, at_most=MOST_MARGIN_KM)
     if id_table is not None or expected_noise_m is None:
         released = with_true_ids(original, released, id_table)
     side_m = range_m * math.sqrt(math.pi)
@@ -105,21 +119,24 @@ def hotspots(
     if not (cell >= 0).any():
         raise DataError(f"no original point lies in the area {area}")
     true_counts = np.bincount(cell[cell >= 0], minlength=len(grid))
-    noisy_counts = released_counts(original, released, grid)
+    margin = math.ceil(margin_km * 1000 / side_m)
+    wide = _with_margin(grid, margin)
+    noisy_counts = released_counts(original, released, grid, wide)
     noise = distance_error(original, released).mean_m if expected_noise_m is None else expected_noise_m
     k = int((true_counts > 0).sum())
     update = None
     if noise > 0 and noisy_counts.any():
-        table = noisy_counts.reshape(grid.rows, grid.columns)
+        table = noisy_counts.reshape(wide.rows, wide.columns)
         update = bayesian_update(
             table, side_m=side_m, expected_noise_m=noise, rounds=rounds, threshold=threshold
         )
-    offloaded = served_share(true_counts, noisy_counts, k)
+    noisy = _without_margin(noisy_counts, wide, margin)
+    updated = noisy if update is None else _without_margin(update.distribution, wide, margin)
     return Hotspots(
-        offloaded=offloaded,
-        offloaded_after_update=offloaded
-        if update is None
-        else served_share(true_counts, update.distribution.ravel(), k),
+        offloaded=served_share(true_counts, noisy, k),
+        offloaded_after_update=served_share(true_counts, updated, k),
+        cells_found=served_share(true_counts > 0, noisy, k),
+        cells_found_after_update=served_share(true_counts > 0, updated, k),
         hotspots=k,
         rounds=0 if update is None else update.rounds,
         expected_noise_m=float(noise),
@@ -127,24 +144,56 @@ def hotspots(
         columns=grid.columns,
         points=int(true_counts.sum()),
         area=area,
+        margin_km=float(margin_km),
     )
 
 
-def released_counts(original: GpsTraces, released: GpsTraces, grid: Grid) -> NDArray[np.int64]:
-    """Count the released points in each cell; those of people in the area who left it, at its border."""
+def _with_margin(grid: Grid, cells: int) -> Grid:
+    """Return the grid with so many more cells of the same size on every side."""
+    height, width = (grid.north - grid.south) / grid.rows, (grid.east - grid.west) / grid.columns
+    return Grid(
+        rows=grid.rows + 2 * cells,
+        columns=grid.columns + 2 * cells,
+        south=grid.south - cells * height,
+        west=grid.west - cells * width,
+        north=grid.north + cells * height,
+        east=grid.east + cells * width,
+    )
+
+
+def _without_margin(values: NDArray[Any], wide: Grid, cells: int) -> NDArray[Any]:
+    table = values.reshape(wide.rows, wide.columns)
+    return table[cells : wide.rows - cells, cells : wide.columns - cells].ravel()
+
+
+def released_counts(
+    original: GpsTraces, released: GpsTraces, grid: Grid, wide: Grid | None = None
+) -> NDArray[np.int64]:
+    """Count the released points of people in the area in each cell.
+
+    Parameters
+    ----------
+    grid
+        The area.
+    wide
+        Where points are counted, the area itself by default; those outside count at its border.
+    """
+    wide = grid if wide is None else wide
     latitude, longitude = released.latitude, released.longitude
     if original.has_users_of(released) and original.has_rows_of(released):
         inside = grid.cell_of(original.latitude, original.longitude) >= 0
     else:
         inside = grid.cell_of(latitude, longitude) >= 0
-    cell = grid.cell_of(
-        np.clip(latitude[inside], grid.south, grid.north), np.clip(longitude[inside], grid.west, grid.east)
+    cell = wide.cell_of(
+        np.clip(latitude[inside], wide.south, wide.north), np.clip(longitude[inside], wide.west, wide.east)
     )
-    return np.bincount(cell, minlength=len(grid))
+    return np.bincount(cell, minlength=len(wide))
 
 
 def served_share(
-    true_counts: NDArray[np.int64], popularity: NDArray[np.int64] | NDArray[np.float64], k: int
+    true_counts: NDArray[np.int64] | NDArray[np.bool_],
+    popularity: NDArray[np.int64] | NDArray[np.float64],
+    k: int,
 ) -> float:
     """Share of the true counts in the k most popular cells; ties for the last places count in part."""
     k = min(k, int((popularity > 0).sum()))
