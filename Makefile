@@ -33,7 +33,7 @@ check: lint
 	HYPOTHESIS_PROFILE=everyday $(BIN)/pytest -q -n 2 -m 'not slow and not long'
 
 test: lint
-	$(BIN)/pytest -n 2 -m 'not long' --doctest-modules
+	$(BIN)/pytest -n 2 -m 'not long' --doctest-modules --durations 30 --durations-min 10
 
 test-long: $(STAMP)
 	$(BIN)/pytest -n 2 -m long tests

@@ -5,8 +5,8 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from tracearena.server.folder import Folder, Secrets
 from tracearena.server.settings import configure
+from tracearena.server.store.folder import Folder, Secrets
 
 
 def pytest_configure() -> None:

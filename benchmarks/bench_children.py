@@ -26,9 +26,9 @@ import polars as pl
 from tracearena.contest.rules import Rules
 from tracearena.files.whole import Held
 from tracearena.formats import pwscup
-from tracearena.server.check_child import checked
-from tracearena.server.checked import Verdict
-from tracearena.server.frames import Frame
+from tracearena.server.sandbox.check_child import checked
+from tracearena.server.sandbox.checked import Verdict
+from tracearena.server.sandbox.frames import Frame
 from tracearena.traces import Grid, ObfuscatedTraces, Places, PlaceSets, Traces
 from tracearena.traces.geodesy import CONTEST_KM_PER_DEGREE
 

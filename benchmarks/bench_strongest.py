@@ -6,9 +6,10 @@
 A folder holds the official files of a team, as `tracearena contest data` and the organisers write them;
 without one the team are people of the simulated city, so many with so many reference and as many original
 days. --users takes the first so many of each team. Prints, as each defence meets all attacks, what each
-leaves, and what it took: the defence, learning and all attacks by the clock and in CPU time, and the
-largest memory of the process so far. In the end comes a table of Markdown: means over teams and seeds, and
-the standard deviation in parentheses. --lines keeps what was measured, so that a run that was ended goes on.
+leaves, and what it took: the defence, learning and all attacks by the clock and in CPU time, how much of
+that ran on one thread alone, and the largest memory of the process so far. In the end comes a table of
+Markdown: means over teams and seeds, and the standard deviation in parentheses. --lines keeps what was
+measured, so that a run that was ended goes on.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from tracearena.formats import pwscup
 
 DEFENCES = (
     *("No", "PL(4,1)", "MRLH(1,1,0.1)", "RR(8)", "MRLH(0,0,0.25)", "Cheat(0.25)"),
-    *("ClusterAveraging(0.7)", "Impostor(0.7)", "Decoy(0.7)"),
+    *("ClusterAveraging(0.7,blur_km=0.5)", "Impostor(0.7)", "Decoy(0.7)"),
 )
 Line = dict[str, Any]
 
@@ -52,14 +53,15 @@ def main(options: argparse.Namespace) -> None:
                 print(*key[:2], f"seed {seed}:", f"s_U {line['s_U']:.4f}", *shown, flush=True)
                 print(
                     f"  {line['users']:,} users x {line['instants']} instants: {line['wall_s']:.0f} s, "
-                    f"{line['cpu_s']:.0f} s of CPU time, {line['peak_gb']:.2f} GB"
+                    f"{line['cpu_s']:.0f} s of CPU time, {line['alone_s']:.0f} s of it on one thread alone, "
+                    f"{line['peak_gb']:.2f} GB"
                 )
     print("\n" + table(lines))
 
 
 def measured(team: Team, defence: str, seed: int, options: argparse.Namespace) -> Line:
     """Release a team under a defence, attack it, and say what was left and what it took."""
-    started, busy = time.perf_counter(), time.process_time()
+    started, busy, alone = time.perf_counter(), time.process_time(), time.thread_time()
     (row,) = succeeded(
         run_sweep(*team, defences=[defence], attacks=options.attacks, band=options.band, seed=seed)
     )
@@ -71,6 +73,7 @@ def measured(team: Team, defence: str, seed: int, options: argparse.Namespace) -
         "instants": team.original.n_instants,
         "wall_s": time.perf_counter() - started,
         "cpu_s": time.process_time() - busy,
+        "alone_s": time.thread_time() - alone,
         "peak_gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
     }
 

@@ -21,11 +21,18 @@ from tracearena.arena import ATTACKS_2019, SweepRow, run_sweep
 from tracearena.figures.data import Source, Team, teams
 
 SWEEP = (
-    *("No", "ClusterAveraging(0.7)", "ClusterAveraging(0.7,200)", "PL(3.5,1)", "PL(4,1)", "PL(5,1)"),
+    *(
+        "No",
+        "ClusterAveraging(0.7,blur_km=0.5)",
+        "ClusterAveraging(0.7,200,0.5)",
+        "PL(3.5,1)",
+        "PL(4,1)",
+        "PL(5,1)",
+    ),
     *("MRLH(0,0,0.2)", "MRLH(0,0,0.25)", "MRLH(1,1,0)", "MRLH(1,1,0.1)", "RR(8)", "RR(10)"),
     *("Cheat(0.2)", "Cheat(0.3)"),
 )
-IDENTIFIED = ("No", "PL(4,1)", "PL(5,1)", "MRLH(1,1,0.1)", "ClusterAveraging(0.7)")
+IDENTIFIED = ("No", "PL(4,1)", "PL(5,1)", "MRLH(1,1,0.1)", "ClusterAveraging(0.7,blur_km=0.5)")
 
 
 def main(count: int, folder: Path | None) -> None:

@@ -33,12 +33,14 @@ ARENA: dict[str, Any] = {
     "size": Size(60, 3),
     "defences": (
         *("No", "MRLH(0,0,0.25)", "MRLH(1,1,0.1)", "RR(1)", "RR(8)", "PL(0.1,1)", "PL(1,1)", "PL(4,1)"),
-        *("PL(7,1)", "Cheat(0.25)", "Cheat(1)", "ClusterAveraging(0.7)"),
+        *("PL(7,1)", "Cheat(0.25)", "Cheat(1)", "ClusterAveraging(0.7,blur_km=0.5)"),
     ),
 }
 SMALL: dict[str, dict[str, Any]] = {
     "samples-4": TEAM,
-    "ppmtf-7": PEOPLE_FLOW | {"alphas": (1, 10, 100, 1000), "copied": (0, 5, 10), "dropped": (0, 0.5, 1)},
+    "ppmtf-7": PEOPLE_FLOW
+    | {"alphas": (1, 10, 100, 1000), "copied": (0, 5, 10), "dropped": (0, 0.5, 1)}
+    | {"classes": (50, 200)},
     "ppmtf-8": PEOPLE_FLOW,
     "ppmtf-9": PEOPLE_FLOW | {"sizes": (100, 200, 400)},
     "ppmtf-10": CHECK_INS,
@@ -47,6 +49,10 @@ SMALL: dict[str, dict[str, Any]] = {
     "ppmtf-13": CHECK_INS,
     "ppmtf-14": CHECK_INS,
     "ppmtf-15": CHECK_INS,
+    "ppmtf-factors": PEOPLE_FLOW | {"alphas": (1.0, 200.0), "seeds": 2},
+    "ppmtf-chains": {"size": Size(200), "iterations": 60},
+    "ppmtf-parameters": PEOPLE_FLOW | {"alphas": (1.0, 20.0, 200.0)},
+    "ppmtf-knowledge": {"size": Size(200, 2), "iterations": 30},
     "contest-4": {"size": Size(400, 6), "iterations": 30},
     "contest-8": TEAM,
     "contest-9": TEAM,
@@ -56,6 +62,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "contest-17": CHECK_INS,
     "contest-18": PEOPLE_FLOW,
     "contest-people": {"size": Size(400, 6), "iterations": 30},
+    "contest-k-anonymity": {"size": Size(100, 5)},
     "contest-table2": {"size": Size(400, 6), "iterations": 30, "count": 4},
     "sglt-similarity": {"size": Size(150)},
     "sglt-tables": {"size": Size(150)},

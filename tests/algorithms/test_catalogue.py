@@ -121,7 +121,7 @@ def test_a_broken_plug_in_is_left_out_with_a_warning(monkeypatch: pytest.MonkeyP
         (
             "Zzz",
             "obfuscator",
-            "traces at places No, MRLH, RR, PL, Cheat, ClusterAveraging, Decoy, Impostor, Fakes; defences",
+            "places No, MRLH, RR, PL, Cheat, ClusterAveraging, KAnonymous, Decoy, Impostor, Fakes; defences",
         ),
         ("Zzz", "gps-obfuscator", "defences of GPS traces GeoInd, Thin, Snap, Zones, TrimEnds"),
         (

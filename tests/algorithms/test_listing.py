@@ -56,15 +56,15 @@ class Silent(Blur):
 @pytest.mark.parametrize(
     ("kind", "first", "last", "count"),
     [
-        ("defences", "No", "TrimEnds", 14),
-        ("defence", "No", "TrimEnds", 14),
+        ("defences", "No", "TrimEnds", 15),
+        ("defence", "No", "TrimEnds", 15),
         ("gps-defences", "GeoInd", "TrimEnds", 5),
-        ("attacks", "Random-R", "Interpolate+Smooth", 18),
-        ("reidentification", "Random-R", "Bayes-R", 7),
+        ("attacks", "Random-R", "Interpolate+Smooth", 19),
+        ("reidentification", "Random-R", "Bayes-R", 8),
         ("trace-inference", "Random-T", "Habits-T", 8),
         ("GPS-attacks", "Interpolate", "Interpolate+Smooth", 3),
         ("synthesizers", "PPMTF", "Training", 5),
-        ("obfuscator", "No", "Fakes", 9),
+        ("obfuscator", "No", "Fakes", 10),
     ],
 )
 def test_kinds_have_plain_words(kind: str, first: str, last: str, count: int) -> None:
@@ -93,7 +93,7 @@ def test_a_kind_that_is_none_is_refused_with_those_there_are() -> None:
 def test_parameters_come_with_default_unit_choices_and_meaning() -> None:
     done = tracearena("algorithms", "ClusterAveraging", "--json")
     (about,) = done.json["algorithms"]
-    assert about["signature"] == "ClusterAveraging(threshold, clusters=100, blur_km=0.5km, limit_km=2km)"
+    assert about["signature"] == "ClusterAveraging(threshold, clusters=100, blur_km=0km, limit_km=2km)"
     assert about["command"] == "tracearena obfuscate 'ClusterAveraging(0.7)' IN OUT"
     parameters = {one.pop("name"): one for one in about["parameters"]}
     assert parameters["limit_km"] == {

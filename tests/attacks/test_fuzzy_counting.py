@@ -1,6 +1,7 @@
 """Fuzzy counting against the paper's example and a slow obvious implementation."""
 
 from collections.abc import Callable
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -11,7 +12,8 @@ from tests.examples import examples
 
 from tracearena.arena import SampleTeam, tune
 from tracearena.attacks import FuzzyCounting, FuzzyCountingT, FuzzyMatcher
-from tracearena.attacks.fuzzy_counting import counts_of, habits, spreading
+from tracearena.attacks.fuzzy_counting import Weighting, counts_of, habits, spreading
+from tracearena.cities import simulate
 from tracearena.errors import DataError, ParameterError
 from tracearena.metrics import reidentification_score
 from tracearena.obfuscation import MRLH, PlanarLaplace
@@ -45,17 +47,47 @@ def test_a_set_of_k_places_adds_a_kth_to_each_and_a_deleted_event_nothing() -> N
     assert counts.sum() == 3
 
 
+AT_THE_CENTRE = Traces.from_dense([[12, 12, 12]], FIVE, Clock(instants_per_day=3))
+
+
+def test_the_paper_spreads_first_and_then_weighs() -> None:
+    vector = FuzzyMatcher(eta=0.2, decay=0.5).fit(AT_THE_CENTRE).vectors_[0]
+    assert vector[12] == pytest.approx(np.log(1 + 3 * 0.2))
+    assert vector[7] == pytest.approx(np.log(1 + 3 * 0.2 * np.exp(-0.5)))
+
+
 @pytest.mark.parametrize("weighting", ["log", "count"])
-def test_counts_are_weighed_first_and_only_the_reference_is_spread(weighting: str) -> None:
-    reference = Traces.from_dense([[12, 12, 12]], FIVE, Clock(instants_per_day=3))
-    matcher = FuzzyMatcher(weighting=weighting, eta=0.2, decay=0.5).fit(reference)  # type: ignore[arg-type]
+def test_the_program_weighs_first_and_then_spreads(weighting: str) -> None:
+    matcher = FuzzyMatcher(weighting=weighting, eta=0.2, decay=0.5, spread="last")  # type: ignore[arg-type]
+    vector = matcher.fit(AT_THE_CENTRE).vectors_[0]
     weight = np.log(4) if weighting == "log" else 3
-    assert matcher.vectors_[0, 12] == pytest.approx(0.2 * weight)
-    assert matcher.vectors_[0, 7] == pytest.approx(0.2 * weight * np.exp(-0.5))
+    assert vector[12] == pytest.approx(0.2 * weight)
+    assert vector[7] == pytest.approx(0.2 * weight * np.exp(-0.5))
+
+
+def test_the_printed_weight_forgets_how_often_and_how_far() -> None:
+    reference = Traces.from_dense([[12, 12, 12, 0], [0, 0, 0, 0]], FIVE, Clock(instants_per_day=4))
+    near, far = (FuzzyMatcher(weighting="printed", decay=decay).fit(reference).vectors_ for decay in (0, 3))
+    assert np.array_equal(near, far)
+    assert near[0, 12] == near[0, 7] == pytest.approx(np.log(3))
+    assert near[0, 0] == pytest.approx(np.log(2))
+    assert near[1, 12] == 0
+
+
+def test_the_printed_weight_identifies_next_to_nobody_where_counts_identify_nearly_all() -> None:
+    reference, original = simulate(users=60, days=10, seed=1).split_days(5)
+    truth = IdTable(original.user_ids, original.user_ids)
+    released = ObfuscatedTraces.unchanged(original)
+    counts, printed = (
+        reidentification_score(truth, FuzzyCounting(weighting=weighting).fit(reference).identify(released))
+        for weighting in ("log", "printed")
+    )
+    assert counts.reidentification < 0.1
+    assert printed.reidentification > 0.9
 
 
 def slow_answer(
-    reference: Traces, anonymized: ObfuscatedTraces, weighting: str, eta: float, decay: float
+    reference: Traces, anonymized: ObfuscatedTraces, weighting: str, eta: float, decay: float, spread: str
 ) -> NDArray[np.float64]:
     """Return all squared distances, pseudonyms × users, straight from the definition."""
     m, n = reference.n_users, len(reference.places)
@@ -64,19 +96,23 @@ def slow_answer(
     xi = np.maximum((counts > 0).sum(axis=0), 1)
 
     def weigh(one: NDArray[np.float64]) -> NDArray[np.float64]:
-        tf = np.log(1 + one) if weighting.startswith("log") else one
+        kinds = {"log": np.log(1 + one), "count": one, "printed": np.log(1 + m / xi) * (one > 0)}
+        tf = kinds[weighting.partition("-")[0]]
         return tf * np.log(m / xi) if weighting.endswith("idf") else tf
 
     grid = reference.places.grid
     assert grid is not None
     vectors = np.zeros((m, n))
+    spread_out = counts if spread == "first" else np.array([weigh(one) for one in counts])
     for user, place in np.argwhere(counts > 0):
         y, x = divmod(place, grid.columns)
         for to in range(n):
             v, u = divmod(to, grid.columns)
             if max(abs(v - y), abs(u - x)) <= 1:
                 near = eta * np.exp(-decay * np.sqrt((v - y) ** 2 + (u - x) ** 2))
-                vectors[user, to] += weigh(counts[user])[place] * near
+                vectors[user, to] += spread_out[user, place] * near
+    if spread == "first":
+        vectors = np.array([weigh(one) for one in vectors])
     seen = np.zeros((anonymized.n_users, n))
     for user, cell in zip(anonymized.user_index, anonymized.cells(), strict=True):
         for place in cell:
@@ -85,19 +121,20 @@ def slow_answer(
 
 
 @given(
-    weighting=st.sampled_from(["log", "count", "log-idf", "count-idf"]),
+    weighting=st.sampled_from(get_args(Weighting)),
     eta=st.floats(0.05, 1),
     decay=st.floats(0, 3),
+    spread=st.sampled_from(["first", "last"]),
     seed=st.integers(0, 100),
 )
 @examples(20)
 def test_the_nearest_user_is_answered(
-    make_walks: Callable[..., Traces], weighting: str, eta: float, decay: float, seed: int
+    make_walks: Callable[..., Traces], weighting: str, eta: float, decay: float, spread: str, seed: int
 ) -> None:
     reference, original = make_walks(users=8, days=2, side=5, seed=seed).split_days(1)
     anonymized = MRLH(mu_x=1, mu_y=0, deletion=0.3).transform(original, seed=seed)
-    distance = slow_answer(reference, anonymized, weighting, eta, decay)
-    matcher = FuzzyMatcher(weighting=weighting, eta=eta, decay=decay)  # type: ignore[arg-type]
+    distance = slow_answer(reference, anonymized, weighting, eta, decay, spread)
+    matcher = FuzzyMatcher(weighting=weighting, eta=eta, decay=decay, spread=spread)  # type: ignore[arg-type]
     best = matcher.fit(reference).match(anonymized).best
     assert distance[np.arange(8), best] == pytest.approx(distance.min(axis=1))
 
@@ -146,7 +183,7 @@ def test_tuning_finds_the_setting_that_identifies_most(make_walks: Callable[...,
         table = IdTable(original.user_ids, original.user_ids)
         teams.append(SampleTeam(reference, original, released, table))
     found = tune(teams, etas=[0.33], seed=1)
-    assert len(found.s_R) == 4 * 3
+    assert len(found.s_R) == (2 + 1 + 2 + 2) * 3  # bare counts once: the order does not matter to them
     assert found.s_R[str(found.reidentification)] == min(found.s_R.values())
     assert found.s_T[str(found.trace_inference)] == min(found.s_T.values())
     assert found.trace_inference.matcher() == found.reidentification.matcher()
@@ -156,6 +193,8 @@ def test_tuning_finds_the_setting_that_identifies_most(make_walks: Callable[...,
 def test_wrong_settings_are_refused() -> None:
     with pytest.raises(ParameterError, match="log-idf"):
         FuzzyCounting(weighting="tfidf")  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="first"):
+        FuzzyCounting(spread="twice")  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="eta"):
         FuzzyCounting(eta=0)
     with pytest.raises(ParameterError, match="decay"):

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import ast
 import csv
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tracearena.audit import Audit, Settings, assess, audit_page, stages, write_audit
+from tracearena.audit import Audit, Settings, assess, audit_page, stages, words, write_audit
 from tracearena.audit.words import QUESTIONS
 from tracearena.cities import simulate
 from tracearena.obfuscation import PlanarLaplace
-from tracearena.traces import GpsTraces, Places, Traces
+from tracearena.traces import GpsTraces, ObfuscatedTraces, Places, Traces
 
 LARGEST_BYTES = 8_000_000
 
@@ -192,3 +194,31 @@ def test_three_weeks_are_drawn_only_when_asked_for(people: Traces, audit: Audit)
     assert exposure[0] == pytest.approx(max(slow))
     assert "Three people&#x27;s weeks" in audit_page(shown).html()
     assert "Three people" not in audit_page(audit).html()
+
+
+def test_a_week_is_the_first_of_the_person_and_may_be_empty(people_at: Callable[..., Traces]) -> None:
+    table = np.full((5, 24 * 20), -1)
+    table[:, :24] = np.arange(5)[:, None]
+    table[0] = -1
+    table[0, 24 * 12 :] = np.where(np.arange(24 * 8) < 24 * 7, 7, 9)
+    late = people_at(table)
+    shown = assess(late, seed=1, draws=2, show_people=True)
+    assert (7 * 24,) in [week.events for week in shown.weeks]
+    nothing = ObfuscatedTraces.like(late, np.where(late.user_index == 0, -1, late.place_index))
+    empty = assess(late, nothing, seed=1, draws=2, show_people=True)
+    assert () in [week.events for week in empty.weeks]
+    assert "0 places in her first week" in audit_page(empty).html()
+
+
+@pytest.mark.parametrize("name", ["page", "pictures", "protection_page"])
+def test_texts_are_kept_apart_for_whoever_translates_them(name: str) -> None:
+    tree = ast.parse((Path(words.__file__).parent / f"{name}.py").read_text())
+    documented = [one for one in ast.walk(tree) if isinstance(one, ast.Module | ast.FunctionDef)]
+    notes = {id(one.body[0].value) for one in documented if isinstance(one.body[0], ast.Expr)}
+    texts = [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in notes
+    ]
+    said = [text for text in texts if re.search(r"[a-z]{2,} [a-z]{2,}", re.sub(r"<[^>]*>?", "", text))]
+    assert said in ([], ["top center"], ["cut in two"])

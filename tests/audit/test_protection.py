@@ -61,6 +61,17 @@ def test_the_cheapest_that_held_comes_first() -> None:
     assert [one.defence for one in tried.held] == ["cheap", "costly"]
 
 
+def test_the_picture_names_those_that_none_beats_in_both() -> None:
+    risks = [Share(value, 0.0, 0.9, 90, 0.01) for value in (0.1, 0.5, 0.5, 0.9)]
+    kept = (0.2, 0.6, 0.4, 0.9)
+    names = ("strong", "middle", "PPMTF(16,2,zeros=all)", "weak")
+    trials = tuple(Trial(*one[:2], kept=one[2]) for one in zip(names, risks, kept, strict=True))
+    figure, _ = picture(Protection(0.05, trials, (), None, (90, 90), 0.04, 1))
+    (points,) = figure["data"]
+    assert points["text"] == ["strong", "middle", "", "weak"]
+    assert figure["layout"]["yaxis"]["range"][1] == pytest.approx(1.08 * 0.9)
+
+
 def test_it_says_so_when_nothing_holds(people: Traces) -> None:
     found = protect(people, target=0.01, defences=["No"], seed=1)
     assert found.chosen is None
@@ -71,7 +82,7 @@ def test_it_says_so_when_nothing_holds(people: Traces) -> None:
 @pytest.mark.slow
 def test_the_picture_has_every_defence(found: Protection) -> None:
     figure, (_, rows) = picture(found)
-    drawn = [name for part in figure["data"] for name in part["text"]]
+    drawn = [name for part in figure["data"] for name in part["customdata"]]
     assert set(drawn) == set(DEFENCES)
     assert len(rows) == len(found.trials) + len(found.proofs)
 

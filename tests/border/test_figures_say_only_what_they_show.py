@@ -30,13 +30,17 @@ from tracearena.figures.contest import figure_12 as contest_12
 from tracearena.figures.contest import figure_16 as contest_16
 from tracearena.figures.contest import figure_17 as contest_17
 from tracearena.figures.contest import figure_18 as contest_18
+from tracearena.figures.contest import k_anonymity as contest_k_anonymity
 from tracearena.figures.contest import people as contest_people
 from tracearena.figures.contest import table_2 as contest_table_2
+from tracearena.figures.contest.k_anonymity import Point
 from tracearena.figures.data import Size
 from tracearena.figures.geo import figure_3 as geo_3
 from tracearena.figures.geo import figure_4 as geo_4
 from tracearena.figures.geo import figure_5 as geo_5
 from tracearena.figures.geo import figure_6 as geo_6
+from tracearena.figures.ppmtf import chains as ppmtf_chains
+from tracearena.figures.ppmtf import factors as ppmtf_factors
 from tracearena.figures.ppmtf import figure_7 as ppmtf_7
 from tracearena.figures.ppmtf import figure_8 as ppmtf_8
 from tracearena.figures.ppmtf import figure_9 as ppmtf_9
@@ -46,6 +50,8 @@ from tracearena.figures.ppmtf import figure_12 as ppmtf_12
 from tracearena.figures.ppmtf import figure_13 as ppmtf_13
 from tracearena.figures.ppmtf import figure_14 as ppmtf_14
 from tracearena.figures.ppmtf import figure_15 as ppmtf_15
+from tracearena.figures.ppmtf import knowledge as ppmtf_knowledge
+from tracearena.figures.ppmtf import parameters as ppmtf_parameters
 from tracearena.figures.sglt import classes as sglt_classes
 from tracearena.figures.sglt import published as sglt_published
 from tracearena.figures.sglt import quantiles as sglt_quantiles
@@ -113,8 +119,42 @@ def cluster(synthetic: float, everybody: float) -> ppmtf_12.Cluster:
     return ppmtf_12.Cluster(0, 10, 10, synthetic, everybody, {}, none, none)
 
 
-def rates(few: float, many: float) -> list[dict[str, float]]:
-    return [{"users": users, "k": 10, "eta": 1, "pass_rate": r} for users, r in ((100, few), (1000, many))]
+def rates(few: float, many: float) -> list[dict[str, Any]]:
+    """The share that passes with few and with many people, at k = 10, and at k = 20 halfway to `many`."""
+    shares = {(100, 10): few, (100, 20): few, (1000, 10): many, (1000, 20): (few + many) / 2}
+    return [
+        {"zeros": "all", "users": users, "k": k, "pass_rate": share} for (users, k), share in shares.items()
+    ]
+
+
+def mixing(share: float) -> list[dict[str, Any]]:
+    """So much of what is watched has mixed."""
+    kinds = ("error", "transition", "visit", "population")
+    return [{"kind": kind, "iterations": 100, "mixed": share, "r_hat_median": 1.05} for kind in kinds]
+
+
+def leaks(advantage: float, found: float) -> list[dict[str, Any]]:
+    """The advantage of (B, C, D), of which chance explains 0.08, and whom A names."""
+    return [
+        {"released": "(B, C, D)", "advantage": advantage, "chance": 0.08},
+        {"released": "(A, B, C, D)", "reidentification_rate": found},
+    ]
+
+
+def known(maximum: float, partial: float) -> list[dict[str, Any]]:
+    """How many traces of 500 users are found with either knowledge."""
+    rates = (("maximum", maximum), ("partial", partial))
+    row = {"method": "PPMTF", "users": 500}
+    return [row | {"knowledge": name, "reidentification_rate": rate} for name, rate in rates]
+
+
+def trained(shared: float, apart: float, betrayed: float) -> list[dict[str, Any]]:
+    """Both ways to train at one α."""
+    names = ("tp_tv", "tm_emd_x", "tm_emd_y"), ("reidentification_rate", "membership_advantage")
+    return [
+        {"factors": way, "alpha": 200, **dict.fromkeys(names[0], value), **dict.fromkeys(names[1], betrayed)}
+        for way, value in (("shared", shared), ("apart", apart))
+    ]
 
 
 def budget(at_small: float, at_large: float) -> list[dict[str, Any]]:
@@ -225,6 +265,18 @@ def likeness(kind: float, place: float, difference: float) -> dict[str, Any]:
     }
 
 
+def equal_traces(identified: list[float], left: list[float], useful: float) -> list[Finding]:
+    """Releases of KAnonymous: how many are found under three k, what is left of ever more alike people."""
+    over_k = [
+        Point(0, k, 0.3, useful, one, one, 0.01, 0.5, 0.4)
+        for k, one in zip((2, 5, 10), identified, strict=True)
+    ]
+    alike = [
+        Point(0, 10, at, useful, 0.1, 0.1, 0.01, one, 0.4) for at, one in zip((0, 0.5, 1), left, strict=True)
+    ]
+    return contest_k_anonymity.findings(over_k, alike)
+
+
 Q = np.linspace(0, 1, 11)
 Pair = tuple[Callable[[], list[Finding]], Callable[[], list[Finding]]]
 CASES: dict[str, Pair] = {
@@ -288,6 +340,22 @@ CASES: dict[str, Pair] = {
         lambda: ppmtf_15.findings(budget(0.7, 0.5)),
         lambda: ppmtf_15.findings(budget(0.5, 0.7)),
     ),
+    "ppmtf-factors": (
+        lambda: ppmtf_factors.findings(trained(0.4, 0.5, 0.01)),
+        lambda: ppmtf_factors.findings(trained(0.5, 0.4, 0.3)),
+    ),
+    "ppmtf-chains": (
+        lambda: ppmtf_chains.findings(mixing(0.95)),
+        lambda: ppmtf_chains.findings(mixing(0.5)),
+    ),
+    "ppmtf-parameters": (
+        lambda: ppmtf_parameters.findings(leaks(0.05, 0.8)),
+        lambda: ppmtf_parameters.findings(leaks(0.3, 0.2)),
+    ),
+    "ppmtf-knowledge": (
+        lambda: ppmtf_knowledge.findings(known(0.015, 0.01)),
+        lambda: ppmtf_knowledge.findings(known(0.015, 0.2)),
+    ),
     "contest-16": (
         lambda: contest_16.findings(teams(0.01, 0.4)),
         lambda: contest_16.findings(teams(0.4, 0.01)),
@@ -303,6 +371,10 @@ CASES: dict[str, Pair] = {
     "contest-19": (
         lambda: contest_4_and_19.findings(homes(0.9, 0.2, 0.8)),
         lambda: contest_4_and_19.findings(homes(0.9, 0.2, 0.3)),
+    ),
+    "contest-k-anonymity": (
+        lambda: equal_traces([0.5, 0.2, 0.1], [0.6, 0.3, 0.0], 0.6),
+        lambda: equal_traces([0.9, 0.8, 0.7], [0.6, 0.6, 0.6], 0.9),
     ),
     "contest-table2": (
         lambda: contest_table_2.findings(spread(0.011)),

@@ -37,6 +37,10 @@ EXTREMES = {
             ("1e-300", "2"),
         )
     ],
+    "KAnonymous": [
+        f"({k},{w},{limit})"
+        for k, w, limit in product(("1", "2", "1000"), ("move", "generalise"), ("1e-300", "2", "1e9"))
+    ],
     "Decoy": [
         f"({t},{n},{b},{limit})"
         for t, n, b, limit in product(

@@ -33,6 +33,7 @@ COMMANDS = {
     "convert": ["org.csv", "out.csv", *PLACES],
     "describe": ["org.csv", *PLACES],
     "synthesize": ["PPMTF", "org.csv", "out.csv", *PLACES],
+    "tune": ["org.csv", "Uniform", *PLACES],
     "deniability": ["--model", "model.npz", "--synthetic", "org.csv"],
     "obfuscate": ["RR(1)", "org.csv", "out.csv", *PLACES],
     "pseudonymise": ["org.csv", "out.csv", "--original", "org.csv", "--id-table", "t.csv", *PLACES],

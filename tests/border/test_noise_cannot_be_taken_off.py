@@ -29,7 +29,7 @@ from tracearena.traces.geodesy import metres_per_degree
 SEEDS = 2**16
 EVENTS = 40
 SEED = 12345
-DRAW_NOTHING = {"No", "Thin", "Snap", "TrimEnds"}
+DRAW_NOTHING = {"No", "KAnonymous", "Thin", "Snap", "TrimEnds"}
 
 
 def command(*arguments: object) -> str:

@@ -49,13 +49,14 @@ def page_of(chromium: Any) -> Iterator[Callable[..., Any]]:
     """Opens pages with the cookies of Django's client; whatever their console says is an error.
 
     So is a request to another site, and whatever the policy refuses. But for the status that a test
-    provokes (`refused`): browsers note each answer of that kind.
+    provokes (`refused`): browsers note each answer of that kind. And but for a server that is not there:
+    the tests end it while pages are open, which go on asking how things stand.
     """
     said: list[str] = []
     opened = []
 
     def page_of(url: str, client: Any = None, *, refused: int = 0, **options: Any) -> Any:
-        provoked = f"the server responded with a status of {refused} "
+        known = (f"the server responded with a status of {refused} ", "net::ERR_CONNECTION_REFUSED")
         context = chromium.new_context(base_url=url, **options)
         context.set_default_timeout(_PATIENCE_MS)
         opened.append(context)
@@ -64,7 +65,10 @@ def page_of(chromium: Any) -> Iterator[Callable[..., Any]]:
             cookies = [{"name": name, "value": one.value, "url": url} for name, one in client.cookies.items()]
             context.add_cookies(cookies)
         page = context.new_page()
-        page.on("console", lambda one: provoked in one.text or said.append(f"{one.type}: {one.text}"))
+        page.on(
+            "console",
+            lambda one: any(words in one.text for words in known) or said.append(f"{one.type}: {one.text}"),
+        )
         page.on("pageerror", lambda error: said.append(str(error)))
         page.on("dialog", lambda box: said.append(f"dialog: {box.message}") or box.dismiss())
         page.on("request", lambda asked: asked.url.startswith(url) or said.append(f"foreign: {asked.url}"))

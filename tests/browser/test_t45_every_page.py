@@ -16,7 +16,7 @@ from tests.server.test_public_pages import with_nasty_names
 from tests.server.visitors import browser, joined, organiser, served, token
 
 from tracearena.contest import Role
-from tracearena.server import exporting
+from tracearena.server.judging import exporting
 
 pytestmark = pytest.mark.slow
 
@@ -93,8 +93,9 @@ def _archived(held: Held) -> None:
 
 def _rescored(held: Held) -> None:
     """Start a re-scoring, let the judge finish it, and break a job."""
-    from tracearena.server import jobs, rescoring
+    from tracearena.server.judging import rescoring
     from tracearena.server.models import Job, JobState
+    from tracearena.server.store import jobs
 
     rescoring.start("organiser", NASTY)
     hands.judged(held)

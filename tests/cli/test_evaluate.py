@@ -16,7 +16,7 @@ from tracearena.errors import FileError, ParameterError
 from tracearena.formats import ppmtf, pwscup
 from tracearena.traces import Clock, Grid, Places, Traces
 
-UTILITY = ["tp_tv", "tp_tv_top50", "tm_emd_x", "tm_emd_y", "tm_emd_sliced", "vf_tv"]
+UTILITY = ["tp_tv", "tp_tv_top50", "tp_emd_sliced", "tm_tv", "tm_emd_x", "tm_emd_y", "tm_emd_sliced", "vf_tv"]
 NAMES = [("train", "train"), ("test", "test"), ("synthetic", "syn")]
 PRIVACY = [
     "reidentification_rate",
@@ -129,7 +129,7 @@ def test_people_get_a_table(people_flow: Path) -> None:
     result = CliRunner().invoke(build(["evaluate"]), ["evaluate", *files])
     lines = result.stdout.splitlines()
     assert lines[0].split() == ["syn.csv.gz", "training", "uniform", "halves"]
-    assert lines.index("") == 11
+    assert lines.index("") == 13
     assert lines[10].split()[-4:] == ["0.500000", "-", "-", "-"]
 
 
@@ -160,3 +160,37 @@ def test_other_formats_are_found_out_and_give_the_same(tmp_path: Path) -> None:
     privacy = [{key: one[key] for key in PRIVACY} for one in found]
     assert privacy[0] == privacy[1]
     assert found[0]["tm_emd_x"] == pytest.approx(found[1]["tm_emd_x"])
+
+
+def test_the_exact_distance_stands_beside_the_sliced_one(people_flow: Path) -> None:
+    pytest.importorskip("ot")
+    found = run(people_flow, "--exact-emd")
+    assert found["tm_emd_exact"] > found["tm_emd_sliced"]
+    assert found["uniform"]["tm_emd_exact"] > found["uniform"]["tm_emd_sliced"]
+
+
+def test_against_training_the_real_ones_are_the_testing_traces(people_flow: Path) -> None:
+    one, other = run(people_flow), run(people_flow, "--against", "training")
+    assert "testing" not in one
+    assert "training" not in other
+    # A total variation is the same in both directions.
+    assert other["testing"]["tp_tv"] == pytest.approx(one["training"]["tp_tv"])  # type: ignore[index]
+    assert other["tp_tv"] != one["tp_tv"]
+    assert other["reidentification_rate"] == one["reidentification_rate"]
+
+
+@pytest.mark.slow
+def test_the_published_table_of_ppmtf_plus_comes_out(tokyo: Path) -> None:
+    """TP-SWD, TM-SWD and TM-TV of the testing traces, from the command line."""
+    done = CliRunner().invoke(
+        build(),
+        [
+            *("evaluate", "--json", "--against", "training", "--places", str(tokyo / "POI_TK.csv")),
+            *("--train", str(tokyo / "traintraces_TK.csv"), "--test", str(tokyo / "testtraces_TK.csv")),
+            *("--synthetic", str(tokyo / "syntraces_sgd_cn0.csv.gz")),
+        ],
+    )
+    real = json.loads(done.stdout)["testing"]
+    assert real["tp_emd_sliced"] == pytest.approx(0.320403, abs=1e-6)
+    assert real["tm_emd_sliced"] == pytest.approx(0.622255, abs=1e-6)
+    assert real["tm_tv"] == pytest.approx(0.299513, abs=1e-6)

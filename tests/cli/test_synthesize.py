@@ -109,6 +109,21 @@ def test_raw_check_ins_become_places_and_slots(tmp_path):
     assert (result["users"], result["events"], result["places"]) == (6, 6 * 24, 3)
 
 
+def test_slots_may_be_any_sets_of_instants(files):
+    training, places = files / "traintraces_TK.csv", ("--places", files / "POI_TK.csv")
+    unequal = ("--slots", "9-12,12-13,13-19")
+    run(QUICK, training, files / "made.csv", *places, *unequal, "--traces-per-user", 2, "--seed", 1)
+    table = pl.read_csv(files / "made.csv")
+    assert table["time_slot"].value_counts().sort("time_slot")["count"].to_list() == [360, 120, 720]
+    assert table["time_instant"].max() == 17
+    known = ("--train", training, "--test", training, "--synthetic", files / "made.csv")
+    found = tracearena("evaluate", *places, *known, *unequal, "--json").json
+    assert 0 <= found["tp_tv"] <= 1
+    done = tracearena("synthesize", "SGD", training, files / "no.csv", *places, "--slots", "9-12")
+    assert done.status == 2
+    assert "12:00 on mon is in no slot" in done.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
@@ -232,7 +247,7 @@ def test_the_command_has_options_about_reading_writing_and_running_only():
     assert not options & {
         field.name for name in names("synthesizer") for field in fields(entries()[name].load())
     }
-    assert len(options - {field.name for field in fields(ReadingOptions)}) <= 16
+    assert len(options - {field.name for field in fields(ReadingOptions)}) <= 17
 
 
 OWN = """

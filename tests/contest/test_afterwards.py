@@ -28,7 +28,7 @@ def test_further_attacks_change_nothing_that_was_before(held: Rehearsal) -> None
     more = held.to_dict()
     assert [row["defence"] for row in more.pop("afterwards")] == [
         "No",
-        "ClusterAveraging(0.7)",
+        "ClusterAveraging(0.7,100,0.5)",
         "Cheat(0.25)",
     ]
     assert json.dumps(more) == json.dumps(plain)

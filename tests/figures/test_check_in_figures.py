@@ -102,9 +102,25 @@ def test_running_times_over_users(tmp_path: Path) -> None:
     measured = [row for row in rows if row["source"] == "measured"]
     assert [int(row["users"]) for row in measured if row["series"] == "PPMTF (P)"] == [10, 20, 40, 80]
     series = list(dict.fromkeys(row["series"] for row in rows))
-    assert series == ["PPMTF (T)", "PPMTF (S)", "PPMTF (P)", "SGD (T)", "SGD (S)"]
+    ways = [f"{name} ({part})" for name in ("PPMTF", "PPMTF, all zeros") for part in "TSP"]
+    assert series == [*ways, "SGD (T)", "SGD (S)"]
     assert all(float(row["seconds"]) > 0 for row in rows)
-    assert len(rows) == 4 * 5 + 3
+    assert len(rows) == 4 * 8 + 3
+
+
+@pytest.mark.slow
+def test_sampled_zeros_and_all_zeros_stand_beside_each_other(tmp_path: Path) -> None:
+    few = {"size": SMALL["size"], "iterations": 5}
+    _, rates = figure("ppmtf-14")(tmp_path, seed=1, **few, ks=(1, 10))
+    assert [(row["zeros"], row["users"], row["k"]) for row in rows_of(rates)] == [
+        (zeros, users, k)
+        for zeros in ("sampled", "all")
+        for users in ("50", "100", "200")
+        for k in ("1", "10")
+    ]
+    _, bars = figure("ppmtf-10")(tmp_path, seed=1, **few)
+    methods = [row["method"] for row in rows_of(bars)]
+    assert {"PPMTF", "PPMTF, all zeros", "PPMTF, factors apart", "SGD", "training", "uniform"} <= set(methods)
 
 
 def test_users_without_a_deniable_trace_stay_without_events(make_walks: Callable[..., Traces]) -> None:

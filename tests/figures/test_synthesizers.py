@@ -23,13 +23,14 @@ def rows(path):
 
 @pytest.mark.slow
 def test_privacy_and_utility_of_the_synthesizers(tmp_path):
-    few = QUICK | {"alphas": (1, 200), "copied": (0, 3), "dropped": (0, 1)}
+    few = QUICK | {"alphas": (1, 200), "copied": (0, 3), "dropped": (0, 1), "classes": (5, 9)}
     picture, numbers = figure("ppmtf-7")(tmp_path, seed=1, **few)
     drawn_once = picture.read_bytes()
     table = rows(numbers)
     drawn = Counter(row["series"] for row in table)
     ends = ("training", "uniform", "halves", "halves, spread")
-    assert drawn == {"PPMTF": 2, "SGD": 2, "SGLT": 2} | dict.fromkeys(ends, 1)
+    ours = ("PPMTF", "SGD", "SGLT, c=5", "SGLT, c=9")
+    assert drawn == dict.fromkeys(ours, 2) | dict.fromkeys(ends, 1)
     assert all(0 <= float(row["tp_tv"]) <= 1 for row in table)
     assert picture.read_text().startswith("<?xml")
     again, _ = figure("ppmtf-7")(tmp_path, seed=1, **few)
@@ -37,17 +38,26 @@ def test_privacy_and_utility_of_the_synthesizers(tmp_path):
 
 
 def test_the_authors_points_stand_beside_ours(tokyo_results):
-    sglt = published_results(tokyo_results, "SGLT")
-    points = [ppmtf_7._published(row, "SGLT (published)") for row in sglt]
-    assert {point.setting for point in points} == {"c=50", "c=100", "c=150", "c=200"}
-    ours = published_results(tokyo_results, "PPMTF")
-    at_200 = [
-        point
-        for point in (ppmtf_7._published(row, "PPMTF (published)") for row in ours)
-        if point.setting == "α=200"
+    points = [
+        ppmtf_7._published(row, method)
+        for method in ("PPMTF", "SGD", "SGLT")
+        for row in published_results(tokyo_results, method)
     ]
-    assert at_200[0].tp_tv == pytest.approx(0.42736)
-    assert at_200[0].reidentification_rate == 0.016
+    by_name = {(point.series, point.setting): point for point in points}
+    assert len(by_name) == len(points) == 12 + 6 + 40
+    at_200 = by_name["PPMTF (published)", "α=200"]
+    assert at_200.tp_tv == pytest.approx(0.42736)
+    assert at_200.reidentification_rate == 0.016
+    assert by_name["SGLT, c=200 (published)", "par_l=1"].tp_tv == pytest.approx(0.602, abs=0.001)
+    assert by_name["SGD (published)", "ξ=5"].reidentification_rate == 0.1536
+
+
+@pytest.mark.slow
+def test_factors_shared_and_apart(tmp_path):
+    _, numbers = figure("ppmtf-factors")(tmp_path, seed=1, **QUICK, alphas=(1, 200), seeds=2)
+    table = rows(numbers)
+    assert Counter(row["factors"] for row in table) == {"shared": 4, "apart": 4, "training": 1, "uniform": 1}
+    assert {row["seed"] for row in table if row["factors"] == "apart"} == {"1", "2"}
 
 
 @pytest.fixture

@@ -10,11 +10,21 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.optimize import linprog
 from scipy.stats import wasserstein_distance
 from tests.examples import examples
 
 from tracearena.errors import ParameterError
-from tracearena.metrics import legacy_directions, population, tm_emd, tm_emd_sliced, tm_tv, tp_emd_sliced
+from tracearena.metrics import (
+    legacy_directions,
+    population,
+    tm_emd,
+    tm_emd_exact,
+    tm_emd_sliced,
+    tm_tv,
+    tp_emd_exact,
+    tp_emd_sliced,
+)
 from tracearena.metrics.transitions import bins_of
 from tracearena.traces import Box, Clock, Grid, ObfuscatedTraces, Places, Traces
 
@@ -128,3 +138,29 @@ def test_the_directions_are_unit_vectors_and_always_the_same() -> None:
     assert ways.shape == (2, 50)
     assert np.allclose(np.hypot(*ways), 1)
     assert np.array_equal(ways, legacy_directions())
+
+
+@examples(30)
+@given(events, events)
+def test_the_exact_distance_is_that_of_a_linear_program(a: Rows, b: Rows) -> None:
+    pytest.importorskip("ot")
+    truth, other = slow_matrix(a, True), slow_matrix(b, True)
+    y, x = bins_of(PLACES)
+    apart = np.hypot(x[:, None] - x, y[:, None] - y)
+    rows = np.vstack([np.kron(np.eye(M), np.ones(M)), np.kron(np.ones(M), np.eye(M))])
+    slow = [
+        linprog(apart.ravel(), A_eq=rows, b_eq=np.concatenate([p, q])).fun
+        for p, q in zip(truth, other, strict=True)
+    ]
+    found = tm_emd_exact(traces_of(a), traces_of(b))
+    assert math.isclose(found, float(np.mean(slow)), abs_tol=1e-7)
+    assert found >= tm_emd(traces_of(a), traces_of(b), "x") - 1e-9
+    assert found >= tm_emd_sliced(traces_of(a), traces_of(b)) - 1e-9
+
+
+def test_exact_distances_of_uniform_places_and_of_populations() -> None:
+    pytest.importorskip("ot")
+    there = traces_of([(0, 0, 0), (0, 1, 5)])
+    assert tm_emd_exact(there, there) == tp_emd_exact(there, there) == 0
+    assert tm_emd_exact(there, None) > 0
+    assert tp_emd_exact(there, None) >= tp_emd_sliced(there, None)

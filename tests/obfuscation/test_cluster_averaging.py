@@ -15,8 +15,8 @@ from tracearena.formats import pwscup
 from tracearena.metrics import utility_score
 from tracearena.obfuscation import ClusterAveraging
 from tracearena.obfuscation._kernels import transport
-from tracearena.obfuscation.cluster_averaging import clustered, moves_to_average, rounded
-from tracearena.obfuscation.moves import sensitive_swaps
+from tracearena.obfuscation.cluster_averaging import clustered, moves_to_average, rounded, swapped_after
+from tracearena.obfuscation.moves import priced, sensitive_swaps
 from tracearena.traces import Clock, ObfuscatedTraces, Places, Traces
 
 Walks = Callable[..., Traces]
@@ -82,7 +82,7 @@ def test_members_of_a_cluster_end_with_the_same_counts(make_walks: Walks) -> Non
     )
     cluster_of = clustered(insensitive, 5, 0.5, np.random.SeedSequence(1))
     chance = np.random.default_rng(1).random(original.n_events)
-    moves = moves_to_average(insensitive, np.ones(original.n_events, bool), cluster_of, chance, 2.0)
+    moves = moves_to_average(insensitive, cluster_of, chance, 2.0)
     places = insensitive.place_index.copy()
     places[moves.events] = moves.places
     offsets, visited, counts = insensitive.with_places(places).visit_counts()
@@ -102,7 +102,7 @@ def test_no_user_moves_more_visits_than_she_must(make_walks: Walks) -> None:
     original = make_walks(users=20, days=4)
     cluster_of = np.zeros(20, np.int64)
     chance = np.random.default_rng(1).random(original.n_events)
-    moves = moves_to_average(original, np.ones(original.n_events, bool), cluster_of, chance, 2.0)
+    moves = moves_to_average(original, cluster_of, chance, 2.0)
     counts = np.zeros((20, len(original.places)), np.int64)
     np.add.at(counts, (original.user_index, original.place_index), 1)
     wanted = rounded(counts.sum(axis=0), 80)
@@ -120,13 +120,48 @@ def test_a_hospital_becomes_the_nearest_other_hospital() -> None:
     assert swaps.losses.tolist() == [1, 1, 1]
 
 
-def test_hospitals_come_first(make_walks: Walks) -> None:
+def test_no_hospital_is_left_where_it_was(make_walks: Walks) -> None:
     original = make_walks(users=40, days=10)
-    sensitive = original.places.sensitive
-    visits = sensitive[original.place_index]
+    visits = original.places.sensitive[original.place_index]
     released = ClusterAveraging(threshold=0.8).transform(original, seed=1)
+    assert visits.any()
     assert (released.codes[visits] != original.place_index[visits]).all()
-    assert sensitive[released.codes[visits]].all()
+
+
+def in_a_row(sensitive: list[int]) -> Places:
+    """Four places, half a kilometre from one to the next."""
+    return Places([0, 0, 0, 0], [0, 0.5, 1, 1.5], sensitive=sensitive, km_per_degree=(1, 1))
+
+
+def test_the_paper_averages_first_and_swaps_hospitals_then() -> None:
+    original = Traces.from_dense([[2], [2]], in_a_row([1, 0, 0, 1]), Clock(instants_per_day=1))
+    to_hospitals = priced(original, np.array([0, 1]), np.array([3, 0], np.int32), 2.0)
+    ended = swapped_after(original, to_hospitals, sensitive_swaps(original, 2.0), 2.0)
+    assert ended.places.tolist() == [0, 3]
+    assert ended.losses.tolist() == [0.5, 0.25]
+
+
+def test_a_visit_that_the_swap_would_bring_back_stays_at_the_other_hospital() -> None:
+    original = Traces.from_dense([[0]], in_a_row([1, 0, 0, 1]), Clock(instants_per_day=1))
+    moved = priced(original, np.array([0]), np.array([3], np.int32), 2.0)
+    assert swapped_after(original, moved, sensitive_swaps(original, 2.0), 2.0).places.tolist() == [3]
+
+
+def test_averaging_a_hospital_away_gives_back_what_its_swap_would_cost() -> None:
+    original = Traces.from_dense([[0]], in_a_row([1, 0, 0, 1]), Clock(instants_per_day=1))
+    moved = priced(original, np.array([0]), np.array([1], np.int32), 2.0)
+    assert swapped_after(original, moved, sensitive_swaps(original, 2.0), 2.0).losses.tolist() == [-0.5]
+
+
+def test_the_counts_are_clustered_bare_unless_a_blur_is_asked_for() -> None:
+    assert ClusterAveraging(threshold=0.7) == ClusterAveraging(threshold=0.7, blur_km=0)
+    places = Places([0] * 4, [0, 0.1, 9, 9.1], km_per_degree=(1, 1))
+    traces = Traces.from_dense(np.repeat([[0], [1], [2], [3]], 9, axis=1), places, Clock(instants_per_day=9))
+    blurred = clustered(traces, 2, 0.5, np.random.SeedSequence(1))
+    assert blurred[0] == blurred[1] != blurred[2] == blurred[3]
+    # Bare counts that share no place are all equally far from each other: neighbours are nothing special.
+    parted = [clustered(traces, 2, 0.0, np.random.SeedSequence(seed)) for seed in range(8)]
+    assert any(one[0] != one[1] or one[2] != one[3] for one in parted)
 
 
 def test_one_hospital_alone_is_averaged_like_any_place() -> None:

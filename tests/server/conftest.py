@@ -14,11 +14,12 @@ from tests.server import postgresql
 
 from tracearena.cities import simulate
 from tracearena.contest import Charter, ContestPlan, Schedule, contest_training, write_contest_data
-from tracearena.server import clock, creation
-from tracearena.server.creation import Created, create
-from tracearena.server.folder import Folder, Secrets
-from tracearena.server.keys import read_judge_key, write_judge_key
+from tracearena.server import clock
+from tracearena.server.operations import creation
+from tracearena.server.operations.creation import Created, create
 from tracearena.server.settings import configure
+from tracearena.server.store.folder import Folder, Secrets
+from tracearena.server.store.keys import read_judge_key, write_judge_key
 from tracearena.synthesis import PPMTF
 
 BEGIN = datetime(2026, 5, 1, tzinfo=UTC)
@@ -194,8 +195,8 @@ def held(holding: Callable[..., Held]) -> Held:
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let Argon2 take next to no memory, where a test logs in fifty times."""
-    from tracearena.server import keys
-    from tracearena.server.passwords import Argon2
+    from tracearena.server.people.passwords import Argon2
+    from tracearena.server.store import keys
 
     monkeypatch.setattr(Argon2, "memory_cost", 8)
     monkeypatch.setattr(keys, "_MEMORY_KIB", 8)

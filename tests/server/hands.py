@@ -16,12 +16,16 @@ from tracearena.contest import Rules
 from tracearena.contest.handout import official
 from tracearena.files.whole import Held as InMemory
 from tracearena.formats import pwscup
-from tracearena.server import check_child, checked, clock, jobs, quota, score_child, scoring
-from tracearena.server.frames import Frame, truth_parts
-from tracearena.server.grids import grid_of
+from tracearena.server import clock
 from tracearena.server.judge import work_off
+from tracearena.server.judging import scoring
 from tracearena.server.models import DataSet, State, Submission, Team, UploadKind
-from tracearena.server.sealing import seal, unseal
+from tracearena.server.sandbox import check_child, checked, score_child
+from tracearena.server.sandbox.frames import Frame, truth_parts
+from tracearena.server.store import jobs
+from tracearena.server.store.grids import grid_of
+from tracearena.server.store.sealing import seal, unseal
+from tracearena.server.uploads import quota
 from tracearena.traces import IdTable, Traces
 
 
@@ -47,7 +51,7 @@ def obfuscated(held: Contest, team: str, tmp_path: Path, defence: str = "No", nu
 
 def inferred_table(held: Contest, target: str, tmp_path: Path, *, right: int, number: int = 1) -> bytes:
     """Return an inferred ID table that is right about so many users, and wrong about all others."""
-    from tracearena.server.truths import Bench
+    from tracearena.server.judging.truths import Bench
 
     data_set = DataSet.objects.select_related("team").get(team__number=target, number=number)
     table = Bench(held.folder, held.judge_private_key).secret(data_set).table

@@ -6,8 +6,10 @@ import numpy as np
 from tests.server.conftest import Held
 
 from tracearena.contest import AttackKind, AttackRecord, Role, Roster, UtilityRecord, make_board
-from tracearena.server import boards, clock, snapshots
+from tracearena.server import clock
 from tracearena.server.models import Contest, Team
+from tracearena.server.results import boards
+from tracearena.server.store import snapshots
 
 TEAMS = 50
 

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from tracearena.contest.rules import Rules
-from tracearena.server.children import ChildDied, Frame, Verdict, check_upload
+from tracearena.server.sandbox.children import ChildDied, Frame, Verdict, check_upload
 
 
 def main(frame: str, upload: str) -> None:

@@ -10,7 +10,7 @@ import sys
 import time
 from typing import IO
 
-from tracearena.server.child_side import run
+from tracearena.server.sandbox.child_side import run
 
 _LIMITS = ("CORE", "DATA", "AS", "CPU", "FSIZE", "NOFILE")
 

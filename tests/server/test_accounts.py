@@ -24,7 +24,7 @@ from tests.server.visitors import (
     tried,
 )
 
-from tracearena.server import keys
+from tracearena.server.store import keys
 
 
 def test_passwords_are_hashed_by_argon2_with_19_mib(held: Held) -> None:
@@ -37,7 +37,7 @@ def test_passwords_are_hashed_by_argon2_with_19_mib(held: Held) -> None:
 
 def test_t35_the_login_cookie_is_renewed_at_login(held: Held) -> None:
     """Whoever knew the cookie before knows nothing after; the token of the forms is new as well."""
-    from tracearena.server.sessions import SessionStore
+    from tracearena.server.people.sessions import SessionStore
 
     joined(held, "001", "ann")
     client = browser()
@@ -97,7 +97,7 @@ def test_neither_the_session_nor_its_cookie_alone_opens_the_bundle(held: Held) -
 
 def test_t35_whoever_reads_the_database_is_not_logged_in(held: Held) -> None:
     """Neither table nor backup holds a cookie that a browser could send."""
-    from tracearena.server import contents
+    from tracearena.server.store import contents
 
     client = joined(held, "001", "ann")
     rows = b"".join(contents.lines()).decode()
@@ -279,8 +279,8 @@ def test_forwarded_headers_count_from_trusted_proxies(held: Held) -> None:
     from django.http import HttpResponse
     from django.test import RequestFactory, override_settings
 
-    from tracearena.server.middleware import Proxies
     from tracearena.server.settings import Address
+    from tracearena.server.site.middleware import Proxies
 
     def seen(**more: str) -> tuple[str, bool]:
         request = RequestFactory().get("/", **more)

@@ -13,8 +13,8 @@ from tests.server.conftest import DAY, SCHEDULE, Held
 from tests.server.routes import pages
 from tests.server.visitors import organiser
 
-from tracearena.server.audit_log import first_broken, log
 from tracearena.server.models import AuditEntry, Job, JobState, Rescoring
+from tracearena.server.store.audit_log import first_broken, log
 
 
 def test_many_writers_make_one_chain(held: Held) -> None:

@@ -18,13 +18,13 @@ from tests.server.hands import attack_table, defend, hand_in, judged, original, 
 
 from tracearena.errors import FileError, ParameterError, TracearenaError
 from tracearena.files.limits import FREE_BYTES
-from tracearena.server import contents
-from tracearena.server.backup import backup
-from tracearena.server.folder import Folder
+from tracearena.server.judging.truths import Bench
 from tracearena.server.models import Submission
-from tracearena.server.restoring import restore
+from tracearena.server.operations.backup import backup
+from tracearena.server.operations.restoring import restore
 from tracearena.server.settings import configure
-from tracearena.server.truths import Bench
+from tracearena.server.store import contents
+from tracearena.server.store.folder import Folder
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def test_nobody_works_on_a_restored_contest_yet(held: Held, tmp_path: Path) -> N
     """The judges of the contest that was backed up are not shown as those of the new one."""
     from tracearena.server import clock
     from tracearena.server.models import Worker
-    from tracearena.server.status import status
+    from tracearena.server.operations.status import status
 
     Worker.objects.create(name="judge 1", started_at=clock.now(), seen_at=clock.now())
     backup(held.folder, tmp_path / "friday.tar")
@@ -73,7 +73,7 @@ def test_t21_a_backup_holds_no_secret_in_clear_and_no_key(played: Held, tmp_path
     private = played.judge_private_key
     truth = played.folder.for_judge("orgtraces_team001_data01_IDP.csv").read_bytes()
     assert truth in content
-    from tracearena.server.sealing import unseal
+    from tracearena.server.store.sealing import unseal
 
     for secret in (private, private.hex().encode(), unseal(private, truth)[200:300]):
         assert secret not in content
@@ -84,7 +84,7 @@ def test_t21_a_backup_holds_no_secret_in_clear_and_no_key(played: Held, tmp_path
 
 def test_the_age_of_the_last_backup_is_known(played: Held, tmp_path: Path) -> None:
     """`contest status` shows it."""
-    from tracearena.server.status import status
+    from tracearena.server.operations.status import status
 
     assert status(played.folder)["backup_age_s"] is None
     backup(played.folder, tmp_path / "friday.tar")

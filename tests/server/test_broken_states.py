@@ -37,7 +37,7 @@ def test_what_is_too_large(held: Held) -> None:
 
 def test_a_fault_of_ours(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
     """500 tells nothing of the fault."""
-    from tracearena.server import boards
+    from tracearena.server.results import boards
 
     monkeypatch.setattr(boards, "shown", None)
     quiet = browser(raise_request_exception=False)

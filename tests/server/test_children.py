@@ -17,14 +17,14 @@ from tests.server.uploads import FRAME, GOOD, ORIGINAL, PLACES
 from tracearena.contest.file_scores import reidentification_of, trace_inference_of, utility_of
 from tracearena.contest.rules import Rules
 from tracearena.errors import DataError
-from tracearena.server import child_processes
-from tracearena.server.checked import Checked, Kind, Verdict, shown_name
-from tracearena.server.child_processes import ChildDied, Limits, run_command
-from tracearena.server.child_side import framed
-from tracearena.server.children import SCORE, check_upload, run_child, score_checked
-from tracearena.server.frames import Frame
-from tracearena.server.packing import pack
-from tracearena.server.sealing import SealError, new_pair, seal, unsealed_chunks
+from tracearena.server.sandbox import child_processes
+from tracearena.server.sandbox.checked import Checked, Kind, Verdict, shown_name
+from tracearena.server.sandbox.child_processes import ChildDied, Limits, run_command
+from tracearena.server.sandbox.child_side import framed
+from tracearena.server.sandbox.children import SCORE, check_upload, run_child, score_checked
+from tracearena.server.sandbox.frames import Frame
+from tracearena.server.sandbox.packing import pack
+from tracearena.server.store.sealing import SealError, new_pair, seal, unsealed_chunks
 from tracearena.traces import Clock, IdTable, ObfuscatedTraces, Places, PlaceSets, Traces
 
 PROBE = [sys.executable, "-I", str(Path(__file__).with_name("probe_child.py"))]

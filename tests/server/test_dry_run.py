@@ -10,9 +10,10 @@ from tests.server.conftest import Held
 from tests.server.test_public_pages import page
 from tests.server.visitors import joined, organiser
 
-from tracearena.server import clock, contents
-from tracearena.server.dry_run import dry_run
+from tracearena.server import clock
 from tracearena.server.models import Contest
+from tracearena.server.operations.dry_run import dry_run
+from tracearena.server.store import contents
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from tests.server.conftest import Held
 from tests.server.routes import VALUES, addresses, api_routes, filled, pages
 from tests.server.visitors import Program, browser, joined, organiser, token
 
-from tracearena.server.middleware import HEADERS, POLICY
 from tracearena.server.settings import Address
+from tracearena.server.site.middleware import HEADERS, POLICY
 
 _NEVER = ("unsafe-inline", "unsafe-eval", "*", "data:", "http:", "https:")
 
@@ -58,7 +58,7 @@ def test_an_answer_to_head_has_no_body(held: Held) -> None:
     from django.http import HttpResponse, StreamingHttpResponse
     from django.test import RequestFactory
 
-    from tracearena.server.middleware import Headers
+    from tracearena.server.site.middleware import Headers
 
     for made in (HttpResponse(b"body"), StreamingHttpResponse([b"body"])):
         made.headers["Content-Length"] = "4"
@@ -69,7 +69,7 @@ def test_an_answer_to_head_has_no_body(held: Held) -> None:
 
 def test_t38_headers_on_what_goes_wrong(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
     """A fault of ours, a wrong host, a form from elsewhere, a body that is none."""
-    from tracearena.server import boards
+    from tracearena.server.results import boards
 
     _check_headers(browser(headers={"Host": "evil.example"}).get("/"), "wrong host")
     _check_headers(browser(enforce_csrf_checks=True).post("/login", {}), "forged")

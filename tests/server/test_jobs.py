@@ -9,8 +9,9 @@ import pytest
 from django.db import connections
 from tests.server.conftest import Held
 
-from tracearena.server import clock, jobs
+from tracearena.server import clock
 from tracearena.server.models import AuditEntry, Job, JobState, Team
+from tracearena.server.store import jobs
 
 
 def _ignored(job: Job, error: str) -> None:

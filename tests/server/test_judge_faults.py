@@ -11,11 +11,13 @@ from tests.server.conftest import Held
 
 from tracearena.contest.handout import COMMITMENTS
 from tracearena.errors import ParameterError
-from tracearena.server import boards, failures, final_scores, publication, quota, scoring
-from tracearena.server.children import ChildDied
+from tracearena.server.judging import failures, final_scores, publication, scoring
+from tracearena.server.judging.truths import Bench
 from tracearena.server.models import AuditEntry, DataSet, Job, JobState, Score, State, Submission
-from tracearena.server.sealing import seal
-from tracearena.server.truths import Bench
+from tracearena.server.results import boards
+from tracearena.server.sandbox.children import ChildDied
+from tracearena.server.store.sealing import seal
+from tracearena.server.uploads import quota
 
 
 @pytest.fixture(autouse=True)

@@ -125,8 +125,9 @@ def test_a_lease_runs_out_where_not_even_the_failure_can_be_written(
     held: Held, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As when the database is away: the sign of life goes on, the hold on the job does not."""
-    from tracearena.server import jobs, working
-    from tracearena.server.truths import Bench
+    from tracearena.server.judging import working
+    from tracearena.server.judging.truths import Bench
+    from tracearena.server.store import jobs
 
     def away(*given: object) -> str:
         raise ConnectionError
@@ -142,10 +143,11 @@ def test_a_lease_runs_out_where_not_even_the_failure_can_be_written(
 _SLOW_JUDGE = """
 import sys, time
 from pathlib import Path
-from tracearena.server.folder import Folder
+from tracearena.server.store.folder import Folder
 from tracearena.server.settings import configure
 configure(Folder(Path(sys.argv[1])))
-from tracearena.server import judge, working
+from tracearena.server import judge
+from tracearena.server.judging import working
 working.GRACE_S = 1.0
 working.WORK["check"] = lambda taken, bench: time.sleep(600)
 judge.main(sys.argv[1:])
@@ -155,7 +157,7 @@ judge.main(sys.argv[1:])
 @pytest.mark.slow
 def test_a_job_that_takes_too_long_is_given_back_at_the_signal(held: Held) -> None:
     """Without blame, and before anybody waits for the end of a lease."""
-    from tracearena.server import jobs
+    from tracearena.server.store import jobs
 
     jobs.enqueue("check", "check/1", {"submission": 1})
     with running(held, command=["-c", _SLOW_JUDGE]) as judge:

@@ -12,8 +12,10 @@ from tests.server.conftest import USERS, Held
 from tracearena.contest import verify
 from tracearena.contest.handout import COMMITMENTS, SALTS
 from tracearena.formats import pwscup
-from tracearena.server import boards, clock, jobs
+from tracearena.server import clock
 from tracearena.server.models import AuditEntry, Contest, DataSet, Job, Score, State, Submission
+from tracearena.server.results import boards
+from tracearena.server.store import jobs
 
 
 def test_a_whole_contest_in_sealed_mode(held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

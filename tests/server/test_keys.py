@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracearena.errors import FileError, ParameterError
-from tracearena.server.keys import (
+from tracearena.server.store.keys import (
     digest,
     needs_passphrase,
     new_secret,
@@ -24,7 +24,7 @@ from tracearena.server.keys import (
     wrap_by_password,
     write_judge_key,
 )
-from tracearena.server.sealing import SealError, public_of
+from tracearena.server.store.sealing import SealError, public_of
 
 KEY = bytes(range(32))
 

@@ -15,8 +15,8 @@ import pytest
 from tests.server.conftest import Held
 
 from tracearena.errors import DataError
-from tracearena.server import occupancy
 from tracearena.server.serving import free_port
+from tracearena.server.store import occupancy
 
 PATIENCE_S = 120
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -9,14 +10,18 @@ from pathlib import Path
 import pytest
 from tests.server import hands
 from tests.server.conftest import DAY, SCHEDULE, USERS, Held
+from tests.server.test_public_pages import page
 from tests.server.visitors import joined
 
 from tracearena.contest import verify
 from tracearena.contest.live import read_live
 from tracearena.formats import pwscup
-from tracearena.server import boards, clock, quota, snapshots
+from tracearena.server import clock
+from tracearena.server.judging.truths import Bench
 from tracearena.server.models import Contest, DataSet, Job, Score, Snapshot, State, Submission
-from tracearena.server.truths import Bench
+from tracearena.server.results import boards
+from tracearena.server.store import snapshots
+from tracearena.server.uploads import quota
 
 NOON = SCHEDULE.attack_begin + DAY + timedelta(hours=12)
 
@@ -77,6 +82,10 @@ def test_the_board_changes_at_its_hours_and_is_rounded(live: Held, tmp_path: Pat
     shown = [attack for attack in second["attacks"] if attack["attacker"] == "002"]
     assert len(shown) == 1
     assert all(attack["score"] == round(attack["score"], 2) for attack in second["attacks"])
+    table = page("/board").partition("Save as CSV")[0]
+    written = re.findall(r'<td class="number">([\d.]+)</td><td class="number">([\d.]+)</td></tr>', table)
+    assert written
+    assert {len(score) for both in written for score in both} == {len("0.25")}
     frozen = [bytes(one.content) for one in Snapshot.objects.filter(name__startswith="live ")]
     hands.attack_table(live, "003", "001", tmp_path, right=20)
     hands.judged(live)
@@ -115,7 +124,7 @@ def test_a_failed_live_score_gives_its_budget_back(
     live: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And the upload itself is not touched: it counts at the end."""
-    from tracearena.server import live_scores
+    from tracearena.server.judging import live_scores
 
     attack = hands.attack_table(live, "002", "001", tmp_path, right=1)
     with monkeypatch.context() as broken:
@@ -135,7 +144,7 @@ def test_a_failed_live_score_comes_again_only_within_the_budget(
 ) -> None:
     """Three answers a day are three, whichever of them failed in between."""
     from tracearena.errors import ParameterError
-    from tracearena.server import failures, live_scores
+    from tracearena.server.judging import failures, live_scores
 
     failing = hands.attack_table(live, "002", "001", tmp_path, right=1)
     with monkeypatch.context() as broken:

@@ -102,8 +102,8 @@ def test_the_checklist_turns_as_things_become_true(
     held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Before each phase what must be true, and whether it is."""
-    from tracearena.server import readiness
     from tracearena.server.models import Contest
+    from tracearena.server.operations import readiness
 
     hands.without_children(monkeypatch)
     boss = organiser(held)
@@ -135,7 +135,9 @@ def test_the_checklist_turns_as_things_become_true(
     assert not {valid, checked} & unmet()
     drawn = "The judge has drawn the pseudonyms and published every valid data set."
     assert drawn in unmet()
+    assert drawn not in page("/organiser", boss)  # nobody can do anything about it before the phase is over
     held.at(SCHEDULE.anonymization_end)
+    assert drawn in page("/organiser", boss)
     hands.judged(held)
     assert drawn not in unmet()
     frozen = "Every attack is scored and the final board is frozen."
@@ -173,6 +175,53 @@ def test_a_phase_is_moved_with_a_reason_and_written_down(held: Held) -> None:
         assert answer.status_code == status
         assert 'role="alert"' in answer.content.decode()
     assert Contest.now_held().schedule.anonymization_end.isoformat() == "2026-05-09T12:30:00+00:00"
+
+
+def test_only_what_can_be_moved_is_offered(
+    held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What lies ahead, then ends that nothing hangs on yet; in the end nothing."""
+    hands.without_children(monkeypatch)
+    boss = organiser(held)
+
+    def offered() -> list[str]:
+        return re.findall(r'<option value="(\w+)"', page("/organiser/phases", boss))
+
+    held.anonymization()
+    assert offered() == [
+        "anonymization_end",
+        "attack_begin",
+        "attack_end",
+        "results_begin",
+        "registration_end",
+    ]
+    hands.defend(held, "001", tmp_path)
+    hands.judged(held)
+    held.at(SCHEDULE.anonymization_end)
+    assert "anonymization_end" in offered()
+    hands.judged(held)
+    assert "anonymization_end" not in offered()
+    held.at(SCHEDULE.attack_end)
+    hands.judged(held)
+    assert "attack_end" not in offered()
+
+
+def test_an_organiser_is_told_whose_a_page_of_teams_is(held: Held) -> None:
+    """Not to log in, which is done."""
+    answer = organiser(held).get("/team")
+    assert answer.status_code == 404
+    assert "you belong to no team" in answer.content.decode()
+    assert "logged in" not in answer.content.decode()
+
+
+def test_the_log_has_no_values_of_a_programming_language(held: Held) -> None:
+    from tracearena.server.store.audit_log import log
+
+    log("organiser", "tried", originals=False, teams=["001", "002"], utility=None, rules={"live_share": 0.3})
+    text = page("/organiser/log", organiser(held))
+    for told in ("originals: <bdi>no<", "teams: <bdi>001 002<", "utility: <bdi>–<", "<bdi>live share 0.3<"):
+        assert told in text
+    assert not re.search(r"False|None|\{&#x27;|\[&#x27;", text)
 
 
 def test_lights_tell_who_needs_help(held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

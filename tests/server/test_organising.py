@@ -11,10 +11,10 @@ from tests.server.conftest import DAY, SCHEDULE, Held
 from tests.server.hands import defend, judged, without_children
 
 from tracearena.errors import DataError, ParameterError
-from tracearena.server import teams
-from tracearena.server.links import usable
-from tracearena.server.schedule_moves import move
-from tracearena.server.status import status
+from tracearena.server.operations.schedule_moves import move
+from tracearena.server.operations.status import status
+from tracearena.server.people import teams
+from tracearena.server.people.links import usable
 
 
 def _moved(point: str, days: float) -> None:
@@ -84,8 +84,8 @@ def test_the_next_free_team_gets_a_name_and_a_link(held: Held) -> None:
 
 def test_a_reset_ends_old_links_and_if_asked_members_and_tokens(held: Held) -> None:
     """The new link opens the team's bundle, as the first one did."""
-    from tracearena.server import accounts, tokens
     from tracearena.server.models import Member
+    from tracearena.server.people import accounts, tokens
 
     member, private = accounts.redeem(held.created.invitations["002"], "Ann", "a long password")
     token = tokens.make(member, "mine", private)
@@ -133,7 +133,7 @@ def test_the_commands_say_the_same(held: Held) -> None:
 
 
 def test_the_key_of_another_contest_is_refused(held: Held, tmp_path: Path) -> None:
-    from tracearena.server.keys import write_judge_key
+    from tracearena.server.store.keys import write_judge_key
 
     write_judge_key(tmp_path / "other", None)
     words = ["contest", "team", "reset", held.folder.path, "001", "--judge-key", tmp_path / "other"]
@@ -145,9 +145,9 @@ def test_t17_an_export_is_refused_while_a_job_is_open(
     held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And before the results are published; the archive does not appear."""
-    from tracearena.server import jobs
-    from tracearena.server.export import export
-    from tracearena.server.truths import Bench
+    from tracearena.server.judging.export import export
+    from tracearena.server.judging.truths import Bench
+    from tracearena.server.store import jobs
 
     without_children(monkeypatch)
     bench = Bench(held.folder, held.judge_private_key)

@@ -112,8 +112,9 @@ def test_targets_appear_for_all_at_the_same_moment(
 
 def test_results_open_by_the_organisers_hand_once(held: Held) -> None:
     """Not early, not before all is scored; and it is written down who did it."""
-    from tracearena.server import boards, snapshots
     from tracearena.server.models import AuditEntry, Contest
+    from tracearena.server.results import boards
+    from tracearena.server.store import snapshots
 
     boss = organiser(held)
     assert boss.post("/organiser/publish").status_code == 409

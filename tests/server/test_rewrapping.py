@@ -10,11 +10,12 @@ import pytest
 from tests.server import hands
 from tests.server.conftest import Held
 
-from tracearena.server import clock, jobs
-from tracearena.server.keys import digest, new_secret, secret_key, unwrap
-from tracearena.server.links import PURPOSE
+from tracearena.server import clock
 from tracearena.server.models import Job, Link, LinkKind, Team
-from tracearena.server.sealing import SealError, seal, unseal
+from tracearena.server.people.links import PURPOSE
+from tracearena.server.store import jobs
+from tracearena.server.store.keys import digest, new_secret, secret_key, unwrap
+from tracearena.server.store.sealing import SealError, seal, unseal
 
 
 def _asked_for(held: Held, team: str) -> tuple[Link, str]:

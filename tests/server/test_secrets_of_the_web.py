@@ -31,7 +31,7 @@ from tests.server.visitors import (
 )
 
 from tracearena.contest import id_table_text
-from tracearena.server.sealing import unseal
+from tracearena.server.store.sealing import unseal
 
 TEAMS = ("001", "002", "003")
 UTILITY, BOARD = 0.8765432198765, "canary of the final board"
@@ -200,8 +200,8 @@ def _secrets(
 
 
 def _tables(held: Held) -> Iterator[tuple[str, bytes]]:
+    from tracearena.server.judging.truths import Bench
     from tracearena.server.models import DataSet
-    from tracearena.server.truths import Bench
 
     bench = Bench(held.folder, held.judge_private_key)
     for data_set in DataSet.objects.select_related("team"):
@@ -224,7 +224,7 @@ def _plant_utility(team: str) -> None:
 
 def _plant_board() -> None:
     """Give the frozen board something that cannot be missed."""
-    from tracearena.server import boards
+    from tracearena.server.results import boards
 
     final = boards.final_snapshot()
     assert final is not None

@@ -14,10 +14,10 @@ from tests.border.command_line import tracearena
 from tests.server.conftest import Held
 
 from tracearena.errors import DataError, ParameterError
-from tracearena.server.bots import wait_for
-from tracearena.server.folder import Folder
-from tracearena.server.occupancy import alone
+from tracearena.server.operations.bots import wait_for
 from tracearena.server.serving import Serving, _commands, free_port, served
+from tracearena.server.store.folder import Folder
+from tracearena.server.store.occupancy import alone
 
 
 def test_the_command_says_the_same(held: Held) -> None:

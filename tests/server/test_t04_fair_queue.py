@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tests.server.conftest import Held
 
-from tracearena.server import jobs
 from tracearena.server.models import Team
+from tracearena.server.store import jobs
 
 
 def _put(team: str, count: int) -> None:

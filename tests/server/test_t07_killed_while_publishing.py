@@ -18,13 +18,14 @@ from tracearena.contest import verify
 from tracearena.contest.file_scores import is_release
 from tracearena.contest.handout import COMMITMENTS
 from tracearena.formats import pwscup
-from tracearena.server import jobs, working
-from tracearena.server.failures import written_down
-from tracearena.server.grids import grid_of
 from tracearena.server.judge import work_off
+from tracearena.server.judging import working
+from tracearena.server.judging.failures import written_down
+from tracearena.server.judging.publication import handed_in
+from tracearena.server.judging.truths import Bench, file_name
 from tracearena.server.models import DataSet, Job, Submission
-from tracearena.server.publication import handed_in
-from tracearena.server.truths import Bench, file_name
+from tracearena.server.store import jobs
+from tracearena.server.store.grids import grid_of
 
 WRITES = ((os, "fsync"), (os, "link"), (os, "rename"), (os, "replace"), (BaseDatabaseWrapper, "_commit"))
 """Every way in which the judge changes what is on the disk."""

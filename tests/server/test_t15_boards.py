@@ -10,9 +10,12 @@ import pytest
 from tests.server import hands
 from tests.server.conftest import Held
 
-from tracearena.server import boards, checking, clock, final_scores, rescoring, sample_work, snapshots
-from tracearena.server.checked import Checked
+from tracearena.server import clock
+from tracearena.server.judging import checking, final_scores, rescoring, sample_work
 from tracearena.server.models import Contest, RescoringState, Score, Snapshot
+from tracearena.server.results import boards
+from tracearena.server.sandbox.checked import Checked
+from tracearena.server.store import snapshots
 
 EVENTS = 100
 TEAMS = ("001", "002", "003")

@@ -10,8 +10,10 @@ from tests.server.conftest import Held
 
 from tracearena import __version__
 from tracearena.errors import ParameterError
-from tracearena.server import boards, jobs, rescoring, scores
+from tracearena.server.judging import rescoring
 from tracearena.server.models import AuditEntry, DataSet, Rescoring, RescoringState, Score
+from tracearena.server.results import boards
+from tracearena.server.store import jobs, scores
 
 
 @pytest.fixture
@@ -125,10 +127,10 @@ def test_t17_there_is_no_result_while_a_job_is_open(
     held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The result is frozen when the last job is done, and not before."""
-    from tracearena.server import final_scores
-    from tracearena.server.sweeping import sweep
-    from tracearena.server.truths import Bench
-    from tracearena.server.working import do
+    from tracearena.server.judging import final_scores
+    from tracearena.server.judging.sweeping import sweep
+    from tracearena.server.judging.truths import Bench
+    from tracearena.server.judging.working import do
 
     hands.without_children(monkeypatch)
     held.anonymization()

@@ -11,10 +11,10 @@ from tests.server.conftest import Held
 
 from tracearena.contest import verify_archive
 from tracearena.errors import DataError
-from tracearena.server import jobs
-from tracearena.server.export import export
+from tracearena.server.judging.export import export
+from tracearena.server.judging.truths import Bench
 from tracearena.server.models import Contest, Job, Submission
-from tracearena.server.truths import Bench
+from tracearena.server.store import jobs
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ import pytest
 from tests.server.uploads import FRAME, GOOD
 
 from tracearena.files.whole import Held
-from tracearena.server.check_child import checked
-from tracearena.server.checked import Verdict
+from tracearena.server.sandbox.check_child import checked
+from tracearena.server.sandbox.checked import Verdict
 
 SCRIPT = Path(__file__).with_name("measured_check.py")
 CPU_S, RSS_MB = 2.0, 300.0

@@ -16,7 +16,7 @@ import pytest
 from tests.server.conftest import Held
 from tests.server.visitors import joined, served, token
 
-from tracearena.server.patience import kind_of
+from tracearena.server.site.patience import kind_of
 
 SLOW = 200
 PAGES = ("/", "/rules", "/board", "/login")

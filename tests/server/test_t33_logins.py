@@ -12,8 +12,9 @@ import pytest
 from tests.server.conftest import BEGIN, Held
 from tests.server.visitors import PASSWORD, joined, organiser, tried
 
-from tracearena.server import keys, throttling
-from tracearena.server.passwords import Argon2
+from tracearena.server.people import throttling
+from tracearena.server.people.passwords import Argon2
+from tracearena.server.store import keys
 
 ELSEWHERE = "192.0.2.7"
 

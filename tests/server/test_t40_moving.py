@@ -9,9 +9,9 @@ from tests.server.conftest import Held
 from tests.server.hands import defend, judged, without_children
 
 from tracearena.errors import DataError
-from tracearena.server import audit_log, contents
-from tracearena.server.moving import move
-from tracearena.server.occupancy import serving
+from tracearena.server.operations.moving import move
+from tracearena.server.store import audit_log, contents
+from tracearena.server.store.occupancy import serving
 
 
 @pytest.fixture

@@ -22,8 +22,8 @@ from django.test.client import FakePayload
 from tests.server.conftest import SCHEDULE, Held
 from tests.server.visitors import PASSWORD, Program, Site, browser, by_form, joined, program, served, token
 
-from tracearena.server import receiving
-from tracearena.server.sealing import unseal
+from tracearena.server.store.sealing import unseal
+from tracearena.server.uploads import receiving
 
 MS = timedelta(milliseconds=1)
 
@@ -166,7 +166,7 @@ def test_t09_a_database_without_space_says_the_same(held: Held, monkeypatch: pyt
     """SQLite and PostgreSQL have words of their own for it."""
     from django.db import OperationalError
 
-    from tracearena.server import submitting
+    from tracearena.server.uploads import submitting
 
     held.anonymization()
     caller = program(held, "001")

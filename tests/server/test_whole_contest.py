@@ -19,7 +19,7 @@ from tests.border.command_line import Done, tracearena
 from tests.server.independent_awards import awards
 
 from tracearena.server import clock
-from tracearena.server.bots import joined, wait_for
+from tracearena.server.operations.bots import joined, wait_for
 from tracearena.server.serving import free_port
 
 pytestmark = pytest.mark.slow

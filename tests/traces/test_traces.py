@@ -145,3 +145,15 @@ def test_sparse_check_ins_over_two_years_are_comfortable() -> None:
     traces = Traces.from_events(who, when, where, PLACES, Clock(instants_per_day=24), span=(0, hours))
     assert traces.n_events == users * events
     assert traces.take_days(0, 365).n_events < traces.n_events
+
+
+def test_events_go_onto_other_places_with_all_else_kept(make_walks: Callable[..., Traces]) -> None:
+    walks = make_walks(3, 10)
+    halves = np.arange(len(walks.places)) // 2
+    moved = walks.onto(walks.places.take(np.arange(len(walks.places) // 2 + 1)), halves)
+    assert moved.place_index.tolist() == [int(halves[place]) for place in walks.place_index]
+    assert (moved.span, moved.clock) == (walks.span, walks.clock)
+    assert moved.has_rows_of(walks)
+    assert walks.onto(walks.places) == walks
+    with pytest.raises(DataError, match="place_index"):
+        walks.onto(walks.places.take([0]))

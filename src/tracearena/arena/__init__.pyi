@@ -1,4 +1,5 @@
 from .bounding import Bounds, DefenceBounds, bounds, write_bounds
+from .choosing import Choice, Tried, choose_synthesizer
 from .deanonymisation import Classifier, Deanonymisation, deanonymise
 from .ensemble import (
     ADAPTIVE_ATTACKS,
@@ -15,6 +16,7 @@ from .ensemble import (
 from .evaluation import Evaluation, Halves, Utility, baselines, evaluate, halves, worse_than_uniform
 from .fairness import Fairness, measure_fairness
 from .journal import begun_with, unfinished
+from .knowledge import SyntheticRisk, attack_synthetic
 from .linking import Uniqueness, uniqueness
 from .losses import Interval
 from .pseudonyms import Release, pseudonymise, pseudonymise_users
@@ -23,14 +25,14 @@ from .service import ServiceResult, hide_from_service, knowing_attacker, locatio
 from .sweep import (
     ATTACKS_2019,
     SAMPLE_DEFENCES,
-    Band,
     Sweep,
-    SweepRow,
     best_defences,
     run_sweep,
     succeeded,
     write_table,
 )
+from .sweep_rows import Band, SweepRow, TunedScores
+from .tuned import halves_of, tuned_against
 from .tuning import SampleTeam, Tuning, WeightTuning, tune, tune_weights
 from .zone_findings import ZoneFindings, find_homes
 
@@ -44,6 +46,7 @@ __all__ = [
     "AttackScores",
     "Band",
     "Bounds",
+    "Choice",
     "Classifier",
     "Deanonymisation",
     "DefenceBounds",
@@ -58,6 +61,9 @@ __all__ = [
     "ServiceResult",
     "Sweep",
     "SweepRow",
+    "SyntheticRisk",
+    "Tried",
+    "TunedScores",
     "Tuning",
     "Uniqueness",
     "Utility",
@@ -65,14 +71,17 @@ __all__ = [
     "ZoneFindings",
     "all_attacks",
     "attack_names",
+    "attack_synthetic",
     "baselines",
     "begun_with",
     "best_defences",
     "bounds",
+    "choose_synthesizer",
     "deanonymise",
     "evaluate",
     "find_homes",
     "halves",
+    "halves_of",
     "hide_from_service",
     "knowing_attacker",
     "location_classes",
@@ -86,6 +95,7 @@ __all__ = [
     "succeeded",
     "tune",
     "tune_weights",
+    "tuned_against",
     "unfinished",
     "uniqueness",
     "worse_than_uniform",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -15,20 +14,19 @@ from tracearena.algorithms import (
     Kind,
     Obfuscator,
     ReidentificationAttack,
-    TraceInferenceAttack,
     answers,
     catalogue,
 )
 from tracearena.arena.pseudonyms import Release
+from tracearena.arena.sharing import Attack, own_seed, together
 from tracearena.attacks import Match, Matcher, MatchingIdentification, MatchingInference
-from tracearena.engine import SeedLike, child_seed, seed_sequence
+from tracearena.engine import SeedLike, seed_sequence
 from tracearena.errors import DataError, ParameterError, TracearenaError
 from tracearena.metrics import reidentification_score, trace_inference_score
 from tracearena.results import Result
 from tracearena.traces import IdTable, ObfuscatedTraces, Traces
 from tracearena.traces.ids import positions
 
-Attack = ReidentificationAttack | TraceInferenceAttack
 ATTACK_KINDS: tuple[Kind, ...] = ("reidentification", "trace-inference")
 
 SAMPLE_ATTACKS = ("Random-R", "VisitProb-R", "HomeProb-R", "Random-T", "VisitProb-T", "HomeProb-T")
@@ -39,6 +37,9 @@ ADAPTIVE_ATTACKS = ("Polya-R(adaptive)", "Bayes-R(adaptive)", "Bayes-T(adaptive)
 
 UNTOLD_ATTACKS = ("Polya-R", "Markov-R", "Bayes-R", "Bayes-T", "Tracking-T", "Habits-T")
 """Attackers who weigh all they know without a word on the defence."""
+
+KNOWING_ATTACKS = ("Aligned-R",)
+"""Attacks of whoever knows the very days that are released; of other days they make nothing."""
 
 STRONGEST_ATTACKS = (*UNTOLD_ATTACKS, *ADAPTIVE_ATTACKS)
 """Attackers who weigh all they know, without a word on the defence and with it."""
@@ -198,7 +199,7 @@ class Ensemble:
         root = seed_sequence(seed)
         for attack, told, match in self._matched(anonymized, defence, root):
             try:
-                yield attack, self._answer(told, anonymized, match, _own_seed(root, attack))
+                yield attack, self._answer(told, anonymized, match, own_seed(root, attack))
             except TracearenaError as error:
                 yield attack, error
 
@@ -215,7 +216,7 @@ class Ensemble:
             if not isinstance(attack, ReidentificationAttack):
                 continue
             try:
-                table = self._answer(told, anonymized, match, _own_seed(root, attack))
+                table = self._answer(told, anonymized, match, own_seed(root, attack))
             except TracearenaError as error:
                 yield attack, error
                 continue
@@ -230,35 +231,18 @@ class Ensemble:
         self, anonymized: ObfuscatedTraces, defence: Obfuscator | None, root: np.random.SeedSequence
     ) -> Iterator[tuple[Attack, Attack | TracearenaError, Match | TracearenaError | None]]:
         """Give every attack, itself told the defence, and the match that it answers from, if it has one."""
-        for matcher, sharing in self._together(defence):
+        for matcher, sharing in together(self.attacks, anonymized, defence, root):
             match: Match | TracearenaError | None = None
-            if matcher is not None:
+            if isinstance(matcher, TracearenaError):
+                match = matcher
+            elif matcher is not None:
                 try:
                     with answers.blaming(matcher, "match"):
-                        match = matcher.match(anonymized, seed=_own_seed(root, matcher))
+                        match = matcher.match(anonymized, seed=own_seed(root, matcher))
                 except TracearenaError as error:
                     match = error
             for attack, told in sharing:
                 yield attack, told, match
-
-    def _together(
-        self, defence: Obfuscator | None
-    ) -> list[tuple[Matcher | None, list[tuple[Attack, Attack | TracearenaError]]]]:
-        """Group the attacks by the matcher that they answer from, each beside itself told the defence."""
-        groups: list[tuple[Matcher | None, list[tuple[Attack, Attack | TracearenaError]]]] = []
-        for attack in self.attacks:
-            try:
-                told: Attack | TracearenaError = _told(attack, defence)
-            except TracearenaError as error:
-                told = error
-            matcher = told.matcher_ if isinstance(told, (MatchingIdentification, MatchingInference)) else None
-            for known, sharing in groups:
-                if known == matcher:
-                    sharing.append((attack, told))
-                    break
-            else:
-                groups.append((matcher, [(attack, told)]))
-        return groups
 
     def _answer(
         self,
@@ -351,16 +335,6 @@ def attack_names(chosen: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(name for one in chosen for name in sets.get(one, [one])))
 
 
-def _told(attack: Any, defence: Obfuscator | None) -> Any:
-    """Return an attack that is ready: one that waits is told the defence."""
-    if not getattr(attack, "waits", False):
-        return attack
-    if defence is None:
-        raise ParameterError(f"{attack} waits to be told the defence, and nobody says which it is")
-    with answers.blaming(attack, "against"):
-        return attack.against(defence)
-
-
 def _check_attack(attack: Attack) -> None:
     if not isinstance(attack, Algorithm):
         raise ParameterError(
@@ -371,13 +345,10 @@ def _check_attack(attack: Attack) -> None:
 
 
 def all_attacks() -> list[str]:
-    """Return the names of all attacks, re-identification first."""
-    return [name for kind in ATTACK_KINDS for name in catalogue.names(kind)]
+    """Return the names of all attacks but those that know the originals, re-identification first."""
+    names = [name for kind in ATTACK_KINDS for name in catalogue.names(kind)]
+    return [name for name in names if name not in KNOWING_ATTACKS]
 
 
 def _lowest(scores: dict[str, float]) -> str | None:
     return min(scores, key=scores.__getitem__, default=None)
-
-
-def _own_seed(root: np.random.SeedSequence, who: Attack | Matcher) -> np.random.SeedSequence:
-    return child_seed(root, zlib.crc32(str(who).encode()))

@@ -7,40 +7,49 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from tracearena.attacks.markov import MarkovIdentification, MembershipInference
-from tracearena.checks import require_whole
+from tracearena.checks import require_choice, require_whole
 from tracearena.engine import SeedLike, generator
 from tracearena.metrics.distributions import tp_tv, vf_tv
-from tracearena.metrics.transitions import tm_emd, tm_emd_sliced
+from tracearena.metrics.transitions import tm_emd, tm_emd_sliced, tm_tv, tp_emd_sliced
 from tracearena.mobility.transitions import has_transitions
 from tracearena.results import Result
 from tracearena.traces import Box, Traces
 from tracearena.traces.ids import comparable
+
+Against = Literal["testing", "training"]
+"""What utility is measured against."""
 
 _TOP = 50
 
 
 @dataclass(frozen=True)
 class Utility(Result):
-    """How near traces are to the testing traces: 0 is the same. None is a metric without meaning.
+    """How near traces are to the testing (or training) traces: 0 is the same. None: without meaning.
 
     Attributes
     ----------
     tp_tv, tp_tv_top50
         Total variation of the population of each slot; over the 50 most visited places only.
+    tp_emd_sliced
+        Earth mover's distance of the population of each slot, in all directions (TP-SWD).
+    tm_tv
+        Total variation of the next place. None as those below.
     tm_emd_x, tm_emd_y, tm_emd_sliced
         Earth mover's distance of the next place, in twentieths of the city's width, of its height,
-        and in all directions. None if the testing traces have no transition.
+        and in all directions (TM-SWD). None if the traces compared with have no transition.
     vf_tv
         Total variation of the distributions of visit fractions; for check-ins only.
     """
 
     tp_tv: float
     tp_tv_top50: float
+    tp_emd_sliced: float
+    tm_tv: float | None
     tm_emd_x: float | None
     tm_emd_y: float | None
     tm_emd_sliced: float | None
@@ -124,6 +133,7 @@ def evaluate(
     *,
     bounds: Box | None = None,
     legacy_ppmtf: bool = False,
+    against: Against = "testing",
 ) -> Evaluation:
     """Judge synthetic traces by utility and by privacy ([ppmtf] section 4.3).
 
@@ -137,6 +147,9 @@ def evaluate(
         The box of the city; the box of the places by default.
     legacy_ppmtf
         Attack membership as the authors' program does (`MembershipInference`).
+    against
+        What utility is measured against: ``"testing"`` as for PPMTF, ``"training"`` as for PPMTF+
+        ([contest] appendices B and C).
 
     Examples
     --------
@@ -154,7 +167,7 @@ def evaluate(
     if _named_after(synthetic, training):
         rate = MarkovIdentification().fit(training).rate(synthetic)
     return Evaluation(
-        utility=_utility(synthetic, training, testing, bounds, by_day=True),
+        utility=_utility(synthetic, *_compared(training, testing, against), bounds, by_day=True),
         reidentification_rate=rate,
         membership_advantage=membership.advantage,
         membership_accuracy=membership.accuracy,
@@ -166,15 +179,26 @@ def _named_after(synthetic: Traces, training: Traces) -> bool:
     return bool(np.isin(*comparable(synthetic.user_ids, training.user_ids)).all())
 
 
-def baselines(training: Traces, testing: Traces, *, bounds: Box | None = None) -> dict[str, Utility]:
-    """Return the utility of the training traces themselves, and of uniformly random places.
+def baselines(
+    training: Traces, testing: Traces, *, bounds: Box | None = None, against: Against = "testing"
+) -> dict[str, Utility]:
+    """Return the utility of real traces, and of uniformly random places.
 
-    A synthesizer without privacy reaches ``training``; one without utility is at ``uniform``.
+    Against the testing traces the real ones are ``training``: a synthesizer without privacy reaches them.
+    Against the training traces they are ``testing``. One without utility is at ``uniform``.
     """
+    other, reference = _compared(training, testing, against)
+    real = "training" if against == "testing" else "testing"
     return {
-        "training": _utility(training, training, testing, bounds, by_day=False),
-        "uniform": _utility(None, training, testing, bounds, by_day=False),
+        real: _utility(other, other, reference, bounds, by_day=False),
+        "uniform": _utility(None, other, reference, bounds, by_day=False),
     }
+
+
+def _compared(training: Traces, testing: Traces, against: Against) -> tuple[Traces, Traces]:
+    """Return the real traces that are compared, and those that they are compared with."""
+    require_choice("against", against, get_args(Against))
+    return (training, testing) if against == "testing" else (testing, training)
 
 
 def halves(
@@ -224,7 +248,7 @@ def halves(
 
 
 def worse_than_uniform(found: Mapping[str, Utility]) -> list[str]:
-    """Return the metrics in which the training traces are no better than uniform places.
+    """Return the metrics in which real traces are no better than uniform places.
 
     There the data has too few events for its number of places: chance hides where people are.
 
@@ -233,28 +257,30 @@ def worse_than_uniform(found: Mapping[str, Utility]) -> list[str]:
     found
         What `baselines` returned.
     """
-    real, uniform = found["training"].to_dict(), found["uniform"].to_dict()
+    real, uniform = (utility.to_dict() for utility in found.values())
     return [name for name, value in real.items() if value is not None and value >= uniform[name]]
 
 
 def _utility(
     traces: Traces | None,
-    training: Traces,
-    testing: Traces,
+    other: Traces,
+    reference: Traces,
     bounds: Box | None,
     *,
     by_day: bool,
 ) -> Utility:
     from tracearena.formats.ppmtf import is_people_flow
 
-    moves = has_transitions(testing)
+    moves = has_transitions(reference)
     # Samples at fixed times say how long people stay, not how often they come.
-    sampled = testing.is_complete or is_people_flow(testing.clock)
+    sampled = reference.is_complete or is_people_flow(reference.clock)
     return Utility(
-        tp_tv=tp_tv(testing, traces, by_day=by_day),
-        tp_tv_top50=tp_tv(testing, traces, top=_TOP, by_day=by_day),
-        tm_emd_x=tm_emd(testing, traces, "x", bounds=bounds, by_day=by_day) if moves else None,
-        tm_emd_y=tm_emd(testing, traces, "y", bounds=bounds, by_day=by_day) if moves else None,
-        tm_emd_sliced=tm_emd_sliced(testing, traces, bounds=bounds, by_day=by_day) if moves else None,
-        vf_tv=None if sampled else vf_tv(testing, traces, training=training, by_day=by_day),
+        tp_tv=tp_tv(reference, traces, by_day=by_day),
+        tp_tv_top50=tp_tv(reference, traces, top=_TOP, by_day=by_day),
+        tp_emd_sliced=tp_emd_sliced(reference, traces, bounds=bounds, by_day=by_day),
+        tm_tv=tm_tv(reference, traces, by_day=by_day) if moves else None,
+        tm_emd_x=tm_emd(reference, traces, "x", bounds=bounds, by_day=by_day) if moves else None,
+        tm_emd_y=tm_emd(reference, traces, "y", bounds=bounds, by_day=by_day) if moves else None,
+        tm_emd_sliced=tm_emd_sliced(reference, traces, bounds=bounds, by_day=by_day) if moves else None,
+        vf_tv=None if sampled else vf_tv(reference, traces, training=other, by_day=by_day),
     )

@@ -17,7 +17,7 @@ from tracearena.files.temporary import naming
 from tracearena.files.whole import replacing
 from tracearena.traces import Traces
 
-_FORMAT = "tracearena-sweep-2"
+_FORMAT = "tracearena-sweep-3"
 _PLACE_COLUMNS = ("latitude", "longitude", "ids", "sensitive", "categories")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from tracearena.arena.findings import Finding
-from tracearena.arena.sweep import SweepRow
+from tracearena.arena.sweep_rows import SweepRow
 from tracearena.language import marked
 
 STRONG = 0.7

@@ -16,6 +16,7 @@ from tracearena.errors import DataError, ParameterError
 from tracearena.metrics.applications.identity import IdTable, with_true_ids
 from tracearena.results import Result
 from tracearena.traces import GpsTraces
+from tracearena.traces.different import different
 from tracearena.traces.geodesy import MIDDLE_DEGREE_M, metres_per_degree
 from tracearena.traces.ids import positions
 
@@ -220,7 +221,7 @@ def _codes(original: GpsTraces, released: GpsTraces, side_m: float, window_s: fl
 
 
 def _index(user: NDArray[np.int32], code: Ints, n_users: int, n_codes: int) -> _Index:
-    pairs = np.unique(user.astype(np.int64) * max(n_codes, 1) + code)
+    pairs = different(user.astype(np.int64) * max(n_codes, 1) + code)
     users, codes = np.divmod(pairs, max(n_codes, 1))
     by_code = np.lexsort((users, codes))
     return _Index(
@@ -261,7 +262,7 @@ class _Attacker:
         order = np.lexsort((y, window))
         windows, starts = np.unique(window[order], return_index=True)
         x = believed.longitude * MIDDLE_DEGREE_M
-        cells = len(np.unique(np.floor(y / side_m) * 2.0**31 + np.floor(x / side_m)))
+        cells = len(different(np.floor(y / side_m) * 2.0**31 + np.floor(x / side_m)))
         self.search = (
             self.window_ms,
             windows,

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from tracearena.algorithms import Obfuscator, catalogue
 from tracearena.arena.ensemble import SAMPLE_ATTACKS, AttackScores, Ensemble, attack_names, make_attacks
 from tracearena.arena.journal import Journal, code_of, digest
+from tracearena.arena.maximum_knowledge import Knowledge, attacks_with, known_to
 from tracearena.arena.releases import Trial, refuse_strangers, try_out
 from tracearena.arena.scoring import Scoring
+from tracearena.arena.sweep_rows import Band, SweepRow, TunedScores
 from tracearena.engine import (
     SeedLike,
     block_ranges,
@@ -23,9 +25,9 @@ from tracearena.engine import (
     run_blocks,
     seed_sequence,
 )
-from tracearena.errors import DataError, TracearenaError
+from tracearena.errors import DataError, ParameterError, TracearenaError
 from tracearena.files import write_csv
-from tracearena.results import Result, frame_of
+from tracearena.results import frame_of
 from tracearena.traces import Traces
 
 SAMPLE_DEFENCES = (
@@ -44,54 +46,6 @@ ATTACKS_2019 = (*SAMPLE_ATTACKS, "FuzzyCount-R", "FuzzyCount-T", "Replay-T")
 LEGACY_SEED = 1
 TIE = 1e-9
 """Scores that differ by no more are equal."""
-
-
-class Band(NamedTuple):
-    """Between which values s_T of a defence must lie.
-
-    Attributes
-    ----------
-    estimate
-        What an attacker leaves who is told the defence and who is who: an estimate.
-    ceiling
-        What habits alone leave, the release not even read.
-    """
-
-    estimate: float
-    ceiling: float
-
-
-@dataclass(frozen=True)
-class SweepRow(Result):
-    """One defence: its utility, whether that is enough, and its privacy against each attack.
-
-    Attributes
-    ----------
-    error
-        Why the defence failed, and then there is no utility and no score; or which attacks failed: their
-        scores are missing, so that the row ranks nowhere.
-    band
-        Between which values s_T must lie, where the sweep was asked for it.
-    """
-
-    defence: str
-    utility: float | None
-    valid: bool
-    scores: AttackScores
-    error: str | None = None
-    band: Band | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return one flat row of a table."""
-        band = {} if self.band is None else {f"s_T_{name}": one for name, one in self.band._asdict().items()}
-        return {
-            "defence": self.defence,
-            "utility": self.utility,
-            "valid": self.valid,
-            **self.scores.to_dict(),
-            **band,
-            "error": self.error,
-        }
 
 
 class Sweep(list[SweepRow]):
@@ -151,6 +105,8 @@ def run_sweep(
     legacy_2019: bool = False,
     seed: SeedLike = None,
     band: bool = False,
+    knowledge: Knowledge = "partial",
+    tune: bool | Sequence[tuple[Traces, Traces]] = False,
     unfinished: PathLike[str] | None = None,
 ) -> Sweep:
     """Release the original traces under every defence and attack each release with every attack.
@@ -172,6 +128,12 @@ def run_sweep(
         What a defence or attack draws depends on the seed and its own name only.
     band
         Work out between which values s_T of each defence must lie (see `bounds`).
+    knowledge
+        ``"partial"``: attackers know the reference traces. ``"maximum"``: they know the original traces
+        themselves; then there is nothing to infer, and only re-identifications are made.
+    tune
+        Also tune fuzzy counting, the winner's attack of 2019, for each defence on sample teams (pairs of
+        reference and original traces) released under it; True takes the reference, cut in two.
     unfinished
         A file that keeps the finished rows while the sweep runs. If it is there already, and was
         begun with the same traces, attacks, rules and seed, its rows are taken over. The caller
@@ -188,7 +150,14 @@ def run_sweep(
     refuse_strangers(reference, original)
     limits = scoring or Scoring()
     root = seed_sequence(seed)
-    named = make_attacks(attack_names(attacks), legacy_2019=legacy_2019, **limits.of_attackers)
+    reference = known_to(knowledge, reference, original)
+    chosen = attacks_with(knowledge, attack_names(attacks))
+    if knowledge == "maximum" and (band or tune):
+        raise ParameterError(
+            "band and tune say what can be inferred; whoever knows everything infers nothing"
+        )
+    samples = _samples(reference, tune)
+    named = make_attacks(chosen, legacy_2019=legacy_2019, **limits.of_attackers)
     ensemble = Ensemble(named, **limits.of_attackers).fit(reference)
     band_of = _bands(reference, original, limits) if band else None
     obfuscators: list[Obfuscator] = [
@@ -208,9 +177,14 @@ def run_sweep(
         scores = ensemble.score(original, trial.release, defence=obfuscator, seed=trial.attack_seed)
         failed = "; ".join(scores.failed.values()) or None
         between = None if band_of is None else band_of(obfuscator, trial)
-        return SweepRow(
-            str(obfuscator), trial.utility, limits.is_valid(trial.utility), scores, failed, between
-        )
+        tuned = None
+        if samples:
+            from tracearena.arena.tuned import tuned_scores
+
+            known = reference, original, trial.release, limits
+            tuned = tuned_scores(samples, obfuscator, *known, seed=trial.attack_seed)
+        valid = limits.is_valid(trial.utility)
+        return SweepRow(str(obfuscator), trial.utility, valid, scores, failed, between, tuned)
 
     journal = None
     if unfinished is not None:
@@ -220,7 +194,8 @@ def run_sweep(
         origin = secrets.token_hex(16) if entropy is None else (entropy, root.spawn_key)
         drawn = origin if number is None else number
         settings = (ensemble, code_of(ensemble.attacks), limits, legacy_2019, drawn, band)
-        journal = Journal(Path(unfinished), digest((reference, original), *settings), number)
+        traces = (reference, original, *(half for sample in samples for half in sample))
+        journal = Journal(Path(unfinished), digest(traces, *settings), number)
     keys = [f"{obfuscator!r} {code_of([obfuscator])}" for obfuscator in obfuscators]
     known = {} if journal is None else {key: _row(kept) for key, kept in journal.rows.items()}
     missing = [one for key, one in zip(keys, obfuscators, strict=True) if key not in known]
@@ -279,9 +254,22 @@ def _bands(reference: Traces, original: Traces, limits: Scoring) -> Callable[[Ob
     return band_of
 
 
+def _samples(reference: Traces, tune: bool | Sequence[tuple[Traces, Traces]]) -> list[tuple[Traces, Traces]]:
+    """Return the teams to tune on: those given, or the reference cut in two."""
+    from tracearena.arena.tuned import halves_of
+
+    if isinstance(tune, bool):
+        return [halves_of(reference)] if tune else []
+    return [*tune]
+
+
 def _row(kept: dict[str, Any]) -> SweepRow:
-    band = kept["band"]
-    known = {"scores": AttackScores(**kept["scores"]), "band": None if band is None else Band(*band)}
+    band, tuned = kept["band"], kept["tuned"]
+    known = {
+        "scores": AttackScores(**kept["scores"]),
+        "band": None if band is None else Band(*band),
+        "tuned": None if tuned is None else TunedScores(**tuned),
+    }
     return SweepRow(**(kept | known))
 
 

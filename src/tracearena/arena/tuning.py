@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import numpy as np
 
-from tracearena.attacks.fuzzy_counting import FuzzyCounting, FuzzyCountingT, Weighting
+from tracearena.attacks.fuzzy_counting import FuzzyCounting, FuzzyCountingT, Spread, Weighting
 from tracearena.attacks.matching import Match
 from tracearena.engine import SeedLike, child_seed, seed_sequence
 from tracearena.errors import ParameterError
@@ -21,7 +21,9 @@ from tracearena.traces.ids import positions
 if TYPE_CHECKING:
     from tracearena.attacks.bayesian import BayesIdentification, TrackingInference
 
-WEIGHTINGS: tuple[Weighting, ...] = get_args(Weighting)
+WEIGHTINGS: tuple[Weighting, ...] = ("log", "count", "log-idf", "count-idf")
+"""All but the printed TF, which forgets the counts."""
+SPREADS: tuple[Spread, ...] = get_args(Spread)
 ETAS = (0.1, 0.2, 0.33)
 DECAYS = (0.5, 1.0, 2.0)
 SHARES = (0.3, 0.5, 0.7, 0.9, 1.0)
@@ -70,16 +72,18 @@ def tune(
     etas: Sequence[float] = ETAS,
     decays: Sequence[float] = DECAYS,
     shares: Sequence[float] = SHARES,
+    spreads: Sequence[Spread] = SPREADS,
     seed: SeedLike = None,
 ) -> Tuning:
-    """Choose (TF, IDF), η0 and λ0 by re-identification, then the frequent share by trace inference.
+    """Choose (TF, IDF), η0, λ0 and the order by re-identification, then the frequent share by inference.
 
     Parameters
     ----------
     samples
         At least one team, released the way the targets are expected to be.
-    weightings, etas, decays, shares
-        What to try; of equally good settings the first wins.
+    weightings, etas, decays, shares, spreads
+        What to try; of equally good settings the first wins. Bare counts are the same in either order
+        and tried once.
 
     References
     ----------
@@ -88,14 +92,17 @@ def tune(
     if not samples:
         raise ParameterError("there is no sample team to tune on")
     tried = [
-        FuzzyCounting(weighting=weighting, eta=eta, decay=decay)
-        for weighting, eta, decay in product(weightings, etas, decays)
+        FuzzyCounting(weighting=weighting, eta=eta, decay=decay, spread=spread)
+        for weighting, eta, decay, spread in product(weightings, etas, decays, spreads)
+        if weighting != "count" or spread == spreads[0]
     ]
     s_R = {str(attack): _mean_s_R(attack, samples) for attack in tried}
     best = min(tried, key=lambda attack: s_R[str(attack)])
     matches = [best.fit(team.reference).matcher_.match(team.anonymized) for team in samples]
     inferences = [
-        FuzzyCountingT(weighting=best.weighting, eta=best.eta, decay=best.decay, frequent=share)
+        FuzzyCountingT(
+            weighting=best.weighting, eta=best.eta, decay=best.decay, frequent=share, spread=best.spread
+        )
         for share in shares
     ]
     s_T = {str(attack): _mean_s_T(attack, samples, matches, seed) for attack in inferences}

@@ -70,7 +70,7 @@ def find_homes(
         Pseudonym → user, where the release has other ids than the original; refused without it.
     """
     require_number("within_m", within_m, above=0)
-    radius_m, shift_m = _circle(mechanism)
+    radius_m, shift_m = circle_of(mechanism)
     released = with_true_ids(original, released, id_table)
     truth = key_places(original, timezone=timezone)
     guess = homes_behind_zones(
@@ -96,7 +96,8 @@ def find_homes(
     )
 
 
-def _circle(mechanism: object) -> tuple[float, float]:
+def circle_of(mechanism: object) -> tuple[float, float]:
+    """Return radius and largest shift of the circles that a defence hides, metres."""
     if isinstance(mechanism, Zones):
         return float(mechanism.radius), mechanism.shift_m
     if isinstance(mechanism, TrimEnds):

@@ -1,8 +1,10 @@
 from . import bayesian, deanonymisation, markov, smoothing, tracking, zone_finding
+from .aligned import AlignedIdentification, AlignedMatcher
 from .fuzzy_counting import FuzzyCounting, FuzzyCountingT, FuzzyMatcher
 from .markov.identification import MarkovIdentification, TraceGuesses
 from .markov.membership import MembershipInference, MembershipResult
 from .matching import Match, Matcher, MatchingIdentification, MatchingInference
+from .parameters import ParameterLeak, attack_parameters
 from .random_guess import RandomIdentification, RandomInference
 from .replay import ReferenceReplay
 from .smoothing.methods import Interpolation, InterpolationSmoothing, Smoothing
@@ -17,6 +19,8 @@ from .visit_probability import (
 from .zone_finding.homes import GuessedHomes, homes_behind_zones
 
 __all__ = [
+    "AlignedIdentification",
+    "AlignedMatcher",
     "FuzzyCounting",
     "FuzzyCountingT",
     "FuzzyMatcher",
@@ -32,6 +36,7 @@ __all__ = [
     "MatchingInference",
     "MembershipInference",
     "MembershipResult",
+    "ParameterLeak",
     "RandomIdentification",
     "RandomInference",
     "ReferenceReplay",
@@ -41,6 +46,7 @@ __all__ = [
     "VisitProbabilityR",
     "VisitProbabilityT",
     "ViterbiTracking",
+    "attack_parameters",
     "bayesian",
     "deanonymisation",
     "homes_behind_zones",

@@ -28,9 +28,12 @@ from tracearena.traces import ObfuscatedTraces, Places, Traces
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-Weighting = Literal["log", "count", "log-idf", "count-idf"]
-"""The four (TF, IDF): TF is log(1 + count) or the count, IDF is 1 or log(users / visitors)."""
+Weighting = Literal["log", "count", "printed", "log-idf", "count-idf", "printed-idf"]
+"""TF is log(1 + count), the count, or log(1 + users / visitors); IDF is 1 or log(users / visitors)."""
+Spread = Literal["first", "last"]
+"""Whether visits are spread over the neighbours before they are weighed, or after."""
 
+WEIGHTING: Weighting = "log"
 ETA = 0.33
 DECAY = 1.0
 FREQUENT = 0.5
@@ -96,17 +99,20 @@ class FuzzyMatcher(Matcher):
         The TF and IDF of the counts.
     eta, decay
         η0, the weight of a visited place itself, and λ0, how fast it falls per cell.
+    spread
+        Whether the reference counts are spread before they are weighed, or after.
     """
 
-    weighting: Weighting = "log"
+    weighting: Weighting = WEIGHTING
     eta: float = ETA
     decay: float = DECAY
+    spread: Spread = "first"
 
     reference_: Traces = field(init=False, repr=False, compare=False)
     vectors_: NDArray[np.float64] = field(init=False, repr=False, compare=False)
 
     def __str__(self) -> str:
-        return f"FuzzyCount({self.weighting},{self.eta:g},{self.decay:g})"
+        return f"FuzzyCount({self.weighting},{self.eta:g},{self.decay:g},spread={self.spread})"
 
     def fit(self, reference: Traces) -> Self:
         """Count, weigh and spread the visits of every user."""
@@ -116,12 +122,12 @@ class FuzzyMatcher(Matcher):
         self.reference_ = reference
         counts = counts_of(reference)
         visitors = np.bincount(counts.indices, minlength=len(reference.places))
-        self._idf = np.log(reference.n_users / np.maximum(visitors, 1))
-        # Squares of an enormous η0 would overflow: a power of two is taken out of all scores alike.
-        eta, power = math.frexp(self.eta)
-        eta, scale = (eta, 2.0 ** min(power, _LARGEST_POWER)) if power > _SAFE_POWER else (self.eta, 1.0)
+        self._rarity = reference.n_users / np.maximum(visitors, 1)
+        eta, scale = self._scaled_eta()
         spread = spreading(reference.places, eta, self.decay)
-        self.vectors_ = np.ascontiguousarray((self._weighed(counts) @ spread).toarray())
+        first = self.spread == "first"
+        vectors = self._weighed(counts @ spread) if first else self._weighed(counts) @ spread
+        self.vectors_ = np.ascontiguousarray(vectors.toarray())
         self._lengths = scale * (self.vectors_**2).sum(axis=1)
         return self
 
@@ -137,12 +143,25 @@ class FuzzyMatcher(Matcher):
         block = traces[first : first + len(scores)].toarray()
         scores += 2 * (block @ self.vectors_.T) - self._lengths
 
+    def _scaled_eta(self) -> tuple[float, float]:
+        """Return η0 and 1; of an enormous one, whose squares would overflow, a power of two is taken out.
+
+        It is taken out of all scores alike, where vectors are in proportion to it.
+        """
+        eta, power = math.frexp(self.eta)
+        in_proportion = self.spread == "last" or self.weighting.startswith("count")
+        if power <= _SAFE_POWER or not in_proportion:
+            return self.eta, 1.0
+        return eta, 2.0 ** min(power, _LARGEST_POWER)
+
     def _weighed(self, counts: csr_array) -> csr_array:
         weighed = counts.copy()
         if self.weighting.startswith("log"):
             weighed.data = np.log1p(weighed.data)
+        elif self.weighting.startswith("printed"):
+            weighed.data = np.log1p(self._rarity)[weighed.indices]
         if self.weighting.endswith("idf"):
-            weighed.data = weighed.data * self._idf[weighed.indices]
+            weighed.data = weighed.data * np.log(self._rarity)[weighed.indices]
         return weighed
 
 
@@ -153,33 +172,39 @@ class FuzzyCounting(MatchingIdentification):
     Parameters
     ----------
     weighting
-        ``"log"`` (TF = log(1 + count), IDF = 1), ``"count"`` (count, 1), ``"log-idf"`` or
-        ``"count-idf"`` (with IDF = log(users / visitors of the place)).
+        ``"log"`` (TF = log(1 + count), IDF = 1), ``"count"`` (count, 1), ``"printed"``
+        (log(1 + users / visitors) wherever the count is not 0, 1); ``"log-idf"``, ``"count-idf"`` and
+        ``"printed-idf"`` with IDF = log(users / visitors of the place).
     eta
         Weight η0 of a visited place itself, above 0.
     decay
         λ0, at least 0: a neighbour at distance d cells weighs η0 e^(-λ0 d).
+    spread
+        ``"first"``: reference counts are spread over the neighbours and then weighed, as in the
+        paper; ``"last"``: weighed and then spread, as in the team's program.
 
     Notes
     -----
-    The paper counts fuzzily and then weighs; it prints the TF as log(1 + users / visitors). The
-    team's program weighs first, by log(1 + count), and then spreads the *reference* vectors only:
-    so does this. Its λ0 was 0.5, the paper's is 1. A place that no reference user visits has the
-    IDF of a place with one visitor.
+    The paper prints the TF as log(1 + users / visitors), which forgets how often a place was visited,
+    and with it η0 and λ0: spread first it identifies next to nobody. We take it for a slip of log(1 + count),
+    which the team's program has and which is the default. The program is
+    ``FuzzyCount-R(log,decay=0.5,spread=last)``: its λ0 was 0.5, the paper's is 1. A place that no
+    reference user visits has the IDF of a place with one visitor.
     """
 
     name: ClassVar[str] = "FuzzyCount-R"
 
-    weighting: Weighting = "log"
+    weighting: Weighting = WEIGHTING
     eta: float = ETA
     decay: float = DECAY
+    spread: Spread = "first"
 
     def __post_init__(self) -> None:
         _check_matcher(self)
 
     def matcher(self) -> FuzzyMatcher:
         """Return the matcher by fuzzy counts."""
-        return FuzzyMatcher(weighting=self.weighting, eta=self.eta, decay=self.decay)
+        return FuzzyMatcher(weighting=self.weighting, eta=self.eta, decay=self.decay, spread=self.spread)
 
 
 @dataclass(kw_only=True)
@@ -191,7 +216,7 @@ class FuzzyCountingT(MatchingInference):
 
     Parameters
     ----------
-    weighting, eta, decay
+    weighting, eta, decay, spread
         As for FuzzyCount-R.
     frequent
         Share of the reference days, from 0 to 1, from which on a place is frequent.
@@ -204,10 +229,11 @@ class FuzzyCountingT(MatchingInference):
 
     name: ClassVar[str] = "FuzzyCount-T"
 
-    weighting: Weighting = "log"
+    weighting: Weighting = WEIGHTING
     eta: float = ETA
     decay: float = DECAY
     frequent: float = FREQUENT
+    spread: Spread = "first"
 
     matcher_: FuzzyMatcher = field(init=False, repr=False, compare=False)
 
@@ -217,7 +243,7 @@ class FuzzyCountingT(MatchingInference):
 
     def matcher(self) -> FuzzyMatcher:
         """Return the matcher by fuzzy counts."""
-        return FuzzyMatcher(weighting=self.weighting, eta=self.eta, decay=self.decay)
+        return FuzzyMatcher(weighting=self.weighting, eta=self.eta, decay=self.decay, spread=self.spread)
 
     def infer_from(self, match: Match, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Traces:
         """Return the inferred traces for a match that is already there."""
@@ -268,5 +294,6 @@ def _told(anonymized: ObfuscatedTraces, user_of: NDArray[np.int64], n_users: int
 
 def _check_matcher(attack: FuzzyCounting | FuzzyCountingT) -> None:
     require_choice("weighting", attack.weighting, get_args(Weighting))
+    require_choice("spread", attack.spread, get_args(Spread))
     require_number("eta", attack.eta, above=0, at_most=1e6)
     require_number("decay", attack.decay, at_least=0, at_most=1e6)

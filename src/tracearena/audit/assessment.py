@@ -4,28 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tracearena import __version__
-from tracearena.algorithms import catalogue
+from tracearena.algorithms import Kind, Obfuscator, catalogue
+from tracearena.audit import words
 from tracearena.audit.crowds import crowds
 from tracearena.audit.inference import infer
 from tracearena.audit.linkability import halves, link, tried
 from tracearena.audit.material import Material, Published
+from tracearena.audit.phrases import circle_choice
 from tracearena.audit.records import Audit, Risks, facts_of
-from tracearena.audit.settings import Settings
+from tracearena.audit.settings import Choice, Settings
+from tracearena.audit.sightings import point_spots
 from tracearena.audit.singling_out import single_out
 from tracearena.audit.synthetic import assess_synthetic
 from tracearena.audit.usefulness import assess_usefulness
 from tracearena.audit.weeks import weeks
+from tracearena.audit.zone_homes import Circle, measured_circle, told_circle
 from tracearena.engine import child_seed, fresh_seed, report, seed_sequence
 from tracearena.errors import DataError, ParameterError
 from tracearena.intake.alignment import aligned
 from tracearena.intake.local_time import LocalTime
 from tracearena.traces import GpsTraces, IdTable, ObfuscatedTraces, Traces
 
+DEFENCES: tuple[Kind, ...] = ("obfuscator", "gps-obfuscator")
 _SINGLING, _LINKING, _INFERRING, _USING, _SYNTHETIC = range(5)
 
 
@@ -35,6 +40,7 @@ def assess(
     *,
     timezone: str | None = None,
     id_table: IdTable | None = None,
+    mechanism: Any = None,
     synthetic: bool = False,
     others: Any = None,
     seed: int | None = None,
@@ -50,6 +56,8 @@ def assess(
         Zone of the hours of GPS points; guessed from the coordinates if omitted.
     id_table
         Who is who, where the release has other ids than the original.
+    mechanism
+        The defence that made the release, or its name: attackers who know it are tried, too.
     synthetic
         Whether the release is synthetic: nobody in it is a person of the original.
     others
@@ -67,8 +75,8 @@ def assess(
     'red'
     """
     *_, last = stages(
-        traces, released, timezone=timezone, id_table=id_table, synthetic=synthetic, others=others,
-        seed=seed, settings=Settings(**settings),
+        traces, released, timezone=timezone, id_table=id_table, mechanism=mechanism, synthetic=synthetic,
+        others=others, seed=seed, settings=Settings(**settings),
     )  # fmt: skip
     return last
 
@@ -80,6 +88,7 @@ def stages(
     settings: Settings,
     timezone: str | LocalTime | None = None,
     id_table: IdTable | None = None,
+    mechanism: Any = None,
     synthetic: bool = False,
     others: Any = None,
     seed: int | None = None,
@@ -103,11 +112,16 @@ def stages(
     given = None if released is None else taken(released, released=True)
     if synthetic and given is None:
         raise ParameterError("synthetic says what the release is; there is none")
+    if mechanism is not None and (given is None or synthetic):
+        raise ParameterError("mechanism says what made a release of real people; there is none")
+    defence = catalogue.create(mechanism, DEFENCES) if isinstance(mechanism, str) else mechanism
     audit = Audit(
-        file=facts_of(original, material.kind, traces if source is None else source),
+        file=facts_of(original, material.kind, traces if source is None else source, material.zone),
         release=None
         if given is None
-        else facts_of(given, material.kind, released if release_source is None else release_source),
+        else facts_of(
+            given, material.kind, released if release_source is None else release_source, material.zone
+        ),
         before=Risks(),
         after=None,
         synthetic=None,
@@ -121,17 +135,19 @@ def stages(
     )
     yield audit
     steps = _Steps(2 if given is not None and not synthetic else 1)
-    published = None
+    published, known = None, Known()
     if given is not None and not synthetic:
         material, published = material.release(given, id_table)
-        audit = replace(audit, after=Risks())
+        known = Known.of(material, published, defence)
+        audit = replace(audit, after=Risks(), choices=(*audit.choices, *known.choices(defence)))
+        yield audit
     if measured.show_people and not synthetic:
         audit = replace(audit, weeks=weeks(material, published or material.as_it_is()))
-    for stage in _stages_of(material, material.as_it_is(), measured, root, steps):
+    for stage in _stages_of(material, material.as_it_is(), measured, root, steps, Known()):
         audit = replace(audit, before=stage)
         yield audit
     if published is not None:
-        for stage in _stages_of(material, published, measured, root, steps):
+        for stage in _stages_of(material, published, measured, root, steps, known):
             audit = replace(audit, after=stage)
             yield audit
     if synthetic:
@@ -139,6 +155,36 @@ def stages(
     useful = assess_usefulness(material, published, child_seed(root, _USING))
     steps.done()
     yield replace(audit, usefulness=useful, complete=True)
+
+
+class Known(NamedTuple):
+    """What attackers know about the making of a release.
+
+    Attributes
+    ----------
+    defence
+        A defence of events that they run themselves.
+    circle
+        The privacy zones of GPS points.
+    """
+
+    defence: Obfuscator | None = None
+    circle: Circle | None = None
+
+    @classmethod
+    def of(cls, material: Material, published: Published, defence: Any) -> Known:
+        """Take what a defence says; without one, look for zones as the owner of both files can."""
+        if material.points is None or published.points is None:
+            return cls(defence if isinstance(defence, Obfuscator) else None)
+        if defence is not None:
+            return cls(circle=told_circle(defence))
+        homes, _ = point_spots(material.points, material.zone)
+        return cls(circle=measured_circle(material.points, published.points, published.at, homes))
+
+    def choices(self, defence: Any) -> list[Choice]:
+        """Say what attackers know."""
+        named = [] if defence is None else [Choice("mechanism", str(defence), words.TOLD)]
+        return [*named, *([] if self.circle is None else [circle_choice(self.circle)])]
 
 
 class _Steps:
@@ -154,7 +200,12 @@ class _Steps:
 
 
 def _stages_of(
-    material: Material, published: Published, settings: Settings, root: np.random.SeedSequence, steps: _Steps
+    material: Material,
+    published: Published,
+    settings: Settings,
+    root: np.random.SeedSequence,
+    steps: _Steps,
+    known: Known,
 ) -> Iterator[Risks]:
     singled = single_out(material, published, settings, child_seed(root, _SINGLING))
     steps.done()
@@ -162,10 +213,12 @@ def _stages_of(
     yield risks
     cut = halves(material, published, settings, child_seed(root, _LINKING))
     left_out = int((np.diff(material.exact.offsets) > 0).sum()) - int(tried(material, published).sum())
-    linked, ranked = link(cut, child_seed(root, _LINKING), left_out=left_out, tell=steps.done)
+    linked, ranked = link(
+        cut, child_seed(root, _LINKING), left_out=left_out, defence=known.defence, tell=steps.done
+    )
     risks = replace(risks, linkability=linked)
     yield risks
-    inferred = infer(material, published, cut, ranked, settings, child_seed(root, _INFERRING))
+    inferred = infer(material, published, cut, ranked, settings, child_seed(root, _INFERRING), known.circle)
     steps.done()
     yield replace(risks, inference=inferred)
 

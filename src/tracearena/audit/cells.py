@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from tracearena.traces import Clock, GpsTraces, ObfuscatedTraces, Places, PlaceSets, Traces
 from tracearena.traces.clock import DAY_S
+from tracearena.traces.different import begins, different
 from tracearena.traces.geodesy import MIDDLE_DEGREE_M, earth_centred, metres_per_degree
 from tracearena.traces.time import EPOCH, local_seconds
 
@@ -76,8 +77,17 @@ class Cells:
 def cell_rows(latitude: Floats, longitude: Floats, side_m: float) -> tuple[Ints, Ints]:
     """Return row and column of the cell of each point, in a world-wide grid of cells of `side_m`."""
     row = np.floor(latitude * MIDDLE_DEGREE_M / side_m).astype(np.int64)
-    width = np.maximum(metres_per_degree((row + 0.5) * side_m / MIDDLE_DEGREE_M)[1], 1.0)
+    south, north = (int(row.min()), int(row.max())) if len(row) else (0, 0)
+    if north - south < len(row):
+        width = _widths(np.arange(south, north + 1), side_m)[row - south]
+    else:
+        width = _widths(row, side_m)
     return row, np.floor(longitude * width / side_m).astype(np.int64)
+
+
+def _widths(row: Ints, side_m: float) -> Floats:
+    """Return the metres of a degree of longitude in the middle of rows."""
+    return np.maximum(metres_per_degree((row + 0.5) * side_m / MIDDLE_DEGREE_M)[1], 1.0)
 
 
 def cell_keys(latitude: Floats, longitude: Floats, side_m: float) -> Ints:
@@ -106,8 +116,7 @@ def events_of(points: GpsTraces, cells: Cells, places: Places, clock: Clock, zon
     away = np.abs(local - instant * clock.interval_s)
     user = points.user_index.astype(np.int64)
     order = np.lexsort((away, instant, user))
-    first = np.ones(len(order), bool)
-    first[1:] = (np.diff(user[order]) != 0) | (np.diff(instant[order]) != 0)
+    first = begins(user[order], instant[order])
     chosen = order[first & (instant[order] >= 0)]
     return Traces.from_events(
         user[chosen],
@@ -119,23 +128,11 @@ def events_of(points: GpsTraces, cells: Cells, places: Places, clock: Clock, zon
     ).with_user_ids(points.user_ids)
 
 
-def moved_traces(traces: Traces, places: Places, cell: NDArray[np.int32]) -> Traces:
-    """Return the events at other places: at ``cell[p]`` what was at p."""
-    return Traces(
-        places,
-        traces.clock,
-        user_ids=traces.user_ids,
-        offsets=traces.offsets,
-        instants=traces.instants,
-        place_index=cell[traces.place_index],
-        timestamps=traces.timestamps,
-        span=traces.span,
-    )
-
-
 def moved_release(released: ObfuscatedTraces, places: Places, cell: NDArray[np.int32]) -> ObfuscatedTraces:
     """Return what is released at other places; a set becomes the set of its cells."""
-    sets = [np.unique(cell[released.sets[one]]) for one in range(len(released.sets))]
+    sizes = released.sets.sizes
+    keys = np.repeat(np.arange(len(sizes)), sizes) * max(len(places), 1) + cell[released.sets.members]
+    of_set, members = np.divmod(different(keys), max(len(places), 1))
     codes = released.codes.copy()
     single = released.is_single
     codes[single] = cell[codes[single]]
@@ -146,9 +143,24 @@ def moved_release(released: ObfuscatedTraces, places: Places, cell: NDArray[np.i
         offsets=released.offsets,
         instants=released.instants,
         codes=codes,
-        sets=PlaceSets.of(sets),
+        sets=PlaceSets(np.searchsorted(of_set, np.arange(len(sizes) + 1)), members),
         span=released.span,
     )
+
+
+def visited_only(known: Traces, seen: ObfuscatedTraces) -> tuple[Traces, ObfuscatedTraces]:
+    """Return both at the places where anybody is in either; venues only, for cells of a grid have neighbours.
+
+    Few people of a large file are at few of its venues, and some attacks have a column for each.
+    """
+    places = known.places
+    used = different(np.concatenate([known.place_index, seen.pairs().place]))
+    if places.grid is not None or not 0 < 2 * len(used) < len(places):
+        return known, seen
+    new = np.zeros(len(places), np.int32)
+    new[used] = np.arange(len(used))
+    fewer = places.take(used)
+    return known.onto(fewer, new), moved_release(seen, fewer, new)
 
 
 def one_place(released: ObfuscatedTraces, rng: np.random.Generator) -> Ints:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.traces import ObfuscatedTraces, Traces
+from tracearena.traces.different import begins, different
 
 _ENOUGH = 0.8
 """Share of the people with two days that a common date must leave on both sides."""
@@ -51,7 +52,7 @@ def cut_in_two(traces: Traces) -> Cut:
     >>> cut_in_two(simulate(users=5, days=4, seed=1)).is_common
     True
     """
-    by_days = len(np.unique(traces.clock.day_of(traces.instants))) > 1
+    by_days = len(different(traces.clock.day_of(traces.instants))) > 1
     length = traces.clock.instants_per_day if by_days else 1
     unit = traces.instants.astype(np.int64) // length
     users, units = _distinct(traces.user_index, unit)
@@ -67,10 +68,9 @@ def cut_in_two(traces: Traces) -> Cut:
 
 
 def _distinct(users: NDArray[np.int32], unit: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
-    low = int(unit.min(initial=0))
-    width = int(unit.max(initial=0)) - low + 1
-    keys = np.unique(users.astype(np.int64) * width + unit - low)
-    return keys // width, keys % width + low
+    """Return who has events in which units, each once; events lie in this order."""
+    fresh = begins(users, unit)
+    return users[fresh].astype(np.int64), unit[fresh]
 
 
 def _ends(units: NDArray[np.int64], offsets: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:

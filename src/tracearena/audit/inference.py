@@ -8,13 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.audit.categories import categories_of
-from tracearena.audit.linkability import Halves, later_of
+from tracearena.audit.linkability import Halves
 from tracearena.audit.material import Material, Published
 from tracearena.audit.settings import Settings
 from tracearena.audit.shares import Ranked, Record, Share
-from tracearena.audit.sightings import Spots, key_spots
+from tracearena.audit.sightings import Spots, point_spots, points_of_days, usual_spots
 from tracearena.audit.whereabouts import Whereabouts, whereabouts
-from tracearena.traces import ObfuscatedTraces
+from tracearena.audit.zone_homes import Circle, guessed_homes
+from tracearena.traces import GpsTraces, ObfuscatedTraces
+from tracearena.traces.different import different
 from tracearena.traces.geodesy import distance_m, earth_centred
 
 
@@ -58,10 +60,23 @@ class SensitiveVisits(Record):
 
 @dataclass(frozen=True)
 class Inference(Record):
-    """What the release gives away of people's lives."""
+    """What the release gives away of people's lives.
+
+    Attributes
+    ----------
+    home, work
+        Whether the places of nights and of working hours are told.
+    behind_zones
+        The home again, as the attack finds it that looks where trips stop; None without privacy zones.
+    sensitive
+        Visits to sensitive places, kind by kind.
+    whereabouts
+        Where people are on a normal day.
+    """
 
     home: KeyPlace
     work: KeyPlace
+    behind_zones: KeyPlace | None
     sensitive: tuple[SensitiveVisits, ...]
     whereabouts: Whereabouts | None
 
@@ -69,6 +84,8 @@ class Inference(Record):
     def measured(self) -> list[tuple[str, Share | None]]:
         """Everything that is a share of people, by its key of `words.MEASURES`."""
         places = [("home", self.home.found), ("work", self.work.found)]
+        if self.behind_zones is not None:
+            places.append(("zones", self.behind_zones.found))
         return [*places, *((one.category, one.learned) for one in self.sensitive)]
 
 
@@ -79,31 +96,57 @@ def infer(
     ranked: Ranked | None,
     settings: Settings,
     root: np.random.SeedSequence,
+    circle: Circle | None = None,
 ) -> Inference:
-    """Measure all of it for the people of the halves."""
-    before, after = _spots_of(material, published, cut)
-    home, work = (_compared(*pair, settings.within_m) for pair in zip(before, after, strict=True))
+    """Measure all of it for the people of the halves.
+
+    Parameters
+    ----------
+    ranked
+        Whom the strongest attack takes each trace for.
+    circle
+        The privacy zones of the release, if it has any.
+    """
+    home, work, behind = places_told(material, published, cut, settings, circle)
     return Inference(
         home=home,
         work=work,
+        behind_zones=behind,
         sensitive=() if ranked is None else _sensitive(material, cut, ranked),
         whereabouts=None if ranked is None else whereabouts(material, cut, ranked, root),
     )
 
 
-def _spots_of(
-    material: Material, published: Published, cut: Halves
-) -> tuple[tuple[Spots, Spots], tuple[Spots, Spots]]:
-    """Return homes and workplaces of the people: of their earlier days, and as released later."""
-    earlier = material.cut.earlier(material.exact)
-    truth = material.as_it_is()
-    before = key_spots(material, truth, ObfuscatedTraces.unchanged(earlier))
-    after = key_spots(material, published, later_of(material, published, published.exact))
-    at = published.at[cut.users]
-    return (
-        (before[0].take(cut.users), before[1].take(cut.users)),
-        (after[0].take(at), after[1].take(at)),
+def places_told(
+    material: Material, published: Published, cut: Halves, settings: Settings, circle: Circle | None = None
+) -> tuple[KeyPlace, KeyPlace, KeyPlace | None]:
+    """Say whether homes and workplaces are told, and homes behind privacy zones if there are any."""
+    points, trace_of = _points_of(material, published, cut), np.argsort(cut.owner)
+    behind = None
+    if points is None:
+        before, after = usual_spots(ObfuscatedTraces.unchanged(cut.known)), usual_spots(cut.seen)
+    else:
+        before, after = (point_spots(one, material.zone) for one in points)
+        if circle is not None and published.points is not None:
+            # Zones stay where they are, so that trips of all days tell of them.
+            every_day = published.points.take_users(published.at[cut.users])
+            guessed = guessed_homes(every_day, circle, settings.within_m, material.zone)
+            behind = _compared(before[0], guessed, settings.within_m)
+    home, work = (
+        _compared(truth, told.take(trace_of), settings.within_m)
+        for truth, told in zip(before, after, strict=True)
     )
+    return home, work, behind
+
+
+def _points_of(material: Material, published: Published, cut: Halves) -> tuple[GpsTraces, GpsTraces] | None:
+    """Return the GPS points of the two halves: of the people, and as released in the order of the traces."""
+    if material.points is None or published.points is None:
+        return None
+    known = material.points.take_users(cut.users)
+    seen = published.points.take_users(published.at[cut.users[cut.owner]])
+    zone = material.zone
+    return points_of_days(known, zone, cut.known), points_of_days(seen, zone, cut.seen)
 
 
 def _compared(truth: Spots, told: Spots, within_m: float) -> KeyPlace:
@@ -144,14 +187,14 @@ def _sensitive(material: Material, cut: Halves, ranked: Ranked) -> tuple[Sensiti
     trace_of = np.empty(len(cut.users), np.int64)
     trace_of[cut.owner] = np.arange(len(cut.owner))
     width = max(len(places), 1)
-    told = np.unique(cut.seen.user_index[event].astype(np.int64) * width + shown)
+    told = different(cut.seen.user_index[event].astype(np.int64) * width + shown)
     found = []
     for category, chosen in categories_of(places).items():
         visits = chosen[truth.place_index]
-        keys = np.unique(truth.user_index[visits].astype(np.int64) * width + truth.place_index[visits])
+        keys = different(truth.user_index[visits].astype(np.int64) * width + truth.place_index[visits])
         person, place = np.divmod(keys, width)
         is_told = np.isin(trace_of[person] * width + place, told)
-        visitors = np.unique(person)
+        visitors = different(person)
         learned = np.isin(visitors, person[is_told & right[person]])
         showing = np.bincount(told % width, minlength=width)
         chance = float((showing[place] / max(len(cut.users), 1)).mean()) if len(place) else 0.0

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tracearena.algorithms import Obfuscator, catalogue
 from tracearena.arena.ensemble import Ensemble, make_attacks
 from tracearena.arena.pseudonyms import random_order
+from tracearena.audit.cells import visited_only
 from tracearena.audit.material import Material, Published
 from tracearena.audit.settings import Settings
 from tracearena.audit.shares import Ranked, Record, Share
@@ -20,6 +21,7 @@ from tracearena.audit.singling_out import sample
 from tracearena.engine import child_seed
 from tracearena.errors import TracearenaError
 from tracearena.traces import ObfuscatedTraces, Traces
+from tracearena.traces.different import begins
 from tracearena.traces.geodesy import earth_centred
 
 TOPS = (1, 5, 10)
@@ -219,7 +221,7 @@ def _ranked(
     names = _names(attacks, defence)
     quick = [name for name in names if name in ON_PLACES]
     parts = (
-        (quick, cut.known, cut.seen, _EXACT),
+        (quick, *visited_only(cut.known, cut.seen), _EXACT),
         ([name for name in names if name not in quick], cut.known_coarse, cut.seen_coarse, _COARSE),
     )
     for chosen, known, seen, part in parts:
@@ -273,17 +275,16 @@ def _by_days(cut: Halves, root: np.random.SeedSequence) -> dict[int, Share]:
     """Give the attacker each person's last days before the cut alone."""
     day = cut.known.clock.day_of(cut.known.instants)
     users = cut.known.user_index
-    fresh = np.ones(len(day), bool)
-    fresh[1:] = (np.diff(day) != 0) | (np.diff(users) != 0)
-    number = np.cumsum(fresh)
+    number: Ints = np.cumsum(begins(day, users))
     last = number[np.maximum(cut.known.offsets[1:] - 1, 0)]
     from_end = last[users] - number + 1
     most = int(from_end.max(initial=0))
     found = {}
+    reference, seen = visited_only(cut.known, cut.seen)
     for days in (*(one for one in DAYS if one < most), most):
-        known = cut.known.keep(from_end <= days)
+        known = reference.keep(from_end <= days)
         team = Ensemble(make_attacks([BY_DAYS])).fit(known)
-        (_, ranked), *_ = team.rankings(cut.seen, seed=child_seed(root, _EXACT))
+        (_, ranked), *_ = team.rankings(seen, seed=child_seed(root, _EXACT))
         first = None if isinstance(ranked, TracearenaError) else _linked(BY_DAYS, ranked, cut.owner).first
         if first is not None:
             found[days] = first

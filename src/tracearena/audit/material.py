@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.audit import phrases, words
-from tracearena.audit.cells import Cells, coarse_places, events_of, moved_release, moved_traces
+from tracearena.audit.cells import Cells, coarse_places, events_of, moved_release
 from tracearena.audit.cutting import Cut, cut_in_two
 from tracearena.audit.settings import Choice, Settings
 from tracearena.errors import DataError
@@ -99,7 +99,7 @@ class Material:
             everywhere = exact.places.latitude[exact.place_index], exact.places.longitude[exact.place_index]
             cells = Cells.of(*everywhere, settings.cell_m, settings.most_places)
             places, cell = coarse_places(exact.places, cells)
-            coarse = moved_traces(exact, places, cell)
+            coarse = exact.onto(places, cell)
             choices.append(phrases.coarse_choice(len(exact.places), cells))
         cut = cut_in_two(exact)
         choices.append(phrases.cut_choice(cut, exact))
@@ -132,7 +132,7 @@ class Material:
 
     def coarsened(self, traces: Traces) -> Traces:
         """Return events at the file's places at the cells for heavy attacks, if there are any."""
-        return traces if self.cell is None else moved_traces(traces, self.coarse.places, self.cell)
+        return traces if self.cell is None else traces.onto(self.coarse.places, self.cell)
 
     def on_cells(self, points: GpsTraces) -> Traces:
         """Return GPS points as events at the cells that the file's points are in."""
@@ -145,7 +145,7 @@ class Material:
         coarse, cell = exact, None
         if self.cell is not None and self.cells is not None:
             places, cell = coarse_places(exact.places, self.cells)
-            coarse = moved_traces(exact, places, cell)
+            coarse = exact.onto(places, cell)
         shift = exact.span[0] - self.exact.span[0]
         cut = self.cut._replace(instant=self.cut.instant + shift)
         return replace(self, exact=exact, coarse=coarse, cell=cell, cut=cut)

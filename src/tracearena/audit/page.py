@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any
 
-from tracearena.audit import pictures, words
+from tracearena.audit import labels, pictures, words
 from tracearena.audit.inference import Inference
 from tracearena.audit.linkability import BY_DAYS, Linkability
-from tracearena.audit.phrases import duration, length
+from tracearena.audit.phrases import duration, filled, length, synthetic_sentences
 from tracearena.audit.protection import Protection
 from tracearena.audit.protection_page import protection_section
 from tracearena.audit.records import Audit, Risks
@@ -42,11 +42,11 @@ def audit_page(audit: Audit, protection: Protection | None = None, command: str 
         page.html_part(f'<p class="warning" role="alert">{escape(words.INCOMPLETE)}</p>')
     if audit.settings.quick:
         page.html_part(f'<p class="warning">{escape(words.QUICK.format(people=audit.settings.people))}</p>')
-    _verdict(page, audit)
+    _verdict(page, audit, protection)
     _lights(page, audit)
     risks = audit.risks
     if protection is not None:
-        protection_section(page, protection, command)
+        protection_section(page, protection, command, audit.file.name)
     if audit.synthetic is not None:
         _synthetic(page, audit.synthetic)
     if audit.after is not None:
@@ -79,14 +79,24 @@ def _lead(audit: Audit) -> str:
     return words.LEAD.format(**facts, version=audit.version)
 
 
-def _verdict(page: Page, audit: Audit) -> None:
+def _verdict(page: Page, audit: Audit, protection: Protection | None) -> None:
     protect = words.PROTECT.format(name=audit.file.name)
     todo = words.WHAT_TO_DO[audit.verdict].format(protect="\0")
+    if protection is not None and audit.complete:
+        todo = _after_protection(protection, audit.verdict)
     marked = escape(todo).replace("\0", f"<code>{escape(protect)}</code>")
     page.html_part(
         f'<div class="verdict {audit.verdict}"><p><strong>{escape(words.VERDICTS[audit.verdict])}</strong>'
         f"</p><p>{marked}</p></div>"
     )
+
+
+def _after_protection(found: Protection, verdict: str) -> str:
+    """Say what to do once defences were tried."""
+    if found.chosen is None:
+        return words.NONE_HOLDS.format(tried=len(found.trials))
+    met = words.MET.format(defence=found.chosen, target=found.target)
+    return f"{met} {words.MET_TODO[verdict]}"
 
 
 def _lights(page: Page, audit: Audit) -> None:
@@ -100,10 +110,7 @@ def _light(light: Light, audit: Audit) -> str:
         share = light.share
         number = f"{share.value:.1%}" if share.value < 0.995 else f"{share.value:.0%}"
         what = measure(light, audit.settings.within_m)
-        interval = (
-            f"95 % interval {share.low:.1%} to {share.high:.1%}, {share.people:,} people tried; "
-            f"guessing gives {share.chance:.2%}."
-        )
+        interval = filled(labels.INTERVAL, share)
     colour = words.COLOURS[light.colour]
     return (
         f'<li class="{light.colour}"><h2>{escape(words.QUESTIONS[light.question])}</h2>'
@@ -115,7 +122,7 @@ def _light(light: Light, audit: Audit) -> str:
 
 def _how(page: Page, text: str) -> None:
     page.html_part(
-        f'<details class="how"><summary>How we measured this</summary><p>{escape(text)}</p></details>'
+        f'<details class="how"><summary>{escape(labels.HOW)}</summary><p>{escape(text)}</p></details>'
     )
 
 
@@ -124,7 +131,7 @@ def _singling_out(page: Page, found: SinglingOut, audit: Audit) -> None:
     page.heading(said["heading"])
     page.text(said["lead"])
     if found.headline is not None:
-        page.text(_filled(said["found"], found.headline, k=HEADLINE))
+        page.text(filled(said["found"], found.headline, k=HEADLINE))
     figure, table = pictures.curves(found)
     page.figure(figure, said["curves"].format(message=_stops(found)), table=table, name="points")
     figure, table = pictures.heat(found)
@@ -133,7 +140,7 @@ def _singling_out(page: Page, found: SinglingOut, audit: Audit) -> None:
     if night is not None and night.alone is not None:
         figure, table = pictures.groups(found)
         few = sum(people for first, people in night.sizes.items() if 1 < first < 10)
-        where = "" if night.side_m == 0 else f" in cells of {length(night.side_m)}"
+        where = "" if night.side_m == 0 else labels.IN_CELLS.format(side=length(night.side_m))
         caption = said["night"].format(value=night.alone.value, few=few, smallest=9, where=where)
         page.figure(figure, caption, table=table, name="night-time-groups")
     settings = audit.settings
@@ -161,10 +168,10 @@ def _linkability(page: Page, found: Linkability, audit: Audit) -> None:
         page.text(words.SENTENCES["grey"].format(why=words.WHY_GREY["linkability"]))
         return
     figure, table = pictures.attacks(found)
-    caption = _filled(said["attacks"], first, strongest=found.strongest)
+    caption = filled(said["attacks"], first, strongest=found.strongest)
     page.figure(figure, caption, table=table, name="attacks", least_width_px=_WIDE_PX)
     if found.home_and_work is not None and found.home_and_work.first is not None:
-        page.text(_filled(said["home_and_work"], found.home_and_work.first))
+        page.text(filled(said["home_and_work"], found.home_and_work.first))
     if len(found.days) > 1:
         figure, table = pictures.days(found)
         known = list(found.days.items())
@@ -187,16 +194,13 @@ def _inference(page: Page, found: Inference) -> None:
     said = words.INFERRED
     page.heading(said["heading"])
     page.text(said["lead"])
-    for name, key_place in (("home", found.home), ("work", found.work)):
-        if key_place.found is not None:
-            page.text(_filled(said[name], key_place.found, within=key_place.within_m))
-    rows = [
-        [name, *_row(one.found), one.error_m]
-        for name, one in (("home", found.home), ("work", found.work))
-        if one.found is not None
-    ]
+    told = (("home", found.home), ("work", found.work), ("zones", found.behind_zones))
+    known = [(name, one, one.found) for name, one in told if one is not None and one.found is not None]
+    for name, one, share in known:
+        page.text(filled(said[name], share, within=one.within_m))
+    rows = [[words.KEY_PLACES[name], *_row(share), _rounded(one.error_m)] for name, one, share in known]
     if rows:
-        columns = [_T["what"], _T["found"], _T["interval"], _T["guessing"], _T["people"], "median error, m"]
+        columns = [_T["what"], _T["found"], _T["interval"], _T["guessing"], _T["people"], labels.MEDIAN_ERROR]
         page.table(columns, rows)
     if found.whereabouts is not None:
         there = found.whereabouts
@@ -231,19 +235,14 @@ def _row(share: Share | None) -> list[Any]:
     return [f"{share.value:.1%}", f"{share.low:.1%} – {share.high:.1%}", f"{share.chance:.2%}", share.people]
 
 
+def _rounded(metres: float | None) -> int | None:
+    return None if metres is None else round(metres)
+
+
 def _synthetic(page: Page, found: Synthetic) -> None:
-    said = words.SYNTHETIC
-    page.heading(said["heading"])
-    if found.copies is not None:
-        page.text(_filled(said["copies"], found.copies))
-    if found.nearest is not None and found.nearest_real is not None:
-        page.text(said["nearest"].format(made=found.nearest, real=found.nearest_real))
-    if found.reidentified is not None:
-        page.text(_filled(said["reidentified"], found.reidentified))
-    if found.membership is None:
-        page.text(said["no_membership"])
-    else:
-        page.text(_filled(said["membership"], found.membership, advantage=found.advantage))
+    page.heading(words.SYNTHETIC["heading"])
+    for sentence in synthetic_sentences(found):
+        page.text(sentence)
 
 
 def _changes(page: Page, before: Risks, after: Risks) -> None:
@@ -257,19 +256,23 @@ def _changes(page: Page, before: Risks, after: Risks) -> None:
 def compared(before: Risks, after: Risks) -> list[tuple[str, Share | None, Share | None]]:
     """Return the measures of both, beside each other."""
     both = [_measures(one) for one in (before, after)]
-    return [(name, share, both[1].get(name)) for name, share in both[0].items()]
+    return [(name, both[0].get(name), both[1].get(name)) for name in both[0] | both[1]]
 
 
 def _measures(risks: Risks) -> dict[str, Share | None]:
     found: dict[str, Share | None] = {}
+    said = labels.CHANGES
     if risks.singling_out is not None:
-        found |= {f"found by {k} points": risks.singling_out.found.get(k) for k in (1, HEADLINE)}
+        singled = risks.singling_out.found
+        found |= {said["one"]: singled.get(1), said["several"].format(k=HEADLINE): singled.get(HEADLINE)}
     if risks.linkability is not None:
-        found["found again"] = risks.linkability.headline
+        found[said["again"]] = risks.linkability.headline
         two = risks.linkability.home_and_work
-        found["found by home and work"] = None if two is None else two.first
+        found[said["two_places"]] = None if two is None else two.first
     if risks.inference is not None:
-        found |= {"home told": risks.inference.home.found, "workplace told": risks.inference.work.found}
+        found |= {said["home"]: risks.inference.home.found, said["work"]: risks.inference.work.found}
+        behind = risks.inference.behind_zones
+        found |= {} if behind is None else {said["zones"]: behind.found}
     return found
 
 
@@ -302,7 +305,10 @@ def _weeks(page: Page, audit: Audit) -> None:
     for week in audit.weeks:
         places = Places(list(week.latitude), list(week.longitude))
         caption = said["caption"].format(who=week.who, exposure=week.exposure, places=len(week.events))
-        page.figure(place_map(places, week.events, what="events", height=420), caption)
+        if week.events:
+            page.figure(place_map(places, week.events, what="events", height=420), caption)
+        else:
+            page.text(caption)
 
 
 def _chosen(page: Page, audit: Audit) -> None:
@@ -312,9 +318,9 @@ def _chosen(page: Page, audit: Audit) -> None:
     page.table(
         [_T["what"], _T["value"], _T["reason"]], [[one.name, one.value, one.reason] for one in audit.choices]
     )
-    facts = {"seed": str(audit.seed), "SHA-256 of the file": audit.file.sha256}
+    facts = {labels.SEED: str(audit.seed), labels.DIGEST: audit.file.sha256}
     if audit.release is not None:
-        facts["SHA-256 of the release"] = audit.release.sha256
+        facts[labels.RELEASE_DIGEST] = audit.release.sha256
     page.html_part(_definitions(facts, code=True))
 
 
@@ -334,7 +340,3 @@ def _definitions(terms: Mapping[str, str], *, code: bool = False) -> str:
         f"<dt>{escape(term)}</dt><dd><{mark}>{escape(text)}</{mark}></dd>" for term, text in terms.items()
     )
     return f'<dl class="terms">{"".join(items)}</dl>'
-
-
-def _filled(sentence: str, share: Share, **others: Any) -> str:
-    return sentence.format(**{**share.to_dict(), **others})

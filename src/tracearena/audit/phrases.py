@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from tracearena.audit import words
 from tracearena.audit.settings import Choice, Settings
 from tracearena.audit.shares import Share
 
 if TYPE_CHECKING:
     from tracearena.audit.cells import Cells
     from tracearena.audit.cutting import Cut
+    from tracearena.audit.synthetic import Synthetic
+    from tracearena.audit.zone_homes import Circle
     from tracearena.traces import Traces
 
 
@@ -90,3 +93,35 @@ def coarse_choice(places: int, cells: Cells) -> Choice:
         f"{places:,} places are too many for attacks that weigh all evidence; the quick ones use the "
         "file's places",
     )
+
+
+def circle_choice(circle: Circle) -> Choice:
+    """Say which zones the attacker looks for."""
+    shift = f", their middles up to {circle.shift_m:,.0f} m away" if circle.shift_m else ""
+    reason = (
+        "so far from homes is the nearest released point, in the median; --mechanism says what made it"
+        if circle.measured
+        else "the defence is known"
+    )
+    return Choice("privacy zones", f"circles of {circle.radius_m:,.0f} m around homes{shift}", reason)
+
+
+def filled(sentence: str, share: Share, **others: Any) -> str:
+    """Put a share, and whatever else it names, into a sentence of `words`."""
+    return sentence.format(**{**share.to_dict(), **others})
+
+
+def synthetic_sentences(found: Synthetic) -> list[str]:
+    """Say what synthetic people betray of real ones."""
+    said, told = words.SYNTHETIC, []
+    if found.copies is not None:
+        told.append(filled(said["copies"], found.copies))
+    if found.nearest is not None and found.nearest_real is not None:
+        told.append(said["nearest"].format(made=found.nearest, real=found.nearest_real))
+    if found.reidentified is not None:
+        told.append(filled(said["reidentified"], found.reidentified))
+    if found.membership is None:
+        told.append(said["no_membership"])
+    else:
+        told.append(filled(said["membership"], found.membership, advantage=found.advantage))
+    return told

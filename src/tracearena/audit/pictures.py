@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tracearena.audit import words
+from tracearena.audit import labels, words
 from tracearena.audit.linkability import Linkability
 from tracearena.audit.phrases import duration, length
 from tracearena.audit.shares import Share
@@ -21,16 +21,17 @@ _LEGEND = {"orientation": "h", "y": -0.25, "yanchor": "top"}
 
 def curves(found: SinglingOut) -> tuple[Figure, Table]:
     """Draw how many people are found, and are unique, by the number of known points."""
-    lines = [("found by the file's places and instants", found.found)]
+    lines = [(labels.LINES["found"], found.found)]
     for at in range(len(SIDES_M)):
         one = found.coarseness[at * len(WINDOWS_S) + min(at, len(WINDOWS_S) - 1)]
-        lines.append((f"unique: {length(one.side_m)}, {duration(one.window_s)}", one.unique))
+        name = labels.LINES["unique"].format(side=length(one.side_m), window=duration(one.window_s))
+        lines.append((name, one.unique))
     data = [
         _line(name, list(shares), list(shares.values()), COLOURS[at], MARKERS[at].plotly)
         for at, (name, shares) in enumerate(lines)
     ]
     chance = next(iter(found.found.values())).chance if found.found else 0.0
-    layout = _layout("known points of a person", "share of people (100 % is everybody)", guess=chance)
+    layout = _layout(labels.AXES["points"], labels.AXES["share"], guess=chance)
     rows = [
         [name, k, *_numbers(share)] for name, shares in lines for k, share in shares.items()
     ]  # fmt: skip
@@ -76,26 +77,26 @@ def heat(found: SinglingOut) -> tuple[Figure, Table]:
 
 def groups(found: SinglingOut) -> tuple[Figure, Table]:
     """Draw how large the groups are in which people spend their nights."""
-    labels = {1: "alone", 2: "2 to 4", 5: "5 to 9", 10: "10 or more"}
+    names = labels.GROUPS
     colours = (VERMILION, ORANGE, GREY, BLUE)
     data = [
         {
             "type": "bar",
-            "name": labels[first],
+            "name": names[first],
             "x": [length(one.side_m) for one in found.night],
             "y": [one.sizes[first] / max(one.people, 1) for one in found.night],
             "marker": {"color": colour},
-            "hovertemplate": "%{x}: %{y:.1%} " + labels[first] + "<extra></extra>",
+            "hovertemplate": "%{x}: %{y:.1%} " + names[first] + "<extra></extra>",
         }
-        for first, colour in zip(labels, colours, strict=True)
+        for first, colour in zip(names, colours, strict=True)
     ]
     layout = {
         "height": 320,
         "barmode": "stack",
-        "xaxis": {"title": {"text": _T["group"]}, "type": "category"},
-        "yaxis": {"title": {"text": "share of people"}, "range": [0, 1], "tickformat": ".0%"},
+        "xaxis": {"title": {"text": _T["side"]}, "type": "category"},
+        "yaxis": {"title": {"text": labels.AXES["share"]}, "range": [0, 1], "tickformat": ".0%"},
     }
-    rows = [[length(one.side_m), labels[k], n] for one in found.night for k, n in one.sizes.items()]
+    rows = [[length(one.side_m), names[k], n] for one in found.night for k, n in one.sizes.items()]
     return {"data": data, "layout": layout}, ([_T["side"], _T["group"], _T["people"]], rows)
 
 
@@ -111,7 +112,7 @@ def attacks(found: Linkability) -> tuple[Figure, Table]:
             {
                 "type": "scatter",
                 "mode": "markers",
-                "name": "right" if top == 1 else f"among {top}",
+                "name": labels.LINES["right"] if top == 1 else labels.LINES["among"].format(top=top),
                 "x": [share.value for _, share in known],
                 "y": [name for name, _ in known],
                 "error_x": _bars([share for _, share in known]),
@@ -124,7 +125,7 @@ def attacks(found: Linkability) -> tuple[Figure, Table]:
         "height": 160 + 34 * len(names),
         "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "traceorder": "reversed"},
         "xaxis": {
-            "title": {"text": "share of people found (0 is safe)"},
+            "title": {"text": labels.AXES["found_safe"]},
             "range": [-0.01, 1.01],
             "tickformat": ".0%",
         },
@@ -140,9 +141,9 @@ def attacks(found: Linkability) -> tuple[Figure, Table]:
 def days(found: Linkability) -> tuple[Figure, Table]:
     """Draw who is found by how many days of reference."""
     shares = found.days
-    line = _line("found", [str(day) for day in shares], list(shares.values()), BLUE, "circle")
+    line = _line(labels.LINES["days"], [str(day) for day in shares], list(shares.values()), BLUE, "circle")
     chance = next(iter(shares.values())).chance
-    layout = _layout("days that the attacker knows", "share of people found", guess=chance)
+    layout = _layout(labels.AXES["days"], labels.AXES["found"], guess=chance)
     layout["xaxis"]["type"] = "category"
     rows = [[day, *_numbers(share)] for day, share in shares.items()]
     return {"data": [line], "layout": layout}, ([_T["days"], *_SHARE_COLUMNS], rows)
@@ -151,9 +152,9 @@ def days(found: Linkability) -> tuple[Figure, Table]:
 def tasks(found: Usefulness) -> tuple[Figure, Table]:
     """Draw how much of every task is kept, beside two halves of the people."""
     names = [words.TASKS[task.name][0] for task in found.tasks]
-    parts = [("half against half, by chance", [task.halves for task in found.tasks], GREY)]
+    parts = [(labels.LINES["halves"], [task.halves for task in found.tasks], GREY)]
     if found.kept is not None:
-        parts.insert(0, ("release against original", [task.kept for task in found.tasks], BLUE))
+        parts.insert(0, (labels.LINES["release"], [task.kept for task in found.tasks], BLUE))
     data = [
         {
             "type": "bar",
@@ -169,7 +170,7 @@ def tasks(found: Usefulness) -> tuple[Figure, Table]:
     layout = {
         "height": 360,
         "barmode": "group",
-        "xaxis": {"title": {"text": "kept (1 is as the original)"}, "range": [0, 1]},
+        "xaxis": {"title": {"text": labels.AXES["kept"]}, "range": [0, 1]},
         "yaxis": {"type": "category", "autorange": "reversed"},
     }
     rows = [
@@ -192,7 +193,9 @@ def changes(measures: Sequence[tuple[str, Share | None, Share | None]]) -> tuple
     names = [name for name, _, _ in measures]
     data = []
     both = [(name, before) for name, before, _ in measures], [(name, after) for name, _, after in measures]
-    for shares, word, colour in zip(both, ("file as it is", "release"), (VERMILION, BLUE), strict=True):
+    for shares, word, colour in zip(
+        both, (labels.LINES["before"], labels.LINES["after"]), (VERMILION, BLUE), strict=True
+    ):
         known = [(name, share) for name, share in shares if share is not None]
         data.append(
             {
@@ -209,7 +212,7 @@ def changes(measures: Sequence[tuple[str, Share | None, Share | None]]) -> tuple
     layout = {
         "height": 140 + 56 * len(names),
         "barmode": "group",
-        "xaxis": {"title": {"text": "share of people (0 is safe)"}, "range": [0, 1], "tickformat": ".0%"},
+        "xaxis": {"title": {"text": labels.AXES["share_safe"]}, "range": [0, 1], "tickformat": ".0%"},
         "yaxis": {"type": "category", "categoryorder": "array", "categoryarray": names[::-1]},
     }
     rows = [

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.audit.assessment import taken
-from tracearena.audit.ladder import ladder
+from tracearena.audit.ladder import ladder, suits_synthesis
 from tracearena.audit.material import Material
 from tracearena.audit.settings import Settings
 from tracearena.audit.shares import Record, clopper_pearson
 from tracearena.audit.trials import Trial, try_defence
+from tracearena.audit.virtual_people import VirtualPeople, virtual_people
 from tracearena.checks import require_number
 from tracearena.engine import child_seed, fresh_seed, generator, report, seed_sequence
 from tracearena.errors import DataError
@@ -22,7 +23,7 @@ from tracearena.intake.local_time import LocalTime
 
 MOST_PROOFS = 3
 """So many of the cheapest are put to the proof; more would let luck decide."""
-_DIVIDE, _CHOOSE, _PROVE = range(3)
+_DIVIDE, _CHOOSE, PROVE, _VIRTUAL = range(4)
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,8 @@ class Protection(Record):
         The least risk that so many people can prove, if nobody at all is found.
     seed
         Of everything measured.
+    virtual
+        What a release of people who never lived would be worth, and betray; None where it was not asked for.
     """
 
     target: float
@@ -54,6 +57,7 @@ class Protection(Record):
     people: tuple[int, int]
     least_provable: float
     seed: int
+    virtual: VirtualPeople | None = None
 
     @property
     def proof(self) -> Trial | None:
@@ -113,9 +117,9 @@ def searching(
     number = fresh_seed() if seed is None else seed
     root, measured = seed_sequence(number), settings.in_force()
     material = Material.of(taken(traces), measured, timezone)
-    choosing, proving = _divided(material, root)
+    choosing, proving = divided(material, root)
     names = list(defences or ladder(material.kind, len(material.coarse.places)))
-    parts = [_part(material, people) for people in (choosing, proving)]
+    parts = [part_of(material, people) for people in (choosing, proving)]
     found = Protection(
         target=target,
         trials=(),
@@ -132,16 +136,20 @@ def searching(
         report(done, len(names) + MOST_PROOFS)
         yield found
     for trial in found.held[:MOST_PROOFS]:
-        proof = try_defence(trial.defence, parts[1], measured, child_seed(root, _PROVE), target=target)
+        proof = try_defence(trial.defence, parts[1], measured, child_seed(root, PROVE), target=target)
         holds = proof.holds(target)
         found = replace(found, proofs=(*found.proofs, proof), chosen=trial.defence if holds else found.chosen)
         yield found
         if holds:
             break
+    if defences is None and suits_synthesis(material.kind, len(material.coarse.places)):
+        known = virtual_people(parts[0].coarse, parts[1].coarse, measured, child_seed(root, _VIRTUAL))
+        found = replace(found, virtual=known)
+        yield found
     report(len(names) + MOST_PROOFS, len(names) + MOST_PROOFS)
 
 
-def _divided(material: Material, root: np.random.SeedSequence) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def divided(material: Material, root: np.random.SeedSequence) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Divide the people who can be tried into two halves at random."""
     people = np.flatnonzero(material.cut.both)
     if len(people) < 4:
@@ -153,7 +161,7 @@ def _divided(material: Material, root: np.random.SeedSequence) -> tuple[NDArray[
     return np.sort(order[:middle]), np.sort(order[middle:])
 
 
-def _part(whole: Material, people: NDArray[np.int64]) -> Material:
+def part_of(whole: Material, people: NDArray[np.int64]) -> Material:
     """Return the material of some of the people, on the ground of all: the same grid, cut and clock."""
     coarse = whole.coarse.take_users(people)
     cut = whole.cut._replace(instant=whole.cut.instant[people], both=whole.cut.both[people])

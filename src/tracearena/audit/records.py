@@ -22,6 +22,9 @@ from tracearena.audit.usefulness import Usefulness
 from tracearena.audit.verdict import Light, Light3, light, worst
 from tracearena.audit.weeks import Week
 from tracearena.traces import GpsTraces
+from tracearena.traces.clock import DAY_S
+from tracearena.traces.different import different
+from tracearena.traces.time import local_seconds
 
 
 @dataclass(frozen=True)
@@ -133,12 +136,13 @@ class Audit(Record):
         return summary_html(self)
 
 
-def facts_of(traces: Any, kind: str, given: Any) -> FileFacts:
+def facts_of(traces: Any, kind: str, given: Any, zone: str | None = None) -> FileFacts:
+    """Return what a file is; days are those of the zone."""
     is_gps = isinstance(traces, GpsTraces)
     if is_gps:
-        days = len(np.unique(traces.time_ms // 86_400_000))
+        days = len(different(local_seconds(traces.time_ms, zone or "UTC") // DAY_S))
     else:
-        days = len(np.unique(traces.clock.day_of(traces.instants)))
+        days = len(different(traces.clock.day_of(traces.instants)))
     return FileFacts(
         name=_name_of(given),
         sha256=_digest(traces, given),

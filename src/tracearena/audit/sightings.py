@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from tracearena.audit.cells import cell_rows
 from tracearena.audit.material import Material, Published
 from tracearena.metrics.applications.homes import NIGHT, OFFICE_HOURS, key_places
-from tracearena.traces import Clock, ObfuscatedTraces, Places
+from tracearena.traces import Clock, GpsTraces, ObfuscatedTraces, Places
 from tracearena.traces.clock import DAY_S
+from tracearena.traces.different import different
 from tracearena.traces.event_table import EventTable
 from tracearena.traces.event_times import local_seconds
 from tracearena.traces.time import EPOCH
@@ -81,27 +82,21 @@ class Spots(NamedTuple):
         return Spots(latitude, longitude, np.where(at >= 0, self.place[at], -1))
 
 
-def key_spots(
-    material: Material, published: Published, chosen: ObfuscatedTraces | None = None
-) -> tuple[Spots, Spots]:
-    """Return where each released person is at night and in working hours, as the release tells it.
-
-    Parameters
-    ----------
-    chosen
-        The events to look at, of the same users; all of the release if omitted.
-    """
+def key_spots(material: Material, published: Published) -> tuple[Spots, Spots]:
+    """Return where each released person is at night and in working hours, as the release tells it."""
     if published.points is not None:
-        points = published.points
-        if chosen is not None:
-            points = points.keep(_within(points.user_index, points.time_ms, material, chosen))
-        found = key_places(points, timezone=material.zone)
-        nothing = np.full(points.n_users, -1, np.int64)
-        return (
-            Spots(found.home_latitude, found.home_longitude, nothing),
-            Spots(found.work_latitude, found.work_longitude, nothing),
-        )
-    return usual_spots(published.exact if chosen is None else chosen)
+        return point_spots(published.points, material.zone)
+    return usual_spots(published.exact)
+
+
+def point_spots(points: GpsTraces, zone: str | None) -> tuple[Spots, Spots]:
+    """Return the places of stays at night and in working hours."""
+    found = key_places(points, timezone=zone)
+    nothing = np.full(points.n_users, -1, np.int64)
+    return (
+        Spots(found.home_latitude, found.home_longitude, nothing),
+        Spots(found.work_latitude, found.work_longitude, nothing),
+    )
 
 
 def usual_spots(events: ObfuscatedTraces) -> tuple[Spots, Spots]:
@@ -113,18 +108,17 @@ def usual_spots(events: ObfuscatedTraces) -> tuple[Spots, Spots]:
     return spots[0], spots[1]
 
 
-def _within(
-    user: NDArray[np.int32], time_ms: Ints, material: Material, chosen: EventTable
-) -> NDArray[np.bool_]:
-    """Return which points lie from the first to the last chosen day of their user."""
+def points_of_days(points: GpsTraces, zone: str | None, chosen: EventTable) -> GpsTraces:
+    """Return the points from the first to the last day of each user's chosen events."""
     first_day = chosen.clock.first_day
     origin = 0 if first_day is None else (first_day - EPOCH).days
-    day = local_seconds_of(time_ms, material.zone or "UTC") // DAY_S - origin
+    day = local_seconds_of(points.time_ms, zone or "UTC") // DAY_S - origin
     days = chosen.clock.day_of(chosen.instants)
     first, last = np.full(chosen.n_users, 2**31), np.full(chosen.n_users, -1)
     np.minimum.at(first, chosen.user_index, days)
     np.maximum.at(last, chosen.user_index, days)
-    return np.asarray((day >= first[user]) & (day <= last[user]))
+    user = points.user_index
+    return points.keep((day >= first[user]) & (day <= last[user]))
 
 
 def night_events(
@@ -136,8 +130,8 @@ def night_events(
     """
     second = clock.second_of_day(instants)
     night = (second >= NIGHT[0] * 3600) | (second < NIGHT[1] * 3600)
-    people = len(np.unique(user))
-    if len(np.unique(user[night])) >= _NIGHTS * people:
+    people = len(different(user))
+    if len(different(user[night])) >= _NIGHTS * people:
         return np.asarray(night)
     span = max(round(3600 / clock.interval_s), 1)
     time = clock.time_of_day(instants)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from tracearena.audit.settings import Settings
 from tracearena.audit.shares import Record, Share
 from tracearena.audit.sightings import Floats, Ints, Sightings, key_spots
 from tracearena.engine import child_seed, generator, run_blocks, stream
+from tracearena.traces.different import different
 
 POINTS = 6
 """So many points of a person are known at most."""
@@ -25,6 +27,7 @@ GROUPS = (1, 2, 5, 10)
 
 _NOISE_FLOOR = 0.01
 _EXACT_KM = 1e-4
+_MIXING = np.uint64(0x9E3779B97F4A7C15)
 _DRAWN, _PEOPLE = 0, 1
 
 
@@ -133,30 +136,51 @@ def _at(
     settings: Settings,
     root: np.random.SeedSequence,
 ) -> Coarseness:
-    """Look, for everybody tried, who else has the same codes; codes that none of them has do not matter."""
+    """Look, for everybody tried, who else has the same codes."""
     from tracearena.arena._kernels import singled_out
 
-    codes = sightings.codes(cells, window_s)
-    is_tried = np.zeros(sightings.n_users, bool)
-    is_tried[people] = True
-    wanted = np.unique(codes[is_tried[sightings.user]])
-    at = np.minimum(np.searchsorted(wanted, codes), max(len(wanted) - 1, 0))
-    shared = np.flatnonzero(wanted[at] == codes) if len(wanted) else np.zeros(0, np.int64)
-    pairs = np.unique(sightings.user[shared].astype(np.int64) * max(len(wanted), 1) + at[shared])
-    users, own = np.divmod(pairs, max(len(wanted), 1))
-    starts = np.searchsorted(users, np.arange(sightings.n_users + 1))
-    order = np.argsort(own, kind="stable")
-    visitors, ends = users[order], np.searchsorted(own[order], np.arange(len(wanted) + 1))
+    seen = _shared(sightings, sightings.codes(cells, window_s), people)
+    by_code = seen.tocsc()
+    visitors, ends = by_code.indices.astype(np.int64), by_code.indptr.astype(np.int64)
 
     def work(block: int, first: int, stop: int) -> Floats:
         user = int(people[first])
         uniform = stream(root, _DRAWN, user).random((settings.draws, POINTS))
-        codes_of = own[starts[user] : starts[user + 1]]
+        codes_of = seen.indices[seen.indptr[user] : seen.indptr[user + 1]].astype(np.int64)
         return np.asarray(singled_out(codes_of, uniform, ends, visitors, user) / settings.draws)
 
     found = np.array(run_blocks(work, [(i, i + 1) for i in range(len(people))])).reshape(-1, POINTS)
     shares = {k: Share.of(found[:, k - 1], 1 / max(candidates, 1)) for k in range(1, POINTS + 1)}
     return Coarseness(side_m, window_s, {k: one for k, one in shares.items() if one is not None})
+
+
+def _shared(sightings: Sightings, codes: Ints, people: Ints) -> Any:
+    """Return users × codes, as a sparse table; codes that nobody tried has do not matter."""
+    from scipy.sparse import csr_array
+
+    is_tried = np.zeros(sightings.n_users, bool)
+    is_tried[people] = True
+    wanted = different(codes[is_tried[sightings.user]])
+    shared = np.flatnonzero(_maybe_among(codes, wanted))
+    at = np.minimum(np.searchsorted(wanted, codes[shared]), max(len(wanted) - 1, 0))
+    found = wanted[at] == codes[shared] if len(wanted) else np.zeros(0, bool)
+    users = sightings.user[shared[found]]
+    starts = np.searchsorted(users, np.arange(sightings.n_users + 1))
+    shape = (sightings.n_users, max(len(wanted), 1))
+    table = csr_array((np.ones(len(users), bool), at[found], starts), shape)
+    table.sum_duplicates()
+    return table
+
+
+def _maybe_among(codes: Ints, wanted: Ints) -> NDArray[np.bool_]:
+    """Leave out most of the codes that are not wanted, by a table of 20 bits of each."""
+
+    def bits(of: Ints) -> NDArray[np.uint64]:
+        return (of.astype(np.uint64) * _MIXING) >> np.uint64(44)
+
+    known = np.zeros(2**20, bool)
+    known[bits(wanted)] = True
+    return known[bits(codes)]
 
 
 def _found(

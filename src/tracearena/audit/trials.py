@@ -10,17 +10,19 @@ import numpy as np
 
 from tracearena.algorithms import Obfuscator, Synthesizer, answers, catalogue
 from tracearena.audit.cutting import Cut
-from tracearena.audit.linkability import halves, link
+from tracearena.audit.inference import places_told
+from tracearena.audit.linkability import Halves, halves, link
 from tracearena.audit.material import Material, Published
 from tracearena.audit.settings import Settings
 from tracearena.audit.shares import Record, Share
 from tracearena.audit.usefulness import kept_of, plain_events
+from tracearena.audit.zone_homes import told_circle
 from tracearena.engine import child_seed
 from tracearena.errors import TracearenaError
 from tracearena.obfuscation.rounding import rounded
 from tracearena.traces import Traces
 
-QUICK = ("VisitProb-R", "FuzzyCount-R")
+QUICK = ("VisitProb-R", "HomeProb-R", "FuzzyCount-R")
 HEAVY = ("Polya-R", "Markov-R", "Bayes-R")
 TOLD = ("Polya-R(adaptive)", "Bayes-R(adaptive)")
 """Attackers who know the defence and run it themselves."""
@@ -43,6 +45,8 @@ class Trial(Record):
         How much of the six tasks is left, on average; and of each.
     tasks
         The same by task.
+    home
+        Share of homes that are told, by stays at night or, behind privacy zones, by where trips stop.
     screened
         Whether quick attacks alone found more than the target, so that the strongest were spared.
     error
@@ -54,6 +58,7 @@ class Trial(Record):
     attack: str | None = None
     kept: float | None = None
     tasks: dict[str, float] | None = None
+    home: Share | None = None
     screened: bool = False
     error: str | None = None
 
@@ -77,7 +82,7 @@ def try_defence(
         kept = float(np.mean(list(tasks.values()))) if tasks else 0.0
         cut = halves(mine, published, settings, child_seed(chance, _ATTACK))
         told = TOLD if isinstance(defence, Obfuscator) else ()
-        trial = Trial(name, kept=kept, tasks=tasks)
+        trial = Trial(name, kept=kept, tasks=tasks, home=_home(mine, published, cut, settings, defence))
         for attacks in (QUICK, HEAVY + told):
             found, _ = link(
                 cut, child_seed(chance, _ATTACK), attacks=attacks, alone=True,
@@ -91,6 +96,15 @@ def try_defence(
     except TracearenaError as error:
         return Trial(name, error=" ".join(str(error).split()))
     return trial
+
+
+def _home(
+    material: Material, published: Published, cut: Halves, settings: Settings, defence: Any
+) -> Share | None:
+    """Return the share of homes that the stronger of two attacks finds."""
+    home, _, behind = places_told(material, published, cut, settings, told_circle(defence))
+    found = [one.found for one in (home, behind) if one is not None and one.found is not None]
+    return max(found, key=lambda share: share.value, default=None)
 
 
 def protected(

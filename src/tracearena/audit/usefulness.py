@@ -16,6 +16,7 @@ from tracearena.engine import child_seed, generator
 from tracearena.metrics.applications.offloading import served_share
 from tracearena.mobility.laws import radius_of_gyration_km, share_at_home, trip_lengths_km
 from tracearena.traces import ObfuscatedTraces, Traces
+from tracearena.traces.different import different
 
 HOTSPOTS = 0.1
 """Share of the visited places that count as hotspots."""
@@ -199,7 +200,7 @@ def _median(values: Floats) -> float:
 _TASKS = {
     "counts": _Work(
         lambda a, b: _keys_in_common(_by_place_and_hour(a), _by_place_and_hour(b)),
-        lambda a: float(len(np.unique(_by_place_and_hour(a)))),
+        lambda a: float(len(different(_by_place_and_hour(a)))),
     ),
     "flows": _Work(lambda a, b: _keys_in_common(_flows(a), _flows(b)), lambda a: float(len(_flows(a)))),
     "trips": _Work(

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from tracearena.audit.material import Material, Published
 from tracearena.audit.shares import Record
 from tracearena.traces import Traces
+from tracearena.traces.different import different
 
 DAYS = 7
 WHO = ("most exposed", "median", "safest")
@@ -56,7 +57,7 @@ def exposures(traces: Traces) -> NDArray[np.float64]:
     width = max(len(traces.places), 1)
     spot = traces.instants.astype(np.int64) * width + traces.place_index
     _, inverse = np.unique(spot, return_inverse=True)
-    pairs = np.unique(inverse.astype(np.int64) * max(traces.n_users, 1) + traces.user_index)
+    pairs = different(inverse.astype(np.int64) * max(traces.n_users, 1) + traces.user_index)
     people = np.bincount(pairs // max(traces.n_users, 1), minlength=int(inverse.max(initial=-1)) + 1)
     with np.errstate(invalid="ignore"):
         sums = np.bincount(traces.user_index, 1 / people[inverse], traces.n_users)
@@ -66,7 +67,8 @@ def exposures(traces: Traces) -> NDArray[np.float64]:
 def _week(who: str, exposure: float, published: Published, user: int) -> Week:
     own = published.exact.take_users(np.array([user]))
     day = own.clock.day_of(own.instants)
-    own = own.keep(day < int(day.min(initial=0)) + DAYS)
+    if len(own):
+        own = own.keep(day < int(day.min()) + DAYS)
     place, counts = np.unique(own.pairs().place, return_counts=True)
     return Week(
         who,

@@ -14,6 +14,7 @@ from tracearena.audit.material import Material
 from tracearena.audit.shares import Ranked, Record
 from tracearena.engine import child_seed, generator
 from tracearena.traces import Traces
+from tracearena.traces.different import begins
 
 LIMIT_KM = 2.0
 """An answer this far away is worth nothing, as in s_T."""
@@ -70,9 +71,7 @@ def whereabouts(
 def _normal_day(traces: Traces) -> Traces:
     """Return each person's middle day of those with events."""
     day = traces.clock.day_of(traces.instants)
-    fresh = np.ones(len(day), bool)
-    fresh[1:] = (np.diff(day) != 0) | (np.diff(traces.user_index) != 0)
-    number = np.cumsum(fresh)
+    number = np.cumsum(begins(day, traces.user_index))
     occupied = np.flatnonzero(np.diff(traces.offsets) > 0)
     middle = np.full(traces.n_users, -1, np.int64)
     first, last = number[traces.offsets[:-1][occupied]], number[traces.offsets[1:][occupied] - 1]

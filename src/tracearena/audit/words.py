@@ -29,6 +29,7 @@ MEASURES = {
     "linked": "of people are found again under new names by somebody who knows other days of theirs",
     "home": "of homes are told to within {within:.0f} m",
     "work": "of workplaces are told to within {within:.0f} m",
+    "zones": "of homes behind privacy zones are found to within {within:.0f} m, from where trips stop",
     "copies": "of synthetic people are nearer to a real person than real people are to each other",
     "reidentified": "of synthetic traces lead back to the person they were made from",
     "membership": "of answers to “was she in the data?” are right",
@@ -52,6 +53,8 @@ CATEGORIES = {
     "addiction": "gambling, drinking, drugs",
     "children": "small children",
 }
+
+KEY_PLACES = {"home": "home", "work": "workplace", "zones": "home behind privacy zones"}
 
 SENTENCES = {
     "green": "The interval holds what guessing gives: the attacks that were tried learned nothing.",
@@ -83,13 +86,28 @@ WHAT_TO_DO = {
     "audit again when a stronger attack is known.",
     "grey": "Give the audit more people, or more days of each.",
 }
-PROTECT = "tracearena protect {name} safer.csv --target-risk 5%"
+NONE_HOLDS = (
+    "None of the {tried} defences that were tried holds (below). Publish counts or synthetic traces, allow "
+    "more, or do not publish."
+)
+MET = "{defence} meets the target of {target:.1%} for who is found again."
+MET_TODO = {
+    "red": "The other lights say what else it leaves: try a stronger defence, or do not publish.",
+    "amber": "The other lights say what else it leaves: keep contracts and access limits, or try a stronger "
+    "defence.",
+    "green": "Check that the release is still useful (below), and keep the original and the table of who is "
+    "who to yourself.",
+    "grey": "Give the audit more people, or more days of each, for the rest.",
+}
+PROTECT = "tracearena protect {name} safer.csv --target-risk 5% --out protected"
 
 NOBODY_KNOWN = (
     "no released user has an id of the original: if they are pseudonyms, name the table of who is who with "
     "--id-table (in Python id_table=); if nobody in the release is a real person, say --synthetic "
     "(synthetic=True)"
 )
+
+TOLD = "attackers are told what made the release"
 
 TITLE = "How risky is {name}?"
 TITLE_RELEASED = "How safe is {release} as a release of {name}?"
@@ -153,6 +171,8 @@ INFERRED = {
     "another "
     "person's would be for {chance:.2%}.",
     "work": "The place of most working hours is, for {value:.1%} (another person's: {chance:.2%}).",
+    "zones": "The release has privacy zones. From where trips of all days stop, the home is found to within "
+    "{within:.0f} m for {value:.1%} of people (another person's: {chance:.2%}).",
     "whereabouts": "On a normal day the linked trace leaves {release:.2f} of what there is to hide (s_T: 0 "
     "is the true "
     "place, 1 is 2 km away or more); habits alone, without the release, leave {habits:.2f}. The release adds "
@@ -218,9 +238,8 @@ PROTECTED = {
     "none": "None of the {tried} defences holds. Publish counts or synthetic traces, allow more, or do not "
     "publish.",
     "few": "So few people can prove no risk below {least:.1%}, even if nobody at all is found.",
-    "picture": "What each defence leaves of the six tasks, and of whom the strongest attack still finds. "
-    "The lower right "
-    "is good; the dotted line is the target.",
+    "picture": "What each defence leaves of the six tasks, and whom the strongest attack still finds. "
+    "The lower right is good; the dotted line is the target. Named are those that none beats in both.",
     "how": "The people are divided at random into {choosing:,} for choosing and {proving:,} for the proof. "
     "Quick attacks come "
     "first; where they alone find more than the target, the strongest are spared. These weigh all evidence, "
@@ -229,6 +248,10 @@ PROTECTED = {
     "{proofs} defences "
     "are put to the proof.",
     "command": "The command that makes it:",
+    "virtual": "People who never lived: {people:,} virtual people drawn from a model of those used for "
+    "choosing ({synthesizer}) keep {kept:.0%} of the six tasks. Nobody can be found again among them: none "
+    "of them is a person; what they may betray is asked otherwise.",
+    "virtual_command": "The command that makes such a file:",
 }
 CHANGED = {
     "heading": "What the release changed",
@@ -309,5 +332,13 @@ TABLE = {
     "unique": "unique",
     "days": "days of reference",
     "group": "people at the same night-time place",
+    "defence": "defence",
+    "tried_on": "people used for",
+    "low": "low",
+    "high": "high",
+    "strongest": "strongest attack",
+    "screened": "quick attacks only",
+    "home": "homes told",
+    "error": "error",
     "measure": "measure",
 }

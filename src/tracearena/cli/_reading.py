@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar, get_type_hints
 
 import typer
@@ -83,6 +84,14 @@ IntervalOption = Annotated[
     _option("--interval", "Time between instants, such as 20min; 1h, or what all times lie on."),
 ]
 SlotOption = Annotated[str | None, _option("--slot", "Length of a slot, such as 2h; one instant if omitted.")]
+SlotsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--slots",
+        help="Slots of a model as any sets of instants: '0-6,6-9,9-24' hours, "
+        "'weekday 0-12,12-24; weekend 0-24', or instants as '{1,2,25,26},{3,4,27,28}'.",
+    ),
+]
 ResampleOption = Annotated[
     str | None,
     _option("--resample", "GPS on a grid: one event per instant by last, nearest or interpolate."),
@@ -141,6 +150,17 @@ class ReadingOptions:
     reference_days: ReferenceDaysOption = None
     max_bytes: MaxBytesOption = None
     max_listed_ids: MaxListedIdsOption = None
+
+    @property
+    def words(self) -> list[str]:
+        """The same options as they are written on a command line, without those left at their defaults."""
+        said: list[str] = []
+        for name, one in _parameters(ReadingOptions).items():
+            value = getattr(self, name)
+            if value != one.default:
+                option = f"--{name.replace('_', '-')}"
+                said += [option] if value is True else [option, str(value)]
+        return said
 
     @property
     def files(self) -> tuple[Path | None, ...]:
@@ -382,7 +402,11 @@ class ReadingOptions:
 
 
 def reads_traces(
-    *, without: Iterable[str] = (), halves: bool = False, limits: Iterable[str] = ()
+    *,
+    without: Iterable[str] = (),
+    halves: bool = False,
+    limits: Iterable[str] = (),
+    beside: Mapping[str, type] = MappingProxyType({}),
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a command the options of reading; it gets them as the record `reading`.
 
@@ -394,18 +418,23 @@ def reads_traces(
         Whether it can cut one file into reference and original traces.
     limits
         Which limits of submissions it sets, of `LIMITS`.
+    beside
+        Further records of options, by the parameter that gets them.
     """
+    records = {**beside, "reading": ReadingOptions}
     left_out = {*without} | (set() if halves else {"split_at", "reference_days"}) | {*LIMITS} - {*limits}
 
     def with_options(command: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(command)
         def reading(**given: Any) -> Any:
-            chosen = {
-                name: given.pop(name) for name in _parameters() if name not in left_out and name in given
-            }
-            return command(reading=ReadingOptions(**chosen), **given)
+            for parameter, record in records.items():
+                known = [one.name for one in fields(record) if one.name in given]
+                if parameter == "reading":
+                    known = [name for name in known if name not in left_out]
+                given[parameter] = record(**{name: given.pop(name) for name in known})
+            return command(**given)
 
-        _undeclared.append(functools.partial(_declare, reading, command, left_out))
+        _undeclared.append(functools.partial(_declare, reading, command, records, left_out))
         return reading
 
     return with_options
@@ -420,27 +449,31 @@ def declare_options() -> None:
         _undeclared.pop()()
 
 
-def _declare(reading: Callable[..., Any], command: Callable[..., Any], left_out: set[str]) -> None:
+def _declare(
+    reading: Callable[..., Any], command: Callable[..., Any], records: Mapping[str, type], left_out: set[str]
+) -> None:
     own = inspect.signature(command, eval_str=True)
     kept = [
         one.replace(kind=inspect.Parameter.KEYWORD_ONLY)
         for one in own.parameters.values()
-        if one.name != "reading"
+        if one.name not in records
     ]
-    kept += [one for name, one in _parameters().items() if name not in left_out]
+    for parameter, record in records.items():
+        hidden = left_out if parameter == "reading" else ()
+        kept += [one for name, one in _parameters(record).items() if name not in hidden]
     reading.__signature__ = own.replace(parameters=kept)  # type: ignore[attr-defined]
     reading.__annotations__ = {one.name: one.annotation for one in kept} | {"return": own.return_annotation}
 
 
 @functools.cache
-def _parameters() -> dict[str, inspect.Parameter]:
+def _parameters(record: type) -> dict[str, inspect.Parameter]:
     """Return the options as parameters of a command."""
-    hints = get_type_hints(ReadingOptions, include_extras=True)
+    hints = get_type_hints(record, include_extras=True)
     return {
         one.name: inspect.Parameter(
             one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=hints[one.name]
         )
-        for one in fields(ReadingOptions)
+        for one in fields(record)
     }
 
 

@@ -7,43 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracearena.cli._console import JsonOption, SeedOption, check_outputs, chosen_seed, note, print_result
-from tracearena.cli._percent import share_of
+from tracearena.cli._console import JsonOption, SeedOption, check_outputs, chosen_seed, print_result
+from tracearena.cli._measuring import CsvOption, FileArgument, MeasuringOptions, OutOption, run
 from tracearena.cli._progress import shown
-from tracearena.cli._reading import ReadingOptions, reads_traces
+from tracearena.cli._reading import ReadingOptions, reads_traces, refuse
 
 if TYPE_CHECKING:
-    from tracearena.audit import Audit, Settings
+    from tracearena.audit import Audit
     from tracearena.intake import Reading
     from tracearena.traces import IdTable
-
-FileArgument = Annotated[
-    Path, typer.Argument(metavar="IN", help="Original traces of any format: events at places, or GPS points.")
-]
-OutOption = Annotated[Path, typer.Option("--out", help="New folder for audit.html and audit.json.")]
-PeopleOption = Annotated[
-    int, typer.Option("--people", help="Try attacks for so many people; of more, for a random sample.")
-]
-DrawsOption = Annotated[int, typer.Option("--draws", help="How often a person's known points are drawn.")]
-RedOption = Annotated[
-    str, typer.Option("--red", help="A light is red where the lower end of its interval is above this.")
-]
-WithinOption = Annotated[
-    float, typer.Option("--within", help="Metres within which a home or a workplace counts as found.")
-]
-CellOption = Annotated[
-    float, typer.Option("--cell", help="GPS points: metres of the cells that attacks on places work on.")
-]
-EveryOption = Annotated[
-    float, typer.Option("--every", help="GPS points: minutes between the instants that they work on.")
-]
-GroupOption = Annotated[
-    int, typer.Option("--smallest-group", help="Draw no place on a map where fewer people were.")
-]
-QuickOption = Annotated[
-    bool, typer.Option("--quick", help="A first page within a minute: 200 people, wider intervals.")
-]
-CsvOption = Annotated[bool, typer.Option("--csv", help="Write tables of all shares beside the page, too.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -51,9 +23,10 @@ def register(app: typer.Typer) -> None:
     app.command()(audit)
 
 
-@reads_traces()
+@reads_traces(beside={"measuring": MeasuringOptions})
 def audit(
     reading: ReadingOptions,
+    measuring: MeasuringOptions,
     file: FileArgument,
     out: OutOption,
     released: Annotated[
@@ -63,6 +36,10 @@ def audit(
         Path | None,
         typer.Option("--id-table", help="Who is who (pse_id,user_id), where the release has pseudonyms."),
     ] = None,
+    mechanism: Annotated[
+        str | None,
+        typer.Option("--mechanism", help="The defence that made the release, which attackers know."),
+    ] = None,
     synthetic: Annotated[
         bool, typer.Option("--synthetic", help="Nobody in the release is a person of the original.")
     ] = False,
@@ -70,18 +47,10 @@ def audit(
         Path | None,
         typer.Option("--others", help="People who were not used for a synthetic release, for membership."),
     ] = None,
-    people: PeopleOption = 1000,
-    draws: DrawsOption = 20,
-    red: RedOption = "5%",
-    within: WithinOption = 200.0,
-    cell: CellOption = 500.0,
-    every: EveryOption = 30.0,
-    smallest_group: GroupOption = 10,
     show_people: Annotated[
         bool,
         typer.Option("--show-people", help="Draw the weeks of three people, who should have agreed to it."),
     ] = False,
-    quick: QuickOption = False,
     tables: CsvOption = False,
     seed: SeedOption = None,
     as_json: JsonOption = False,
@@ -91,44 +60,16 @@ def audit(
     Attacks run on the file itself, each beside what guessing gives. With --released they run against
     that version of it. The page is OUT/audit.html; stopped by Ctrl-C, it holds what was finished.
     """
-    from tracearena.audit import Settings
-
     check_outputs(out, inputs=(file, released, id_table, others, *reading.files), folders=True)
-    settings = Settings(
-        people=people, draws=draws, red=share_of("--red", red), within_m=within, cell_m=cell,
-        interval_min=every, smallest_group=smallest_group, quick=quick, show_people=show_people,
-    )  # fmt: skip
+    settings = measuring.settings(show_people=show_people)
+    if released is None or synthetic:
+        refuse("a file without a release of real people", mechanism=mechanism)
     used = chosen_seed(seed)
     with shown(f"reading {file.name}"):
         given = _read(reading, file, released, id_table, synthetic, others)
+        given["mechanism"] = mechanism
     found = run(given, settings, used, out, tables=tables)
     print_result(found.to_dict() if as_json else _for_people(found, out), as_json)
-
-
-def run(
-    given: dict[str, Any], settings: Settings, seed: int, out: Path, *, tables: bool, **protected: Any
-) -> Audit:
-    """Audit and write the folder; what was finished before Ctrl-C is written, too."""
-    from tracearena.audit import stages, write_audit
-    from tracearena.cli._console import working
-    from tracearena.cli._stopping import unhurried
-
-    last: Audit | None = None
-    with unhurried():
-        try:
-            with working("attacks"):
-                for last in stages(**given, settings=settings, seed=seed):
-                    if last.choices and last.before.singling_out is None:
-                        for choice in last.choices:
-                            note(f"{choice.name}: {choice.value} ({choice.reason})")
-        except KeyboardInterrupt:
-            if last is not None:
-                write_audit(last, out, tables=tables, **protected)
-                note(f"stopped: {out} holds what was finished, marked as incomplete")
-            raise
-    assert last is not None
-    write_audit(last, out, tables=tables, **protected)
-    return last
 
 
 def _read(
@@ -140,7 +81,7 @@ def _read(
     others: Path | None,
 ) -> dict[str, Any]:
     """Read everything that is named; returns the arguments of `stages`."""
-    from tracearena.cli._reading import refuse, say
+    from tracearena.cli._reading import say
     from tracearena.traces import GpsTraces
 
     if released is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,10 +10,17 @@ import typer
 
 from tracearena.cli._cluster import ClusterOption, joined
 from tracearena.cli._console import JsonOption, defined
-from tracearena.cli._reading import ReadingOptions, reads_traces
+from tracearena.cli._reading import ReadingOptions, SlotsOption, reads_traces
 
 if TYPE_CHECKING:
-    from tracearena.traces import Traces
+    from tracearena.traces import Box, Traces
+
+
+class Against(StrEnum):
+    """What utility is measured against."""
+
+    testing = "testing"
+    training = "training"
 
 
 def register(app: typer.Typer) -> None:
@@ -39,7 +47,21 @@ def evaluate(
         bool,
         typer.Option(
             "--legacy-ppmtf",
-            help="Attack membership as the PPMTF authors' program: chained traces, strict >.",
+            help="Attack membership as the authors' program: chained traces, strict >, 1,000 thresholds.",
+        ),
+    ] = False,
+    against: Annotated[
+        Against,
+        typer.Option(
+            "--against", help="What utility is measured against: testing as for PPMTF, training for PPMTF+."
+        ),
+    ] = Against.testing,
+    slots: SlotsOption = None,
+    exact_emd: Annotated[
+        bool,
+        typer.Option(
+            "--exact-emd",
+            help="Also the exact two-dimensional earth mover's distance of moves (the extra [emd]).",
         ),
     ] = False,
     cluster: ClusterOption = None,
@@ -55,16 +77,21 @@ def evaluate(
 
     city = None if bounds is None else Box.parse(bounds)
     workers = joined(context, cluster)
-    training, testing, made = _read(reading, train, test, synthetic)
-    limits = baselines(training, testing, bounds=city)
+    training, testing, made = _read(reading, train, test, synthetic, slots)
+    limits = baselines(training, testing, bounds=city, against=against.value)
     parted = halves(training, testing, bounds=city)
     with use(cluster=workers):
         found = [
             {"file": str(path)}
-            | judge(traces, training, testing, bounds=city, legacy_ppmtf=legacy_ppmtf).to_dict()
+            | judge(
+                traces, training, testing, bounds=city, legacy_ppmtf=legacy_ppmtf, against=against.value
+            ).to_dict()
             for path, traces in zip(synthetic, made, strict=True)
         ]
     base: dict[str, Any] = {name: utility.to_dict() for name, utility in limits.items()}
+    if exact_emd:
+        real = (training, testing) if against is Against.testing else (testing, training)
+        _add_exact(found, base, made, *real, city)
     base["halves"] = None if parted is None else parted.to_dict()
     base["worse_than_uniform"] = worse_than_uniform(limits)
     found, base = defined(found), defined(base)
@@ -77,28 +104,51 @@ def evaluate(
 
 
 def _read(
-    reading: ReadingOptions, train: Path, test: Path, synthetic: list[Path]
+    reading: ReadingOptions, train: Path, test: Path, synthetic: list[Path], slots: str | None
 ) -> tuple[Traces, Traces, list[Traces]]:
     from tracearena.cli._together import at_common_places
     from tracearena.formats import recognise
 
     if (reading.format or recognise(train)) == "ppmtf":
-        return _read_ppmtf(reading, train, test, synthetic)
+        return _read_ppmtf(reading, train, test, synthetic, slots)
     first = reading.read_events(train)
     others = [(path, reading.read_alike(path, first)) for path in (test, *synthetic)]
     training, testing, *made = at_common_places([(train, first), *others])
+    if slots is not None:
+        training, testing = (traces.with_slots(slots) for traces in (training, testing))
+        # Days of synthetic traces are numbers: the first is of the kind of the first day of training.
+        made = [traces.with_slots(training.clock) for traces in made]
     return training, testing, made
 
 
 def _read_ppmtf(
-    reading: ReadingOptions, train: Path, test: Path, synthetic: list[Path]
+    reading: ReadingOptions, train: Path, test: Path, synthetic: list[Path], slots: str | None
 ) -> tuple[Traces, Traces, list[Traces]]:
     """Read files of the PPMTF tools, whose synthetic traces go by the clock of the training traces."""
     from tracearena.formats import ppmtf
 
     training, testing = (reading.read_events(path, quietly=True).traces for path in (train, test))
+    if slots is not None:
+        training, testing = (traces.with_slots(slots) for traces in (training, testing))
     made = [ppmtf.read_synthetic(path, training.places, training.clock).traces for path in synthetic]
     return training, testing, made
+
+
+def _add_exact(
+    found: list[dict[str, Any]],
+    base: dict[str, Any],
+    made: list[Traces],
+    other: Traces,
+    reference: Traces,
+    city: Box | None,
+) -> None:
+    """Add the exact distance of moves to what was found of each file and of the baselines."""
+    from tracearena.metrics import tm_emd_exact
+
+    for one, traces in zip(found, made, strict=True):
+        one["tm_emd_exact"] = tm_emd_exact(reference, traces, bounds=city, by_day=True)
+    for name, real in zip(base, (other, None), strict=True):
+        base[name]["tm_emd_exact"] = tm_emd_exact(reference, real, bounds=city)
 
 
 _LABELS = {"membership_accuracy_guess": "  the same by a guess"}
@@ -107,7 +157,7 @@ _LABELS = {"membership_accuracy_guess": "  the same by a guess"}
 def _print_table(found: list[dict[str, Any]], base: dict[str, Any]) -> None:
     """Print one column a file, and the baselines beside them."""
     columns = [(Path(one["file"]).name, one) for one in found]
-    columns += [(name, base[name]) for name in ("training", "uniform")]
+    columns += [(name, base[name]) for name in list(base)[:2]]
     texts = [(name, {key: _number(one.get(key)) for key in found[0]}) for name, one in columns]
     if base["halves"] is not None:
         texts.append(("halves", _mean_and_spread(base["halves"])))
@@ -136,7 +186,12 @@ def _mean_and_spread(halves: dict[str, Any]) -> dict[str, str]:
 def _print_notes(found: list[dict[str, Any]], base: dict[str, Any], trained: int, tested: int) -> None:
     """Say what the baselines compare, and where they warn of the numbers above."""
     halves = base["halves"]
-    typer.echo(f"\ntraining, uniform: against the {tested:,} testing users; training has {trained:,} users")
+    real = next(iter(base))
+    sizes = {"training": trained, "testing": tested}
+    other = "testing" if real == "training" else "training"
+    typer.echo(
+        f"\n{real}, uniform: against the {sizes[other]:,} {other} users; {real} has {sizes[real]:,} users"
+    )
     if halves is not None:
         one, other = halves["users"]
         typer.echo(
@@ -147,7 +202,7 @@ def _print_notes(found: list[dict[str, Any]], base: dict[str, Any], trained: int
         )
     for name in base["worse_than_uniform"]:
         typer.echo(
-            f"{name.replace('_', ' ')}: the training data itself ({base['training'][name]:.6f}) is no better "
+            f"{name.replace('_', ' ')}: the {real} data itself ({base[real][name]:.6f}) is no better "
             f"than uniform places ({base['uniform'][name]:.6f}), because so little is known of each place: "
             "compare with halves, not with uniform"
         )

@@ -17,23 +17,11 @@ from tracearena.cli._console import (
     print_result,
     working,
 )
+from tracearena.cli._measuring import CsvOption, FileArgument, MeasuringOptions, OutOption, run
 from tracearena.cli._percent import share_of
 from tracearena.cli._progress import shown
 from tracearena.cli._reading import ReadingOptions, reads_traces, say
-from tracearena.cli.audit import (
-    CellOption,
-    CsvOption,
-    DrawsOption,
-    EveryOption,
-    FileArgument,
-    GroupOption,
-    OutOption,
-    PeopleOption,
-    QuickOption,
-    RedOption,
-    WithinOption,
-    run,
-)
+from tracearena.cli._stopping import unhurried
 
 if TYPE_CHECKING:
     from tracearena.audit import Protection, Settings
@@ -47,9 +35,10 @@ def register(app: typer.Typer) -> None:
     app.command()(protect)
 
 
-@reads_traces()
+@reads_traces(beside={"measuring": MeasuringOptions})
 def protect(
     reading: ReadingOptions,
+    measuring: MeasuringOptions,
     file: FileArgument,
     safer: Annotated[
         Path,
@@ -72,14 +61,6 @@ def protect(
     id_table: Annotated[
         Path | None, typer.Option("--id-table", help="Where the secret table of who is who goes.")
     ] = None,
-    people: PeopleOption = 1000,
-    draws: DrawsOption = 20,
-    red: RedOption = "5%",
-    within: WithinOption = 200.0,
-    cell: CellOption = 500.0,
-    every: EveryOption = 30.0,
-    smallest_group: GroupOption = 10,
-    quick: QuickOption = False,
     tables: CsvOption = False,
     seed: SeedOption = None,
     as_json: JsonOption = False,
@@ -90,46 +71,36 @@ def protect(
     the system's secret source, whatever --seed says: that is for the measurement. Where nothing holds,
     it is said, and SAFER is not written.
     """
-    from tracearena.audit import Settings
+    from tracearena.algorithms import catalogue
     from tracearena.intake.positions import local_time
     from tracearena.traces import GpsTraces
 
     check_outputs(safer, id_table, inputs=(file, *reading.files))
     check_outputs(out, inputs=(file, safer), folders=True)
     target = share_of("--target-risk", target_risk)
-    settings = Settings(
-        people=people, draws=draws, red=share_of("--red", red), within_m=within, cell_m=cell,
-        interval_min=every, smallest_group=smallest_group, quick=quick,
-    )  # fmt: skip
+    settings = measuring.settings()
     used = chosen_seed(seed)
     with shown(f"reading {file.name}"):
         original = reading.read(file)
     say(original)
     traces = original.traces
     zone = local_time(traces, original.report) if isinstance(traces, GpsTraces) else None
-    found = _search(traces, target, settings, defences, zone, used)
     given: dict[str, Any] = {"traces": traces, "source": file, "timezone": zone}
+    found = _search(given, target, settings, defences, used, out, tables)
     command = None
     if found.chosen is not None:
         released, at_own_places = _release(found.chosen, traces, settings, zone)
         _write(released, safer, id_table, original.report)
         given |= {"released": released, "release_source": safer}
-        of_contest = original.report.format == "pwscup"
+        if not catalogue.is_kind(found.chosen, "synthesizer"):
+            given["mechanism"] = found.chosen
+        days = 1
+        if not isinstance(traces, GpsTraces):
+            days = -(-traces.n_instants // traces.clock.instants_per_day)
         command = (
-            _command(found.chosen, file, safer, of_contest)
+            _command(found.chosen, file, safer, original.report, days, reading.words)
             if at_own_places
-            else shlex.join(
-                [
-                    "tracearena",
-                    "protect",
-                    str(file),
-                    str(safer),
-                    "--out",
-                    str(out),
-                    "--defences",
-                    found.chosen,
-                ]
-            )
+            else _again(found.chosen, file, safer, out, reading.words)
         )
     audit = run(given, settings, used, out, tables=tables, protection=found, command=command)
     result = {"defence": found.chosen, "file": str(safer) if found.chosen else None, "command": command}
@@ -141,43 +112,69 @@ def protect(
 
 
 def _search(
-    traces: Any,
+    given: dict[str, Any],
     target: float,
     settings: Settings,
     defences: list[str] | None,
-    zone: LocalTime | None,
     seed: int,
+    out: Path,
+    tables: bool,
 ) -> Protection:
-    """Try the defences, and say of each what became of it."""
-    from tracearena.audit import searching
-    from tracearena.audit.phrases import share_words
+    """Try the defences, and say of each what became of it; after Ctrl-C a page holds what is known."""
+    from tracearena.audit import searching, stages, write_audit
 
     last: Protection | None = None
     said = 0
-    with working("defences"):
-        for last in searching(
-            traces, target=target, settings=settings, defences=defences, timezone=zone, seed=seed
-        ):
-            tried = (*last.trials, *last.proofs)
-            for one in tried[said:]:
-                found = one.error if one.risk is None else f"{share_words(one.risk)} found by {one.attack}"
-                kept = "" if one.kept is None else f", {one.kept:.0%} kept"
-                note(f"{'proof of ' if one in last.proofs else ''}{one.defence}: {found}{kept}")
-            said = len(tried)
+    traces, zone = given["traces"], given["timezone"]
+    with unhurried():
+        try:
+            with working("defences"):
+                for last in searching(
+                    traces, target=target, settings=settings, defences=defences, timezone=zone, seed=seed
+                ):
+                    said = _say(last, said)
+        except KeyboardInterrupt:
+            if last is not None:
+                begun = next(stages(**given, settings=settings, seed=seed))
+                write_audit(begun, out, tables=tables, protection=last)
+                note(f"stopped: {out} holds what was finished, marked as incomplete")
+            raise
     assert last is not None
     return last
 
 
-def _command(defence: str, file: Path, safer: Path, of_contest: bool) -> str:
+def _say(found: Protection, said: int) -> int:
+    """Say what became of the defences tried since; returns how many were."""
+    from tracearena.audit.phrases import share_words
+
+    tried = (*found.trials, *found.proofs)
+    for one in tried[said:]:
+        risk = one.error if one.risk is None else f"{share_words(one.risk)} found by {one.attack}"
+        kept = "" if one.kept is None else f", {one.kept:.0%} kept"
+        note(f"{'proof of ' if one in found.proofs else ''}{one.defence}: {risk}{kept}")
+    return len(tried)
+
+
+def _command(defence: str, file: Path, safer: Path, report: Report, days: int, reading: list[str]) -> str:
     """Return the commands that do the same step by step."""
     from tracearena.algorithms import catalogue
 
-    if catalogue.is_kind(defence, "synthesizer"):
-        return shlex.join(["tracearena", "synthesize", defence, str(file), str(safer)])
-    original = ["--original", str(file)] if of_contest else []
-    between = "obfuscated.csv"
-    names = ["tracearena", "pseudonymise", between, str(safer), *original, "--id-table", "secret.csv"]
-    return f"{shlex.join(['tracearena', 'obfuscate', defence, str(file), between])} && {shlex.join(names)}"
+    is_synthetic = catalogue.is_kind(defence, "synthesizer")
+    between = "synthetic.csv" if is_synthetic else "obfuscated.csv"
+    makes = ["synthesize" if is_synthetic else "obfuscate", defence, str(file), between, *reading]
+    if is_synthetic:
+        makes += ["--traces-per-user", str(days)]
+    original = []
+    if report.format == "pwscup" and not is_synthetic:
+        original = ["--original", str(file), *reading]
+    names = ["pseudonymise", between, str(safer), *original, "--id-table", "secret.csv"]
+    return f"{shlex.join(['tracearena', *makes])} && {shlex.join(['tracearena', *names])}"
+
+
+def _again(defence: str, file: Path, safer: Path, out: Path, reading: list[str]) -> str:
+    """Return the command for a release at cells, which only this command makes."""
+    words = ["tracearena", "protect", str(file), str(safer), *reading, "--out", str(out)]
+    return shlex.join([*words, "--defences", defence])
 
 
 def _release(defence: str, traces: Any, settings: Settings, zone: LocalTime | None) -> tuple[Any, bool]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,8 +21,18 @@ from tracearena.cli._console import (
     print_result,
     working,
 )
-from tracearena.cli._reading import ReadingOptions, reads_traces
+from tracearena.cli._reading import ReadingOptions, reads_traces, refuse
 from tracearena.cli.score import OriginalOption, Rule, RuleOption
+
+if TYPE_CHECKING:
+    from tracearena.traces import Traces
+
+
+class Knowledge(StrEnum):
+    """What attackers know beside the release."""
+
+    partial = "partial"
+    maximum = "maximum"
 
 
 def register(app: typer.Typer) -> None:
@@ -63,6 +74,27 @@ def sweep(
         bool,
         typer.Option("--band", help="Also say, and draw, between which values s_T of each defence must lie."),
     ] = False,
+    knowledge: Annotated[
+        Knowledge,
+        typer.Option(
+            "--knowledge",
+            help="What attackers know: partial, the reference; maximum, the original traces themselves.",
+        ),
+    ] = Knowledge.partial,
+    tune: Annotated[
+        bool,
+        typer.Option(
+            "--tune",
+            help="Also tune fuzzy counting for each defence, on the reference cut in two or on --samples.",
+        ),
+    ] = False,
+    samples: Annotated[
+        Path | None,
+        typer.Option(
+            "--samples",
+            help="Folder of contest files (reftraces_*, orgtraces_*) of sample teams, for --tune.",
+        ),
+    ] = None,
     cluster: ClusterOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -70,7 +102,7 @@ def sweep(
 
     Finished rows are kept in OUT.unfinished until the table is whole: the same command goes on where
     a killed one stopped. A defence that fails has a row that says why; the exit status is 1 only if
-    all of them fail.
+    all of them fail. Tuned attacks count in s_R_min_tuned and s_T_min_tuned only.
     """
     from tracearena.arena.scoring import Scoring
     from tracearena.cli._sensitive import sensitive_places
@@ -78,6 +110,8 @@ def sweep(
     from tracearena.figures import privacy_scatter
     from tracearena.files.staging import replacing_all
 
+    if not tune:
+        refuse("a sweep without --tune", samples=samples)
     check_outputs(out, plot, inputs=(reference, original, *reading.files))
     if plot is not None:
         privacy_scatter.check_suffix(plot)
@@ -97,6 +131,8 @@ def sweep(
             legacy_2019=legacy_2019,
             seed=used,
             band=band,
+            knowledge=knowledge.value,
+            tune=tune if samples is None else _sample_teams(samples),
             unfinished=kept,
         )
     with replacing_all():
@@ -124,6 +160,9 @@ def sweep(
         "best_s_T_min": best[0].scores.s_T_min if by == "s_T_min" else None,
         "strongest_R": _most_often(row.scores.strongest[0] for row in rows),
         "strongest_T": _most_often(row.scores.strongest[1] for row in rows),
+        "knowledge": None if knowledge is Knowledge.partial else knowledge.value,
+        "tuning_lowers_s_R_min": _lowered((row.scores.s_R_min, row.s_R_min_tuned) for row in rows),
+        "tuning_lowers_s_T_min": _lowered((row.scores.s_T_min, row.s_T_min_tuned) for row in rows),
         "s_T_ceiling": next((row.band.ceiling for row in rows if row.band is not None), None),
     }
     if any(row.scores.s_T_min is not None for row in rows):
@@ -133,6 +172,19 @@ def sweep(
     print_result(result, as_json)
     if rows and len(failed) == len(rows):
         raise typer.Exit(1)
+
+
+def _sample_teams(folder: Path) -> list[tuple[Traces, Traces]]:
+    """Read the sample teams of a folder of contest files."""
+    from tracearena.figures.data import published_teams
+
+    return [(team.reference, team.original) for team in published_teams(folder)]
+
+
+def _lowered(pairs: Iterable[tuple[float | None, float | None]]) -> float | None:
+    """Say by how much tuning lowers a minimum in the mean over the defences; None without tuning."""
+    known = [plain - tuned for plain, tuned in pairs if plain is not None and tuned is not None]
+    return sum(known) / len(known) if known else None
 
 
 def _told(names: list[str]) -> str:

@@ -18,7 +18,7 @@ from tracearena.cli._console import (
     working,
 )
 from tracearena.cli._old_synthesize import OldSpellings
-from tracearena.cli._reading import ReadingOptions, reads_traces, refuse, say
+from tracearena.cli._reading import ReadingOptions, SlotsOption, reads_traces, refuse, say
 from tracearena.cli._training import train, train_ppmtf
 
 if TYPE_CHECKING:
@@ -95,6 +95,7 @@ def synthesize(
         bool,
         typer.Option("--log-likelihoods", help="PPMTF: weigh each trace (only in OUT of format ppmtf)."),
     ] = False,
+    slots: SlotsOption = None,
     lean: Annotated[
         bool,
         typer.Option("--lean", help="PPMTF: train with less memory, in more time; the result is the same."),
@@ -134,10 +135,12 @@ def synthesize(
     workers = joined(context, cluster)
     training: Any
     if workers is not None and known == "partitions" and reading.places is not None:
+        refuse("traces in files that workers read", slots=slots)
         training = _left_to_workers(file, reading, reading.places, workers)
         say(training)
     else:
         training, _ = reading.read_events(file)
+        training = training if slots is None else training.with_slots(slots)
     root = seed_sequence(release_seed(seed))
     synthesizer: Any
     if kind is PPMTF:

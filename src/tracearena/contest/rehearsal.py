@@ -16,7 +16,8 @@ import numpy as np
 from tracearena.algorithms import answers, catalogue
 from tracearena.arena.ensemble import AttackScores, Ensemble, make_attacks
 from tracearena.arena.pseudonyms import Release, pseudonymise
-from tracearena.arena.sweep import SweepRow, run_sweep, succeeded
+from tracearena.arena.sweep import run_sweep, succeeded
+from tracearena.arena.sweep_rows import SweepRow
 from tracearena.contest.account import Account, Sight, margin
 from tracearena.contest.awards import Award, make_awards
 from tracearena.contest.board import Board, make_board

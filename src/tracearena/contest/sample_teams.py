@@ -32,7 +32,7 @@ CAST = (
     Player(
         "Paper Cranes",
         "make similar people visit similar places",
-        "ClusterAveraging(0.7)",
+        "ClusterAveraging(0.7,blur_km=0.5)",
         "HomeProb-R",
         "HomeProb-T",
     ),
@@ -62,7 +62,7 @@ CAST = (
     Player(
         "Murmuration",
         "make similar people more alike, gently",
-        "ClusterAveraging(0.8)",
+        "ClusterAveraging(0.8,blur_km=0.5)",
         "FuzzyCount-R",
         "HomeProb-T",
     ),

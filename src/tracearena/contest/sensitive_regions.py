@@ -63,13 +63,4 @@ def with_sensitive(traces: Traces, points: Places) -> Traces:
         grid=places.grid,
         km_per_degree=places.km_per_degree,
     )
-    return Traces(
-        marked,
-        traces.clock,
-        user_ids=traces.user_ids,
-        offsets=traces.offsets,
-        instants=traces.instants,
-        place_index=traces.place_index,
-        timestamps=traces.timestamps,
-        span=traces.span,
-    )
+    return traces.onto(marked)

@@ -41,6 +41,10 @@ FIGURES: dict[str, tuple[str, str]] = {
     "ppmtf-13": ("ppmtf.figure_13", "running time of training, synthesis and deniability test over users"),
     "ppmtf-14": ("ppmtf.figure_14", "share of traces that pass the plausible-deniability test, over k"),
     "ppmtf-15": ("ppmtf.figure_15", "privacy budget ε of the parameters against utility"),
+    "ppmtf-factors": ("ppmtf.factors", "factors shared by both tensors, and factors apart"),
+    "ppmtf-chains": ("ppmtf.chains", "whether chains from different starts agree: R̂ and effective draws"),
+    "ppmtf-parameters": ("ppmtf.parameters", "what published parameters of PPMTF betray"),
+    "ppmtf-knowledge": ("ppmtf.knowledge", "synthetic traces against maximum and partial knowledge"),
     "contest-4": ("contest.figure_4_and_19", "where virtual users are at noon (makes contest-19 too)"),
     "contest-8": (
         "contest.figure_8",
@@ -64,6 +68,10 @@ FIGURES: dict[str, tuple[str, str]] = {
     ),
     "contest-people": ("contest.people", "virtual users beside the people they are learned from"),
     "contest-table2": ("contest.table_2", "fairness: spread of the scores over the teams' data"),
+    "contest-k-anonymity": (
+        "contest.k_anonymity",
+        "k-anonymity: one in k re-identified at most, and whereabouts told all the same",
+    ),
     "sglt-similarity": (
         "sglt.similarity",
         "how alike people are in place and in kind, and fakes to their seeds",

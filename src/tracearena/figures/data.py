@@ -73,8 +73,9 @@ BEIJING = Box(39.85, 116.25, 40.05, 116.5)
 """The box of [geo-ind]."""
 NOISE_M = (50, 100, 250, 500, 1000)
 
+_AVERAGED = ("0.7,100,0.5", "0.7,50,0.5", "0.7,200,0.5", "0.8,100,0.5", "0.9,100,0.5")
 DEFENCES = (
-    *(f"ClusterAveraging({setting})" for setting in ("0.7", "0.7,50", "0.7,200", "0.8", "0.9")),
+    *(f"ClusterAveraging({setting})" for setting in _AVERAGED),
     *(f"PL({level},1)" for level in ("3.5", "4", "5", "6", "7")),
     *(f"MRLH(0,0,{deletion})" for deletion in ("0.1", "0.2", "0.25")),
     *(f"MRLH(1,1,{deletion})" for deletion in ("0", "0.1")),
@@ -152,15 +153,15 @@ def teams(source: Source, count: int = 1) -> list[Team]:
     Published data is a folder of contest files: as many of its teams as there are, at most `count`.
     """
     if source.data is not None:
-        return _published_teams(source.data, count)
+        return published_teams(source.data, count)
     users, days = source.sized(TEAM)
     city = simulate(count * users, 2 * days, clock=pwscup.PWS_CLOCK, seed=source.seed)
     parts = [city.take_users(np.arange(users) + team * users) for team in range(count)]
     return [Team(*part.with_user_ids(np.arange(1, users + 1)).split_days(days)) for part in parts]
 
 
-def _published_teams(folder: Path, count: int) -> list[Team]:
-    """Read the reference and original traces of the first teams in a folder of contest files."""
+def published_teams(folder: Path, count: int | None = None) -> list[Team]:
+    """Read the reference and original traces of the first teams, or all, in a folder of contest files."""
     places = pwscup.read_places(folder / "info_region.csv")
     files = [sorted(folder.glob(f"{kind}_*.csv*")) for kind in ("reftraces", "orgtraces")]
     if not files[0] or len(files[0]) != len(files[1]):

@@ -52,13 +52,4 @@ def _without_commas(traces: Traces, report: Report) -> Traces:
         grid=places.grid,
         km_per_degree=places.km_per_degree,
     )
-    return Traces(
-        renamed,
-        traces.clock,
-        user_ids=traces.user_ids,
-        offsets=traces.offsets,
-        instants=traces.instants,
-        place_index=traces.place_index,
-        timestamps=traces.timestamps,
-        span=traces.span,
-    )
+    return traces.onto(renamed)

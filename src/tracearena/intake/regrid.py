@@ -42,18 +42,9 @@ def _most_visited(traces: Traces, top: int) -> NDArray[np.int64]:
 
 
 def _only(traces: Traces, chosen: NDArray[np.int64], reason: str, report: Report) -> Traces:
-    places = traces.places
-    new = np.full(len(places), -1, np.int32)
+    new = np.full(len(traces.places), -1, np.int32)
     new[chosen] = np.arange(len(chosen))
-    kept = Places(
-        places.latitude[chosen],
-        places.longitude[chosen],
-        ids=places.ids[chosen],
-        sensitive=places.sensitive[chosen],
-        categories=None if places.categories is None else places.categories[chosen],
-        km_per_degree=places.km_per_degree,
-    )
-    return _moved(traces, new, kept, reason, report)
+    return _moved(traces, new, traces.places.take(chosen), reason, report)
 
 
 def _moved(traces: Traces, new: NDArray[Any], places: Places, reason: str, report: Report) -> Traces:
@@ -63,13 +54,4 @@ def _moved(traces: Traces, new: NDArray[Any], places: Places, reason: str, repor
     if not found.all():
         report.drop(reason, int((~found).sum()))
         traces = traces.keep(found)
-    return Traces(
-        places,
-        traces.clock,
-        user_ids=traces.user_ids,
-        offsets=traces.offsets,
-        instants=traces.instants,
-        place_index=new[traces.place_index],
-        timestamps=traces.timestamps,
-        span=traces.span,
-    )
+    return traces.onto(places, new)

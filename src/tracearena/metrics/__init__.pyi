@@ -9,6 +9,7 @@ from .distributions import (
     visit_fractions,
 )
 from .diversity import Diversity, measure_diversity
+from .exact_transport import tm_emd_exact, tp_emd_exact
 from .poi_accuracy import PoiAccuracy, poi_accuracy_score
 from .publishing import time_divergence, visit_divergence
 from .reidentification import ReidentificationScore, reidentification_score
@@ -34,8 +35,10 @@ __all__ = [
     "similarity",
     "time_divergence",
     "tm_emd",
+    "tm_emd_exact",
     "tm_emd_sliced",
     "tm_tv",
+    "tp_emd_exact",
     "tp_emd_sliced",
     "tp_tv",
     "trace_inference_score",

@@ -59,7 +59,7 @@ def _bin(values: NDArray[np.float64], low: float, high: float, bins: int) -> NDA
     return np.clip(np.floor((values - low) / ((high - low) / bins)), 0, bins - 1).astype(np.int64)
 
 
-def _matrices(reference: AnyTraces, traces: AnyTraces | None, by_day: bool) -> list[csr_array | None]:
+def matrices(reference: AnyTraces, traces: AnyTraces | None, by_day: bool) -> list[csr_array | None]:
     """Return the matrices to be compared with the reference's; None is the uniform one."""
     comparable(reference, traces)
     if traces is None:
@@ -90,7 +90,7 @@ def tm_tv(reference: AnyTraces, traces: AnyTraces | None, *, by_day: bool = Fals
     0.5
     """
     truth = transition_matrix(reference)
-    distances = [_total_variation(truth, other) for other in _matrices(reference, traces, by_day)]
+    distances = [_total_variation(truth, other) for other in matrices(reference, traces, by_day)]
     return float(np.mean(distances))
 
 
@@ -138,23 +138,24 @@ def tm_emd(
     """
     require_choice("axis", axis, ("x", "y"))
     y, x = bins_of(reference.places, bounds, bins)
-    on_axis = _one_hot(x if axis == "x" else y, bins)
-    truth = _projected(transition_matrix(reference), on_axis)
+    on_axis = one_hot(x if axis == "x" else y, bins)
+    truth = projected(transition_matrix(reference), on_axis)
     distances = [
-        float(np.abs(np.cumsum(truth - _projected(other, on_axis), axis=1)[:, :-1]).sum(axis=1).mean())
-        for other in _matrices(reference, traces, by_day)
+        float(np.abs(np.cumsum(truth - projected(other, on_axis), axis=1)[:, :-1]).sum(axis=1).mean())
+        for other in matrices(reference, traces, by_day)
     ]
     return float(np.mean(distances))
 
 
-def _one_hot(bin_of: NDArray[np.int64], bins: int) -> csr_array:
+def one_hot(bin_of: NDArray[np.int64], bins: int) -> csr_array:
+    """Return the matrix that adds places up to bins."""
     from scipy.sparse import csr_array
 
     m = len(bin_of)
     return csr_array((np.ones(m), bin_of, np.arange(m + 1)), shape=(m, bins))
 
 
-def _projected(matrix: csr_array | None, on_bins: csr_array) -> NDArray[np.float64]:
+def projected(matrix: csr_array | None, on_bins: csr_array) -> NDArray[np.float64]:
     """Return rows × bins of a transition matrix; of the uniform one if it is None."""
     if matrix is None:
         m = on_bins.shape[0]
@@ -214,12 +215,12 @@ def tm_emd_sliced(
     0.134
     """
     slices = _Slices.of(reference.places, bounds, bins, directions)
-    truth = _projected(transition_matrix(reference), slices.on_cells)
+    truth = projected(transition_matrix(reference), slices.on_cells)
     return float(
         np.mean(
             [
-                slices.distance(truth - _projected(other, slices.on_cells))
-                for other in _matrices(reference, traces, by_day)
+                slices.distance(truth - projected(other, slices.on_cells))
+                for other in matrices(reference, traces, by_day)
             ]
         )
     )
@@ -271,7 +272,7 @@ class _Slices(NamedTuple):
         along = legacy_directions(directions).T @ np.array([cell_x, cell_y], np.float64)
         order = np.argsort(along, axis=1, kind="stable")
         gaps = np.diff(np.take_along_axis(along, order, axis=1), axis=1)
-        return cls(_one_hot(cell, len(occupied)), order, gaps)
+        return cls(one_hot(cell, len(occupied)), order, gaps)
 
     def distance(self, difference: NDArray[np.float64]) -> float:
         """Return the mean over rows and directions of the distance that `difference` stands for."""

@@ -44,8 +44,8 @@ class WeightedEvents(NamedTuple):
         return by_code if self.spread is None else by_code @ self.spread
 
     def days(self) -> list[WeightedEvents]:
-        """Return the events of each day that has any, in order."""
-        day = self.clock.day_of(self.instants)
+        """Return the events of each day that has any, in order; of all days until slots begin anew."""
+        day = self.clock.day_of(self.instants) // self.clock.days_per_cycle
         order = np.argsort(day, kind="stable")
         cuts = np.flatnonzero(np.diff(day[order])) + 1
         return [

@@ -7,6 +7,7 @@ from .gps_laplace import GeoInd
 from .gps_snapping import Snapping
 from .gps_thinning import Thinning
 from .impostor import Impostor
+from .k_anonymity import KAnonymous
 from .mrlh import MRLH
 from .none import NoObfuscation
 from .planar_laplace import PlanarLaplace
@@ -22,6 +23,7 @@ __all__ = [
     "FakeTraces",
     "GeoInd",
     "Impostor",
+    "KAnonymous",
     "NoObfuscation",
     "PlanarLaplace",
     "RandomizedResponse",

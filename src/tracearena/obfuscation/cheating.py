@@ -66,7 +66,7 @@ def _places_of_donors(original: Traces, donor: NDArray[np.int64]) -> NDArray[np.
 
     The k-th event of an instant takes the donor's k-th.
     """
-    rank = _rank_within_instant(original)
+    rank = rank_within_instant(original)
     depth = int(rank.max(initial=0)) + 1
     width = original.n_instants * depth
     moment = (original.instants - original.span[0]).astype(np.int64) * depth + rank
@@ -76,7 +76,7 @@ def _places_of_donors(original: Traces, donor: NDArray[np.int64]) -> NDArray[np.
     return np.where(own[at] == wanted, original.place_index[at], DELETED).astype(np.int32)
 
 
-def _rank_within_instant(original: Traces) -> NDArray[np.int64]:
+def rank_within_instant(original: Traces) -> NDArray[np.int64]:
     """Number the events of each user and instant 0, 1, …"""
     events = np.arange(original.n_events)
     starts = np.ones(original.n_events, bool)

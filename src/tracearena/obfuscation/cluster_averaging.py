@@ -29,8 +29,11 @@ from tracearena.obfuscation.moves import (
     affordable,
     blur,
     budget_of,
+    in_order,
+    nearest_sensitive,
     priced,
     sensitive_swaps,
+    taken,
 )
 from tracearena.traces import ObfuscatedTraces, Places, Traces
 
@@ -46,9 +49,9 @@ class ClusterAveraging(Obfuscator):
 
     Users are clustered by their visit counts (k-means). Within a cluster each user's visits are
     moved, at the least total distance, so that she visits every place as often as the average
-    member does: then counts no longer tell the members apart. Visits to sensitive places go to the
-    nearest other sensitive place. The utility threshold is one budget for all users: sensitive
-    places are served first, then the cheapest moves.
+    member does: then counts no longer tell the members apart. What is then a visit to a sensitive
+    place goes to the nearest other sensitive place. The utility threshold is one budget for all
+    users: averaging takes the cheapest moves as long as enough is left for every sensitive visit.
 
     Parameters
     ----------
@@ -66,14 +69,18 @@ class ClusterAveraging(Obfuscator):
 
     Notes
     -----
-    The paper does not say how visits are moved. Here it is the optimal transport of a user's
-    surplus visits to the places where she lacks some, and which of her visits to a place move is
-    drawn at random. Every moved visit brings her counts nearer to the average by the same amount,
-    so the order of privacy gained per utility lost is the order of distance; among equals the
-    users whose averaging costs least come first, so that as many as possible are finished.
+    The paper does not say how visits are moved, nor how the budget is shared. Here visits move by the
+    optimal transport of a user's surplus visits to the places where she lacks some, and which of
+    her visits to a place move is drawn at random. Every moved visit brings her counts nearer to the
+    average by the same amount, so the order of privacy gained per utility lost is the order of
+    distance; among equals the users whose averaging costs least come first, so that as many as
+    possible are finished. A sensitive visit that averaging has brought to the sensitive place next to
+    it stays there: the third step would bring it back.
 
     Where even full averaging leaves part of the budget, it is done again with half as many
     clusters, down to one.
+
+    ``ClusterAveraging(0.7,blur_km=0.5)`` is ours, not the paper's.
 
     Examples
     --------
@@ -90,7 +97,7 @@ class ClusterAveraging(Obfuscator):
 
     threshold: float
     clusters: int = 100
-    blur_km: float = 0.5
+    blur_km: float = 0.0
     limit_km: float = 2.0
 
     def __post_init__(self) -> None:
@@ -115,22 +122,40 @@ class ClusterAveraging(Obfuscator):
     def _averaging(
         self,
         original: Traces,
-        settled: Moves,
+        swaps: Moves,
         chance: NDArray[np.float64],
         budget: float,
         root: np.random.SeedSequence,
     ) -> Moves:
-        """Return the moves towards the averages of as many clusters as use up the budget."""
-        is_free = np.ones(original.n_events, bool)
-        is_free[settled.events] = False
+        """Return the moves towards the averages of as many clusters as use up the budget.
+
+        What the swaps lose is paid already.
+        """
         clusters = max(min(self.clusters, original.n_users // FEWEST_MEMBERS), 1)
         while True:
             cluster_of = clustered(original, clusters, self.blur_km, child_seed(root, 1))
-            moves = moves_to_average(original, is_free, cluster_of, chance, self.limit_km)
-            carried_out = affordable(original, moves, chance, budget)
-            if len(carried_out.events) < len(moves.events) or clusters == 1:
-                return carried_out
+            moves = moves_to_average(original, cluster_of, chance, self.limit_km)
+            order = in_order(original, moves, chance)
+            moves = swapped_after(original, moves, swaps, self.limit_km)
+            fits = np.flatnonzero(np.cumsum(moves.losses[order]) <= budget)
+            carried_out = order[: fits[-1] + 1] if len(fits) else order[:0]
+            if len(carried_out) < len(order) or clusters == 1:
+                return taken(moves, carried_out)
             clusters //= 2
+
+
+def swapped_after(original: Traces, moves: Moves, swaps: Moves, limit_km: float) -> Moves:
+    """Return where the moves end if what is then at a sensitive place goes to the nearest other one.
+
+    Each loses what it adds to the swap that is left undone for it, which may be less than nothing.
+    A visit that the swap would bring back to its own place stays where the move has brought it.
+    """
+    nearest = nearest_sensitive(original.places)[moves.places]
+    ends = np.where(nearest == original.place_index[moves.events], moves.places, nearest)
+    paid = np.zeros(original.n_events)
+    paid[swaps.events] = swaps.losses
+    ended = priced(original, moves.events, ends, limit_km)
+    return ended._replace(losses=ended.losses - paid[moves.events])
 
 
 def clustered(
@@ -162,7 +187,6 @@ def clustered(
 
 def moves_to_average(
     original: Traces,
-    is_free: NDArray[np.bool_],
     cluster_of: NDArray[np.int64],
     chance: NDArray[np.float64],
     limit_km: float,
@@ -171,16 +195,13 @@ def moves_to_average(
 
     Parameters
     ----------
-    is_free
-        The events that may move; the others neither move nor count.
     cluster_of
         Cluster of each user.
     chance
         One random number an event: of a user's visits to a place those with the lowest move.
     """
-    free = np.flatnonzero(is_free)
-    order = free[np.lexsort((chance[free], original.place_index[free], original.user_index[free]))]
-    offsets, visited, counts = original.keep(is_free).visit_counts()
+    order = np.lexsort((chance, original.place_index, original.user_index))
+    offsets, visited, counts = original.visit_counts()
     starts = np.concatenate([[0], np.cumsum(counts)])
     by_cluster = np.argsort(cluster_of, kind="stable")
     limits = np.searchsorted(cluster_of[by_cluster], np.arange(cluster_of.max(initial=-1) + 2))

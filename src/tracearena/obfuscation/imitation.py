@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.engine import block_ranges, run_blocks
-from tracearena.obfuscation.cluster_averaging import rounded
 from tracearena.obfuscation.moves import Moves, priced
 from tracearena.obfuscation.partners import parts_of_day
 from tracearena.traces import Places, Traces
 
-_USERS_PER_BLOCK = 50
+_ROWS_PER_BLOCK = 200
 
-Counts = tuple[NDArray[np.int32], NDArray[np.int64]]
-"""Places in ascending order and how often each is visited."""
+Bounds = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""Where some things begin and where they end."""
 
 
 def moves_to_partners(
@@ -52,59 +49,64 @@ def moves_to_partners(
     limits = np.searchsorted(row[order], np.arange(original.n_users * parts + 1))
     free, place = free[order], place[order]
 
-    def visits(first: int, stop: int) -> Counts:
-        visited, counts = np.unique(place[first:stop], return_counts=True)
-        return visited, counts.astype(np.int64)
+    # A row is a user's part of a day. Whoever lacks a model for it takes that of the partner's whole day.
+    rows = np.flatnonzero(np.diff(limits))
+    other = partner[rows // parts] * parts
+    same_part = other + rows % parts
+    is_there = limits[same_part] < limits[same_part + 1]
+    model_begins = limits[np.where(is_there, same_part, other)]
+    model_ends = limits[np.where(is_there, same_part, other + parts - 1) + 1]
+    known = model_begins < model_ends
+    own = limits[rows[known]], limits[rows[known] + 1]
+    models = model_begins[known], model_ends[known]
 
-    def some_users(block: int, first: int, stop: int) -> list[tuple[NDArray[np.int64], NDArray[np.int32]]]:
-        moved = []
-        for own in np.flatnonzero(np.diff(limits[first * parts : stop * parts + 1])) + first * parts:
-            other = int(partner[own // parts]) * parts
-            same_part = other + own % parts
-            wanted = visits(limits[same_part], limits[same_part + 1])
-            if not len(wanted[0]):
-                wanted = visits(limits[other], limits[other + parts])
-            if len(wanted[0]):
-                begin, end = limits[own], limits[own + 1]
-                which, where = cheapest_moves(original.places, limit_km, visits(begin, end), wanted)
-                moved.append((free[begin:end][which], where))
-        return moved
+    def some_rows(block: int, first: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        begins, ends, *model = (one[first:stop] for one in (*own, *models))
+        return cheapest_moves(original.places, limit_km, place, (begins, ends), (model[0], model[1]))
 
-    ranges = block_ranges(original.n_users, _USERS_PER_BLOCK)
-    found = [one for some in run_blocks(some_users, ranges, report=True) for one in some]
-    events = np.concatenate([np.zeros(0, np.int64), *(events for events, _ in found)])
-    places = np.concatenate([np.zeros(0, np.int32), *(places for _, places in found)])
-    return priced(original, events, places, limit_km)
+    found = run_blocks(some_rows, block_ranges(int(known.sum()), _ROWS_PER_BLOCK), report=True)
+    events = np.concatenate([np.zeros(0, np.int64), *(visits for visits, _ in found)])
+    places = np.concatenate([np.zeros(0, np.int64), *(places for _, places in found)])
+    return priced(original, free[events], places.astype(np.int32), limit_km)
 
 
 def cheapest_moves(
-    places: Places, limit_km: float, own: Counts, wanted: Counts
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return which of a user's visits, counted through her places in order, move where.
+    places: Places, limit_km: float, visited: NDArray[np.int32], rows: Bounds, models: Bounds
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return which visits move where, so that every row visits places as often as its model does.
 
+    Parameters
+    ----------
+    visited
+        The place of every visit; those of a row ascend.
+    rows, models
+        Where the visits of each row, and those of its model, begin and end.
+
+    Examples
+    --------
     >>> from tracearena.traces import Grid
     >>> grid = Grid(rows=1, columns=4, south=0, west=0, north=0.01, east=0.04)
     >>> places = Places.of_grid(grid, km_per_degree=(100, 100))
-    >>> own = np.array([0, 3], np.int32), np.array([3, 1])
-    >>> other = np.array([1, 3], np.int32), np.array([1, 1])
-    >>> which, where = cheapest_moves(places, 2.0, own, other)
-    >>> which.tolist(), where.tolist()
+    >>> visited = np.array([0, 0, 0, 3, 1, 3], np.int32)
+    >>> row, model = (np.array([0]), np.array([4])), (np.array([4]), np.array([6]))
+    >>> visits, where = cheapest_moves(places, 2.0, visited, row, model)
+    >>> visits.tolist(), where.tolist()
     ([0, 1, 2], [1, 1, 3])
     """
-    from tracearena.obfuscation._kernels import transport
+    from tracearena.obfuscation._imitation_kernels import carry_rows, compare_rows
 
-    visited, counts = own
-    every = np.union1d(visited, wanted[0])
-    lacking = np.zeros(len(every), np.int64)
-    lacking[np.searchsorted(every, wanted[0])] = rounded(wanted[1], int(counts.sum()))
-    at = np.searchsorted(every, visited)
-    lacking[at] -= counts
-    surplus = np.maximum(-lacking[at], 0)
-    sources, sinks = np.flatnonzero(surplus), np.flatnonzero(lacking > 0)
-    distance = places.distance_km(visited[sources][:, None], every[sinks][None, :])
-    flow: NDArray[Any] = transport(surplus[sources], lacking[sinks], np.minimum(distance / limit_km, 1))
-    leaving = flow.sum(axis=1)
-    within = np.arange(leaving.sum()) - np.repeat(np.cumsum(leaving) - leaving, leaving)
-    starts = np.cumsum(counts) - counts
-    which = np.repeat(starts[sources], leaving) + within
-    return which, np.repeat(np.tile(every[sinks], len(sources)), flow.ravel()).astype(np.int32)
+    n = len(rows[0])
+    source_offsets, sink_offsets = np.empty((2, n + 1), np.int64)
+    sources = np.empty((int((rows[1] - rows[0]).sum()), 3), np.int64)
+    sinks = np.empty((int((models[1] - models[0]).sum()), 2), np.int64)
+    compare_rows(*rows, *models, visited, source_offsets, sources, sink_offsets, sinks)
+    sources, sinks = sources[: source_offsets[-1]], sinks[: sink_offsets[-1]]
+    of_source = np.repeat(np.arange(n), np.diff(source_offsets))
+    each = np.diff(sink_offsets)[of_source]
+    begins = np.repeat(sink_offsets[of_source], each)
+    within = np.arange(len(begins)) - np.repeat(np.cumsum(each) - each, each)
+    distance = places.distance_km(np.repeat(sources[:, 1], each), sinks[begins + within, 0])
+    visits, where = np.empty((2, int(sources[:, 2].sum())), np.int64)
+    costs = np.minimum(distance / limit_km, 1)
+    carry_rows(source_offsets, sources, sink_offsets, sinks, costs, rows[0], visits, where)
+    return visits, where

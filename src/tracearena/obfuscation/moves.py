@@ -51,17 +51,34 @@ def affordable(
         What each move is worth; without, all the same. Among equals the users whose moves lose least
         come first, so that as many as possible are finished.
     """
+    order = in_order(original, moves, chance, gain)
+    return taken(moves, order[np.cumsum(moves.losses[order]) <= budget])
+
+
+def in_order(
+    original: Traces, moves: Moves, chance: NDArray[np.float64], gain: NDArray[np.float64] | None = None
+) -> NDArray[np.intp]:
+    """Return the order in which moves are carried out; see `affordable`."""
     user = original.user_index[moves.events]
     total = np.bincount(user, moves.losses, original.n_users)
     price = moves.losses if gain is None else moves.losses / gain
-    order = np.lexsort((chance[moves.events], user, total[user], price))
-    chosen = order[np.cumsum(moves.losses[order]) <= budget]
+    return np.lexsort((chance[moves.events], user, total[user], price))
+
+
+def taken(moves: Moves, chosen: NDArray[np.intp]) -> Moves:
+    """Return some of the moves, by index, in the order given."""
     return Moves(moves.events[chosen], moves.places[chosen], moves.losses[chosen])
 
 
 def sensitive_swaps(original: Traces, limit_km: float) -> Moves:
     """Return a move to the nearest other sensitive place for every visit to a sensitive place."""
-    places = original.places
+    nearest = nearest_sensitive(original.places)
+    events = np.flatnonzero(nearest[original.place_index] != original.place_index)
+    return priced(original, events, nearest[original.place_index[events]], limit_km)
+
+
+def nearest_sensitive(places: Places) -> NDArray[np.int32]:
+    """Return for a sensitive place the nearest other one, and for any other place itself."""
     sensitive = np.flatnonzero(places.sensitive)
     nearest = np.arange(len(places), dtype=np.int32)
     if len(sensitive) > 1:
@@ -71,8 +88,7 @@ def sensitive_swaps(original: Traces, limit_km: float) -> Moves:
         neighbours = KDTree(points).query(points, k=2)[1]
         other = np.where(neighbours[:, 0] == np.arange(len(sensitive)), neighbours[:, 1], neighbours[:, 0])
         nearest[sensitive] = sensitive[other]
-    events = np.flatnonzero(nearest[original.place_index] != original.place_index)
-    return priced(original, events, nearest[original.place_index[events]], limit_km)
+    return nearest
 
 
 def blur(places: Places, blur_km: float) -> Any:

@@ -16,6 +16,7 @@ from tracearena.mobility.stops import stopping_places
 from tracearena.obfuscation.rounding import DIGITS, check_digits, rounded
 from tracearena.obfuscation.zone_centres import KEY_BYTES, shifted_centres
 from tracearena.traces import GpsTraces
+from tracearena.traces.different import begins
 from tracearena.traces.geodesy import earth_centred
 
 Bools = NDArray[np.bool_]
@@ -124,12 +125,11 @@ def _with_crumbs(traces: GpsTraces, inside: Bools, near: Bools) -> Bools:
         return inside
     order = traces.trajectory_order
     label, hidden = traces.trajectory[order], inside[order]
-    begins = np.ones(len(order), bool)
-    begins[1:] = (np.diff(label) != 0) | (hidden[1:] != hidden[:-1])
-    starts = np.flatnonzero(begins)
+    fresh = begins(label, hidden)
+    starts = np.flatnonzero(fresh)
     strays = np.logical_and.reduceat(near[order] & ~hidden, starts)
     goes_on = label[starts[1:]] == label[starts[:-1]]
     touches = np.append(goes_on, False) | np.insert(goes_on, 0, False)
     found = np.empty_like(inside)
-    found[order] = hidden | (strays & touches)[np.cumsum(begins) - 1]
+    found[order] = hidden | (strays & touches)[np.cumsum(fresh) - 1]
     return found

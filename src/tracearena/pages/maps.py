@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.pages.style import VERMILION, scale_length
+from tracearena.pages.style import GREY, VERMILION, scale_length
 from tracearena.traces import Box, Grid, Places
 from tracearena.traces.geodesy import KM_PER_DEGREE
 
@@ -116,7 +116,12 @@ def _points(places: Places, amount: NDArray[np.float64], colour: NDArray[np.floa
         "y": places.latitude[order],
         "customdata": amount[order],
         "showlegend": False,
-        "marker": {"color": colour[order], "size": 5, "opacity": 0.85},
+        "marker": {
+            "color": colour[order],
+            "size": 6,
+            "opacity": 0.85,
+            "line": {"width": 0.5, "color": GREY},
+        },
     }
 
 

@@ -13,7 +13,7 @@ from django.template.loader import render_to_string
 from django.utils.translation import gettext
 
 from tracearena.language import marked
-from tracearena.server.refused import Refused, database_away, disk_full, is_disk_full, shape
+from tracearena.server.refused import FOR_TEAMS, Refused, database_away, disk_full, is_disk_full, shape
 
 API = "/api/"
 _OF_THE_BODY = ("Content-Type", "Content-Length")
@@ -91,7 +91,7 @@ def refusal(request: Any, refused: Refused) -> Any:
     """Return the answer to a request that is refused."""
     if request.path.startswith(API):
         return JsonResponse(refused.to_dict(), status=refused.status)
-    return HttpResponse(_page(refused.status, refused.message), status=refused.status)
+    return HttpResponse(_page(refused), status=refused.status)
 
 
 def answer(request: Any, status: int) -> Any:
@@ -138,9 +138,11 @@ def _is_json(response: Any) -> bool:
     return response.headers.get("Content-Type", "").startswith("application/json")
 
 
-def _page(status: int, message: str) -> str:
+def _page(refused: Refused) -> str:
     """Return a page that needs nothing but itself: neither the database nor a session may be there."""
+    status, message = refused.status, refused.message
     phrase = gettext(_PHRASES[status]) if status in _PHRASES else HTTPStatus(status).phrase
-    advice = gettext(_ADVICE[status]) if status in _ADVICE else ""
+    helps = status in _ADVICE and refused.code != FOR_TEAMS
+    advice = gettext(_ADVICE[status]) if helps else ""
     about = {"status": status, "phrase": phrase, "message": message, "advice": advice}
     return render_to_string("error.html", about)

@@ -13,17 +13,17 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
-from tracearena.server import core_files
-from tracearena.server.folder import Folder
 from tracearena.server.lifeline import end_with_parent
-from tracearena.server.sealing import SealError, public_of
 from tracearena.server.settings import configure
+from tracearena.server.store import core_files
+from tracearena.server.store.folder import Folder
+from tracearena.server.store.sealing import SealError, public_of
 
 
 def work_off(folder: Folder, private_key: bytes, name: str = "in process") -> int:
     """Do all that is due in this process, and return how many jobs that were."""
-    from tracearena.server import working
-    from tracearena.server.truths import Bench
+    from tracearena.server.judging import working
+    from tracearena.server.judging.truths import Bench
 
     return working.work_off(Bench(folder, private_key), name)
 
@@ -40,8 +40,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     private_key = _key_from_stdin(folder)
     configure(folder)
 
-    from tracearena.server.truths import Bench
-    from tracearena.server.working import Working
+    from tracearena.server.judging.truths import Bench
+    from tracearena.server.judging.working import Working
 
     working = Working(Bench(folder, private_key), given.name)
     for number in (signal.SIGTERM, signal.SIGINT):

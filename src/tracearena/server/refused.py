@@ -9,6 +9,8 @@ from django.utils.translation import gettext
 
 from tracearena.errors import TracearenaError
 
+FOR_TEAMS = "for-teams"
+"""Code of a page that is there, for members of teams; who reads it has logged in."""
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _FULL_WORDS = ("disk is full", "no space left on device", "disk full")
 

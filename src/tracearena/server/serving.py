@@ -21,9 +21,9 @@ from dataclasses import dataclass, field
 from typing import IO
 
 from tracearena.errors import DataError, ParameterError
-from tracearena.server import occupancy
-from tracearena.server.folder import Folder
 from tracearena.server.settings import Address
+from tracearena.server.store import occupancy
+from tracearena.server.store.folder import Folder
 
 _LOOK_S = 0.2
 _START_S = 120.0

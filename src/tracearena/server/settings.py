@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from tracearena.errors import ParameterError
-from tracearena.server.database import database_settings
-from tracearena.server.folder import Folder, Secrets
+from tracearena.server.store.database import database_settings
+from tracearena.server.store.folder import Folder, Secrets
 
 MEMORY_KIB = 19_456
 """Memory that one hash of a password takes."""
@@ -126,14 +126,14 @@ def _settings(folder: Folder, address: Address, secrets: Secrets, url: str | Non
             "django.contrib.sessions",
         ],
         "MIDDLEWARE": [
-            "tracearena.server.middleware.Headers",
-            "tracearena.server.languages.Languages",
+            "tracearena.server.site.middleware.Headers",
+            "tracearena.server.site.languages.Languages",
             "tracearena.server.errors.Errors",
             "whitenoise.middleware.WhiteNoiseMiddleware",
-            "tracearena.server.middleware.Proxies",
+            "tracearena.server.site.middleware.Proxies",
             "django.contrib.sessions.middleware.SessionMiddleware",
             "django.middleware.common.CommonMiddleware",
-            "tracearena.server.receiving.Bodies",
+            "tracearena.server.uploads.receiving.Bodies",
             "django.middleware.csrf.CsrfViewMiddleware",
             "django.contrib.auth.middleware.AuthenticationMiddleware",
         ],
@@ -141,12 +141,12 @@ def _settings(folder: Folder, address: Address, secrets: Secrets, url: str | Non
             {
                 "BACKEND": "django.template.backends.django.DjangoTemplates",
                 "APP_DIRS": True,
-                "OPTIONS": {"context_processors": ["tracearena.server.context.everywhere"]},
+                "OPTIONS": {"context_processors": ["tracearena.server.site.context.everywhere"]},
             }
         ],
         "DATABASES": {"default": database_settings(folder, url)},
         "AUTH_USER_MODEL": "contest.Member",
-        "PASSWORD_HASHERS": ["tracearena.server.passwords.Argon2"],
+        "PASSWORD_HASHERS": ["tracearena.server.people.passwords.Argon2"],
         "AUTH_PASSWORD_VALIDATORS": [
             {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
              "OPTIONS": {"min_length": 10}},
@@ -154,7 +154,7 @@ def _settings(folder: Folder, address: Address, secrets: Secrets, url: str | Non
             {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
         ],
         "LOGIN_URL": "/login",
-        "SESSION_ENGINE": "tracearena.server.sessions",
+        "SESSION_ENGINE": "tracearena.server.people.sessions",
         "SESSION_COOKIE_AGE": LOGIN_S,
         "SESSION_COOKIE_HTTPONLY": True,
         "SESSION_COOKIE_SAMESITE": "Lax",
@@ -175,7 +175,7 @@ def _settings(folder: Folder, address: Address, secrets: Secrets, url: str | Non
         "CSRF_FAILURE_VIEW": "tracearena.server.errors.forged",
         "DATA_UPLOAD_MAX_MEMORY_SIZE": 2**20,
         "FILE_UPLOAD_MAX_MEMORY_SIZE": 0,
-        "FILE_UPLOAD_HANDLERS": ["tracearena.server.receiving.Handler"],
+        "FILE_UPLOAD_HANDLERS": ["tracearena.server.uploads.receiving.Handler"],
         "DEFAULT_AUTO_FIELD": "django.db.models.BigAutoField",
         "LOGGING": _LOGGING,
     }  # fmt: skip

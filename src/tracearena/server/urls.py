@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import path
 
 from tracearena.server.api.routes import api
-from tracearena.server.views import (
+from tracearena.server.site.views import (
     accounts,
     archive,
     attack_archive,

@@ -12,10 +12,10 @@ from typing import Any
 
 from gunicorn.app.base import BaseApplication
 
-from tracearena.server import core_files
-from tracearena.server.folder import Folder
 from tracearena.server.lifeline import end_with_parent
 from tracearena.server.settings import Address, configure
+from tracearena.server.store import core_files
+from tracearena.server.store.folder import Folder
 
 THREADS = 32
 # Neither queries nor headers: whatever a client puts there by mistake stays out of the log.
@@ -49,7 +49,7 @@ class Web(BaseApplication):
         options = {
             "bind": self._bind,
             "workers": 1,
-            "worker_class": "tracearena.server.patience.PatientWorker",
+            "worker_class": "tracearena.server.site.patience.PatientWorker",
             "threads": self._threads,
             "timeout": 60,
             "graceful_timeout": 30,
@@ -70,7 +70,7 @@ class Web(BaseApplication):
         """Return the application, in the process that serves it."""
         from django.core.wsgi import get_wsgi_application
 
-        from tracearena.server.receiving import sweep
+        from tracearena.server.uploads.receiving import sweep
 
         configure(self._folder, self._address)
         sweep(self._folder)

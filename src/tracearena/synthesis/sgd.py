@@ -83,24 +83,27 @@ class SGD(Synthesizer):
         require_fitted(self, "rows_")
         require_whole("traces_per_user", traces_per_user, at_least=1, at_most=LARGEST_COUNT)
         days, length = traces_per_user, self.clock_.instants_per_day
-        slot_of = self.clock_.slot_of(np.arange(length))
+        slots_of_days = self.clock_.slots_of_days()
         root = seed_sequence(seed)
         table = np.empty((len(self.user_ids_), days, length), np.int32)
 
         def work(block: int, first: int, stop: int) -> None:
             uniforms = stream(root, block).random((stop - first, days, length))
-            chain_walk(
-                self.rows_,
-                self.offsets_,
-                self.targets_,
-                self.cumulative_,
-                self.first_cumulative_,
-                slot_of,
-                len(self.places_),
-                self.beginnings_[first:stop],
-                uniforms,
-                table[first:stop],
-            )
+            for day, slot_of in enumerate(slots_of_days):
+                mine = slice(day, None, len(slots_of_days))
+                walked = table[first:stop, mine]
+                chain_walk(
+                    self.rows_,
+                    self.offsets_,
+                    self.targets_,
+                    self.cumulative_,
+                    self.first_cumulative_,
+                    slot_of,
+                    len(self.places_),
+                    self.beginnings_[first:stop],
+                    uniforms[:, mine],
+                    walked,
+                )
 
         run_blocks(work, block_ranges(len(table), _USERS_PER_BLOCK))
         return traces_of_days(table, self.places_, self.clock_, self.user_ids_)

@@ -5,6 +5,7 @@ from .gps import GpsTraces
 from .id_table import IdTable
 from .obfuscated import DELETED, ObfuscatedTraces, PlaceSets
 from .places import Grid, Places
+from .slot_plan import SlotPlan
 from .traces import Traces
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "ObfuscatedTraces",
     "PlaceSets",
     "Places",
+    "SlotPlan",
     "Traces",
     "default_area",
     "tessellation",

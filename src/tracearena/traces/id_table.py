@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from tracearena.errors import DataError
 from tracearena.traces._arrays import identifiers
+from tracearena.traces.different import different
 
 
 class IdTable:
@@ -70,4 +71,4 @@ class IdTable:
     @property
     def is_one_to_one(self) -> bool:
         """Whether no user is named twice."""
-        return len(np.unique(self.user_ids)) == len(self.user_ids)
+        return len(different(self.user_ids)) == len(self.user_ids)

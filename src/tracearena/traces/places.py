@@ -202,6 +202,18 @@ class Places:
         shape = f", grid {self.grid.rows} × {self.grid.columns}" if self.grid else ""
         return f"<Places: {len(self):,}{shape}, {int(self.sensitive.sum())} sensitive>"
 
+    def take(self, chosen: Any) -> Places:
+        """Return some of the places, by their indices; a part of a grid is no grid."""
+        at = np.asarray(chosen)
+        return Places(
+            self.latitude[at],
+            self.longitude[at],
+            ids=self.ids[at],
+            sensitive=self.sensitive[at],
+            categories=None if self.categories is None else self.categories[at],
+            km_per_degree=self.km_per_degree,
+        )
+
     def to_frame(self, library: str = "polars") -> Any:
         """Return a data frame with one row a place.
 

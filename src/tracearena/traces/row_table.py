@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tracearena.errors import DataError
 from tracearena.traces._arrays import frozen, identifiers, same, trusted
+from tracearena.traces.different import different
 
 _BITS = 63
 """Of a whole number without its sign."""
@@ -56,7 +57,7 @@ class RowTable:
             raise DataError(f"{self.n_users} users need {self.n_users + 1} offsets, not {len(offsets)}")
         if offsets[0] != 0 or offsets[-1] != n or (np.diff(offsets) < 0).any():
             raise DataError(f"offsets must rise from 0 to the number of {rows}, {n}")
-        if len(np.unique(self.user_ids)) != self.n_users:
+        if len(different(self.user_ids)) != self.n_users:
             raise DataError("two users have the same id")
         for name in self._known_columns():
             if len(getattr(self, name)) != n:
@@ -141,7 +142,7 @@ class RowTable:
     def with_user_ids(self, user_ids: Any) -> Self:
         """Return the same traces under other ids."""
         ids = identifiers(user_ids, "user_ids")
-        if len(ids) != self.n_users or len(np.unique(ids)) != len(ids):
+        if len(ids) != self.n_users or len(different(ids)) != len(ids):
             raise DataError(f"{self.n_users} users need as many different ids")
         return self._with(user_ids=ids)
 
@@ -293,4 +294,4 @@ def users_of_all(parts: Sequence[RowTable]) -> tuple[NDArray[Any], NDArray[Any]]
     if not parts:
         raise DataError("there are no traces to join")
     rows = np.concatenate([part.user_ids[part.user_index] for part in parts])
-    return rows, np.unique(np.concatenate([part.user_ids for part in parts]))
+    return rows, different(np.concatenate([part.user_ids for part in parts]))

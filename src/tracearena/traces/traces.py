@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,9 @@ from tracearena.traces.clock import Clock
 from tracearena.traces.event_table import EventTable, common_span
 from tracearena.traces.places import Places
 from tracearena.traces.row_table import arranged, users_of_all
+
+if TYPE_CHECKING:
+    from tracearena.traces.slot_plan import SlotPlan
 
 MISSING = -1
 
@@ -159,6 +163,26 @@ class Traces(EventTable):
             raise DataError(f"{self.n_events} events need as many places, not {len(index)}")
         self._check_place_indices(index, "place_index")
         return self._with(place_index=index)
+
+    def onto(self, places: Places, new: Any = None) -> Traces:
+        """Return the same events on other places: at ``new[p]`` what was at p, or at p without `new`."""
+        index = self.place_index if new is None else np.asarray(new)[self.place_index]
+        moved = self._with(places=places, place_index=frozen(index, np.int32, "place_index"))
+        moved._check_place_indices(moved.place_index, "place_index")
+        return moved
+
+    def with_slots(self, slots: SlotPlan | Clock | str) -> Traces:
+        """Return the same events with other slots, such as ``weekday 0-9,9-18,18-24; weekend 0-24``.
+
+        The slots of another clock are taken as they are, from day 0 on.
+        """
+        from tracearena.traces.slot_plan import SlotPlan
+
+        if isinstance(slots, Clock):
+            clock = replace(self.clock, instants_per_slot=slots.instants_per_slot, slots=slots.slots)
+            return self._with(clock=clock)
+        plan = SlotPlan.parse(slots) if isinstance(slots, str) else slots
+        return self._with(clock=plan.on(self.clock))
 
     def without_timestamps(self) -> Traces:
         """Return the same events by their instants alone."""

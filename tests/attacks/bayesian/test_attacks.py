@@ -123,7 +123,7 @@ def test_there_is_an_answer_to_everything(spec: str, shape: str) -> None:
         ("PL(4,1)", "PL(4,1)"),
         ("MRLH(1,1,0.3)", "unknown"),
         ("Cheat(0.5)", "Cheat(0.5)"),
-        ("ClusterAveraging(0.7)", "ClusterAveraging(0.7)"),
+        ("ClusterAveraging(0.7,blur_km=0.5)", "ClusterAveraging(0.7,blur_km=0.5)"),
     ],
 )
 def test_a_seed_and_nothing_else_fixes_the_answer(

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from tests.attacks.bayesian.releases import released
 
 from tracearena.attacks.bayesian import HabitsInference
-from tracearena.attacks.bayesian.habits import ANY_TIME, HOURS, NEARBY, NEARBY_KM, OTHERS, Habits
+from tracearena.attacks.bayesian.habits import NEARBY, NEARBY_KM, OTHERS, Habits
+from tracearena.attacks.bayesian.rhythm import CLEARLY, RHYTHMS, in_time, rhythm_of
 from tracearena.attacks.bayesian.surroundings import Surroundings
 from tracearena.metrics.trace_inference import trace_inference_score
 from tracearena.traces import Clock, ObfuscatedTraces, Places, PlaceSets, Traces
@@ -22,8 +23,9 @@ LIMIT_KM = 2.0
 def slow_profiles(visits: Floats, places: Places, clock: Clock) -> Floats:
     """Return users × places × times of day from visits of the same shape."""
     hours = np.arange(clock.instants_per_day) * clock.interval_s / 3600
-    near_in_time = np.exp(-np.abs(hours[:, None] - hours) / HOURS)
-    in_time = ANY_TIME / len(hours) + (1 - ANY_TIME) * near_in_time / near_in_time.sum(axis=0)
+    tau, any_time = RHYTHMS[0]
+    near_in_time = np.exp(-np.abs(hours[:, None] - hours) / tau)
+    in_time = any_time / len(hours) + (1 - any_time) * near_in_time / near_in_time.sum(axis=0)
     m = len(places)
     distance = np.array([places.distance_km(np.full(m, x), np.arange(m)) for x in range(m)])
     around = np.where((distance > 0) & (distance < LIMIT_KM), np.exp(-distance / NEARBY_KM), 0)
@@ -90,7 +92,7 @@ def test_the_answer_costs_least(
     reference, original = make_walks(users=6, days=4, side=6).split_days(2)
     attack = HabitsInference(sensitive_weight=sensitive_weight, limit_km=limit_km).fit(reference)
     places, m = reference.places, len(reference.places)
-    habits = Habits.of(reference, Surroundings.of(places, limit_km))
+    habits = Habits.in_rhythm(reference, Surroundings.of(places, limit_km))
     weight = np.where(places.sensitive, sensitive_weight, 1.0)
     distance = np.array([places.distance_km(np.full(m, x), np.arange(m)) for x in range(m)])
     lost = np.minimum(distance / limit_km, 1)
@@ -116,3 +118,51 @@ def test_the_day_may_begin_anywhere(make_walks: Callable[..., Traces]) -> None:
     attack = HabitsInference().fit(walks)
     expected = attack.answers_[:, np.arange(27, 51) % 20]
     assert np.array_equal(attack.infer(later).dense(), expected)
+
+
+def people_who_move(days: int, *, regular: bool, n_places: int = 8) -> Traces:
+    """Return twenty people who are at another place every hour: every day the same ones, or as it comes."""
+    rng = np.random.default_rng(1)
+    places = Places(np.zeros(n_places), np.arange(n_places) * 0.1, km_per_degree=(100, 100))
+    table = rng.integers(0, n_places, (20, days, 12))
+    if regular:
+        table[:, 1:] = table[:, :1]
+    return Traces.from_dense(table.reshape(20, -1), places, Clock(instants_per_day=12))
+
+
+def found_rhythm(people: Traces) -> Floats:
+    population = Habits.of(people, Surroundings.of(people.places, LIMIT_KM)).population
+    return rhythm_of(people, population, OTHERS)
+
+
+def test_visits_of_people_who_keep_to_their_times_count_for_those_times() -> None:
+    people = people_who_move(4, regular=True)
+    assert np.array_equal(found_rhythm(people), in_time(people.clock, 0.5, 0.2))
+
+
+@pytest.mark.parametrize("days", [4, 1])
+def test_visits_of_people_who_do_not_or_may_not_count_as_usual(days: int) -> None:
+    people = people_who_move(days, regular=days == 1)
+    usual = in_time(people.clock, *RHYTHMS[0])
+    rhythm = found_rhythm(people)
+    assert np.array_equal(rhythm, usual) or rhythm[0, 0] < usual[0, 0]
+
+
+def test_a_rhythm_is_that_of_every_visit_foretold_by_other_days(make_walks: Callable[..., Traces]) -> None:
+    walks = make_walks(users=4, days=3, missing=0.3)
+    population = Habits.of(walks, Surroundings.of(walks.places, LIMIT_KM)).population
+    time, day = walks.clock.time_of_day(walks.instants), walks.clock.day_of(walks.instants)
+    likely = np.zeros(len(RHYTHMS))
+    for number, one in enumerate(RHYTHMS):
+        counts = in_time(walks.clock, *one)
+        logs = []
+        for e in range(walks.n_events):
+            other = (walks.user_index == walks.user_index[e]) & (day != day[e])
+            weights = counts[time[other], time[e]]
+            own = weights[walks.place_index[other] == walks.place_index[e]].sum()
+            everybody = population[walks.place_index[e], time[e]]
+            if len(weights):
+                logs.append(np.log((own / weights.sum() + OTHERS * everybody) / (1 + OTHERS)))
+        likely[number] = np.mean(logs)
+    best = RHYTHMS[int(likely.argmax())] if likely.max() - likely[0] > CLEARLY else RHYTHMS[0]
+    assert np.array_equal(found_rhythm(walks), in_time(walks.clock, *best))

@@ -121,13 +121,17 @@ def test_candidates_are_the_best_of_the_whole_table(
     def columns(first: int, stop: int) -> Floats:
         return half[:, first:stop].copy()
 
-    found = [
+    looked = [
         on_threads(count, lambda: best_pairs([columns, columns], n_traces, n_users, keep)) for count in (1, 3)
     ]
+    found = [pairs for pairs, _ in looked]
+    for pairs, kept in looked:
+        assert kept is not None
+        assert all(np.array_equal(one, half[pairs.traces, pairs.users]) for one in kept)
     if keep >= n_users:
         assert len(found[0].users) == n_traces * n_users
     else:
-        pairs = set(zip(found[0].traces.tolist(), found[0].users.tolist(), strict=True))
-        assert pairs == by_brute_force(table, keep)
+        chosen = set(zip(found[0].traces.tolist(), found[0].users.tolist(), strict=True))
+        assert chosen == by_brute_force(table, keep)
     assert np.array_equal(found[0].users, found[1].users)
     assert np.array_equal(found[0].offsets, found[1].offsets)

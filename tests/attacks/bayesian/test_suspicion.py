@@ -30,7 +30,9 @@ def suspect(people: tuple[Traces, Traces], release: ObfuscatedTraces) -> str:
 
 
 def test_a_defence_of_whole_traces_is_found_out(people: tuple[Traces, Traces]) -> None:
-    assert suspect(people, released(people[1], "ClusterAveraging(0.7)")).startswith("ClusterAveraging")
+    assert suspect(people, released(people[1], "ClusterAveraging(0.7,blur_km=0.5)")).startswith(
+        "ClusterAveraging"
+    )
 
 
 @pytest.mark.parametrize("defence", ["No", "PL(4,1)", "MRLH(1,1,0.3)"])
@@ -42,7 +44,7 @@ def test_where_events_are_treated_singly_nobody_is_suspected(
 
 def test_few_people_look_like_anybody(people: tuple[Traces, Traces]) -> None:
     few = people[0].take_users(np.arange(FEWEST_USERS - 1)), people[1].take_users(np.arange(FEWEST_USERS - 1))
-    assert suspect(few, released(few[1], "ClusterAveraging(0.7)")) == "None"
+    assert suspect(few, released(few[1], "ClusterAveraging(0.7,blur_km=0.5)")) == "None"
 
 
 def test_looks_do_not_depend_on_who_is_who(people: tuple[Traces, Traces]) -> None:

@@ -161,7 +161,7 @@ def test_what_is_believed_is_that_of_whole_matrices(
 def believed(world: World, said: NDArray[np.int32], user: int, share: float) -> Floats:
     """Return instants × places: what the kernels believe of one day, the beam off."""
     span, m = len(said), world.habits.n_places
-    profile, population = world.habits.of_user(user), world.habits.population
+    profile, population = world.habits.of_user(user).T.copy(), world.habits.population.T.copy()
     support, sizes = np.empty((span, m), np.int32), np.zeros(span, np.int64)
     ahead, fits, back = np.empty((3, span, m))
     emission = world.emission

@@ -122,6 +122,35 @@ def test_advantage_and_accuracy_are_the_best_over_the_thresholds(seed: int, lega
     assert (result.members, result.non_members) == (len(statistics) * 5, len(statistics) * 4)
 
 
+@examples(40)
+@given(seeds)
+def test_by_default_no_threshold_is_better_than_the_one_found(seed: int) -> None:
+    training, testing = random_traces(seed, 5, 1), random_traces(seed + 1, 4, 1)
+    synthetic = random_traces(seed + 2, 5, 2)
+    attack = MembershipInference().fit(training, testing)
+    statistics, result = attack.statistics(synthetic), attack.evaluate(synthetic)
+    rates = [
+        ((statistics[:, :5] >= threshold).mean(), (statistics[:, 5:] >= threshold).mean())
+        for threshold in [*statistics.ravel(), statistics.max() + 1]
+    ]
+    assert math.isclose(result.advantage, max(tp - fp for tp, fp in rates), abs_tol=1e-12)
+    assert result.advantage >= 0
+    assert result.accuracy >= result.guess
+    for count in (1, 10, 1000):
+        some = MembershipInference(thresholds=count).fit(training, testing).evaluate(synthetic)
+        assert some.advantage <= result.advantage + 1e-12
+
+
+def test_a_grid_of_thresholds_can_be_worse_than_a_guess() -> None:
+    # Both kinds reach the smallest sum, and above it only those who are no members.
+    attack = MembershipInference(legacy_ppmtf=True)
+    attack.n_members_ = 2
+    attack.statistics = lambda synthetic: np.array([[0.0, 0.0, 0.0, 1.0]])  # type: ignore[method-assign]
+    assert attack.evaluate(random_traces(0, 2, 1)).advantage == -0.5
+    attack.legacy_ppmtf = False
+    assert attack.evaluate(random_traces(0, 2, 1)).advantage == 0
+
+
 def test_copies_of_distinctive_traces_are_found_and_betray_membership(
     make_walks: Callable[..., Traces],
 ) -> None:

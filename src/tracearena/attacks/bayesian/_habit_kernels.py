@@ -9,9 +9,15 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from tracearena.attacks.bayesian._match_kernels import LARGE, SMALL
 from tracearena.attacks.bayesian._profile_kernels import fill_profile
 
 Array = NDArray[Any]
+
+MOVES_TABLE = 2048
+"""Room to look up the moves of a user: at least twice as many as there are."""
+SCATTER = 2654435761
+"""Numbers of moves are multiplied by this to scatter them over the table."""
 
 
 @njit(cache=True, nogil=True)
@@ -28,6 +34,26 @@ def release_profile(
             own = profile[places[e]]
             for t in range(length):
                 row[t] += values[e] * own[t]
+
+
+@njit(cache=True, nogil=True)
+def ring_shares(
+    said: Array, times: Array, profile: Array, offsets: Array, places: Array, rings: Array, shares: Array
+) -> None:
+    """Write for each event how likely its user is in each ring around the place that is said of it.
+
+    The places of all rings but the last are listed; the last holds all others.
+    """
+    last = shares.shape[1] - 1
+    for k in range(said.shape[0]):
+        y, t = said[k], times[k]
+        shares[k] = 0.0
+        for x in range(profile.shape[0]):
+            shares[k, last] += profile[x, t]
+        for e in range(offsets[y], offsets[y + 1]):
+            here = profile[places[e], t]
+            shares[k, rings[e]] += here
+            shares[k, last] -= here
 
 
 @njit(cache=True, nogil=True)
@@ -102,15 +128,18 @@ def markov_pairs(
     pair_rows: Array,
     step_offsets: Array,
     step_from: Array,
-    step_to: Array,
-    step_times: Array,
+    step_keys: Array,
+    step_ends: Array,
     step_usual: Array,
+    step_ordinary: Array,
+    end_offsets: Array,
+    end_places: Array,
+    end_times: Array,
     move_offsets: Array,
     move_from: Array,
-    move_to: Array,
+    move_keys: Array,
     move_counts: Array,
-    symbol_offsets: Array,
-    symbol_members: Array,
+    n_symbols: int,
     visit_offsets: Array,
     times: Array,
     places: Array,
@@ -127,15 +156,18 @@ def markov_pairs(
 ) -> None:
     """Write the log-likelihood ratio of the steps of each pair's trace under the user's own moves.
 
-    A step without an origin (-1) begins a chain. ``step_usual`` is Q(y|x) of the population. The
-    moves of a user are sorted by origin and target.
+    A step from `n_symbols` begins a chain. Step k ends at place and time ``step_ends[k]``, which are listed:
+    places ``end_places[end_offsets[c]:end_offsets[c + 1]]``, time ``end_times[c]``. ``step_usual`` is what
+    the population's Q(y|x) adds, and ``step_ordinary`` one by how likely the step is for anybody. A key is
+    the number of a move, whoever makes it.
     """
     n_places, length = population.shape
-    n_symbols = symbol_offsets.shape[0] - 1
     profile = np.empty((n_places, length))
-    begin = np.zeros(n_symbols, np.int64)
-    end = np.zeros(n_symbols, np.int64)
-    leaving = np.zeros(n_symbols)
+    here = np.empty(end_times.shape[0])
+    keys = np.full(MOVES_TABLE, -1, np.int64)
+    often = np.zeros(MOVES_TABLE)
+    leaving = np.full(n_symbols + 1, weight)
+    given = np.empty(n_symbols + 1)
     for u in range(first, stop):
         if pair_offsets[u] == pair_offsets[u + 1]:
             continue
@@ -152,34 +184,45 @@ def markov_pairs(
             others,
             profile,
         )
+        for c in range(end_times.shape[0]):
+            likely = 0.0
+            for e in range(end_offsets[c], end_offsets[c + 1]):
+                likely += profile[end_places[e], end_times[c]]
+            here[c] = weight * (1 - share) * likely
+        listed = move_offsets[u + 1] - move_offsets[u]
+        if 2 * listed > keys.shape[0]:
+            size = keys.shape[0]
+            while size < 2 * listed:
+                size *= 2
+            keys = np.full(size, -1, np.int64)
+            often = np.zeros(size)
+        last = keys.shape[0] - 1
         for k in range(move_offsets[u], move_offsets[u + 1]):
-            x = move_from[k]
-            if leaving[x] == 0:
-                begin[x] = k
-            end[x] = k + 1
-            leaving[x] += move_counts[k]
+            at = (move_keys[k] * SCATTER >> 20) & last
+            while keys[at] >= 0:
+                at = (at + 1) & last
+            keys[at] = move_keys[k]
+            often[at] = move_counts[k]
+            leaving[move_from[k]] += move_counts[k]
+        for x in range(n_symbols):
+            given[x] = 1.0 / leaving[x]
+        given[n_symbols] = 1.0 / weight
         for pair in range(pair_offsets[u], pair_offsets[u + 1]):
             row = pair_rows[pair]
-            score = 0.0
+            score, product = 0.0, 1.0
             for k in range(step_offsets[row], step_offsets[row + 1]):
-                x, y, t = step_from[k], step_to[k], step_times[k]
-                here, everybody = 0.0, 0.0
-                for e in range(symbol_offsets[y], symbol_offsets[y + 1]):
-                    here += profile[symbol_members[e], t]
-                    everybody += population[symbol_members[e], t]
-                if x < 0:
-                    score += math.log(here / everybody)
-                    continue
-                known = 0.0
-                if leaving[x] > 0:
-                    for e in range(begin[x], end[x]):
-                        if move_to[e] == y:
-                            known = move_counts[e]
-                            break
-                usual = share * step_usual[k]
-                expected = (1 - share) * here + usual
-                ordinary = (1 - share) * everybody + usual
-                score += math.log((known + weight * expected) / ((leaving[x] + weight) * ordinary))
-            scores[pair] = score
+                expected = here[step_ends[k]] + step_usual[k]
+                at = (step_keys[k] * SCATTER >> 20) & last
+                while keys[at] >= 0:
+                    if keys[at] == step_keys[k]:
+                        expected += often[at]
+                        break
+                    at = (at + 1) & last
+                product *= expected * given[step_from[k]] * step_ordinary[k]
+                if not SMALL < product < LARGE:
+                    score += math.log(product)
+                    product = 1.0
+            scores[pair] = score + math.log(product)
+        keys[:] = -1
         for k in range(move_offsets[u], move_offsets[u + 1]):
-            leaving[move_from[k]] = 0.0
+            leaving[move_from[k]] = weight

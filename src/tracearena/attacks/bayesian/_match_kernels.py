@@ -11,6 +11,11 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
+FACTORS = 30
+"""So many numbers up to the count of a symbol are multiplied before a logarithm is taken, …"""
+SMALL, LARGE = 1e-100, 1e100
+"""… or as many as the product stays between these: logarithms are what takes longest."""
+
 
 @njit(cache=True, nogil=True)
 def polya_block(
@@ -30,18 +35,28 @@ def polya_block(
     """
     n_symbols, width = expected.shape
     n_rows = scores.shape[0]
-    for row in range(n_rows):
-        for u in range(width):
-            scores[row, u] = math.lgamma(totals[u]) - math.lgamma(totals[u] + row_totals[row]) - baseline[row]
     gain = np.empty(width)
+    for row in range(n_rows):
+        # Most traces are of one length.
+        if row == 0 or row_totals[row] != row_totals[row - 1]:
+            for u in range(width):
+                gain[u] = math.lgamma(totals[u]) - math.lgamma(totals[u] + row_totals[row])
+        for u in range(width):
+            scores[row, u] = gain[u] - baseline[row]
+    product = np.empty(width)
     for y in range(n_symbols):
         gain[:] = 0.0
         reached = 0
         for k in range(occurrence_offsets[y], occurrence_offsets[y + 1]):
             while reached < occurrence_counts[k]:
+                stop = min(occurrence_counts[k], reached + FACTORS)
+                product[:] = 1.0
+                while reached < stop:
+                    for u in range(width):
+                        product[u] *= expected[y, u] + reached
+                    reached += 1
                 for u in range(width):
-                    gain[u] += math.log(expected[y, u] + reached)
-                reached += 1
+                    gain[u] += math.log(product[u])
             row = scores[occurrence_rows[k]]
             for u in range(width):
                 row[u] += gain[u]
@@ -74,13 +89,17 @@ def polya_pairs(
         total = alpha_total + model_totals[u]
         for pair in range(pair_offsets[u], pair_offsets[u + 1]):
             row = pair_rows[pair]
-            score, events = 0.0, 0
+            score, events, product = 0.0, 0, 1.0
             for e in range(bag_offsets[row], bag_offsets[row + 1]):
                 y = bag_symbols[e]
                 base = alpha[y] + own[y] + floor[y] * model_totals[u]
                 for k in range(bag_counts[e]):
-                    score += math.log(base + k)
+                    product *= base + k
+                    if not SMALL < product < LARGE:
+                        score += math.log(product)
+                        product = 1.0
                 events += bag_counts[e]
+            score += math.log(product)
             scores[pair] = score + math.lgamma(total) - math.lgamma(total + events) - baseline[row]
         for e in range(model_offsets[u], model_offsets[u + 1]):
             own[model_symbols[e]] = 0.0

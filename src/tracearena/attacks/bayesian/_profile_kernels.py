@@ -95,9 +95,51 @@ def habit_gains(
 @njit(cache=True, nogil=True)
 def best_answers(gains: Array, answers: Array) -> None:
     """Write the best answer at each time of day."""
-    for t in range(gains.shape[1]):
-        best = 0
-        for c in range(1, gains.shape[0]):
-            if gains[c, t] > gains[best, t]:
-                best = c
-        answers[t] = best
+    best = gains[0].copy()
+    answers[:] = 0
+    for c in range(1, gains.shape[0]):
+        for t in range(gains.shape[1]):
+            if gains[c, t] > best[t]:
+                best[t] = gains[c, t]
+                answers[t] = c
+
+
+@njit(cache=True, nogil=True)
+def foretell(
+    offsets: Array,
+    places: Array,
+    times: Array,
+    days: Array,
+    tables: Array,
+    population: Array,
+    others: float,
+    likely: Array,
+) -> int:
+    """Add up how likely each visit is by its user's visits on other days, as logarithms; return how many.
+
+    ``tables[s, t, r]`` is how a visit at s counts for t by rhythm r.
+    """
+    n_rhythms = tables.shape[2]
+    own = np.empty(n_rhythms)
+    total = np.empty(n_rhythms)
+    told = 0
+    for u in range(offsets.shape[0] - 1):
+        for e in range(offsets[u], offsets[u + 1]):
+            own[:] = 0.0
+            total[:] = 0.0
+            for f in range(offsets[u], offsets[u + 1]):
+                if days[f] == days[e]:
+                    continue
+                counts = tables[times[f], times[e]]
+                for r in range(n_rhythms):
+                    total[r] += counts[r]
+                if places[f] == places[e]:
+                    for r in range(n_rhythms):
+                        own[r] += counts[r]
+            if total[0] == 0.0:
+                continue
+            told += 1
+            common = others * population[places[e], times[e]]
+            for r in range(n_rhythms):
+                likely[r] += np.log((own[r] / total[r] + common) / (1.0 + others))
+    return told

@@ -69,6 +69,10 @@ def infer_users(
     n_instants = said.shape[1]
     profile = np.empty((n_places, length))
     usual = np.empty((n_places, length))
+    # One time of day after the other is looked at, all places of each: that is how tables lie in memory.
+    habits = np.empty((length, n_places))
+    worth = np.empty((length, n_places))
+    everybody = population.T.copy()
     by_habit = np.empty(length, np.int32)
     # What may be where, at each instant of a day: places, forward and backward probabilities.
     support = np.empty((length, n_places), np.int32)
@@ -95,6 +99,8 @@ def infer_users(
             profile, population, common, part, sensitivity, near_offsets, near_members, near_worth, usual
         )
         best_answers(usual, by_habit)
+        habits[:] = profile.T
+        worth[:] = usual.T
         start = 0
         while start < n_instants:
             t0 = (first_time + start) % length
@@ -111,13 +117,13 @@ def infer_users(
                     continue
                 known += match_weights[k]
                 _forward(
-                    said[row, start : start + span], t0, profile, population,
+                    said[row, start : start + span], t0, habits, everybody,
                     emission_offsets, emission_places, emission_values, floor,
                     move_offsets, move_targets, move_values, move_rest, share, beam,
                     support, sizes, ahead, fits, predicted,
                 )  # fmt: skip
                 _backward(
-                    t0, span, profile, population, move_offsets, move_targets, move_values, move_rest, share,
+                    t0, span, habits, everybody, move_offsets, move_targets, move_values, move_rest, share,
                     support, sizes, fits, back, later,
                 )  # fmt: skip
                 for i in range(span):
@@ -144,7 +150,7 @@ def infer_users(
                 by_habits = rest + scale * silent[i]
                 silent[i] = 0.0
                 for c in range(n_places):
-                    gain[c] = by_habits * usual[c, t0 + i]
+                    gain[c] = by_habits * worth[t0 + i, c]
                 top = 0.0
                 for k in range(n_touched[i]):
                     x = touched[i, k]
@@ -209,9 +215,10 @@ def _forward(
 ) -> None:
     """Write what may be where at each instant, from what was said up to then.
 
+    `profile` and `population` are times of day × places.
     ``fits[i, s]`` is how likely what was said at i is at the place ``support[i, s]``.
     """
-    n_places = profile.shape[0]
+    n_places = profile.shape[1]
     for i in range(said.shape[0]):
         t, y = t0 + i, said[i]
         if y < 0 and (share == 0.0 or n_places > MANY_PLACES):
@@ -230,7 +237,7 @@ def _forward(
         if narrow:
             for e in range(offsets[y], offsets[y + 1]):
                 x = places[e]
-                predicted[x] = own * profile[x, t] + rest * population[x, t]
+                predicted[x] = own * profile[t, x] + rest * population[t, x]
             if follows:
                 _move(support[i - 1, : sizes[i - 1]], ahead[i - 1], share,
                       move_offsets, move_targets, move_values, predicted)  # fmt: skip
@@ -245,7 +252,7 @@ def _forward(
             narrow = floor[y] <= NEGLIGIBLE or explained * UNEXPLAINED >= floor[y]
         if not narrow:
             for x in range(n_places):
-                predicted[x] = own * profile[x, t] + rest * population[x, t]
+                predicted[x] = own * profile[t, x] + rest * population[t, x]
             if follows:
                 _move(support[i - 1, : sizes[i - 1]], ahead[i - 1], share,
                       move_offsets, move_targets, move_values, predicted)  # fmt: skip
@@ -304,8 +311,8 @@ def _backward(
         for s in range(sizes[i + 1]):
             x = support[i + 1, s]
             later[x] = fits[i + 1, s] * back[i + 1, s]
-            by_habit += profile[x, t0 + i + 1] * later[x]
-            by_others += population[x, t0 + i + 1] * later[x]
+            by_habit += profile[t0 + i + 1, x] * later[x]
+            by_others += population[t0 + i + 1, x] * later[x]
         largest = 0.0
         for s in range(sizes[i]):
             x = support[i, s]

@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.engine import block_ranges, run_blocks
+from tracearena.traces.different import different
 
 Table = Callable[[int, int], NDArray[np.float64]]
 """Scores of all traces for the users from one number up to another: traces × users."""
 
 _USERS_PER_BLOCK = 64
+_MOST_KEPT = 8_000_000
 
 
 class Pairs(NamedTuple):
@@ -46,7 +48,7 @@ class Pairs(NamedTuple):
     @classmethod
     def of(cls, traces: NDArray[np.int64], users: NDArray[np.int64], n_traces: int, n_users: int) -> Pairs:
         """Put pairs in order, each once."""
-        keys = np.unique(traces * np.int64(n_users) + users)
+        keys = different(traces * np.int64(n_users) + users)
         trace, user = np.divmod(keys, max(n_users, 1))
         offsets = np.searchsorted(trace, np.arange(n_traces + 1))
         return cls(offsets.astype(np.int64), user.astype(np.int32), n_users)
@@ -58,32 +60,46 @@ def everybody(n_traces: int, n_users: int) -> Pairs:
     return Pairs(np.arange(n_traces + 1, dtype=np.int64) * n_users, users, n_users)
 
 
-def best_pairs(tables: Sequence[Table], n_traces: int, n_users: int, keep: int) -> Pairs:
+def best_pairs(
+    tables: Sequence[Table], n_traces: int, n_users: int, keep: int
+) -> tuple[Pairs, list[NDArray[np.float64]] | None]:
     """Return the `keep` best users of each trace and the best traces of each user, by the sum of tables.
 
-    Exact: every pair is scored, a block of users at a time.
+    Exact: every pair is scored, a block of users at a time. Where all scores can be kept meanwhile, those of
+    the pairs are returned too, by table.
     """
     from tracearena.attacks.bayesian._match_kernels import keep_best
 
-    if keep >= n_users or not n_traces:
-        return everybody(n_traces, n_users)
-    best_scores = np.full((n_traces, keep), -np.inf)
-    best_users = np.full((n_traces, keep), np.iinfo(np.int64).max, np.int64)
-    of_user = min(keep, n_traces)
+    is_kept = n_traces * n_users <= _MOST_KEPT
+    chooses = keep < n_users and n_traces > 0
+    if not chooses and not is_kept:
+        return everybody(n_traces, n_users), None
+    kept = [np.empty((n_users, n_traces)) for _ in tables] if is_kept else None
+    size = keep if chooses else 0
+    best_scores = np.full((n_traces, size), -np.inf)
+    best_users = np.full((n_traces, size), np.iinfo(np.int64).max, np.int64)
+    of_user = min(size, n_traces)
     lock = Lock()
 
     def work(block: int, first: int, stop: int) -> NDArray[np.int64]:
-        scores = tables[0](first, stop)
-        for table in tables[1:]:
-            scores += table(first, stop)
-        with lock:
-            keep_best(scores, first, best_scores, best_users)
-        own_scores = np.full((stop - first, of_user), -np.inf)
+        scores = np.zeros((n_traces, stop - first))
+        for number, table in enumerate(tables):
+            of_kind = table(first, stop)
+            scores += of_kind
+            if kept is not None:
+                kept[number][first:stop] = of_kind.T
         own_traces = np.full((stop - first, of_user), np.iinfo(np.int64).max, np.int64)
-        keep_best(scores.T, 0, own_scores, own_traces)
+        if chooses:
+            with lock:
+                keep_best(scores, first, best_scores, best_users)
+            own_scores = np.full((stop - first, of_user), -np.inf)
+            keep_best(scores.T, 0, own_scores, own_traces)
         return own_traces
 
     found = run_blocks(work, block_ranges(n_users, _USERS_PER_BLOCK))
-    traces = np.concatenate([np.repeat(np.arange(n_traces), keep), *(one.ravel() for one in found)])
-    users = np.concatenate([best_users.ravel(), np.repeat(np.arange(n_users), of_user)])
-    return Pairs.of(traces, users, n_traces, n_users)
+    pairs = everybody(n_traces, n_users)
+    if chooses:
+        traces = np.concatenate([np.repeat(np.arange(n_traces), keep), *(one.ravel() for one in found)])
+        users = np.concatenate([best_users.ravel(), np.repeat(np.arange(n_users), of_user)])
+        pairs = Pairs.of(traces, users, n_traces, n_users)
+    return pairs, None if kept is None else [one[pairs.users, pairs.traces] for one in kept]

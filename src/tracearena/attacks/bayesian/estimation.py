@@ -89,6 +89,7 @@ class Rings:
     def __init__(self, edges_km: Floats, numbers: Floats) -> None:
         self.edges_km = edges_km
         self.numbers = numbers
+        self._near: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]] | None = None
 
     @classmethod
     def of(cls, places: Places) -> Rings:
@@ -124,6 +125,19 @@ class Rings:
         """Return the emission of a law."""
         return emissions.by_distance(symbols, places, self.edges_km, law / self.numbers)
 
+    def near(self, places: Places) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+        """Return the places in all rings of each place but the last: offsets, places and rings."""
+        if self._near is None:
+            from scipy.spatial import KDTree
+
+            tree = KDTree(places.points_km)
+            found = tree.sparse_distance_matrix(tree, float(self.edges_km[-1]), output_type="ndarray")
+            found = found[np.argsort(found["i"], kind="stable")]
+            offsets = np.searchsorted(found["i"], np.arange(len(places) + 1))
+            ring = np.searchsorted(self.edges_km, found["v"] - 1e-9)
+            self._near = offsets.astype(np.int64), found["j"].astype(np.int32), ring.astype(np.int64)
+        return self._near
+
     def maximised(
         self,
         law: Floats,
@@ -135,23 +149,21 @@ class Rings:
         places: Places,
     ) -> Floats:
         """Return the law that explains some traces, whose users are known, best."""
-        shares = []
-        ring_of: dict[int, NDArray[np.int64]] = {}
-        for trace, user in zip(traces, users, strict=True):
-            if user < 0:
-                continue
-            profile = habits.of_user(int(user))
+        from tracearena.attacks.bayesian._habit_kernels import ring_shares
+
+        single = (said >= 0) & (said < len(places))
+        time = anonymized.clock.time_of_day(anonymized.instants)
+        shares = [np.empty((0, len(law)))]
+        for trace, user in zip(traces[users >= 0], users[users >= 0], strict=True):
             own = slice(anonymized.offsets[trace], anonymized.offsets[trace + 1])
-            single = (said[own] >= 0) & (said[own] < len(places))
-            time = anonymized.clock.time_of_day(anonymized.instants[own])[single]
-            for y, t in zip(said[own][single], time, strict=True):
-                if y not in ring_of:
-                    distance = places.distance_km(np.full(len(places), y), np.arange(len(places)))
-                    ring_of[y] = np.searchsorted(self.edges_km, distance - 1e-9)
-                shares.append(np.bincount(ring_of[y], profile[:, t], len(law)))
-        if not shares:
+            chosen = single[own]
+            found = np.empty((int(chosen.sum()), len(law)))
+            profile = habits.of_user(int(user))
+            ring_shares(said[own][chosen], time[own][chosen], profile, *self.near(places), found)
+            shares.append(found)
+        table = np.concatenate(shares) / self.numbers
+        if not len(table):
             return law
-        table = np.stack(shares) / self.numbers
         for _ in range(STEPS):
             joint = table * law
             law = (joint / joint.sum(axis=1, keepdims=True)).mean(axis=0)

@@ -48,9 +48,14 @@ class Evidence:
     habits: Habits
     quick: bool = False
 
-    @cached_property
+    @property
     def pairs(self) -> Pairs:
         """The pairs worth a look: all, or as many of the best as can be looked at closely."""
+        return self._first_look[0]
+
+    @cached_property
+    def _first_look(self) -> tuple[Pairs, list[NDArray[np.float64]] | None]:
+        """The pairs, and how often and when symbols are said of each, where that is kept."""
         n_traces, n_users = self.anonymized.n_users, self.reference.n_users
         events = max(self.anonymized.n_events, self.reference.n_events, 1)
         keep = int(max(_WORK / events, _FEWEST))
@@ -67,7 +72,8 @@ class Evidence:
     @cached_property
     def polya(self) -> NDArray[np.float64]:
         """How often each symbol is said."""
-        return self._polya.scores(self._bags, self.pairs)
+        pairs, looked = self._first_look
+        return self._polya.scores(self._bags, pairs) if looked is None else looked[0]
 
     @cached_property
     def home(self) -> NDArray[np.float64]:
@@ -92,7 +98,8 @@ class Evidence:
     @cached_property
     def profile(self) -> NDArray[np.float64]:
         """Where one is at each time of day."""
-        return self._profile.scores(self.pairs)
+        pairs, looked = self._first_look
+        return self._profile.scores(pairs) if looked is None or self.quick else looked[1]
 
     @cached_property
     def markov(self) -> NDArray[np.float64]:
@@ -103,7 +110,7 @@ class Evidence:
         usual = Population.of(Moves.of(known, n), n)
         forth = markov_scores(self.pairs, self.made.symbols, seen, known, self.habits, usual)
         turned, order = turned_round(self.pairs, len(seen.offsets) - 1)
-        released = Habits.of(self.anonymized, self.around)
+        released = Habits.of(self.anonymized, self.around, self.habits.in_time)
         back = np.empty(len(forth))
         back[order] = markov_scores(turned, self.made.symbols, known, seen, released, usual)
         return forth + back

@@ -8,14 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tracearena.attacks.bayesian import rhythm
+from tracearena.attacks.bayesian.rhythm import RHYTHMS
 from tracearena.attacks.bayesian.surroundings import Surroundings, Weighted
 from tracearena.errors import DataError
 from tracearena.traces import Clock, ObfuscatedTraces, Traces
 
-HOURS = 1.0
-"""A visit counts for other times of day by e^(-hours apart / HOURS), …"""
-ANY_TIME = 0.5
-"""… but for this share of it, which counts for the whole day alike."""
 NEARBY = 0.3
 """Share of a visit that counts for the places around, …"""
 NEARBY_KM = 0.5
@@ -67,8 +65,19 @@ class Habits:
     population: NDArray[np.float64]
 
     @classmethod
-    def of(cls, traces: Traces | ObfuscatedTraces, around: Surroundings) -> Habits:
-        """Count the visits of every user; of a set of places each counts for a part of a visit."""
+    def of(
+        cls,
+        traces: Traces | ObfuscatedTraces,
+        around: Surroundings,
+        in_time: NDArray[np.float64] | None = None,
+    ) -> Habits:
+        """Count the visits of every user; of a set of places each counts for a part of a visit.
+
+        Parameters
+        ----------
+        in_time
+            How visits count for every time of day; None takes them for those of usual people.
+        """
         event, place, weight = _visits(traces)
         clock, m = traces.clock, len(traces.places)
         length = clock.instants_per_day
@@ -80,7 +89,8 @@ class Habits:
         users, places = np.divmod(rest, max(m, 1))
         spread = np.where(around.distance_km > 0, NEARBY * np.exp(-around.distance_km / NEARBY_KM), 0.0)
         in_space = _with_own(around, spread)
-        in_time = _in_time(clock)
+        if in_time is None:
+            in_time = rhythm.in_time(clock, *RHYTHMS[0])
         table = np.zeros((m, length))
         np.add.at(table, (places, times), counts)
         population = _population(table, in_time, in_space)
@@ -96,6 +106,13 @@ class Habits:
             in_space,
             population,
         )
+
+    @classmethod
+    def in_rhythm(cls, reference: Traces, around: Surroundings) -> Habits:
+        """Count the visits of every user, and find how far these people keep to times of day."""
+        usual = cls.of(reference, around)
+        found = rhythm.rhythm_of(reference, usual.population, OTHERS)
+        return usual if np.array_equal(found, usual.in_time) else cls.of(reference, around, found)
 
     @property
     def n_users(self) -> int:
@@ -162,13 +179,6 @@ def _with_own(around: Surroundings, spread: NDArray[np.float64]) -> Weighted:
     share = np.where(total > 0, NEARBY, 0.0)
     weights = np.where(own, 1.0 - share, spread * share / np.where(total > 0, total, 1.0))
     return Weighted(around.offsets, around.members, weights)
-
-
-def _in_time(clock: Clock) -> NDArray[np.float64]:
-    hours = np.arange(clock.instants_per_day) * clock.interval_s / 3600
-    near = np.exp(-np.abs(hours[:, None] - hours[None, :]) / HOURS)
-    near /= near.sum(axis=0)
-    return ANY_TIME / len(hours) + (1 - ANY_TIME) * near
 
 
 def _population(

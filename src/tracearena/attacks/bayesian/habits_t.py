@@ -50,9 +50,9 @@ class HabitsInference(TraceInferenceAttack):
             raise DataError("the reference traces have no users")
         around = Surroundings.of(reference.places, self.limit_km)
         self.reference_ = reference
-        self.answers_ = habit_answers(
-            Habits.of(reference, around), around, self.limit_km, sensitivity(reference, self.sensitive_weight)
-        )
+        habits = Habits.in_rhythm(reference, around)
+        worth = sensitivity(reference, self.sensitive_weight)
+        self.answers_ = habit_answers(habits, around, self.limit_km, worth)
         return self
 
     def infer(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Traces:

@@ -142,8 +142,17 @@ def markov_scores(
     offsets, order = pairs.by_user()
     rows = pairs.traces[order]
     ordered = np.empty(len(order))
-    usual = population(steps.origins, steps.targets)
-    moves = Moves.of(model, len(symbols))
+    n = len(symbols)
+    begins = steps.origins < 0
+    origins = np.where(begins, n, steps.origins)
+    keys = origins * np.int64(n) + steps.targets
+    usual = SHARE * population(steps.origins, steps.targets)
+    ends, end_of = _ends(steps, symbols, habits.clock.instants_per_day)
+    anybody = _anybody(ends, habits)[end_of]
+    # Where a chain begins nothing is known of steps: habits alone are compared.
+    ordinary = (1 - SHARE) * anybody + np.where(begins, 0.0, usual)
+    moves = Moves.of(model, n)
+    own = moves.offsets, moves.origins, moves.origins * np.int64(n) + moves.targets, moves.counts
 
     def work(block: int, first: int, stop: int) -> None:
         markov_pairs(
@@ -151,11 +160,15 @@ def markov_scores(
             stop,
             offsets,
             rows,
-            *steps,
-            usual,
-            *moves,
-            symbols.offsets,
-            symbols.members,
+            steps.offsets,
+            origins,
+            keys,
+            end_of,
+            WEIGHT * usual,
+            1 / ordinary,
+            *ends,
+            *own,
+            n,
             *habits.arrays,
             OTHERS,
             SHARE,
@@ -167,3 +180,28 @@ def markov_scores(
     scores = np.empty(len(order))
     scores[order] = ordered
     return scores
+
+
+class Ends(NamedTuple):
+    """Where and when steps end, each symbol at each time of day once: the places it names, and the time."""
+
+    offsets: NDArray[np.int64]
+    places: NDArray[np.int32]
+    times: NDArray[np.int32]
+
+
+def _ends(steps: Steps, symbols: Symbols, length: int) -> tuple[Ends, NDArray[np.int64]]:
+    """Return where steps end, and which of these is the end of each step."""
+    distinct, end_of = np.unique(steps.targets * np.int64(length) + steps.times, return_inverse=True)
+    said, times = np.divmod(distinct, length)
+    sizes = np.diff(symbols.offsets)[said]
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    member = np.repeat(symbols.offsets[said] - offsets[:-1], sizes) + np.arange(offsets[-1])
+    return Ends(offsets, symbols.members[member], times.astype(np.int32)), end_of
+
+
+def _anybody(ends: Ends, habits: Habits) -> NDArray[np.float64]:
+    """Return how likely anybody is at each end."""
+    times = np.repeat(ends.times, np.diff(ends.offsets))
+    owner = np.repeat(np.arange(len(ends.times)), np.diff(ends.offsets))
+    return np.asarray(np.bincount(owner, habits.population[ends.places, times], len(ends.times)), np.float64)

@@ -51,6 +51,7 @@ class BayesMatcher(Matcher):
     weights: tuple[tuple[str, float], ...] | None = None
 
     reference_: Traces = field(init=False, repr=False, compare=False)
+    estimate_: Rehearsal | None = field(default=None, init=False, repr=False, compare=False)
 
     def __str__(self) -> str:
         return f"Bayes({self.mechanism or UNKNOWN})"
@@ -62,14 +63,31 @@ class BayesMatcher(Matcher):
         self.user_ids_ = reference.user_ids
         self.reference_ = reference
         self.around_ = Surroundings.of(reference.places, self.limit_km)
-        self.habits_ = Habits.of(reference, self.around_)
+        self.habits_ = Habits.in_rhythm(reference, self.around_)
         return self
 
-    def against(self, mechanism: Algorithm) -> BayesMatcher:
+    def against(self, mechanism: Algorithm | None) -> BayesMatcher:
         """Return the same matcher, fitted to the same users, for another defence."""
         other = BayesMatcher(mechanism=mechanism, limit_km=self.limit_km, weights=self.weights)
         for name in ("user_ids_", "reference_", "around_", "habits_"):
             setattr(other, name, getattr(self, name))
+        return other
+
+    def settled(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> BayesMatcher:
+        """Return who believes in the defence that is suspected, or in what was estimated event by event.
+
+        Who suspects a defence goes on as one who was told: the two are equal.
+        """
+        require_fitted(self, "reference_")
+        if self.mechanism is not None or self.estimate_ is not None:
+            return self
+        check_places(self.reference_, anonymized)
+        check_times(self.reference_, anonymized)
+        root = seed_sequence(seed)
+        made = estimated(self.reference_, anonymized, self.around_, self.habits_, child_seed(root, 0))
+        other = self.against(suspected(self.reference_, anonymized, made, child_seed(root, 2)))
+        if other.mechanism is None:
+            other.estimate_ = made
         return other
 
     def match(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> WeighedMatch:
@@ -78,7 +96,13 @@ class BayesMatcher(Matcher):
         check_places(self.reference_, anonymized)
         check_times(self.reference_, anonymized)
         root = seed_sequence(seed)
-        treatment, made = self._rehearse(anonymized, root)
+        settled = self.settled(anonymized, seed=root)
+        if settled is not self:
+            return settled.match(anonymized, seed=root)
+        treatment, made = self._treatment, self.estimate_
+        if treatment is not None:
+            made = rehearsal.of_mechanism(treatment, self.reference_, anonymized, child_seed(root, 0))
+        assert made is not None
         evidence = Evidence(self.reference_, anonymized, made, self.around_, self.habits_)
         if self.weights is not None:
             return WeighedMatch(evidence, weights=dict(self.weights))
@@ -90,18 +114,6 @@ class BayesMatcher(Matcher):
         from tracearena.obfuscation import Cheating, NoObfuscation
 
         return NoObfuscation() if isinstance(self.mechanism, Cheating) else self.mechanism
-
-    def _rehearse(
-        self, anonymized: ObfuscatedTraces, root: np.random.SeedSequence
-    ) -> tuple[Algorithm | None, Rehearsal]:
-        """Rehearse the mechanism that is known or suspected, or the one estimated event by event (None)."""
-        treatment, chance = self._treatment, child_seed(root, 0)
-        if treatment is None:
-            made = estimated(self.reference_, anonymized, self.around_, self.habits_, chance)
-            treatment = suspected(self.reference_, anonymized, made, child_seed(root, 2))
-            if treatment is None:
-                return None, made
-        return treatment, rehearsal.of_mechanism(treatment, self.reference_, anonymized, chance)
 
     def _lesson(self, treatment: Algorithm | None, made: Rehearsal, seed: Any) -> Evidence | None:
         """Cut the reference in two by time, and release the later half as the mechanism would."""
@@ -122,7 +134,9 @@ class BayesMatcher(Matcher):
             return None
         taught, tested = before.take_users(pupils), released.take_users(pupils)
         made = made.of_events(np.isin(released.user_index, pupils), np.isin(before.user_index, pupils))
-        return Evidence(taught, tested, made, self.around_, Habits.of(taught, self.around_))
+        return Evidence(
+            taught, tested, made, self.around_, Habits.of(taught, self.around_, self.habits_.in_time)
+        )
 
 
 def cut_in_two(reference: Traces) -> tuple[Traces, Traces] | None:

@@ -8,6 +8,7 @@ the attacker suspects this defence, and goes on as if he had been told.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ from tracearena.attacks.bayesian.rehearsal import Rehearsal, spoken
 from tracearena.engine import SeedLike, generator, one_library_thread
 from tracearena.traces import ObfuscatedTraces, Traces
 
-SUSPECTS = ("ClusterAveraging(0.7)", "Decoy(0.7)", "Impostor(0.7)")
+SUSPECTS = ("ClusterAveraging(0.7,blur_km=0.5)", "Decoy(0.7)", "Impostor(0.7)")
 """Defences of whole traces that everybody may have read about, …"""
 THRESHOLDS = (0.6, 0.8, 0.9)
 """… and the utility that they may keep instead."""
@@ -55,8 +56,7 @@ def suspected(
     if best is None:
         return None
     found, least = best
-    family = str(found).partition("(")[0]
-    others = [f"{family}({threshold})" for threshold in THRESHOLDS]
+    others = [str(replace(found, threshold=threshold)) for threshold in THRESHOLDS]  # type: ignore[type-var]
     nearer = _likest(others, known, seen, least)
     return found if nearer is None else nearer[0]
 

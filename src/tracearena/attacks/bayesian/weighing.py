@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -88,7 +89,7 @@ class WeighedMatch:
 
     def learnt(self, evidence: Evidence, truth: NDArray[np.int64]) -> dict[str, float]:
         """Return how much each kind of evidence is worth where the user of each trace is known."""
-        found = learn_weights(evidence.pairs, self._table(evidence), truth, self._mixtures)
+        found = learn_weights(evidence.pairs, _table(evidence, self._kinds), truth, self._mixtures)
         return dict(zip(self._kinds, found.tolist(), strict=True))
 
     @property
@@ -134,10 +135,13 @@ class WeighedMatch:
         return KINDS[:-1] if self.evidence.made.by_event else KINDS
 
     def _weighed(self, evidence: Evidence, weights: dict[str, float]) -> Floats:
-        return np.asarray(self._table(evidence) @ np.array([weights[kind] for kind in self._kinds]))
+        # What is worth nothing need not be worked out.
+        kinds = [kind for kind in self._kinds if weights[kind]] or list(self._kinds[:1])
+        return np.asarray(_table(evidence, kinds) @ np.array([weights[kind] for kind in kinds]))
 
-    def _table(self, evidence: Evidence) -> Floats:
-        return centred(evidence.pairs, np.stack([evidence(kind) for kind in self._kinds], axis=1))
+
+def _table(evidence: Evidence, kinds: Sequence[str]) -> Floats:
+    return centred(evidence.pairs, np.stack([evidence(kind) for kind in kinds], axis=1))
 
 
 def check_weights(weights: Any) -> None:

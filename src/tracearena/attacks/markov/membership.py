@@ -18,11 +18,12 @@ from tracearena.results import Result
 from tracearena.traces import Traces
 
 _CHAINS_PER_BLOCK = 256
+_LEGACY_THRESHOLDS = 1000
 
 
 @dataclass(frozen=True)
 class MembershipResult(Result):
-    """How well members were told from non-members, at the best of all thresholds.
+    """How well members were told from non-members, at the best threshold.
 
     Attributes
     ----------
@@ -81,11 +82,12 @@ class MembershipInference:
     ----------
     legacy_ppmtf
         Do as the authors' program does: the days of a synthetic user are one chain, so that from
-        the second on a day also has the step from the evening before it; and a sum must lie above
-        the threshold, not on it. The published numbers need this.
+        the second on a day also has the step from the evening before it; a sum must lie above
+        the threshold, not on it; and 1,000 thresholds are tried. The published numbers need this.
     thresholds
-        Number of thresholds tried, evenly spaced from the largest of the daily minima up to, but
-        not including, the overall maximum of the sums.
+        None finds the best threshold exactly: every sum is tried, and one above them all. A number
+        tries so many, evenly spaced from the largest of the daily minima up to, but not
+        including, the overall maximum of the sums: less than the best, and below 0 at times.
     unseen
         Probability of a transition never seen, in W_n and W_0, between 0 and 1.
 
@@ -104,7 +106,7 @@ class MembershipInference:
     """
 
     legacy_ppmtf: bool = False
-    thresholds: int = 1000
+    thresholds: int | None = None
     unseen: float = UNSEEN
 
     n_members_: int = field(init=False, repr=False, compare=False)
@@ -112,7 +114,8 @@ class MembershipInference:
 
     def __post_init__(self) -> None:
         require_switch("legacy_ppmtf", self.legacy_ppmtf)
-        require_whole("thresholds", self.thresholds, at_least=1)
+        if self.thresholds is not None:
+            require_whole("thresholds", self.thresholds, at_least=1)
         require_number("unseen", self.unseen, above=0, below=1)
 
     def fit(self, training: Traces, testing: Traces) -> Self:
@@ -177,8 +180,7 @@ class MembershipInference:
     ) -> MembershipResult:
         """Attack the synthetic traces, here or in a cluster, and say how well it went."""
         statistics = self.statistics(synthetic)
-        low, high = float(statistics.min(axis=1).max()), float(statistics.max())
-        thresholds = low + (high - low) * np.arange(self.thresholds) / self.thresholds
+        thresholds = self._thresholds(statistics)
         side: Literal["left", "right"] = "right" if self.legacy_ppmtf else "left"
         members = np.sort(statistics[:, : self.n_members_], axis=None)
         others = np.sort(statistics[:, self.n_members_ :], axis=None)
@@ -191,3 +193,10 @@ class MembershipInference:
             members=len(members),
             non_members=len(others),
         )
+
+    def _thresholds(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
+        count = _LEGACY_THRESHOLDS if self.legacy_ppmtf and self.thresholds is None else self.thresholds
+        if count is None:
+            return np.append(np.unique(statistics), np.inf)
+        low, high = float(statistics.min(axis=1).max()), float(statistics.max())
+        return low + (high - low) * np.arange(count) / count

@@ -53,7 +53,7 @@ def list_failed(folder: ContestArgument, as_json: JsonOption = False) -> None:
 def again(folder: ContestArgument, job: KeyArgument, reason: ReasonOption) -> None:
     """Give a failed job to the judges once more, when the cause is out of the way."""
     opened(folder)
-    from tracearena.server import failures
+    from tracearena.server.judging import failures
 
     failures.try_again(_named(job), _ACTOR, _checked(reason))
     typer.echo(f"{job}: the judges try it again")
@@ -62,7 +62,7 @@ def again(folder: ContestArgument, job: KeyArgument, reason: ReasonOption) -> No
 def set_aside(folder: ContestArgument, job: KeyArgument, reason: ReasonOption) -> None:
     """Let the contest go on without what a failed job should have found."""
     opened(folder)
-    from tracearena.server import failures
+    from tracearena.server.judging import failures
 
     failures.set_aside(_named(job), _ACTOR, _checked(reason))
     typer.echo(f"{job}: the contest goes on without it")

@@ -30,7 +30,7 @@ from tracearena.errors import ParameterError
 
 if TYPE_CHECKING:
     from tracearena.contest import Charter
-    from tracearena.server.creation import Created
+    from tracearena.server.operations.creation import Created
 
 
 def register(group: typer.Typer) -> None:
@@ -108,8 +108,8 @@ def new(
     """
     require_extra("server")
     from tracearena.files import require_new
-    from tracearena.server.creation import out_of_sight
-    from tracearena.server.new_database import require_empty
+    from tracearena.server.operations.creation import out_of_sight
+    from tracearena.server.store.new_database import require_empty
 
     wanted = Wanted(
         name=name, teams=teams, users=users, days=days, data_sets=data_sets, begin=begin,
@@ -156,8 +156,8 @@ def create(
     folder: Path, prepared: Path, key: Path, lock: str | None, charter: Charter, database: str | None
 ) -> Created:
     """Make key, folder and database; the key goes again if the rest fails."""
-    from tracearena.server import creation
-    from tracearena.server.keys import write_judge_key
+    from tracearena.server.operations import creation
+    from tracearena.server.store.keys import write_judge_key
 
     assert charter.data is not None
     people, public = charter.data.people, write_judge_key(key, lock)
@@ -176,8 +176,8 @@ def _result(
     database: str | None,
     base_url: str,
 ) -> dict[str, Any]:
-    from tracearena.server.database import shown
-    from tracearena.server.links import path_of
+    from tracearena.server.people.links import path_of
+    from tracearena.server.store.database import shown
 
     rules, schedule = charter.rules, charter.schedule
     assert schedule is not None

@@ -13,7 +13,7 @@ import typer
 from tracearena.errors import ParameterError
 
 if TYPE_CHECKING:
-    from tracearena.server.folder import Folder
+    from tracearena.server.store.folder import Folder
 
 _NEEDED = {
     "server": ("django", "ninja", "argon2", "gunicorn", "psycopg", "whitenoise"),
@@ -49,8 +49,8 @@ def require_extra(extra: str) -> None:
 def opened(path: Path) -> Folder:
     """Return a contest's folder, with Django turned to it."""
     require_extra("server")
-    from tracearena.server.folder import Folder
     from tracearena.server.settings import configure
+    from tracearena.server.store.folder import Folder
 
     folder = Folder(path)
     configure(folder)
@@ -65,10 +65,10 @@ def key_file(folder: Path, judge_key: Path | None) -> Path:
 
 def read_key(folder: Path, judge_key: Path | None, passphrase_fd: int | None) -> bytes:
     """Return the judge's private key, which must be that of the contest."""
-    from tracearena.server import core_files
-    from tracearena.server.folder import Folder
-    from tracearena.server.keys import needs_passphrase, read_judge_key
-    from tracearena.server.sealing import public_of
+    from tracearena.server.store import core_files
+    from tracearena.server.store.folder import Folder
+    from tracearena.server.store.keys import needs_passphrase, read_judge_key
+    from tracearena.server.store.sealing import public_of
 
     core_files.forbid()
     path = key_file(folder, judge_key)

@@ -53,7 +53,7 @@ class People:
         source = charter.data
         assert source is not None
         if source.folder is not None:
-            from tracearena.server.ready_made import lay_out
+            from tracearena.server.operations.ready_made import lay_out
 
             with working("files"):
                 lay_out(source.folder, charter, place)

@@ -20,8 +20,8 @@ from tracearena.cli.contest_server.people import People
 
 if TYPE_CHECKING:
     from tracearena.contest import Charter, Schedule
-    from tracearena.server.bots import Bot
-    from tracearena.server.creation import Created
+    from tracearena.server.operations.bots import Bot
+    from tracearena.server.operations.creation import Created
 
 _MOMENT = timedelta(minutes=1)
 
@@ -75,9 +75,9 @@ def _held(
     folder: Path, charter: Charter, links: Created, key: bytes, seed: int, workers: int, put: Put
 ) -> dict[str, Any]:
     """Go through all phases; return what the board shows at the end."""
-    from tracearena.server import bots
-    from tracearena.server.folder import Folder
+    from tracearena.server.operations import bots
     from tracearena.server.serving import Serving, free_port, served
+    from tracearena.server.store.folder import Folder
 
     schedule: Schedule = charter.schedule  # type: ignore[assignment]
     put(schedule.anonymization_begin + _MOMENT)
@@ -112,8 +112,8 @@ def _held(
 
 def _bot(url: str, number: str, secret: str, folder: Path, seed: int) -> Bot:
     from tracearena.contest.sample_teams import CAST
-    from tracearena.server.bots import Bot, joined
     from tracearena.server.client.connection import Client
+    from tracearena.server.operations.bots import Bot, joined
 
     player = CAST[int(number) - 1]
     token = joined(url, secret, player.name)

@@ -37,7 +37,7 @@ def start(
 ) -> None:
     """Let the judges make every score anew, beside those that count; nothing that is shown changes."""
     opened(folder)
-    from tracearena.server import rescoring
+    from tracearena.server.judging import rescoring
 
     if not 1 <= len(reason.strip()) <= 200:
         raise ParameterError.of("--reason", reason, "a text of 1 to 200 characters")
@@ -53,7 +53,7 @@ def show(folder: ContestArgument, as_json: JsonOption = False) -> None:
 def apply(folder: ContestArgument, as_json: JsonOption = False) -> None:
     """Let the new scores count."""
     opened(folder)
-    from tracearena.server import rescoring
+    from tracearena.server.judging import rescoring
 
     one = _last()
     rescoring.apply(one, _ACTOR)
@@ -63,7 +63,7 @@ def apply(folder: ContestArgument, as_json: JsonOption = False) -> None:
 def cancel(folder: ContestArgument, as_json: JsonOption = False) -> None:
     """Leave all scores as they are."""
     opened(folder)
-    from tracearena.server import rescoring
+    from tracearena.server.judging import rescoring
 
     one = _last()
     rescoring.cancel(one, _ACTOR)
@@ -80,7 +80,7 @@ def _last() -> Rescoring:
 
 
 def _tell(one: Rescoring, as_json: bool) -> None:
-    from tracearena.server import rescoring
+    from tracearena.server.judging import rescoring
 
     one.refresh_from_db()
     changed = [found.to_dict() for found in rescoring.differences(one)] if one.state != "running" else []

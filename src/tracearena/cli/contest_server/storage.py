@@ -27,7 +27,7 @@ def backup(
 ) -> None:
     """Write a contest to one archive, while it runs. The judge's private key is not in it."""
     contest = opened(folder)
-    from tracearena.server.backup import backup as write
+    from tracearena.server.operations.backup import backup as write
 
     manifest = write(contest, file)
     files = manifest["files"]
@@ -47,8 +47,8 @@ def restore(
 ) -> None:
     """Make a contest's folder and database of a backup: all of it, or nothing."""
     require_extra("server")
-    from tracearena.server.database import shown
-    from tracearena.server.restoring import restore as make
+    from tracearena.server.operations.restoring import restore as make
+    from tracearena.server.store.database import shown
 
     make(file, folder, database=database)
     print_result({"folder": str(folder), "database": shown(database)}, as_json)
@@ -64,8 +64,8 @@ def move(
 ) -> None:
     """Move a contest that nobody serves to another database; every table is compared before it counts."""
     contest = opened(folder)
-    from tracearena.server.database import shown
-    from tracearena.server.moving import move as turn
+    from tracearena.server.operations.moving import move as turn
+    from tracearena.server.store.database import shown
 
     url = None if database == _SQLITE else database
     rows = turn(contest, url)

@@ -47,7 +47,7 @@ def add(
     said. Free is a team that nobody has joined and that has no name.
     """
     opened(folder)
-    from tracearena.server import teams
+    from tracearena.server.people import teams
 
     _tell(*teams.add(name, read_key(folder, judge_key, passphrase_fd)), base_url, as_json)
 
@@ -55,7 +55,7 @@ def add(
 def list_teams(folder: ContestArgument, as_json: JsonOption = False) -> None:
     """List all teams: their members, how many links are open, how much was handed in."""
     opened(folder)
-    from tracearena.server import teams
+    from tracearena.server.people import teams
 
     found = teams.listed()
     if as_json:
@@ -85,14 +85,14 @@ def reset(
 ) -> None:
     """Withdraw a team's open links and make a new one, which is shown once."""
     opened(folder)
-    from tracearena.server import teams
+    from tracearena.server.people import teams
 
     key = read_key(folder, judge_key, passphrase_fd)
     _tell(*teams.reset(number, key, everything=members), base_url, as_json)
 
 
 def _tell(team: Team, secret: str, base_url: str, as_json: bool) -> None:
-    from tracearena.server.links import path_of
+    from tracearena.server.people.links import path_of
 
     link = base_url.rstrip("/") + path_of(secret)
     if as_json:

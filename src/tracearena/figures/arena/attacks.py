@@ -40,7 +40,7 @@ def make(
     source: Source,
     tell: Tell | None,
     *,
-    defences: Sequence[str] = (*SAMPLE_DEFENCES, "ClusterAveraging(0.7)"),
+    defences: Sequence[str] = (*SAMPLE_DEFENCES, "ClusterAveraging(0.7,blur_km=0.5)"),
 ) -> list[Path]:
     """Write arena-attacks.svg and arena-attacks.csv."""
     rows = tried(source, defences, (*ATTACKS_2019, "strongest"))

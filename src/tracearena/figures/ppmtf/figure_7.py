@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 ALPHAS = (0.5, 0.6, 0.7, 0.8, 0.9, 1, 2, 10, 20, 100, 200, 1000)
 COPIED = (0, 1, 2, 3, 4, 5)
 DROPPED = (0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.8, 1)
-"""par_l of SGLT, with 100 classes."""
+"""par_l of SGLT."""
+CLASSES = (50, 100, 150, 200)
+"""c of SGLT."""
 TRACES_PER_USER = 10
 ITERATIONS = 100
 MOST_REIDENTIFIED, LARGEST_ADVANTAGE = 0.02, 0.055
@@ -35,6 +37,7 @@ UTILITIES = {
     "tm_emd_x": ("TM-EMD-X", "TM-EMD-X"),
     "tm_emd_y": ("TM-EMD-Y", "TM-EMD-Y"),
 }
+_PUBLISHED = " (published)"
 PRIVACIES = {
     "reidentification_rate": "share of traces re-identified",
     "membership_advantage": "membership advantage",
@@ -63,6 +66,7 @@ def make(
     alphas: Sequence[float] = ALPHAS,
     copied: Sequence[int] = COPIED,
     dropped: Sequence[float] = DROPPED,
+    classes: Sequence[int] = CLASSES,
     iterations: int = ITERATIONS,
 ) -> list[Path]:
     """Write ppmtf-7.svg and ppmtf-7.csv; the authors' points come from their tables."""
@@ -72,15 +76,16 @@ def make(
         *(("PPMTF", f"α={alpha:g}", PPMTF(alpha=alpha, iterations=iterations)) for alpha in alphas),
         *(("SGD", f"ξ={many}", SGD(copied=many)) for many in copied),
         *(
-            ("SGLT", f"par_l={share:g}", SGLT(classes=100, par_l=share, privacy_tests=False))
+            (f"SGLT, c={many}", f"par_l={share:g}", SGLT(classes=many, par_l=share, privacy_tests=False))
+            for many in classes
             for share in dropped
         ),
     ]
     for series, setting, model in tracked(models, len(models)):
         made = model.fit(training, seed=source.seed).synthesize(TRACES_PER_USER, seed=source.seed)
         points.append(_point(series, setting, made, training, testing))
-    for method, series in (("PPMTF", "PPMTF (published)"), ("SGLT", "SGLT (published)")):
-        points += [_published(row, series) for row in published_results(source.data, method)]
+    for method in ("PPMTF", "SGD", "SGLT"):
+        points += [_published(row, method) for row in published_results(source.data, method)]
     limits = {name: use.to_dict() for name, use in baselines(training, testing).items()}
     parted = halves(training, testing)
     if parted is not None:
@@ -137,13 +142,20 @@ def _point(series: str, setting: str, synthetic: Traces, training: Traces, testi
     return Point(series, setting, **{name: found[name] for name in (*UTILITIES, *PRIVACIES)})
 
 
-def _published(row: dict[str, Any], series: str) -> Point:
-    match = re.search(r"_alp([\d.]+)_", row["tracedir"]) or re.search(r"_c(\d+)_", row["tracefile"])
-    sign = "α" if series.startswith("PPMTF") else "c"
+def _published(row: dict[str, Any], method: str) -> Point:
+    """Return a point of the authors' table, under the name and setting that ours has."""
+    file = row["tracefile"]
+    series, setting = method + _PUBLISHED, file
+    if match := re.search(r"_alp([\d.]+)_", row["tracedir"]):
+        setting = f"α={float(match[1]):g}"
+    elif match := re.search(r"_cn(\d+)", file):
+        setting = f"ξ={match[1]}"
+    elif match := re.search(r"_c(\d+)_[\d.]+_[\d.]+_([\d.]+)_", file):
+        series, setting = f"{method}, c={match[1]}{_PUBLISHED}", f"par_l={float(match[2]):g}"
     values = {name: row[f"{column}_syn"] for name, (_, column) in UTILITIES.items()}
     return Point(
         series,
-        f"{sign}={match[1]}" if match else row["tracefile"],
+        setting,
         **values,
         reidentification_rate=row["reid_rate"],
         membership_advantage=row["MIA_adv"],
@@ -166,7 +178,8 @@ def _draw(path: Path, points: list[Point], limits: dict[str, dict[str, Any]], fo
                 _limits(panel, limits, utility)
                 panel.set_xlabel(f"{label} (0 is best)" if row else "")
                 panel.set_ylabel(f"{privacy_label} (0 is best)" if column == 0 else "")
-        axes[0, 2].legend(fontsize=9, frameon=False, loc="center")
+        handles = axes[0, 0].get_legend_handles_labels()
+        figure.legend(*handles, loc="outside lower center", ncols=6, frameon=False, fontsize=9)
         head(
             figure,
             "Privacy against utility; lines: training data, halves of it against each other, uniform places",
@@ -177,10 +190,23 @@ def _draw(path: Path, points: list[Point], limits: dict[str, dict[str, Any]], fo
 
 
 def _panel(panel: Axes, points: list[Point], series: list[str], utility: str, privacy: str) -> None:
-    for number, name in enumerate(series):
+    """Draw the points; a method and its published ones share colour and marker, these hollow."""
+    methods = list(dict.fromkeys(name.removesuffix(_PUBLISHED) for name in series))
+    for name in series:
         mine = [point for point in points if point.series == name]
         x, y = ([getattr(point, axis) for point in mine] for axis in (utility, privacy))
-        panel.plot(x, y, MARKERS[number].matplotlib, ms=5, color=COLOURS[number], label=name, alpha=0.85)
+        number = methods.index(name.removesuffix(_PUBLISHED))
+        look: dict[str, Any] = {"mfc": "none"} if name.endswith(_PUBLISHED) else {}
+        panel.plot(
+            x,
+            y,
+            MARKERS[number % len(MARKERS)].matplotlib,
+            ms=5,
+            color=COLOURS[number % len(COLOURS)],
+            label=name,
+            alpha=0.85,
+            **look,
+        )
 
 
 def _limits(panel: Axes, limits: dict[str, dict[str, Any]], utility: str) -> None:

@@ -128,7 +128,7 @@ def _draw(path: Path, rows: list[Row], found: list[Finding]) -> Path:
     with canvas(11, 4.5, ncols=2, sharey=True) as (figure, axes):
         _panel(axes[0], [row for row in rows if row[1] == "users"], 2, f"users ({PLACES} places)")
         _panel(axes[1], [row for row in rows if row[1] == "places"], 3, f"places ({FEW_USERS} users)")
-        axes[0].set_ylabel("seconds")
+        axes[0].set_ylabel("processor seconds")
         axes[0].legend(fontsize=8, frameon=False)
         head(figure, "Running time over users and over places", found)
         return save(figure, path)

@@ -64,13 +64,13 @@ def read_synthetic(path: str | PathLike[str], places: Places, clock: Clock | Non
     slot_name = "time_period" if "time_period" in table else "time_slot"
     users, days = table.whole("user"), table.whole("trace_no", 0, 1_000_000)
     slots_high = DAY_S - 1 if clock is None else clock.slots_per_day - 1
-    within_high = DAY_S - 1 if clock is None else clock.instants_per_slot - 1
+    within_high = DAY_S - 1 if clock is None or clock.slots is not None else clock.instants_per_slot - 1
     slots = table.whole(slot_name, 0, slots_high)
     within = table.whole("time_instant", 0, within_high)
     place_index = table.whole("poi_index", 0, max(len(places) - 1, 0))
     likelihood = table.number("loglikeli") if "loglikeli" in table else None
     clock = _clock_of(path, slots, within) if clock is None else clock
-    times = slots * clock.instants_per_slot + within
+    times = _times(days, slots, within, clock)
     last = clock.instants_per_day - 1
     table.require("time_instant", times <= last, f"lies beyond the day's last instant, {last}", "bad-instant")
     table.close()
@@ -82,6 +82,26 @@ def read_synthetic(path: str | PathLike[str], places: Places, clock: Clock | Non
         likelihood = likelihood[np.lexsort([instants, users])]
         likelihood.flags.writeable = False
     return SyntheticTraces(traces, likelihood)
+
+
+def _times(
+    days: NDArray[np.int64], slots: NDArray[np.int64], within: NDArray[np.int64], clock: Clock
+) -> NDArray[np.int64]:
+    """Return the instant of the day; one that no slot of the day has lies beyond the day."""
+    if clock.slots is None:
+        return np.asarray(slots * clock.instants_per_slot + within)
+    every = np.arange(len(clock.slots))
+    longest = clock.instants_per_day
+
+    def key(day: NDArray[np.int64], slot: NDArray[np.int64], rank: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.asarray((day * clock.slots_per_day + slot) * longest + rank)
+
+    known = key(clock.day_of(every), clock.slot_of(every), clock.within_slot(every))
+    order = np.argsort(known)
+    asked = key(days % clock.days_per_cycle, slots, np.minimum(within, longest - 1))
+    at = np.minimum(np.searchsorted(known, asked, sorter=order), len(known) - 1)
+    good = (known[order][at] == asked) & (within < longest)
+    return np.where(good, clock.time_of_day(every[order][at]), clock.instants_per_day)
 
 
 def _clock_of(path: str | PathLike[str], slots: NDArray[np.int64], within: NDArray[np.int64]) -> Clock:
@@ -112,7 +132,7 @@ def write_synthetic(
         "user": traces.user_ids[traces.user_index],
         "trace_no": clock.day_of(traces.instants),
         slot_name: clock.slot_of(traces.instants),
-        "time_instant": clock.time_of_day(traces.instants) % clock.instants_per_slot,
+        "time_instant": clock.within_slot(traces.instants),
         "poi_index": traces.place_index,
         "category": categories_of(traces.places)[traces.place_index],
     }

@@ -5,6 +5,8 @@ from __future__ import annotations
 _STOPS = (
     "440154", "482878", "3e4989", "31688e", "26828e", "1f9e89", "35b779", "6ece58", "b5de2b", "fde725",
 )  # fmt: skip
+DECIMALS = 3
+"""With how many decimals a score is written; a live board has fewer."""
 _BRIGHT = 0.45
 """From here on black is easier to read on the colour than white is."""
 

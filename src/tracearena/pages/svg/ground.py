@@ -90,6 +90,8 @@ def draw_amounts(canvas: Canvas, ground: Ground, shares: NDArray[np.float64]) ->
 
     Of more than five thousand places without a grid the quietest are left out.
     """
+    canvas.draw("rect", x=ground.left, y=ground.top, width=ground.width, height=ground.height,
+                class_="ground")  # fmt: skip
     known = np.flatnonzero(~np.isnan(shares))
     if ground.places.grid is None:
         known = known[np.argsort(shares[known], kind="stable")][-_MOST_POINTS:]

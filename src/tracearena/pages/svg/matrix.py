@@ -12,7 +12,7 @@ from tracearena.language import counted, in_a_row, said
 from tracearena.pages.attack_table import QUESTIONS, AttackTable, attack_table, table_message
 from tracearena.pages.contest.team_styles import TeamStyle, team_styles
 from tracearena.pages.style import VERMILION, YELLOW
-from tracearena.pages.svg.amounts import ink_on, viridis
+from tracearena.pages.svg.amounts import DECIMALS, ink_on, viridis
 from tracearena.pages.svg.canvas import Canvas, element
 from tracearena.pages.svg.markers import marker
 from tracearena.pages.svg.names import isolated, shortened
@@ -29,7 +29,9 @@ _FRAME = element("rect", fill="none", stroke=VERMILION, stroke_width=3, **_BOX)
 _FLAG = element("path", d=f"M{_CELL - 15.5:g} 1.5h12v12z", fill=YELLOW, class_="flag")
 
 
-def matrix_picture(board: Board, kind: AttackKind, *, closed: bool = False, name: str = "") -> Picture:
+def matrix_picture(
+    board: Board, kind: AttackKind, *, closed: bool = False, name: str = "", decimals: int = DECIMALS
+) -> Picture:
     """Draw what every attacker left to every target: 0 is dark and found out, 1 is bright and untouched.
 
     The strongest attack on each target is framed; an attack that was not made is hatched and counts 1; a
@@ -46,6 +48,8 @@ def matrix_picture(board: Board, kind: AttackKind, *, closed: bool = False, name
         Cells, minima and sums begin with the class ``closed`` and show nothing until it is taken away.
     name
         Beginning of the ids; by default the kind of the attacks.
+    decimals
+        With how many a score is written; cells have room for two.
     """
     table = attack_table(board, kind)
     question, what = QUESTIONS[kind]
@@ -67,8 +71,8 @@ def matrix_picture(board: Board, kind: AttackKind, *, closed: bool = False, name
     )
     for order, (row, column) in enumerate(_opening(table), 1):
         words = pair.format(attacker=attackers[column], target=targets[row])
-        canvas.add(_cell(table, row, column, order, closed, hatched, words, missing))
-    _minima(canvas, table, closed)
+        canvas.add(_cell(table, row, column, order, closed, hatched, words, missing, decimals))
+    _minima(canvas, table, closed, decimals)
     _sums(canvas, table, closed)
     return Picture(canvas.markup(), caption, *_numbers(table), wide=True)
 
@@ -133,12 +137,13 @@ def _cell(
     hatched: str,
     words: str,
     missing: str,
+    decimals: int,
 ) -> str:
     """Return one cell; `hatched` and `missing` stand for no score, `words` name attacker and target."""
     score, least = table.scores[row][column], table.is_least(row, column)
     far = table.is_far_below(row, column)
     names = ("cell", "missing" * (score is None), "strongest" * least, "far" * far, "closed" * closed)
-    told, value = (missing, "") if score is None else (f"{score:.3f}", f' data-score="{score:.6g}"')
+    told, value = (missing, "") if score is None else (f"{score:.{decimals}f}", f' data-score="{score:.6g}"')
     # Written out, not by `element`: a board of fifty teams has thousands of cells.
     return (
         f'<g class="{" ".join(filter(None, names))}" data-row="{row}" data-column="{column}" '
@@ -157,13 +162,14 @@ def _score(score: float) -> str:
     return element("rect", fill=viridis(score), **_BOX) + number
 
 
-def _minima(canvas: Canvas, table: AttackTable, closed: bool) -> None:
+def _minima(canvas: Canvas, table: AttackTable, closed: bool, decimals: int) -> None:
     """Write what the strongest attack left beside the name of each target."""
     x = _LEFT - 12
     canvas.words(x, _TOP - 9, said("minimum"), text_anchor="end", class_="soft")
     for row in range(len(table.targets)):
+        told = f"{table.minima[row]:.{decimals}f}"
         canvas.words(
-            x, _TOP + _ROW * (row + 0.5) + 5, f"{table.minima[row]:.3f}", data_row=row, text_anchor="end",
+            x, _TOP + _ROW * (row + 0.5) + 5, told, data_row=row, text_anchor="end",
             class_=f"least strong number{' closed' if closed else ''}",
         )  # fmt: skip
 

@@ -12,7 +12,10 @@ from tracearena.pages.svg.picture import Picture
 
 _STEPS = {2: (0, 100.0), 1: (1, 124.0), 3: (2, 78.0)}
 """Place → where it stands from left to right, and how high; even the lowest has room for its score."""
-_WIDE, _GAP, _LINE, _MOST = 172.0, 10.0, 25.0, 4
+_GAP, _LINE, _MOST = 6.0, 25.0, 4
+_WIDE = (WIDTH - 2 * _GAP - 4) / 3
+_ROOM = 18
+"""Letters that a name may have: 9 units each where the words of a narrow page are largest."""
 
 
 def podium_picture(award: Award, styles: dict[str, TeamStyle], *, name: str = "") -> Picture:
@@ -59,7 +62,7 @@ def _step(
     for line, one in enumerate(reversed(lines), len(teams) > len(lines)):
         y, style = top - 12 - _LINE * line, styles[one.team]
         canvas.add(marker(left + 10, y - 5, style.marker, style.colour))
-        canvas.name(left + 22, y, one.team, room=14, class_="strong")
+        canvas.name(left + 22, y, one.team, room=_ROOM, class_="strong")
 
 
 def _caption(award: Award, steps: dict[int, list[Standing]]) -> str:

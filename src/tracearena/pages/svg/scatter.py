@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from tracearena.arena.sweep import SweepRow
+from tracearena.arena.sweep_rows import SweepRow
 from tracearena.contest.account import compared, margin
 from tracearena.contest.board import Board, BoardRow
 from tracearena.contest.records import Role
 from tracearena.language import counted, said
 from tracearena.pages.contest.team_styles import SAMPLE, TeamStyle, badge, team_styles
 from tracearena.pages.style import GREEN, GREY
+from tracearena.pages.svg.amounts import DECIMALS
 from tracearena.pages.svg.axes import ROOM_FOR_MARKERS, SCORE_TICKS, Area, axis_below, axis_left
 from tracearena.pages.svg.canvas import WIDTH, Canvas, element, hint
 from tracearena.pages.svg.markers import marker
@@ -34,7 +35,9 @@ class _Grey(NamedTuple):
     s_T_min: float | None
 
 
-def privacy_picture(board: Board, samples: Sequence[SweepRow] = (), *, name: str = "privacy") -> Picture:
+def privacy_picture(
+    board: Board, samples: Sequence[SweepRow] = (), *, name: str = "privacy", decimals: int = DECIMALS
+) -> Picture:
     """Draw s_R,min × s_T,min of the valid data sets ([contest] Figure 9).
 
     One marker a team with bars for the luck of the people drawn, a cross for the pseudonymised team, grey
@@ -51,13 +54,13 @@ def privacy_picture(board: Board, samples: Sequence[SweepRow] = (), *, name: str
     for row in rows:
         style = styles[row.team]
         canvas.add(_bars(row.s_R_min, row.s_T_min, luck, style, across=True))
-        canvas.add(_dot(row, row.s_R_min, style))
+        canvas.add(_dot(row, row.s_R_min, f"{row.s_R_min:.{decimals}f}", decimals, style))
     shown = [row for row in challenge_rows(board) if row.valid]
     return Picture(canvas.markup(), caption, _header(), _table(shown, greys), _legend(shown, greys, styles))
 
 
 def usefulness_picture(
-    board: Board, samples: Sequence[SweepRow] = (), *, name: str = "usefulness"
+    board: Board, samples: Sequence[SweepRow] = (), *, name: str = "usefulness", decimals: int = DECIMALS
 ) -> Picture:
     """Draw usefulness × privacy; the area in which data sets are valid is shaded, invalid ones are hollow."""
     rows = [row for row in challenge_rows(board) if row.utility is not None]
@@ -74,7 +77,7 @@ def usefulness_picture(
         style = styles[row.team]
         if row.valid:
             canvas.add(_bars(row.utility, row.s_T_min, luck, style, across=False))
-        canvas.add(_dot(row, row.utility, style))
+        canvas.add(_dot(row, row.utility, f"{row.utility:.3f}", decimals, style))
     return Picture(canvas.markup(), caption, _header(), _table(rows, greys), _legend(rows, greys, styles))
 
 
@@ -115,8 +118,9 @@ def _draw_greys(canvas: Canvas, points: Iterable[tuple[str, float | None, float 
             canvas.draw("circle", words, cx=_AREA.x(x), cy=_AREA.y(y), r=4.5, fill=GREY, class_="sample")
 
 
-def _dot(row: BoardRow, x: float, style: TeamStyle) -> str:
-    words = f"{isolated(row.team)}: {x:.3f}, {row.s_T_min:.3f}"
+def _dot(row: BoardRow, x: float, told: str, decimals: int, style: TeamStyle) -> str:
+    """Draw a team's marker; `told` is the value across as words, which may have more decimals than s_T."""
+    words = f"{isolated(row.team)}: {told}, {row.s_T_min:.{decimals}f}"
     at = _AREA.x(x), _AREA.y(row.s_T_min)
     return marker(*at, style.marker, style.colour, hollow=not row.valid, title=words)
 

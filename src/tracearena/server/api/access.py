@@ -8,9 +8,9 @@ from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, AuthorizationError, HttpError, ValidationError
 from ninja.security import HttpBearer
 
-from tracearena.server import tokens
 from tracearena.server.errors import as_json
-from tracearena.server.tokens import Caller
+from tracearena.server.people import tokens
+from tracearena.server.people.tokens import Caller
 
 
 class Bearer(HttpBearer):

@@ -9,7 +9,7 @@ from ninja import NinjaAPI
 
 from tracearena import __version__
 from tracearena.contest import phase_at
-from tracearena.server import boards, clock, downloads, standing, submitting
+from tracearena.server import clock
 from tracearena.server.api.access import Bearer, give_errors_one_shape
 from tracearena.server.api.shapes import (
     ContestInfo,
@@ -22,9 +22,12 @@ from tracearena.server.api.shapes import (
     TargetState,
 )
 from tracearena.server.models import Contest, Submission, UploadKind
-from tracearena.server.receiving import chunks_of, receiving
 from tracearena.server.refused import not_found
-from tracearena.server.submitting import Errand
+from tracearena.server.results import boards
+from tracearena.server.store import downloads
+from tracearena.server.uploads import standing, submitting
+from tracearena.server.uploads.receiving import chunks_of, receiving
+from tracearena.server.uploads.submitting import Errand
 
 _MOST_SUBMISSIONS = 1_000
 _TEXT = {"type": "string"}

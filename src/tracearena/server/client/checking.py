@@ -11,9 +11,9 @@ from tracearena.contest.handout import REGIONS, TIMES, official
 from tracearena.errors import FileError
 from tracearena.files.whole import Held
 from tracearena.formats import pwscup
-from tracearena.server.check_child import checked
-from tracearena.server.checked import Verdict
-from tracearena.server.frames import Frame
+from tracearena.server.sandbox.check_child import checked
+from tracearena.server.sandbox.checked import Verdict
+from tracearena.server.sandbox.frames import Frame
 
 
 def check(file: Path, kind: str, folder: Path, team: str, data_set: int) -> Verdict | None:

@@ -16,7 +16,7 @@ from tracearena.pages.svg import Picture
 from tracearena.pages.svg.names import neutral
 from tracearena.server import wordings
 from tracearena.server.models import Team
-from tracearena.server.parties import label_of
+from tracearena.server.people.parties import label_of
 
 register = template.Library()
 
@@ -69,6 +69,24 @@ def seen(name: Any) -> str:
     return neutral(str(name))
 
 
+@register.filter
+def told(value: Any) -> str:
+    """Write a detail of the audit log for people.
+
+    >>> told({"originals": False, "teams": ["001", "002"], "utility": 0.71234}), told(None)
+    ('originals no, teams 001 002, utility 0.7123', '–')
+    """
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, dict):
+        return ", ".join(f"{name.replace('_', ' ')} {told(one)}" for name, one in value.items())
+    if isinstance(value, list):
+        return " ".join(map(told, value)) or "none"
+    return neutral(f"{value:.4g}" if isinstance(value, float) else str(value))
+
+
 @register.simple_tag
 def picture(drawn: Picture, csv_address: str = "") -> Any:
     """Show a picture with its sentence and its numbers; its maker has escaped every name in it."""
@@ -76,10 +94,10 @@ def picture(drawn: Picture, csv_address: str = "") -> Any:
 
 
 @register.filter
-def score(value: float | None) -> str:
-    """Write a score with three decimals.
+def score(value: float | None, decimals: int = 3) -> str:
+    """Write a score with three decimals, or with as many as it has.
 
-    >>> score(0.98765), score(None)
-    ('0.988', '–')
+    >>> score(0.98765), score(0.99, 2), score(None)
+    ('0.988', '0.99', '–')
     """
-    return "–" if value is None else f"{value:.3f}"
+    return "–" if value is None else f"{value:.{decimals}f}"

@@ -1,4 +1,5 @@
 from .budget import PrivacyBudget, fit_bounded, measured_kappa, privacy_budget
+from .chains import ChainReport, run_chains
 from .clusters import ClusterFeatures, cluster_features
 from .conditionals import Factors
 from .deniability import Deniability, measure_deniability
@@ -11,6 +12,7 @@ from .virtual import VirtualUsers
 
 __all__ = [
     "PPMTF",
+    "ChainReport",
     "ClusterFeatures",
     "Convergence",
     "Deniability",
@@ -25,4 +27,5 @@ __all__ = [
     "measure_deniability",
     "measured_kappa",
     "privacy_budget",
+    "run_chains",
 ]

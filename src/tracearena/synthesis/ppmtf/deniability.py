@@ -155,12 +155,13 @@ def measure_deniability(
     size = n_users if verifiers is None else min(verifiers, n_users)
     chosen = generator(seed).permutation(n_users)[:size]
     table, owner = model.days_of(synthetic)
-    weighed = model.trace_model_.log_likelihoods(table, owner)
-    own = weighed[:, -1]
-    if len(own) and not (-own / eta < _FARTHEST).all():
-        raise DataError(f"eta = {eta} is too small for log-likelihoods down to {own.min():.3g}")
-    scan = _Scan(model.trace_model_, table, owner, bucket_of(own, eta), float(eta))
-    found = scan.until(int(k), chosen) if early_stop else scan.all_of(chosen)
+    found = np.empty(len(table), np.int32)
+    for one, rows in model.trace_model_.by_kind(model.day_numbers(synthetic)):
+        own = one.log_likelihoods(table[rows], owner[rows])[:, -1]
+        if len(own) and not (-own / eta < _FARTHEST).all():
+            raise DataError(f"eta = {eta} is too small for log-likelihoods down to {own.min():.3g}")
+        scan = _Scan(one, table[rows], owner[rows], bucket_of(own, eta), float(eta))
+        found[rows] = scan.until(int(k), chosen) if early_stop else scan.all_of(chosen)
     return Deniability(found, int(k), float(eta), size, early_stop)
 
 

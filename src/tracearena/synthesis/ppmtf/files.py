@@ -274,11 +274,15 @@ def _km_per_degree(value: Any) -> tuple[float, float] | None:
 
 def _clock_to_json(clock: Clock) -> dict[str, Any]:
     values = {field.name: getattr(clock, field.name) for field in fields(clock)}
+    if clock.slots is None:
+        del values["slots"]
     return values | {"first_day": clock.first_day.isoformat() if clock.first_day else None}
 
 
 def _clock_from_json(values: dict[str, Any]) -> Clock:
     first_day = values["first_day"]
+    if values.get("slots") is not None:
+        values = values | {"slots": tuple(values["slots"])}
     return Clock(**(values | {"first_day": date.fromisoformat(first_day) if first_day else None}))
 
 

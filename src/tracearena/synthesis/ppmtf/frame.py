@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from tracearena.errors import DataError
 from tracearena.mobility.transitions import departures
 from tracearena.traces import Clock, Places, Traces
+from tracearena.traces.different import different
 
 USERS_PER_DIGEST = 1024
 _EPOCH = date(1970, 1, 1)
@@ -88,6 +89,7 @@ class TrainingFrame:
         """Return a short hash of the events, to tell training data apart."""
         digest = hashlib.sha256(b"".join(self.digests))
         clock = [self.clock.instants_per_day, self.clock.instants_per_slot, self.clock.interval_s]
+        clock += self.clock.slots or ()
         digest.update(json.dumps([len(self.places), *clock]).encode())
         return digest.hexdigest()[:32]
 
@@ -133,7 +135,7 @@ class SeenCells:
         n, slots = len(traces.places), traces.clock.slots_per_day
         start, place = departures(traces), traces.place_index.astype(np.int64)
         slot = traces.clock.slot_of(traces.instants)
-        return cls(n, slots, np.unique(place[start] * n + place[start + 1]), np.unique(place * slots + slot))
+        return cls(n, slots, different(place[start] * n + place[start + 1]), different(place * slots + slot))
 
     @classmethod
     def joined(cls, parts: Sequence[SeenCells]) -> SeenCells:
@@ -141,7 +143,7 @@ class SeenCells:
         moves, visits = ([getattr(part, name) for part in parts] for name in ("moves", "visits"))
         first = parts[0]
         return cls(
-            first.n_places, first.n_slots, np.unique(np.concatenate(moves)), np.unique(np.concatenate(visits))
+            first.n_places, first.n_slots, different(np.concatenate(moves)), different(np.concatenate(visits))
         )
 
     @classmethod

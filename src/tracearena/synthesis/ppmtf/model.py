@@ -238,6 +238,7 @@ class PPMTF(Synthesizer):
             slots=visits.slots,
             slot_of=self.clock_.slot_of(np.arange(self.clock_.instants_per_day)),
             smallest=self.smallest,
+            slots_of_days=self.clock_.slots_of_days(),
         )
 
     def synthesize(self, traces_per_user: int = 1, *, seed: SeedLike = None) -> Traces:
@@ -289,6 +290,8 @@ class PPMTF(Synthesizer):
         are two, and a virtual user has two independent vectors.
         """
         model = self.trace_model_
+        if (homes or walk is not None) and self.clock_.slots is not None:
+            raise ParameterError("homes need slots of one length: home time is in the first and last of them")
         priors = self.transition_factors_.priors[0], self.visit_factors_.priors[0]
         seen = self.seen_ if only_seen else None
         root, interval_s = seed_sequence(seed), self.clock_.interval_s
@@ -323,8 +326,14 @@ class PPMTF(Synthesizer):
             One value an event; the last of a day is the log-likelihood of the trace.
         """
         table, users = self.days_of(traces)
-        model = self.trace_model_
-        return model.log_likelihoods(table, users).ravel()
+        found = np.empty(table.shape)
+        for model, rows in self.trace_model_.by_kind(self.day_numbers(traces)):
+            found[rows] = model.log_likelihoods(table[rows], users[rows])
+        return found.ravel()
+
+    def day_numbers(self, traces: Traces) -> NDArray[np.int64]:
+        """Return the number of each whole day, in the order of `days_of`."""
+        return traces.clock.day_of(traces.instants)[:: self.clock_.instants_per_day]
 
     def days_of(self, traces: Traces) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Return the places of each day of training users (days × instants), and whose day it is."""

@@ -6,13 +6,13 @@ never built.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.engine import block_ranges, run_blocks, stream
+from tracearena.engine import block_ranges, child_seed, run_blocks, stream
 from tracearena.synthesis.ppmtf.frame import SeenCells
 
 Matrix = NDArray[np.float64]
@@ -84,6 +84,8 @@ class TraceModel:
         Slot of each instant of a day.
     smallest
         Smaller expected counts are raised to this (φ).
+    slots_of_days
+        Slots of each day until they begin anew, days × instants, if days differ.
     """
 
     users: Matrix
@@ -94,6 +96,7 @@ class TraceModel:
     slots: Matrix
     slot_of: NDArray[np.int64]
     smallest: float = 1e-8
+    slots_of_days: NDArray[np.int64] | None = None
 
     @property
     def _user_matrices(self) -> tuple[Matrix, ...]:
@@ -111,6 +114,9 @@ class TraceModel:
         a Metropolis-Hastings step with proposal Q* and target π of the slot of that instant. Days
         are independent.
         """
+        kinds = self.by_kind(np.arange(days))
+        if len(kinds) > 1:
+            return self._draw_kinds(kinds, days, root, habits)
         b, c, b2, d = self.places, self.next_places, self.visit_places, self.slots
         c_transposed, b2_transposed = np.ascontiguousarray(c.T), np.ascontiguousarray(b2.T)
         slot_of, smallest, length = self.slot_of, self.smallest, len(self.slot_of)
@@ -143,6 +149,33 @@ class TraceModel:
         own: list[NDArray[Any]] = [homes, *self._user_matrices]
         found = run_blocks(work, ranges, rows=own, anywhere=True, report=True)
         return np.concatenate(found) if found else np.empty((0, days, length), np.int32)
+
+    def by_kind(self, days: NDArray[np.int64]) -> list[tuple[TraceModel, NDArray[np.int64]]]:
+        """Return the model of each kind of day among the numbered ones, and which days are of it.
+
+        Days are of one kind if their instants have the same slots.
+        """
+        cycle = self.slots_of_days
+        if cycle is None or len(cycle) == 1:
+            return [(self, np.arange(len(days)))]
+        slots, kind_of = np.unique(cycle, axis=0, return_inverse=True)
+        kinds = kind_of.ravel()[days % len(cycle)]
+        return [
+            (replace(self, slot_of=slots[kind], slots_of_days=None), np.flatnonzero(kinds == kind))
+            for kind in np.unique(kinds)
+        ]
+
+    def _draw_kinds(
+        self,
+        kinds: list[tuple[TraceModel, NDArray[np.int64]]],
+        days: int,
+        root: np.random.SeedSequence,
+        habits: Habits | None,
+    ) -> NDArray[np.int32]:
+        table = np.empty((len(self.users), days, len(self.slot_of)), np.int32)
+        for number, (model, rows) in enumerate(kinds):
+            table[:, rows] = model.draw(len(rows), child_seed(root, number), habits=habits)
+        return table
 
     def log_likelihoods(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -44,6 +44,8 @@ def train(
     *,
     lean: bool = False,
     checkpoint: str | PathLike[str] | None = None,
+    cells_root: np.random.SeedSequence | None = None,
+    watch: Callable[[Sequence[Factors]], None] | None = None,
 ) -> None:
     """Run the iterations that a model still lacks, from the factors it has.
 
@@ -55,14 +57,20 @@ def train(
         What all zeros of each tensor weigh, unless the model says it.
     lean, checkpoint
         As in `PPMTF.fit`.
+    cells_root
+        Seed of the cells that are kept and drawn, if chains are to share them; that of the model otherwise.
+    watch
+        Is called with the factors after each iteration.
     """
     numbers = range(1 if model.shared_factors else 2)
-    chains = [_chain(model, traces, scales, number, lean) for number in numbers]
+    chains = [_chain(model, traces, scales, number, lean, cells_root) for number in numbers]
     state = TrainingState(model.iteration_, tuple(model.error_), [chain.state for chain in chains])
     try:
         while state.iterations < model.iterations:
             state = state.next(chains)
             report(state.iterations, model.iterations)
+            if watch is not None:
+                watch([chain.factors for chain in chains])
             if checkpoint is not None and state.iterations % CHECKPOINT_EVERY == 0:
                 state.put_into(model, chains)
                 model.save(checkpoint)
@@ -97,11 +105,16 @@ class TrainingState:
 
 
 def _chain(
-    model: PPMTF, traces: Traces | PartitionedTraces, usual: tuple[float, float], number: int, lean: bool
+    model: PPMTF,
+    traces: Traces | PartitionedTraces,
+    usual: tuple[float, float],
+    number: int,
+    lean: bool,
+    cells_root: np.random.SeedSequence | None,
 ) -> GibbsChain:
     root = child_seed(model._root, number)
     arrangement = Arrangement(
-        root,
+        root if cells_root is None else child_seed(cells_root, number),
         rules=(
             CellRules(model.kept_transitions, model.largest_transition, model.zero_transitions),
             CellRules(model.kept_visits, model.largest_visit, model.zero_visits),

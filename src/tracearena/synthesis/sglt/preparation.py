@@ -173,17 +173,7 @@ def merge_places(traces: Traces, places: int) -> MergedPlaces:
     order[np.argsort(first)] = np.arange(len(first))
     merged_into: NDArray[np.int32] = order[kept].astype(np.int32)
     joined = _joined(old, visits + 1, merged_into)
-    moved = Traces(
-        joined,
-        traces.clock,
-        user_ids=traces.user_ids,
-        offsets=traces.offsets,
-        instants=traces.instants,
-        place_index=merged_into[traces.place_index],
-        timestamps=traces.timestamps,
-        span=traces.span,
-    )
-    return MergedPlaces(moved, merged_into)
+    return MergedPlaces(traces.onto(joined, merged_into), merged_into)
 
 
 def _joined(old: Places, weight: NDArray[np.float64], into: NDArray[np.int32]) -> Places:

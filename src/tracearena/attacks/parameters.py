@@ -1,0 +1,236 @@
+"""What the parameters of PPMTF tell about the people they were learned from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.checks import require_choice, require_fitted
+from tracearena.errors import DataError
+from tracearena.mobility.counts import SparseTensor, transition_counts, visit_counts
+from tracearena.results import Result
+from tracearena.traces import Traces
+
+if TYPE_CHECKING:
+    from tracearena.synthesis.ppmtf import PPMTF, Factors
+
+Released = Literal["BCD", "ABCD"]
+Matrix = NDArray[np.float64]
+_FALSE_ALARMS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
+_UNSURE = 0.05
+
+
+@dataclass(frozen=True)
+class ParameterLeak(Result):
+    """How well the parameters tell who was in the training data.
+
+    Attributes
+    ----------
+    released
+        "BCD": profiles of places and of time. "ABCD": those of the users too.
+    advantage
+        Of membership inference at the best threshold: 0 is a guess, 1 is certainty.
+    chance
+        What the best threshold gives in 19 of 20 cases where nothing is to be told.
+    epsilon_at_least
+        With 95 % confidence no ε below this is true of the training data's presence: what the attack has
+        shown. The true ε may be far larger.
+    reidentification_rate
+        Share of the rows of A whose user is found among the training users; None if A is not released.
+    members, non_members
+        Number of candidates of each kind.
+    """
+
+    released: Released
+    advantage: float
+    chance: float
+    epsilon_at_least: float
+    reidentification_rate: float | None
+    members: int
+    non_members: int
+
+
+def attack_parameters(
+    model: PPMTF, training: Traces, testing: Traces, released: Released = "BCD"
+) -> ParameterLeak:
+    """Attack published parameters as somebody who knows the traces of all candidates.
+
+    A candidate's counts are reconstructed as well as the parameters can: with the row that fits her best,
+    found from her own trace where A is not released, or taken from A. Who is reconstructed well is called
+    a member: the profiles were learned to reconstruct members. With A, rows are given to candidates one to
+    one, such that the error of all is smallest; who gets none is no member.
+
+    Parameters
+    ----------
+    model
+        Trained on the training traces.
+    training, testing
+        Members, and people of the same kind who are not.
+    released
+        Which parameters the attacker has. The prior of A counts as part of BCD, since without it nothing
+        can be drawn.
+
+    References
+    ----------
+    [ppmtf] sections 3.5 and 6: that it is hard to infer training traces from (B, C, D) is assumed there,
+    and releasing them is left for future work.
+
+    Examples
+    --------
+    >>> from tracearena.cities import simulate
+    >>> from tracearena.synthesis import PPMTF
+    >>> people = simulate(users=60, days=1, seed=1)
+    >>> known, others = people.take_users(range(30)), people.take_users(range(30, 60))
+    >>> model = PPMTF(factors=8, iterations=10).fit(known, seed=1)
+    >>> attack_parameters(model, known, others, "ABCD").reidentification_rate > 0.5
+    True
+    """
+    require_choice("released", released, get_args(Released))
+    require_fitted(model, "transition_factors_")
+    if not training.n_users or not testing.n_users:
+        raise DataError("an attack on parameters needs training users and testing users")
+    if not np.array_equal(training.user_ids, model.user_ids_):
+        raise DataError("the training traces are not those of the users of the model")
+    rate = None
+    if released == "BCD":
+        members, others = (_fitted(model, traces) for traces in (training, testing))
+    else:
+        errors = np.vstack([_errors_by_row(model, traces) for traces in (training, testing)])
+        members, others = np.split(_assigned(errors), [training.n_users])
+        rate = _found(errors[: training.n_users])
+    return ParameterLeak(
+        released,
+        advantage=_advantage(members, others),
+        chance=float(np.sqrt(-np.log(_UNSURE) / 2 * (1 / len(members) + 1 / len(others)))),
+        epsilon_at_least=_epsilon(members, others),
+        reidentification_rate=rate,
+        members=len(members),
+        non_members=len(others),
+    )
+
+
+class _Tensor(NamedTuple):
+    """One tensor of counts, and the factors that reconstruct it."""
+
+    cells: SparseTensor
+    values: Matrix
+    factors: Factors
+    targets: Matrix
+    zeros: float
+
+    def products(self) -> Matrix:
+        """Return for each cell the element-wise product of its place's and target's rows."""
+        return self.factors.places[self.cells.i] * self.targets[self.cells.j]
+
+    def every(self) -> Matrix:
+        """Return Σ φ φᵀ over all cells of a user."""
+        b, c = self.factors.places, self.targets
+        return np.asarray((b.T @ b) * (c.T @ c))
+
+    def zero_weight(self, positive: int) -> float:
+        """Return what one of the zero cells counts: as many in sum as are drawn for a user."""
+        others = self.cells.shape[1] * self.cells.shape[2] - positive
+        return min(self.zeros / max(others, 1), 1.0)
+
+
+def _tensors(model: PPMTF, traces: Traces) -> tuple[_Tensor, _Tensor]:
+    moves, visits = transition_counts(traces), visit_counts(traces)
+    one, other = model.transition_factors_, model.visit_factors_
+    cut_moves = np.minimum(moves.counts, model.largest_transition).astype(np.float64)
+    cut_visits = np.minimum(visits.counts, model.largest_visit).astype(np.float64)
+    return (
+        _Tensor(moves, cut_moves, one, one.next_places, float(model.zero_transitions)),
+        _Tensor(visits, cut_visits, other, other.slots, float(model.zero_visits)),
+    )
+
+
+def _groups(model: PPMTF, traces: Traces) -> Iterator[tuple[_Tensor, ...]]:
+    """Yield the tensors whose users have one row: both together, or each by itself."""
+    both = _tensors(model, traces)
+    if model.shared_factors:
+        yield both
+    else:
+        yield from ((one,) for one in both)
+
+
+def _fitted(model: PPMTF, traces: Traces) -> Matrix:
+    """Return minus the squared error of each user's counts with the row that fits her best."""
+    found = np.zeros(traces.n_users)
+    for group in _groups(model, traces):
+        prior = group[0].factors.priors[0]
+        products = [one.products() for one in group]
+        every = [one.every() for one in group]
+        offsets = [one.cells.offsets for one in group]
+        for user in range(traces.n_users):
+            precision, shift = prior.precision.copy(), prior.shift.copy()
+            mine = []
+            for one, phi, whole, at in zip(group, products, every, offsets, strict=True):
+                own = slice(at[user], at[user + 1])
+                gram, weight = phi[own].T @ phi[own], one.zero_weight(at[user + 1] - at[user])
+                precision += model.alpha * (gram + weight * (whole - gram))
+                shift += model.alpha * (phi[own].T @ one.values[own])
+                mine.append((phi[own], one.values[own]))
+            row = np.linalg.solve(precision, shift)
+            found[user] -= sum(float(((phi @ row - values) ** 2).sum()) for phi, values in mine)
+    return found
+
+
+def _errors_by_row(model: PPMTF, traces: Traces) -> Matrix:
+    """Return the squared error of each user's counts with each row of A, users × rows."""
+    found = np.zeros((traces.n_users, len(model.user_ids_)))
+    for one in _tensors(model, traces):
+        users, offsets = one.factors.users, one.cells.offsets
+        empty = np.einsum("nk,kl,nl->n", users, one.every(), users)
+        products = one.products()
+        for user in range(traces.n_users):
+            own = slice(offsets[user], offsets[user + 1])
+            guessed = products[own] @ users.T
+            weight = one.zero_weight(int(offsets[user + 1] - offsets[user]))
+            found[user] += ((guessed - one.values[own, None]) ** 2).sum(axis=0)
+            found[user] += weight * (empty - (guessed**2).sum(axis=0))
+    return found
+
+
+def _assigned(errors: Matrix) -> Matrix:
+    """Return minus the error of each candidate with the row that she is given; who gets none is last."""
+    from scipy.optimize import linear_sum_assignment
+
+    candidate, row = linear_sum_assignment(errors)
+    found = np.full(len(errors), -np.inf)
+    found[candidate] = -errors[candidate, row]
+    return found
+
+
+def _found(errors: Matrix) -> float:
+    """Return the share of the users who are given their own row."""
+    from scipy.optimize import linear_sum_assignment
+
+    user, row = linear_sum_assignment(errors)
+    return float((user == row).mean())
+
+
+def _advantage(members: Matrix, others: Matrix) -> float:
+    thresholds = np.append(np.unique(np.concatenate([members, others])), np.inf)
+    hits = len(members) - np.searchsorted(np.sort(members), thresholds)
+    alarms = len(others) - np.searchsorted(np.sort(others), thresholds)
+    return float((hits / len(members) - alarms / len(others)).max())
+
+
+def _epsilon(members: Matrix, others: Matrix) -> float:
+    """Return the largest ln(hits / false alarms) at a few thresholds, each with a cautious interval."""
+    from scipy.stats import beta
+
+    unsure = _UNSURE / (2 * len(_FALSE_ALARMS))
+    best = 0.0
+    for share in _FALSE_ALARMS:
+        threshold = np.quantile(others, 1 - share, method="higher")
+        hits, alarms = int((members > threshold).sum()), int((others > threshold).sum())
+        least = beta.ppf(unsure, hits, len(members) - hits + 1) if hits else 0.0
+        most = beta.ppf(1 - unsure, alarms + 1, len(others) - alarms) if alarms < len(others) else 1.0
+        if least > 0:
+            best = max(best, float(np.log(least / most)))
+    return best

@@ -1,0 +1,89 @@
+"""How `audit` and `protect` measure: one record of options, declared once, and the run that writes a page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tracearena.cli._console import note, working
+from tracearena.cli._percent import share_of
+from tracearena.cli._stopping import unhurried
+
+if TYPE_CHECKING:
+    from tracearena.audit import Audit, Settings
+
+FileArgument = Annotated[
+    Path, typer.Argument(metavar="IN", help="Original traces of any format: events at places, or GPS points.")
+]
+OutOption = Annotated[Path, typer.Option("--out", help="New folder for audit.html and audit.json.")]
+CsvOption = Annotated[bool, typer.Option("--csv", help="Write tables of all shares beside the page, too.")]
+
+
+def _option(name: str, help: str) -> Any:
+    return typer.Option(name, help=help, rich_help_panel="Measuring")
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasuringOptions:
+    """What the command line says about measuring."""
+
+    people: Annotated[
+        int, _option("--people", help="Try attacks for so many people; of more, for a random sample.")
+    ] = 1000
+    draws: Annotated[int, _option("--draws", help="How often a person's known points are drawn.")] = 20
+    red: Annotated[
+        str, _option("--red", help="A light is red where the lower end of its interval is above this.")
+    ] = "5%"
+    within: Annotated[
+        float, _option("--within", help="Metres within which a home or a workplace counts as found.")
+    ] = 200.0
+    cell: Annotated[
+        float, _option("--cell", help="GPS points: metres of the cells that attacks on places work on.")
+    ] = 500.0
+    every: Annotated[
+        float, _option("--every", help="GPS points: minutes between the instants that they work on.")
+    ] = 30.0
+    smallest_group: Annotated[
+        int, _option("--smallest-group", help="Draw no place on a map where fewer people were.")
+    ] = 10
+    quick: Annotated[
+        bool, _option("--quick", help="A first page within a minute: 200 people, wider intervals.")
+    ] = False
+
+    def settings(self, *, show_people: bool = False) -> Settings:
+        """Return them as the audit takes them."""
+        from tracearena.audit import Settings
+
+        return Settings(
+            people=self.people, draws=self.draws, red=share_of("--red", self.red), within_m=self.within,
+            cell_m=self.cell, interval_min=self.every, smallest_group=self.smallest_group, quick=self.quick,
+            show_people=show_people,
+        )  # fmt: skip
+
+
+def run(
+    given: dict[str, Any], settings: Settings, seed: int, out: Path, *, tables: bool, **protected: Any
+) -> Audit:
+    """Audit and write the folder; what was finished before Ctrl-C is written, too."""
+    from tracearena.audit import stages, write_audit
+
+    last: Audit | None = None
+    said = 0
+    with unhurried():
+        try:
+            with working("attacks"):
+                for last in stages(**given, settings=settings, seed=seed):
+                    for choice in last.choices[said:]:
+                        note(f"{choice.name}: {choice.value} ({choice.reason})")
+                    said = len(last.choices)
+        except KeyboardInterrupt:
+            if last is not None:
+                write_audit(last, out, tables=tables, **protected)
+                note(f"stopped: {out} holds what was finished, marked as incomplete")
+            raise
+    assert last is not None
+    write_audit(last, out, tables=tables, **protected)
+    return last

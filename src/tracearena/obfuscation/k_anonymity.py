@@ -1,0 +1,174 @@
+"""k-anonymity of whole traces: nobody without k - 1 others who look exactly like her."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.algorithms.kinds import Obfuscator
+from tracearena.checks import LARGEST_COUNT, require_choice, require_kind, require_number, require_whole
+from tracearena.engine import SeedLike, block_ranges, run_blocks
+from tracearena.obfuscation.cheating import rank_within_instant
+from tracearena.obfuscation.moves import FARTHEST_KM
+from tracearena.traces import DELETED, ObfuscatedTraces, Places, PlaceSets, Traces
+
+Way = Literal["move", "generalise"]
+"""What equal traces show: one place that lies well for all, or the places of all."""
+
+MOST_STRETCHES = 400
+"""Traces are compared by where people are in at most so many stretches of time."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class KAnonymous(Obfuscator):
+    """Give every user the same trace as at least k - 1 others: k-anonymity of whole traces.
+
+    Users who are alike form groups of k to 2k - 1. At each instant all members of a group show the
+    same: the one of their places that is nearest to all of them, or the set of all their places. Whoever
+    knows everything about a user then finds k traces that fit her, and re-identifies one in k.
+
+    The foil of [contest] sections 1 and 5.2: where the members of a group are alike, their common trace
+    tells where each of them was without telling which trace is whose (homogeneity), and where they are
+    not, it is useless.
+
+    Parameters
+    ----------
+    k
+        How many traces are equal at least, 1 or more.
+    way
+        ``"move"``: all members move to the one of their places that loses least; ``"generalise"``: all
+        show the set of their places.
+    limit_km
+        Distance from which on a visit is worth nothing.
+
+    Notes
+    -----
+    Groups are those of MDAV, the usual microaggregation: the user farthest from the average and the k - 1
+    nearest to her, then the same for the user farthest from her, until fewer than 2k are left. It
+    draws nothing. An event at an instant at which another member has none is deleted, but that there was one
+    is not hidden: with gaps only what traces tell is k-anonymous, not when. Fewer than k users cannot be
+    hidden among each other: everything is deleted.
+
+    References
+    ----------
+    J. Domingo-Ferrer, J. M. Mateo-Sanz, Practical data-oriented microaggregation for statistical
+    disclosure control, IEEE Transactions on Knowledge and Data Engineering 14 (2002).
+
+    Examples
+    --------
+    >>> from tracearena.traces import Clock, Grid
+    >>> places = Places.of_grid(Grid(rows=1, columns=9, south=0, west=0, north=0.01, east=0.09))
+    >>> original = Traces.from_dense([[0, 1], [8, 8], [0, 2], [8, 7]], places, Clock(instants_per_day=2))
+    >>> KAnonymous(k=2).transform(original).cells()
+    [[0], [1], [8], [8], [0], [1], [8], [8]]
+    >>> KAnonymous(k=2, way="generalise").transform(original).cells()
+    [[0], [1, 2], [8], [7, 8], [0], [1, 2], [8], [7, 8]]
+    """
+
+    name: ClassVar[str] = "KAnonymous"
+    units: ClassVar[Mapping[str, str]] = {"limit_km": "km"}
+
+    k: int
+    way: Way = "move"
+    limit_km: float = 2.0
+
+    def __post_init__(self) -> None:
+        require_whole("k", self.k, at_least=1, at_most=LARGEST_COUNT)
+        require_choice("way", self.way, get_args(Way))
+        require_number("limit_km", self.limit_km, above=0, at_most=FARTHEST_KM)
+
+    def transform(self, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
+        """Return traces each of which occurs at least k times; nothing is drawn."""
+        require_kind(self, original, Traces)
+        codes = np.full(original.n_events, DELETED, np.int32)
+        if original.n_users < self.k:
+            return ObfuscatedTraces.like(original, codes)
+        group_of = equal_groups(original, self.k)
+        moment = _moments(original)
+        order = np.lexsort((moment, group_of[original.user_index]))
+        members = np.bincount(group_of)
+        limits = np.searchsorted(group_of[original.user_index[order]], np.arange(len(members) + 1))
+        told: list[NDArray[np.int32]] = []
+
+        def one(block: int, first: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+            events = order[limits[first] : limits[stop]]
+            return _shared(original, events, moment[events], int(members[first]))
+
+        for events, places in run_blocks(one, block_ranges(len(members), 1)):
+            if self.way == "move":
+                codes[events] = _nearest_to_all(original.places, places, self.limit_km)[:, None]
+                continue
+            for row, together in zip(events, np.sort(places), strict=True):
+                shown = np.unique(together)
+                codes[row] = shown[0] if len(shown) == 1 else -2 - len(told)
+                told += [shown] if len(shown) > 1 else []
+        return ObfuscatedTraces.like(original, codes, PlaceSets.of(told))
+
+
+def equal_groups(original: Traces, k: int) -> NDArray[np.int64]:
+    """Return the group of each user by MDAV: at least k who are alike, at most 2k - 1."""
+    where = _described(original)
+    group_of = np.zeros(original.n_users, np.int64)
+    left = np.arange(original.n_users)
+    number = 0
+    while len(left) >= 2 * k:
+        farthest = left[np.argmax(_squared(where[left], where[left].mean(axis=0)))]
+        opposite = left[np.argmax(_squared(where[left], where[farthest]))]
+        for centre in (farthest, opposite):
+            if len(left) < 2 * k or centre not in left:
+                continue
+            order = np.argsort(_squared(where[left], where[centre]), kind="stable")
+            group_of[left[order[:k]]] = number
+            left = np.sort(left[order[k:]])
+            number += 1
+    group_of[left] = number
+    return group_of
+
+
+def _described(original: Traces) -> NDArray[np.float32]:
+    """Return users × coordinates: the mean position in each stretch of time, else her mean position."""
+    stretches = max(min(original.n_instants, MOST_STRETCHES), 1)
+    since = (original.instants - original.span[0]).astype(np.int64)
+    cell = original.user_index * np.int64(stretches) + since * stretches // max(original.n_instants, 1)
+    points = original.places.points_km[original.place_index]
+    shape = original.n_users, stretches
+    count = np.bincount(cell, minlength=np.prod(shape)).reshape(shape)
+    described = []
+    for axis in points.T:
+        total = np.bincount(cell, axis, np.prod(shape)).reshape(shape)
+        everywhere = axis.mean() if len(axis) else 0.0
+        own = np.where(count.any(axis=1), total.sum(axis=1) / np.maximum(count.sum(axis=1), 1), everywhere)
+        described.append(np.where(count > 0, total / np.maximum(count, 1), own[:, None]))
+    return np.concatenate(described, axis=1).astype(np.float32)
+
+
+def _squared(where: NDArray[np.float32], centre: NDArray[np.float32]) -> NDArray[np.float32]:
+    difference = where - centre
+    return np.asarray(np.einsum("ij,ij->i", difference, difference))
+
+
+def _moments(original: Traces) -> NDArray[np.int64]:
+    """Number when each event is: its instant, and the how manieth of its user there it is."""
+    rank = rank_within_instant(original)
+    return (original.instants - original.span[0]).astype(np.int64) * (int(rank.max(initial=0)) + 1) + rank
+
+
+def _shared(
+    original: Traces, events: NDArray[np.int64], moment: NDArray[np.int64], members: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return moments × members, the events of a group at moments that all have, and their places."""
+    _, starts, counts = np.unique(moment, return_index=True, return_counts=True)
+    common = starts[counts == members][:, None] + np.arange(members)
+    return events[common], original.place_index[events[common]]
+
+
+def _nearest_to_all(places: Places, together: NDArray[np.int32], limit_km: float) -> NDArray[np.int32]:
+    """Return for each row of places the one of them from which all the others lose least."""
+    loss = np.zeros(together.shape)
+    for member in together.T:
+        loss += np.minimum(places.distance_km(together, member[:, None]) / limit_km, 1)
+    return np.asarray(together[np.arange(len(together)), np.argmin(loss, axis=1)])

@@ -1,0 +1,1 @@
+"""What the judge does: check, draw pseudonyms, score, publish, and score again."""

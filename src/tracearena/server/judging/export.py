@@ -1,0 +1,184 @@
+"""A contest that is over, opened with the judge's key and packed so that anybody can judge it again."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from tracearena.contest import Charter, Refusal, Role, make_awards, write_results
+from tracearena.contest.archive import RESULTS, write_archive
+from tracearena.contest.arrivals import ARRIVALS
+from tracearena.contest.charter import NAME, charter_text, read_charter
+from tracearena.contest.commitment import live_text
+from tracearena.contest.handout import (
+    EVERYBODY,
+    JUDGE,
+    REGIONS,
+    SALTS,
+    SUBMISSIONS,
+    TIMES,
+    live_file,
+    official,
+)
+from tracearena.contest.intake import answer_path
+from tracearena.errors import DataError, FileError
+from tracearena.files import write_csv
+from tracearena.formats import pwscup
+from tracearena.server import clock
+from tracearena.server.judging.sample_work import kinds_of
+from tracearena.server.judging.scoring import ANSWERS
+from tracearena.server.judging.truths import Bench
+from tracearena.server.models import Contest, DataSet, State, Submission, Team, UploadKind
+from tracearena.server.results import boards
+from tracearena.server.store import snapshots
+from tracearena.server.store.audit_log import log
+from tracearena.server.store.jobs import open_jobs
+from tracearena.traces import ObfuscatedTraces
+
+_HANDED_IN = {
+    UploadKind.OBFUSCATED: "anotraces",
+    UploadKind.INFERRED_TABLE: "etable",
+    UploadKind.INFERRED_TRACES: "etraces",
+}
+_TAKEN = (State.CHECKED, State.SCORED, State.PUBLISHED)
+
+
+def export(
+    bench: Bench, path: str | PathLike[str], *, include_originals: bool = False, actor: str = "command line"
+) -> dict[str, Any]:
+    """Write everything that can be given away to one archive, and return its manifest.
+
+    The original traces go with it where the people are virtual users of the embedded city; those of an
+    organiser's own people only if that is asked for. The audit log says which `actor` made it.
+
+    Raises
+    ------
+    DataError
+        Before the results are published, and while the judge has work to do.
+    """
+    if Path(path).exists():
+        raise FileError.whole(path, "is there already; choose another name", "exists")
+    contest = Contest.now_held()
+    require_over(contest)
+    originals = include_originals or contest.people == "virtual"
+    with tempfile.TemporaryDirectory(prefix=".export-", dir=Path(path).absolute().parent) as place:
+        _Export(bench, contest, Path(place)).write(originals=originals)
+        manifest = write_archive(place, path, originals=originals)
+    log(actor, "contest exported", originals=originals, files=len(manifest["sha256"]))
+    return manifest
+
+
+def require_over(contest: Contest) -> None:
+    """Refuse to export what is not published, not finished, or not what the scores say."""
+    if not boards.is_published(contest, clock.now()):
+        raise DataError(_("the results are not published yet; an export before would give them away"))
+    # The judge makes an archive as one of its jobs.
+    waiting = open_jobs().exclude(kind="export").count()
+    if waiting:
+        words = _("the judge has %(waiting)s jobs to do; export when all is done (`contest status`)")
+        raise DataError(words % {"waiting": waiting})
+    final = boards.final_snapshot()
+    if final is None or snapshots.content_of(final) != boards.result_of(boards.stored_board()):
+        raise DataError(_("the published result is not that of the scores; `contest rescore` finds out why"))
+
+
+class _Export:
+    """The folder of a contest, as `tracearena.contest.handout` lays it out, made of a server's."""
+
+    def __init__(self, bench: Bench, contest: Contest, place: Path) -> None:
+        self.bench, self.contest, self.place = bench, contest, place
+        for name in (JUDGE, EVERYBODY, SUBMISSIONS, RESULTS):
+            (place / name).mkdir()
+        self.judge, self.submissions = place / JUDGE, place / SUBMISSIONS
+
+    def write(self, *, originals: bool) -> None:
+        """Write everything."""
+        self._everybody()
+        for data_set in DataSet.objects.select_related("team", "counts"):
+            self._truth(data_set, originals=originals)
+            if data_set.released_at is not None:
+                self._release(data_set)
+        self._samples()
+        self._handed_in()
+        board = boards.stored_board()
+        write_results(self.place / RESULTS, board, make_awards(board), list(_refused()))
+
+    def _everybody(self) -> None:
+        everybody = self.bench.folder.everybody
+        for path in everybody.iterdir():
+            if path.is_file() and not path.name.startswith("."):
+                (self.place / EVERYBODY / path.name).write_bytes(path.read_bytes())
+        text = charter_text(self._charter())
+        for folder in (self.place, self.place / EVERYBODY):
+            (folder / NAME).write_text(text, encoding="utf-8")
+        for name in (REGIONS, TIMES, SALTS):
+            (self.judge / name).write_bytes((everybody / name).read_bytes())
+
+    def _charter(self) -> Charter:
+        """Return the contest as it was held: with the schedule and the names that it had in the end."""
+        teams = Team.objects.filter(role=Role.TEAM)
+        names = {team.number: team.name for team in teams if team.name != team.number}
+        made = read_charter(self.bench.folder.charter)
+        return replace(made, schedule=self.contest.schedule, names=names).for_everybody
+
+    def _truth(self, data_set: DataSet, *, originals: bool) -> None:
+        team, number = int(data_set.team.number), data_set.number
+        kinds = ["reftraces"] if originals or data_set.released_at is not None else []
+        for kind in [*kinds, *(["orgtraces"] if originals else [])]:
+            name = str(official(kind, team, number))
+            (self.judge / name).write_bytes(self.bench.opened(self.bench.folder.for_judge(name)))
+
+    def _release(self, data_set: DataSet) -> None:
+        """Write what was released, who is who, and the judge's own attacks."""
+        team, number = int(data_set.team.number), data_set.number
+        secret = self.bench.secret(data_set)
+        public = str(official("pubtraces", team, number))
+        (self.judge / public).write_bytes((self.bench.folder.everybody / public).read_bytes())
+        pwscup.write_id_table(secret.table, self.judge / str(official("ptable", team, number)))
+        if secret.live is not None:
+            (self.judge / live_file(team, number)).write_text(live_text(secret.live))
+        released = self.judge / str(official("anotraces", team, number))
+        if data_set.counts is None:
+            pwscup.write_obfuscated(ObfuscatedTraces.unchanged(self.bench.original(data_set)), released)
+        else:
+            released.write_bytes(self.bench.upload(data_set.counts))
+        for attack, kind in kinds_of(self.contest.rules.sample_attacks).items():
+            name = official(ANSWERS[kind], team, number, attacker=0)
+            path = answer_path(self.judge, attack, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(self.bench.opened(self.bench.answer_path(attack, data_set, ANSWERS[kind])))
+
+    def _samples(self) -> None:
+        """Write the sample teams' traces, which everybody has."""
+        for team in Team.objects.filter(role=Role.SAMPLE):
+            for path in (self.place / EVERYBODY).glob(f"*traces_team{team.number}_*.csv"):
+                (self.judge / path.name).write_bytes(path.read_bytes())
+
+    def _handed_in(self) -> None:
+        """Write every file that the checker took, each in a folder of its receipt, and when it came."""
+        arrivals = {}
+        for one in Submission.objects.filter(state__in=_TAKEN).select_related("team", "data_set__team"):
+            attacker = None if one.kind == UploadKind.OBFUSCATED else int(one.team.number)
+            kind = _HANDED_IN[UploadKind(one.kind)]
+            name = official(kind, int(one.data_set.team.number), one.data_set.number, attacker=attacker)
+            path = self.submissions / f"team{one.team.number}" / f"{one.pk:06d}" / str(name)
+            path.parent.mkdir(parents=True)
+            path.write_bytes(self.bench.upload(one))
+            arrivals[path.relative_to(self.submissions).as_posix()] = one.received_at.isoformat()
+        write_csv(self.submissions / ARRIVALS, ["file", "received"], sorted(arrivals.items()))
+
+
+def _refused() -> Iterator[Refusal]:
+    """Yield what does not count, and why."""
+    for one in Submission.objects.exclude(state__in=_TAKEN).select_related("team").order_by("pk"):
+        verdict = one.verdict or {
+            "code": one.state,
+            "reason": one.reason or "came after the end of the phase",
+        }
+        yield Refusal(f"team{one.team.number}/{one.pk:06d}", str(verdict["code"]), str(verdict["reason"]))

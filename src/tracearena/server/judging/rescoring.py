@@ -1,0 +1,140 @@
+"""Scores made anew, beside those that count: compared first, then applied or cancelled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+from django.utils.translation import gettext
+
+from tracearena.contest import AttackKind
+from tracearena.errors import ParameterError
+from tracearena.server import clock, wordings
+from tracearena.server.judging.scoring import sample_score, score_of
+from tracearena.server.judging.truths import Bench
+from tracearena.server.models import Contest, DataSet, JobState, Rescoring, RescoringState, Score
+from tracearena.server.results import boards
+from tracearena.server.store import jobs, scores
+from tracearena.server.store.audit_log import log
+
+_STAGED = (scores.UTILITY, scores.FINAL, scores.SAMPLE)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A score that came out otherwise, or not at all.
+
+    Attributes
+    ----------
+    key
+        What was scored.
+    before, after
+        The score that counts, and the new one; None where there is none.
+    """
+
+    key: str
+    before: float | None
+    after: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the difference as plain values for JSON."""
+        return {"key": self.key, "before": self.before, "after": self.after}
+
+
+def start(actor: str, reason: str) -> Rescoring:
+    """Let every score that counts be made once more, beside itself; nothing that is shown changes."""
+    with transaction.atomic():
+        if Rescoring.objects.filter(state__in=(RescoringState.RUNNING, RescoringState.COMPARED)).exists():
+            raise ParameterError(gettext("a re-scoring is under way already: apply it or cancel it first"))
+        rescoring = Rescoring.objects.create(reason=reason, created_at=clock.now())
+        for score in scores.counting(*_STAGED):
+            about = {"score": score.pk, "rescoring": rescoring.pk}
+            jobs.enqueue("rescore", f"rescore/{rescoring.pk}/{score.pk}", about)
+        log(actor, "re-scoring started", number=rescoring.pk, reason=reason)
+    return rescoring
+
+
+def rescore(taken: jobs.Taken, bench: Bench) -> None:
+    """Make one score anew, from the file that was received."""
+    rescoring = Rescoring.objects.get(pk=taken.about["rescoring"])
+    if rescoring.state != RescoringState.RUNNING:
+        with jobs.finishing(taken):
+            return
+    score = Score.objects.select_related("submission__team", "submission__data_set__team", "data_set__team")
+    old = score.get(pk=taken.about["score"])
+    if old.submission is None:
+        value = sample_score(old.sample, AttackKind(old.kind), old.data_set, bench)
+    else:
+        value = score_of(old.submission, bench)
+    sample = None if old.submission is not None else (old.sample, old.kind, old.data_set)
+    with jobs.finishing(taken):
+        scores.write(old.key, value, submission=old.submission, sample=sample, rescoring=rescoring)
+
+
+def compare_when_done(rescoring: Rescoring) -> None:
+    """Let a re-scoring wait for a decision when nothing of it is open any more."""
+    prefix = f"rescore/{rescoring.pk}/"
+    if not jobs.open_jobs("rescore").filter(key__startswith=prefix).exists():
+        running = Rescoring.objects.filter(pk=rescoring.pk, state=RescoringState.RUNNING)
+        running.update(state=RescoringState.COMPARED)
+
+
+def differences(rescoring: Rescoring) -> list[Difference]:
+    """Return what came out otherwise, or failed to come out, in the order of the keys."""
+    if rescoring.state == RescoringState.APPLIED:
+        kept = rescoring.scores.filter(key__startswith=f"{scores.BEFORE}/")
+        before = {score.key.removeprefix(f"{scores.BEFORE}/"): score.value for score in kept}
+        after = {score.key: score.value for score in scores.counting(*_STAGED) if score.key in before}
+    else:
+        before = {score.key: score.value for score in scores.counting(*_STAGED)}
+        after = {score.key: score.value for score in rescoring.scores.all()}
+    return [
+        Difference(key, before.get(key), after.get(key))
+        for key in sorted(before.keys() | after.keys())
+        if before.get(key) != after.get(key)
+    ]
+
+
+def apply(rescoring: Rescoring, actor: str) -> None:
+    """Let the new scores count; those before are kept under the re-scoring, and a new result is frozen."""
+    with transaction.atomic():
+        # The contest's row first, as everybody takes it who takes data sets after it.
+        Contest.objects.select_for_update().get(pk=1)
+        changed = differences(rescoring)
+        _decide(rescoring, RescoringState.COMPARED, to=RescoringState.APPLIED)
+        failed = [one.key for one in changed if one.after is None]
+        if failed:
+            said = gettext("the re-scoring is not whole: %(score)s failed; cancel it")
+            raise ParameterError(said % {"score": failed[0]})
+        for new in rescoring.scores.all():
+            old = Score.objects.get(key=new.key, rescoring__isnull=True)
+            Score.objects.filter(pk=old.pk).update(key=f"{scores.BEFORE}/{old.key}", rescoring=rescoring)
+            Score.objects.filter(pk=new.pk).update(rescoring=None)
+        for data_set in DataSet.objects.all():
+            scores.settle_utility(data_set)
+        boards.forget()
+        if boards.final_snapshot() is not None:
+            boards.freeze_final()
+        log(actor, "re-scoring applied", number=rescoring.pk, changed=len(changed))
+
+
+def cancel(rescoring: Rescoring, actor: str) -> None:
+    """Leave all as it was; the new scores are kept beside, and never count."""
+    with transaction.atomic():
+        open_states = (RescoringState.RUNNING, RescoringState.COMPARED)
+        _decide(rescoring, *open_states, to=RescoringState.CANCELLED)
+        waiting = jobs.open_jobs("rescore").filter(key__startswith=f"rescore/{rescoring.pk}/")
+        waiting.filter(state=JobState.WAITING).update(state=JobState.DONE, finished_at=clock.now())
+        log(actor, "re-scoring cancelled", number=rescoring.pk)
+
+
+def _decide(rescoring: Rescoring, *from_: str, to: str) -> None:
+    """Bring a re-scoring to its end, once."""
+    own = Rescoring.objects.filter(pk=rescoring.pk, state__in=from_)
+    if not own.update(state=to, finished_at=clock.now()):
+        state = Rescoring.objects.get(pk=rescoring.pk).state
+        said = gettext("re-scoring %(number)s is %(state)s and cannot be %(wanted)s now")
+        words = {"number": rescoring.pk, "state": wordings.state(state), "wanted": wordings.state(to)}
+        raise ParameterError(said % words)
+    rescoring.refresh_from_db()

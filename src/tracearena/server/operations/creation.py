@@ -1,0 +1,174 @@
+"""A contest by files becomes a contest on a server: everything secret is sealed, everybody gets a row."""
+
+from __future__ import annotations
+
+import io
+import secrets
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tracearena.contest import Charter, Role, Schedule, charter_text, handout, read_charter
+from tracearena.contest.board import PSEUDONYMISED_DATA_SET
+from tracearena.contest.charter import PSEUDONYMISED
+from tracearena.errors import DataError
+from tracearena.files import replacing, replacing_folder
+from tracearena.formats.pwscup import PwsName
+from tracearena.server.settings import configure
+from tracearena.server.store.folder import Folder, Secrets
+from tracearena.server.store.sealing import new_pair, seal
+
+if TYPE_CHECKING:
+    from tracearena.server.models import Team
+
+_MEMORY = Path("/dev/shm")
+
+
+@dataclass(frozen=True)
+class Created:
+    """What was made, and the secrets of the links, which are shown once.
+
+    Attributes
+    ----------
+    organiser
+        Secret of the organiser's link.
+    invitations
+        Secret of each team's link, by its number.
+    """
+
+    organiser: str
+    invitations: dict[str, str]
+
+
+@contextmanager
+def out_of_sight() -> Iterator[Path]:
+    """Give a folder for clear text: in memory where the system has such a place, and gone afterwards."""
+    place = _MEMORY if _MEMORY.is_dir() else None
+    with tempfile.TemporaryDirectory(prefix="tracearena-", dir=place) as folder:
+        yield Path(folder)
+
+
+def create(
+    path: str | PathLike[str],
+    prepared: Path,
+    *,
+    judge_public_key: bytes,
+    people: str = "virtual",
+    database: str | None = None,
+) -> Created:
+    """Take in a contest by files, as `tracearena.contest.write_contest_data` makes it.
+
+    Parameters
+    ----------
+    path
+        The new folder; it appears when all is in it.
+    prepared
+        The contest by files: contest.toml with a schedule, judge, everybody, teams.
+    judge_public_key
+        To whom secrets are sealed.
+    people
+        ``"virtual"``, or ``"real"`` for traces of people that are never given away.
+    database
+        URL of a PostgreSQL database; SQLite in the folder if left out.
+    """
+    charter = read_charter(prepared / "contest.toml")
+    if charter.schedule is None:
+        raise DataError(f"{prepared / 'contest.toml'}: a contest on a server needs a [schedule]")
+    with replacing_folder(path, private=True) as place:
+        folder = Folder(place)
+        folder.make()
+        keys = {team: new_pair() for team in charter.numbers}
+        _seal_files(prepared, folder, charter, judge_public_key, keys)
+        folder.write_secrets(Secrets(secrets.token_urlsafe(50), judge_public_key.hex(), database))
+        configure(folder)
+        return _fill_database(charter, charter.schedule, judge_public_key, keys, people)
+
+
+def _seal_files(
+    prepared: Path,
+    folder: Folder,
+    charter: Charter,
+    judge: bytes,
+    keys: dict[str, tuple[bytes, bytes]],
+) -> None:
+    with replacing(folder.charter) as file:
+        file.write(charter_text(charter).encode())
+    # Pseudonyms of the team without obfuscation are drawn at the release, like everybody's.
+    public = (one for one in (prepared / handout.EVERYBODY).iterdir() if one.name != handout.COMMITMENTS)
+    handout.copy_files(public, folder.everybody)
+    for one in sorted((prepared / handout.JUDGE).glob("*traces_team*.csv")):
+        if PwsName.parse(one).kind in ("orgtraces", "reftraces"):
+            _put(folder.for_judge(one.name), seal(judge, one.read_bytes()))
+    for team, (_, public_key) in keys.items():
+        _put(folder.for_team(team), seal(public_key, _bundle(handout.bundle(prepared, team))))
+
+
+def _bundle(own: Path) -> bytes:
+    """Return the files of one team as one archive."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for one in sorted(own.iterdir()):
+            archive.write(one, one.name)
+    return packed.getvalue()
+
+
+def _put(path: Path, content: bytes) -> None:
+    with replacing(path, private=True) as file:
+        file.write(content)
+
+
+def _fill_database(
+    charter: Charter, schedule: Schedule, judge: bytes, keys: dict[str, tuple[bytes, bytes]], people: str
+) -> Created:
+    from django.core.management import call_command
+    from django.db import connection, transaction
+
+    from tracearena.server import clock
+    from tracearena.server.models import Contest, Team
+    from tracearena.server.people import links
+    from tracearena.server.store.audit_log import log
+
+    call_command("migrate", verbosity=0)
+    if Contest.objects.exists():
+        raise DataError("the database holds a contest already; name an empty one")
+    now = clock.now()
+    with transaction.atomic():
+        Contest.objects.create(pk=1, name=charter.name, rules_values=charter.rules.to_dict(),
+                               schedule_values=schedule.to_dict(), people=people,
+                               created_at=now)  # fmt: skip
+        invitations = {}
+        for number, role in _parties(charter):
+            called = charter.names.get(number, number)
+            team = Team.objects.create(number=number, name=called, role=role, created_at=now)
+            _make_data_sets(team, charter)
+            if number in keys:
+                private, team.public_key = keys[number]
+                team.escrow = seal(judge, private)
+                team.save()
+                invitations[number] = links.invitation(team, private)
+        made = Created(links.organiser_link(), invitations)
+        log("command line", "contest made", teams=charter.teams, rules=charter.rules.to_dict())
+    connection.close()
+    return made
+
+
+def _parties(charter: Charter) -> Iterator[tuple[str, Role]]:
+    if charter.rules.pseudonymised_team:
+        yield PSEUDONYMISED, Role.PSEUDONYMISED
+    for number in charter.numbers:
+        yield number, Role.TEAM
+    for number in charter.sample_numbers:
+        yield number, Role.SAMPLE
+
+
+def _make_data_sets(team: Team, charter: Charter) -> None:
+    from tracearena.server.models import DataSet
+
+    sets = {Role.TEAM: charter.rules.data_sets, Role.PSEUDONYMISED: PSEUDONYMISED_DATA_SET, Role.SAMPLE: 0}
+    for number in range(1, sets[Role(team.role)] + 1):
+        DataSet.objects.create(team=team, number=number)

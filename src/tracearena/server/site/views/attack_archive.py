@@ -1,0 +1,97 @@
+"""The form by which a team hands in attacks on many targets at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.files.base import ContentFile
+from django.core.files.uploadhandler import FileUploadHandler, SkipFile, StopUpload
+from django.shortcuts import render
+from django.utils.translation import gettext
+from django.views.decorators.csrf import csrf_exempt, csrf_protect
+from django.views.decorators.http import require_http_methods
+
+from tracearena.contest import Gate, phase_at
+from tracearena.files.whole import Held
+from tracearena.server.uploads import attack_archives, submitting
+from tracearena.server import clock
+from tracearena.server.models import Contest
+from tracearena.server.uploads.receiving import cut_off, too_large
+from tracearena.server.refused import Refused
+from tracearena.server.site.views.roles import for_team
+from tracearena.server.site.views.uploading import WHOLE, empty_form
+
+
+class InMemory(FileUploadHandler):
+    """Keeps one archive in memory while its files are handed in; it is on no disk, sealed or clear."""
+
+    def __init__(self, request: Any) -> None:
+        super().__init__(request)
+        self._pieces: list[bytes] = []
+        self._is_begun = False
+        self._most_bytes = _most_bytes(request)
+
+    def new_file(self, *args: Any, **named: Any) -> None:
+        """Begin with a file, if it is the one that is asked for and its sender may send one."""
+        super().new_file(*args, **named)
+        if self._most_bytes is None or self._is_begun:
+            raise SkipFile
+        self._is_begun = True
+
+    def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
+        """Take a piece of it."""
+        assert self._most_bytes is not None
+        self._pieces.append(raw_data)
+        if start + len(raw_data) > self._most_bytes:
+            self._pieces.clear()
+            self.request.refusal = too_large(self._most_bytes)
+            raise StopUpload(connection_reset=True)
+
+    def file_complete(self, file_size: int) -> ContentFile:
+        """Hand over the file."""
+        whole, self._pieces = b"".join(self._pieces), []
+        return ContentFile(whole, submitting.harmless_name(self.file_name or ""))
+
+
+@csrf_exempt  # only until the way in which the form is read is set: `_archive` is protected
+@require_http_methods(["GET", "HEAD", "POST"])
+def archive(request: Any) -> Any:
+    """Hand in one archive for many targets, and see what became of each of its files."""
+    request.upload_handlers = [InMemory(request)]
+    return _archive(request)
+
+
+@csrf_protect
+@for_team
+def _archive(request: Any) -> Any:
+    contest = Contest.now_held()
+    if phase_at(contest.schedule, clock.now()).attacks is Gate.EARLY:
+        begin = contest.schedule.attack_begin.isoformat()
+        raise Refused(409, "early", gettext("Attacks are taken from %(begin)s on.") % {"begin": begin})
+    if request.method != "POST":
+        return render(request, "team/archive.html", {"accept": ".zip", **empty_form(contest.rules)})
+    outcomes = attack_archives.hand_in_all(request.user, _file(request), request.POST.get("key", ""))
+    taken = [one for one in outcomes if one.submission is not None]
+    about = {"outcomes": outcomes, "taken": len(taken)}
+    return render(request, "team/archive_outcome.html", about, status=200 if taken else 400)
+
+
+def _file(request: Any) -> Held:
+    # Asked for first: the form is read when its fields are, and a refusal is known then.
+    is_whole = request.POST.get("whole") == WHOLE
+    file = request.FILES.get("file")
+    refusal = getattr(request, "refusal", None)
+    if refusal is not None:
+        raise refusal
+    if file is None:
+        raise Refused(400, "no-file", gettext("No file was chosen."))
+    if not is_whole:
+        raise cut_off()
+    return Held(file.name, file.read())
+
+
+def _most_bytes(request: Any) -> int | None:
+    """Return how large an archive this request may bring, None if it may bring none."""
+    if getattr(request.user, "team", None) is None:
+        return None
+    return Contest.now_held().rules.largest_file_mb * 2**20

@@ -1,0 +1,1 @@
+"""What a contest keeps: folder, database, keys, sealed files, jobs, scores, the log, and files to save."""

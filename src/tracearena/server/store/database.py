@@ -1,0 +1,70 @@
+"""Which database: SQLite in the contest's folder, or PostgreSQL by its URL."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from tracearena.errors import ParameterError
+from tracearena.server.store.folder import Folder
+
+PATIENCE_S = 30
+_SCHEMES = ("postgresql", "postgres")
+
+
+def database_settings(folder: Folder, url: str | None) -> dict[str, Any]:
+    """Return what Django wants to know of the database.
+
+    SQLite writes ahead (readers never wait for a writer), puts every commit on the disk before it
+    answers, and takes its lock at the beginning of a transaction: one that reads first and writes later
+    could otherwise fail at the write, whatever its patience.
+    """
+    if url is None:
+        return {
+            "ENGINE": "django.db.backends.sqlite3",
+            "NAME": str(folder.database.absolute()),
+            "OPTIONS": {
+                "transaction_mode": "IMMEDIATE",
+                "timeout": PATIENCE_S,
+                "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;",
+            },
+        }
+    return _postgresql(url)
+
+
+def shown(url: str | None) -> str:
+    """Return a database's URL without its password, for people.
+
+    >>> shown("postgresql://ann:secret@db/contest")
+    'postgresql://ann@db/contest'
+    """
+    if url is None:
+        return "SQLite"
+    parts = urlsplit(url)
+    user, _, host = parts.netloc.rpartition("@")
+    name = user.partition(":")[0]
+    return f"{parts.scheme}://{name + '@' if name else ''}{host}{parts.path}"
+
+
+def _postgresql(url: str) -> dict[str, Any]:
+    parts = urlsplit(url)
+    name = unquote(parts.path.removeprefix("/"))
+    if parts.scheme not in _SCHEMES or not name or "/" in name:
+        raise ParameterError(
+            f"--database: got {shown(url)}; it must be postgresql://user:password@host:port/name"
+        )
+    try:
+        port = parts.port
+    except ValueError:
+        raise ParameterError(f"--database: {shown(url)} has no port from 1 to 65535") from None
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": name,
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": unquote(parts.hostname or ""),
+        "PORT": "" if port is None else str(port),
+        "CONN_MAX_AGE": 60,
+        "CONN_HEALTH_CHECKS": True,
+        "OPTIONS": {"connect_timeout": PATIENCE_S} | dict(parse_qsl(parts.query)),
+    }

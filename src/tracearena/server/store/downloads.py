@@ -1,0 +1,136 @@
+"""Files for download: everybody's, and a team's own, whole or in part."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpResponse, HttpResponseNotModified, StreamingHttpResponse
+from django.utils.http import content_disposition_header, parse_etags
+
+from tracearena.contest import Role
+from tracearena.contest.handout import COMMITMENTS
+from tracearena.formats.pwscup import PwsName
+from tracearena.server import clock
+from tracearena.server.models import Contest, Team
+from tracearena.server.refused import not_found
+from tracearena.server.store.sealing import unseal
+
+_RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})", re.ASCII)
+_STEP = 2**18
+
+
+def public_files() -> list[Path]:
+    """Return what everybody who takes part may have now; targets come when the attack phase begins.
+
+    The judge has them ready before: so nobody starts earlier than others.
+    """
+    begun = clock.now() >= Contest.now_held().schedule.attack_begin
+    targets = set(Team.objects.exclude(role=Role.SAMPLE).values_list("number", flat=True))
+    found = (path for path in settings.CONTEST_FOLDER.everybody.iterdir() if path.is_file())
+    # What stands under a temporary name is not there yet, and does not say whose it is.
+    files = sorted(path for path in found if not path.name.startswith("."))
+    return [path for path in files if begun or not _is_of(path, targets)]
+
+
+def described(path: Path) -> dict[str, Any]:
+    """Return name, size and hash of a file."""
+    state = path.stat()
+    return {
+        "name": path.name,
+        "size": state.st_size,
+        "sha256": _sha256(path, state.st_mtime_ns, state.st_size),
+    }
+
+
+def send_public(request: Any, name: str) -> Any:
+    """Answer with one of everybody's files."""
+    path = next((path for path in public_files() if path.name == name), None)
+    if path is None:
+        raise not_found()
+    return send_file(request, path)
+
+
+def send_file(request: Any, path: Path) -> Any:
+    """Answer with a file that anybody may have who asks for it; who that is, is for the caller to know."""
+    about = described(path)
+    return _send(request, path.name, about["size"], about["sha256"], partial(_pieces, path))
+
+
+def send_bundle(request: Any, team: Team, team_key: bytes) -> Any:
+    """Answer with the files of a team's own, opened by its key."""
+    packed = unseal(team_key, settings.CONTEST_FOLDER.for_team(team.number).read_bytes())
+    tag = hashlib.sha256(packed).hexdigest()
+    name = f"team{team.number}.zip"
+    return _send(request, name, len(packed), tag, lambda start, stop: iter([packed[start:stop]]))
+
+
+def _send(request: Any, name: str, size: int, tag: str, pieces: Any) -> Any:
+    etag = f'"{tag}"'
+    known = parse_etags(request.headers.get("If-None-Match", ""))
+    if etag in known or known == ["*"]:
+        response = HttpResponseNotModified()
+    else:
+        response = _whole_or_part(request, name, size, etag, pieces)
+    response.headers["ETag"] = etag
+    response.headers["Accept-Ranges"] = "bytes"
+    return response
+
+
+def _whole_or_part(request: Any, name: str, size: int, etag: str, pieces: Any) -> Any:
+    wanted = _wanted(request, size, etag)
+    if wanted is None:
+        return HttpResponse(status=416, headers={"Content-Range": f"bytes */{size}"})
+    start, stop, is_part = wanted
+    response = StreamingHttpResponse(pieces(start, stop), status=206 if is_part else 200)
+    response.headers["Content-Type"] = (
+        "application/zip" if name.endswith(".zip") else "text/plain; charset=utf-8"
+    )
+    response.headers["Content-Length"] = str(stop - start)
+    response.headers["Content-Disposition"] = content_disposition_header(True, name)
+    if is_part:
+        response.headers["Content-Range"] = f"bytes {start}-{stop - 1}/{size}"
+    return response
+
+
+def _wanted(request: Any, size: int, etag: str) -> tuple[int, int, bool] | None:
+    """Return begin, end, and whether it is a part; None for a part that the file does not have.
+
+    A part is sent only of the version that the client has the beginning of (If-Range).
+    """
+    match = _RANGE.fullmatch(request.headers.get("Range", ""))
+    same = request.headers.get("If-Range", etag) == etag
+    if match is None or match[0] == "bytes=-" or not same:
+        return 0, size, False
+    first, last = match.groups()
+    start = int(first) if first else max(0, size - int(last))
+    stop = min(size, int(last) + 1) if first and last else size
+    return None if start >= stop else (start, stop, True)
+
+
+def _pieces(path: Path, start: int, stop: int) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        file.seek(start)
+        while start < stop and (piece := file.read(min(_STEP, stop - start))):
+            start += len(piece)
+            yield piece
+
+
+@lru_cache(maxsize=1_000)
+def _sha256(path: Path, changed_at: int, size: int) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _is_of(path: Path, teams: set[str]) -> bool:
+    if path.name == COMMITMENTS:
+        return False
+    try:
+        return f"{PwsName.parse(path).team:03d}" in teams
+    except ValueError:
+        return False
