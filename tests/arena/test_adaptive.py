@@ -69,6 +69,16 @@ def test_adaptive_attacks_of_one_defence_share_one_match(
     ensemble.score(original, release, defence=PL, seed=3)
     assert sorted(asked) == ["Bayes(PL(4,1))", "Bayes(unknown)"]
 
+    # Who comes to suspect the defence goes on as one who was told.
+    asked.clear()
+    monkeypatch.setattr("tracearena.attacks.bayesian.matcher.suspected", lambda *_: PL)
+    scores = ensemble.score(original, release, defence=PL, seed=3)
+    assert asked == ["Bayes(PL(4,1))"]
+    for name in ("Polya-R", "Bayes-R"):
+        assert scores.reidentification[name] == scores.reidentification[f"{name}(adaptive)"]
+    for name in ("Bayes-T", "Tracking-T"):
+        assert scores.trace_inference[name] == scores.trace_inference[f"{name}(adaptive)"]
+
 
 def test_an_attack_that_nobody_tells_fails_alone(make_walks: Walks) -> None:
     reference, original = make_walks(users=20, days=4).split_days(2)

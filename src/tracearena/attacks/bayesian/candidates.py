@@ -97,9 +97,10 @@ def best_pairs(
         return own_traces
 
     found = run_blocks(work, block_ranges(n_users, _USERS_PER_BLOCK))
-    pairs = everybody(n_traces, n_users)
     if chooses:
         traces = np.concatenate([np.repeat(np.arange(n_traces), keep), *(one.ravel() for one in found)])
         users = np.concatenate([best_users.ravel(), np.repeat(np.arange(n_users), of_user)])
         pairs = Pairs.of(traces, users, n_traces, n_users)
+    else:
+        pairs = everybody(n_traces, n_users)
     return pairs, None if kept is None else [one[pairs.users, pairs.traces] for one in kept]
