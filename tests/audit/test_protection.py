@@ -125,10 +125,10 @@ def test_protect_writes_the_release_under_pseudonyms_and_the_page(people: Traces
 @pytest.mark.slow
 def test_gps_points_are_protected_too(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
-    home = rng.uniform([35.6, 139.6], [35.75, 139.85], (24, 2))
+    home = rng.uniform([35.6, 139.6], [35.75, 139.85], (40, 2))
     rows = [
         {"user": f"u{user}", "time": 1_600_000_000 + 1800 * step, "lat": lat, "lng": lng}
-        for user in range(24)
+        for user in range(40)
         for step in range(4 * 48)
         for lat, lng in [home[user] + rng.normal(0, 0.003, 2)]
     ]
@@ -139,7 +139,7 @@ def test_gps_points_are_protected_too(tmp_path: Path) -> None:
         "--draws", 2, "--json",
     )  # fmt: skip
     assert done.status == 0, done.err
-    assert done.json["defence"] == "Snap(500km)"
+    assert done.json["defence"] == "Snap(500km)", done.err
     released = pl.read_csv(tmp_path / "safer.csv")
     assert released.height == len(rows)
     assert done.json["audit"]["verdict"] == "green"

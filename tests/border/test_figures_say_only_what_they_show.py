@@ -24,6 +24,7 @@ from tracearena.figures import FIGURES
 from tracearena.figures.arena import attacks as arena_attacks
 from tracearena.figures.arena import defences as arena_defences
 from tracearena.figures.contest import figure_4_and_19 as contest_4_and_19
+from tracearena.figures.contest import figure_7 as contest_7
 from tracearena.figures.contest import figure_8 as contest_8
 from tracearena.figures.contest import figure_9 as contest_9
 from tracearena.figures.contest import figure_12 as contest_12
@@ -32,6 +33,7 @@ from tracearena.figures.contest import figure_17 as contest_17
 from tracearena.figures.contest import figure_18 as contest_18
 from tracearena.figures.contest import k_anonymity as contest_k_anonymity
 from tracearena.figures.contest import people as contest_people
+from tracearena.figures.contest import spread as contest_spread
 from tracearena.figures.contest import table_2 as contest_table_2
 from tracearena.figures.contest.k_anonymity import Point
 from tracearena.figures.data import Size
@@ -301,7 +303,7 @@ CASES: dict[str, Pair] = {
         lambda: contest_people.findings(lives(2.5)),
     ),
     "contest-12": (
-        lambda: contest_12.findings([0.9] * len(contest_12.WEIGHTS)),
+        lambda: contest_12.findings([0.9] * (len(contest_12.WEIGHTS) - 1) + [0.8]),
         lambda: contest_12.findings([0.3] * len(contest_12.WEIGHTS)),
     ),
     "ppmtf-7": (
@@ -371,6 +373,14 @@ CASES: dict[str, Pair] = {
     "contest-19": (
         lambda: contest_4_and_19.findings(homes(0.9, 0.2, 0.8)),
         lambda: contest_4_and_19.findings(homes(0.9, 0.2, 0.3)),
+    ),
+    "contest-7": (
+        lambda: contest_7.findings(*contest_7.scores(contest_7.DISTANCES_KM)),
+        lambda: contest_7.findings(np.zeros(41), np.zeros(41)),
+    ),
+    "contest-spread": (
+        lambda: contest_spread.findings([(100, *spread(0.04)), (400, *spread(0.01))]),
+        lambda: contest_spread.findings([(100, *spread(0.01)), (400, *spread(0.01))]),
     ),
     "contest-k-anonymity": (
         lambda: equal_traces([0.5, 0.2, 0.1], [0.6, 0.3, 0.0], 0.6),

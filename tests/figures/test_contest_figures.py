@@ -2,18 +2,22 @@
 
 import csv
 from pathlib import Path
+from zlib import crc32
 
 import numpy as np
 import pytest
 
 from tracearena.arena import AttackScores, SweepRow
+from tracearena.engine import child_seed, seed_sequence
 from tracearena.errors import DataError
 from tracearena.figures import figure
 from tracearena.figures.contest import figure_13 as contest_13
 from tracearena.figures.contest.figure_9 import correlation
 from tracearena.figures.contest.figure_12 import WEIGHTS
 from tracearena.figures.data import DEFENCES, Size, Source, points_of_interest, teams
+from tracearena.figures.virtual_teams import virtual_teams
 from tracearena.formats import pwscup
+from tracearena.metrics import tm_emd_sliced
 
 SMALL = Size(60, 2)
 
@@ -44,7 +48,7 @@ def test_teams_are_read_from_contest_files(tmp_path: Path) -> None:
 
 
 def test_contest_9_has_a_point_for_every_defence(tmp_path: Path) -> None:
-    picture, numbers = figure("contest-9")(tmp_path, seed=1, size=SMALL)
+    picture, numbers = figure("contest-9")(tmp_path, seed=1, size=SMALL, iterations=3)
     rows = table(numbers)
     assert [row["defence"] for row in rows] == ["No", *DEFENCES]
     assert "FuzzyCount-T" in rows[0]
@@ -82,9 +86,12 @@ def test_contest_12_has_every_attack_and_every_weight(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_contest_13_measures_every_use_for_every_group(tmp_path: Path) -> None:
-    _, numbers = figure("contest-13")(tmp_path, seed=1, size=SMALL)
+    _, numbers = figure("contest-13")(tmp_path, seed=1, size=SMALL, count=3)
     rows = table(numbers)
-    assert len(rows) == 17 + 5 * contest_13.TEAMS
+    assert contest_13.TEAMS == len(DEFENCES) == 17
+    assert len(rows) == 17 + 5 * 3
+    for group in ("PL(4,1)", "PL(1,1)", "PL(0.1,1)", "Uniform", "Reference"):
+        assert {row["team"] for row in rows if row["group"] == group} == {"1", "2", "3"}
     mean = {
         group: np.mean([float(row["poi_accuracy"]) for row in rows if row["group"] == group])
         for group in ("17 defences", "PL(4,1)", "PL(0.1,1)", "Uniform", "Reference")
@@ -92,3 +99,35 @@ def test_contest_13_measures_every_use_for_every_group(tmp_path: Path) -> None:
     assert mean["PL(4,1)"] > 0.8 > mean["Reference"] > mean["Uniform"]
     uniform = [row for row in rows if row["group"] == "Uniform"]
     assert all(float(row["s_U"]) < 0.1 for row in uniform)
+
+
+def test_transitions_of_releases_are_compared_region_by_region() -> None:
+    (team,) = teams(Source(size=SMALL))
+    (ours,) = (row for row in contest_13.usefulness([team], None, 1) if row.defence == "PL(1,1)")
+    released = contest_13._released(team, "PL(1,1)", child_seed(seed_sequence(1), crc32(b"PL(1,1)"), 0))
+    assert team.original.places.grid is not None
+    assert team.original.places.grid.rows == 32
+    assert ours.tm_emd == tm_emd_sliced(team.original, released, bins=32)
+    assert ours.tm_emd > tm_emd_sliced(team.original, released, bins=20)
+
+
+def test_contest_7_is_two_lines_that_meet_the_floor_and_the_ceiling_at_2_km(tmp_path: Path) -> None:
+    picture, numbers = figure("contest-7")(tmp_path)
+    rows = table(numbers)
+    assert b"<svg" in picture.read_bytes()
+    at = {float(row["distance_km"]): (float(row["g_U"]), float(row["g_T"])) for row in rows}
+    assert at[0.0] == (1, 0)
+    assert at[1.0] == (0.5, 0.5)
+    assert at[2.0] == at[4.0] == (0, 1)
+
+
+def test_virtual_teams_are_people_of_their_own_of_the_size_asked_for() -> None:
+    one, two = virtual_teams(Source(size=SMALL), 2, iterations=2)
+    assert one.original.n_users == two.original.n_users == 60
+    assert one.reference.n_instants == one.original.n_instants == 2 * 20
+    assert not np.array_equal(one.original.place_index, two.original.place_index)
+
+
+def test_contest_spread_has_a_row_for_every_size_and_defence(tmp_path: Path) -> None:
+    _, numbers = figure("contest-spread")(tmp_path, size=SMALL, users=(10, 20), count=2, days=2, iterations=2)
+    assert [row["users"] for row in table(numbers)] == ["10"] * 4 + ["20"] * 4

@@ -18,6 +18,21 @@ def test_a_figure_is_a_picture_and_its_numbers(name: str, osaka: Path, tmp_path:
         assert len(list(csv.reader(file))) == 38
 
 
+@pytest.mark.slow
+def test_samples_4_is_the_organisers_own_table(osaka: Path, tmp_path: Path) -> None:
+    """Their programs looked at a tenth of the events; draws differ, so attacks agree to 0.025."""
+    _, numbers = figure("samples-4")(tmp_path, data=osaka, seed=1)
+    with numbers.open(newline="") as file:
+        ours = {row["defence"]: row for row in csv.DictReader(file)}
+    with (osaka / "sample_results_team001_data01.csv").open(newline="") as file:
+        published = list(csv.DictReader(file))
+    assert len(published) == len(ours) == 37
+    for theirs, row in zip(published, ours.values(), strict=True):
+        assert float(row["utility"]) == pytest.approx(float(theirs["Util"]), abs=1e-9), theirs["Ano"]
+        for column, attack in (("I2", "VisitProb-R"), ("I3", "HomeProb-R"), ("T3", "HomeProb-T")):
+            assert float(row[attack]) == pytest.approx(float(theirs[column]), abs=0.025), theirs["Ano"]
+
+
 def test_every_figure_can_be_found() -> None:
     for name in FIGURES:
         assert callable(figure(name))

@@ -29,7 +29,7 @@ def rows_of(path: Path) -> list[dict[str, str]]:
         ("ppmtf-15", 2, {"size": CHECK_INS, "alphas": (1e-3, 10.0)}),
         ("contest-16", 2, {"size": CHECK_INS, "days": 4}),
         ("contest-17", 5, {"size": CHECK_INS, "days": 4}),
-        ("contest-18", 7, {"size": PEOPLE_FLOW}),
+        ("contest-18", 10, {"size": PEOPLE_FLOW, "alphas": (10.0,), "settings": ((50, 0.0),)}),
         ("contest-table2", 4, {"size": GENERATOR, "count": 2, "plan": ContestPlan(users=30, days=4)}),
     ],
 )

@@ -46,6 +46,7 @@ FIGURES: dict[str, tuple[str, str]] = {
     "ppmtf-parameters": ("ppmtf.parameters", "what published parameters of PPMTF betray"),
     "ppmtf-knowledge": ("ppmtf.knowledge", "synthetic traces against maximum and partial knowledge"),
     "contest-4": ("contest.figure_4_and_19", "where virtual users are at noon (makes contest-19 too)"),
+    "contest-7": ("contest.figure_7", "the two functions that make scores of distances"),
     "contest-8": (
         "contest.figure_8",
         "both kinds of privacy of the sample defences, the cheating anonymization among them",
@@ -68,6 +69,7 @@ FIGURES: dict[str, tuple[str, str]] = {
     ),
     "contest-people": ("contest.people", "virtual users beside the people they are learned from"),
     "contest-table2": ("contest.table_2", "fairness: spread of the scores over the teams' data"),
+    "contest-spread": ("contest.spread", "spread of the scores over teams of ever more users"),
     "contest-k-anonymity": (
         "contest.k_anonymity",
         "k-anonymity: one in k re-identified at most, and whereabouts told all the same",

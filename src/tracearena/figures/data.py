@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.arena import SweepRow, run_sweep, succeeded
 from tracearena.cities import pois, simulate, simulate_gps
 from tracearena.contest import contest_training
 from tracearena.engine import child_seed, generator, report, seed_sequence, use
@@ -168,12 +167,6 @@ def published_teams(folder: Path, count: int | None = None) -> list[Team]:
         raise DataError(f"{folder} does not hold a reftraces_*.csv and an orgtraces_*.csv of each team")
     pairs = list(zip(*files, strict=True))[:count]
     return [Team(*(pwscup.read_traces(path, places) for path in pair)) for pair in pairs]
-
-
-def sample_sweep(source: Source) -> list[SweepRow]:
-    """Run every sample defence against every sample attack, on one team."""
-    (team,) = teams(source)
-    return [*succeeded(run_sweep(team.reference, team.original, seed=source.seed))]
 
 
 def generator_training(source: Source) -> Traces:

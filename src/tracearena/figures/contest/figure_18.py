@@ -19,29 +19,45 @@ from tracearena.traces import Traces
 
 DAYS = 10
 ITERATIONS = 100
+ALPHAS = (0.5, 10.0, 1000.0)
+"""Precisions beside 200, the paper's."""
+CLASSES = 100
+SETTINGS = ((50, 1.0), (50, 0.0), (100, 0.0))
+"""Classes and par_l of SGLT beside 100 and 1."""
 UTILITIES = ("tp_tv_top50", "tm_emd_sliced")
 METRICS = ("reidentification_rate", "membership_advantage", *UTILITIES)
 
 
 def make(
-    out: Path, source: Source, tell: Tell | None, *, days: int = DAYS, iterations: int = ITERATIONS
+    out: Path,
+    source: Source,
+    tell: Tell | None,
+    *,
+    days: int = DAYS,
+    iterations: int = ITERATIONS,
+    alphas: Sequence[float] = ALPHAS,
+    settings: Sequence[tuple[int, float]] = SETTINGS,
 ) -> list[Path]:
     """Write contest-18.svg and contest-18.csv.
 
-    Virtual user i is compared with training user i, so that 1 / users is a random guess. SGLT's
-    fakes (100 classes, tests off, as the published ones) stand beside the published traces, if
-    `data` has them.
+    Virtual user i is compared with training user i, so that 1 / users is a random guess. PPMTF+ and PPMTF
+    have α = 200 and further ones, SGLT 100 classes and par_l = 1 and further ones (tests off, as the
+    published fakes, which stand beside ours if `data` has them).
     """
     training, testing = people_flow(source)
     root = seed_sequence(source.seed)
-    model = PPMTF(iterations=iterations).fit(training, seed=child_seed(root, 0))
-    virtual = model.sample_users(training.n_users, days, seed=child_seed(root, 1))
-    candidates = {
-        "PPMTF+": virtual.with_user_ids(training.user_ids),
-        "PPMTF": model.synthesize(days, seed=child_seed(root, 2)),
+    candidates = _factorised(training, days, PPMTF(iterations=iterations), "", root)
+    candidates |= {
         "SGD": SGD().fit(training).synthesize(days, seed=child_seed(root, 3)),
-        "SGLT": _fakes(training, days, child_seed(root, 4)),
-    } | _published_fakes(source.data, training)
+        "SGLT": _fakes(training, days, CLASSES, 1.0, child_seed(root, 4)),
+    }
+    for number, alpha in enumerate(alphas):
+        model, own = PPMTF(alpha=alpha, iterations=iterations), child_seed(root, 5, number)
+        candidates |= _factorised(training, days, model, f", α={alpha:g}", own)
+    for number, (classes, par_l) in enumerate(settings):
+        name = f"SGLT, c={classes}, par_l={par_l:g}"
+        candidates[name] = _fakes(training, days, classes, par_l, child_seed(root, 6, number))
+    candidates |= _published_fakes(source.data, training)
     who = MarkovIdentification().fit(training)
     members = MembershipInference().fit(training, testing)
     rows: list[dict[str, Any]] = [
@@ -87,9 +103,21 @@ def findings(rows: Sequence[Mapping[str, Any]], users: int, traces: int) -> list
     ]
 
 
-def _fakes(training: Traces, days: int, seed: np.random.SeedSequence) -> Traces:
-    classes = min(100, len(training.places) // 2)
-    maker = SGLT(classes=classes, privacy_tests=False).fit(training, seed=child_seed(seed, 0))
+def _factorised(
+    training: Traces, days: int, model: PPMTF, suffix: str, root: np.random.SeedSequence
+) -> dict[str, Traces]:
+    """Return virtual users and the training users' own days, of one model."""
+    fitted = model.fit(training, seed=child_seed(root, 0))
+    virtual = fitted.sample_users(training.n_users, days, seed=child_seed(root, 1))
+    return {
+        f"PPMTF+{suffix}": virtual.with_user_ids(training.user_ids),
+        f"PPMTF{suffix}": fitted.synthesize(days, seed=child_seed(root, 2)),
+    }
+
+
+def _fakes(training: Traces, days: int, classes: int, par_l: float, seed: np.random.SeedSequence) -> Traces:
+    few = min(classes, len(training.places) // 2)
+    maker = SGLT(classes=few, par_l=par_l, privacy_tests=False).fit(training, seed=child_seed(seed, 0))
     return maker.synthesize(days, seed=child_seed(seed, 1))
 
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from tracearena.arena import SweepRow, write_table
+from tracearena.arena import SweepRow, run_sweep, succeeded, write_table
 from tracearena.arena.findings import Finding, Tell, announce
 from tracearena.arena.lessons import shuffling_hides_names_only
 from tracearena.figures import privacy_scatter
-from tracearena.figures.data import Source, sample_sweep
+from tracearena.figures.data import Source
+from tracearena.figures.virtual_teams import ITERATIONS, virtual_teams
 
 
-def make(out: Path, source: Source, tell: Tell | None) -> list[Path]:
-    """Write contest-8.svg and contest-8.csv."""
-    rows = sample_sweep(source)
+def make(out: Path, source: Source, tell: Tell | None, *, iterations: int = ITERATIONS) -> list[Path]:
+    """Write contest-8.svg and contest-8.csv, of a team of virtual users."""
+    (team,) = virtual_teams(source, iterations=iterations)
+    rows = succeeded(run_sweep(*team, seed=source.seed))
     write_table(rows, out / "contest-8.csv")
     found = findings(rows)
     announce(found, tell)

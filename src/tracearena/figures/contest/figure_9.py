@@ -17,21 +17,22 @@ from tracearena.contest import compared, read_score_tables
 from tracearena.contest.board import BoardRow
 from tracearena.contest.records import Role
 from tracearena.figures import privacy_scatter
-from tracearena.figures.data import DEFENCES, Source, teams
+from tracearena.figures.data import DEFENCES, Source
 from tracearena.figures.style import canvas, label_points, save
 from tracearena.figures.tables import correlation_of, write_records
+from tracearena.figures.virtual_teams import ITERATIONS, virtual_teams
 from tracearena.pages.style import BLUE
 
 RESULTS = "pwscup2019-results"
 TABLES = ("final_reidentification.csv", "final_trace_inference.csv", "final_utility.csv")
 
 
-def make(out: Path, source: Source, tell: Tell | None) -> list[Path]:
+def make(out: Path, source: Source, tell: Tell | None, *, iterations: int = ITERATIONS) -> list[Path]:
     """Write contest-9.svg and contest-9.csv, and contest-9-2019.csv where the published final is at hand."""
     tables = published_final(source.data)
-    # A folder with the published scores alone has no traces: ours are then people of the city.
+    # A folder with the published scores alone has no traces: ours are then virtual users.
     ours = source if tables is None or tables[0].parent != source.data else replace(source, data=None)
-    (team,) = teams(ours)
+    (team,) = virtual_teams(ours, iterations=iterations)
     rows = run_sweep(*team, defences=("No", *DEFENCES), attacks=ATTACKS_2019, seed=source.seed)
     succeeded(rows)
     write_table(rows, out / "contest-9.csv")

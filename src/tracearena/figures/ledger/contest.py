@@ -16,6 +16,7 @@ _FINAL = (
 _K = "figure contest-k-anonymity"
 _TABLE_2 = "figure contest-table2"
 _WEIGHTS = "contest-12-weights.csv"
+_K_ANONYMITY = "figure contest-k-anonymity"
 
 
 def _spread(score: str, defence: str, published: float) -> Between:
@@ -56,6 +57,34 @@ ROWS: tuple[Row, ...] = (
             ),
         ),
         "a picture",
+    ),
+    Row(
+        "Figure 7, section 3.4",
+        "utility falls, and privacy rises, in proportion to the distance up to 2 km",
+        "figure contest-7",
+        (Stated("both scores are straight lines"),),
+        "a picture",
+    ),
+    Row(
+        "Sections 1 and 4.2",
+        "k-anonymity lets at most one in k be re-identified",
+        _K_ANONYMITY,
+        (Stated("k-anonymity lets at most one in k"),),
+        "1/k",
+    ),
+    Row(
+        "Sections 1 and 4.2",
+        "k-anonymity is open to trace inference where the k are alike (the homogeneity attack)",
+        _K_ANONYMITY,
+        (Stated("it does not prevent trace inference"),),
+        "stated without a number",
+    ),
+    Row(
+        "Section 5.2",
+        "k-anonymity takes too much noise for long traces",
+        _K_ANONYMITY,
+        (Stated("long traces lose their use"),),
+        "stated without a number",
     ),
     Row(
         "Figure 8, section 4",
@@ -290,5 +319,12 @@ ROWS: tuple[Row, ...] = (
         "Figures 10 and 13, section 5",
         "the teams' own releases: clusters of visit counts, and what they are useful for",
         missing=_TEAMS,
+    ),
+    Row(
+        "Appendix E",
+        "more virtual users make the spread of the scores over the teams smaller",
+        "figure contest-spread",
+        (Stated("the more users a team has"),),
+        "stated without a number",
     ),
 )

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from tracearena.contest import Phase, phase_at
-from tracearena.server.results import boards
 from tracearena.server import clock
-from tracearena.server.site import navigation
 from tracearena.server.models import Contest
-from tracearena.server.settings import LANGUAGES
 from tracearena.server.operations.status import judge_is_away
+from tracearena.server.results import boards
+from tracearena.server.settings import LANGUAGES
+from tracearena.server.site import navigation
 
 
 def everywhere(request: Any) -> dict[str, Any]:

@@ -14,8 +14,8 @@ from django.db.models import Count, Max, Q
 from django.utils.translation import gettext as _
 
 from tracearena.contest import Role
-from tracearena.server.people import parties
 from tracearena.server.models import Contest, DataSet, Submission, Team, UploadKind
+from tracearena.server.people import parties
 
 GOOD, WAIT, BAD = "good", "wait", "bad"
 

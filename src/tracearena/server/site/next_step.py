@@ -9,10 +9,10 @@ from typing import Any
 from django.utils.translation import gettext, ngettext
 
 from tracearena.contest import Gate, phase_at
-from tracearena.server.uploads import attack_progress, standing
-from tracearena.server.results import boards
 from tracearena.server import clock
 from tracearena.server.models import Contest, State, Submission, Team, UploadKind
+from tracearena.server.results import boards
+from tracearena.server.uploads import attack_progress, standing
 
 
 @dataclass(frozen=True)

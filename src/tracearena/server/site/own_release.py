@@ -14,10 +14,10 @@ from django.conf import settings
 from tracearena.contest.handout import SALTS, TIMES
 from tracearena.formats import pwscup
 from tracearena.pages.svg import Picture, crowd_pictures, losses_picture
-from tracearena.server.results import boards
 from tracearena.server import clock
-from tracearena.server.models import Contest, DataSet
 from tracearena.server.judging.truths import file_name
+from tracearena.server.models import Contest, DataSet
+from tracearena.server.results import boards
 from tracearena.traces import ObfuscatedTraces, Traces
 
 

@@ -14,8 +14,8 @@ from django.conf import settings
 from tracearena.contest.handout import official
 from tracearena.files.whole import Held
 from tracearena.formats import pwscup
-from tracearena.server.store.grids import grid_of
 from tracearena.server.models import DataSet, Team
+from tracearena.server.store.grids import grid_of
 from tracearena.server.store.sealing import unseal
 from tracearena.traces import Traces
 

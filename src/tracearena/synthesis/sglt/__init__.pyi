@@ -3,8 +3,8 @@ from .classes import LocationClasses, find_classes, separation
 from .fakes import FakeMaker, Fakes, draw_by_likelihood
 from .graph import semantic_graph
 from .legacy_fakes import LegacyFakeMaker
-from .legacy_mobility import legacy_mobility
 from .legacy_similarity import legacy_graph
+from .legacy_transitions import legacy_mobility
 from .model import SGLT
 from .preparation import DaySeeds, MergedPlaces, fill_gaps, merge_places
 from .privacy import PassRates, PrivacyTests, Verdicts

@@ -19,8 +19,8 @@ from tracearena.synthesis.sglt.classes import LocationClasses, find_classes
 from tracearena.synthesis.sglt.fakes import LARGEST_FACTOR, FakeMaker, Fakes
 from tracearena.synthesis.sglt.graph import semantic_graph
 from tracearena.synthesis.sglt.legacy_fakes import LegacyFakeMaker
-from tracearena.synthesis.sglt.legacy_mobility import legacy_mobility
 from tracearena.synthesis.sglt.legacy_similarity import legacy_graph
+from tracearena.synthesis.sglt.legacy_transitions import legacy_mobility
 from tracearena.synthesis.sglt.preparation import DaySeeds
 from tracearena.synthesis.sglt.privacy import PassRates, PrivacyTests, Verdicts
 from tracearena.traces import Clock, Places, Traces

@@ -11,10 +11,10 @@ from django.utils.http import content_disposition_header
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_safe
 
-from tracearena.server.store import downloads
+from tracearena.server.refused import not_found
 from tracearena.server.results import past_contests
 from tracearena.server.results.past_contests import PastContest
-from tracearena.server.refused import not_found
+from tracearena.server.store import downloads
 
 
 @require_safe

@@ -13,13 +13,13 @@ from django.views.decorators.http import require_http_methods
 
 from tracearena.contest import Gate, phase_at
 from tracearena.files.whole import Held
-from tracearena.server.uploads import attack_archives, submitting
 from tracearena.server import clock
 from tracearena.server.models import Contest
-from tracearena.server.uploads.receiving import cut_off, too_large
 from tracearena.server.refused import Refused
 from tracearena.server.site.views.roles import for_team
 from tracearena.server.site.views.uploading import WHOLE, empty_form
+from tracearena.server.uploads import attack_archives, submitting
+from tracearena.server.uploads.receiving import cut_off, too_large
 
 
 class InMemory(FileUploadHandler):

@@ -13,11 +13,11 @@ from django.utils.translation import gettext as _
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_http_methods
 
-from tracearena.server.results import boards, drawn_board
-from tracearena.server.store.audit_log import log
 from tracearena.server.models import Contest
 from tracearena.server.refused import Refused
+from tracearena.server.results import boards, drawn_board
 from tracearena.server.site.views.roles import for_organiser
+from tracearena.server.store.audit_log import log
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

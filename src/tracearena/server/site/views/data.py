@@ -12,10 +12,10 @@ from django.views.decorators.http import require_safe
 
 from tracearena.contest import Role
 from tracearena.formats.pwscup import PwsName
-from tracearena.server.people import accounts
-from tracearena.server.store import downloads
 from tracearena.server.models import Team
+from tracearena.server.people import accounts
 from tracearena.server.site.views.roles import for_members, for_team
+from tracearena.server.store import downloads
 from tracearena.server.store.zip_streams import zip_stream
 
 

@@ -8,9 +8,9 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from tracearena.server import clock
+from tracearena.server.models import Contest
 from tracearena.server.operations import dry_run
 from tracearena.server.people import parties
-from tracearena.server.models import Contest
 from tracearena.server.site.views.roles import for_organiser
 
 

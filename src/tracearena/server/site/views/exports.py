@@ -9,12 +9,12 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from tracearena.errors import TracearenaError
-from tracearena.server.store import downloads
 from tracearena.server.judging import exporting
 from tracearena.server.judging.export import require_over
 from tracearena.server.models import Contest, Job, JobState
 from tracearena.server.refused import Refused, not_found
 from tracearena.server.site.views.roles import for_organiser
+from tracearena.server.store import downloads
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

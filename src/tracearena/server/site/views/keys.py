@@ -8,9 +8,9 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST
 
+from tracearena.server.models import Member, Token
 from tracearena.server.people import accounts, links
 from tracearena.server.people import tokens as api_tokens
-from tracearena.server.models import Member, Token
 from tracearena.server.refused import Refused, not_found
 from tracearena.server.site.views.roles import for_team
 

@@ -16,17 +16,17 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from tracearena.contest import Role
 from tracearena.errors import TracearenaError
 from tracearena.pages.svg import activity_picture
-from tracearena.server.results import boards
 from tracearena.server import clock
-from tracearena.server.site import lights
-from tracearena.server.people import links, parties
+from tracearena.server.models import AuditEntry, Contest, Job, JobState, Submission, Team
 from tracearena.server.operations import readiness
 from tracearena.server.operations import status as standing
+from tracearena.server.people import links, parties
 from tracearena.server.people import teams as naming
-from tracearena.server.store.audit_log import first_broken, log
-from tracearena.server.models import AuditEntry, Contest, Job, JobState, Submission, Team
 from tracearena.server.refused import Refused, not_found
+from tracearena.server.results import boards
+from tracearena.server.site import lights
 from tracearena.server.site.views.roles import for_organiser
+from tracearena.server.store.audit_log import first_broken, log
 
 _A_PAGE = 200
 _HOURS = 48

@@ -13,8 +13,8 @@ from django.views.decorators.http import require_http_methods
 from tracearena.errors import TracearenaError
 from tracearena.pages.svg import timeline_picture
 from tracearena.server import clock, wordings
-from tracearena.server.operations import readiness, schedule_moves
 from tracearena.server.models import Contest
+from tracearena.server.operations import readiness, schedule_moves
 from tracearena.server.refused import Refused
 from tracearena.server.site.views.public import schedule_points
 from tracearena.server.site.views.roles import for_organiser

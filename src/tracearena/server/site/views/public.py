@@ -16,13 +16,13 @@ from django.views.decorators.http import require_safe
 
 from tracearena.contest import Role
 from tracearena.pages.svg import stylesheet, timeline_picture
-from tracearena.server.results import boards, commitments, drawn_board
 from tracearena.server import clock, wordings
-from tracearena.server.store import downloads
-from tracearena.server.people import parties
 from tracearena.server.models import Contest, Team
+from tracearena.server.people import parties
 from tracearena.server.refused import not_found
+from tracearena.server.results import boards, commitments, drawn_board
 from tracearena.server.settings import ENGLISH
+from tracearena.server.store import downloads
 
 _KEPT_S = 60
 

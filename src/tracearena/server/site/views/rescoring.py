@@ -10,11 +10,11 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from tracearena.errors import TracearenaError
-from tracearena.server.store import jobs
 from tracearena.server.judging import rescoring
 from tracearena.server.models import Rescoring
 from tracearena.server.refused import Refused, not_found
 from tracearena.server.site.views.roles import for_organiser
+from tracearena.server.store import jobs
 
 _SHOWN = 200
 _SHORTEST, _LONGEST = 3, 200

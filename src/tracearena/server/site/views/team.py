@@ -10,13 +10,13 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from tracearena.pages.svg import gauge_picture
-from tracearena.server.uploads import attack_progress, standing, strips
-from tracearena.server.results import boards
 from tracearena.server import clock
 from tracearena.server.models import Contest, Submission
-from tracearena.server.site.next_step import next_step
 from tracearena.server.refused import not_found
+from tracearena.server.results import boards
+from tracearena.server.site.next_step import next_step
 from tracearena.server.site.views.roles import for_team
+from tracearena.server.uploads import attack_progress, standing, strips
 
 _A_PAGE = 100
 

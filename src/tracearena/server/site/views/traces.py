@@ -19,12 +19,12 @@ from tracearena.language import marked
 from tracearena.pages.changes import liveliest_day
 from tracearena.pages.svg.trace_map import true_day_picture
 from tracearena.pages.svg.viewer import ground_data
-from tracearena.server.people import accounts
-from tracearena.server.site import own_release, own_traces
-from tracearena.server.uploads import submitting
 from tracearena.server.models import Contest
+from tracearena.server.people import accounts
 from tracearena.server.refused import Refused
+from tracearena.server.site import own_release, own_traces
 from tracearena.server.site.views.roles import for_team
+from tracearena.server.uploads import submitting
 from tracearena.traces import Traces
 
 _MISSING = {

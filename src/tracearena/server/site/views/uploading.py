@@ -11,12 +11,12 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods
 
 from tracearena.contest import Rules
-from tracearena.server.uploads import submitting
 from tracearena.server.models import Contest, DataSet, UploadKind
-from tracearena.server.uploads.receiving import Receiving, cut_off
 from tracearena.server.refused import Refused, not_found
-from tracearena.server.uploads.submitting import Errand
 from tracearena.server.site.views.roles import for_team
+from tracearena.server.uploads import submitting
+from tracearena.server.uploads.receiving import Receiving, cut_off
+from tracearena.server.uploads.submitting import Errand
 
 WHOLE = "yes"
 """Value of the field behind the file: it is there only if the form has come whole."""
