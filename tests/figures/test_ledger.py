@@ -34,12 +34,8 @@ from tracearena.figures.ledger.runs import Run, file_name, keep, kept, measure
 UNMEASURED_YET = {
     "figure arena-attacks",
     "figure arena-defences",
-    "figure contest-13",
-    "figure contest-9 --data pwscup2019-osaka",
-    "figure contest-k-anonymity",
     "figure contest-table2",
     "figure ppmtf-13",
-    "figure ppmtf-14",
     "figure ppmtf-15",
     "figure ppmtf-9 --data ppmtf-tokyo",
     "figure ppmtf-knowledge --data pwscup2019-osaka",
