@@ -100,5 +100,5 @@ def _draw(path: Path, rows: Sequence[Mapping[str, Any]], said: list[Finding]) ->
             panel.set(xlabel="α", ylabel=f"{label} (0 is best)", ylim=(-0.02, 1))
             panel.legend(frameon=False, fontsize=8)
         figure.subplots_adjust(wspace=0.3)
-        head(figure, "Attacks on what could be published of PPMTF", said, width=115)
+        head(figure, "Attacks on the parameters of PPMTF", said, width=115)
         return save(figure, path)
