@@ -69,6 +69,7 @@ COMMANDS = {
     "applications gossip": BOTH,
     "applications uniqueness": BOTH,
     "applications homes": BOTH,
+    "applications deanonymise": ["--released", "points.csv"],
     "applications zones": [*BOTH, "--mechanism", "Zones(500m)"],
 }
 

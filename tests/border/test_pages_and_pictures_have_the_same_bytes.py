@@ -76,4 +76,9 @@ def test_a_figure(tmp_path, name):
 
 @pytest.mark.slow
 def test_the_page_of_the_demo(tmp_path):
+    check(tmp_path, "demo", "--out", "out", "--teams", 2, "--seed", 1, "--attacks", "Habits-T")
+
+
+@pytest.mark.long
+def test_the_page_of_the_demo_with_all_further_attacks(tmp_path):
     check(tmp_path, "demo", "--out", "out", "--teams", 2, "--seed", 1)

@@ -30,8 +30,9 @@ def contest_training(traces: Traces) -> Traces:
     >>> from tracearena.traces import Places
     >>> places = Places([35.0, 35.1], [139.0, 139.1])
     >>> day = Traces.from_dense([[0, 1] * 24], places, Clock(instants_per_day=48, interval_s=1800))
-    >>> contest_training(day).clock
-    Clock(instants_per_day=24, start_s=21600, interval_s=1800, instants_per_slot=2, first_day=None)
+    >>> clock = contest_training(day).clock
+    >>> clock.start_s, clock.instants_per_day, clock.instants_per_slot
+    (21600, 24, 2)
     """
     clock = traces.clock
     first, stop = (hour * _HOUR_S for hour in LEARNED_HOURS)
