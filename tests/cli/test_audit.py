@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import shlex
 from collections.abc import Callable
@@ -25,6 +26,10 @@ def test_a_file_becomes_a_page_and_numbers(run: Run, team: Path) -> None:
     numbers = json.loads((out / "audit.json").read_text())
     assert numbers["file"]["name"] == "org.csv"
     assert numbers["complete"]
+    proposed = (
+        f"tracearena protect org.csv safer.csv --places {shlex.quote(str(team / 'places.csv'))} --target"
+    )
+    assert proposed in html.unescape((out / "audit.html").read_text())
 
 
 def test_a_release_is_audited_beside_the_original(run: Run, team: Path) -> None:

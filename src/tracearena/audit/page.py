@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import shlex
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -27,7 +28,12 @@ _T = words.TABLE
 _WIDE_PX = 420
 
 
-def audit_page(audit: Audit, protection: Protection | None = None, command: str | None = None) -> Page:
+def audit_page(
+    audit: Audit,
+    protection: Protection | None = None,
+    command: str | None = None,
+    reading: Sequence[str] = (),
+) -> Page:
     """Assemble the page; nobody is named on it, and no place of a single person is shown.
 
     Parameters
@@ -36,13 +42,15 @@ def audit_page(audit: Audit, protection: Protection | None = None, command: str 
         Which defences were tried.
     command
         What makes the release of the one that was chosen.
+    reading
+        Options by which the file was read, for the command that the page proposes.
     """
     page = Page(_title(audit), lead=_lead(audit))
     if not audit.complete:
         page.html_part(f'<p class="warning" role="alert">{escape(words.INCOMPLETE)}</p>')
     if audit.settings.quick:
         page.html_part(f'<p class="warning">{escape(words.QUICK.format(people=audit.settings.people))}</p>')
-    _verdict(page, audit, protection)
+    _verdict(page, audit, protection, reading)
     _lights(page, audit)
     risks = audit.risks
     if protection is not None:
@@ -79,8 +87,9 @@ def _lead(audit: Audit) -> str:
     return words.LEAD.format(**facts, version=audit.version)
 
 
-def _verdict(page: Page, audit: Audit, protection: Protection | None) -> None:
-    protect = words.PROTECT.format(name=audit.file.name)
+def _verdict(page: Page, audit: Audit, protection: Protection | None, reading: Sequence[str]) -> None:
+    options = "".join(f" {shlex.quote(word)}" for word in reading)
+    protect = words.PROTECT.format(name=shlex.quote(audit.file.name), reading=options)
     todo = words.WHAT_TO_DO[audit.verdict].format(protect="\0")
     if protection is not None and audit.complete:
         todo = _after_protection(protection, audit.verdict)

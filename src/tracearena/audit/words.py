@@ -99,7 +99,7 @@ MET_TODO = {
     "who to yourself.",
     "grey": "Give the audit more people, or more days of each, for the rest.",
 }
-PROTECT = "tracearena protect {name} safer.csv --target-risk 5% --out protected"
+PROTECT = "tracearena protect {name} safer.csv{reading} --target-risk 5% --out protected"
 
 NOBODY_KNOWN = (
     "no released user has an id of the original: if they are pseudonyms, name the table of who is who with "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ def write_audit(
     tables: bool = False,
     protection: Protection | None = None,
     command: str | None = None,
+    reading: Sequence[str] = (),
 ) -> list[Path]:
     """Write a new folder with the page and the numbers, and tables if asked for; return its files.
 
@@ -34,13 +35,15 @@ def write_audit(
     ----------
     protection, command
         Which defences were tried, and what makes the release of the chosen one.
+    reading
+        Options by which the file was read, for the command that the page proposes.
     """
     said = audit.to_dict()
     if protection is not None:
         said |= {"protection": protection.to_dict() | {"command": command}}
     names = [PAGE, NUMBERS, *([SHARES, USEFULNESS] if tables else [])]
     with replacing_folder(folder) as made:
-        audit_page(audit, protection, command).write(made / PAGE)
+        audit_page(audit, protection, command, reading).write(made / PAGE)
         with replacing(made / NUMBERS) as out:
             text = json.dumps(_defined(said), allow_nan=False, indent=1, ensure_ascii=False)
             out.write(text.encode())

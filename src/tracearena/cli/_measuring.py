@@ -65,7 +65,7 @@ class MeasuringOptions:
 
 
 def run(
-    given: dict[str, Any], settings: Settings, seed: int, out: Path, *, tables: bool, **protected: Any
+    given: dict[str, Any], settings: Settings, seed: int, out: Path, *, tables: bool, **told: Any
 ) -> Audit:
     """Audit and write the folder; what was finished before Ctrl-C is written, too."""
     from tracearena.audit import stages, write_audit
@@ -81,9 +81,9 @@ def run(
                     said = len(last.choices)
         except KeyboardInterrupt:
             if last is not None:
-                write_audit(last, out, tables=tables, **protected)
+                write_audit(last, out, tables=tables, **told)
                 note(f"stopped: {out} holds what was finished, marked as incomplete")
             raise
     assert last is not None
-    write_audit(last, out, tables=tables, **protected)
+    write_audit(last, out, tables=tables, **told)
     return last

@@ -68,7 +68,7 @@ def audit(
     with shown(f"reading {file.name}"):
         given = _read(reading, file, released, id_table, synthetic, others)
         given["mechanism"] = mechanism
-    found = run(given, settings, used, out, tables=tables)
+    found = run(given, settings, used, out, tables=tables, reading=reading.words)
     print_result(found.to_dict() if as_json else _for_people(found, out), as_json)
 
 
