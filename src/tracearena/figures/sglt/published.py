@@ -185,5 +185,5 @@ def _draw(path: Path, rows: Sequence[Row], found: list[Finding]) -> Path:
             panel.set_xlabel("par_l, how often the seed's place is dropped")
         axes[0, 0].set_ylabel("TP-TV (0 is best)")
         axes[0, 0].legend(frameon=False, fontsize=8)
-        head(figure, "Population of SGLT's fakes, published and under two sets of rules", found, width=150)
+        head(figure, "Population of SGLT's fakes under several sets of rules", found, width=150)
         return save(figure, path)
