@@ -19,7 +19,7 @@ DEFENCES = ("GeoInd(100m)", "GeoInd(50km)", "GeoInd(100m,5min)", "Snap(500m)", "
 
 @pytest.fixture(scope="module")
 def people() -> GpsTraces:
-    return simulate_gps(7, 4, recorded=0.5, seed=3)
+    return simulate_gps(7, 30, recorded=0.5, seed=3)
 
 
 @pytest.mark.parametrize("name", DEFENCES)
