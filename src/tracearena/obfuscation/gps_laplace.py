@@ -103,6 +103,11 @@ class GeoInd(GpsObfuscator):
         root = seed_sequence(seed)
         return self.transform_part(original, seed=root, first=0, total=self.draws(original))
 
+    @property
+    def counts_draws(self) -> bool:
+        """Whether fewer points are perturbed than there are."""
+        return self.window is not None
+
     def draws(self, part: GpsTraces) -> int:
         """Return the number of points that are perturbed on their own."""
         return len(part) if self.window is None else len(self._perturbed_points(part)[0])

@@ -42,20 +42,13 @@ def _slopes(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def rounded_steps(
-    latitude: Any,
-    longitude: Any,
-    azimuth: Any,
-    distance: Any,
-    scale: float,
-    out_latitude: Any,
-    out_longitude: Any,
-    unsure: Any,
-) -> int:
-    """Fill in where each step leads, in whole parts of a degree divided by `scale`; count the unsure.
+def rounded_steps(steps: Any, scale: float, out_latitude: Any, out_longitude: Any, unsure: Any) -> int:
+    """Fill in where each step leads, in degrees rounded to 1 / `scale`; count the unsure.
 
-    `unsure` is set where the error of the step could change the rounding, or it is beyond the limits.
+    `steps` are latitudes and longitudes, azimuths in degrees and distances in metres. `unsure` is set where
+    the error of the step could change the rounding, or it is beyond the limits.
     """
+    latitude, longitude, azimuth, distance = steps
     found = 0
     for i in range(len(latitude)):
         lat, lon, h = latitude[i], longitude[i], distance[i]

@@ -66,9 +66,9 @@ def forward_rounded(
     """
     from tracearena.traces._steps import rounded_steps
 
-    given = [np.ascontiguousarray(one, np.float64) for one in (latitude, longitude, azimuth, distance_m)]
+    given = tuple(np.ascontiguousarray(one, np.float64) for one in (latitude, longitude, azimuth, distance_m))
     lat, lon, unsure = np.empty(len(latitude)), np.empty(len(latitude)), np.empty(len(latitude), bool)
-    if rounded_steps(*given, 10.0**digits, lat, lon, unsure):
+    if rounded_steps(given, 10.0**digits, lat, lon, unsure):
         exact = forward(*(one[unsure] for one in given))
         lat[unsure], lon[unsure] = (rounded_degrees(one, digits) for one in exact)
     return lat, lon
