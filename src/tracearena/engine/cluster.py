@@ -7,7 +7,7 @@ scheduler can have it made again: a worker that dies costs time, not the result.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from importlib.metadata import version
 from itertools import pairwise
@@ -52,6 +52,7 @@ class Cluster:
 
     def __init__(self, address: str) -> None:
         self.address = address
+        self._equipped: set[str] = set()
         with ExitStack() as opened:
             self._client: Any = opened.enter_context(joined(address, opened, PATIENCE_S))
             self._check_versions(_version())
@@ -203,8 +204,13 @@ class Cluster:
         """Hand a value to the cluster, as something that tasks can take for an argument."""
         return self.submit(unpacked, packed(value))
 
-    def submit(self, task: Callable[..., Any], *arguments: Any, worker: str | None = None) -> Any:
-        """Have a task done, in a certain worker if it is alive; its result stays there until gathered."""
+    def submit(
+        self, task: Callable[..., Any], *arguments: Any, worker: str | None = None, strictly: bool = False
+    ) -> Any:
+        """Have a task done, in a certain worker if it is alive; its result stays there until gathered.
+
+        `strictly` has it wait rather than go to another worker.
+        """
         import dask
 
         # Large arguments are meant to be kept by the scheduler: no warning about them.
@@ -215,16 +221,46 @@ class Cluster:
                 *arguments,
                 key=f"{task.__name__.strip('_')}-{uuid4().hex}",
                 workers=None if worker is None else [worker],
-                allow_other_workers=worker is not None,
+                allow_other_workers=worker is not None and not strictly,
             )
 
     def gather(self, futures: Sequence[Any]) -> list[Any]:
         """Return the results of tasks."""
+        with self._explained():
+            return [parcel.value for parcel in self._client.gather(list(futures))]
+
+    def ended(self, futures: Sequence[Any], patience_s: float) -> list[Any]:
+        """Return the tasks that have ended, as soon as one has; none if none does for so long."""
+        from distributed import wait
+
+        with self._explained():
+            try:
+                return list(wait(list(futures), timeout=patience_s, return_when="FIRST_COMPLETED").done)
+            except TimeoutError:
+                return []
+
+    def forget(self, futures: Sequence[Any]) -> None:
+        """Have tasks not begun, and keep nothing of those that were."""
+        self._client.cancel(list(futures), force=True)
+
+    def tell(self, work: Callable[..., Any], *arguments: Any) -> None:
+        """Call a function in every worker at once, beside its tasks; those that die do not matter."""
+        with suppress(OSError):
+            self._client.run(work, *arguments, on_error="ignore")
+
+    def equip(self, name: str, plugin: Any) -> None:
+        """Give a plug-in to all workers that are there or come later."""
+        if name not in self._equipped:
+            self._client.register_plugin(plugin, name=name)
+            self._equipped.add(name)
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
         from distributed import CancelledError, KilledWorker
         from distributed.comm import CommClosedError
 
         try:
-            return [parcel.value for parcel in self._client.gather(list(futures))]
+            yield
         except KilledWorker as error:
             raise ClusterError(
                 f"one task after another ended its worker, for want of memory? {error}"
