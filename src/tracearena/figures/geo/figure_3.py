@@ -70,8 +70,9 @@ def make(out: Path, source: Source, tell: Tell | None, *, runs: int = RUNS) -> l
                 label=label,
                 zorder=3,
             )
-        axes.set(xlabel="expected noise, m", ylabel="traffic offloaded (1 = all)", ylim=(0.8, 1.005))
-        axes.legend(frameon=False, fontsize=9)
+        axes.set(xlabel="expected noise, m", ylabel="traffic offloaded (1 = all)")
+        axes.set_ylim(min(0.8, found.min() - 0.01), 1.005)
+        axes.legend(frameon=False, fontsize=8.5, ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.13))
         title = f"Traffic offloaded against the noise ({gps.name})"
         axes.set_title(titled(title, gains, width=78), fontsize=10, loc="left")
         picture = save(figure, out / "geo-3.png")
