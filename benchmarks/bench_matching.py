@@ -1,12 +1,12 @@
 """Claim: a match looks at few users a trace, and gives the answers of the full table in a part of the time.
 
-    python benchmarks/bench_matching.py [--small] [--plot FILE.png]
+    python benchmarks/bench_matching.py [--small] [--only NAME] [--plot FILE.png]
 
 People of the simulated city, 40 instants each. Every number is from a process of its own, which compiles
-first: seconds, processor seconds and the largest size. The slow way is the one that this package had before:
-scores of all users for all traces, 512 traces at a time. Where it would take minutes it is run for the
-first 2,000 traces, which is said, and its times are multiplied. The answers of both are compared.
-``--small`` leaves out 200,000 users.
+and learns first: seconds, processor seconds and the largest size. The slow way is the one that this
+package had before: scores of all users for all traces, 512 traces at a time. Where it would take minutes
+it is run for the first 2,000 traces, which is said, and its times are multiplied. The answers of both are
+compared. ``--small`` leaves out 200,000 users, ``--only VisitProb`` everything else.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,14 +25,14 @@ from numba import njit
 
 from tracearena.algorithms import catalogue
 from tracearena.arena import pseudonymise, run_sweep
-from tracearena.attacks import FuzzyMatcher, VisitMatcher
+from tracearena.attacks import FuzzyMatcher, Matcher, VisitMatcher
 from tracearena.attacks.fuzzy_counting import counts_of
 from tracearena.attacks.matching import choose
 from tracearena.attacks.visit_index import UNSEEN, distinct_codes
 from tracearena.cities import simulate
 from tracearena.engine import thread_count
 from tracearena.formats import pwscup
-from tracearena.traces import ObfuscatedTraces, Traces
+from tracearena.traces import ObfuscatedTraces
 
 DAYS = 2
 DEFENCES = ("No", "PL(4,1)", "MRLH(1,1,0.1)")
@@ -63,37 +62,31 @@ def add_all(first, stop, offsets, codes, counts, place_offsets, visitors, chance
                 total[u], seen[u] = 0.0, 0.0
 
 
-def slow_visits(reference: Traces, released: ObfuscatedTraces) -> Any:
+def slow_visits(matcher: VisitMatcher, released: ObfuscatedTraces) -> Any:
     """Match by visits from the full table."""
-    visitors, codes = VisitMatcher().fit(reference).visitors_, distinct_codes(released)
+    visitors, codes = matcher.visitors_, distinct_codes(released)
     sets = released.sets.offsets, released.sets.members
 
     def score(first: int, scores: Any) -> None:
         add_all(first, first + len(scores), *codes, *visitors, *sets, UNSEEN, scores)
 
-    return choose(released.n_users, reference.n_users, score)
+    return choose(released.n_users, len(matcher.user_ids_), score)
 
 
-def slow_counts(reference: Traces, released: ObfuscatedTraces) -> Any:
+def slow_counts(matcher: FuzzyMatcher, released: ObfuscatedTraces) -> Any:
     """Match by fuzzy counts from the product of full tables."""
-    matcher = FuzzyMatcher().fit(reference)
     vectors, traces = matcher.vectors_.toarray(), matcher._weighed(counts_of(released))
     lengths = (vectors**2).sum(axis=1)
 
     def score(first: int, scores: Any) -> None:
         scores += 2 * (traces[first : first + len(scores)].toarray() @ vectors.T) - lengths
 
-    return choose(released.n_users, reference.n_users, score)
+    return choose(released.n_users, len(matcher.user_ids_), score)
 
 
-def matched(matcher: type[VisitMatcher | FuzzyMatcher]) -> Callable[[Traces, ObfuscatedTraces], Any]:
-    """Return what fits a matcher and matches."""
-    return lambda reference, released: matcher().fit(reference).match(released)
-
-
-WAYS = {
-    "VisitProb": (matched(VisitMatcher), slow_visits),
-    "FuzzyCount": (matched(FuzzyMatcher), slow_counts),
+WAYS: dict[str, tuple[type[Matcher], Any]] = {
+    "VisitProb": (VisitMatcher, slow_visits),
+    "FuzzyCount": (FuzzyMatcher, slow_counts),
 }
 
 
@@ -107,9 +100,10 @@ def child(what: str, defence: str, users: int, slow: bool) -> dict[str, Any]:
             released = pseudonymise(obfuscator.transform(original, seed=1), seed=1).anonymized
             if slow and users > SIZES[1]:
                 released = released.take_users(np.arange(min(SLOW_TRACES, released.n_users)))
+            matcher = WAYS[what][0]().fit(reference)
         begin, cpu = time.perf_counter(), time.process_time()
         if what in WAYS:
-            answer = WAYS[what][slow](reference, released)
+            answer = WAYS[what][1](matcher, released) if slow else matcher.match(released)
         elif what == "sweep":
             run_sweep(reference, original, seed=1)
         else:
@@ -183,14 +177,15 @@ def main() -> None:
     print(
         f"{platform.machine()}, {thread_count()} threads, Python {platform.python_version()}, load {load:.1f}"
     )
+    only = sys.argv[sys.argv.index("--only") + 1] if "--only" in sys.argv else ""
     curves: dict[str, list[tuple[int, float, float]]] = {}
     for what, defence in (*(("VisitProb", one) for one in DEFENCES), ("FuzzyCount", "PL(4,1)")):
         for users in sizes if what == "VisitProb" else SIZES[:2]:
-            curves.setdefault(f"{what}, {defence}", []).append((users, *compare(what, defence, users)))
-    for users in sizes:
-        alone("ClusterAveraging(0.7)", users)
-    for users in SIZES[:2]:
-        alone("sweep", users)
+            if only in what:
+                curves.setdefault(f"{what}, {defence}", []).append((users, *compare(what, defence, users)))
+    for what, several in (("ClusterAveraging(0.7)", sizes), ("sweep", SIZES[:2])):
+        for users in several if only in what else ():
+            alone(what, users)
     if "--plot" in sys.argv:
         draw(curves, sys.argv[sys.argv.index("--plot") + 1])
 
