@@ -121,7 +121,7 @@ class GpsTraces(RowTable):
         rows = arranged(users, [moments], user_ids)
         trajectory, trajectory_ids = None, None
         if trajectories is not None:
-            trajectory, trajectory_ids = _numbered_trajectories(
+            trajectory, trajectory_ids = numbered_trajectories(
                 rows.users[rows.order], np.asarray(trajectories)[rows.order]
             )
         return cls(
@@ -258,8 +258,8 @@ def _check_positions(latitude: NDArray[np.float64], longitude: NDArray[np.float6
     checked(longitude, lambda a: np.abs(a) <= 180, "longitude", "from -180 to 180")
 
 
-def _numbered_trajectories(user: NDArray[Any], names: NDArray[Any]) -> tuple[NDArray[np.int32], NDArray[Any]]:
-    """Number the (user, name) pairs by user and first point."""
+def numbered_trajectories(user: NDArray[Any], names: NDArray[Any]) -> tuple[NDArray[np.int32], NDArray[Any]]:
+    """Number the (user, name) pairs by user and first point; return each point's number, and the names."""
     known, name = distinct(names)
     pairs, index = distinct(user.astype(np.int64) * max(len(known), 1) + name)
     first = np.empty(len(pairs), np.int64)
