@@ -47,6 +47,14 @@ def gps_transformed(defence: Any, original: GpsTraces, *, seed: SeedLike = None)
     return _same_users(defence, "transform", _asked(defence, "transform", original, seed=seed), original)
 
 
+def gps_transformed_part(
+    defence: Any, part: GpsTraces, *, seed: np.random.SeedSequence, first: int, total: int
+) -> GpsTraces:
+    """Obfuscate some users of GPS traces: they keep their ids and their order."""
+    made = _asked(defence, "transform_part", part, seed=seed, first=first, total=total)
+    return _same_users(defence, "transform_part", made, part)
+
+
 def recovered(attack: Any, released: GpsTraces) -> GpsTraces:
     """Attack GPS traces: the same points at other positions."""
     if _is_foreign(attack):

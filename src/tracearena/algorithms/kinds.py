@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 from tracearena.algorithms.grammar import written
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from tracearena.engine import SeedLike
     from tracearena.traces import GpsTraces, IdTable, ObfuscatedTraces, Traces
 
@@ -103,10 +105,32 @@ class Obfuscator(Algorithm, ABC):
 class GpsObfuscator(Algorithm, ABC):
     """A defence of GPS traces: moves points or leaves some out.
 
-    Write your own as a frozen keyword-only dataclass with a `name` and a `transform`.
+    Write your own as a frozen keyword-only dataclass with a `name` and a `transform`. One that looks at
+    each user alone says ``by_user = True``: files of any size then go through it a few users at a time. If it
+    draws, it says in `transform_part` how, so that no draw is used twice.
     """
 
     kind: ClassVar[Kind] = "gps-obfuscator"
+    by_user: ClassVar[bool] = False
+    """Whether `transform_part` on some users after the others gives what `transform` gives on all."""
+
+    @property
+    def counts_draws(self) -> bool:
+        """Whether `draws` must be asked how many draws users take, who otherwise take one a point."""
+        return False
+
+    def draws(self, part: GpsTraces) -> int:
+        """Return how many numbered draws some users take; all users' are numbered through."""
+        return len(part)
+
+    def transform_part(
+        self, part: GpsTraces, *, seed: np.random.SeedSequence, first: int, total: int
+    ) -> GpsTraces:
+        """Return what `transform` of all users would return of some who follow each other.
+
+        `first` draws are of users before them, of `total` in all.
+        """
+        return self.transform(part, seed=seed)
 
     @abstractmethod
     def transform(self, original: GpsTraces, *, seed: SeedLike = None) -> GpsTraces:

@@ -34,7 +34,7 @@ def points_of(raw: pl.DataFrame, report: Report, layout: Layout = AS_NAMED) -> G
     report.rows = report.rows or given.height
     report.refuse_if_nothing_is_left(given.height, "holds no point", "no-points")
     rows = parsed_rows(given, report, unit="ms", layout=layout, names=names)
-    rows = replace(rows, frame=rows.frame.with_columns(_at=_utc(rows, report)))
+    rows = replace(rows, frame=rows.frame.with_columns(_at=utc_of(rows, report)))
     frame = sifted(rows, report, [*rows.who(), *rows.when(), *rows.where()])
     number, at = frame["row"].to_numpy(), frame["_at"].to_numpy()
     oddly_dated(report.path, at, number, report, report.header_lines)
@@ -64,7 +64,7 @@ def _trajectories(frame: pl.DataFrame) -> tuple[NDArray[np.int64] | None, NDArra
     return numbered(ids.fill_null(-1))
 
 
-def _utc(rows: Rows, report: Report) -> pl.Series:
+def utc_of(rows: Rows, report: Report) -> pl.Series:
     """Return milliseconds of UTC; times that name no zone are of the report's, or of UTC."""
     at, offset, zone = rows.frame["_at"], rows.frame["_offset"], report.timezone
     bare = at.is_not_null() & offset.is_null()

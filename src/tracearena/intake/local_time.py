@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.traces.time import guess_zone
+from tracearena.traces.time import ZoneGuess, guess_zone
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,11 @@ def guessed(latitude: NDArray[np.float64], longitude: NDArray[np.float64], what:
     times are local to Asia/Tokyo, where 66.6 % of the points lie, guessed from the coordinates; --timezone
     says otherwise
     """
-    guess = guess_zone(latitude, longitude)
+    return by_guess(guess_zone(latitude, longitude), what)
+
+
+def by_guess(guess: ZoneGuess | None, what: str = "points") -> LocalTime:
+    """Return the local time of a zone that was guessed."""
     if guess is None:
         return UNKNOWN
     # Cut, not rounded: 100 % is said of nothing but all.

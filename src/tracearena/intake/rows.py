@@ -117,10 +117,14 @@ def parsed_rows(
     unit: times.Unit,
     layout: Layout = AS_NAMED,
     names: Mapping[str, str] | None = None,
+    first_times: pl.Series | None = None,
 ) -> Rows:
-    """Read ids, times and coordinates of rows; refuse a file whose coordinates are no degrees."""
+    """Read ids, times and coordinates of rows; refuse a file whose coordinates are no degrees.
+
+    Of rows that are a part of a file, `first_times` are its first ones, which tell how all are written.
+    """
     called = dict(names or {})
-    read = times.parse(raw["time"], unit=unit, style=layout.time_format)
+    read = times.parse(raw["time"], unit=unit, style=layout.time_format, like=first_times)
     parsed = {"user": identifiers(raw["user"]), "_at": read.at, "_offset": read.offset_s}
     if "lat" in raw.columns:
         latitude, longitude = (_degrees(raw[role], layout.decimal) for role in ("lat", "lon"))

@@ -50,7 +50,7 @@ def rows_of_file(
     def chosen(names: list[str]) -> list[str]:
         layout.require_columns(names, path)
         found = layout.roles(names, wanted)
-        _notice_rivals(names, found, report, layout)
+        notice_rivals(names, found, report, layout)
         return _columns_of(found) if are_enough(found) else names[:_SHOWN]
 
     if not Path(path).is_dir() and not is_parquet(path):
@@ -75,7 +75,7 @@ def by_role(
         raise FileError(report.path, missing(columns, found, wanted, layout.header))
     if not {"lat", "lon"} <= set(found):
         found = {role: column for role, column in found.items() if role not in ("lat", "lon")}
-    _notice_rivals(columns, found, report, layout)
+    notice_rivals(columns, found, report, layout)
     given = {
         role: expected(raw[column], role, report.path) for role, column in found.items() if column != ONE_USER
     }
@@ -114,7 +114,7 @@ def _refuse_unread_date(date: pl.Series, time: pl.Series, path: str, layout: Lay
         raise FileError(path, [Fault(None, time.name, str(time.drop_nulls()[0]), problem, "time")])
 
 
-def _notice_rivals(names: Sequence[str], found: Mapping[str, str], report: Report, layout: Layout) -> None:
+def notice_rivals(names: Sequence[str], found: Mapping[str, str], report: Report, layout: Layout) -> None:
     """Report columns that could have had a role that another has, unless it was said to."""
     for role, others in rivals(names, found, [role for role in found if role not in layout.columns]).items():
         word, read = WORDS.get(role, role), found[role] or layout.one_user
@@ -176,7 +176,7 @@ def _csv(path: str | PathLike[str], report: Report, wanted: Sequence[str], layou
     taken = list(dict.fromkeys(kept.values()))
     frame = read_rows(path, rest, columns, delimiter, quoted=True, numbers=numbers, taken=taken)
     report.rows = frame.height
-    _notice_rivals(names, found, report, layout)
+    notice_rivals(names, found, report, layout)
     needed = {kept[role]: found[role] for role in _NEEDED if role in kept}
     good = report.sift(frame, length_rules(list(needed), ", ".join(needed.values())))
     report.refuse_if_nothing_is_left(good.height)
@@ -219,7 +219,7 @@ def read_parquet(
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
-        raise _broken(path, error) from None
+        raise broken(path, error) from None
 
 
 def parquet_schema(path: str | PathLike[str]) -> Mapping[str, pl.DataType]:
@@ -229,7 +229,7 @@ def parquet_schema(path: str | PathLike[str]) -> Mapping[str, pl.DataType]:
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
-        raise _broken(path, error) from None
+        raise broken(path, error) from None
     require_columns(path, len(schema))
     return schema
 
@@ -284,6 +284,7 @@ def _shown(kind: pl.DataType) -> str:
     return str(kind).partition("(")[0]
 
 
-def _broken(path: str | PathLike[str], error: BaseException) -> FileError:
+def broken(path: str | PathLike[str], error: BaseException) -> FileError:
+    """Return what to raise of a Parquet file that Polars cannot read."""
     said = (str(error).splitlines() or ["it cannot be read"])[0]
     return FileError.whole(path, f"is not a whole Parquet file: {said[:200]}", "bad-parquet")

@@ -65,14 +65,18 @@ class Times:
     are_instants: bool = False
 
 
-def parse(column: pl.Series, *, unit: Unit = "s", style: str | None = None) -> Times:
+def parse(
+    column: pl.Series, *, unit: Unit = "s", style: str | None = None, like: pl.Series | None = None
+) -> Times:
     """Read a column of any type; its style is that of most of its first values, unless it is said.
+
+    Of a column that is read in parts, `like` is its begin, by which all parts are read.
 
     >>> times = parse(pl.Series(["2012-04-03T18:00:06Z", "2012-04-03T14:00:06-04:00", "soon"]))
     >>> times.at.to_list(), times.offset_s.to_list()
     ([1333476006, 1333476006, None], [0, -14400, None])
     """
-    read = _parsed(column, unit) if style is None else _styled(column, style, unit)
+    read = _parsed(column, unit, like) if style is None else _styled(column, style, unit)
     if read.are_instants:
         return read
     per_second = _PER_SECOND[unit]
@@ -187,30 +191,30 @@ def twitter_seconds(text: pl.Series) -> pl.Series:
     return pl.DataFrame({"t": text}).select(pl.when(whole).then(seconds)).to_series()
 
 
-def _parsed(column: pl.Series, unit: Unit) -> Times:
+def _parsed(column: pl.Series, unit: Unit, like: pl.Series | None = None) -> Times:
     if column.dtype == pl.Date:
         column = column.cast(pl.Datetime("ms"))
     if isinstance(column.dtype, pl.Datetime):
         return Times(column.dt.epoch(unit), _constant(column, None if column.dtype.time_zone is None else 0))
     if column.dtype.is_numeric():
-        return _numbers(column, unit)
+        return _numbers(column, unit, like)
     text = column.cast(pl.String).str.strip_chars()
-    sample = text.drop_nulls().head(_SAMPLE)
+    begin = text if like is None else like.cast(pl.String).str.strip_chars()
+    sample = begin.drop_nulls().head(_SAMPLE)
     if _mostly(sample, _NUMBER):
-        return _numbers(text.cast(pl.Float64, strict=False), unit)
+        return _numbers(text.cast(pl.Float64, strict=False), unit, begin)
     if _mostly(sample, r"^[A-Za-z]{3} "):
         return Times(twitter_seconds(text) * _PER_SECOND[unit], _constant(text, 0))
     return _written(text, sample, unit)
 
 
-def _numbers(column: pl.Series, unit: Unit) -> Times:
+def _numbers(column: pl.Series, unit: Unit, like: pl.Series | None = None) -> Times:
     """Unix time in seconds up to the year 5138, beyond that milliseconds or finer; tiny ones are instants.
 
     Numbers such as 20120403180006 are dates in digits.
     """
-    number = column.cast(pl.Float64, strict=False)
-    number = number.set(number.is_not_null() & ~number.is_finite(), None)
-    middle = float(number.abs().median() or 0)  # type: ignore[arg-type]
+    number = _finite(column)
+    middle = float((number if like is None else _finite(like)).abs().median() or 0)  # type: ignore[arg-type]
     for digits, style in _DIGITS.items():
         if 1900 <= middle // 10 ** (digits - 4) < 2100:
             text = number.cast(pl.Int64, strict=False).cast(pl.String)
@@ -224,6 +228,11 @@ def _numbers(column: pl.Series, unit: Unit) -> Times:
     fits = whole.abs() < 2**53
     at = whole.set(~fits.fill_null(False), None).cast(pl.Int64)
     return Times(at, _constant(column, 0), 0 <= middle < LARGEST_INSTANT)
+
+
+def _finite(column: pl.Series) -> pl.Series:
+    number = column.cast(pl.Float64, strict=False)
+    return number.set(number.is_not_null() & ~number.is_finite(), None)
 
 
 def _written(text: pl.Series, sample: pl.Series, unit: Unit) -> Times:

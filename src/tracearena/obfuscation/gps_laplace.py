@@ -14,9 +14,10 @@ from tracearena.algorithms.kinds import GpsObfuscator, setting
 from tracearena.checks import require_kind, require_number
 from tracearena.engine import SeedLike, block_ranges, run_blocks, seed_sequence, stream
 from tracearena.errors import ParameterError
-from tracearena.obfuscation.rounding import DIGITS, check_digits, rounded
+from tracearena.obfuscation.rounding import DIGITS, check_digits
 from tracearena.traces import GpsTraces
-from tracearena.traces.geodesy import forward
+from tracearena.traces._arrays import trusted
+from tracearena.traces.geodesy import forward_rounded
 from tracearena.traces.time_windows import LONGEST_S, piece_starts
 
 Floats = NDArray[np.float64]
@@ -68,6 +69,7 @@ class GeoInd(GpsObfuscator):
     name: ClassVar[str] = "GeoInd"
     units: ClassVar[Mapping[str, str]] = {"expected_noise": "m", "window": "s"}
     instead_of_units: ClassVar[tuple[str, ...]] = ("epsilon",)
+    by_user: ClassVar[bool] = True
 
     expected_noise: float | None = None
     window: float | None = None
@@ -99,26 +101,55 @@ class GeoInd(GpsObfuscator):
     def transform(self, original: GpsTraces, *, seed: SeedLike = None) -> GpsTraces:
         """Return the same points, moved."""
         require_kind(self, original, GpsTraces)
-        if self.window is None:
-            moved = self._perturbed(original.latitude, original.longitude, seed)
-            return rounded(original.moved(*moved), self.digits)
-        starts = piece_starts(original, self.window)
-        chosen, piece = np.unique(starts, return_inverse=True)
-        latitude, longitude = self._perturbed(original.latitude[chosen], original.longitude[chosen], seed)
-        return rounded(original.moved(latitude[piece], longitude[piece]), self.digits)
-
-    def _perturbed(self, latitude: Floats, longitude: Floats, seed: SeedLike) -> tuple[Floats, Floats]:
         root = seed_sequence(seed)
-        noisy_latitude, noisy_longitude = np.empty(len(latitude)), np.empty(len(longitude))
+        return self.transform_part(original, seed=root, first=0, total=self.draws(original))
 
-        def work(block: int, first: int, stop: int) -> None:
-            distance, azimuth = polar_noise(stream(root, block), stop - first, self.expected_noise_m)
-            part = slice(first, stop)
-            moved = forward(latitude[part], longitude[part], azimuth, distance)
+    @property
+    def counts_draws(self) -> bool:
+        """Whether fewer points are perturbed than there are."""
+        return self.window is not None
+
+    def draws(self, part: GpsTraces) -> int:
+        """Return the number of points that are perturbed on their own."""
+        return len(part) if self.window is None else len(self._perturbed_points(part)[0])
+
+    def transform_part(
+        self, part: GpsTraces, *, seed: np.random.SeedSequence, first: int, total: int
+    ) -> GpsTraces:
+        """Return the points of some users, moved as among all of them."""
+        if self.window is None:
+            return part.moved(*self._moved(part.latitude, part.longitude, seed, first, total))
+        chosen, piece = self._perturbed_points(part)
+        latitude, longitude = part.latitude[chosen], part.longitude[chosen]
+        latitude, longitude = self._moved(latitude, longitude, seed, first, total)
+        return part.moved(latitude[piece], longitude[piece])
+
+    def _perturbed_points(self, part: GpsTraces) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the first points of all pieces, and the piece of every point."""
+        starts = piece_starts(part, float(self.window or 0))
+        is_start = starts == np.arange(len(starts))
+        return np.flatnonzero(is_start), (np.cumsum(is_start) - 1)[starts]
+
+    def _moved(
+        self, latitude: Floats, longitude: Floats, root: np.random.SeedSequence, first: int, total: int
+    ) -> tuple[Floats, Floats]:
+        """Move points, which are numbered from `first` among `total`, each by the noise of its number."""
+        noisy_latitude, noisy_longitude = np.empty(len(latitude)), np.empty(len(longitude))
+        before, size = divmod(first, _POINTS_PER_BLOCK)
+        blocks = -(-(size + len(latitude)) // _POINTS_PER_BLOCK)
+
+        def work(_: int, block: int, __: int) -> None:
+            begin = (before + block) * _POINTS_PER_BLOCK
+            count = min(_POINTS_PER_BLOCK, total - begin)
+            noise = polar_noise(stream(root, before + block), count, self.expected_noise_m)
+            part = slice(max(begin - first, 0), begin + count - first)
+            own = slice(max(first - begin, 0), min(first + len(latitude) - begin, count))
+            distance, azimuth = (one[own] for one in noise)
+            moved = forward_rounded(latitude[part], longitude[part], azimuth, distance, self.digits)
             noisy_latitude[part], noisy_longitude[part] = moved
 
-        run_blocks(work, block_ranges(len(latitude), _POINTS_PER_BLOCK))
-        return noisy_latitude, noisy_longitude
+        run_blocks(work, block_ranges(blocks, 1))
+        return trusted(noisy_latitude), trusted(noisy_longitude)
 
 
 def polar_noise(rng: np.random.Generator, count: int, expected_noise_m: float) -> tuple[Floats, Floats]:

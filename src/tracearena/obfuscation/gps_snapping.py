@@ -33,6 +33,7 @@ class Snapping(GpsObfuscator):
 
     name: ClassVar[str] = "Snap"
     units: ClassVar[Mapping[str, str]] = {"side": "m"}
+    by_user: ClassVar[bool] = True
 
     side: float
     digits: int = setting(DIGITS)

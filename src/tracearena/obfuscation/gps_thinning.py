@@ -38,6 +38,7 @@ class Thinning(GpsObfuscator):
 
     name: ClassVar[str] = "Thin"
     units: ClassVar[Mapping[str, str]] = {"interval": "s"}
+    by_user: ClassVar[bool] = True
 
     interval: float
     digits: int = setting(DIGITS)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tracearena.checks import require_whole
 from tracearena.traces import GpsTraces
+from tracearena.traces.geodesy import rounded_degrees
 
 DIGITS = 6
 """Decimals of released degrees: 0.1 m."""
@@ -21,14 +19,9 @@ def rounded(traces: GpsTraces, digits: int = DIGITS) -> GpsTraces:
     the point, and can tell apart ways to the same place; rounded, equal places are equal numbers.
     """
     check_digits(digits)
-    return traces.moved(_rounded(traces.latitude, digits), _rounded(traces.longitude, digits))
+    return traces.moved(rounded_degrees(traces.latitude, digits), rounded_degrees(traces.longitude, digits))
 
 
 def check_digits(digits: object) -> None:
     """Refuse what is not a number of decimals."""
     require_whole("digits", digits, at_least=0, at_most=_MOST_DIGITS)
-
-
-def _rounded(degrees: NDArray[np.float64], digits: int) -> NDArray[np.float64]:
-    # Whole numbers divided by a power of ten: the double that the decimals mean, and no negative zero.
-    return np.rint(degrees * 10.0**digits) / 10.0**digits + 0.0

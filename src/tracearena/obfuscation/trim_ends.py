@@ -46,6 +46,7 @@ class TrimEnds(GpsObfuscator):
 
     name: ClassVar[str] = "TrimEnds"
     units: ClassVar[Mapping[str, str]] = {"distance": "m"}
+    by_user: ClassVar[bool] = True
 
     distance: float
     digits: int = setting(DIGITS)

@@ -69,6 +69,7 @@ class Zones(GpsObfuscator):
 
     name: ClassVar[str] = "Zones"
     units: ClassVar[Mapping[str, str]] = {"radius": "m", "shift": "m"}
+    by_user: ClassVar[bool] = True
 
     radius: float
     shift: float | None = None

@@ -16,7 +16,7 @@ from tracearena.traces import Box, GpsTraces, Traces
 from tracearena.traces.clock import DAY_S
 from tracearena.traces.event_table import EventTable
 
-_LONG_GAP_MS = 4 * 3_600_000
+LONG_GAP_MS = 4 * 3_600_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,7 +106,7 @@ def _of_events(traces: Traces, report: Report) -> Summary:
         first=moment(traces, first),
         last=moment(traces, last),
         days=int(clock.day_of(last) - clock.day_of(first)) + 1,
-        events_per_user=_quartiles(np.diff(traces.offsets)),
+        events_per_user=quartiles(np.diff(traces.offsets)),
         gap_h=_gaps(np.abs(np.diff(exact))[same_user] / 3600),
         missing=round(1 - distinct / cells, 6) if cells else 0.0,
         several_at_an_instant=int(again.sum()),
@@ -129,12 +129,12 @@ def _of_points(traces: GpsTraces, report: Report) -> Summary:
         first=f"{first}Z",
         last=f"{last}Z",
         days=int((last.astype("datetime64[D]") - first.astype("datetime64[D]")).astype(int)) + 1,
-        events_per_user=_quartiles(np.diff(traces.offsets)),
+        events_per_user=quartiles(np.diff(traces.offsets)),
         gap_h=_gaps(of_user / 3_600_000),
         trajectories=traces.n_trajectories,
         bounds=asdict(Box.of(traces)),
         interval_s=float(np.median(within)) / 1000 if within.size else None,
-        gaps_over_4h=int((of_user > _LONG_GAP_MS).sum()),
+        gaps_over_4h=int((of_user > LONG_GAP_MS).sum()),
         report=report,
         local=local_time(traces, report),
     )
@@ -149,7 +149,7 @@ def moment(traces: EventTable, instant: int) -> str:
     return f"{clock.first_day + datetime.timedelta(days=day)} {clock.label(instant)}"
 
 
-def _quartiles(lengths: NDArray[np.int64]) -> dict[str, float]:
+def quartiles(lengths: NDArray[np.int64]) -> dict[str, float]:
     values = np.quantile(lengths, [0, 0.25, 0.5, 0.75, 1]) if len(lengths) else np.zeros(5)
     names = ("least", "quarter", "median", "three_quarters", "most")
     spread = {name: int(x) if x == int(x) else float(x) for name, x in zip(names, values, strict=True)}

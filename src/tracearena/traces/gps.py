@@ -96,6 +96,29 @@ class GpsTraces(RowTable):
             raise DataError("a trajectory must belong to one user")
 
     @classmethod
+    def of_checked(
+        cls,
+        *,
+        user_ids: Any,
+        offsets: Any,
+        time_ms: NDArray[np.int64],
+        latitude: NDArray[np.float64],
+        longitude: NDArray[np.float64],
+        trajectory: NDArray[np.int32] | None = None,
+        trajectory_ids: Any = None,
+    ) -> GpsTraces:
+        """Build from columns that only we hold, and that a reader has checked and sorted already."""
+        made = object.__new__(cls)
+        made._set_users(user_ids, offsets)
+        made._set(time_ms=trusted(time_ms), latitude=trusted(latitude), longitude=trusted(longitude))
+        if trajectory is None:
+            made._set_one_trajectory_a_user()
+        else:
+            ids = identifiers(trajectory_ids, "trajectory_ids")
+            made._set(trajectory=trusted(trajectory), trajectory_ids=ids)
+        return made
+
+    @classmethod
     def from_points(
         cls,
         users: Any,
@@ -121,7 +144,7 @@ class GpsTraces(RowTable):
         rows = arranged(users, [moments], user_ids)
         trajectory, trajectory_ids = None, None
         if trajectories is not None:
-            trajectory, trajectory_ids = _numbered_trajectories(
+            trajectory, trajectory_ids = numbered_trajectories(
                 rows.users[rows.order], np.asarray(trajectories)[rows.order]
             )
         return cls(
@@ -258,8 +281,8 @@ def _check_positions(latitude: NDArray[np.float64], longitude: NDArray[np.float6
     checked(longitude, lambda a: np.abs(a) <= 180, "longitude", "from -180 to 180")
 
 
-def _numbered_trajectories(user: NDArray[Any], names: NDArray[Any]) -> tuple[NDArray[np.int32], NDArray[Any]]:
-    """Number the (user, name) pairs by user and first point."""
+def numbered_trajectories(user: NDArray[Any], names: NDArray[Any]) -> tuple[NDArray[np.int32], NDArray[Any]]:
+    """Number the (user, name) pairs by user and first point; return each point's number, and the names."""
     known, name = distinct(names)
     pairs, index = distinct(user.astype(np.int64) * max(len(known), 1) + name)
     first = np.empty(len(pairs), np.int64)

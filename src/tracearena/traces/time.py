@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.errors import ParameterError, shorten
+from tracearena.traces.row_table import distinct
 
 EPOCH = date(1970, 1, 1)
 # A day within the first and the last that have a date in every zone.
@@ -80,22 +81,36 @@ def guess_zone(latitude: NDArray[np.float64], longitude: NDArray[np.float64]) ->
     >>> guess_zone(np.array([40.7, 40.8, 35.7]), np.array([-74.0, -73.9, 139.7]))
     ZoneGuess(name='America/New_York', share=0.6666666666666666)
     """
+    return zone_of_cells(zone_cells(latitude, longitude))
+
+
+def zone_cells(latitude: NDArray[np.float64], longitude: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a row for each tenth of a degree with points: its number, the first of them, and how many."""
     on_earth = (np.abs(latitude) <= 90) & (np.abs(longitude) <= 180)
-    latitude, longitude = latitude[on_earth], longitude[on_earth]
+    if not on_earth.all():
+        latitude, longitude = latitude[on_earth], longitude[on_earth]
     row = np.floor(latitude * _CELLS_PER_DEGREE).astype(np.int64)
     column = np.floor(longitude * _CELLS_PER_DEGREE).astype(np.int64)
-    _, first, counts = np.unique(row * 10_000 + column, return_index=True, return_counts=True)
+    cells, index = distinct(row * 10_000 + column)
+    first = np.zeros(len(cells), np.int64)
+    first[index[::-1]] = np.arange(len(index))[::-1]  # the last to be written is the first point
+    counts = np.bincount(index, minlength=len(cells))
+    return np.column_stack([cells, latitude[first], longitude[first], counts])
+
+
+def zone_of_cells(cells: NDArray[np.float64]) -> ZoneGuess | None:
+    """Return the zone in which most of the points of some cells lie (`zone_cells`)."""
     from tzfpy import get_tz
 
     totals: dict[str, int] = {}
-    for at, count in zip(first.tolist(), counts.tolist(), strict=True):
-        name = get_tz(float(longitude[at]), float(latitude[at]))
+    for _, latitude, longitude, count in cells.tolist():
+        name = get_tz(longitude, latitude)
         if name in zone_names() and not name.startswith("Etc/"):
-            totals[name] = totals.get(name, 0) + count
+            totals[name] = totals.get(name, 0) + int(count)
     if not totals:
         return None
     best = min(totals, key=lambda name: (-totals[name], name))
-    return ZoneGuess(best, totals[best] / len(latitude))
+    return ZoneGuess(best, totals[best] / int(cells[:, 3].sum()))
 
 
 def local_seconds(time_ms: NDArray[np.int64], timezone: str) -> NDArray[np.int64]:

@@ -1,0 +1,18 @@
+from .describing import describe
+from .point_files import is_streamable
+from .portions import Portion, Table, table_of
+from .transforming import Written, depends_on, obfuscation, write_changed
+from .unfinished import Unfinished
+
+__all__ = [
+    "Portion",
+    "Table",
+    "Unfinished",
+    "Written",
+    "depends_on",
+    "describe",
+    "is_streamable",
+    "obfuscation",
+    "table_of",
+    "write_changed",
+]

@@ -1,0 +1,135 @@
+"""What is in a table of points, counted portion by portion."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.engine import block_ranges, fold_blocks, use
+from tracearena.errors import Fault
+from tracearena.intake.local_time import BARE_AS_UTC, LocalTime, asked_for, by_guess
+from tracearena.intake.report import Report
+from tracearena.pages.summary import LONG_GAP_MS, Summary, quartiles
+from tracearena.streams.gaps import Tally
+from tracearena.streams.portions import Table
+from tracearena.streams.survey import Survey
+from tracearena.traces import Box, GpsTraces
+from tracearena.traces.time import zone_cells, zone_of_cells
+
+_HOUR_MS = 3_600_000
+
+
+@dataclass(frozen=True)
+class Totals:
+    """What some portions hold; sums of them say what all hold."""
+
+    first: int
+    last: int
+    trajectories: int
+    box: Box
+    of_users: Tally
+    of_trajectories: Tally
+    cells: NDArray[np.float64]
+    same_times: int
+    same: tuple[str, int] | None
+
+    def __add__(self, other: Totals) -> Totals:
+        boxes = np.array([[*self.box], [*other.box]])
+        return Totals(
+            min(self.first, other.first),
+            max(self.last, other.last),
+            self.trajectories + other.trajectories,
+            Box(*boxes[:, :2].min(axis=0).tolist(), *boxes[:, 2:].max(axis=0).tolist()),
+            self.of_users + other.of_users,
+            self.of_trajectories + other.of_trajectories,
+            _joined_cells(self.cells, other.cells),
+            self.same_times + other.same_times,
+            self.same or other.same,
+        )
+
+
+def describe(table: Table, found: Survey) -> Summary:
+    """Count what describes a table of points: what `summarise` counts of all of them at once."""
+
+    def work(block: int, first: int, stop: int) -> Totals:
+        with use(threads=1):
+            return _totals(table.traces(block))
+
+    totals = fold_blocks(work, block_ranges(len(table.portions), 1), anywhere=True, report=True)
+    report = found.report
+    _report_same_times(totals, report)
+    first, last = (np.datetime64(at, "ms").astype("datetime64[s]") for at in (totals.first, totals.last))
+    within, gaps = totals.of_trajectories, totals.of_users
+    return Summary(
+        users=len(found.users),
+        events=found.n_points,
+        first=f"{first}Z",
+        last=f"{last}Z",
+        days=int((last.astype("datetime64[D]") - first.astype("datetime64[D]")).astype(int)) + 1,
+        events_per_user=quartiles(found.counts),
+        gap_h=_gaps(gaps),
+        trajectories=totals.trajectories,
+        bounds=asdict(totals.box),
+        interval_s=within.quantile(0.5) / 1000 if within.total else None,
+        gaps_over_4h=int(gaps.counts[gaps.values > LONG_GAP_MS].sum()),
+        report=report,
+        local=_local_time(totals, report),
+    )
+
+
+def _totals(traces: GpsTraces) -> Totals:
+    same_user = np.ones(max(len(traces) - 1, 0), bool)
+    same_user[traces.offsets[1:-1] - 1] = False
+    steps = np.diff(traces.time_ms)
+    gaps = steps[same_user]
+    same = np.flatnonzero((steps == 0) & same_user)
+    order = traces.trajectory_order
+    number = traces.trajectory[order]
+    within = np.diff(traces.time_ms[order])[np.diff(number) == 0]
+    example = None
+    if same.size:
+        at = int(same[0])
+        example = str(traces.user_ids[traces.user_index[at]]), int(traces.time_ms[at])
+    return Totals(
+        int(traces.time_ms.min()),
+        int(traces.time_ms.max()),
+        traces.n_trajectories,
+        Box.of(traces),
+        Tally.of(gaps),
+        Tally.of(within),
+        zone_cells(traces.latitude, traces.longitude),
+        int(same.size),
+        example,
+    )
+
+
+def _joined_cells(here: NDArray[np.float64], there: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Add the points of cells; a cell's first point is that of the portion that comes first."""
+    both = np.concatenate([here, there])
+    known, first, index = np.unique(both[:, 0], return_index=True, return_inverse=True)
+    counts = np.bincount(index, both[:, 3], len(known))
+    return np.column_stack([both[first, :3], counts])
+
+
+def _gaps(gaps: Tally) -> dict[str, float]:
+    shares = {"median": 0.5, "ninety_percent": 0.9, "longest": 1.0}
+    if not gaps.total:
+        return dict.fromkeys(shares, 0.0)
+    return {name: round(gaps.quantile(share) / _HOUR_MS, 3) for name, share in shares.items()}
+
+
+def _report_same_times(totals: Totals, report: Report) -> None:
+    if totals.same is None:
+        return
+    user, at = totals.same
+    shown = str(np.datetime64(at, "ms").astype("datetime64[s]"))
+    problem = f"user {user} has two points at the same time"
+    report.notice_fault(Fault(None, "time", shown, problem, "same-time"), totals.same_times)
+
+
+def _local_time(totals: Totals, report: Report) -> LocalTime:
+    if report.timezone is not None:
+        return asked_for(report.timezone)
+    return BARE_AS_UTC if report.all_unzoned else by_guess(zone_of_cells(totals.cells))

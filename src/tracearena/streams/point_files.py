@@ -1,0 +1,282 @@
+"""Tables of GPS points on disk, read a chunk of rows at a time: a file, a folder of parts, partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from tracearena.errors import Fault, FileError
+from tracearena.files.limits import MAX_TABLE_EXPANSION, require_columns, require_expansion
+from tracearena.intake.columns import POINTS, are_enough, missing
+from tracearena.intake.gps_points import utc_of
+from tracearena.intake.ids import LONGEST_ID, identifiers
+from tracearena.intake.layout import AS_NAMED, ONE_USER, Layout
+from tracearena.intake.positions import oddly_dated
+from tracearena.intake.report import Report
+from tracearena.intake.rows import Rows, parsed_rows
+from tracearena.intake.tables import ROW, broken, by_role, notice_rivals, parquet_schema, read_parquet
+from tracearena.traces import Box
+from tracearena.traces.time import require_zone
+
+ROWS_PER_CHUNK = 1 << 20
+_FIRST_ROWS = 1 << 16
+_BYTES_A_VALUE = 8
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Rows `first` up to but not including `stop` of a file, by its number."""
+
+    file: int
+    first: int
+    stop: int
+
+
+@dataclass(frozen=True)
+class PointFiles:
+    """Parquet files that are one table of points, in the order of their names.
+
+    Attributes
+    ----------
+    path
+        What the user named: a file or a folder.
+    files, rows
+        The files, and how many rows each has.
+    schema
+        The columns that are read, and their types.
+    said
+        What the names of a file's folders say (``day=2024-01-31``), for each file.
+    first_times
+        The first times of the table, which tell how all are written.
+    box
+        Points outside of it are left out.
+    """
+
+    path: str
+    files: tuple[Path, ...]
+    rows: tuple[int, ...]
+    schema: Mapping[str, pl.DataType]
+    said: tuple[Mapping[str, str], ...]
+    layout: Layout
+    timezone: str | None
+    first_times: pl.Series
+    box: Box | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of all files."""
+        return sum(self.rows)
+
+    def chunks(self, size: int | None = None) -> list[Chunk]:
+        """Cut every file into consecutive chunks of rows."""
+        step = size or ROWS_PER_CHUNK
+        return [
+            Chunk(number, first, min(first + step, count))
+            for number, count in enumerate(self.rows)
+            for first in range(0, count, step)
+        ]
+
+    def report(self, path: str | None = None) -> Report:
+        """Return an empty report of the table, or of one of its files."""
+        return Report(path or self.path, "points", timezone=self.timezone)
+
+    def read(self, chunk: Chunk) -> pl.DataFrame:
+        """Return rows as they stand in their file."""
+        path = self.files[chunk.file]
+        said = self.said[chunk.file]
+        own = [name for name in self.schema if name not in said]
+        try:
+            rows = pl.scan_parquet(path, glob=False, hive_partitioning=False).select(own)
+            frame = rows.slice(chunk.first, chunk.stop - chunk.first).collect()
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+            if isinstance(error, OSError) and error.errno is not None:
+                raise
+            raise broken(path, error) from None
+        added = [pl.lit(said[name]).alias(name) for name in self.schema if name in said]
+        number = pl.int_range(chunk.first + 1, chunk.first + frame.height + 1, eager=True).alias(ROW)
+        return frame.with_columns(*added, number)
+
+    def points(self, chunk: Chunk) -> tuple[pl.DataFrame, Report]:
+        """Return the points of a chunk that can be used, and the report of the others.
+
+        Columns are ``user``, ``at`` (milliseconds since 1970), ``lat``, ``lon``, where there are some
+        ``trajectory``, and ``row``.
+        """
+        rows, report = self._parsed(chunk)
+        frame = report.sift(rows.frame, [*rows.who(), *rows.when(), *rows.where()])
+        oddly_dated(
+            report.path, frame["_at"].to_numpy(), frame["row"].to_numpy(), report, report.header_lines
+        )
+        return self._inside(_columns(frame), report), report
+
+    def good_points(self, chunk: Chunk, kinds: tuple[Any, Any]) -> pl.DataFrame:
+        """Return the points of rows that are known to be good, with ids of known types."""
+        found = self.layout.roles(list(self.schema), POINTS)
+        types = {role: self.schema.get(name) for role, name in found.items()}
+        time = types["time"]
+        as_they_are = (
+            isinstance(time, pl.Datetime)
+            and (time.time_zone is not None or self.timezone in (None, "UTC"))
+            and types["lat"] == types["lon"] == pl.Float64
+            and types["user"] == kinds[0]
+            and (kinds[1] is None or types.get("trajectory") == kinds[1])
+        )
+        if not as_they_are:
+            return _columns(self._parsed(chunk)[0].frame).drop("row")
+        missing = "" if kinds[1] == pl.String else -1
+        wanted = [
+            pl.col(found["user"]).alias("user"),
+            pl.col(found["time"]).dt.epoch("ms").alias("at"),
+            pl.col(found["lat"]).alias("lat"),
+            pl.col(found["lon"]).alias("lon"),
+        ]
+        if kinds[1] is not None:
+            name = pl.col(found["trajectory"])
+            short = name.str.slice(0, LONGEST_ID) if kinds[1] == pl.String else name
+            wanted.append(short.fill_null(missing).alias("trajectory"))
+        return self.read(chunk).select(wanted)
+
+    def _parsed(self, chunk: Chunk) -> tuple[Rows, Report]:
+        report = self.report(str(self.files[chunk.file]))
+        given, names = by_role(self.read(chunk), report, POINTS, self.layout)
+        report.rows = given.height
+        rows = parsed_rows(
+            given, report, unit="ms", layout=self.layout, names=names, first_times=self.first_times
+        )
+        return replace(rows, frame=rows.frame.with_columns(_at=utc_of(rows, report))), report
+
+    def _inside(self, frame: pl.DataFrame, report: Report) -> pl.DataFrame:
+        if self.box is None:
+            return frame
+        south, west, north, east = self.box
+        inside = frame.filter(pl.col("lat").is_between(south, north) & pl.col("lon").is_between(west, east))
+        if inside.height < frame.height:
+            report.drop("outside the bounds", frame.height - inside.height)
+        return inside
+
+
+def _columns(frame: pl.DataFrame) -> pl.DataFrame:
+    wanted = {"user": frame["user"], "at": frame["_at"], "lat": frame["_lat"], "lon": frame["_lon"]}
+    if "trajectory" in frame.columns:
+        ids = identifiers(frame["trajectory"])
+        is_text = ids.dtype == pl.String
+        wanted["trajectory"] = ids.fill_null("").str.slice(0, LONGEST_ID) if is_text else ids.fill_null(-1)
+    return pl.DataFrame({**wanted, "row": frame["row"]})
+
+
+def open_points(
+    path: str | PathLike[str],
+    report: Report,
+    *,
+    layout: Layout = AS_NAMED,
+    timezone: str | None = None,
+    box: Box | None = None,
+) -> PointFiles:
+    """Look at the files of a table of points, without reading its rows; refuse those that are none.
+
+    A folder holds ``.parquet`` files, also in folders below it, whose names (``uid=7``) are a column.
+    """
+    if timezone is not None:
+        require_zone(timezone)
+    place = Path(path)
+    files = parquet_files(place)
+    if not files:
+        raise FileError.whole(place, "holds no .parquet files", "empty")
+    said = [_said_by_folders(place, file) for file in files]
+    schema = _chosen(files[0], said[0], report, layout)
+    rows = []
+    for file, also in zip(files, said, strict=True):
+        _require_alike(file, also, files[0], schema)
+        rows.append(_count(file, len(schema)))
+    times = layout.roles(list(schema), POINTS)["time"]
+    first = next((at for at, count in enumerate(rows) if count), None)
+    if first is None:
+        raise FileError.whole(place, "holds no point", "no-points")
+    if times in said[first]:
+        first_times = pl.Series([said[first][times]])
+    else:
+        first_times = read_parquet(files[first], lambda _: [times], _FIRST_ROWS)[times]
+    return PointFiles(
+        str(place), tuple(files), tuple(rows), schema, tuple(said), layout, timezone, first_times, box
+    )
+
+
+def parquet_files(path: Path) -> list[Path]:
+    """Return the Parquet files of a folder and of those below it, by name; hidden ones are left out."""
+    if not path.is_dir():
+        return [path]
+    found = (file for file in path.rglob("*.parquet") if file.is_file())
+    return sorted(
+        (file for file in found if not any(part[0] in "._" for part in file.relative_to(path).parts)),
+        key=lambda file: file.relative_to(path).parts,
+    )
+
+
+def is_streamable(path: Path, layout: Layout) -> bool:
+    """Whether a path is a Parquet table of points whose rows can be read one chunk after the other.
+
+    A date and a time in two columns, and ids with decimals, are told from all rows together.
+    """
+    files = parquet_files(path) if path.is_dir() else [path]
+    if not files or not all(map(_is_parquet, files)):
+        return False
+    try:
+        schema = {**parquet_schema(files[0]), **dict.fromkeys(_said_by_folders(path, files[0]), pl.String())}
+    except FileError:
+        return False
+    found = layout.roles(list(schema), POINTS)
+    if not {"user", "time", "lat", "lon"} <= set(found) or "date" in found:
+        return False
+    ids = [found[role] for role in ("user", "trajectory") if found.get(role, ONE_USER) != ONE_USER]
+    return not any(schema[name].is_float() or schema[name].is_decimal() for name in ids)
+
+
+def _is_parquet(path: Path) -> bool:
+    with open(path, "rb") as file:
+        return file.read(4) == b"PAR1"
+
+
+def _said_by_folders(root: Path, file: Path) -> dict[str, str]:
+    """Return what the names of the folders between a root and a file say: ``day=2024-01-31``."""
+    folders = file.relative_to(root).parts[:-1] if root.is_dir() else ()
+    pairs = (folder.partition("=") for folder in folders if "=" in folder)
+    return {name: value for name, _, value in pairs if name}
+
+
+def _chosen(file: Path, said: Mapping[str, str], report: Report, layout: Layout) -> dict[str, pl.DataType]:
+    schema = {**parquet_schema(file), **dict.fromkeys(said, pl.String())}
+    require_columns(file, len(schema))
+    layout.require_columns(list(schema), file)
+    found = layout.roles(list(schema), POINTS)
+    if not are_enough(found):
+        raise FileError(file, missing(list(schema), found, POINTS, layout.header))
+    notice_rivals(list(schema), found, report, layout)
+    return {name: schema[name] for name in found.values() if name != ONE_USER}
+
+
+def _require_alike(
+    file: Path, said: Mapping[str, str], first: Path, wanted: Mapping[str, pl.DataType]
+) -> None:
+    schema = {**parquet_schema(file), **dict.fromkeys(said, pl.String())}
+    for name, kind in wanted.items():
+        if name not in schema:
+            problem = f"has no column {name}, which {first.name} has"
+        elif schema[name] != kind:
+            problem = f"has {schema[name]} in the column {name}, and {first.name} has {kind}"
+        else:
+            continue
+        raise FileError(file, [Fault(None, name, None, problem, "columns")])
+
+
+def _count(file: Path, columns: int) -> int:
+    try:
+        rows = int(pl.scan_parquet(file, glob=False).select(pl.len()).collect().item())
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        raise broken(file, error) from None
+    require_expansion(file, file.stat().st_size, rows * columns * _BYTES_A_VALUE, MAX_TABLE_EXPANSION)
+    return rows

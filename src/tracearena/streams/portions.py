@@ -1,0 +1,204 @@
+"""Portions: consecutive users, about a million points together, as GPS traces in their final order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tracearena.engine import block_ranges, run_blocks
+from tracearena.intake.ids import numbered
+from tracearena.intake.layout import AS_NAMED, Layout
+from tracearena.intake.report import Report
+from tracearena.streams.point_files import Chunk, PointFiles, open_points
+from tracearena.streams.spilling import Spill
+from tracearena.streams.survey import Survey, survey
+from tracearena.traces import Box, GpsTraces
+from tracearena.traces.gps import numbered_trajectories
+
+POINTS_PER_PORTION = 1 << 20
+
+
+@dataclass(frozen=True)
+class Portion:
+    """Users `first_user` up to `stop_user` of all, whose points are `first` up to `stop`."""
+
+    number: int
+    first_user: int
+    stop_user: int
+    first: int
+    stop: int
+
+    def __len__(self) -> int:
+        return self.stop - self.first
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of points whose portions can be read one by one, in any order, by any process.
+
+    Attributes
+    ----------
+    portions
+        All users, in the order of their ids. Where they are cut depends on nothing but the points.
+    begins
+        The first id of each portion.
+    before
+        How many points the chunks before each one have, with the number of all as last value.
+    kinds
+        Types of the ids of users and of trajectories.
+    spill
+        Where the points are, if the files are not sorted.
+    """
+
+    files: PointFiles
+    chunks: tuple[Chunk, ...]
+    before: NDArray[np.int64]
+    portions: tuple[Portion, ...]
+    begins: pl.Series
+    kinds: tuple[Any, Any]
+    spill: Spill | None = None
+
+    def traces(self, number: int) -> GpsTraces:
+        """Return a portion as GPS traces: what reading the whole and taking these users would give."""
+        portion = self.portions[number]
+        frame = self._sorted(portion) if self.spill is None else self.spill.sorted(number)
+        return _traces(self._typed(frame), portion)
+
+    def _sorted(self, portion: Portion) -> pl.DataFrame:
+        first = int(np.searchsorted(self.before, portion.first, side="right")) - 1
+        parts = []
+        for at in range(first, len(self.chunks)):
+            begin, end = int(self.before[at]), int(self.before[at + 1])
+            if begin >= portion.stop:
+                break
+            skip, stop = max(portion.first - begin, 0), min(portion.stop, end) - begin
+            if stop > skip:
+                parts.append(self._rows(self.chunks[at], end - begin, skip, stop))
+        return pl.concat(parts) if len(parts) > 1 else parts[0]
+
+    def _rows(self, chunk: Chunk, kept: int, skip: int, stop: int) -> pl.DataFrame:
+        """Return some of the usable points of a chunk; where all are usable, the others are not read."""
+        if kept == chunk.stop - chunk.first:
+            chunk = Chunk(chunk.file, chunk.first + skip, chunk.first + stop)
+            return self._typed(self.files.good_points(chunk, self.kinds))
+        return self._typed(self.files.points(chunk)[0].drop("row").slice(skip, stop - skip))
+
+    def _typed(self, frame: pl.DataFrame) -> pl.DataFrame:
+        user, trajectory = self.kinds
+        wanted = {"user": user} | ({} if trajectory is None else {"trajectory": trajectory})
+        return frame.cast({name: kind for name, kind in wanted.items() if frame.schema[name] != kind})
+
+
+def table_of(
+    path: str | PathLike[str],
+    scratch: Path,
+    *,
+    layout: Layout = AS_NAMED,
+    timezone: str | None = None,
+    box: Box | None = None,
+    portion: int = POINTS_PER_PORTION,
+    chunk: int | None = None,
+) -> tuple[Table, Survey]:
+    """Look at all rows of a table once, and sort them where they are not sorted.
+
+    Parameters
+    ----------
+    scratch
+        Folder for the points of a table that is not sorted, which takes about as much room as they do in
+        memory, 40 bytes each. The workers of a cluster must reach it.
+    portion, chunk
+        Points of a portion, and rows that are read at a time; nothing but memory depends on the second.
+    """
+    report = Report(str(path), "points", timezone=timezone)
+    files = open_points(path, report, layout=layout, timezone=timezone, box=box)
+    chunks = files.chunks(chunk)
+    found = survey(files, report, chunks)
+    portions = tuple(_cut(found.counts, portion))
+    table = Table(
+        files,
+        tuple(chunks),
+        np.concatenate([[0], np.cumsum(found.kept)]).astype(np.int64),
+        portions,
+        found.users.gather([one.first_user for one in portions]),
+        (found.users.dtype, found.trajectories),
+    )
+    if found.is_sorted:
+        return table, found
+    return _spilled(table, scratch), found
+
+
+def _cut(counts: NDArray[np.int64], size: int) -> list[Portion]:
+    """Cut the users where a portion is full; nobody is cut in two."""
+    stops = np.cumsum(counts)
+    portions: list[Portion] = []
+    user = first = 0
+    while user < len(counts):
+        stop_user = max(int(np.searchsorted(stops, first + size, side="right")), user + 1)
+        stop = int(stops[stop_user - 1])
+        portions.append(Portion(len(portions), user, stop_user, first, stop))
+        user, first = stop_user, stop
+    return portions
+
+
+def _spilled(table: Table, scratch: Path) -> Table:
+    """Put the points of each portion together, in files of their own."""
+    begins, user = table.begins, table.kinds[0]
+
+    def work(block: int, first: int, stop: int) -> NDArray[np.int64]:
+        frames = [table.files.points(chunk)[0].drop("row") for chunk in table.chunks[first:stop]]
+        frame = table._typed(pl.concat(frames, how="vertical_relaxed"))
+        owner = begins.search_sorted(frame["user"].cast(user), side="right") - 1
+        return Spill.write(scratch, block, frame, owner, len(begins))
+
+    offsets = run_blocks(work, block_ranges(len(table.chunks), 1), anywhere=True, report=True)
+    return Table(
+        **{name: getattr(table, name) for name in Table.__dataclass_fields__ if name != "spill"},
+        spill=Spill(scratch, tuple(offsets)),
+    )
+
+
+def _traces(frame: pl.DataFrame, portion: Portion) -> GpsTraces:
+    """Make traces of rows that are sorted by user and time."""
+    users = frame.select(pl.col("user").rle()).unnest("user")
+    lengths = users["len"].to_numpy().astype(np.int64)
+    trajectory, ids = None, None
+    if "trajectory" in frame.columns:
+        trajectory, ids = _trajectories(frame, lengths)
+    traces = GpsTraces.of_checked(
+        user_ids=_array(users["value"]),
+        offsets=np.concatenate([[0], np.cumsum(lengths)]),
+        time_ms=frame["at"].to_numpy(),
+        latitude=frame["lat"].to_numpy(),
+        longitude=frame["lon"].to_numpy(),
+        trajectory=trajectory,
+        trajectory_ids=ids,
+    )
+    # Without names a user's points are one trajectory, numbered among those of all users.
+    numbers = traces.trajectory_ids + portion.first_user if ids is None else ids
+    return traces.with_trajectory_ids(numbers)
+
+
+def _trajectories(frame: pl.DataFrame, lengths: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[Any]]:
+    """Number the trajectories by user and first point; recordings mostly follow each other."""
+    name = frame["trajectory"]
+    fresh = name.ne_missing(name.shift()).to_numpy().copy()
+    begins = np.cumsum(lengths)[:-1]
+    fresh[begins] = True
+    starts = np.flatnonzero(fresh)
+    names = name.gather(starts)
+    owner = np.searchsorted(begins, starts, side="right")
+    if pl.DataFrame({"user": owner, "name": names}).is_unique().all():
+        return np.cumsum(fresh, dtype=np.int32) - np.int32(1), _array(names)
+    number, known = numbered(name)
+    index, ids = numbered_trajectories(np.repeat(np.arange(len(lengths)), lengths), number)
+    return index, known[ids]
+
+
+def _array(ids: pl.Series) -> NDArray[Any]:
+    return np.array(ids.to_list(), np.str_) if ids.dtype == pl.String else ids.to_numpy()

@@ -1,0 +1,179 @@
+"""One look at all rows of a table: who is in it, how often, in which order, and what cannot be used."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tracearena.engine import block_ranges, run_blocks
+from tracearena.errors import Fault
+from tracearena.intake.positions import unsorted
+from tracearena.intake.report import Report
+from tracearena.streams.point_files import Chunk, PointFiles
+
+_MERGED_AT = 1 << 20
+_NO_ZONE = "no zone"
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What is known of a table after one look at its rows.
+
+    Attributes
+    ----------
+    users, counts
+        Ids of all users, ascending, and how many points each has.
+    kept
+        How many points of each chunk can be used.
+    is_sorted
+        Whether the rows are sorted by user and time already, as `users` are.
+    trajectories
+        Type of the ids of trajectories; None where there are none.
+    whole_seconds
+        Whether no time has a fraction of a second.
+    report
+        What was dropped and noticed.
+    """
+
+    users: pl.Series
+    counts: NDArray[np.int64]
+    kept: NDArray[np.int64]
+    is_sorted: bool
+    trajectories: Any
+    whole_seconds: bool
+    report: Report
+
+    @property
+    def n_points(self) -> int:
+        """Points that can be used."""
+        return int(self.counts.sum())
+
+
+@dataclass
+class _Seen:
+    """What one chunk holds."""
+
+    users: pl.DataFrame | None
+    kept: int
+    is_sorted: bool
+    ends: tuple[tuple[Any, int, int], tuple[Any, int, int]] | None
+    kinds: tuple[Any, Any]
+    whole_seconds: bool
+    timed: int
+    report: Report
+
+
+@dataclass
+class _Counts:
+    """How many points each user has, of the chunks that have been seen so far, in any order."""
+
+    waiting: list[pl.DataFrame] = field(default_factory=list)
+    rows: int = 0
+
+    def take(self, number: int, block: Sequence[_Seen]) -> None:
+        """Take the counts out of what was seen; merge when many have come together."""
+        for seen in block:
+            if seen.users is not None and seen.users.height:
+                self.waiting.append(seen.users)
+                self.rows += seen.users.height
+            seen.users = None
+        if self.rows > _MERGED_AT and self.rows > self.waiting[0].height:
+            self.waiting, self.rows = [self.merged()], 0
+
+    def merged(self) -> pl.DataFrame:
+        """Return the counts by user, ascending; numbers are text where some ids are."""
+        are_text = any(part.schema["user"] == pl.String for part in self.waiting)
+        parts = [part.cast({"user": pl.String}) if are_text else part for part in self.waiting]
+        return pl.concat(parts).group_by("user").agg(pl.col("len").sum()).sort("user")
+
+
+def survey(files: PointFiles, report: Report, chunks: list[Chunk]) -> Survey:
+    """Look at all rows once; `report` is told what was found."""
+    counts = _Counts()
+
+    def work(block: int, first: int, stop: int) -> list[_Seen]:
+        return [_seen(files, chunk) for chunk in chunks[first:stop]]
+
+    blocks = run_blocks(work, block_ranges(len(chunks), 1), anywhere=True, report=True, finished=counts.take)
+    seen = [one for block in blocks for one in block]
+    _add_reports(report, seen)
+    report.refuse_if_nothing_is_left(sum(one.kept for one in seen), "holds no point", "no-points")
+    users = counts.merged()
+    kinds = {one.kinds[1] for one in seen if one.kinds[1] is not None}
+    return Survey(
+        users=users["user"],
+        counts=users["len"].cast(pl.Int64).to_numpy(),
+        kept=np.array([one.kept for one in seen], np.int64),
+        is_sorted=_is_sorted(seen, report),
+        trajectories=None if not kinds else pl.String() if pl.String() in kinds else pl.Int64(),
+        whole_seconds=all(one.whole_seconds for one in seen),
+        report=report,
+    )
+
+
+def _seen(files: PointFiles, chunk: Chunk) -> _Seen:
+    frame, report = files.points(chunk)
+    report.noticed.pop(_NO_ZONE, None)
+    kind = frame.schema.get("trajectory")
+    timed = report.rows - report.dropped.get("unparsable time", 0)
+    if not frame.height:
+        return _Seen(None, 0, True, None, (None, None), True, timed, report)
+    runs = frame.select(pl.col("user").rle()).unnest("user")
+    ids = runs["value"]
+    at, row = frame["at"].to_numpy(), frame["row"].to_numpy()
+    rises = runs.height < 2 or bool((ids.slice(1) > ids.slice(0, runs.height - 1)).all())
+    in_time = _report_falls(at, row, np.cumsum(runs["len"].to_numpy())[:-1], report)
+    users = runs.select(user="value", len="len")
+    if not rises:
+        users = users.group_by("user").agg(pl.col("len").sum())
+    ends = ((ids[0], int(at[0]), int(row[0])), (ids[-1], int(at[-1]), int(row[-1])))
+    whole = bool((at % 1000 == 0).all())
+    return _Seen(users, frame.height, rises and in_time, ends, (ids.dtype, kind), whole, timed, report)
+
+
+def _report_falls(
+    at: NDArray[np.int64], row: NDArray[np.int64], begins: NDArray[Any], report: Report
+) -> bool:
+    """Report times that fall within the consecutive rows of a user; return whether none does."""
+    falls = at[1:] < at[:-1]
+    if falls.any():
+        falls[begins.astype(np.int64) - 1] = False
+    where = np.flatnonzero(falls)
+    if len(where):
+        pair = slice(where[0], where[0] + 2)
+        unsorted(report.path, at[pair], row[pair], report, report.header_lines)
+        report.notice("unsorted", len(where) - 1)
+    return not len(where)
+
+
+def _is_sorted(seen: list[_Seen], report: Report) -> bool:
+    """Whether all chunks are sorted, and each goes on where the one before ended."""
+    known = [(one, one.ends) for one in seen if one.ends is not None]
+    if len({one.kinds[0] for one, _ in known}) > 1:  # numbers here, text there: ordered as text
+        return False
+    is_sorted = all(one.is_sorted for one, _ in known)
+    for (_, (_, (last, at, _))), (one, ((first, then, row), _)) in pairwise(known):
+        if last == first and then < at:
+            pair = np.array([at, then]), np.array([row - 1, row])
+            unsorted(one.report.path, *pair, report, report.header_lines)
+        is_sorted = is_sorted and (last < first or (last == first and at <= then))
+    return is_sorted
+
+
+def _add_reports(report: Report, seen: list[_Seen]) -> None:
+    timed = 0
+    for one in seen:
+        report.add(one.report)
+        report.rows += one.report.rows
+        report.unzoned += one.report.unzoned
+        timed += one.timed
+    report.all_unzoned = 0 < report.unzoned == timed
+    if report.unzoned and report.timezone is None and not report.all_unzoned:
+        problem = "some times name no zone; these are taken as UTC"
+        report.notice_fault(Fault(None, "time", None, problem, "no-zone"), report.unzoned)

@@ -1,0 +1,161 @@
+"""A folder of parts that is still being written: what is finished stays, and a stopped run can go on.
+
+The parts lie in ``OUT.unfinished`` beside a journal with one line a finished part. The folder gets its
+name when the last part is there, and the journal goes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tracearena.engine.secret import SecretRoot
+from tracearena.errors import ParameterError
+from tracearena.files.folders import require_new
+from tracearena.files.temporary import naming
+from tracearena.files.whole import replacing
+
+_JOURNAL = "journal.jsonl"
+_KEY = "secret-root"
+_FORMAT = "tracearena-parts-1"
+
+
+class Unfinished:
+    """The folder of a run that has not ended.
+
+    Attributes
+    ----------
+    folder
+        Where the parts go until all are there.
+    done
+        What is known of each finished part, by its number.
+    """
+
+    def __init__(self, out: Path, depends_on: str) -> None:
+        self.out = out
+        self.folder = _folder_of(out)
+        self.done: dict[int, dict[str, Any]] = {}
+        self._header = {"format": _FORMAT, "depends_on": depends_on}
+
+    def begin(self, *, resume: bool) -> None:
+        """Make the folder, or go on with what a stopped run has left."""
+        require_new(self.out)
+        if not self.folder.exists():
+            if resume:
+                raise ParameterError(f"{self.out}: there is no stopped run to go on with ({self.folder})")
+            with naming(self.folder):
+                self.folder.mkdir(mode=0o700)
+            self._write([])
+            return
+        lines = self._lines()
+        if not resume:
+            raise ParameterError(
+                f"{self.folder}: holds {len(lines[1:])} finished parts of a run that was stopped; --resume "
+                "goes on with them, or remove the folder to begin anew"
+            )
+        if not lines or lines[0] != self._header:
+            raise ParameterError(
+                f"{self.folder}: is of another run: other files, options or seed, or another version; remove "
+                "it and begin anew"
+            )
+        self.done = {line["part"]: line for line in lines[1:] if self._is_there(line)}
+        self._write(list(self.done.values()))
+
+    def part(self, number: int) -> Path:
+        """Return the name of a part while it is not finished."""
+        return self.folder / f"part-{number:05}.parquet"
+
+    def add(self, number: int, known: dict[str, Any]) -> None:
+        """Note that a part is on disk."""
+        line = {"part": number, "bytes": self.part(number).stat().st_size, **known}
+        self.done[number] = line
+        with naming(self.folder), open(self.folder / _JOURNAL, "ab") as file:
+            file.write(json.dumps(line).encode() + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+    def root(self, root: np.random.SeedSequence) -> np.random.SeedSequence:
+        """Return the root of a run's draws: a secret one is kept here, for its owner alone, until the end."""
+        if not isinstance(root, SecretRoot):
+            return root
+        file = self.folder / _KEY
+        if file.is_file():
+            return SecretRoot.of(bytes.fromhex(file.read_text()))
+        _, (key, *_) = root.__reduce__()
+        with replacing(file, private=True) as out:
+            out.write(key.hex().encode())
+        return root
+
+    def finish(self) -> None:
+        """Give the folder its name."""
+        for name in (_KEY, _JOURNAL):
+            (self.folder / name).unlink(missing_ok=True)
+        if self.out.is_dir():
+            self.out.rmdir()
+        mask = os.umask(0)
+        os.umask(mask)
+        self.folder.chmod(0o777 & ~mask)
+        with naming(self.out):
+            os.replace(self.folder, self.out)
+
+    def _is_there(self, line: dict[str, Any]) -> bool:
+        part = self.part(line["part"])
+        return part.is_file() and part.stat().st_size == line["bytes"]
+
+    def _lines(self) -> list[dict[str, Any]]:
+        """Return the whole lines of the journal; the end of a killed run may be half a line."""
+        found: list[dict[str, Any]] = []
+        file = self.folder / _JOURNAL
+        for text in file.read_bytes().splitlines() if file.is_file() else ():
+            try:
+                line = json.loads(text)
+            except ValueError:
+                break
+            if not isinstance(line, dict):
+                break
+            found.append(line)
+        return found
+
+    def _write(self, lines: list[dict[str, Any]]) -> None:
+        with replacing(self.folder / _JOURNAL) as file:
+            for line in (self._header, *lines):
+                file.write(json.dumps(line).encode() + b"\n")
+
+
+def refuse_unfinished(out: Path, *, resume: bool) -> None:
+    """Say at once that a stopped run is there, or that none is, before anything is read."""
+    folder = _folder_of(out)
+    if resume and not folder.is_dir():
+        raise ParameterError(f"{out}: there is no stopped run to go on with ({folder})")
+    if not resume and folder.exists():
+        raise ParameterError(
+            f"{folder}: is what a stopped run has finished; --resume goes on with it, or remove the folder "
+            "to begin anew"
+        )
+
+
+@contextmanager
+def scratch_beside(out: Path) -> Iterator[Path]:
+    """Give a folder for what is needed for the time being, where the outputs go; it is removed at the end."""
+    from tracearena.files.staging import clear_leftovers
+    from tracearena.files.temporary import new_folder
+
+    target = out.with_name(f"{out.name}.scratch")
+    clear_leftovers(target)
+    made = new_folder(target)
+    try:
+        yield made.temporary
+    finally:
+        shutil.rmtree(made.temporary, ignore_errors=True)
+        made.close()
+
+
+def _folder_of(out: Path) -> Path:
+    return out.with_name(f"{out.name}.unfinished")

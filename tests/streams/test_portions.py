@@ -1,0 +1,117 @@
+"""Portions of a table are the users of the whole, whatever its layout and the size of chunks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from tests.streams.tables import LAYOUTS, city, laid_out
+
+from tracearena import streams
+from tracearena.engine import seed_sequence, use
+from tracearena.errors import FileError
+from tracearena.formats import points
+from tracearena.pages.summary import summarise
+from tracearena.streams.unfinished import Unfinished
+from tracearena.traces import GpsTraces
+
+
+def whole(path: Path, layout: str) -> GpsTraces:
+    """Read all at once; the reader of whole folders does not know what folders are called."""
+    return city() if layout == "hive" else points.read(path).traces
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("chunk", [7_001, 1 << 20])
+def test_portions_are_what_the_whole_has_of_their_users(layout: str, chunk: int, tmp_path: Path) -> None:
+    path = laid_out(city(), tmp_path, layout)
+    expected = whole(path, layout)
+    table, found = streams.table_of(path, tmp_path, portion=20_000, chunk=chunk)
+    assert found.is_sorted == (layout != "shuffled")
+    assert len(table.portions) > 3
+    assert found.n_points == len(expected)
+    for portion in table.portions:
+        own = expected.take_users(slice(portion.first_user, portion.stop_user))
+        assert table.traces(portion.number) == own
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_description_by_portions_is_that_of_the_whole(layout: str, tmp_path: Path) -> None:
+    path = laid_out(city(), tmp_path, layout)
+    reading = points.read(path) if layout != "hive" else None
+    table, found = streams.table_of(path, tmp_path, portion=20_000, chunk=9_999)
+    summary = streams.describe(table, found).to_dict()
+    if reading is None:
+        summary = {name: summary[name] for name in ("users", "events", "gap_h", "bounds", "trajectories")}
+        expected = summarise(city(), found.report).to_dict()
+        assert summary == {name: expected[name] for name in summary}
+    else:
+        expected = summarise(*reading).to_dict()
+        if layout == "shuffled":  # at borders of chunks the same rows fall
+            assert summary["noticed"] == expected["noticed"]
+        assert {**summary, "examples": {}} == {**expected, "examples": {}}
+
+
+@pytest.mark.parametrize(
+    "name", ["GeoInd(100m)", "GeoInd(100m,5min)", "Snap(500m)", "Thin(60s)", "Zones(500m)", "TrimEnds(300m)"]
+)
+@pytest.mark.parametrize("layout", ["parts", "shuffled", "text ids"])
+def test_every_defence_writes_what_it_gives_on_the_whole(name: str, layout: str, tmp_path: Path) -> None:
+    from tracearena.algorithms import catalogue
+
+    path = laid_out(city(), tmp_path, layout)
+    defence = catalogue.create(name, "gps-obfuscator")
+    expected = defence.transform(points.read(path).traces, seed=7).to_frame()
+    for number, (threads, chunk) in enumerate([(1, 7_777), (3, 1 << 20)]):
+        with use(threads=threads):
+            table, found = streams.table_of(path, tmp_path, portion=20_000, chunk=chunk)
+            change = streams.obfuscation(table, defence, seed_sequence(7), 6)
+            one = tmp_path / f"out{number}.parquet"
+            written = streams.write_changed(table, found, one, change)
+            parts = Unfinished(tmp_path / f"out{number}", "x")
+            parts.begin(resume=False)
+            streams.write_changed(table, found, parts.out, change, unfinished=parts)
+            parts.finish()
+        assert pl.read_parquet(one).equals(expected)
+        assert pl.read_parquet(parts.out / "*.parquet").equals(expected)
+        assert len(list(parts.out.iterdir())) == len(table.portions)
+        assert written.points == expected.height
+    assert (tmp_path / "out0.parquet").read_bytes() == (tmp_path / "out1.parquet").read_bytes()
+    for part in (tmp_path / "out0").iterdir():
+        assert part.read_bytes() == (tmp_path / "out1" / part.name).read_bytes()
+
+
+def test_a_row_that_cannot_be_used_is_named_with_its_file(tmp_path: Path) -> None:
+    path = laid_out(city(), tmp_path, "parts")
+    third = path / "part-002.parquet"
+    frame = pl.read_parquet(third)
+    bad = pl.when(pl.int_range(pl.len()) == 16).then(95.0).otherwise(pl.col("latitude")).alias("latitude")
+    frame.with_columns(bad).write_parquet(third)
+    table, found = streams.table_of(path, tmp_path, portion=20_000, chunk=10_000)
+    assert found.report.dropped == {"bad latitude": 1}
+    (example,) = found.report.examples_of("bad latitude")
+    assert (example.path, example.fault.row, example.fault.value) == (str(third), 17, "95.0")
+    expected = points.read(path).traces
+    assert [table.traces(one.number) for one in table.portions] == [
+        expected.take_users(slice(one.first_user, one.stop_user)) for one in table.portions
+    ]
+
+
+def test_a_broken_part_and_one_of_other_columns_are_refused_by_name(tmp_path: Path) -> None:
+    path = laid_out(city(3, 3), tmp_path, "parts")
+    (path / "part-999.parquet").write_bytes(b"PAR1 but no more")
+    with pytest.raises(FileError, match=r"part-999.parquet: is not a whole Parquet file"):
+        streams.table_of(path, tmp_path)
+    pl.DataFrame({"user_id": ["a"], "time": [0], "latitude": [1.0], "longitude": [1.0]}).write_parquet(
+        path / "part-999.parquet"
+    )
+    with pytest.raises(FileError, match=r"part-999.parquet.*in the column time.*part-000.parquet has"):
+        streams.table_of(path, tmp_path)
+
+
+def test_a_file_without_a_usable_row_is_refused(tmp_path: Path) -> None:
+    frame = city(2, 2).to_frame().with_columns(latitude=pl.lit(None, pl.Float64))
+    frame.write_parquet(tmp_path / "p.parquet")
+    with pytest.raises(FileError, match="bad latitude"):
+        streams.table_of(tmp_path / "p.parquet", tmp_path)
