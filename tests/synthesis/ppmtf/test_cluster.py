@@ -136,11 +136,9 @@ def test_synthesis_test_and_judgement_are_the_same(people, cluster):
     some = synthetic.take_users(slice(0, 40))
     for early_stop in (False, True):
         asked = {"k": 3, "verifiers": 90, "early_stop": early_stop, "seed": 10}
+        here = measure_deniability(model, some, **asked)
         with use(cluster=cluster):
-            here, there = (
-                measure_deniability(model, some, **asked),
-                measure_deniability(model, some, **asked),
-            )
+            there = measure_deniability(model, some, **asked)
         assert np.array_equal(here.k_prime, there.k_prime)
 
     training, testing = people.take_users(slice(0, 1_000)), people.take_users(slice(1_000, 2_000))
