@@ -56,6 +56,10 @@ def test_every_command_gives_the_same_with_a_cluster(run, team: Path, address: s
             "attack", attack, "OUT", *places, "--reference", team / "ref.csv",
             "--anonymized", team / "pub.csv", *SEED, out=f"{attack}.csv",
         )  # fmt: skip
+    both(
+        "bounds", "OUT", *places, "--reference", team / "ref.csv", "--original", team / "org.csv",
+        "--defences", "PL(2,1)", "--attacks", "Replay-T", *SEED, out="bounds.csv",
+    )  # fmt: skip
     for order in (0, 1):
         both(
             "similarity", team / "ref.csv", team / "org.csv", *places, "--order", order, *SEED,
