@@ -224,8 +224,8 @@ class WholeSums:
         found = np.zeros(len(table), np.int32)
         count_same_bucket(
             a, m.places, self.bt, m.next_places, self.ct, a2, self.b2t, m.slots, int(m.slot_of[0]),
-            m.smallest, verifiers, offsets, slot, target, np.ascontiguousarray(table[:, 0]), steps, self.owner[traces],
-            self.bucket[traces], self.eta, found,
+            m.smallest, verifiers, offsets, slot, target, np.ascontiguousarray(table[:, 0]), steps,
+            self.owner[traces], self.bucket[traces], self.eta, found,
         )  # fmt: skip
         counts[traces] += found
 
