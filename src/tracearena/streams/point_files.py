@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -17,7 +18,7 @@ from tracearena.intake.ids import LONGEST_ID, identifiers
 from tracearena.intake.layout import AS_NAMED, ONE_USER, Layout
 from tracearena.intake.positions import oddly_dated
 from tracearena.intake.report import Report
-from tracearena.intake.rows import parsed_rows
+from tracearena.intake.rows import Rows, parsed_rows
 from tracearena.intake.tables import ROW, broken, by_role, notice_rivals, parquet_schema, read_parquet
 from tracearena.traces import Box
 from tracearena.traces.time import require_zone
@@ -106,18 +107,48 @@ class PointFiles:
         Columns are ``user``, ``at`` (milliseconds since 1970), ``lat``, ``lon``, where there are some
         ``trajectory``, and ``row``.
         """
+        rows, report = self._parsed(chunk)
+        frame = report.sift(rows.frame, [*rows.who(), *rows.when(), *rows.where()])
+        oddly_dated(
+            report.path, frame["_at"].to_numpy(), frame["row"].to_numpy(), report, report.header_lines
+        )
+        return self._inside(_columns(frame), report), report
+
+    def good_points(self, chunk: Chunk, kinds: tuple[Any, Any]) -> pl.DataFrame:
+        """Return the points of rows that are known to be good, with ids of known types."""
+        found = self.layout.roles(list(self.schema), POINTS)
+        types = {role: self.schema.get(name) for role, name in found.items()}
+        time = types["time"]
+        as_they_are = (
+            isinstance(time, pl.Datetime)
+            and (time.time_zone is not None or self.timezone in (None, "UTC"))
+            and types["lat"] == types["lon"] == pl.Float64
+            and types["user"] == kinds[0]
+            and (kinds[1] is None or types.get("trajectory") == kinds[1])
+        )
+        if not as_they_are:
+            return _columns(self._parsed(chunk)[0].frame).drop("row")
+        missing = "" if kinds[1] == pl.String else -1
+        wanted = [
+            pl.col(found["user"]).alias("user"),
+            pl.col(found["time"]).dt.epoch("ms").alias("at"),
+            pl.col(found["lat"]).alias("lat"),
+            pl.col(found["lon"]).alias("lon"),
+        ]
+        if kinds[1] is not None:
+            name = pl.col(found["trajectory"])
+            short = name.str.slice(0, LONGEST_ID) if kinds[1] == pl.String else name
+            wanted.append(short.fill_null(missing).alias("trajectory"))
+        return self.read(chunk).select(wanted)
+
+    def _parsed(self, chunk: Chunk) -> tuple[Rows, Report]:
         report = self.report(str(self.files[chunk.file]))
         given, names = by_role(self.read(chunk), report, POINTS, self.layout)
         report.rows = given.height
         rows = parsed_rows(
             given, report, unit="ms", layout=self.layout, names=names, first_times=self.first_times
         )
-        rows = replace(rows, frame=rows.frame.with_columns(_at=utc_of(rows, report)))
-        frame = report.sift(rows.frame, [*rows.who(), *rows.when(), *rows.where()])
-        oddly_dated(
-            report.path, frame["_at"].to_numpy(), frame["row"].to_numpy(), report, report.header_lines
-        )
-        return self._inside(_columns(frame), report), report
+        return replace(rows, frame=rows.frame.with_columns(_at=utc_of(rows, report))), report
 
     def _inside(self, frame: pl.DataFrame, report: Report) -> pl.DataFrame:
         if self.box is None:
