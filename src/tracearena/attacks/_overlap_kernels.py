@@ -1,4 +1,7 @@
-"""Inner loops of matching by what traces and users share: the best few users, and who is still free."""
+"""Inner loops of matching by what traces and users share: the best few users, and who is still free.
+
+Users are looked at a tile at a time, so that what is added up for them stays in the processor's cache.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,28 @@ from numba import njit
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
+
+TILE = 1 << 13
+
+
+@njit(cache=True, nogil=True)
+def in_tiles(n_users: int, offsets: Array, users: Array, values: Array) -> tuple[Array, Array, Array]:
+    """Return the users of each key tile by tile, counted from the tile's first, and the value of each."""
+    n_keys = len(offsets) - 1
+    n_tiles = -(-n_users // TILE)
+    new_offsets = np.zeros(n_tiles * n_keys + 1, np.int64)
+    for key in range(n_keys):
+        for k in range(offsets[key], offsets[key + 1]):
+            new_offsets[users[k] // TILE * n_keys + key + 1] += 1
+    new_offsets[:] = np.cumsum(new_offsets)
+    free = new_offsets[:-1].copy()
+    new_users, new_values = np.empty(len(users), np.uint16), np.empty(len(users))
+    for key in range(n_keys):
+        for k in range(offsets[key], offsets[key + 1]):
+            part = users[k] // TILE * n_keys + key
+            new_users[free[part]], new_values[free[part]] = users[k] % TILE, values[k]
+            free[part] += 1
+    return new_offsets, new_users, new_values
 
 
 @njit(cache=True, nogil=True)
@@ -31,42 +56,53 @@ def best_users(
     """Write for every trace its best user, its best few by score, and the first user left out of them.
 
     `best` is the first user whose score is at most `tie` below the highest. Of equal scores the first
-    user comes first in `users`; `beyond` is the first user not listed whose score is at most `tie`
-    below that of the last listed, or the number of users if there is none.
+    user comes first in `users`. No user below `beyond` who is not listed has a score that is at most
+    `tie` below that of the last listed.
     """
     n_users, most = len(base), users.shape[1]
-    shared = np.zeros(n_users)
-    touched = np.empty(n_users + 1, np.int32)
-    for p in range(len(item_offsets) - 1):
-        n_touched = _add_shared(
-            p, key_offsets, key_users, key_values, item_offsets, item_keys, item_weights, shared, touched
-        )
-        listed, value = users[p], scores[p]
-        count = 0
-        for k in range(n_touched):
-            user = touched[k]
-            count = _insert(user, base[user] + shared[user], count, listed, value)
-        for k in range(n_users):
-            user = by_base[k]
-            if count == most and not _is_better(user, base[user], listed[most - 1], value[most - 1]):
-                break
-            if shared[user] == 0.0:
-                count = _insert(user, base[user], count, listed, value)
-        high, low = value[0] - tie, value[count - 1] - tie
-        first, outside = listed[0], n_users
-        for k in range(n_touched):
-            user = touched[k]
-            score = base[user] + shared[user]
-            if score >= low:
-                if score >= high and user < first:
-                    first = user
-                if user < outside and not _is_listed(user, listed):
-                    outside = user
-        nobody = listed[:0]
-        best[p] = _first_untouched(base, by_base, group_ends, shared, high, nobody, first)
-        beyond[p] = _first_untouched(base, by_base, group_ends, shared, low, listed, outside)
-        for k in range(n_touched):
-            shared[touched[k]] = 0.0
+    n_tiles = -(-n_users // TILE)
+    n_keys = (len(key_offsets) - 1) // max(n_tiles, 1)
+    n = len(item_offsets) - 1
+    shared = np.zeros(TILE)
+    touched = np.empty(TILE + 1, np.int64)
+    count, left_out = np.zeros(n, np.int64), np.full(n, -np.inf)
+    beyond[:] = n_users
+    for tile in range(n_tiles):
+        begin, end = tile * TILE, min((tile + 1) * TILE, n_users)
+        offsets = key_offsets[tile * n_keys : (tile + 1) * n_keys + 1]
+        for p in range(n):
+            items = slice(item_offsets[p], item_offsets[p + 1])
+            n_touched = _add_shared(
+                offsets, key_users, key_values, item_keys[items], item_weights[items], shared, touched
+            )
+            row = users[p], scores[p]
+            for k in range(n_touched):
+                user = begin + touched[k]
+                score = base[user] + shared[touched[k]]
+                if count[p] < most or score >= scores[p, most - 1] - tie:
+                    _consider(user, score, tie, p, row, count, left_out, beyond)
+            k = begin
+            while k < end:
+                user = by_base[k]
+                if count[p] == most and base[user] < scores[p, most - 1] - tie:
+                    break
+                k += 1
+                if shared[user - begin] == 0.0:
+                    listed = _consider(user, base[user], tie, p, row, count, left_out, beyond)
+                    # Those of the same base that follow would not be listed either, nor come before her.
+                    k = k if listed else group_ends[k - 1]
+            for k in range(n_touched):
+                shared[touched[k]] = 0.0
+    for p in range(n):
+        if left_out[p] < scores[p, most - 1] - tie:
+            beyond[p] = n_users
+        first, limit = users[p, 0], scores[p, 0] - tie
+        for k in range(most):
+            if scores[p, k] >= limit:
+                first = min(first, users[p, k])
+        if scores[p, most - 1] >= limit and beyond[p] < first:
+            first = -1
+        best[p] = first
 
 
 @njit(cache=True, nogil=True)
@@ -81,6 +117,7 @@ def choose_among(
     item_keys: Array,
     item_weights: Array,
     tie: float,
+    best: Array,
     users: Array,
     scores: Array,
     beyond: Array,
@@ -90,25 +127,39 @@ def choose_among(
     """Let trace after trace take its best user who is still free (-1 if none); return how many looked anew.
 
     A trace takes a listed user if nobody who is not listed can come before her, and otherwise, or where
-    all its listed users are taken, compares all users again.
+    all its listed users are taken, compares all users again. So does a trace whose `best` is not known (-1).
     """
     n_users = len(base)
-    shared = np.zeros(n_users)
-    touched = np.empty(n_users + 1, np.int32)
-    from_here = 0
+    n_tiles = -(-n_users // TILE)
+    n_keys = (len(key_offsets) - 1) // max(n_tiles, 1)
+    shared = np.zeros(n_tiles * TILE)
+    touched = np.empty(n_users + 1, np.int64)
+    tiles = np.arange(n_tiles) * TILE
+    nobody, from_here = np.zeros(n_users, np.bool_), tiles.copy()
     looked_anew = 0
     for p in range(len(item_offsets) - 1):
         user, limit = _listed_and_free(users[p], scores[p], tie, taken)
-        if user < 0 or (user > beyond[p] and scores[p, -1] >= limit):
+        again = user < 0 or (user > beyond[p] and scores[p, -1] >= limit)
+        if again or best[p] < 0:
             looked_anew += 1
-            n_touched = _add_shared(
-                p, key_offsets, key_users, key_values, item_offsets, item_keys, item_weights, shared, touched
-            )
-            while from_here < n_users and taken[by_base[from_here]]:
-                from_here += 1
-            user = _free(base, by_base, group_ends, shared, touched[:n_touched], from_here, tie, taken)
-            for k in range(n_touched):
-                shared[touched[k]] = 0.0
+            items = slice(item_offsets[p], item_offsets[p + 1])
+            n_touched = 0
+            for tile in range(n_tiles):
+                offsets = key_offsets[tile * n_keys : (tile + 1) * n_keys + 1]
+                here, new = shared[tiles[tile] : tiles[tile] + TILE], touched[n_touched:]
+                count = _add_shared(
+                    offsets, key_users, key_values, item_keys[items], item_weights[items], here, new
+                )
+                new[:count] += tiles[tile]
+                n_touched += count
+            all_touched = touched[:n_touched]
+            if best[p] < 0:
+                start = tiles.copy()
+                best[p] = _first_free(base, by_base, group_ends, shared, all_touched, start, tie, nobody)
+            if again:
+                user = _first_free(base, by_base, group_ends, shared, all_touched, from_here, tie, taken)
+            for one in all_touched:
+                shared[one] = 0.0
         chosen[p] = user
         if user >= 0:
             taken[user] = True
@@ -117,24 +168,22 @@ def choose_among(
 
 @njit(cache=True, nogil=True)
 def _add_shared(
-    p: int,
     key_offsets: Array,
     key_users: Array,
     key_values: Array,
-    item_offsets: Array,
     item_keys: Array,
     item_weights: Array,
     shared: Array,
     touched: Array,
 ) -> int:
-    """Add what users share with trace p, note whom that touches, and return how many they are.
+    """Add what the users of a tile share with a trace, note whom that touches, and return how many they are.
 
     Nothing that is added may be negative, so whoever is touched is not at 0 any more.
     """
     n_touched = 0
-    for item in range(item_offsets[p], item_offsets[p + 1]):
-        weight = item_weights[item]
-        for k in range(key_offsets[item_keys[item]], key_offsets[item_keys[item] + 1]):
+    for item in range(len(item_keys)):
+        key, weight = item_keys[item], item_weights[item]
+        for k in range(key_offsets[key], key_offsets[key + 1]):
             value = weight * key_values[k]
             if value != 0.0:
                 user = key_users[k]
@@ -146,47 +195,49 @@ def _add_shared(
 
 
 @njit(cache=True, nogil=True)
+def _consider(
+    user: int,
+    score: float,
+    tie: float,
+    p: int,
+    row: tuple[Array, Array],
+    count: Array,
+    left_out: Array,
+    beyond: Array,
+) -> bool:
+    """List a user in order of scores if there is room or she is better, and remember who is left out.
+
+    `left_out` is the highest score of those whom `beyond` stands for. It is forgotten when the last
+    one listed is better by more than the tie.
+    """
+    users, scores = row
+    most = len(users)
+    out, out_score = user, score
+    is_listed = count[p] < most or _is_better(user, score, users[most - 1], scores[most - 1])
+    if is_listed:
+        if count[p] == most:
+            out, out_score = users[most - 1], scores[most - 1]
+            at = most - 1
+        else:
+            out = -1
+            at = count[p]
+            count[p] += 1
+        while at > 0 and _is_better(user, score, users[at - 1], scores[at - 1]):
+            users[at], scores[at] = users[at - 1], scores[at - 1]
+            at -= 1
+        users[at], scores[at] = user, score
+    if out >= 0:
+        limit = scores[most - 1] - tie
+        if left_out[p] < limit:
+            left_out[p], beyond[p] = -np.inf, np.iinfo(np.int64).max
+        if out_score >= limit:
+            left_out[p], beyond[p] = max(left_out[p], out_score), min(beyond[p], out)
+    return is_listed
+
+
+@njit(cache=True, nogil=True)
 def _is_better(user: int, score: float, other: int, other_score: float) -> bool:
     return score > other_score or (score == other_score and user < other)
-
-
-@njit(cache=True, nogil=True)
-def _insert(user: int, score: float, count: int, users: Array, scores: Array) -> int:
-    """Put a user into a list in order of scores, if there is room or she is better, and return its length."""
-    most = len(users)
-    if count == most:
-        if not _is_better(user, score, users[most - 1], scores[most - 1]):
-            return count
-        count -= 1
-    at = count
-    while at > 0 and _is_better(user, score, users[at - 1], scores[at - 1]):
-        users[at], scores[at] = users[at - 1], scores[at - 1]
-        at -= 1
-    users[at], scores[at] = user, score
-    return count + 1
-
-
-@njit(cache=True, nogil=True)
-def _is_listed(user: int, users: Array) -> bool:
-    for other in users:  # noqa: SIM110
-        if other == user:
-            return True
-    return False
-
-
-@njit(cache=True, nogil=True)
-def _first_untouched(
-    base: Array, by_base: Array, group_ends: Array, shared: Array, limit: float, but: Array, first: int
-) -> int:
-    """Return the lower of `first` and the first user who shares nothing and has the limit at least."""
-    k = 0
-    while k < len(by_base) and base[by_base[k]] >= limit:
-        user = by_base[k]
-        k += 1
-        if shared[user] == 0.0 and not _is_listed(user, but):
-            first = min(first, user)
-            k = group_ends[k - 1]
-    return first
 
 
 @njit(cache=True, nogil=True)
@@ -206,37 +257,44 @@ def _listed_and_free(users: Array, scores: Array, tie: float, taken: Array) -> t
 
 
 @njit(cache=True, nogil=True)
-def _free(
+def _first_free(
     base: Array,
     by_base: Array,
     group_ends: Array,
     shared: Array,
     touched: Array,
-    from_here: int,
+    from_here: Array,
     tie: float,
     taken: Array,
 ) -> int:
-    """Return the first free user at most `tie` below the best free one, of all users; -1 if all are taken."""
-    highest = -np.inf
+    """Return the first free user at most `tie` below the best free one, of all users; -1 if all are taken.
+
+    Before ``from_here[t]`` all users of tile t are taken; it moves on with them.
+    """
+    highest, first = -np.inf, len(base)
     for user in touched:
         if not taken[user]:
             highest = max(highest, base[user] + shared[user])
-    for k in range(from_here, len(by_base)):
-        user = by_base[k]
-        if base[user] <= highest:
-            break
-        if not taken[user] and shared[user] == 0.0:
-            highest = base[user]
+    for tile in range(len(from_here)):
+        end = min((tile + 1) * TILE, len(base))
+        while from_here[tile] < end and taken[by_base[from_here[tile]]]:
+            from_here[tile] += 1
+        for k in range(from_here[tile], end):
+            user = by_base[k]
+            if base[user] <= highest:
+                break
+            if not taken[user] and shared[user] == 0.0:
+                highest = base[user]
     limit = highest - tie
-    first = len(base)
     for user in touched:
         if not taken[user] and base[user] + shared[user] >= limit:
             first = min(first, user)
-    k = from_here
-    while k < len(by_base) and base[by_base[k]] >= limit:
-        user = by_base[k]
-        k += 1
-        if not taken[user] and shared[user] == 0.0:
-            first = min(first, user)
-            k = group_ends[k - 1]
+    for tile in range(len(from_here)):
+        k, end = from_here[tile], min((tile + 1) * TILE, len(base))
+        while k < end and base[by_base[k]] >= limit:
+            user = by_base[k]
+            k += 1
+            if not taken[user] and shared[user] == 0.0:
+                first = min(first, user)
+                k = group_ends[k - 1]
     return first if first < len(base) else -1

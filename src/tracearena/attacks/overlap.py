@@ -32,18 +32,18 @@ class Index(NamedTuple):
     base
         Score of each user for a trace that shares nothing with her.
     by_base
-        Users by falling base, of equals the first first.
+        Users tile by tile, by falling base, of equals the first first.
     group_ends
-        For each position in `by_base` where those of the same base end.
+        For each position in `by_base` where those of the same tile and base end.
     offsets, users, values
-        Users of each key, one key after the other.
+        Users of each key, one key after the other, tile by tile, counted from the first of the tile.
     """
 
     base: NDArray[np.float64]
     by_base: NDArray[np.int64]
     group_ends: NDArray[np.int64]
     offsets: NDArray[np.int64]
-    users: NDArray[np.int32]
+    users: NDArray[np.uint16]
     values: NDArray[np.float64]
 
     @classmethod
@@ -54,10 +54,15 @@ class Index(NamedTuple):
         users: NDArray[np.int32],
         values: NDArray[np.float64],
     ) -> Self:
-        """Put the users in order of their base."""
-        by_base = np.argsort(-base, kind="stable")
-        ordered = -base[by_base]
-        return cls(base, by_base, np.searchsorted(ordered, ordered, side="right"), offsets, users, values)
+        """Part the users into tiles; those of each key are given one key after the other."""
+        from tracearena.attacks._overlap_kernels import TILE, in_tiles
+
+        tile = np.arange(len(base)) // TILE
+        by_base = np.lexsort((-base, tile))
+        same = (np.diff(base[by_base]) == 0) & (np.diff(tile) == 0)
+        ends = np.append(np.flatnonzero(~same) + 1, len(base))
+        group = np.cumsum(np.concatenate([[0], ~same])) if len(base) else np.zeros(0, np.int64)
+        return cls(base, by_base, ends[group], *in_tiles(len(base), offsets, users, values))
 
 
 class Items(NamedTuple):
@@ -79,11 +84,11 @@ class Candidates(NamedTuple):
     Attributes
     ----------
     best
-        The first user whose score is at most the tie below the highest.
+        The first user whose score is at most the tie below the highest; -1 where they do not tell.
     users, scores
         Traces × candidates, by falling score, of equals the first first.
     beyond
-        The first user besides them whose score is at most the tie below the last of theirs.
+        No user below, besides them, has a score that is at most the tie below the last of theirs.
     """
 
     best: NDArray[np.int64]
@@ -131,7 +136,7 @@ def choose_by_overlap(parts: Iterable[tuple[Index, Items]], n_users: int, *, tie
         blocks = blocks or [best_of(index, items)]
         found = Candidates(*(np.concatenate(column) for column in zip(*blocks, strict=True)))
         exclusive = np.empty(n, np.int64)
-        choose_among(*index, *items, tie, *found[1:], taken, exclusive)
+        choose_among(*index, *items, tie, *found, taken, exclusive)
         matches.append((found.best, exclusive, _ranked(found)))
     return GreedyMatch(*(np.concatenate(column) for column in zip(*matches, strict=True)))
 

@@ -79,7 +79,7 @@ def indexed(
     bounds = np.diff(sizes[sets.offsets])
     limits = cut_by_sets(codes.offsets, codes.codes, bounds, most)
     for first, stop in pairwise(limits):
-        items = Items(*codes).part(first, stop)
+        items = Items(codes.offsets, codes.codes.astype(np.int64), codes.counts).part(first, stop)
         named = np.unique(items.keys[items.keys < 0])
         offsets, users, gains = set_gains(
             -2 - named, bounds, *visitors[:3], sets.offsets, sets.members, UNSEEN, n_users
@@ -91,4 +91,4 @@ def indexed(
             np.concatenate([visitors.users, users]),
             np.concatenate([visitors.gains, gains]),
         )
-        yield index, items._replace(keys=key.astype(np.int64))
+        yield index, items._replace(keys=key)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -168,7 +169,7 @@ def in_words(value: Any) -> str:
 
 @contextmanager
 def progress_bar(what: str) -> Iterator[Progress]:
-    """Show a bar with the time left while the block runs; nothing where stderr is not a terminal."""
+    """Show a bar with rate and time left while the block runs; nothing where stderr is not a terminal."""
     if not sys.stderr.isatty():
         yield lambda done, total: None
         return
@@ -176,10 +177,22 @@ def progress_bar(what: str) -> Iterator[Progress]:
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    rate = TextColumn("{task.fields[rate]}")
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        rate,
+        TimeRemainingColumn(),
+    )
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        task, began = bar.add_task(what, total=None, rate=""), time.perf_counter()
+
+        def show(done: int, total: int) -> None:
+            per_second = done / max(time.perf_counter() - began, 1e-9)
+            bar.update(task, completed=done, total=total, rate=f"{per_second:,.3g}/s")
+
+        yield show
 
 
 @contextmanager

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import typer
+
+from tracearena.cli import _streams
+from tracearena.cli._cluster import joined
 from tracearena.cli._console import check_outputs, note, print_result, release_seed
 from tracearena.cli._progress import shown
 from tracearena.cli._reading import ReadingOptions, refuse
 from tracearena.errors import ParameterError
 
 if TYPE_CHECKING:
+    from tracearena.algorithms import GpsObfuscator
     from tracearena.traces import GpsTraces
 
 EVENTS_ONLY = ("places", "times", "grid", "top", "interval", "slot", "resample", "utc_hours")
@@ -19,14 +25,19 @@ EVENTS_ONLY = ("places", "times", "grid", "top", "interval", "slot", "resample",
 
 def read_traces(reading: ReadingOptions, path: Path, what: str = "GPS points") -> GpsTraces:
     """Read GPS traces, and the coordinates of events too; refuse to put them at places."""
+    refuse_places(reading, what)
+    with shown(f"reading {path.name}"):
+        return reading.read_points(path).traces
+
+
+def refuse_places(reading: ReadingOptions, what: str) -> None:
+    """Refuse options that would put points at places."""
     refuse(
         f"{what}, which stay at no places",
         **{name: getattr(reading, name) for name in ("grid", "places", "times", "top", "interval", "slot")},
         resample=reading.resample,
         utc_hours=reading.utc_hours,
     )
-    with shown(f"reading {path.name}"):
-        return reading.read_points(path).traces
 
 
 def write_traces(traces: GpsTraces, out: Path, to: str | None = None) -> None:
@@ -40,38 +51,96 @@ def write_traces(traces: GpsTraces, out: Path, to: str | None = None) -> None:
         note(f"{out}: {silent:,} users without points have no row in a table")
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What is to become of obfuscated points."""
+
+    out: Path
+    to: str | None
+    seed: int | None
+    digits: int | None
+    cluster: str | None
+    resume: bool
+
+
 def obfuscate(
+    context: typer.Context,
     reading: ReadingOptions,
     defence: str,
     original: Path,
-    out: Path,
-    to: str | None,
-    seed: int | None,
-    digits: int | None,
+    asked: Asked,
     as_json: bool,
 ) -> None:
     """Run a defence of GPS traces from file to file."""
-    from tracearena.algorithms import GpsObfuscator, answers, catalogue
-    from tracearena.obfuscation.rounding import DIGITS, rounded
+    from tracearena.algorithms import catalogue
+    from tracearena.obfuscation.rounding import DIGITS
 
+    out, digits = asked.out, asked.digits
     check_outputs(out, inputs=(original,), folders=True)
     options = {} if digits is None else {"digits": digits}
     obfuscator: GpsObfuscator = catalogue.create(defence, "gps-obfuscator", **options)
     kept = getattr(obfuscator, "digits", DIGITS if digits is None else digits)
     if digits not in (None, kept):
         raise ParameterError(f"--digits {digits}: {defence} says {kept}; leave one of them out")
-    traces = read_traces(reading, original, defence)
+    refuse_places(reading, defence)
+    if obfuscator.by_user and _streams.goes_through(
+        reading, original, out, asked.to, cluster=asked.cluster, resume=asked.resume
+    ):
+        counts = _obfuscate_any_size(context, reading, obfuscator, original, asked, kept)
+    else:
+        if asked.to == _streams.PARTS or asked.cluster is not None:
+            raise ParameterError(
+                f"{defence} needs all users at once: --to partitions and --cluster do not apply"
+            )
+        counts = _obfuscate_at_once(reading, obfuscator, original, asked, kept)
+    note(f"{out}: user ids are as in {original}; tracearena pseudonymise replaces them")
+    print_result({"defence": str(obfuscator), "file": str(out)} | counts, as_json)
+
+
+def _obfuscate_at_once(
+    reading: ReadingOptions, obfuscator: GpsObfuscator, original: Path, asked: Asked, digits: int
+) -> dict[str, Any]:
+    from tracearena.algorithms import answers
+    from tracearena.obfuscation.rounding import rounded
+
+    traces = read_traces(reading, original, obfuscator.name)
     reading.say_unread_columns(original, "points")
     with shown("users"):
-        moved = answers.gps_transformed(obfuscator, traces, seed=release_seed(seed))
+        moved = answers.gps_transformed(obfuscator, traces, seed=release_seed(asked.seed))
     # Our own defences round already; a class from elsewhere need not know that it should.
-    released = rounded(moved, kept)
-    write_traces(released, out, "points" if to == "table" else to)
-    note(f"{out}: user ids are as in {original}; tracearena pseudonymise replaces them")
-    result: dict[str, Any] = {"defence": str(obfuscator), "file": str(out), "users": released.n_users}
-    withheld = {"points": released.n_points, "points_withheld": len(traces) - len(released)}
-    result |= withheld
-    print_result(result, as_json)
+    released = rounded(moved, digits)
+    write_traces(released, asked.out, "points" if asked.to == "table" else asked.to)
+    withheld = len(traces) - len(released)
+    return {"users": released.n_users, "points": released.n_points, "points_withheld": withheld}
+
+
+def _obfuscate_any_size(
+    context: typer.Context,
+    reading: ReadingOptions,
+    obfuscator: GpsObfuscator,
+    original: Path,
+    asked: Asked,
+    digits: int,
+) -> dict[str, Any]:
+    """Obfuscate a few users at a time, with the bytes of all at once."""
+    from tracearena.engine import seed_sequence
+    from tracearena.streams import obfuscation
+
+    root = seed_sequence(release_seed(asked.seed))
+    reading.say_unread_columns(original, "points")
+    written = _streams.write_changed(
+        reading,
+        original,
+        asked.out,
+        lambda table, root: obfuscation(table, obfuscator, root, digits),
+        to=asked.to,
+        cluster=joined(context, asked.cluster),
+        resume=asked.resume,
+        depends_on=(repr(obfuscator), digits, asked.seed),
+        root=root,
+    )
+    _streams.say_silent(written, asked.out)
+    return {"users": written.users, "points": written.points, "points_withheld": written.withheld}
 
 
 def attack(

@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from tracearena.cli import _streams
+from tracearena.cli._cluster import ClusterOption, joined
 from tracearena.cli._console import JsonOption, check_outputs, note, print_result
 from tracearena.cli._progress import shown
 from tracearena.cli._reading import ReadingOptions, reads_traces, refuse, say
@@ -21,6 +23,7 @@ def register(app: typer.Typer) -> None:
 
 @reads_traces()
 def describe(
+    context: typer.Context,
     reading: ReadingOptions,
     file: Annotated[
         Path,
@@ -31,6 +34,7 @@ def describe(
         typer.Option("--original", help="Obfuscated traces only: what they were made from, to compare."),
     ] = None,
     html: Annotated[Path | None, typer.Option("--html", help="Write a page with a map and plots.")] = None,
+    cluster: ClusterOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Describe traces: users, events, places, span, gaps, duplicates, what was dropped and why.
@@ -42,6 +46,9 @@ def describe(
     from tracearena.pages.summary import summarise
 
     check_outputs(html, inputs=(file, original, *reading.files))
+    if html is None and original is None and _describe_points(context, reading, file, cluster, as_json):
+        return
+    refuse("what is read whole", cluster=cluster)
     if original is not None or (reading.format is None and is_released(file)):
         _describe_release(reading, file, original, html, as_json)
         return
@@ -62,6 +69,26 @@ def describe(
     if not as_json:
         for line in report.lines():
             typer.echo(line)
+
+
+def _describe_points(
+    context: typer.Context, reading: ReadingOptions, file: Path, cluster: str | None, as_json: bool
+) -> bool:
+    """Describe a large table of points a few users at a time; say whether it was one."""
+    put = (reading.grid, reading.places, reading.times, reading.top, reading.interval, reading.resample)
+    if any(put) or reading.utc_hours or reading.slot is not None:
+        return False
+    if not _streams.goes_through(reading, file, cluster=cluster):
+        return False
+    if reading.format is None and not _streams.are_points(reading, file):
+        return False
+    summary = _streams.describe(reading, file, joined(context, cluster))
+    result = summary.to_dict()
+    print_result(result if as_json else _for_people(result), as_json)
+    if not as_json:
+        for line in summary.report.lines():
+            typer.echo(line)
+    return True
 
 
 def _propose(reading: ReadingOptions, file: Path, error: FileError, as_json: bool) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from tracearena.cli._cluster import ClusterOption
 from tracearena.cli._console import (
     JsonOption,
     ReleaseSeedOption,
@@ -18,6 +19,7 @@ from tracearena.cli._console import (
 from tracearena.cli._forms import ToOption, form_of, write_obfuscated
 from tracearena.cli._progress import shown
 from tracearena.cli._reading import ReadingOptions, reads_traces, refuse
+from tracearena.cli._streams import ResumeOption
 
 LegacyOption = Annotated[
     bool,
@@ -45,6 +47,7 @@ def register(app: typer.Typer) -> None:
 
 @reads_traces()
 def obfuscate(
+    context: typer.Context,
     reading: ReadingOptions,
     defence: Annotated[
         str,
@@ -56,13 +59,16 @@ def obfuscate(
     out: Annotated[
         Path,
         typer.Argument(
-            help="Where the obfuscated traces go (.csv, .parquet; GPS also .gpx or a folder of GeoLife)."
+            help="Where the obfuscated traces go (.csv, .parquet; GPS also .gpx, or a folder: of "
+            "GeoLife, or of parts with --to partitions)."
         ),
     ],
     to: ToOption = None,
     seed: ReleaseSeedOption = None,
     legacy_2019: LegacyOption = False,
     digits: DigitsOption = None,
+    cluster: ClusterOption = None,
+    resume: ResumeOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Obfuscate traces with a defence."""
@@ -72,8 +78,10 @@ def obfuscate(
 
     if catalogue.is_kind(defence, "gps-obfuscator"):
         refuse(defence, legacy_2019=legacy_2019)
-        _gps.obfuscate(reading, defence, original, out, to, seed, digits, as_json)
+        asked = _gps.Asked(out, to, seed, digits, cluster, resume)
+        _gps.obfuscate(context, reading, defence, original, asked, as_json)
         return
+    refuse(f"{defence}, which releases places", cluster=cluster, resume=resume)
     if digits is not None:
         raise ParameterError(f"--digits rounds coordinates of GPS traces; {defence} releases places")
     check_outputs(out, inputs=(original, *reading.files))

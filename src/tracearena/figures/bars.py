@@ -30,7 +30,7 @@ def draw_bars(
     methods = list(dict.fromkeys(row["method"] for row in rows))
     cities = [str(row.get("city", "")) for row in rows]
     at = _places(cities)
-    height = _INCHES_PER_BAR * (max(at) + 2) + 0.6
+    height = _INCHES_PER_BAR * (max(at) + 2) + 0.8
     with canvas(2.5 * len(names) + 1, height, ncols=len(names), sharey=True) as (figure, panels):
         for panel, name in zip(panels, names, strict=True):
             shown = [(place, row) for place, row in zip(at, rows, strict=True) if row[name] is not None]
@@ -54,8 +54,8 @@ def draw_bars(
             if city != former:
                 x = panels[0].get_yaxis_transform()
                 panels[0].text(-0.02, place - 0.9, city, transform=x, ha="right", va="center", weight="bold")
-        figure.subplots_adjust(wspace=0.12)
-        head(figure, title, findings, width=36 * len(names), top=1 - 0.15 / height)
+        figure.subplots_adjust(wspace=0.12, top=1 - 0.3 / height, bottom=0.5 / height)
+        head(figure, title, findings, width=36 * len(names), top=1.0)
         return save(figure, path)
 
 

@@ -16,6 +16,7 @@ from tracearena.engine import SeedLike, block_ranges, run_blocks, seed_sequence,
 from tracearena.errors import ParameterError
 from tracearena.obfuscation.rounding import DIGITS, check_digits
 from tracearena.traces import GpsTraces
+from tracearena.traces._arrays import trusted
 from tracearena.traces.geodesy import forward_rounded
 from tracearena.traces.time_windows import LONGEST_S, piece_starts
 
@@ -148,7 +149,7 @@ class GeoInd(GpsObfuscator):
             noisy_latitude[part], noisy_longitude[part] = moved
 
         run_blocks(work, block_ranges(blocks, 1))
-        return noisy_latitude, noisy_longitude
+        return trusted(noisy_latitude), trusted(noisy_longitude)
 
 
 def polar_noise(rng: np.random.Generator, count: int, expected_noise_m: float) -> tuple[Floats, Floats]:

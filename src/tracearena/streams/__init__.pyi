@@ -1,5 +1,5 @@
 from .describing import describe
-from .point_files import is_streamable
+from .point_files import are_many, is_streamable
 from .portions import Portion, Table, table_of
 from .transforming import Written, depends_on, obfuscation, write_changed
 from .unfinished import Unfinished
@@ -9,6 +9,7 @@ __all__ = [
     "Table",
     "Unfinished",
     "Written",
+    "are_many",
     "depends_on",
     "describe",
     "is_streamable",

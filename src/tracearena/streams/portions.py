@@ -85,7 +85,8 @@ class Table:
     def _rows(self, chunk: Chunk, kept: int, skip: int, stop: int) -> pl.DataFrame:
         """Return some of the usable points of a chunk; where all are usable, the others are not read."""
         if kept == chunk.stop - chunk.first:
-            chunk, skip, stop = Chunk(chunk.file, chunk.first + skip, chunk.first + stop), 0, stop - skip
+            chunk = Chunk(chunk.file, chunk.first + skip, chunk.first + stop)
+            return self._typed(self.files.good_points(chunk, self.kinds))
         return self._typed(self.files.points(chunk)[0].drop("row").slice(skip, stop - skip))
 
     def _typed(self, frame: pl.DataFrame) -> pl.DataFrame:
@@ -169,7 +170,7 @@ def _traces(frame: pl.DataFrame, portion: Portion) -> GpsTraces:
     trajectory, ids = None, None
     if "trajectory" in frame.columns:
         trajectory, ids = _trajectories(frame, lengths)
-    traces = GpsTraces(
+    traces = GpsTraces.of_checked(
         user_ids=_array(users["value"]),
         offsets=np.concatenate([[0], np.cumsum(lengths)]),
         time_ms=frame["at"].to_numpy(),

@@ -96,6 +96,29 @@ class GpsTraces(RowTable):
             raise DataError("a trajectory must belong to one user")
 
     @classmethod
+    def of_checked(
+        cls,
+        *,
+        user_ids: Any,
+        offsets: Any,
+        time_ms: NDArray[np.int64],
+        latitude: NDArray[np.float64],
+        longitude: NDArray[np.float64],
+        trajectory: NDArray[np.int32] | None = None,
+        trajectory_ids: Any = None,
+    ) -> GpsTraces:
+        """Build from columns that only we hold, and that a reader has checked and sorted already."""
+        made = object.__new__(cls)
+        made._set_users(user_ids, offsets)
+        made._set(time_ms=trusted(time_ms), latitude=trusted(latitude), longitude=trusted(longitude))
+        if trajectory is None:
+            made._set_one_trajectory_a_user()
+        else:
+            ids = identifiers(trajectory_ids, "trajectory_ids")
+            made._set(trajectory=trusted(trajectory), trajectory_ids=ids)
+        return made
+
+    @classmethod
     def from_points(
         cls,
         users: Any,

@@ -207,5 +207,5 @@ def test_of_traces_that_are_disguised_as_a_whole_few_are_followed() -> None:
     pairs = everybody(6, 1)
     weights = np.array([0.3, 0.2, 0.1, 0.1, 0.1, 0.1])
     assert len(tracking.likeliest(pairs, weights, 1).traces) == 6
-    few = tracking.likeliest(pairs, weights, 1, disguised=True)
+    few = tracking.likeliest(pairs, weights, 1, few=True)
     assert few.traces.tolist() == list(range(tracking.DISGUISED))

@@ -212,6 +212,14 @@ def test_a_broken_file_is_named_by_who_reads_it(people, cluster, tmp_path):
         PartitionedTraces(tmp_path, people.places, cluster)
 
 
+def test_a_file_that_a_worker_does_not_find_is_named(people, cluster, tmp_path):
+    formats.write(people.take_users(slice(0, 1_024)), tmp_path / "0.parquet")
+    parts = PartitionedTraces(tmp_path, people.places, cluster)
+    (tmp_path / "0.parquet").unlink()
+    with pytest.raises(FileError, match=r"0\.parquet: is not where a worker looks"), use(cluster=cluster):
+        PPMTF(**ALL_ZEROS).fit(parts, seed=7)
+
+
 def test_files_with_numbers_for_times_are_refused(make_walks, cluster, tmp_path):
     walks = make_walks(20, 2)
     partitions.write(walks, tmp_path / "walks")

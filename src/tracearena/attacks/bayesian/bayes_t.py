@@ -64,7 +64,7 @@ class BayesInference(ToldAttack, MatchingInference):
             evidence.pairs,
             match.certainty,
             evidence.anonymized.n_events,
-            disguised=not evidence.made.by_event,
+            few=self.share > 0 and not evidence.made.by_event,
         )
         return self.answer(evidence, followed)
 

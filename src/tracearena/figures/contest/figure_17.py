@@ -76,20 +76,21 @@ def findings(rows: Sequence[Mapping[str, Any]]) -> list[Finding]:
     by: dict[str, dict[str, Mapping[str, Any]]] = {}
     for row in rows:
         by.setdefault(row["city"], {})[row["method"]] = row
-    pairs = [
-        (city, name, of["PPMTF+"][name], of["PPMTF"][name])
+    pairs = {
+        city: [
+            (name, of["PPMTF+"][name], of["PPMTF"][name]) for name in METRICS if of["PPMTF"][name] is not None
+        ]
         for city, of in by.items()
-        for name in METRICS
-        if of["PPMTF"][name] is not None
-    ]
+    }
+    listed = {
+        city: ", ".join(f"{TITLES[name]} {plus:.3f} / {plain:.3f}" for name, plus, plain in mine)
+        for city, mine in pairs.items()
+    }
     found = [
         counted(
             "virtual users (PPMTF+) are as useful as PPMTF's",
-            [plus <= 1.1 * plain for *_, plus, plain in pairs],
-            "metrics are at most a tenth worse: "
-            + ", ".join(
-                f"{TITLES[name]} {plus:.3f} / {plain:.3f} ({city})" for city, name, plus, plain in pairs
-            ),
+            [plus <= 1.1 * plain for mine in pairs.values() for _, plus, plain in mine],
+            f"metrics are at most a tenth worse: {_by_city(listed)}",
         )
     ]
     habits = {
@@ -103,10 +104,16 @@ def findings(rows: Sequence[Mapping[str, Any]]) -> list[Finding]:
                 "SGD's people behave alike: their VF-TV is nearer to that of uniform places than to PPMTF's",
                 [abs(chain - uniform) < abs(chain - ours) for chain, ours, uniform in habits.values()],
                 "cities: "
-                + "; ".join(
-                    f"SGD {chain:.3f}, PPMTF {ours:.3f}, uniform {uniform:.3f} ({city})"
-                    for city, (chain, ours, uniform) in habits.items()
+                + _by_city(
+                    {
+                        city: f"SGD {chain:.3f}, PPMTF {ours:.3f}, uniform {uniform:.3f}"
+                        for city, (chain, ours, uniform) in habits.items()
+                    }
                 ),
             )
         )
     return found
+
+
+def _by_city(texts: Mapping[str, str]) -> str:
+    return "; ".join(f"{city} {text}" for city, text in texts.items())

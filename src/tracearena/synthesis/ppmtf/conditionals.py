@@ -166,6 +166,19 @@ class RowStatistics:
         """Return what some rows need to know."""
         return RowStatistics(self.gram[first:stop], self.weighted[first:stop])
 
+    def halved(self) -> RowStatistics:
+        """Return the lower halves of Σ x xᵀ alone, a line each: all that drawing looks at."""
+        z = self.weighted.shape[1]
+        lower = np.flatnonzero(np.tri(z, dtype=bool))
+        return RowStatistics(self.gram.reshape(-1, z * z)[:, lower], self.weighted)
+
+    def unhalved(self) -> RowStatistics:
+        """Undo `halved`; upper halves are 0."""
+        n, z = self.weighted.shape
+        gram = np.zeros((n, z * z))
+        gram[:, np.flatnonzero(np.tri(z, dtype=bool))] = self.gram
+        return RowStatistics(gram.reshape(n, z, z), self.weighted)
+
     def __add__(self, other: RowStatistics) -> RowStatistics:
         return RowStatistics(self.gram + other.gram, self.weighted + other.weighted)
 

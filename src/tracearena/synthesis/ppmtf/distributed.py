@@ -187,13 +187,13 @@ def _draw_together(seat: Seat, iteration: Iteration, held: Sequence[LocalUsers])
     steps = [node for _, sums in own for node in sums.nodes]
     cuts = _shares(len(iteration.places), seat.count)
     handed = _joined(seat.exchange([_step_of_rows(steps, *cut) for cut in cuts]))
-    mine = iteration.draw_places(handed.places, cuts[seat.number][0])
+    mine = iteration.draw_places(handed.places.unhalved(), cuts[seat.number][0])
     places = np.concatenate(seat.exchange([mine] * seat.count))
     sums = [one.target_sums(rows, places).nodes for one, (rows, _) in zip(held, own, strict=True)]
     both = [node for nodes in sums for node in nodes]
     cuts = _shares(len(iteration.targets), seat.count)
     statistics = _joined(seat.exchange([_some_rows(both, *cut) for cut in cuts]))
-    pairs = seat.exchange([iteration.draw_targets(statistics, cuts[seat.number][0])] * seat.count)
+    pairs = seat.exchange([iteration.draw_targets(statistics.unhalved(), cuts[seat.number][0])] * seat.count)
     next_places, slots = (np.concatenate(parts) for parts in zip(*pairs, strict=True))
     return IterationResult(places, next_places, slots, handed.moments, handed.squared_error)
 
@@ -205,12 +205,13 @@ def _shares(rows: int, count: int) -> list[tuple[int, int]]:
 
 def _step_of_rows(nodes: list[Node[UserStep]], first: int, stop: int) -> list[Node[UserStep]]:
     return [
-        node._replace(value=replace(node.value, places=node.value.places.rows(first, stop))) for node in nodes
+        node._replace(value=replace(node.value, places=node.value.places.rows(first, stop).halved()))
+        for node in nodes
     ]
 
 
 def _some_rows(nodes: list[Node[RowStatistics]], first: int, stop: int) -> list[Node[RowStatistics]]:
-    return [node._replace(value=node.value.rows(first, stop)) for node in nodes]
+    return [node._replace(value=node.value.rows(first, stop).halved()) for node in nodes]
 
 
 def _rows(held: LocalUsers, iteration: Iteration) -> Matrix:
