@@ -59,8 +59,8 @@ def goes_through(
     if not (is_table and plain and path.exists() and is_streamable(path, layout)):
         if asked:
             raise ParameterError(
-                f"{path}: {', '.join(asked)} needs a Parquet file of points, or a folder of them, and all its "
-                "hours and dates; tracearena convert makes one"
+                f"{path}: {', '.join(asked)} needs a Parquet file of points, or a folder of them, and all "
+                "its hours and dates; tracearena convert makes one"
             )
         return False
     if out is not None and to != PARTS and (cluster is not None or resume):

@@ -1,0 +1,171 @@
+"""Tables of GPS points of any size: rate and peak memory of ``describe`` and ``obfuscate``, beside Polars.
+
+A simulated city is written as parts; then each command runs in a process of its own, from files to files.
+Polars alone (read, shift, write, with the same compression) in the same run is the limit.
+
+Run: python benchmarks/bench_streams.py [--points 25m] [--folder DIR] [--curve growth.png] [--match-s S]
+     --points takes several sizes, ``--points 25m,247m,1b``; a city that is in the folder is used again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import polars as pl
+
+USERS, DAYS = 100, 60
+MACHINES, POINTS, PEOPLE = 20, 10e9, 10e6
+POLARS = (
+    "import polars as pl, sys; pl.scan_parquet(sys.argv[1] + '/*.parquet')"
+    ".with_columns(pl.col('latitude') + 1e-3, pl.col('longitude') + 1e-3)"
+    ".sink_parquet(sys.argv[2], compression='lz4')"
+)
+
+
+Found = dict[str, tuple[float, float, float]]
+"""Command → seconds, seconds of processor time, peak memory in MiB."""
+
+
+def size_of(text: str) -> int:
+    """Read 25m or 1b."""
+    unit = {"k": 10**3, "m": 10**6, "b": 10**9}.get(text[-1:].lower(), 1)
+    return round(float(text.rstrip("kmbKMB")) * unit)
+
+
+def write_city(points: int, folder: Path) -> None:
+    """Write a city as parts: a hundred simulated people again and again, under other names and days."""
+    from tracearena.cities import simulate_gps
+
+    if folder.is_dir():
+        return
+    folder.mkdir(parents=True)
+    frame = simulate_gps(USERS, DAYS, recorded=0.45, seed=1).to_frame()
+    written = 0
+    while written < points:
+        number = written // frame.height
+        part = frame.head(points - written).with_columns(
+            user_id=pl.concat_str(pl.lit(f"{number:06}-"), pl.col("user_id")),
+            time=pl.col("time") + pl.duration(days=number % 300),
+        )
+        part.write_parquet(folder / f"part-{number:05}.parquet", compression="lz4")
+        written += part.height
+
+
+def measured(command: list[str]) -> tuple[float, float, float]:
+    """Run a command; return seconds, seconds of processor time and the peak of memory in MiB."""
+    start = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    _, status, used = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - start
+    if status:
+        raise SystemExit(process.stderr.read().decode() if process.stderr else "it failed")
+    return seconds, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+
+
+def one_size(points: int, folder: Path) -> Found:
+    """Measure all commands on a city of one size."""
+    city, out = folder / f"city-{points}", folder / "out"
+    # In a process of its own: a child's peak of memory is at least what its parent has when it starts it.
+    write = f"import bench_streams as b, pathlib; b.write_city({points}, pathlib.Path({str(city)!r}))"
+    subprocess.run([sys.executable, "-c", write], cwd=Path(__file__).parent, check=True)
+    count = int(pl.scan_parquet(city / "*.parquet").select(pl.len()).collect().item())
+    ours = [sys.executable, "-m", "tracearena"]
+    blur = [*ours, "obfuscate", "GeoInd(100m)", str(city)]
+    commands = {
+        "polars alone": [sys.executable, "-c", POLARS, str(city), f"{out}.parquet"],
+        "describe": [*ours, "describe", str(city)],
+        "obfuscate, one file": [*blur, f"{out}.parquet", "--seed", "1"],
+        "obfuscate, parts": [*blur, str(out), "--to", "partitions", "--seed", "1"],
+    }
+    print(f"\n{count:,} points, {_bytes_of(city) / count:.1f} bytes a point")
+    found = {}
+    for name, command in commands.items():
+        found[name] = seconds, processor, peak = measured(command)
+        shutil.rmtree(out, ignore_errors=True)
+        Path(f"{out}.parquet").unlink(missing_ok=True)
+        ratio = seconds / found["polars alone"][0]
+        print(
+            f"  {name:<20} {seconds:8.1f} s  {count / seconds / 1e6:6.2f} M points/s  "
+            f"{processor / count * 1e9:5.0f} ns a point of processor time  {peak:7.0f} MiB  "
+            f"{ratio:5.2f} times Polars",
+            flush=True,
+        )
+    return found
+
+
+def cluster_arithmetic(
+    points: int, found: dict[str, tuple[float, float, float]], match_s: float | None
+) -> None:
+    """Say what a cluster of such machines would take, from what was measured here."""
+    print(f"\n{MACHINES} such machines, {POINTS / 1e9:.0f} billion points, {PEOPLE / 1e6:.0f} million users")
+    for name in ("describe", "obfuscate, parts"):
+        seconds = found[name][0] / points * POINTS / MACHINES
+        print(
+            f"  {name}: {found[name][0] / points * 1e9:.0f} ns a point / {MACHINES} = {seconds / 60:.0f} min"
+        )
+    portions = POINTS / 2**20
+    travels = PEOPLE * 16 + portions * 2_000
+    print(
+        f"  what travels: {portions:,.0f} portions of about 2 kB, {PEOPLE:,.0f} ids and counts of 16 bytes,"
+    )
+    print(f"  together {travels / 1e6:,.0f} MB; points are read and written where the workers are")
+    if match_s is not None:
+        print(
+            f"  matching: {match_s:g} s for 200,000 users (given), for each of {PEOPLE / 2e5:.0f} such groups"
+        )
+
+
+def draw(curve: Path, sizes: dict[int, Found]) -> None:
+    """Draw time and memory against the number of points."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
+    for name in next(iter(sizes.values())):
+        at = [points / 1e6 for points in sizes]
+        left.plot(at, [one[name][0] for one in sizes.values()], marker="o", label=name)
+        right.plot(at, [one[name][2] / 1024 for one in sizes.values()], marker="o", label=name)
+    left.set(xlabel="million points", ylabel="seconds", title="Time grows with the points", ylim=(0, None))
+    right.set(xlabel="million points", ylabel="peak memory, GiB", title="Memory does not", ylim=(0, None))
+    left.legend()
+    figure.savefig(curve, dpi=150)
+    print(f"\nwrote {curve}")
+
+
+def _bytes_of(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.iterdir())
+
+
+def main() -> None:
+    """Measure every size, and say what a cluster would take."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--points", default="25m")
+    parser.add_argument("--folder", type=Path)
+    parser.add_argument("--curve", type=Path)
+    parser.add_argument("--match-s", type=float, help="seconds of one match of 200,000 users")
+    asked = parser.parse_args()
+    load = os.getloadavg()[0]
+    print(f"{platform.machine()}, {os.cpu_count()} cores, load {load:.1f}, Polars {pl.__version__}")
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = asked.folder or Path(scratch)
+        sizes = {size: one_size(size, folder) for size in map(size_of, asked.points.split(","))}
+    largest = max(sizes)
+    cluster_arithmetic(largest, sizes[largest], asked.match_s)
+    if asked.curve is not None:
+        draw(asked.curve, sizes)
+
+
+if __name__ == "__main__":
+    main()
