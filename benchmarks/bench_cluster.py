@@ -1,10 +1,12 @@
-"""PPMTF on a Dask cluster of two worker processes against the two threads of one process.
+"""Every heavy piece of work in a Dask cluster on this machine, against two threads of one process.
 
-Check-ins of 20,000 users at 1,000 places: 100 iterations with all zeros, one trace a user, the
-plausible-deniability test of 2,000 traces; the same again while a worker is killed in the middle of
-an iteration. The goal is the same bytes in at most 1.5 times the time.
+Check-ins of 20,000 users at 1,000 places: training with all zeros, one trace a user, the
+plausible-deniability test of 2,000 traces, matching and a small sweep, the search of similarities, and
+GPS points obfuscated from file to file. Printed are two workers against two threads (the goal: at most
+1.15 times), one worker against two (at least 1.7 times for obfuscation, deniability and matching), and
+whether the bytes are the same, also where a worker is killed in the middle.
 
-Run: python benchmarks/bench_cluster.py [USERS]
+Run: python benchmarks/bench_cluster.py [USERS] [WORK ...]
 """
 
 from __future__ import annotations
@@ -21,91 +23,141 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from typer.testing import CliRunner
+
+from tracearena import formats
+from tracearena.arena import pseudonymise, run_sweep
+from tracearena.attacks import VisitMatcher
 from tracearena.cities import simulate
+from tracearena.cli import build
 from tracearena.engine import Cluster, use
+from tracearena.metrics.similarity import semantic_similarity
+from tracearena.mobility import MobilityProfiles
 from tracearena.synthesis import PPMTF
 from tracearena.synthesis.ppmtf import measure_deniability
+from tracearena.traces import GpsTraces, ObfuscatedTraces, Traces
 
 TESTED = 2_000
+COMPARED = 400
+POINTS = 200
 REPEATS = 3
-
-
-def timed(work: Callable[[], Any]) -> tuple[float, Any]:
-    """Return wall seconds and the result."""
-    start = time.perf_counter()
-    result = work()
-    return time.perf_counter() - start, result
-
-
-def digest(model: PPMTF) -> str:
-    """Return a hash of the model file."""
-    with tempfile.TemporaryDirectory() as folder:
-        model.save(Path(folder) / "model.npz")
-        return hashlib.sha256((Path(folder) / "model.npz").read_bytes()).hexdigest()
+Work = Callable[[Cluster | None], str]
 
 
 def main() -> None:
-    """Print both times, their ratio, and whether the results are the same."""
+    """Print times and ratios, piece by piece."""
     users = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000
     print(
         f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
     )
-    data = simulate(users, 730, mode="checkins", top=1_000, checkins_per_user=30.0, seed=1)
-    model = PPMTF(zeros="all", iterations=1).fit(data, seed=1)
-    measure_deniability(model, model.synthesize(1, seed=2).take_users(slice(0, 8)), verifiers=8, seed=3)
-
-    started, cluster = timed(lambda: Cluster("local:2"))
-    with cluster:
-        print(f"cluster of {len(cluster.workers)} workers started in {started:.1f} s")
-        with use(cluster=cluster):
-            PPMTF(zeros="all", iterations=1).fit(data, seed=1)  # workers load the kernels
-        for name, work in tasks(data).items():
-            pairs = [(timed(lambda: work(None)), timed(lambda: work(cluster))) for _ in range(REPEATS)]  # noqa: B023
-            here, there = (min(pair[side][0] for pair in pairs) for side in (0, 1))
-            same = len({result for pair in pairs for _, result in pair}) == 1
-            print(
-                f"  {name:<12} here {here:7.2f} s, cluster {there:7.2f} s, {there / here:.2f} times, "
-                f"{'same bytes' if same else 'DIFFERENT'}",
-                flush=True,
-            )
-        seconds, killed = timed(lambda: with_a_death(data, cluster))
-        same = "same bytes" if killed == tasks(data)["training"](None) else "DIFFERENT"
-        print(f"  training with a worker killed in iteration 50: {seconds:.2f} s, {same}")
+    with tempfile.TemporaryDirectory() as folder, Cluster("local:1") as one, Cluster("local:2") as two:
+        for name, work in tasks(users, Path(folder)).items():
+            if len(sys.argv) < 3 or name in sys.argv[2:]:
+                compare(name, work, one, two)
 
 
-def tasks(data: Any) -> dict[str, Callable[[Cluster | None], str]]:
-    """Return what is timed; each gives a hash of its result."""
-    model = PPMTF(zeros="all", iterations=10).fit(data, seed=1)
-    synthetic = model.synthesize(1, seed=2)
-    some = synthetic.take_users(slice(0, TESTED))
-
-    def training(cluster: Cluster | None) -> str:
-        with use(cluster=cluster):
-            return digest(PPMTF(zeros="all").fit(data, seed=1))
-
-    def synthesis(cluster: Cluster | None) -> str:
-        with use(cluster=cluster):
-            made = model.synthesize(1, seed=2)
-        return hashlib.sha256(made.place_index.tobytes()).hexdigest()
-
-    def testing(cluster: Cluster | None) -> str:
-        with use(cluster=cluster):
-            found = measure_deniability(model, some, verifiers=TESTED, early_stop=True, seed=3)
-        return hashlib.sha256(found.k_prime.tobytes()).hexdigest()
-
-    return {"training": training, "synthesis": synthesis, "deniability": testing}
+def compare(name: str, work: Work, one: Cluster, two: Cluster) -> None:
+    """Time a piece of work in all three places, best of some runs, and once with a death."""
+    places: dict[str, Cluster | None] = {"threads": None, "one": one, "two": two}
+    results = {work(cluster) for cluster in places.values()}  # and everybody has loaded the kernels
+    best = dict.fromkeys(places, np.inf)
+    for _ in range(REPEATS):
+        for place, cluster in places.items():
+            start = time.perf_counter()
+            results.add(work(cluster))
+            best[place] = min(best[place], time.perf_counter() - start)
+    died = with_a_death(work, two, best["two"] / 2)
+    verdict = "same bytes" if len(results) == 1 else "DIFFERENT BYTES"
+    after = "the same" if died in results else "DIFFERENT"
+    print(
+        f"  {name:<12} 2 threads {best['threads']:7.2f} s, 2 workers {best['two']:7.2f} s "
+        f"({best['two'] / best['threads']:.2f} times), 1 worker {best['one']:7.2f} s "
+        f"({best['one'] / best['two']:.2f} times two's); {verdict}, {after} after a death",
+        flush=True,
+    )
 
 
-def with_a_death(data: Any, cluster: Cluster) -> str:
-    """Train while one of the workers dies of SIGKILL."""
+def with_a_death(work: Work, cluster: Cluster, after_s: float) -> str:
+    """Do the work while one of the workers dies of SIGKILL."""
     [victim] = cluster.gather([cluster.submit(os.getpid, worker=cluster.workers[0])])
+    killing = threading.Timer(after_s, os.kill, (victim, signal.SIGKILL))
+    killing.start()
+    result = work(cluster)
+    killing.join()
+    return result
 
-    def progress(done: int, _: int) -> None:
-        if done == 50:
-            threading.Timer(0.03, os.kill, (victim, signal.SIGKILL)).start()
 
-    with use(cluster=cluster, progress=progress):
-        return digest(PPMTF(zeros="all").fit(data, seed=1))
+def tasks(users: int, folder: Path) -> dict[str, Work]:
+    """Return what is timed; each gives a hash of its result."""
+    data = simulate(users, 730, mode="checkins", top=1_000, checkins_per_user=30.0, seed=1)
+    model = PPMTF(zeros="all", iterations=10).fit(data, seed=1)
+    some = model.synthesize(1, seed=2).take_users(slice(0, TESTED))
+    few = model.synthesize(3, seed=2).take_users(slice(0, COMPARED))
+    profiles = MobilityProfiles.of(few), MobilityProfiles.of(data.take_users(slice(0, COMPARED)))
+    walks = simulate(users, 4, seed=1)
+    reference, original = walks.split_days(2)
+    release = pseudonymise(ObfuscatedTraces.unchanged(original), seed=1).anonymized
+    matcher = VisitMatcher().fit(reference)
+
+    def training() -> Any:
+        PPMTF(zeros="all").fit(data, seed=1).save(folder / "model.npz")
+        return (folder / "model.npz").read_bytes()
+
+    def synthesis() -> Any:
+        return model.synthesize(1, seed=2).place_index.tobytes()
+
+    def deniability() -> Any:
+        return measure_deniability(model, some, verifiers=TESTED, early_stop=True, seed=3).k_prime.tobytes()
+
+    def matching() -> Any:
+        return matcher.match(release).exclusive.tobytes()
+
+    def sweep() -> Any:
+        defences = ["No", "PL(1,1)", "PL(4,1)", "RR(2)", "RR(8)", "MRLH(1,1,0.5)"]
+        rows = run_sweep(reference, original, defences=defences, seed=3)
+        return repr([row.to_dict() for row in rows]).encode()
+
+    def similarity() -> Any:
+        return semantic_similarity(*profiles, order=1, seed=4).tobytes()
+
+    def hashed(work: Callable[[], bytes]) -> Work:
+        def done(cluster: Cluster | None) -> str:
+            with use(cluster=cluster, threads=2):
+                return hashlib.sha256(work()).hexdigest()
+
+        return done
+
+    pieces = (training, synthesis, deniability, matching, sweep, similarity)
+    return {work.__name__: hashed(work) for work in pieces} | {"obfuscation": obfuscation(walks, folder)}
+
+
+def obfuscation(walks: Traces, folder: Path) -> Work:
+    """Return what obfuscates a folder of GPS points by the command; workers read and write the parts."""
+    rng = np.random.default_rng(1)
+    n = POINTS * walks.n_users
+    points = GpsTraces(
+        user_ids=walks.user_ids,
+        offsets=np.arange(walks.n_users + 1) * POINTS,
+        time_ms=np.tile(np.arange(POINTS) * 60_000, walks.n_users) + 1_600_000_000_000,
+        latitude=rng.uniform(35, 36, n),
+        longitude=rng.uniform(139, 140, n),
+    )
+    formats.write(points, folder / "points.parquet")
+
+    def done(cluster: Cluster | None) -> str:
+        out = Path(tempfile.mkdtemp(dir=folder)) / "out"
+        asked = ["obfuscate", "GeoInd(expected_noise=100m)", str(folder / "points.parquet"), str(out)]
+        asked += ["--to", "partitions", "--seed", "1"]
+        asked += [] if cluster is None else ["--cluster", cluster.scheduler]
+        with use(threads=2):
+            result = CliRunner().invoke(build(asked), asked)
+        if result.exit_code:
+            raise SystemExit(result.output)
+        parts = sorted(out.rglob("*.parquet")) if out.is_dir() else [out]
+        return hashlib.sha256(b"".join(part.read_bytes() for part in parts)).hexdigest()
+
+    return done
 
 
 if __name__ == "__main__":

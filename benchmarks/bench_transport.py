@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from tracearena.cities import simulate
 from tracearena.engine import use
 from tracearena.formats import read
-from tracearena.obfuscation import ClusterAveraging, _kernels
+from tracearena.obfuscation import ClusterAveraging, _averaging_kernels, _kernels
 from tracearena.traces import Clock, Grid, Places, Traces
 
 ROUNDS = 5
@@ -48,19 +48,26 @@ def walks(users: int, days: int = 20, side: int = 32) -> Traces:
 def problems_of(traces: Traces) -> list[Problem]:
     """Collect what the defence gives the solver."""
     found: list[Problem] = []
-    ours = _kernels.transport
+    ours = _averaging_kernels.moved_visits
 
-    def noted(supply: Any, demand: Any, cost: Any) -> Any:
-        if len(supply):
-            found.append((supply, demand, cost))
-        return ours(supply, demand, cost)
+    def noted(*given: Any) -> Any:
+        source_offsets, _, surplus, sink_offsets, _, lacking, cost = given[4:]
+        pair = 0
+        for k in range(len(source_offsets) - 1):
+            supply = surplus[source_offsets[k] : source_offsets[k + 1]]
+            demand = lacking[sink_offsets[k] : sink_offsets[k + 1]]
+            size = len(supply) * len(demand)
+            if size:
+                found.append((supply, demand, cost[pair : pair + size].reshape(len(supply), len(demand))))
+            pair += size
+        return ours(*given)
 
-    _kernels.transport = noted
+    _averaging_kernels.moved_visits = noted
     try:
         with use(threads=1):
             ClusterAveraging(threshold=0.7).transform(traces, seed=1)
     finally:
-        _kernels.transport = ours
+        _averaging_kernels.moved_visits = ours
     return found
 
 

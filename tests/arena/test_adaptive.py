@@ -3,6 +3,7 @@
 import csv
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,6 +29,7 @@ from tracearena.arena import (
 from tracearena.arena.losses import Losses
 from tracearena.arena.scoring import Scoring
 from tracearena.arena.told import ToldAttacker, carried
+from tracearena.attacks.bayesian import tracking
 from tracearena.errors import ParameterError
 from tracearena.metrics import trace_inference_score
 from tracearena.obfuscation import Cheating, PlanarLaplace
@@ -71,9 +73,18 @@ def test_adaptive_attacks_of_one_defence_share_one_match(
 
     # Who comes to suspect the defence goes on as one who was told.
     asked.clear()
+    followed: list[float] = []
+    infer = tracking.infer
+
+    def following(*arguments: Any, share: float) -> Any:
+        followed.append(share)
+        return infer(*arguments, share=share)
+
+    monkeypatch.setattr(tracking, "infer", following)
     monkeypatch.setattr("tracearena.attacks.bayesian.matcher.suspected", lambda *_: PL)
     scores = ensemble.score(original, release, defence=PL, seed=3)
     assert asked == ["Bayes(PL(4,1))"]
+    assert followed == [0.0, tracking.SHARE]
     for name in ("Polya-R", "Bayes-R"):
         assert scores.reidentification[name] == scores.reidentification[f"{name}(adaptive)"]
     for name in ("Bayes-T", "Tracking-T"):

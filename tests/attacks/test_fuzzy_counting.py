@@ -51,7 +51,7 @@ AT_THE_CENTRE = Traces.from_dense([[12, 12, 12]], FIVE, Clock(instants_per_day=3
 
 
 def test_the_paper_spreads_first_and_then_weighs() -> None:
-    vector = FuzzyMatcher(eta=0.2, decay=0.5).fit(AT_THE_CENTRE).vectors_[0]
+    vector = FuzzyMatcher(eta=0.2, decay=0.5).fit(AT_THE_CENTRE).vectors_.toarray()[0]
     assert vector[12] == pytest.approx(np.log(1 + 3 * 0.2))
     assert vector[7] == pytest.approx(np.log(1 + 3 * 0.2 * np.exp(-0.5)))
 
@@ -59,7 +59,7 @@ def test_the_paper_spreads_first_and_then_weighs() -> None:
 @pytest.mark.parametrize("weighting", ["log", "count"])
 def test_the_program_weighs_first_and_then_spreads(weighting: str) -> None:
     matcher = FuzzyMatcher(weighting=weighting, eta=0.2, decay=0.5, spread="last")  # type: ignore[arg-type]
-    vector = matcher.fit(AT_THE_CENTRE).vectors_[0]
+    vector = matcher.fit(AT_THE_CENTRE).vectors_.toarray()[0]
     weight = np.log(4) if weighting == "log" else 3
     assert vector[12] == pytest.approx(0.2 * weight)
     assert vector[7] == pytest.approx(0.2 * weight * np.exp(-0.5))
@@ -67,7 +67,9 @@ def test_the_program_weighs_first_and_then_spreads(weighting: str) -> None:
 
 def test_the_printed_weight_forgets_how_often_and_how_far() -> None:
     reference = Traces.from_dense([[12, 12, 12, 0], [0, 0, 0, 0]], FIVE, Clock(instants_per_day=4))
-    near, far = (FuzzyMatcher(weighting="printed", decay=decay).fit(reference).vectors_ for decay in (0, 3))
+    near, far = (
+        FuzzyMatcher(weighting="printed", decay=decay).fit(reference).vectors_.toarray() for decay in (0, 3)
+    )
     assert np.array_equal(near, far)
     assert near[0, 12] == near[0, 7] == pytest.approx(np.log(3))
     assert near[0, 0] == pytest.approx(np.log(2))

@@ -174,13 +174,22 @@ def bars(**vf_tv: float) -> list[dict[str, Any]]:
 
 
 def plus(value: float, ppmtf: float, sgd: float) -> list[dict[str, Any]]:
-    return [*bars(PPMTF=ppmtf, SGD=sgd, uniform=0.7), *bars(**{"PPMTF+": value})]
+    """One city as [contest] has it, and one with these numbers."""
+    return [
+        {"city": city} | row
+        for city, found in (("city", (0.41, 0.4, 0.69)), ("town", (value, ppmtf, sgd)))
+        for row in bars(**dict(zip(("PPMTF+", "PPMTF", "SGD"), found, strict=True)), uniform=0.7)
+    ]
 
 
-def teams(gap_plus: float, gap: float) -> dict[str, Diversity]:
+def teams(gap_plus: float, gap: float) -> dict[str, dict[str, Diversity]]:
+    """One city as [contest] has it, and one with these gaps."""
     return {
-        name: Diversity(same_tv=0.5 - far, diff_tv=0.5, same_sd=1.0, diff_sd=1.0, pairs=10)
-        for name, far in (("PPMTF+", gap_plus), ("PPMTF", gap))
+        city: {
+            name: Diversity(same_tv=0.5 - far, diff_tv=0.5, same_sd=1.0, diff_sd=1.0, pairs=10)
+            for name, far in (("PPMTF+", plus), ("PPMTF", plain))
+        }
+        for city, plus, plain in (("city", 0.01, 0.4), ("town", gap_plus, gap))
     }
 
 

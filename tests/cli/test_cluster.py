@@ -41,6 +41,30 @@ def test_every_command_gives_the_same_with_a_cluster(run, team: Path, address: s
         "sweep", "OUT", *places, "--reference", team / "ref.csv", "--original", team / "org.csv",
         "--defences", "PL(2,1)", "--defences", "No", "--seed", 4, "--json", out="sweep.csv",
     )  # fmt: skip
+    anonymized = (
+        "pseudonymise",
+        team / "org.csv",
+        team / "pub.csv",
+        "--id-table",
+        team / "ids.csv",
+        *places,
+        *SEED,
+    )
+    assert run(*anonymized).status == 0
+    for attack in ("VisitProb-R", "HomeProb-T", "FuzzyCount-R", "Bayes-T"):
+        both(
+            "attack", attack, "OUT", *places, "--reference", team / "ref.csv",
+            "--anonymized", team / "pub.csv", *SEED, out=f"{attack}.csv",
+        )  # fmt: skip
+    both(
+        "bounds", "OUT", *places, "--reference", team / "ref.csv", "--original", team / "org.csv",
+        "--defences", "PL(2,1)", "--attacks", "Replay-T", *SEED, out="bounds.csv",
+    )  # fmt: skip
+    for order in (0, 1):
+        both(
+            "similarity", team / "ref.csv", team / "org.csv", *places, "--order", order, *SEED,
+            "--out", "OUT", out=f"alike{order}.csv",
+        )  # fmt: skip
     both(
         "evaluate", *places, "--train", team / "org.csv", "--test", team / "ref.csv",
         "--synthetic", team / "here.csv", "--format", "pwscup", "--json",

@@ -175,6 +175,18 @@ def test_the_dashboard_has_an_address(cluster):
     assert cluster.dashboard.endswith("/status")
 
 
+@pytest.mark.slow
+def test_workers_beside_us_listen_to_this_machine_only(cluster):
+    import psutil
+
+    us = psutil.Process()
+    family = [us, *us.children(recursive=True)]
+    heard = [one.laddr for process in family for one in process.net_connections() if one.status == "LISTEN"]
+    ports = {int(worker.rpartition(":")[2]) for worker in (*cluster.workers, cluster.scheduler)}
+    assert ports <= {at.port for at in heard}
+    assert {at.ip for at in heard} == {"127.0.0.1"}
+
+
 def test_shares_of_nothing_are_none_and_nobody_gets_none():
     assert even_ranges(0, 3) == []
     with pytest.raises(ParameterError, match="parts"):

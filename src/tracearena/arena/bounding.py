@@ -170,7 +170,7 @@ def bounds(
         )
 
     with one_library_thread():
-        rows = run_blocks(one, block_ranges(len(obfuscators), 1), report=True)
+        rows = run_blocks(one, block_ranges(len(obfuscators), 1), anywhere=True, report=True)
     return Bounds(ceiling.interval(draws), tuple(rows))
 
 

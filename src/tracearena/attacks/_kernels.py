@@ -12,58 +12,76 @@ Array = NDArray[Any]
 
 
 @njit(cache=True, nogil=True)
-def add_visit_likelihoods(
-    first: int,
-    stop: int,
-    item_offsets: Array,
-    item_codes: Array,
-    item_counts: Array,
+def cut_by_sets(item_offsets: Array, item_codes: Array, bounds: Array, most: int) -> Array:
+    """Cut the traces into parts whose sets have together at most so many visitors, or of one trace each.
+
+    Codes from -2 on downwards are sets; ``bounds[s]`` is the number of visitors of set s. Returns where
+    parts begin, and the number of traces.
+    """
+    n = len(item_offsets) - 1
+    limits = np.zeros(n + 1, np.int64)
+    seen_in = np.full(len(bounds), -1)
+    part, total = 0, 0
+    for p in range(n):
+        added = 0
+        for item in range(item_offsets[p], item_offsets[p + 1]):
+            if item_codes[item] < 0 and seen_in[-2 - item_codes[item]] != part:
+                added += bounds[-2 - item_codes[item]]
+        if total + added > most and p > limits[part]:
+            part += 1
+            limits[part] = p
+            total = 0
+        for item in range(item_offsets[p], item_offsets[p + 1]):
+            if item_codes[item] < 0 and seen_in[-2 - item_codes[item]] != part:
+                seen_in[-2 - item_codes[item]] = part
+                total += bounds[-2 - item_codes[item]]
+    limits[part + 1] = n
+    return limits[: part + 2]
+
+
+@njit(cache=True, nogil=True)
+def set_gains(
+    named: Array,
+    bounds: Array,
     place_offsets: Array,
     visitors: Array,
     probabilities: Array,
-    gains: Array,
     set_offsets: Array,
     set_members: Array,
     unseen: float,
-    scores: Array,
-) -> None:
-    """Add to ``scores[p - first, u]`` the log-likelihood of user u for pseudonym p, up to a constant.
+    n_users: int,
+) -> tuple[Array, Array, Array]:
+    """Return the visitors of sets of places, and the log of a set's mean probability / `unseen` for each.
 
-    A place that u never visited has probability `unseen`, so only visitors of the places in p's
-    trace gain anything over the constant: ``gains = log(probabilities) - log(unseen)``, listed by
-    place. A set of k places has the mean probability of its members.
+    A place that a user never visited has probability `unseen`.
     """
-    n_users = scores.shape[1]
+    most = bounds[named].sum()
+    offsets = np.zeros(len(named) + 1, np.int64)
+    users, gains = np.empty(most, np.int32), np.empty(most)
     total = np.zeros(n_users)
     members_seen = np.zeros(n_users, np.int64)
-    touched = np.empty(n_users, np.int64)
-    for p in range(first, stop):
-        row = scores[p - first]
-        for item in range(item_offsets[p], item_offsets[p + 1]):
-            code = item_codes[item]
-            count = item_counts[item]
-            if code >= 0:
-                for v in range(place_offsets[code], place_offsets[code + 1]):
-                    row[visitors[v]] += count * gains[v]
-                continue
-            start, end = set_offsets[-2 - code], set_offsets[-1 - code]
-            n_touched = 0
-            for m in range(start, end):
-                place = set_members[m]
-                for v in range(place_offsets[place], place_offsets[place + 1]):
-                    u = visitors[v]
-                    if members_seen[u] == 0:
-                        touched[n_touched] = u
-                        n_touched += 1
-                    members_seen[u] += 1
-                    total[u] += probabilities[v]
-            size = end - start
-            for k in range(n_touched):
-                u = touched[k]
-                mean = (total[u] + (size - members_seen[u]) * unseen) / size
-                row[u] += count * np.log(mean / unseen)
-                total[u] = 0.0
-                members_seen[u] = 0
+    end = 0
+    for k in range(len(named)):
+        begin = end
+        first, stop = set_offsets[named[k]], set_offsets[named[k] + 1]
+        for m in range(first, stop):
+            place = set_members[m]
+            for v in range(place_offsets[place], place_offsets[place + 1]):
+                u = visitors[v]
+                if members_seen[u] == 0:
+                    users[end] = u
+                    end += 1
+                members_seen[u] += 1
+                total[u] += probabilities[v]
+        size = stop - first
+        for at in range(begin, end):
+            u = users[at]
+            mean = (total[u] + (size - members_seen[u]) * unseen) / size
+            gains[at] = np.log(mean / unseen)
+            total[u] = 0.0
+            members_seen[u] = 0
+        offsets[k + 1] = end
+    return offsets, users[:end].copy(), gains[:end].copy()
 
 
 @njit(cache=True, nogil=True)
@@ -82,7 +100,7 @@ def add_visit_likelihoods_in_order(
 ) -> None:
     """Add the log-likelihoods event by event, as the programs of 2019 did.
 
-    The sum is the same as that of `add_visit_likelihoods` but for a constant and for rounding, which
+    The sum is the same as that of `overlap.best_of` but for a constant and for rounding, which
     decides between users who are equally likely.
     """
     n_users = scores.shape[1]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Literal, Self, get_args
 
 import numpy as np
@@ -17,9 +16,9 @@ from tracearena.attacks.matching import (
     MatchingIdentification,
     MatchingInference,
     check_places,
-    choose,
     undo_obfuscation,
 )
+from tracearena.attacks.overlap import Index, Items, choose_by_overlap
 from tracearena.checks import require_choice, require_fitted, require_number
 from tracearena.engine import SeedLike
 from tracearena.errors import DataError
@@ -109,7 +108,8 @@ class FuzzyMatcher(Matcher):
     spread: Spread = "first"
 
     reference_: Traces = field(init=False, repr=False, compare=False)
-    vectors_: NDArray[np.float64] = field(init=False, repr=False, compare=False)
+    vectors_: csr_array = field(init=False, repr=False, compare=False)
+    index_: Index = field(init=False, repr=False, compare=False)
 
     def __str__(self) -> str:
         return f"FuzzyCount({self.weighting},{self.eta:g},{self.decay:g},spread={self.spread})"
@@ -127,8 +127,11 @@ class FuzzyMatcher(Matcher):
         spread = spreading(reference.places, eta, self.decay)
         first = self.spread == "first"
         vectors = self._weighed(counts @ spread) if first else self._weighed(counts) @ spread
-        self.vectors_ = np.ascontiguousarray(vectors.toarray())
-        self._lengths = scale * (self.vectors_**2).sum(axis=1)
+        self.vectors_ = vectors
+        by_place = vectors.tocsc()
+        # |a - r|² is |a|², which is the same for all users, minus 2 a·r - |r|².
+        lengths = scale * np.asarray((vectors**2).sum(axis=1)).ravel()
+        self.index_ = Index.of(-lengths, by_place.indptr, by_place.indices, by_place.data)
         return self
 
     def match(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Match:
@@ -136,12 +139,8 @@ class FuzzyMatcher(Matcher):
         require_fitted(self, "reference_")
         check_places(self.reference_, anonymized)
         traces = self._weighed(counts_of(anonymized))
-        return choose(anonymized.n_users, len(self.user_ids_), partial(self._score, traces))
-
-    def _score(self, traces: csr_array, first: int, scores: NDArray[np.float64]) -> None:
-        # |a - r|² is |a|², which is the same for all users, minus this.
-        block = traces[first : first + len(scores)].toarray()
-        scores += 2 * (block @ self.vectors_.T) - self._lengths
+        items = Items(traces.indptr.astype(np.int64), traces.indices.astype(np.int64), 2 * traces.data)
+        return choose_by_overlap([(self.index_, items)], len(self.user_ids_))
 
     def _scaled_eta(self) -> tuple[float, float]:
         """Return η0 and 1; of an enormous one, whose squares would overflow, a power of two is taken out.

@@ -25,6 +25,8 @@ from tracearena.traces import IdTable, ObfuscatedTraces, Traces
 NOBODY = -1
 LISTED = 10
 """How many users a match lists for each pseudonym."""
+TIE = 1e-9
+"""Users whose scores differ by no more are tied."""
 
 _ROWS_AT_ONCE = 512
 _ROWS_PER_BLOCK = 64
@@ -152,7 +154,7 @@ def choose(
     n_users: int,
     score: Callable[[int, NDArray[np.float64]], None],
     *,
-    tie: float = 1e-9,
+    tie: float = TIE,
 ) -> GreedyMatch:
     """Score every user for every pseudonym, a block of pseudonyms at a time, and choose.
 

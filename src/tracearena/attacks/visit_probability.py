@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import ClassVar, NamedTuple, Self, TypeVar
+from typing import ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +19,12 @@ from tracearena.attacks.matching import (
     check_places,
     choose,
 )
+from tracearena.attacks.overlap import choose_by_overlap
+from tracearena.attacks.visit_index import UNSEEN, Visitors, distinct_codes, indexed, visitors_of
 from tracearena.checks import require_fitted, require_switch
 from tracearena.engine import SeedLike, generator
 from tracearena.errors import DataError
 from tracearena.traces import Clock, ObfuscatedTraces, PlaceSets, Traces
-
-UNSEEN = 1e-8
-"""Probability of a place that a user never visited; nothing is renormalised for it."""
 
 HOME_HOURS = (8.0, 9.0)
 """People tend to be at home from 8:00 to 9:00 ([contest] appendix D)."""
@@ -34,23 +33,6 @@ LEGACY_SAMPLING = 0.1
 LEGACY_SET_SIZE = 10
 
 AnyTraces = TypeVar("AnyTraces", Traces, ObfuscatedTraces)
-
-
-class _Visitors(NamedTuple):
-    """Who visited each place: an index from places to users."""
-
-    offsets: NDArray[np.int64]
-    users: NDArray[np.int32]
-    probabilities: NDArray[np.float64]
-    gains: NDArray[np.float64]
-
-
-class _Items(NamedTuple):
-    """The distinct codes of each pseudonym's trace, and how often each occurs."""
-
-    offsets: NDArray[np.int64]
-    codes: NDArray[np.int32]
-    counts: NDArray[np.float64]
 
 
 @dataclass(kw_only=True)
@@ -75,7 +57,7 @@ class VisitMatcher(Matcher):
     largest_set: int | None = None
     in_order: bool = False
 
-    visitors_: _Visitors = field(init=False, repr=False, compare=False)
+    visitors_: Visitors = field(init=False, repr=False, compare=False)
 
     def __str__(self) -> str:
         name = "VisitProb" if self.hours is None else "HomeProb({:g},{:g})".format(*self.hours)
@@ -87,36 +69,18 @@ class VisitMatcher(Matcher):
             raise DataError("the reference traces have no users")
         self.user_ids_ = reference.user_ids
         self.reference_ = reference
-        offsets, places, counts = self._in_hours(reference).visit_counts()
-        users = np.repeat(np.arange(reference.n_users, dtype=np.int32), np.diff(offsets))
-        total = np.bincount(users, weights=counts, minlength=reference.n_users)
-        by_place = np.argsort(places, kind="stable")
-        probability = (counts / total[users])[by_place]
-        self.visitors_ = _Visitors(
-            np.searchsorted(places[by_place], np.arange(len(reference.places) + 1)),
-            users[by_place],
-            probability,
-            np.log(probability / UNSEEN),
-        )
+        self.visitors_ = visitors_of(self._in_hours(reference))
         return self
 
     def match(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Match:
-        """Choose by likelihood, a block of pseudonyms at a time."""
+        """Choose by likelihood."""
         require_fitted(self, "reference_")
         check_places(self.reference_, anonymized)
         seen = self._thinned(self._in_hours(anonymized), seed)
-        users = anonymized.n_users, len(self.user_ids_)
+        n_users = len(self.user_ids_)
         if self.in_order:
-            return choose(*users, partial(self._score_in_order, seen), tie=0.0)
-        return choose(*users, partial(self._score, seen.sets, _distinct_codes(seen)))
-
-    def _score(self, sets: PlaceSets, items: _Items, first: int, scores: NDArray[np.float64]) -> None:
-        from tracearena.attacks._kernels import add_visit_likelihoods
-
-        stop = first + len(scores)
-        add_visit_likelihoods(
-            first, stop, *items, *self.visitors_, sets.offsets, sets.members, UNSEEN, scores
-        )
+            return choose(anonymized.n_users, n_users, partial(self._score_in_order, seen), tie=0.0)
+        return choose_by_overlap(indexed(self.visitors_, n_users, distinct_codes(seen), seen.sets), n_users)
 
     def _score_in_order(self, seen: ObfuscatedTraces, first: int, scores: NDArray[np.float64]) -> None:
         from tracearena.attacks._kernels import add_visit_likelihoods_in_order
@@ -153,18 +117,6 @@ def during(clock: Clock, instants: NDArray[np.int32], hours: tuple[float, float]
     """Return where the instants lie between two hours of the day, the second excluded."""
     second = clock.second_of_day(instants)
     return np.asarray((second >= hours[0] * 3600) & (second < hours[1] * 3600))
-
-
-def _distinct_codes(traces: ObfuscatedTraces) -> _Items:
-    """Count each distinct code of each pseudonym that says anything."""
-    told = ~traces.is_deleted
-    lowest = -2 - len(traces.sets)
-    width = len(traces.places) - lowest
-    keys = traces.user_index[told].astype(np.int64) * width + (traces.codes[told] - lowest)
-    distinct, counts = np.unique(keys, return_counts=True)
-    owner, shifted = np.divmod(distinct, width)
-    offsets = np.searchsorted(owner, np.arange(traces.n_users + 1))
-    return _Items(offsets, (shifted + lowest).astype(np.int32), counts.astype(np.float64))
 
 
 def _with_smaller_sets(traces: ObfuscatedTraces, largest: int, rng: np.random.Generator) -> ObfuscatedTraces:

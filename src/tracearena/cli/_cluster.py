@@ -15,8 +15,8 @@ ClusterOption = Annotated[
     str | None,
     typer.Option(
         "--cluster",
-        help="Work in a Dask cluster: tcp://HOST:8786 of its scheduler, or local:N for N processes here. "
-        "The result is the same.",
+        help="Work in a Dask cluster: tcp://HOST:8786 (tls://HOST:8786) of its scheduler, or local:N for N "
+        "processes here. The result is the same.",
     ),
 ]
 

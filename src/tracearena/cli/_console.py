@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -173,26 +174,25 @@ def progress_bar(what: str) -> Iterator[Progress]:
         yield lambda done, total: None
         return
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        ProgressColumn,
-        Task,
-        TextColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
-    from rich.text import Text
 
-    class Rate(ProgressColumn):
-        def render(self, task: Task) -> Text:
-            return Text("" if not task.speed else f"{in_words(float(task.speed))}/s")
-
-    left = (MofNCompleteColumn(), Rate(), TimeRemainingColumn())
-    columns = (TextColumn("{task.description}"), BarColumn(), *left)
+    rate = TextColumn("{task.fields[rate]}")
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        rate,
+        TimeRemainingColumn(),
+    )
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        task, began = bar.add_task(what, total=None, rate=""), time.perf_counter()
+
+        def show(done: int, total: int) -> None:
+            per_second = done / max(time.perf_counter() - began, 1e-9)
+            bar.update(task, completed=done, total=total, rate=f"{per_second:,.3g}/s")
+
+        yield show
 
 
 @contextmanager

@@ -7,12 +7,14 @@ from typing import Annotated, Any
 
 import typer
 
+from tracearena.cli._cluster import ClusterOption, joined
 from tracearena.cli._console import (
     JsonOption,
     SeedOption,
     check_outputs,
     chosen_seed,
     print_result,
+    working,
 )
 from tracearena.cli._forms import ToOption, form_of, write_inferred_table, write_inferred_traces
 from tracearena.cli._reading import ReadingOptions, reads_traces, refuse
@@ -26,6 +28,7 @@ def register(app: typer.Typer) -> None:
 @reads_traces()
 def attack(
     reading: ReadingOptions,
+    context: typer.Context,
     name: Annotated[
         str, typer.Argument(metavar="ATTACK", help="Such as VisitProb-R, VisitProb-T or 'Smooth(9)'.")
     ],
@@ -55,6 +58,7 @@ def attack(
         bool,
         typer.Option("--legacy-2019", help="A tenth of the events and ten regions of a set, as in 2019."),
     ] = False,
+    cluster: ClusterOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Attack anonymized traces: who is who (…-R), or who was where (…-T, and those on GPS traces)."""
@@ -65,7 +69,7 @@ def attack(
     from tracearena.intake.user_key import carrying, refuse_stale_key
 
     if catalogue.is_kind(name, "gps-attack"):
-        refuse(name, legacy_2019=legacy_2019, mechanism=mechanism)
+        refuse(name, legacy_2019=legacy_2019, mechanism=mechanism, cluster=cluster)
         _gps.attack(reading, name, out, anonymized, to, as_json)
         return
     if reference is None:
@@ -79,16 +83,20 @@ def attack(
     known, target = on_common_ground((reference, before.traces), (anonymized, after.traces))
     compare_users(reference, known.n_users, anonymized, target.n_users, strictly=form == "pwscup")
     used = chosen_seed(seed)
-    answers.try_attack(attacker, known)
-    answers.fitted(attacker, known)
+    workers = joined(context, cluster)
     result: dict[str, Any] = {"attack": str(attacker), "file": str(out), "pseudonyms": target.n_users}
+    answers.try_attack(attacker, known)
+    with working("blocks of the attack", cluster=workers):
+        answers.fitted(attacker, known)
+        if isinstance(attacker, ReidentificationAttack):
+            table = answers.identified(attacker, target, known, seed=used)
+        else:
+            traces = answers.inferred(attacker, target, known, seed=used)
     if isinstance(attacker, ReidentificationAttack):
-        table = answers.identified(attacker, target, known, seed=used)
         with carrying(reference, out):
             write_inferred_table(table, out, form)
         result["kind"] = "inferred ID table"
     else:
-        traces = answers.inferred(attacker, target, known, seed=used)
         with carrying(reference, out):
             write_inferred_traces(traces, out, form)
         result["kind"] = "inferred traces"

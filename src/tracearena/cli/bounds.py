@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from tracearena import arena
+from tracearena.cli._cluster import ClusterOption, joined
 from tracearena.cli._console import (
     JsonOption,
     SeedOption,
@@ -29,6 +30,7 @@ def register(app: typer.Typer) -> None:
 @reads_traces(halves=True)
 def bounds(
     reading: ReadingOptions,
+    context: typer.Context,
     out: Annotated[Path, typer.Argument(help="Where the table goes (CSV), one line a defence.")],
     original: OriginalOption,
     reference: Annotated[
@@ -47,6 +49,7 @@ def bounds(
         ),
     ] = None,
     seed: SeedOption = None,
+    cluster: ClusterOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Say between which values the privacy of whereabouts (s_T) of every defence must lie on this data.
@@ -61,7 +64,7 @@ def bounds(
     check_outputs(out, inputs=(reference, original, *reading.files))
     halves = read_halves(reading, reference, original)
     used = chosen_seed(seed)
-    with working("defences"):
+    with working("defences", cluster=joined(context, cluster)):
         found = arena.bounds(
             *halves, defences=defences or arena.SAMPLE_DEFENCES, attacks=attacks or ("strongest",), seed=used
         )

@@ -14,6 +14,7 @@ from tracearena.cli._console import (
     print_result,
     release_seed,
 )
+from tracearena.cli._contest_charter import chartered
 from tracearena.cli._contest_people import (
     MinEventsOption,
     PoisOption,
@@ -100,7 +101,7 @@ def data(
     from tracearena.contest.data import check_regions
     from tracearena.files import require_new
 
-    charter = _contest_desk.chartered(rules, teams=teams, users=users, days=days, data_sets=data_sets)
+    charter = chartered(rules, teams=teams, users=users, days=days, data_sets=data_sets)
     plan = planned(charter, homes=homes, only_seen=only_seen)
     require_new(folder)
     training = training_traces(reading, file, reference)

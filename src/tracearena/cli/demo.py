@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tracearena.cli._console import JsonOption, SeedOption, chosen_seed, note
-from tracearena.cli._contest_desk import print_board
+from tracearena.cli._contest_board import print_board
 
 if TYPE_CHECKING:
     from tracearena.contest import Rehearsal

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tracearena import mobility
-from tracearena.cli._console import JsonOption, SeedOption, chosen_seed, print_result
+from tracearena.cli._cluster import ClusterOption, joined
+from tracearena.cli._console import JsonOption, SeedOption, chosen_seed, print_result, working
 from tracearena.cli._reading import ReadingOptions, reads_traces
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ def register(app: typer.Typer) -> None:
 @reads_traces()
 def similarity(
     reading: ReadingOptions,
+    context: typer.Context,
     first: Annotated[Path, typer.Argument(metavar="A", help="Traces, real or synthetic.")],
     second: Annotated[Path, typer.Argument(metavar="B", help="Traces of users with the same ids.")],
     order: Annotated[
@@ -47,6 +49,7 @@ def similarity(
     out: Annotated[
         Path | None, typer.Option("--out", help="CSV with the similarities of each pair of users.")
     ] = None,
+    cluster: ClusterOption = None,
     seed: SeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -64,9 +67,10 @@ def similarity(
     if distance is Distance.ground:
         largest = float(a.places.distance_table_km.max())
         table = a.places.distance_table_km / (largest or 1.0)
-    near = metrics.geographic_similarity(*profiles, order=order, distance=table)  # type: ignore[arg-type]
     used = chosen_seed(seed) if order == 1 else None
-    alike = metrics.semantic_similarity(*profiles, order=order, seed=used)  # type: ignore[arg-type]
+    with working("pairs of users", cluster=joined(context, cluster)):
+        near = metrics.geographic_similarity(*profiles, order=order, distance=table)  # type: ignore[arg-type]
+        alike = metrics.semantic_similarity(*profiles, order=order, seed=used)  # type: ignore[arg-type]
     if out is not None:
         _write(out, a.user_ids.tolist(), near.tolist(), alike.tolist())
     result: dict[str, Any] = {"users": a.n_users, "order": order, "periods": periods}

@@ -6,9 +6,8 @@ scheduler can have it made again: a worker that dies costs time, not the result.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from importlib.metadata import version
 from itertools import pairwise
@@ -20,18 +19,16 @@ from numpy.typing import NDArray
 from tracearena.checks import require_whole
 from tracearena.engine import surroundings
 from tracearena.engine.blocks import numbered
+from tracearena.engine.joining import joined
 from tracearena.engine.one_thread import one_library_thread
 from tracearena.engine.parcels import Parcel, packed, unpacked
 from tracearena.engine.summing import Node, PairwiseSum, S, sum_blocks
-from tracearena.errors import ClusterError, ParameterError
+from tracearena.errors import ClusterError
 
 T = TypeVar("T")
 CHUNKS_PER_THREAD = 4
 """So many tasks for each thread of the workers: enough to even out, few enough to cost nothing."""
 PATIENCE_S = 10
-MEMORY_SETTINGS = {"MALLOC_TRIM_THRESHOLD_": str(2**28), "MALLOC_MMAP_THRESHOLD_": str(2**25)}
-"""Dask has workers give memory back at once, and so fetch it anew for every array: 1.6 times the time."""
-_ALLOWED = "tcp://HOST:PORT of a Dask scheduler, or local:N for N worker processes on this machine"
 _for_good = ExitStack()
 
 
@@ -44,8 +41,8 @@ class Cluster:
     Parameters
     ----------
     address
-        ``tcp://HOST:PORT`` of a scheduler that runs, or ``local:N`` to start N worker processes on
-        this machine for the time being.
+        ``tcp://HOST:PORT`` of a scheduler that runs, ``tls://HOST:PORT`` where Dask's settings name the
+        files of TLS, or ``local:N`` to start N worker processes on this machine for the time being.
 
     Notes
     -----
@@ -55,8 +52,9 @@ class Cluster:
 
     def __init__(self, address: str) -> None:
         self.address = address
+        self._equipped: set[str] = set()
         with ExitStack() as opened:
-            self._client: Any = opened.enter_context(_joined(address, opened))
+            self._client: Any = opened.enter_context(joined(address, opened, PATIENCE_S))
             self._check_versions(_version())
             self._opened = opened.pop_all()
 
@@ -206,8 +204,13 @@ class Cluster:
         """Hand a value to the cluster, as something that tasks can take for an argument."""
         return self.submit(unpacked, packed(value))
 
-    def submit(self, task: Callable[..., Any], *arguments: Any, worker: str | None = None) -> Any:
-        """Have a task done, in a certain worker if it is alive; its result stays there until gathered."""
+    def submit(
+        self, task: Callable[..., Any], *arguments: Any, worker: str | None = None, strictly: bool = False
+    ) -> Any:
+        """Have a task done, in a certain worker if it is alive; its result stays there until gathered.
+
+        `strictly` has it wait rather than go to another worker.
+        """
         import dask
 
         # Large arguments are meant to be kept by the scheduler: no warning about them.
@@ -218,16 +221,46 @@ class Cluster:
                 *arguments,
                 key=f"{task.__name__.strip('_')}-{uuid4().hex}",
                 workers=None if worker is None else [worker],
-                allow_other_workers=worker is not None,
+                allow_other_workers=worker is not None and not strictly,
             )
 
     def gather(self, futures: Sequence[Any]) -> list[Any]:
         """Return the results of tasks."""
+        with self._explained():
+            return [parcel.value for parcel in self._client.gather(list(futures))]
+
+    def ended(self, futures: Sequence[Any], patience_s: float) -> list[Any]:
+        """Return the tasks that have ended, as soon as one has; none if none does for so long."""
+        from distributed import wait
+
+        with self._explained():
+            try:
+                return list(wait(list(futures), timeout=patience_s, return_when="FIRST_COMPLETED").done)
+            except TimeoutError:
+                return []
+
+    def forget(self, futures: Sequence[Any]) -> None:
+        """Have tasks not begun, and keep nothing of those that were."""
+        self._client.cancel(list(futures), force=True)
+
+    def tell(self, work: Callable[..., Any], *arguments: Any) -> None:
+        """Call a function in every worker at once, beside its tasks; those that die do not matter."""
+        with suppress(OSError):
+            self._client.run(work, *arguments, on_error="ignore")
+
+    def equip(self, name: str, plugin: Any) -> None:
+        """Give a plug-in to all workers that are there or come later."""
+        if name not in self._equipped:
+            self._client.register_plugin(plugin, name=name)
+            self._equipped.add(name)
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
         from distributed import CancelledError, KilledWorker
         from distributed.comm import CommClosedError
 
         try:
-            return [parcel.value for parcel in self._client.gather(list(futures))]
+            yield
         except KilledWorker as error:
             raise ClusterError(
                 f"one task after another ended its worker, for want of memory? {error}"
@@ -294,61 +327,3 @@ def _fold(work: Callable[..., S], number: int, ranges: list[tuple[int, int]], ow
 
 def _version() -> str:
     return version("tracearena")
-
-
-def _joined(address: str, opened: ExitStack) -> Any:
-    """Return a client of the scheduler, or of workers that are started here and end with `opened`."""
-    local = re.fullmatch(r"local:([1-9]\d{0,3})", address)
-    if local is None and not re.fullmatch(r"(tcp|tls|ucx)://[^/\s]+:\d+", address):
-        raise ParameterError.of("cluster", address, _ALLOWED)
-    try:
-        from distributed import Client
-    except ImportError:
-        raise ParameterError(
-            "a cluster needs Dask: install it with pip install 'tracearena[cluster]'"
-        ) from None
-    if local is not None:
-        client = Client(opened.enter_context(_started(int(local[1]))))
-        client.register_plugin(_deaf_to_interrupts())
-        return client
-    try:
-        return Client(address, timeout=PATIENCE_S)
-    except (TypeError, ValueError, RuntimeError) as error:
-        # Dask wants certificates for tls:// and another library for ucx://, and says so.
-        raise ClusterError(
-            f"cannot join {address}: {' '.join(str(error).split())}{_advice(address)}"
-        ) from None
-    except (OSError, TimeoutError) as error:
-        raise ClusterError(f"no Dask scheduler answers at {address}: {error}") from None
-
-
-def _advice(address: str) -> str:
-    if not address.startswith("tls://"):
-        return ""
-    return (
-        "; name the TLS files in Dask's settings: DASK_DISTRIBUTED__COMM__TLS__CA_FILE, "
-        "…__CLIENT__CERT and …__CLIENT__KEY"
-    )
-
-
-def _started(workers: int) -> Any:
-    import dask
-    from distributed import LocalCluster
-
-    with dask.config.set({f"distributed.nanny.pre-spawn-environ.{k}": v for k, v in MEMORY_SETTINGS.items()}):
-        return LocalCluster(
-            n_workers=workers, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0"
-        )
-
-
-def _deaf_to_interrupts() -> Any:
-    """Return a plug-in for workers beside us: Ctrl-C is for us, who may have to ask them for their rows."""
-    import signal
-
-    from distributed import WorkerPlugin
-
-    class DeafToInterrupts(WorkerPlugin):  # type: ignore[misc]
-        def setup(self, worker: Any) -> None:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-    return DeafToInterrupts()

@@ -117,18 +117,22 @@ def _only(folder: Path, pattern: str) -> Path:
     return found[0]
 
 
-def check_ins(source: Source, usual: Size = CHECK_INS) -> tuple[Traces, Traces]:
+def check_ins(source: Source, usual: Size = CHECK_INS, **habits: Any) -> tuple[Traces, Traces]:
     """Return training and testing users with hourly check-ins in slots of two hours.
 
-    Published data is as of `people_flow`. Without it a fifth of the people of the city are for
-    testing, as in [ppmtf] section 4.1.
+    Published data is as of `people_flow`. Without it people of the city check in, with `habits` as of
+    `simulate`.
     """
     if source.data is not None:
         return people_flow(source)
-    city = simulate(*source.sized(usual), mode="checkins", seed=source.seed)
-    order = generator(source.seed).permutation(city.n_users)
-    cut = round(TEST_SHARE * city.n_users)
-    return city.take_users(np.sort(order[cut:])), city.take_users(np.sort(order[:cut]))
+    return parted(simulate(*source.sized(usual), mode="checkins", seed=source.seed, **habits), source.seed)
+
+
+def parted(people: Traces, seed: int) -> tuple[Traces, Traces]:
+    """Return users for training, and a fifth for testing, as in [ppmtf] section 4.1."""
+    order = generator(seed).permutation(people.n_users)
+    cut = round(TEST_SHARE * people.n_users)
+    return people.take_users(np.sort(order[cut:])), people.take_users(np.sort(order[:cut]))
 
 
 def kept_days(made: Traces, passed: Any) -> Traces:

@@ -1,4 +1,4 @@
-"""The numbers behind a picture: rows and their files, sums of them, and bars of utility."""
+"""The numbers behind a picture: rows and their files, and sums of them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tracearena.arena.evaluation import halves
-from tracearena.arena.findings import Finding
-from tracearena.figures.style import canvas, head, save
 from tracearena.files import write_csv
 from tracearena.metrics import tm_emd, tm_emd_sliced, tp_tv, vf_tv
-from tracearena.pages.style import COLOURS
 from tracearena.traces import Traces
 
 T = TypeVar("T")
@@ -127,36 +124,3 @@ def halved(
         return [], {}
     mean, spread = parted.mean.to_dict(), parted.spread.to_dict()
     return [{"method": HALVES, **{name: mean.get(name) for name in names}}], spread
-
-
-def draw_bars(
-    path: Path,
-    rows: Sequence[Mapping[str, Any]],
-    names: Sequence[str],
-    title: str,
-    findings: Sequence[Finding] = (),
-    spread: Mapping[str, float | None] | None = None,
-) -> Path:
-    """Draw a panel a metric and a bar a method; a method keeps its colour.
-
-    `spread` is that of the halves, whose mean is a line through the panel too.
-    """
-    methods = list(dict.fromkeys(row["method"] for row in rows))
-    with canvas(2.7 * len(names), 3.6, ncols=len(names)) as (figure, axes):
-        for panel, name in zip(axes, names, strict=True):
-            shown = [row for row in rows if row[name] is not None]
-            colours = [
-                "#aaaaaa" if row["method"] == HALVES else COLOURS[methods.index(row["method"]) % len(COLOURS)]
-                for row in shown
-            ]
-            panel.bar(range(len(shown)), [row[name] for row in shown], color=colours)
-            panel.set_xticks(range(len(shown)), [row["method"] for row in shown], rotation=90, fontsize=7)
-            panel.set_title(TITLES[name], fontsize=10)
-            for at, row in enumerate(shown):
-                if row["method"] == HALVES:
-                    panel.axhline(row[name], color="#555555", linestyle="-.", linewidth=1)
-                    panel.errorbar(at, row[name], yerr=(spread or {}).get(name), color="#222222", capsize=3)
-        axes[0].set_ylabel("0 is best")
-        figure.subplots_adjust(wspace=0.4)
-        head(figure, title, findings, width=38 * len(names), top=0.98)
-        return save(figure, path)

@@ -80,6 +80,25 @@ class MobilityProfiles:
         moves = _moves(traces, cut, keys, places)
         return cls(traces.n_users, len(traces.places), cut, offsets, places, shares, *moves)
 
+    def of_user(self, user: int) -> MobilityProfiles:
+        """Return the profile of one user alone."""
+        t = len(self.periods)
+        visits = self.visit_offsets[user * t : (user + 1) * t + 1]
+        entries = slice(visits[0], visits[-1])
+        moves = self.move_offsets[visits[0] * t : visits[-1] * t + 1]
+        steps = slice(moves[0], moves[-1])
+        return MobilityProfiles(
+            1,
+            self.n_places,
+            self.periods,
+            visits - visits[0],
+            self.visit_places[entries],
+            self.visit_probabilities[entries],
+            moves - moves[0],
+            self.move_places[steps],
+            self.move_probabilities[steps],
+        )
+
     @property
     def visited(self) -> NDArray[np.int64]:
         """Number of places of each user in each period, users × periods."""

@@ -26,7 +26,8 @@ def transport(supply: Ints, demand: Ints, cost: Floats) -> Ints:
     would have to be installed for this defence.
     """
     n, m = cost.shape
-    flow = np.zeros((n, m), np.int64)
+    flow, inflow = np.zeros((n, m), np.int64), np.zeros((m, n), np.int64)
+    suppliers = np.zeros(m, np.int64)
     left, open_demand = supply.copy(), demand.copy()
     u, v = np.zeros(n), np.zeros(m)
     sink_distance, source_distance = np.empty(m), np.empty(n)
@@ -34,8 +35,9 @@ def transport(supply: Ints, demand: Ints, cost: Floats) -> Ints:
     for start in range(n):
         while left[start] > 0:
             end = _nearest_open_sink(
-                start, cost, flow, open_demand, u, v, sink_distance, source_distance, came_from, entered_by
-            )
+                start, cost, flow, inflow, suppliers, open_demand, u, v, sink_distance, source_distance,
+                came_from, entered_by,
+            )  # fmt: skip
             amount = min(left[start], open_demand[end])
             sink = end
             while came_from[sink] != start:
@@ -45,14 +47,23 @@ def transport(supply: Ints, demand: Ints, cost: Floats) -> Ints:
             sink = end
             while True:
                 source = came_from[sink]
-                flow[source, sink] += amount
+                _add_flow(flow, inflow, suppliers, source, sink, amount)
                 if source == start:
                     break
                 sink = entered_by[source]
-                flow[source, sink] -= amount
+                _add_flow(flow, inflow, suppliers, source, sink, -amount)
             left[start] -= amount
             open_demand[end] -= amount
     return flow
+
+
+@njit(cache=True, nogil=True)
+def _add_flow(flow: Ints, inflow: Ints, suppliers: Ints, source: int, sink: int, amount: int) -> None:
+    """Change the flow, its transpose, and how many sources each sink has."""
+    before = flow[source, sink] > 0
+    flow[source, sink] += amount
+    inflow[sink, source] += amount
+    suppliers[sink] += (flow[source, sink] > 0) - before
 
 
 @njit(cache=True, nogil=True)
@@ -60,6 +71,8 @@ def _nearest_open_sink(
     start: int,
     cost: Floats,
     flow: Ints,
+    inflow: Ints,
+    suppliers: Ints,
     open_demand: Ints,
     u: Floats,
     v: Floats,
@@ -68,30 +81,41 @@ def _nearest_open_sink(
     came_from: Ints,
     entered_by: Ints,
 ) -> int:
-    """Find the nearest sink with open demand (Dijkstra on reduced costs) and raise the potentials."""
+    """Find the nearest sink with open demand (Dijkstra on reduced costs) and raise the potentials.
+
+    Most sinks lead nowhere: they are full, and all their sources are reached. They are not visited one
+    by one. `leads_on` is above 0 at the others, and whatever is nearer than the nearest of those is
+    done at once; of equals the first is the nearer.
+    """
     n, m = cost.shape
     done = np.zeros(m, np.bool_)
+    leads_on = suppliers + open_demand
     source_distance[:] = np.inf
     source_distance[start] = 0.0
     for j in range(m):
         sink_distance[j] = cost[start, j] - u[start] - v[j]
         came_from[j] = start
+        leads_on[j] -= flow[start, j] > 0
     while True:
-        sink = -1
+        sink, reached = -1, np.inf
         for j in range(m):
-            if not done[j] and (sink < 0 or sink_distance[j] < sink_distance[sink]):
-                sink = j
+            if sink_distance[j] < reached and not done[j] and leads_on[j] > 0:
+                sink, reached = j, sink_distance[j]
+        for j in range(m):
+            done[j] |= sink_distance[j] < reached
+        for j in range(sink):
+            done[j] |= sink_distance[j] == reached
         if open_demand[sink] > 0:
             break
         done[sink] = True
-        reached = sink_distance[sink]
         for i in range(n):
-            if flow[i, sink] == 0 or source_distance[i] < np.inf:
+            if inflow[sink, i] == 0 or source_distance[i] < np.inf:
                 continue
             source_distance[i] = reached
             entered_by[i] = sink
             for j in range(m):
                 through = reached + cost[i, j] - u[i] - v[j]
+                leads_on[j] -= flow[i, j] > 0
                 if not done[j] and through < sink_distance[j]:
                     sink_distance[j] = through
                     came_from[j] = i

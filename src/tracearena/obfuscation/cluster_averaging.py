@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,12 +35,13 @@ from tracearena.obfuscation.moves import (
     sensitive_swaps,
     taken,
 )
-from tracearena.traces import ObfuscatedTraces, Places, Traces
+from tracearena.traces import ObfuscatedTraces, Traces
 
 FEWEST_MEMBERS = 5
 """Clusters have at least so many users on average, however few users there are."""
 
 _ALIKE = 1e-7
+_USERS_PER_BLOCK = 64
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,29 +201,55 @@ def moves_to_average(
     chance
         One random number an event: of a user's visits to a place those with the lowest move.
     """
-    order = np.lexsort((chance, original.place_index, original.user_index))
-    offsets, visited, counts = original.visit_counts()
-    starts = np.concatenate([[0], np.cumsum(counts)])
+    from tracearena.obfuscation._averaging_kernels import imbalances, moved_visits
+
+    visits = original.visit_counts()
+    wanted = _wanted(original, visits, cluster_of)
     by_cluster = np.argsort(cluster_of, kind="stable")
-    limits = np.searchsorted(cluster_of[by_cluster], np.arange(cluster_of.max(initial=-1) + 2))
 
-    def one_cluster(block: int, first: int, stop: int) -> list[tuple[NDArray[np.int64], NDArray[np.int32]]]:
-        members = by_cluster[limits[first] : limits[stop]]
-        rows = np.concatenate([np.arange(offsets[u], offsets[u + 1]) for u in members])
-        average = np.bincount(visited[rows], counts[rows], len(original.places))
-        moved = []
-        for u in members:
-            own = slice(offsets[u], offsets[u + 1])
-            wanted = rounded(average, int(counts[own].sum()))
-            moved.append(
-                _user_moves(original.places, limit_km, visited[own], counts[own], starts[own], order, wanted)
-            )
-        return moved
+    def some_users(block: int, first: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        users = by_cluster[first:stop]
+        sources, sinks, pairs = imbalances(users, *visits, *wanted)
+        cost = np.minimum(original.places.distance_km(*pairs) / limit_km, 1)
+        return moved_visits(users, original.offsets, original.place_index, chance, *sources, *sinks, cost)
 
-    found = [one for some in run_blocks(one_cluster, block_ranges(len(limits) - 1, 1)) for one in some]
+    found = run_blocks(some_users, block_ranges(len(by_cluster), _USERS_PER_BLOCK))
     events = np.concatenate([np.zeros(0, np.int64), *(events for events, _ in found)])
     places = np.concatenate([np.zeros(0, np.int32), *(places for _, places in found)])
     return priced(original, events, places, limit_km)
+
+
+class _Wanted(NamedTuple):
+    """How often users should visit places: which list is whose, and the lists, one after the other."""
+
+    list_of: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+    places: NDArray[np.int32]
+    counts: NDArray[np.int64]
+
+
+def _wanted(original: Traces, visits: tuple[NDArray[Any], ...], cluster_of: NDArray[np.int64]) -> _Wanted:
+    """Round the average of each cluster once for all members with the same number of visits."""
+    from scipy.sparse import csr_array
+
+    offsets, visited, counts = visits
+    shape = original.n_users, len(original.places)
+    clusters = int(cluster_of.max(initial=0)) + 1
+    everybody = np.arange(shape[0])
+    members = csr_array((np.ones(shape[0]), (cluster_of, everybody)), shape=(clusters, shape[0]))
+    average = members @ csr_array((counts.astype(np.float64), visited, offsets), shape=shape)
+    average.sort_indices()
+    total = np.diff(original.offsets)
+    width = int(total.max(initial=0)) + 1
+    different, list_of = np.unique(cluster_of * width + total, return_inverse=True)
+    places, shares = [np.zeros(0, np.int32)], [np.zeros(0, np.int64)]
+    for cluster, size in zip(*np.divmod(different, width), strict=True):
+        own = slice(average.indptr[cluster], average.indptr[cluster + 1])
+        share = rounded(average.data[own], int(size))
+        places.append(average.indices[own][share > 0].astype(np.int32))
+        shares.append(share[share > 0])
+    limits = np.cumsum([len(one) for one in places])
+    return _Wanted(list_of.astype(np.int64), limits, np.concatenate(places), np.concatenate(shares))
 
 
 def rounded(weights: NDArray[Any], total: int) -> NDArray[np.int64]:
@@ -238,27 +265,3 @@ def rounded(weights: NDArray[Any], total: int) -> NDArray[np.int64]:
     missing = total - int(shares.sum())
     shares[np.argsort(shares - exact, kind="stable")[:missing]] += 1
     return np.asarray(shares)
-
-
-def _user_moves(
-    places: Places,
-    limit_km: float,
-    visited: NDArray[np.int32],
-    counts: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    order: NDArray[np.int64],
-    wanted: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return which events of a user move where; her k-th place begins at ``order[starts[k]]``."""
-    from tracearena.obfuscation._kernels import transport
-
-    lacking = wanted.copy()
-    lacking[visited] -= counts
-    surplus = np.maximum(-lacking[visited], 0)
-    sources, sinks = np.flatnonzero(surplus), np.flatnonzero(lacking > 0)
-    distance = places.distance_km(visited[sources][:, None], sinks[None, :])
-    flow = transport(surplus[sources], lacking[sinks], np.minimum(distance / limit_km, 1))
-    leaving = flow.sum(axis=1)
-    within = np.arange(leaving.sum()) - np.repeat(np.cumsum(leaving) - leaving, leaving)
-    events = order[np.repeat(starts[sources], leaving) + within]
-    return events, np.repeat(np.tile(sinks, len(sources)), flow.ravel()).astype(np.int32)

@@ -201,3 +201,11 @@ def test_of_a_users_traces_the_likeliest_are_followed() -> None:
     assert followed.offsets.tolist() == [0, 2, 2, 6]
     assert followed.traces.tolist() == [0, 1, 1, 2, 3, 0]
     assert followed.weights == pytest.approx([0.6, 0.38, 0.5, 0.2, 0.2, 0.1])
+
+
+def test_of_traces_that_are_disguised_as_a_whole_few_are_followed() -> None:
+    pairs = everybody(6, 1)
+    weights = np.array([0.3, 0.2, 0.1, 0.1, 0.1, 0.1])
+    assert len(tracking.likeliest(pairs, weights, 1).traces) == 6
+    few = tracking.likeliest(pairs, weights, 1, few=True)
+    assert few.traces.tolist() == list(range(tracking.DISGUISED))

@@ -95,6 +95,14 @@ def test_of_the_class_k_instants_away_the_first_share_to_the_power_of_k_squared_
     assert allowed(seed, labels, 0, par_m=0.75) == [1]  # 0.75⁹ · 8 = 0.6
 
 
+def test_the_class_just_left_stays_open_for_two_instants():
+    seed, labels = [2, 0, 0, 0, 0], [0, 0] + [1] * 8
+    assert allowed(seed, labels, 1, par_m=0.75) == [1, 2, 3, 4, 5, 6, 7]
+    assert allowed(seed, labels, 2, par_m=0.75) == [1, 2, 3, 4, 5, 6, 7]
+    assert allowed(seed, labels, 3, par_m=0.75) == [1, 2, 3]  # 0.75⁴ · 8 = 2.5
+    assert allowed(seed, labels, 4, par_m=0.75) == [1]
+
+
 @pytest.fixture
 def town():
     rng = np.random.default_rng(5)

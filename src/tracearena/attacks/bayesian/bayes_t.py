@@ -56,8 +56,16 @@ class BayesInference(ToldAttack, MatchingInference):
     def infer_from(self, match: Match, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Traces:
         """Return the answers for a match that is already there."""
         assert isinstance(match, WeighedMatch)
+        return match.answer((self.share, self.sensitive_weight, self.limit_km), lambda: self._answer(match))
+
+    def _answer(self, match: WeighedMatch) -> Traces:
         evidence = match.evidence
-        followed = tracking.likeliest(evidence.pairs, match.certainty, anonymized.n_events)
+        followed = tracking.likeliest(
+            evidence.pairs,
+            match.certainty,
+            evidence.anonymized.n_events,
+            few=self.share > 0 and not evidence.made.by_event,
+        )
         return self.answer(evidence, followed)
 
     def answer(self, evidence: Evidence, followed: tracking.Followed) -> Traces:
@@ -67,6 +75,7 @@ class BayesInference(ToldAttack, MatchingInference):
         reference, around = matcher.reference_, evidence.around
         if self.limit_km != matcher.limit_km:
             around = Surroundings.of(reference.places, self.limit_km)
+        share = self.share if evidence.made.by_event else min(self.share, tracking.DISGUISED_SHARE)
         table = tracking.infer(
             anonymized,
             evidence.made.said,
@@ -77,7 +86,7 @@ class BayesInference(ToldAttack, MatchingInference):
             followed,
             sensitivity(reference, self.sensitive_weight),
             self.limit_km,
-            share=self.share,
+            share=share,
         )
         return Traces.from_dense(
             np.asarray(table),

@@ -31,6 +31,10 @@ FEWEST, MOST = 8, 32
 ENOUGH = 0.95
 """… until they are so certain to hold hers."""
 SLIGHT = 1e-3
+DISGUISED = 4
+"""How many are followed by steps at most where whole traces are disguised, …"""
+DISGUISED_SHARE = 0.6
+"""… and γ there at most: visits that were moved one by one are no steps of anybody's."""
 
 _WORK = 6.4e6
 _USERS_PER_BLOCK = 8
@@ -78,12 +82,13 @@ class Movement(NamedTuple):
         )
 
 
-def likeliest(pairs: Pairs, weights: NDArray[np.float64], events: int) -> Followed:
+def likeliest(pairs: Pairs, weights: NDArray[np.float64], events: int, *, few: bool = False) -> Followed:
     """Keep for each user her likeliest traces, up to nearly all of the certainty.
 
-    With few `events` more traces can be followed.
+    With few `events` more traces can be followed. Only a `few` are where traces are disguised as a whole and
+    followed by steps: the others deceive more than they tell, and habits answer better in their stead.
     """
-    most = int(np.clip(_WORK / max(events, 1), FEWEST, MOST))
+    most = DISGUISED if few else int(np.clip(_WORK / max(events, 1), FEWEST, MOST))
     offsets, order = pairs.by_user()
     user, own = pairs.users[order], weights[order]
     ranked = np.lexsort((-own, user))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +14,7 @@ from tracearena.attacks.bayesian.evidence import Evidence, half_as_long
 from tracearena.attacks.bayesian.learning import centred, learn_weights, scale_when_doubled
 from tracearena.checks import require_number
 from tracearena.errors import ParameterError
+from tracearena.traces import Traces
 
 Floats = NDArray[np.float64]
 
@@ -65,10 +66,24 @@ class WeighedMatch:
         self.evidence = evidence
         self.lesson = lesson
         self._given = weights
+        self._by: dict[tuple[str, ...], NDArray[np.int64]] = {}
+        self._answers: dict[tuple[float, ...], Traces] = {}
 
     def by(self, *kinds: str) -> NDArray[np.int64]:
         """Return the user of each pseudonym by the sum of some kinds of evidence, one to one."""
-        return assign(self.evidence.pairs, np.sum([self.evidence(kind) for kind in kinds], axis=0))
+        if kinds not in self._by:
+            scores = np.sum([self.evidence(kind) for kind in kinds], axis=0)
+            self._by[kinds] = assign(self.evidence.pairs, scores)
+        return self._by[kinds]
+
+    def answer(self, settings: tuple[float, ...], infer: Callable[[], Traces]) -> Traces:
+        """Return what a trace inference of these settings answers, worked out by the first who asks.
+
+        One who was told the defence and one who suspects it answer from one match, and the same.
+        """
+        if settings not in self._answers:
+            self._answers[settings] = infer()
+        return self._answers[settings]
 
     @cached_property
     def weights(self) -> dict[str, float]:

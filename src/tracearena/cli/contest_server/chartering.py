@@ -52,7 +52,7 @@ class Wanted:
 
     def charter(self, file: Path | None) -> Charter:
         """Return what holds in the contest, its data and schedule included; options and file must agree."""
-        from tracearena.cli._contest_desk import chartered
+        from tracearena.cli._contest_charter import chartered
 
         counts = {"teams": self.teams, "users": self.users, "days": self.days, "data_sets": self.data_sets}
         said = chartered(file, to_make=True, **counts)

@@ -11,8 +11,9 @@ import numpy as np
 from tracearena.arena.findings import Finding, Tell, announce
 from tracearena.attacks import MarkovIdentification, MembershipInference
 from tracearena.engine import child_seed, seed_sequence
+from tracearena.figures.bars import draw_bars
 from tracearena.figures.data import Source, people_flow
-from tracearena.figures.tables import draw_bars, halved, utility, write_records
+from tracearena.figures.tables import halved, utility, write_records
 from tracearena.formats.ppmtf import read_synthetic
 from tracearena.synthesis import PPMTF, SGD, SGLT
 from tracearena.traces import Traces
@@ -79,7 +80,7 @@ def make(
     announce(found, tell)
     title = "Privacy and utility of PPMTF+, PPMTF, SGD and SGLT"
     return [
-        draw_bars(out / "contest-18.svg", rows, METRICS, title, found, spread),
+        draw_bars(out / "contest-18.svg", rows, METRICS, title, found, {"": spread}),
         write_records(out / "contest-18.csv", rows),
     ]
 

@@ -194,6 +194,7 @@ def _draw(path: Path, over_k: Sequence[Point], over_share: Sequence[Point], foun
         left.set_title("traces of unchanged people", fontsize=10, loc="left")
         right.set_xlabel("homogeneity: share of events equal to the group trace")
         right.set_title(f"traces of people made alike, k = {TOGETHER}", fontsize=10, loc="left")
-        left.legend(frameon=False, fontsize=8, loc="upper right")
+        lines_of = left.get_legend_handles_labels()
+        figure.legend(*lines_of, frameon=False, ncols=3, loc="upper center", bbox_to_anchor=(0.5, 0.0))
         head(figure, "k-anonymity of whole traces", found)
         return save(figure, path)

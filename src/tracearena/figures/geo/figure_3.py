@@ -55,7 +55,7 @@ def make(out: Path, source: Source, tell: Tell | None, *, runs: int = RUNS) -> l
             mean, low, high = mine.mean(axis=1), mine.min(axis=1), mine.max(axis=1)
             axes.fill_between(NOISE_M, low, high, color=COLOURS[k], alpha=0.25, linewidth=0)
             axes.plot(NOISE_M, mean, color=COLOURS[k], marker=MARKERS[k].matplotlib, label=name)
-            padded = f"{name}, {MARGIN_KM:g} km around the area too"
+            padded = f"the same, {MARGIN_KM:g} km around the area too"
             axes.plot(NOISE_M, found[1, k].mean(axis=1), ":", color=COLOURS[k], label=padded)
         for k in (0, 1):
             shown = [(noise, value[k]) for noise, value in PAPER.items() if value[k] is not None]
@@ -70,8 +70,9 @@ def make(out: Path, source: Source, tell: Tell | None, *, runs: int = RUNS) -> l
                 label=label,
                 zorder=3,
             )
-        axes.set(xlabel="expected noise, m", ylabel="traffic offloaded (1 = all)", ylim=(0.8, 1.005))
-        axes.legend(frameon=False, fontsize=9)
+        axes.set(xlabel="expected noise, m", ylabel="traffic offloaded (1 = all)")
+        axes.set_ylim(min(0.8, found.min() - 0.01), 1.005)
+        axes.legend(frameon=False, fontsize=8.5, ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.13))
         title = f"Traffic offloaded against the noise ({gps.name})"
         axes.set_title(titled(title, gains, width=78), fontsize=10, loc="left")
         picture = save(figure, out / "geo-3.png")

@@ -30,5 +30,7 @@ ROWS: tuple[Row, ...] = (
         "virtual users live as people of the same team who were held out",
         "figure contest-people --data pwscup2019-osaka",
         (Stated("virtual users live as the people of the same team"),),
+        note="of 1,000 people too few moves are known: "
+        "[what is missed](virtual-users.md#beside-the-official-team)",
     ),
 )

@@ -47,6 +47,8 @@ ROWS: tuple[Row, ...] = (
         _FACTORS,
         (Stated("sharing factors between the tensors makes traces more useful (TP-TV)"),),
         "stated without a number",
+        note="both tensors of people flow are equally full, and "
+        "[shared factors must say two things at once](ppmtf.md#factors-shared-or-apart)",
     ),
     Row(
         "section 3.2",

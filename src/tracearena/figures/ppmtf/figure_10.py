@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from tracearena.arena.findings import Finding, Tell, announce, counted
 from tracearena.engine import child_seed, seed_sequence
+from tracearena.figures.bars import draw_bars
 from tracearena.figures.data import Source, check_ins, kept_days
-from tracearena.figures.tables import draw_bars, halved, utility, write_records
+from tracearena.figures.tables import halved, utility, write_records
 from tracearena.synthesis import PPMTF, SGD
 from tracearena.synthesis.ppmtf import measure_deniability
 from tracearena.traces import Traces
@@ -63,7 +64,7 @@ def make(out: Path, source: Source, tell: Tell | None, *, iterations: int = ITER
     announce(found, tell)
     title = "Utility with and without the test of (k, 1)-deniability"
     return [
-        draw_bars(out / "ppmtf-10.svg", rows, METRICS, title, found, spread),
+        draw_bars(out / "ppmtf-10.svg", rows, METRICS, title, found, {"": spread}),
         write_records(out / "ppmtf-10.csv", rows),
     ]
 

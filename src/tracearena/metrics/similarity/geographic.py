@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -61,19 +62,28 @@ def geographic_similarity(
         from tracearena.metrics.similarity.transport import transport_similarity
 
         return transport_similarity(a, b, chosen, order, distance)
-    from tracearena.metrics.similarity._kernels import geographic_first, geographic_zeroth
 
-    out = np.zeros(len(chosen))
+    def work(block: int, first: int, stop: int, some: NDArray[np.int64]) -> NDArray[np.float64]:
+        from tracearena.metrics.similarity._kernels import geographic_first, geographic_zeroth
 
-    def work(block: int, first: int, stop: int) -> None:
-        some, values = chosen[first:stop], out[first:stop]
+        values = np.zeros(len(some))
         if order == 1:
             geographic_first(some, a.periods.pair_shares, _arrays(a), _arrays(b), values)
         else:
             geographic_zeroth(some, a.periods.shares, _arrays(a), _arrays(b), values)
+        return values
 
-    run_blocks(work, block_ranges(len(chosen), PAIRS_PER_BLOCK))
-    return out
+    return of_all_pairs(work, chosen, PAIRS_PER_BLOCK)
+
+
+def of_all_pairs(
+    work: Callable[..., NDArray[np.float64]], pairs: NDArray[np.int64], size: int, *, report: bool = False
+) -> NDArray[np.float64]:
+    """Have the pairs compared, `size` at a time, here or in a cluster; return what was found, in order."""
+    ranges = block_ranges(len(pairs), size)
+    return np.concatenate(
+        [np.zeros(0), *run_blocks(work, ranges, rows=[pairs], anywhere=True, report=report)]
+    )
 
 
 def all_pairs(n_a: int, n_b: int | None = None) -> NDArray[np.int64]:

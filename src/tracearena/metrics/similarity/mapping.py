@@ -45,14 +45,15 @@ def zeroth_order_mapping(
     u, v
         Index of the user in each.
     """
-    rng, t = generator(seed), len(a.periods)
-    mine, theirs = RankedPlaces.of(a, seed=rng), RankedPlaces.of(b, seed=rng)
+    one, other = a.of_user(u), b.of_user(v)
+    rng = generator(seed)
+    mine, theirs = RankedPlaces.of(one, seed=rng), RankedPlaces.of(other, seed=rng)
     pairs = []
-    for tau in range(t):
-        x, y = mine.row(u * t + tau), theirs.row(v * t + tau)
+    for tau in range(len(a.periods)):
+        x, y = mine.row(tau), theirs.row(tau)
         common = min(len(x), len(y))
         pairs.append(np.column_stack([x[:common], y[:common]]))
-    return Mapping(float(semantic_similarity(a, b, [[u, v]])[0]), tuple(pairs))
+    return Mapping(float(semantic_similarity(one, other)[0]), tuple(pairs))
 
 
 def first_order_mapping(

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.engine import SeedLike, block_ranges, generator, run_blocks
-from tracearena.metrics.similarity.geographic import PAIRS_PER_BLOCK, Order, checked_pairs
+from tracearena.engine import SeedLike, generator, seed_sequence, stream
+from tracearena.metrics.similarity.geographic import PAIRS_PER_BLOCK, Order, checked_pairs, of_all_pairs
 from tracearena.mobility.profiles import MobilityProfiles
+
+SEARCHES_PER_BLOCK = 16
 
 
 def semantic_similarity(
@@ -28,7 +31,8 @@ def semantic_similarity(
     order
         0 compares visits, 1 transitions (a search: `first_order_mapping`).
     seed
-        Of the search; the zeroth order has no randomness in its value.
+        Of the search, in which every pair has a stream of its own; the zeroth order has no randomness in
+        its value.
 
     References
     ----------
@@ -50,21 +54,34 @@ def semantic_similarity(
     """
     chosen = checked_pairs(a, b, pairs, order)
     if order == 1:
+        return of_all_pairs(_searching(a, b, seed_sequence(seed)), chosen, SEARCHES_PER_BLOCK, report=True)
+    mine, theirs = _descending(a), _descending(b)
+
+    def work(block: int, first: int, stop: int, some: NDArray[np.int64]) -> NDArray[np.float64]:
+        from tracearena.metrics.similarity._kernels import semantic_zeroth
+
+        values = np.zeros(len(some))
+        semantic_zeroth(some, a.periods.shares, a.visit_offsets, mine, b.visit_offsets, theirs, values)
+        return values
+
+    return of_all_pairs(work, chosen, PAIRS_PER_BLOCK)
+
+
+def _searching(
+    a: MobilityProfiles, b: MobilityProfiles, root: np.random.SeedSequence
+) -> Callable[..., NDArray[np.float64]]:
+    """Return what searches the mappings of some pairs, each from a stream of its own."""
+
+    def work(block: int, first: int, stop: int, some: NDArray[np.int64]) -> NDArray[np.float64]:
         from tracearena.metrics.similarity.mapping import first_order_mapping
 
-        rng = generator(seed)
-        return np.array([first_order_mapping(a, b, int(u), int(v), seed=rng).similarity for u, v in chosen])
-    from tracearena.metrics.similarity._kernels import semantic_zeroth
+        found = [
+            first_order_mapping(a, b, int(u), int(v), seed=stream(root, first + k))
+            for k, (u, v) in enumerate(some)
+        ]
+        return np.array([one.similarity for one in found])
 
-    mine, theirs = _descending(a), _descending(b)
-    out = np.zeros(len(chosen))
-
-    def work(block: int, first: int, stop: int) -> None:
-        some, values = chosen[first:stop], out[first:stop]
-        semantic_zeroth(some, a.periods.shares, a.visit_offsets, mine, b.visit_offsets, theirs, values)
-
-    run_blocks(work, block_ranges(len(chosen), PAIRS_PER_BLOCK))
-    return out
+    return work
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.errors import ParameterError
+from tracearena.metrics.similarity.geographic import of_all_pairs
 from tracearena.mobility.profiles import MobilityProfiles
 
+TRANSPORTS_PER_BLOCK = 64
 Sparse = tuple[NDArray[np.int32], NDArray[np.float64]]
 
 
@@ -26,9 +28,14 @@ def transport_similarity(
     m = a.n_places
     if table.shape != (m, m) or not ((table >= 0) & (table <= 1)).all():
         raise ParameterError(f"distance must be {m} × {m} numbers from 0 to 1")
-    emd = _solver(table)
-    compare = _first if order == 1 else _zeroth
-    return np.array([compare(a, b, int(u), int(v), emd) for u, v in pairs], np.float64).reshape(-1)
+    _solver(table)
+
+    def work(block: int, first: int, stop: int, some: NDArray[np.int64]) -> NDArray[np.float64]:
+        emd = _solver(table)
+        compare = _first if order == 1 else _zeroth
+        return np.array([compare(a, b, int(u), int(v), emd) for u, v in some], np.float64)
+
+    return of_all_pairs(work, pairs, TRANSPORTS_PER_BLOCK, report=True)
 
 
 def _solver(table: NDArray[np.float64]) -> Callable[[Sparse, Sparse], float]:

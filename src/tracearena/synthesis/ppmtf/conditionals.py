@@ -162,6 +162,23 @@ class RowStatistics:
     gram: NDArray[np.float64]
     weighted: Matrix
 
+    def rows(self, first: int, stop: int) -> RowStatistics:
+        """Return what some rows need to know."""
+        return RowStatistics(self.gram[first:stop], self.weighted[first:stop])
+
+    def halved(self) -> RowStatistics:
+        """Return the lower halves of Σ x xᵀ alone, a line each: all that drawing looks at."""
+        z = self.weighted.shape[1]
+        lower = np.flatnonzero(np.tri(z, dtype=bool))
+        return RowStatistics(self.gram.reshape(-1, z * z)[:, lower], self.weighted)
+
+    def unhalved(self) -> RowStatistics:
+        """Undo `halved`; upper halves are 0."""
+        n, z = self.weighted.shape
+        gram = np.zeros((n, z * z))
+        gram[:, np.flatnonzero(np.tri(z, dtype=bool))] = self.gram
+        return RowStatistics(gram.reshape(n, z, z), self.weighted)
+
     def __add__(self, other: RowStatistics) -> RowStatistics:
         return RowStatistics(self.gram + other.gram, self.weighted + other.weighted)
 
@@ -172,13 +189,23 @@ class RowStatistics:
 
 
 def draw_rows(
-    statistics: RowStatistics, alpha: float, prior: Gaussian, rng: np.random.Generator
+    statistics: RowStatistics,
+    alpha: float,
+    prior: Gaussian,
+    rng: np.random.Generator,
+    *,
+    part: tuple[int, int] | None = None,
 ) -> tuple[Matrix, float]:
-    """Draw every row from its normal conditional; also return Σ (xᵀ G x − 2 xᵀ h)."""
+    """Draw every row from its normal conditional; also return Σ (xᵀ G x − 2 xᵀ h).
+
+    With `part` the statistics are those of some rows: they are drawn as they would be among all, of
+    which there are ``part[1]``, from row ``part[0]`` on.
+    """
     from tracearena.synthesis.ppmtf import _kernels
 
     rows = np.empty_like(statistics.weighted)
-    noise = rng.standard_normal(rows.shape)
+    first, total = part or (0, len(rows))
+    noise = rng.standard_normal((total, rows.shape[1]))[first : first + len(rows)]
     gram, weighted = statistics.gram, statistics.weighted
     error = _kernels.draw_rows(gram, weighted, alpha, prior.precision, prior.shift, noise, rows)
     return rows, float(error)

@@ -10,26 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.checks import require_fitted, require_number, require_whole
-from tracearena.engine import (
-    SeedLike,
-    block_ranges,
-    current_progress,
-    fold_blocks,
-    generator,
-    report,
-    use,
-)
+from tracearena.engine import SeedLike, generator
 from tracearena.errors import DataError, ParameterError
 from tracearena.files import write_csv
 from tracearena.results import Result
-from tracearena.synthesis.ppmtf.sampling import TraceModel
+from tracearena.synthesis.ppmtf.verifying import Scan
 from tracearena.traces import Traces
 
 if TYPE_CHECKING:
     from tracearena.synthesis.ppmtf.model import PPMTF
 
-VERIFIERS_PER_BLOCK = 8
-_FIRST_ROUND = 256
 _FARTHEST = 2**53
 
 
@@ -157,89 +147,10 @@ def measure_deniability(
     table, owner = model.days_of(synthetic)
     found = np.empty(len(table), np.int32)
     for one, rows in model.trace_model_.by_kind(model.day_numbers(synthetic)):
-        own = one.log_likelihoods(table[rows], owner[rows])[:, -1]
+        running = one.log_likelihoods(table[rows], owner[rows])
+        own = running[:, -1]
         if len(own) and not (-own / eta < _FARTHEST).all():
             raise DataError(f"eta = {eta} is too small for log-likelihoods down to {own.min():.3g}")
-        scan = _Scan(one, table[rows], owner[rows], bucket_of(own, eta), float(eta))
+        scan = Scan.of(one, table[rows], owner[rows], running, bucket_of(own, eta), float(eta))
         found[rows] = scan.until(int(k), chosen) if early_stop else scan.all_of(chosen)
     return Deniability(found, int(k), float(eta), size, early_stop)
-
-
-@dataclass(frozen=True, eq=False)
-class _Scan:
-    """The traces of a test, and the counting of those who could have made them."""
-
-    model: TraceModel
-    table: NDArray[np.int32]
-    owner: NDArray[np.int64]
-    bucket: NDArray[np.float64]
-    eta: float
-
-    def all_of(self, verifiers: NDArray[np.int64]) -> NDArray[np.int32]:
-        """Return k′ over all verifiers."""
-        return 1 + self._counted(np.arange(len(self.table)), verifiers, 0, len(verifiers))
-
-    def until(self, k: int, verifiers: NDArray[np.int64]) -> NDArray[np.int32]:
-        """Return min(k′, k), scanning in growing rounds and leaving out who has passed."""
-        found = np.ones(len(self.table), np.int32)
-        start, size = 0, _FIRST_ROUND
-        while start < len(verifiers) and (open_ := np.flatnonzero(found < k)).size:
-            part = verifiers[start : start + size]
-            found[open_] += self._counted(open_, part, start, len(verifiers))
-            start, size = start + len(part), 2 * size
-        report(len(verifiers), len(verifiers))
-        return np.minimum(found, np.int32(k))
-
-    def _counted(
-        self, traces: NDArray[np.int64], verifiers: NDArray[np.int64], done: int, of: int
-    ) -> NDArray[np.int32]:
-        m, table, eta = self.model, self.table[traces], self.eta
-        owner, bucket = self.owner[traces], self.bucket[traces]
-        offsets, slot, target, steps = distinct_steps(table, m.slot_of, len(m.places), len(m.slots))
-        b, c, d, first_slot, smallest = m.places, m.next_places, m.slots, int(m.slot_of[0]), m.smallest
-        bt, ct, b2t = (np.ascontiguousarray(matrix.T) for matrix in (b, c, m.visit_places))
-        starts = np.ascontiguousarray(table[:, 0])
-
-        def work(block: int, first: int, stop: int, mine: Any, a: Any, a2: Any) -> NDArray[np.int32]:
-            from tracearena.synthesis.ppmtf._verify_kernels import count_same_bucket
-
-            counts = np.zeros(len(starts), np.int32)
-            count_same_bucket(
-                a, b, bt, c, ct, a2, b2t, d, first_slot, smallest, mine,
-                offsets, slot, target, starts, steps, owner, bucket, eta, counts,
-            )  # fmt: skip
-            return counts
-
-        def all_reported(blocks_done: int, _: int) -> None:
-            told(done + min(blocks_done * VERIFIERS_PER_BLOCK, len(verifiers)), of)
-
-        ranges = block_ranges(len(verifiers), VERIFIERS_PER_BLOCK)
-        rows = (verifiers, m.users[verifiers], m.visit_users[verifiers])
-        told = current_progress()
-        with use(progress=all_reported):
-            return fold_blocks(work, ranges, rows=rows, anywhere=True, report=True)
-
-
-def distinct_steps(
-    table: NDArray[np.int32], slot_of: NDArray[np.int64], n_places: int, n_slots: int
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
-    """Number the different (slot, place, next place) of some traces.
-
-    Returns
-    -------
-    offsets, slot, target, steps
-        The steps that leave place ``i`` are ``offsets[i]:offsets[i + 1]``, each with the slot of the
-        instant it leads to and its next place; and the steps of each trace by number.
-    """
-    key = table[:, :-1].astype(np.int64) * n_slots + slot_of[1:]
-    key = key * n_places + table[:, 1:]
-    known, steps = np.unique(key, return_inverse=True)
-    rest, target = np.divmod(known, n_places)
-    place, slot = np.divmod(rest, n_slots)
-    offsets = np.searchsorted(place, np.arange(n_places + 1)).astype(np.int64)
-    return (
-        offsets,
-        slot.astype(np.int32),
-        target.astype(np.int32),
-        np.ascontiguousarray(steps.reshape(key.shape).astype(np.int32)),
-    )

@@ -2,16 +2,17 @@
 
 `RemoteUsers` does there what `gibbs.LocalUsers` does here, and `PartitionedTraces` are the files of more
 users than one process holds. What a dead worker held is made anew from the traces of its users, and the
-rows it had drawn from B, C, D and Ψ of the same iteration, which the scheduler still has.
+round of iterations in which it died is drawn again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -20,26 +21,37 @@ from numpy.typing import NDArray
 from tracearena import formats, intake
 from tracearena.engine import Cluster, PairwiseSum, block_ranges
 from tracearena.engine.cluster import even_ranges, task, worker_threads
+from tracearena.engine.meetings import LostError, Seat, meet
 from tracearena.engine.parcels import packed, unpacked
 from tracearena.engine.summing import Node, S
-from tracearena.errors import FileError
+from tracearena.errors import ClusterError, FileError
 from tracearena.synthesis.ppmtf.arrangement import Arrangement
-from tracearena.synthesis.ppmtf.conditionals import Moments, RowStatistics, UserStep
+from tracearena.synthesis.ppmtf.conditionals import RowStatistics, UserStep
 from tracearena.synthesis.ppmtf.frame import USERS_PER_DIGEST, TrainingFrame
 from tracearena.synthesis.ppmtf.gibbs import Iteration, IterationResult, LocalUsers
 from tracearena.traces import Places, Traces
 
 Matrix = NDArray[np.float64]
 FRESH_EVERY = 10
-"""Workers begin the next iteration by themselves, but every tenth begins from here, so that what a dead
-worker knew is made again from ten iterations at most."""
+"""Workers go on to the next iteration by themselves, but every tenth begins from here: where a worker dies,
+ten iterations at most are drawn again."""
+ROUND_S = 1.0
+"""So long a round of iterations may take before it is told of."""
+ATTEMPTS = 4
 
 
 class RemoteUsers:
     """Blocks of users in the workers of a cluster: one range of blocks for each worker.
 
-    What travels in an iteration: B, C, D and Ψ to every worker, and from each the sums of its blocks
-    to one of them. The rows of A stay where they were drawn.
+    A round of iterations is a meeting of the workers (`engine.meetings`). What travels in an iteration:
+    from each worker to each other the sums of its blocks for the rows that the other draws, of B and
+    then of C and D, and these rows to all. The rows of A stay where they were drawn. Here arrive B, C
+    and D of all iterations of a round.
+
+    Parameters
+    ----------
+    iterations
+        Where training ends: no round goes further.
     """
 
     def __init__(
@@ -49,8 +61,10 @@ class RemoteUsers:
         arrangement: Arrangement,
         *,
         lean: bool = False,
+        iterations: int,
     ) -> None:
         self.cluster = cluster
+        self.iterations = iterations
         self._homes = cluster.workers
         self.users_per_block = size = arrangement.users_per_block
         how = cluster.keep((arrangement, lean))
@@ -60,59 +74,82 @@ class RemoteUsers:
         else:
             pieces = _dealt_out(traces, size, len(self._homes))
             self.n_users = traces.n_users
+        self._homes = self._homes[: len(pieces)]
         self._held = [
             cluster.submit(_arranged, cluster.keep(piece), how, first // size, worker=home)
-            for (first, piece), home in zip(pieces, self._homes, strict=False)
+            for (first, piece), home in zip(pieces, self._homes, strict=True)
         ]
-        self._ahead: tuple[int, list[Any]] = (-1, [])
+        self._drawn: tuple[int, list[IterationResult]] = (0, [])
+        self._at_once = 1
         each = cluster.gather([cluster.submit(_weights, held) for held in self._held])
         self.weight = sum(weight for weights in each for weight in weights)
 
     def run(self, iteration: Iteration) -> tuple[Iteration, IterationResult]:
         """Draw A, B, C and D.
 
-        Sums go from worker to worker, B, C and D also through here. The token of the rows of A is
-        the iteration, from which they can be drawn again.
+        The token of the rows of A is the iteration, from which they can be drawn again.
         """
-        submit, data = self.cluster.submit, packed(iteration)
-        begun = submit(unpacked, data)
-        number, ahead = self._ahead
-        if number != iteration.number:
-            self._homes = _replaced(self._homes, self.cluster.workers)
-            ahead = self._each(_draw_users, data)
-        handed = submit(_draw_places, data, *ahead)
-        result = submit(_draw_targets, begun, handed, *self._each(_target_sums, begun, handed))
-        self._ahead = -1, []
-        if (iteration.number + 1) % FRESH_EVERY:
-            self._ahead = iteration.number + 1, self._each(_draw_following, begun, result)
-        [drawn] = self.cluster.gather([result])
-        return iteration, drawn
+        number, drawn = self._drawn
+        if iteration.number != number or not drawn:
+            drawn = self._round(iteration)
+        self._drawn = iteration.number + 1, drawn[1:]
+        return iteration, drawn[0]
+
+    def _round(self, iteration: Iteration) -> list[IterationResult]:
+        """Draw the next iterations, so many that it takes a second, and no more than ten.
+
+        Rounds end where training saves its state, so that the rows of A are at hand.
+        """
+        left = min(self.iterations - iteration.number, FRESH_EVERY - iteration.number % FRESH_EVERY)
+        count = max(min(left, self._at_once), 1)
+        started = perf_counter()
+        for _ in range(ATTEMPTS):
+            self._homes = _placed(self._homes, self.cluster.workers)
+            seats = {home: (packed(iteration), count, *self._of(home)) for home in dict.fromkeys(self._homes)}
+            try:
+                drawn = meet(self.cluster, _draw_round, seats)
+            except LostError:
+                continue
+            self._at_once = int(min(ROUND_S * count / (perf_counter() - started), FRESH_EVERY))
+            return drawn
+        raise ClusterError("one worker after another was lost in training, for want of memory?")
+
+    def _of(self, home: str) -> list[Any]:
+        return [held for held, its_home in zip(self._held, self._homes, strict=True) if its_home == home]
 
     def collected(self, rows: Iteration) -> Matrix:
         """Bring the rows of A here, those of one worker after the other."""
         matrix = np.empty((self.n_users, rows.places.shape[1]))
-        first = 0
-        for future in self._each(_rows, self.cluster.keep(rows)):
+        first, kept = 0, self.cluster.keep(rows)
+        asked = [
+            self.cluster.submit(_rows, held, kept, worker=home)
+            for held, home in zip(self._held, self._homes, strict=True)
+        ]
+        for at, future in enumerate(asked):
+            asked[at] = None
             [part] = self.cluster.gather([future])
             matrix[first : first + len(part)] = part
             first += len(part)
         return matrix
 
-    def _each(self, work: Any, *arguments: Any) -> list[Any]:
-        return [
-            self.cluster.submit(work, held, *arguments, worker=home)
-            for held, home in zip(self._held, self._homes, strict=False)
-        ]
 
+def _placed(homes: list[str], alive: list[str]) -> list[str]:
+    """Give what a dead worker held, or one too many holds, to a worker that holds less.
 
-def _replaced(homes: list[str], alive: list[str]) -> list[str]:
-    """Give what a dead worker held to one that holds nothing, if there is any.
-
-    >>> _replaced(["a", "b", "c"], ["a", "c", "d"])
+    >>> _placed(["a", "b", "c"], ["a", "c", "d"])
     ['a', 'd', 'c']
+    >>> _placed(["a", "b", "c"], ["c"]), _placed(["c", "c", "c"], ["a", "c"])
+    (['c', 'c', 'c'], ['c', 'c', 'a'])
     """
-    free = [worker for worker in alive if worker not in homes]
-    return [home if home in alive or not free else free.pop() for home in homes]
+    most = -(-len(homes) // len(alive))
+    placed: list[str | None] = []
+    for home in homes:
+        stays = home in alive and placed.count(home) < most
+        placed.append(home if stays else None)
+    for at, kept in enumerate(placed):
+        if kept is None:
+            placed[at] = min(alive, key=placed.count)
+    return [home for home in placed if home is not None]
 
 
 def _dealt_out(traces: Traces, size: int, workers: int) -> list[tuple[int, Traces]]:
@@ -133,41 +170,48 @@ def _weights(held: LocalUsers) -> list[float]:
     return held.weights
 
 
-@dataclass(frozen=True, eq=False)
-class _Handed:
-    """What B's drawing leaves for the rest of the iteration."""
-
-    places: Matrix
-    users: Moments
-    squared_error: float
-
-
-def _draw_users(held: LocalUsers, iteration: bytes) -> list[Node[UserStep]]:
+def _draw_round(seat: Seat, iteration: bytes, count: int, *held: LocalUsers) -> list[IterationResult]:
+    """Draw some iterations together with the others; the first seat says what came out."""
+    begun: Iteration = unpacked(iteration)
+    drawn: list[IterationResult] = []
     with task(worker_threads()):
-        return held.draw_users(unpacked(iteration))[1].nodes
+        for step in range(count):
+            begun = begun.following(drawn[-1]) if step else begun
+            drawn.append(_draw_together(seat, begun, held))
+    return drawn if seat.number == 0 else []
 
 
-def _draw_following(held: LocalUsers, iteration: Iteration, drawn: IterationResult) -> list[Node[UserStep]]:
-    with task(worker_threads()):
-        return held.draw_users(iteration.following(drawn))[1].nodes
+def _draw_together(seat: Seat, iteration: Iteration, held: Sequence[LocalUsers]) -> IterationResult:
+    """Draw A, B, C and D: own rows of A, and one part of the rows of B, C and D."""
+    own = [one.draw_users(iteration) for one in held]
+    steps = [node for _, sums in own for node in sums.nodes]
+    cuts = _shares(len(iteration.places), seat.count)
+    handed = _joined(seat.exchange([_step_of_rows(steps, *cut) for cut in cuts]))
+    mine = iteration.draw_places(handed.places.unhalved(), cuts[seat.number][0])
+    places = np.concatenate(seat.exchange([mine] * seat.count))
+    sums = [one.target_sums(rows, places).nodes for one, (rows, _) in zip(held, own, strict=True)]
+    both = [node for nodes in sums for node in nodes]
+    cuts = _shares(len(iteration.targets), seat.count)
+    statistics = _joined(seat.exchange([_some_rows(both, *cut) for cut in cuts]))
+    pairs = seat.exchange([iteration.draw_targets(statistics.unhalved(), cuts[seat.number][0])] * seat.count)
+    next_places, slots = (np.concatenate(parts) for parts in zip(*pairs, strict=True))
+    return IterationResult(places, next_places, slots, handed.moments, handed.squared_error)
 
 
-def _draw_places(iteration: bytes, *sums: list[Node[UserStep]]) -> _Handed:
-    with task():
-        handed = _joined(sums)
-        places = unpacked(iteration).draw_places(handed)
-        return _Handed(places, handed.moments, handed.squared_error)
+def _shares(rows: int, count: int) -> list[tuple[int, int]]:
+    cuts = [rows * seat // count for seat in range(count + 1)]
+    return list(pairwise(cuts))
 
 
-def _target_sums(held: LocalUsers, iteration: Iteration, handed: _Handed) -> list[Node[RowStatistics]]:
-    with task(worker_threads()):
-        return held.target_sums(held.rows(iteration), handed.places).nodes
+def _step_of_rows(nodes: list[Node[UserStep]], first: int, stop: int) -> list[Node[UserStep]]:
+    return [
+        node._replace(value=replace(node.value, places=node.value.places.rows(first, stop).halved()))
+        for node in nodes
+    ]
 
 
-def _draw_targets(iteration: Iteration, handed: _Handed, *sums: list[Node[RowStatistics]]) -> IterationResult:
-    with task():
-        targets = iteration.draw_targets(_joined(sums))
-        return IterationResult(handed.places, *targets, handed.users, handed.squared_error)
+def _some_rows(nodes: list[Node[RowStatistics]], first: int, stop: int) -> list[Node[RowStatistics]]:
+    return [node._replace(value=node.value.rows(first, stop).halved()) for node in nodes]
 
 
 def _rows(held: LocalUsers, iteration: Iteration) -> Matrix:
@@ -176,7 +220,8 @@ def _rows(held: LocalUsers, iteration: Iteration) -> Matrix:
 
 
 def _joined(sums: Sequence[list[Node[S]]]) -> S:
-    return PairwiseSum(node for nodes in sums for node in nodes).total()
+    nodes = (node for part in sums for node in part)
+    return PairwiseSum(sorted(nodes, key=lambda node: node.first)).total()
 
 
 @dataclass(frozen=True)

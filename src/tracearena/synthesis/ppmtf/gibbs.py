@@ -102,19 +102,21 @@ class Iteration:
         """Return what a block draws its rows of A from."""
         return stream(self.root, _USER_STREAM, self.number, block)
 
-    def draw_places(self, handed: UserStep) -> Matrix:
-        """Draw B, given the sums of all blocks."""
+    def draw_places(self, statistics: RowStatistics, first: int = 0) -> Matrix:
+        """Draw B, or its rows from `first` on, given the sums of all blocks for them."""
         rng = stream(self.root, _ITERATION_STREAM, self.number, _PLACES)
-        return draw_rows(handed.places, self.alpha, self.priors[1], rng)[0]
+        part = first, len(self.places)
+        return draw_rows(statistics, self.alpha, self.priors[1], rng, part=part)[0]
 
-    def draw_targets(self, both: RowStatistics) -> tuple[Matrix, Matrix]:
-        """Draw C and D, given the sums of all blocks."""
+    def draw_targets(self, both: RowStatistics, first: int = 0) -> tuple[Matrix, Matrix]:
+        """Draw C and D, or their rows from `first` on, D's after C's, given the sums of all blocks."""
         rng = stream(self.root, _ITERATION_STREAM, self.number, _TARGETS)
-        n = len(self.next_places)
-        upper = RowStatistics(both.gram[:n], both.weighted[:n])
-        lower = RowStatistics(both.gram[n:], both.weighted[n:])
-        next_places, _ = draw_rows(upper, self.alpha, self.priors[2], rng)
-        slots, _ = draw_rows(lower, self.alpha, self.priors[3], rng)
+        n, stop = len(self.next_places), first + len(both.weighted)
+        cut = min(max(n - first, 0), stop - first)
+        upper, lower = both.rows(0, cut), both.rows(cut, stop - first)
+        next_places, _ = draw_rows(upper, self.alpha, self.priors[2], rng, part=(first, n))
+        below = max(first - n, 0), len(self.slots)
+        slots, _ = draw_rows(lower, self.alpha, self.priors[3], rng, part=below)
         return next_places, slots
 
 
@@ -198,7 +200,7 @@ class LocalUsers:
         """Draw A, B, C and D."""
         rows, sums = self.draw_users(iteration)
         handed = sums.total()
-        places = iteration.draw_places(handed)
+        places = iteration.draw_places(handed.places)
         both = self.target_sums(rows, places).total()
         return rows, IterationResult(
             places, *iteration.draw_targets(both), handed.moments, handed.squared_error

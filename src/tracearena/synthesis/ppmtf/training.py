@@ -128,7 +128,7 @@ def _chain(
     if cluster is not None:
         from tracearena.synthesis.ppmtf.distributed import RemoteUsers
 
-        users = RemoteUsers(cluster, traces, arrangement, lean=lean)
+        users = RemoteUsers(cluster, traces, arrangement, lean=lean, iterations=model.iterations)
     elif not isinstance(traces, Traces):
         raise ParameterError("traces in files that workers read are trained in their cluster")
     else:

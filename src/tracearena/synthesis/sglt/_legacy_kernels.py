@@ -58,7 +58,8 @@ def _allow(
 ) -> int:
     """Write the places from which the fake may choose at instant t; return how many.
 
-    Of the class visited k instants away the first par_m^(k²) of the kept places join, rounded down.
+    Of the class visited k instants away the first par_m^(k²) of the kept places join, rounded down; one
+    visited before counts as an instant nearer, but for the last.
     """
     own, count = class_of[seed[t]], 0
     for i in range(class_offsets[own], class_offsets[own + 1]):
@@ -76,7 +77,10 @@ def _allow(
         many = 0
         for i in range(first, stop):
             many += kept[members[i]]
-        left = int(par_m ** ((at - t) ** 2) * many)
+        far = abs(at - t)
+        if direction < 0:
+            far = max(far - 1, 1)
+        left = int(par_m ** (far**2) * many)
         for i in range(first, stop):
             place = members[i]
             if left > 0 and kept[place]:

@@ -18,8 +18,8 @@ class LegacyFakeMaker(FakeMaker):
 
     It differs from the paper in four ways. Classes are thinned once a fake, not once an instant, and
     keep at least three places. par_c drops the seed's own place as any other, beside par_l. Of a class
-    visited k instants away join par_m^(k²) of its places, rounded down, the lowest-numbered first. And
-    decoding can fail.
+    visited k instants away join par_m^(k²) of its places, rounded down, the lowest-numbered first; a class
+    visited before counts as an instant nearer, unless it is the last instant's. And decoding can fail.
 
     Parameters
     ----------

@@ -1,0 +1,157 @@
+"""Matching by what traces and users share: few candidates a trace, the same choice as from all scores.
+
+A score is a user's base and the sum, over the keys of the trace, of weight × value. Most users share
+nothing with a trace and are never looked at: an `Index` lists for each key who has it. Every block of
+traces finds its best users on its own (`best_of`, which can be done anywhere), and `choose_by_overlap`
+lets the traces take their users in order; a trace whose candidates are all taken compares all users again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.attacks.matching import LISTED, NOBODY, TIE, GreedyMatch
+from tracearena.engine import block_ranges, run_blocks
+
+CANDIDATES = 32
+"""How many users a trace keeps; with as many users as traces one in thirty runs out of them."""
+
+_TRACES_PER_BLOCK = 256
+
+
+class Index(NamedTuple):
+    """Who has which key, and how much of it. No value is negative.
+
+    Attributes
+    ----------
+    base
+        Score of each user for a trace that shares nothing with her.
+    by_base
+        Users tile by tile, by falling base, of equals the first first.
+    group_ends
+        For each position in `by_base` where those of the same tile and base end.
+    offsets, users, values
+        Users of each key, one key after the other, tile by tile, counted from the first of the tile.
+    """
+
+    base: NDArray[np.float64]
+    by_base: NDArray[np.int64]
+    group_ends: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+    users: NDArray[np.uint16]
+    values: NDArray[np.float64]
+
+    @classmethod
+    def of(
+        cls,
+        base: NDArray[np.float64],
+        offsets: NDArray[np.int64],
+        users: NDArray[np.int32],
+        values: NDArray[np.float64],
+    ) -> Self:
+        """Part the users into tiles; those of each key are given one key after the other."""
+        from tracearena.attacks._overlap_kernels import TILE, in_tiles
+
+        tile = np.arange(len(base)) // TILE
+        by_base = np.lexsort((-base, tile))
+        same = (np.diff(base[by_base]) == 0) & (np.diff(tile) == 0)
+        ends = np.append(np.flatnonzero(~same) + 1, len(base))
+        group = np.cumsum(np.concatenate([[0], ~same])) if len(base) else np.zeros(0, np.int64)
+        return cls(base, by_base, ends[group], *in_tiles(len(base), offsets, users, values))
+
+
+class Items(NamedTuple):
+    """The keys of each trace, one trace after the other, and the weight of each; none is negative."""
+
+    offsets: NDArray[np.int64]
+    keys: NDArray[np.int64]
+    weights: NDArray[np.float64]
+
+    def part(self, first: int, stop: int) -> Items:
+        """Return some traces alone."""
+        own = slice(self.offsets[first], self.offsets[stop])
+        return Items(self.offsets[first : stop + 1] - own.start, self.keys[own], self.weights[own])
+
+
+class Candidates(NamedTuple):
+    """The best users of each trace.
+
+    Attributes
+    ----------
+    best
+        The first user whose score is at most the tie below the highest; -1 where they do not tell.
+    users, scores
+        Traces × candidates, by falling score, of equals the first first.
+    beyond
+        No user below, besides them, has a score that is at most the tie below the last of theirs.
+    """
+
+    best: NDArray[np.int64]
+    users: NDArray[np.int32]
+    scores: NDArray[np.float64]
+    beyond: NDArray[np.int64]
+
+
+def best_of(index: Index, items: Items, *, tie: float = TIE) -> Candidates:
+    """Return the best users of each trace, whatever other traces there are.
+
+    Examples
+    --------
+    >>> index = Index.of(np.zeros(3), np.array([0, 2, 3]), np.array([0, 2, 1]), np.array([1.0, 2.0, 4.0]))
+    >>> two_traces = Items(np.array([0, 1, 3]), np.array([0, 0, 1]), np.array([1.0, 3.0, 1.0]))
+    >>> best_of(index, two_traces).users.tolist()
+    [[2, 0, 1], [2, 1, 0]]
+    """
+    from tracearena.attacks._overlap_kernels import best_users
+
+    n, most = len(items.offsets) - 1, min(CANDIDATES, len(index.base))
+    shape = n, most
+    best, beyond = np.empty((2, n), np.int64)
+    found = Candidates(best, np.empty(shape, np.int32), np.empty(shape), beyond)
+    best_users(*index, *items, tie, *found)
+    return found
+
+
+def choose_by_overlap(parts: Iterable[tuple[Index, Items]], n_users: int, *, tie: float = TIE) -> GreedyMatch:
+    """Choose for every trace as `matching.choose` does from the scores of all users.
+
+    Parameters
+    ----------
+    parts
+        The traces in order, in one part or several, each with an index of the same users.
+    """
+    from tracearena.attacks._overlap_kernels import choose_among
+
+    taken = np.zeros(n_users, np.bool_)
+    matches = []
+    for index, items in parts:
+        n = len(items.offsets) - 1
+        work = partial(_block, index, items, tie)
+        blocks = run_blocks(work, block_ranges(n, _TRACES_PER_BLOCK), anywhere=True, report=True)
+        blocks = blocks or [best_of(index, items)]
+        found = Candidates(*(np.concatenate(column) for column in zip(*blocks, strict=True)))
+        exclusive = np.empty(n, np.int64)
+        choose_among(*index, *items, tie, *found, taken, exclusive)
+        matches.append((found.best, exclusive, _ranked(found)))
+    return GreedyMatch(*(np.concatenate(column) for column in zip(*matches, strict=True)))
+
+
+def _block(index: Index, items: Items, tie: float, block: int, first: int, stop: int) -> Candidates:
+    return best_of(index, items.part(first, stop), tie=tie)
+
+
+def _ranked(found: Candidates) -> NDArray[np.int64]:
+    """Return the best user of each trace, and after her the others by score."""
+    ranked = np.full((len(found.best), LISTED), NOBODY, np.int64)
+    ranked[:, 0] = found.best
+    is_best = found.users == found.best[:, None]
+    at = np.where(is_best.any(axis=1), is_best.argmax(axis=1), found.users.shape[1])
+    place = np.arange(min(LISTED, found.users.shape[1]) - 1)
+    others = place[None, :] + (place[None, :] >= at[:, None])
+    ranked[:, 1 : 1 + len(place)] = np.take_along_axis(found.users, others, axis=1)
+    return ranked

@@ -1,0 +1,239 @@
+"""The results of a contest: made of a folder or of tables of scores, written and printed."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from tracearena.cli._console import note, working
+from tracearena.cli._contest_board import print_board
+from tracearena.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tracearena.contest import Account, Award, Board, Intake, Judged, Refusal, Rules
+
+PAGE = "board.html"
+
+
+class Ranking:
+    """What the options say of the ranking; what they leave out is as the rules have it."""
+
+    def __init__(
+        self,
+        overall: bool | None,
+        preliminary: Path | None,
+        final_weight: float | None,
+        winner_attacks: bool | None,
+    ) -> None:
+        from tracearena.contest.score_tables import read_totals
+
+        given = {
+            "overall_total": overall,
+            "final_weight": final_weight,
+            "winner_takes_attack_awards": winner_attacks,
+        }
+        self.options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        self.preliminary = None if preliminary is None else read_totals(preliminary)
+        self.words = _options(
+            {
+                "--preliminary": preliminary,
+                "--final-weight": final_weight,
+                "--overall" if overall else "--no-overall": None if overall is None else "",
+                "--winner-attacks" if winner_attacks else "--no-winner-attacks": (
+                    None if winner_attacks is None else ""
+                ),
+            }
+        )
+        if final_weight is not None and preliminary is None:
+            raise ParameterError("--final-weight has no meaning without --preliminary")
+
+    def rules(self, rules: Rules) -> Rules:
+        """Return the rules with what the options say."""
+        return replace(rules, **self.options)
+
+
+def board_of_folder(
+    intake: Intake, rules: Path | None, out: Path | None, ranking: Ranking, as_json: bool
+) -> None:
+    """Score what a folder holds, then write and print its board."""
+    from tracearena.contest import judge as judge_all
+    from tracearena.contest.handout import read_commitments
+
+    say_surroundings(intake)
+    with working("scores"):
+        judged = judge_all(intake, ranking.rules(intake.rules))
+    lost = "" if judged.sensitive_places else ": their weight has no effect on s_T"
+    note(f"{judged.sensitive_places} of {judged.places:,} regions are sensitive{lost}")
+    target = out or intake.folder / "results"
+    commitments = {_owner(intake, name): one for name, one in sorted(read_commitments(intake.folder).items())}
+    _finish(
+        judged.board(),
+        target,
+        ranking,
+        as_json,
+        title=intake.charter.name,
+        names={team: intake.charter.called(team) for team in intake.teams},
+        refused=judged.refused,
+        look=_Looking(judged),
+        commitments=commitments,
+        command=["contest", "board", str(intake.folder), *_options({"--rules": rules, "--out": out})],
+        counts={"places": judged.places, "sensitive_places": judged.sensitive_places},
+    )
+
+
+def board_of_tables(
+    tables: tuple[Path, Path, Path], rules: Path | None, out: Path | None, ranking: Ranking, as_json: bool
+) -> None:
+    """Write and print the board of three tables of scores: s_R, s_T and utility."""
+    from tracearena.contest import Rules, read_charter, read_score_tables
+
+    charter = None if rules is None else read_charter(rules)
+    found = read_score_tables(*tables)
+    for column in found.minimum_columns:
+        note(f"column {column} is the minimum of each row: it is held against the others and is no attack")
+    if charter is not None and charter.rules.data_sets < found.data_sets:
+        said = charter.rules.data_sets
+        raise ParameterError(
+            f"the tables have {found.data_sets} data sets a team, and the rules say {said}: they must agree"
+        )
+    made = found.board(ranking.rules(Rules() if charter is None else charter.rules))
+    names = ("--reidentification", "--trace-inference", "--utility")
+    words = _options(dict(zip(names, tables, strict=True)) | {"--rules": rules, "--out": out})
+    _finish(
+        made,
+        out,
+        ranking,
+        as_json,
+        title="A contest" if charter is None else charter.name,
+        names={} if charter is None else {t: charter.called(t) for t in found.teams},
+        command=["contest", "board", *words],
+    )
+
+
+def _finish(
+    made: Board,
+    out: Path | None,
+    ranking: Ranking,
+    as_json: bool,
+    *,
+    title: str,
+    names: Mapping[str, str],
+    command: Sequence[str],
+    refused: Sequence[Refusal] = (),
+    counts: Mapping[str, int] | None = None,
+    **account: Any,
+) -> None:
+    """Write the results, if there is somewhere to write them, and print them."""
+    from tracearena.contest import make_awards, summary
+    from tracearena.contest.account import account_of
+
+    awards = make_awards(made, ranking.preliminary)
+    written: list[Path] = []
+    if out is not None:
+        told = account_of(
+            made,
+            title=title,
+            command=shlex.join(["tracearena", *command, *ranking.words]),
+            names=names,
+            preliminary=ranking.preliminary,
+            refused=tuple(refused),
+            **account,
+        )
+        written = _write(out, made, awards, refused, ranking, told)
+    if as_json:
+        files = {"files": [str(path) for path in written]}
+        result = summary(made, awards, refused) | dict(counts or {}) | files
+        typer.echo(json.dumps(result, allow_nan=False))
+        return
+    say_refused(refused)
+    print_board(made, awards)
+    if out is not None:
+        typer.echo(f"\nEverything with pictures: {out / PAGE}")
+
+
+def _write(
+    out: Path,
+    made: Board,
+    awards: Sequence[Award],
+    refused: Sequence[Refusal],
+    ranking: Ranking,
+    told: Account,
+) -> list[Path]:
+    from tracearena.contest import write_results
+    from tracearena.files.staging import make_folder, replacing_all
+    from tracearena.pages.contest import contest_report
+
+    with replacing_all():
+        make_folder(out)
+        written = write_results(out, made, awards, refused, ranking.preliminary)
+        contest_report(told).write(out / PAGE)
+    return [*written, out / PAGE]
+
+
+def _options(given: Mapping[str, Any]) -> list[str]:
+    """Return options as they are typed; None is one that was not given, an empty text a switch."""
+    return [
+        word
+        for option, value in given.items()
+        if value is not None
+        for word in ([option] if value == "" else [option, str(value)])
+    ]
+
+
+class _Looking:
+    """Reads the traces behind a row of the page, which calls teams by their names."""
+
+    def __init__(self, judged: Judged) -> None:
+        from tracearena.contest.desk import Desk
+
+        self._desk = Desk(judged.intake, judged.rules)
+        charter = judged.intake.charter
+        self._numbers = {charter.called(team): team for team in judged.intake.teams}
+
+    def __call__(self, row: Any) -> Any:
+        from tracearena.contest.account import Sight
+        from tracearena.contest.file_scores import read_obfuscated
+        from tracearena.contest.truth import Truth
+        from tracearena.traces import ObfuscatedTraces
+
+        target = self._numbers.get(row.team, row.team), row.data_set
+        truth = Truth(self._desk, target)
+        path = self._desk.handed_in(truth).path
+        obfuscated = (
+            ObfuscatedTraces.unchanged(truth.original)
+            if path is None
+            else read_obfuscated(path, truth.original, self._desk.rules)
+        )
+        return Sight(row.team, row.data_set, truth.original, obfuscated)
+
+
+def _owner(intake: Intake, name: str) -> str:
+    """Return whose ID table a file is, as people see it."""
+    from tracearena.formats.pwscup import PwsName
+
+    found = PwsName.parse(name)
+    number = 1 if found.purpose == "IDP" else 2
+    team = f"{found.team:03d}"
+    called = intake.charter.called(team) if team in intake.teams else team
+    return called if intake.rules.data_sets == 1 else f"{called} / {number}"
+
+
+def say_surroundings(intake: Intake) -> None:
+    """Say what the folder lacks, and what follows from that."""
+    if not intake.has_charter:
+        note("there is no contest.toml: the rules are the usual ones, and nothing is late")
+    elif intake.charter.schedule is not None and not intake.has_arrivals:
+        note(f"{intake.submissions / 'received.csv'} is not there: no file is held against the schedule")
+
+
+def say_refused(refused: Sequence[Refusal]) -> None:
+    """Name each file that does not count, and why."""
+    for one in refused:
+        note(f"does not count: {one.file}: {one.reason}")

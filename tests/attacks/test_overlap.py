@@ -1,0 +1,130 @@
+"""The few candidates of a trace lead to the very choice that the scores of all users lead to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from tests.examples import examples
+
+from tracearena.attacks import FuzzyMatcher, VisitMatcher, _overlap_kernels
+from tracearena.attacks.matching import TIE, GreedyMatch, choose
+from tracearena.attacks.overlap import CANDIDATES, Index, Items, best_of, choose_by_overlap
+from tracearena.attacks.visit_index import distinct_codes, indexed
+from tracearena.engine import use
+from tracearena.obfuscation import MRLH, PlanarLaplace
+from tracearena.traces import Traces
+
+Floats = NDArray[np.float64]
+
+
+def from_tables(base: Floats, values: Floats, weights: Floats) -> tuple[Index, Items]:
+    """Keep what is not 0 of keys × users and of traces × keys."""
+    keys, users = np.nonzero(values)
+    offsets = np.searchsorted(keys, np.arange(len(values) + 1))
+    trace, key = np.nonzero(weights)
+    items = Items(np.searchsorted(trace, np.arange(len(weights) + 1)), key, weights[trace, key])
+    return Index.of(base, offsets, users.astype(np.int32), values[keys, users]), items
+
+
+def from_all_scores(base: Floats, values: Floats, weights: Floats) -> GreedyMatch:
+    """Choose from the full table, added up key by key in the same order."""
+    table = np.zeros((len(weights), len(base)))
+    for key in range(len(values)):
+        table += weights[:, key, None] * values[key]
+    table += base
+
+    def score(first: int, scores: Floats) -> None:
+        scores += table[first : first + len(scores)]
+
+    return choose(len(weights), len(base), score)
+
+
+def same(one: GreedyMatch, other: GreedyMatch) -> bool:
+    return all(
+        np.array_equal(getattr(one, name), getattr(other, name)) for name in ("best", "exclusive", "ranked")
+    )
+
+
+def drawn(rng: np.random.Generator, traces: int, users: int, kind: str) -> tuple[Floats, Floats, Floats]:
+    """Draw tables; ``ties`` differ by less than a tie, ``steps`` by chains of them, ``equal`` by nothing."""
+    keys = 6
+    values = rng.integers(1, 3, (keys, users)) * (rng.random((keys, users)) < 0.3).astype(np.float64)
+    weights = rng.integers(1, 3, (traces, keys)) * (rng.random((traces, keys)) < 0.4).astype(np.float64)
+    base = np.zeros(users)
+    if kind == "uneven":
+        base, values = -rng.random(users).round(1), values * rng.random((keys, users))
+    elif kind == "ties":
+        values *= 1 + rng.integers(0, 3, values.shape) * TIE / 20
+    elif kind == "steps":
+        base = rng.integers(0, 4, users) * 0.7 * TIE
+    return base, values, weights
+
+
+@given(
+    seed=st.integers(0, 10_000),
+    traces=st.integers(1, 60),
+    users=st.integers(1, 3 * CANDIDATES),
+    kind=st.sampled_from(["equal", "uneven", "ties", "steps"]),
+)
+@examples(150)
+def test_candidates_lead_where_all_scores_lead(seed: int, traces: int, users: int, kind: str) -> None:
+    tables = drawn(np.random.default_rng(seed), traces, users, kind)
+    assert same(choose_by_overlap([from_tables(*tables)], users), from_all_scores(*tables))
+
+
+@pytest.mark.parametrize("kind", ["equal", "uneven", "ties", "steps"])
+def test_more_users_than_a_tile_are_matched_alike(kind: str) -> None:
+    users = 2 * _overlap_kernels.TILE + 100
+    tables = drawn(np.random.default_rng(1), 100, users, kind)
+    assert same(choose_by_overlap([from_tables(*tables)], users), from_all_scores(*tables))
+
+
+def test_a_trace_whose_candidates_are_taken_compares_all_users_again() -> None:
+    users = 4 * CANDIDATES
+    values, weights = np.arange(1.0, users + 1)[None, :], np.ones((users + 3, 1))
+    match = choose_by_overlap([from_tables(np.zeros(users), values, weights)], users)
+    assert match.best.tolist() == [users - 1] * (users + 3)
+    assert match.exclusive.tolist() == [*range(users - 1, -1, -1), -1, -1, -1]
+
+
+def test_a_block_of_traces_finds_its_candidates_on_its_own() -> None:
+    index, items = from_tables(*drawn(np.random.default_rng(2), 30, 80, "uneven"))
+    whole, part = best_of(index, items), best_of(index, items.part(7, 19))
+    for all_of_them, some in zip(whole, part, strict=True):
+        assert np.array_equal(all_of_them[7:19], some)
+
+
+def test_nobody_is_matched_where_there_are_no_traces() -> None:
+    index, items = from_tables(np.zeros(3), np.ones((2, 3)), np.zeros((0, 2)))
+    match = choose_by_overlap([(index, items)], 3)
+    assert len(match.best) == len(match.exclusive) == len(match.ranked) == 0
+
+
+def test_sets_are_listed_for_as_many_traces_at_a_time_as_there_is_room(
+    make_walks: Callable[..., Traces],
+) -> None:
+    reference, original = make_walks(users=60, days=4).split_days(2)
+    released = MRLH(mu_x=1, mu_y=1, deletion=0.1).transform(original, seed=1)
+    matcher = VisitMatcher().fit(reference)
+    codes = distinct_codes(released)
+    narrow = list(indexed(matcher.visitors_, 60, codes, released.sets, most=300))
+    assert 1 < len(narrow) < 60
+    assert same(choose_by_overlap(narrow, 60), matcher.match(released))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("matcher", [VisitMatcher(), VisitMatcher(hours=(8, 9)), FuzzyMatcher()])
+def test_the_match_does_not_depend_on_the_number_of_threads(
+    make_walks: Callable[..., Traces], matcher: VisitMatcher | FuzzyMatcher
+) -> None:
+    reference, original = make_walks(users=600, days=4).split_days(2)
+    released = PlanarLaplace(l=4, r=1).transform(original, seed=1)
+    matches = []
+    for threads in (1, 3):
+        with use(threads=threads):
+            matches.append(matcher.fit(reference).match(released))
+    assert same(*matches)  # type: ignore[arg-type]

@@ -1,0 +1,146 @@
+"""Bounds decide who could have made a trace as the whole sums do, on borders and on odd models too."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tracearena.synthesis.ppmtf import _kernels, _sieve_kernels
+from tracearena.synthesis.ppmtf.deniability import bucket_of
+from tracearena.synthesis.ppmtf.sampling import TraceModel
+from tracearena.synthesis.ppmtf.verifying import Scan, WholeSums, _is_bounded
+
+PLACES, SLOTS, INSTANTS, USERS = 37, 4, 12, 150
+
+
+def model(kind: str, rng: np.random.Generator) -> TraceModel:
+    """Factors as training leaves them, and some that it never would."""
+    shapes = [(USERS, 5), (PLACES, 5), (PLACES, 5), (SLOTS, 5)]
+    if kind == "positive":
+        a, b, c, d = (rng.random(shape) for shape in shapes)
+    else:
+        a, b, c, d = (rng.normal(0.2, 0.5, shape) for shape in shapes)
+    if kind == "alike":
+        a[:] = a[0] * (1 + 1e-9 * rng.random((USERS, 1)))
+    elif kind == "nobody goes anywhere":
+        a[::3] = 0
+    elif kind == "cancelling":
+        a[:, 1], b[:, 1], c[:, 1] = -a[:, 0], b[:, 0], c[:, 0] * (1 + 1e-6)
+    elif kind == "far apart":
+        a *= 10.0 ** rng.uniform(-6, 2, (USERS, 1))
+    elif kind == "huge":
+        a *= 1e9
+    smallest = 1e-40 if kind == "tiny phi" else 1e-8
+    slot_of = np.arange(INSTANTS) * SLOTS // INSTANTS
+    return TraceModel(a, b, c, a, b, d, slot_of, smallest)
+
+
+KINDS = ["positive", "signed", "alike", "nobody goes anywhere", "cancelling", "far apart", "huge", "tiny phi"]
+
+
+def traces(whole: TraceModel, days: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    table = whole.draw(days, np.random.SeedSequence(3)).reshape(-1, INSTANTS)
+    strange = np.random.default_rng(4).integers(0, PLACES, (60, INSTANTS)).astype(np.int32)
+    stays = np.repeat(np.arange(20, dtype=np.int32)[:, None], INSTANTS, axis=1)
+    owner = np.concatenate([np.repeat(np.arange(USERS), days), np.arange(60), np.arange(20)])
+    return np.concatenate([table, strange, stays]), owner
+
+
+def both(whole: TraceModel, table, owner, running, bucket, eta) -> tuple[np.ndarray, np.ndarray]:
+    """k′ by bounds, and by the whole sums alone."""
+    everyone = np.arange(USERS)
+    by_bounds = Scan.of(whole, table, owner, running, bucket, eta).all_of(everyone)
+    slowly = np.zeros(len(table), np.int32)
+    WholeSums(whole, table, owner, bucket, eta).count(
+        np.arange(len(table)), everyone, whole.users, whole.visit_users, slowly
+    )
+    return by_bounds, 1 + slowly
+
+
+@pytest.mark.parametrize("eta", [1e-9, 0.01, 1.0, 7.0, 1e6])
+@pytest.mark.parametrize("kind", KINDS)
+def test_bounds_count_as_the_whole_sums_do(kind, eta):
+    whole = model(kind, np.random.default_rng(1))
+    table, owner = traces(whole)
+    running = whole.log_likelihoods(table, owner)
+    by_bounds, slowly = both(whole, table, owner, running, bucket_of(running[:, -1], eta), eta)
+    assert np.array_equal(by_bounds, slowly)
+    assert _is_bounded(whole) == (kind not in ("huge", "tiny phi"))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_likelihoods_on_the_border_of_a_bucket_fall_where_the_whole_sums_say(seed, monkeypatch):
+    """η is chosen so that many verifiers' likelihoods lie on borders, to the last bits."""
+    rng = np.random.default_rng(seed)
+    whole = model("signed", rng)
+    table, _ = traces(whole)
+    asked: list[int] = []
+    count = WholeSums.count
+    monkeypatch.setattr(
+        WholeSums, "count", lambda self, of, *rest: (asked.append(len(of)), count(self, of, *rest))
+    )
+    for r in rng.permutation(len(table))[:5]:
+        own = np.repeat(table[r : r + 1], USERS, axis=0)
+        likelihood = whole.log_likelihoods(own, np.arange(USERS))
+        for v in rng.permutation(USERS)[:6]:
+            for eta in (-likelihood[v, -1] / 3, np.nextafter(-likelihood[v, -1] / 3, 0)):
+                bucket = np.full(USERS, 3.0)
+                asked.clear()
+                by_bounds, slowly = both(whole, own, np.full(USERS, -1), likelihood, bucket, eta)
+                assert np.array_equal(by_bounds, slowly)
+                assert len(asked) > 1, "nothing was left open on a border"
+
+
+def test_bounds_of_row_sums_hold_and_are_tight():
+    for kind in ("positive", "signed", "cancelling", "far apart"):
+        whole = model(kind, np.random.default_rng(2))
+        b, c = whole.places, whole.next_places
+        ct = np.ascontiguousarray(c.T)
+        low, high, exact = (np.empty(PLACES) for _ in range(3))
+        for a in whole.users:
+            _kernels.row_sums(a, b, ct, whole.smallest, exact)
+            sizes = np.abs(c).sum(axis=0)
+            _sieve_kernels.sum_bounds(a, b, ct.astype(np.float32), sizes, whole.smallest, low, high)
+            assert (low <= exact).all()
+            assert (exact <= high).all()
+            assert np.median(high / low) < 1.001 or kind == "cancelling"
+
+
+def test_bounds_of_stays_hold():
+    """Against the diagonal of the whole matrices."""
+    whole = model("signed", np.random.default_rng(5))
+    b, c = whole.places, whole.next_places
+    bt, ct = (np.ascontiguousarray(m.T.astype(np.float32)) for m in (b, c))
+    lengths = [np.sqrt((m * m).sum(axis=1)).astype(np.float32) for m in (b, c)]
+    low, high = np.empty(PLACES), np.empty(PLACES)
+    upper, lower = np.full((SLOTS, PLACES), -1.0), np.full((SLOTS, PLACES), -1.0)
+    wanted = np.ones((SLOTS, PLACES), np.int8)
+    wanted[1, ::2] = 0
+    for user in range(0, USERS, 7):
+        a = whole.users[user]
+        visits = np.maximum((a * whole.slots) @ b.T, whole.smallest)
+        _sieve_kernels.sum_bounds(a, b, ct, np.abs(c).sum(axis=0), whole.smallest, low, high)
+        _sieve_kernels.stay_bounds(
+            a, b, c, bt, ct, *lengths, visits, visits.astype(np.float32), whole.smallest,
+            (1 / low).astype(np.float32), (1 / high).astype(np.float32), wanted, upper, lower,
+        )  # fmt: skip
+        for slot in range(SLOTS):
+            stays = np.diag(whole.transition_probabilities(user, slot))
+            asked = wanted[slot] == 1
+            assert (lower[slot] <= stays)[asked].all()
+            assert (stays <= upper[slot])[asked].all()
+    assert (upper[1, ::2] == -1).all()
+
+
+@pytest.mark.parametrize("k", [1, 2, 5, 40])
+def test_rounds_stop_at_k_whatever_their_size(k, monkeypatch):
+    whole = model("signed", np.random.default_rng(6))
+    table, owner = traces(whole)
+    running = whole.log_likelihoods(table, owner)
+    scan = Scan.of(whole, table, owner, running, bucket_of(running[:, -1], 2.0), 2.0)
+    everyone = np.random.default_rng(7).permutation(USERS)
+    exact = scan.all_of(everyone)
+    for first, largest in ((1, 1), (3, 40), (256, 2048)):
+        monkeypatch.setattr("tracearena.synthesis.ppmtf.verifying._FIRST_ROUND", first)
+        monkeypatch.setattr("tracearena.synthesis.ppmtf.verifying._LARGEST_ROUND", largest)
+        assert np.array_equal(scan.until(k, everyone), np.minimum(exact, k))
