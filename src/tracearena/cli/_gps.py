@@ -88,9 +88,9 @@ def obfuscate(
     ):
         counts = _obfuscate_any_size(context, reading, obfuscator, original, asked, kept)
     else:
-        if asked.to == _streams.PARTS or asked.cluster is not None:
+        if asked.to == _streams.PARTS or asked.cluster is not None or asked.resume:
             raise ParameterError(
-                f"{defence} needs all users at once: --to partitions and --cluster do not apply"
+                f"{defence} needs all users at once: --to partitions, --cluster and --resume do not apply"
             )
         counts = _obfuscate_at_once(reading, obfuscator, original, asked, kept)
     note(f"{out}: user ids are as in {original}; tracearena pseudonymise replaces them")
