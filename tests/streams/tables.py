@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from functools import cache
 from pathlib import Path
 
@@ -11,7 +12,10 @@ import polars as pl
 from tracearena.cities import simulate_gps
 from tracearena.traces import GpsTraces
 
-LAYOUTS = ("file", "parts", "hive", "shuffled", "text ids", "no trajectories", "unix times", "overlapping")
+LAYOUTS = (
+    *("file", "parts", "hive", "shuffled", "text ids", "no trajectories", "unix times", "overlapping"),
+    *("csv", "packed csv", "shuffled csv", "quoted csv"),
+)
 
 
 @cache
@@ -22,6 +26,8 @@ def city(users: int = 9, days: int = 12, seed: int = 1) -> GpsTraces:
 def laid_out(traces: GpsTraces, folder: Path, layout: str) -> Path:
     """Write the points in one of the ways, and return what to read."""
     frame = traces.to_frame()
+    if layout.endswith("csv"):
+        return _text(frame, folder, layout)
     if layout in ("file", "no trajectories", "unix times", "text ids", "overlapping"):
         frame = _other_columns(frame, layout)
         frame.write_parquet(folder / "points.parquet", row_group_size=5_000)
@@ -39,6 +45,19 @@ def laid_out(traces: GpsTraces, folder: Path, layout: str) -> Path:
     for number, first in enumerate(range(0, frame.height, 30_000)):
         frame.slice(first, 30_000).write_parquet(target / f"part-{number:03}.parquet")
     return target
+
+
+def _text(frame: pl.DataFrame, folder: Path, layout: str) -> Path:
+    """Write CSV: plain, packed, in any order, or with line ends and quotes within the names of users."""
+    path = folder / ("points.csv.gz" if layout == "packed csv" else "points.csv")
+    if layout == "shuffled csv":
+        frame = frame[np.random.default_rng(1).permutation(frame.height)]
+    if layout == "quoted csv":
+        name = pl.concat_str(pl.lit('the "one",\nof '), pl.col("user_id"))
+        frame = frame.with_columns(user_id=name, time=pl.col("time").dt.to_string("%d.%m.%Y %H:%M:%S"))
+    data = frame.write_csv().encode()
+    path.write_bytes(gzip.compress(data, 1) if layout == "packed csv" else data)
+    return path
 
 
 def _other_columns(frame: pl.DataFrame, layout: str) -> pl.DataFrame:

@@ -25,11 +25,11 @@ def small_portions(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("small_portions")
-@pytest.mark.parametrize("name", ["out.parquet", "out.csv"])
+@pytest.mark.parametrize(("layout", "name"), [("parts", "out.parquet"), ("shuffled csv", "out.csv")])
 def test_a_large_file_is_obfuscated_as_a_small_one(
-    name: str, tmp_path: Path, run: Callable[..., str]
+    layout: str, name: str, tmp_path: Path, run: Callable[..., str]
 ) -> None:
-    path = laid_out(city(), tmp_path, "parts")
+    path = laid_out(city(), tmp_path, layout)
     streamed = json.loads(run(*GEOIND, path, tmp_path / name, "--seed", 3, "--json"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_streams, "STREAMED_FROM", 10**9)
@@ -42,8 +42,11 @@ def test_a_large_file_is_obfuscated_as_a_small_one(
 
 
 @pytest.mark.usefixtures("small_portions")
-def test_a_large_file_is_described_as_a_small_one(tmp_path: Path, run: Callable[..., str]) -> None:
-    path = laid_out(city(), tmp_path, "parts")
+@pytest.mark.parametrize("layout", ["parts", "csv"])
+def test_a_large_file_is_described_as_a_small_one(
+    layout: str, tmp_path: Path, run: Callable[..., str]
+) -> None:
+    path = laid_out(city(), tmp_path, layout)
     streamed = json.loads(run("describe", path, "--json"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_streams, "STREAMED_FROM", 10**9)
@@ -94,9 +97,10 @@ def test_what_cannot_be_streamed_is_refused_where_it_is_asked_for(
     tmp_path: Path, run: Callable[..., str]
 ) -> None:
     path = laid_out(city(3, 3), tmp_path, "file")
-    city(3, 3).to_frame().write_csv(tmp_path / "p.csv")
+    (tmp_path / "p.csv").write_text("user,date,clock,lat,lon\n1,2024-05-01,12:00,35.7,139.7\n")
+    columns = ("--columns", "date=date,time=clock")
     for arguments, problem in [
-        ((tmp_path / "p.csv", tmp_path / "out", "--to", "partitions"), "needs a Parquet file of points"),
+        ((tmp_path / "p.csv", tmp_path / "out", "--to", "partitions", *columns), "needs a CSV or Parquet"),
         ((path, tmp_path / "o.parquet", "--resume"), "needs --to partitions"),
         ((path, tmp_path / "out", "--to", "partitions", "--resume"), "there is no stopped run"),
     ]:
@@ -113,9 +117,23 @@ def test_a_broken_part_leaves_nothing_behind(tmp_path: Path, run: Callable[..., 
     assert sorted(one.name for one in tmp_path.iterdir()) == ["points"]
 
 
+@pytest.mark.usefixtures("small_portions")
+@pytest.mark.parametrize("to", [("out", "--to", "partitions"), ("out.parquet",)])
+def test_text_that_is_refused_near_its_end_leaves_nothing_behind(
+    to: tuple[str, ...], tmp_path: Path, run: Callable[..., str]
+) -> None:
+    path = laid_out(city(3, 3), tmp_path, "csv")
+    path.write_bytes(path.read_bytes()[:-20] + b"\0\n")
+    assert "zero bytes" in run(*GEOIND, path, tmp_path / to[0], *to[1:], status=2)
+    assert [one.name for one in tmp_path.iterdir()] == ["points.csv"]
+
+
 @pytest.mark.slow
-def test_workers_write_the_parts_that_threads_write(tmp_path: Path, run: Callable[..., str]) -> None:
-    path = laid_out(city(), tmp_path, "shuffled")
+@pytest.mark.parametrize("layout", ["shuffled", "csv"])
+def test_workers_write_the_parts_that_threads_write(
+    layout: str, tmp_path: Path, run: Callable[..., str]
+) -> None:
+    path = laid_out(city(), tmp_path, layout)
     for name, cluster in (("here", ()), ("there", ("--cluster", "local:2"))):
         run(*GEOIND, path, tmp_path / name, "--to", "partitions", "--seed", 1, *cluster)
     for part in (tmp_path / "here").iterdir():

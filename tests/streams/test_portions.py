@@ -28,7 +28,7 @@ def test_portions_are_what_the_whole_has_of_their_users(layout: str, chunk: int,
     path = laid_out(city(), tmp_path, layout)
     expected = whole(path, layout)
     table, found = streams.table_of(path, tmp_path, portion=20_000, chunk=chunk)
-    assert found.is_sorted == (layout != "shuffled")
+    assert found.is_sorted == ("shuffled" not in layout)
     assert len(table.portions) > 3
     assert found.n_points == len(expected)
     for portion in table.portions:
@@ -48,7 +48,7 @@ def test_a_description_by_portions_is_that_of_the_whole(layout: str, tmp_path: P
         assert summary == {name: expected[name] for name in summary}
     else:
         expected = summarise(*reading).to_dict()
-        if layout == "shuffled":  # at borders of chunks the same rows fall
+        if "shuffled" in layout:  # at borders of chunks the same rows fall
             assert summary["noticed"] == expected["noticed"]
         assert {**summary, "examples": {}} == {**expected, "examples": {}}
 

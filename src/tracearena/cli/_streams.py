@@ -59,8 +59,8 @@ def goes_through(
     if not (is_table and plain and path.exists() and is_streamable(path, layout)):
         if asked:
             raise ParameterError(
-                f"{path}: {', '.join(asked)} needs a Parquet file of points, or a folder of them, and all "
-                "its hours and dates; tracearena convert makes one"
+                f"{path}: {', '.join(asked)} needs a CSV or Parquet file of points, or a folder of Parquet, "
+                "and all its hours and dates; tracearena convert makes one"
             )
         return False
     if out is not None and to != PARTS and (cluster is not None or resume):
@@ -69,12 +69,11 @@ def goes_through(
 
 
 def are_points(reading: ReadingOptions, path: Path) -> bool:
-    """Whether a table has coordinates and no places, by its columns."""
-    from tracearena.intake.columns import are_points as are_columns_of_points
+    """Whether a table that goes through has coordinates and no places."""
+    from tracearena import streams
     from tracearena.intake.layout import Layout
-    from tracearena.streams.point_files import columns_of
 
-    return are_columns_of_points(Layout.parse(**reading.layout()).roles(columns_of(path)))
+    return streams.are_points(path, Layout.parse(**reading.layout()))
 
 
 def _opened(reading: ReadingOptions, path: Path, scratch: Path) -> tuple[Table, Survey]:

@@ -49,17 +49,24 @@ def require_expansion(
         raise FileError.whole(path, problem, "too-large")
 
 
-def require_short_lines(path: str | PathLike[str], data: bytes, end: bytes = b"\n") -> None:
+def require_short_lines(
+    path: str | PathLike[str], data: bytes, end: bytes = b"\n", *, lines_before: int = 0
+) -> None:
     """Refuse a line (or whatever else `end` ends) of more than `LONGEST_LINE` bytes.
 
     The last `end` within reach is looked for each time, so that hardly any of the data is.
+
+    Parameters
+    ----------
+    lines_before
+        Lines of the file before `data`.
     """
     at = 0
     while len(data) - at > LONGEST_LINE:
         found = data.rfind(end, at, at + LONGEST_LINE + 1)
         if found < 0:
             what = "line" if end == b"\n" else "tag or text"
-            line = data.count(b"\n", 0, at) + 1
+            line = lines_before + data.count(b"\n", 0, at) + 1
             problem = f"has a {what} of more than {LONGEST_LINE:,} bytes, in line {line:,}"
             raise FileError.whole(path, problem, "long-line")
         at = found + 1

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO
 
 from tracearena.errors import FileError
-from tracearena.files.limits import MAX_BYTES, Unpacked, beyond, require_short_lines
+from tracearena.files.limits import MAX_BYTES, SupportsRead, Unpacked, beyond, require_short_lines
 from tracearena.files.staging import clear_leftovers, staged_file, staged_stream
 from tracearena.files.temporary import naming
 
@@ -63,21 +63,27 @@ def read_bytes(
         What sets the limit, for the error; nothing does if empty.
     """
     content = io.BytesIO()
-    with naming(path), _opened(path) as raw:
-        # Peeking leaves the bytes where they are, so a pipe can be read as well as a file.
-        packed = raw.peek(2)[:2] == b"\x1f\x8b"
-        source = Unpacked(path, raw, lambda file: gzip.GzipFile(fileobj=file)) if packed else raw
-        try:
-            while piece := source.read(_PIECE):
-                content.write(piece)
-                if content.tell() > max_bytes:
-                    raise beyond(path, max_bytes, set_by)
-        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-            raise FileError.whole(path, f"is not a whole gzip file: {error}", "bad-gzip") from None
+    with unpacking(path) as source:
+        while piece := source.read(_PIECE):
+            content.write(piece)
+            if content.tell() > max_bytes:
+                raise beyond(path, max_bytes, set_by)
     data = content.getvalue()
     if line_end is not None:
         require_short_lines(path, data, line_end)
     return data
+
+
+@contextmanager
+def unpacking(path: str | PathLike[str]) -> Iterator[SupportsRead]:
+    """Open a file to read its content piece by piece, unpacked if it is gzip, within reason."""
+    with naming(path), _opened(path) as raw:
+        # Peeking leaves the bytes where they are, so a pipe can be read as well as a file.
+        packed = raw.peek(2)[:2] == b"\x1f\x8b"
+        try:
+            yield Unpacked(path, raw, lambda file: gzip.GzipFile(fileobj=file)) if packed else raw
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise FileError.whole(path, f"is not a whole gzip file: {error}", "bad-gzip") from None
 
 
 def _opened(path: str | PathLike[str]) -> io.BufferedReader:

@@ -13,7 +13,7 @@ from tracearena.formats.json_text import Piece, line_of, start_of
 from tracearena.formats.look import Look
 from tracearena.intake.columns import INSTANTS, plain_name
 from tracearena.intake.layout import Layout
-from tracearena.intake.tables import header_fields
+from tracearena.intake.text_tables import header_fields
 
 DATABASE = b"SQLite format 3\0"
 """How a GeoPackage begins, which is a database."""

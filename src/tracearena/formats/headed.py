@@ -11,7 +11,8 @@ from tracearena.errors import FileError
 from tracearena.files.limits import require_columns
 from tracearena.intake.delimited import length_rules, read_rows, split_header, text_bytes
 from tracearena.intake.report import Report
-from tracearena.intake.tables import ROW, header_fields, is_parquet, read_parquet
+from tracearena.intake.tables import ROW, is_parquet, read_parquet
+from tracearena.intake.text_tables import header_fields
 
 
 def columns_of(

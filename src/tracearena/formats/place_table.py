@@ -16,7 +16,8 @@ from tracearena.intake.columns import PLACES, roles
 from tracearena.intake.delimited import read_rows, split_header, text_bytes
 from tracearena.intake.frames import FRAME, rows_of_frame
 from tracearena.intake.ids import LONGEST_ID, NUL, identifiers
-from tracearena.intake.tables import expected, header_fields, is_parquet, read_parquet
+from tracearena.intake.tables import expected, is_parquet, read_parquet
+from tracearena.intake.text_tables import header_fields
 from tracearena.traces import Box, Grid, Places
 
 _BOUND_DECIMALS = 9

@@ -22,7 +22,8 @@ from tracearena.formats.look import Look
 from tracearena.intake.columns import EVENTS, POINTS, are_enough, are_points, missing
 from tracearena.intake.delimited import text_of_start
 from tracearena.intake.layout import AS_NAMED, Layout
-from tracearena.intake.tables import files_of, header_fields, is_parquet, parquet_schema, read_parquet
+from tracearena.intake.tables import files_of, is_parquet, parquet_schema, read_parquet
+from tracearena.intake.text_tables import header_fields
 from tracearena.intake.times import LARGEST_INSTANT
 
 if TYPE_CHECKING:

@@ -33,7 +33,8 @@ from tracearena.files.whole import replacing
 from tracearena.intake.delimited import EXTRA, read_rows, split_header, text_bytes
 from tracearena.intake.ids import LONGEST_ID, NUL, identifiers
 from tracearena.intake.report import Reading, Report
-from tracearena.intake.tables import header_fields, is_parquet, parquet_schema, read_parquet
+from tracearena.intake.tables import is_parquet, parquet_schema, read_parquet
+from tracearena.intake.text_tables import header_fields
 from tracearena.traces import DELETED, Clock, ObfuscatedTraces, Places, PlaceSets
 from tracearena.traces.clock import DAY_S
 from tracearena.traces.row_table import arranged

@@ -14,9 +14,11 @@ from tracearena.files.whole import read_bytes, replacing
 from tracearena.intake.report import Report, Rule
 
 EXTRA = "_extra"
-_BOM = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
 _ASCII = re.compile(r"[\x00-\x7f]+")
 _SHOWN_LINE = 80
+WINDOWS_1252 = "text that is no UTF-8, read as Windows-1252 (Western European)"
+"""What a report is told of another encoding."""
 
 
 def text_bytes(
@@ -30,16 +32,26 @@ def text_bytes(
 
     A report is told of another encoding.
     """
-    data = read_bytes(path, max_bytes=max_bytes, line_end=line_end).removeprefix(_BOM)
+    data = read_bytes(path, max_bytes=max_bytes, line_end=line_end).removeprefix(BOM)
     if not data or data.isspace():
         raise FileError.whole(path, "is empty", "empty")
+    require_text(path, data)
+    if is_windows_1252(data):
+        data = from_windows_1252(data)
+        if report is not None:
+            report.notice(WINDOWS_1252)
+    return data
+
+
+def require_text(path: str | PathLike[str], data: bytes) -> None:
+    """Refuse bytes that are no text."""
     if b"\0" in data:
         raise FileError.whole(path, "is not text: it holds zero bytes (UTF-16 or a binary file)", "binary")
-    if is_windows_1252(data):
-        data = data.decode("cp1252", "replace").encode()
-        if report is not None:
-            report.notice("text that is no UTF-8, read as Windows-1252 (Western European)")
-    return data
+
+
+def from_windows_1252(data: bytes) -> bytes:
+    """Return what a spreadsheet of Windows has written in UTF-8."""
+    return data.decode("cp1252", "replace").encode()
 
 
 def is_windows_1252(data: bytes) -> bool:
@@ -48,14 +60,29 @@ def is_windows_1252(data: bytes) -> bool:
     >>> is_windows_1252("Müller".encode()), is_windows_1252("Müller".encode("cp1252"))
     (False, True)
     """
-    if data.isascii():
+    if is_utf8(data):
         return False
+    broken, beyond_ascii = odd_letters(data)
+    return 2 * broken > beyond_ascii
+
+
+def is_utf8(data: bytes) -> bool:
+    """Whether bytes are text in UTF-8."""
+    if data.isascii():
+        return True
     try:
         data.decode()
     except UnicodeDecodeError:
-        text = data.decode("utf-8", "replace")
-        return 2 * text.count("\ufffd") > len(_ASCII.sub("", text))
-    return False
+        return False
+    return True
+
+
+def odd_letters(data: bytes) -> tuple[int, int]:
+    """Count letters that are no UTF-8, and all letters beyond ASCII; sums over lines are those of a file."""
+    if data.isascii():
+        return 0, 0
+    text = data.decode("utf-8", "replace")
+    return text.count("\ufffd"), len(_ASCII.sub("", text))
 
 
 def text_of_start(start: bytes) -> str:

@@ -79,14 +79,7 @@ class Rows:
 
     def when(self) -> list[Rule]:
         """Return the rule for times."""
-        return [self.rule(_UNREAD, pl.col("_at").is_null(), "time", self.accepted)]
-
-    @property
-    def accepted(self) -> str:
-        """How times may be written."""
-        if self.time_format is not None:
-            return f"time_format = {self.time_format!r} is how they must be written"
-        return f"accepted are {times.ACCEPTED}"
+        return [self.rule(_UNREAD, pl.col("_at").is_null(), "time", _accepted(self.time_format))]
 
     def where(self) -> list[Rule]:
         """Return the rules for coordinates."""
@@ -138,14 +131,25 @@ def parsed_rows(
 def sifted(rows: Rows, report: Report, rules: list[Rule]) -> pl.DataFrame:
     """Return the rows that break no rule; a file of which no time or nothing else is read is refused."""
     kept = report.sift(rows.frame, rules)
-    unread = report.dropped.get(_UNREAD, 0)
-    if unread and unread == report.rows:
-        value = next(example.fault.value for example in report.examples if example.reason == _UNREAD)
-        cure = rows.accepted if rows.time_format is not None else times.advice((value or "").strip())
-        problem = f"no time can be read; {cure}"
-        raise FileError(report.path, [Fault(None, rows.names.get("time", "time"), value, problem, "time")])
+    refuse_unread_times(report, rows.names.get("time", "time"), rows.time_format)
     report.refuse_if_nothing_is_left(kept.height)
     return kept
+
+
+def refuse_unread_times(report: Report, column: str, time_format: str | None) -> None:
+    """Refuse a file of which no time can be read, and say what helps."""
+    unread = report.dropped.get(_UNREAD, 0)
+    if not unread or unread < report.rows:
+        return
+    value = next(example.fault.value for example in report.examples if example.reason == _UNREAD)
+    cure = times.advice((value or "").strip()) if time_format is None else _accepted(time_format)
+    raise FileError(report.path, [Fault(None, column, value, f"no time can be read; {cure}", "time")])
+
+
+def _accepted(time_format: str | None) -> str:
+    if time_format is not None:
+        return f"time_format = {time_format!r} is how they must be written"
+    return f"accepted are {times.ACCEPTED}"
 
 
 def _degrees(column: pl.Series, decimal: str) -> pl.Series:

@@ -6,7 +6,6 @@ reader expects, or refused by name.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -16,15 +15,14 @@ import polars as pl
 from tracearena.errors import Fault, FileError, ParameterError
 from tracearena.files.limits import MAX_TABLE_EXPANSION, require_columns, require_expansion
 from tracearena.intake.columns import EVENTS, INSTANTS, WORDS, are_enough, missing, plain_name, rivals
-from tracearena.intake.delimited import length_rules, read_rows, split_header, text_bytes
+from tracearena.intake.delimited import text_bytes
 from tracearena.intake.layout import AS_NAMED, ONE_USER, Layout
 from tracearena.intake.report import Report
+from tracearena.intake.text_tables import TextTable
 from tracearena.intake.times import count_instants, goes_with_a_date, joined
 
 ROW = "row in the file"
 """The name of the column with the numbers of the rows, where some were dropped already."""
-
-_SEPARATORS = ",;\t|"
 
 _BYTES_A_VALUE = 8
 _NUMBERS = "text or numbers"
@@ -36,7 +34,6 @@ _EXPECTED = {
 }
 _WIDE = ("UInt64", "Int128", "UInt128")
 _UNDELIMITED = ("columns", "decimal", "time_format", "one_user")
-_NEEDED = ("user", "time", "date", "lat", "lon")
 _SHOWN = 12
 
 
@@ -144,43 +141,17 @@ def is_parquet(path: str | PathLike[str]) -> bool:
         return file.read(4) == b"PAR1"
 
 
-def header_fields(line: str, layout: Layout = AS_NAMED) -> tuple[list[str], str]:
-    """Split a header at the delimiter, or else at the one it holds most of; return names and delimiter.
-
-    The columns of a table without a header are called by their numbers.
-    """
-    delimiter = layout.delimiter or max(_SEPARATORS, key=line.count)
-    try:
-        names = next(csv.reader([line], delimiter=delimiter), [])
-    except csv.Error:
-        names = [line]
-    return (names if layout.header else [str(i) for i in range(1, len(names) + 1)]), delimiter
-
-
 def _csv(path: str | PathLike[str], report: Report, wanted: Sequence[str], layout: Layout) -> pl.DataFrame:
     data = text_bytes(path, report=report)
-    header, rest = split_header(data)
-    names, delimiter = header_fields(header, layout)
-    require_columns(path, len(names))
-    layout.require_columns(names, path)
-    found = layout.roles(names, wanted)
-    if not are_enough(found):
-        raise FileError(path, missing(names, found, wanted, layout.header))
-    if not layout.header:
-        rest, report.header_lines = data, 0
+    table, rest = TextTable.begun(path, data, report, wanted, layout)
     if not rest.strip():
         raise FileError.whole(path, "has a header and no rows", "empty")
-    columns = [f"column{i}" for i in range(len(names))]
-    kept = {role: columns[names.index(column)] for role, column in found.items() if column != ONE_USER}
-    numbers = [kept[role] for role in ("lat", "lon") if role in kept and layout.decimal == "."]
-    taken = list(dict.fromkeys(kept.values()))
-    frame = read_rows(path, rest, columns, delimiter, quoted=True, numbers=numbers, taken=taken)
+    frame = table.read(rest)
     report.rows = frame.height
-    notice_rivals(names, found, report, layout)
-    needed = {kept[role]: found[role] for role in _NEEDED if role in kept}
-    good = report.sift(frame, length_rules(list(needed), ", ".join(needed.values())))
+    notice_rivals(table.names, table.found, report, layout)
+    good = table.good(frame, report, ROW)
     report.refuse_if_nothing_is_left(good.height)
-    return good.select(pl.col("row").alias(ROW), *(pl.col(kept[role]).alias(found[role]) for role in kept))
+    return good
 
 
 def _rows_of_folder(folder: Path, wanted: Callable[[list[str]], list[str]]) -> pl.DataFrame:

@@ -1,6 +1,6 @@
 from .describing import describe
-from .point_files import are_many, is_streamable
 from .portions import Portion, Table, table_of
+from .streamable import are_many, are_points, is_streamable
 from .transforming import Written, depends_on, obfuscation, write_changed
 from .unfinished import Unfinished
 
@@ -10,6 +10,7 @@ __all__ = [
     "Unfinished",
     "Written",
     "are_many",
+    "are_points",
     "depends_on",
     "describe",
     "is_streamable",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -14,13 +14,12 @@ import polars as pl
 from tracearena.errors import Fault, FileError
 from tracearena.files.limits import MAX_TABLE_EXPANSION, require_columns, require_expansion
 from tracearena.intake.columns import MAPS, POINTS, are_enough, missing, plain_name
-from tracearena.intake.gps_points import utc_of
 from tracearena.intake.ids import LONGEST_ID, NUL, identifiers
 from tracearena.intake.layout import AS_NAMED, ONE_USER, Layout
-from tracearena.intake.positions import OLDEST_MS, oddly_dated
+from tracearena.intake.positions import OLDEST_MS
 from tracearena.intake.report import Report
-from tracearena.intake.rows import Rows, parsed_rows
-from tracearena.intake.tables import ROW, broken, by_role, notice_rivals, parquet_schema, read_parquet
+from tracearena.intake.tables import ROW, broken, notice_rivals, parquet_schema, read_parquet
+from tracearena.streams.point_rows import columns, parsed_points, usable_points
 from tracearena.traces import Box
 from tracearena.traces.time import LATEST_S, require_zone
 
@@ -87,8 +86,13 @@ class PointFiles:
         return Report(path or self.path, "points", timezone=self.timezone)
 
     @property
+    def times(self) -> str:
+        """The column of times."""
+        return self._roles["time"]
+
+    @property
     def _is_zoned(self) -> bool:
-        kind = self.schema[self._roles["time"]]
+        kind = self.schema[self.times]
         return isinstance(kind, pl.Datetime) and kind.time_zone is not None
 
     def read(self, chunk: Chunk, wanted: list[pl.Expr] | None = None) -> pl.DataFrame:
@@ -121,17 +125,20 @@ class PointFiles:
             report.rows = clean.height
             report.unzoned = 0 if self._is_zoned else clean.height
             return clean, report
-        rows, report = self._parsed(chunk)
-        frame = report.sift(rows.frame, [*rows.who(), *rows.when(), *rows.where()])
-        oddly_dated(
-            report.path, frame["_at"].to_numpy(), frame["row"].to_numpy(), report, report.header_lines
-        )
-        return self._inside(_columns(frame), report), report
+        report = self.report(str(self.files[chunk.file]))
+        return usable_points(self.read(chunk), report, self.layout, self.first_times, self.box), report
+
+    def kept_points(self, chunk: Chunk) -> pl.DataFrame:
+        """Return the points of a chunk that can be used, without the numbers of their rows."""
+        return self.points(chunk)[0].drop("row")
 
     def good_points(self, chunk: Chunk, kinds: tuple[Any, Any]) -> pl.DataFrame:
         """Return the points of rows that are known to be good, with ids of known types."""
         plain = self._plain(chunk) if self._types() == kinds else None
-        return _columns(self._parsed(chunk)[0].frame).drop("row") if plain is None else plain
+        if plain is not None:
+            return plain
+        report = self.report(str(self.files[chunk.file]))
+        return columns(parsed_points(self.read(chunk), report, self.layout, self.first_times)).drop("row")
 
     def _types(self) -> tuple[Any, Any] | None:
         """Return the types of ids where all columns can be taken as they are; None where they cannot."""
@@ -191,24 +198,6 @@ class PointFiles:
             row=pl.int_range(chunk.first + 1, chunk.first + frame.height + 1, eager=True)
         )
 
-    def _parsed(self, chunk: Chunk) -> tuple[Rows, Report]:
-        report = self.report(str(self.files[chunk.file]))
-        given, names = by_role(self.read(chunk), report, POINTS, self.layout)
-        report.rows = given.height
-        rows = parsed_rows(
-            given, report, unit="ms", layout=self.layout, names=names, first_times=self.first_times
-        )
-        return replace(rows, frame=rows.frame.with_columns(_at=utc_of(rows, report))), report
-
-    def _inside(self, frame: pl.DataFrame, report: Report) -> pl.DataFrame:
-        if self.box is None:
-            return frame
-        south, west, north, east = self.box
-        inside = frame.filter(pl.col("lat").is_between(south, north) & pl.col("lon").is_between(west, east))
-        if inside.height < frame.height:
-            report.drop("outside the bounds", frame.height - inside.height)
-        return inside
-
 
 def _is_plain_text(ids: pl.Series) -> bool:
     """Whether ids are text that is no number, and good; each run of one id is looked at once."""
@@ -219,15 +208,6 @@ def _is_plain_text(ids: pl.Series) -> bool:
         and longest <= LONGEST_ID
         and not runs.str.contains(NUL, literal=True).any()
     )
-
-
-def _columns(frame: pl.DataFrame) -> pl.DataFrame:
-    wanted = {"user": frame["user"], "at": frame["_at"], "lat": frame["_lat"], "lon": frame["_lon"]}
-    if "trajectory" in frame.columns:
-        ids = identifiers(frame["trajectory"])
-        is_text = ids.dtype == pl.String
-        wanted["trajectory"] = ids.fill_null("").str.slice(0, LONGEST_ID) if is_text else ids.fill_null(-1)
-    return pl.DataFrame({**wanted, "row": frame["row"]})
 
 
 def open_points(
@@ -248,12 +228,12 @@ def open_points(
     files = parquet_files(place)
     if not files:
         raise FileError.whole(place, "holds no .parquet files", "empty")
-    said = [_said_by_folders(place, file) for file in files]
+    said = [said_by_folders(place, file) for file in files]
     schema = _chosen(files[0], said[0], report, layout)
     rows = []
     for file, also in zip(files, said, strict=True):
         _require_alike(file, also, files[0], schema)
-        rows.append(_count(file, len(schema)))
+        rows.append(count_rows(file, len(schema)))
     times = layout.roles(list(schema), POINTS)["time"]
     first = next((at for at, count in enumerate(rows) if count), None)
     if first is None:
@@ -278,47 +258,7 @@ def parquet_files(path: Path) -> list[Path]:
     )
 
 
-def is_streamable(path: Path, layout: Layout) -> bool:
-    """Whether a path is a Parquet table of points whose rows can be read one chunk after the other.
-
-    A date and a time in two columns, and ids with decimals, are told from all rows together.
-    """
-    files = parquet_files(path) if path.is_dir() else [path]
-    if not files or not all(map(_is_parquet, files)):
-        return False
-    try:
-        schema = {**parquet_schema(files[0]), **dict.fromkeys(_said_by_folders(path, files[0]), pl.String())}
-    except FileError:
-        return False
-    found = layout.roles(list(schema), POINTS)
-    if not {"user", "time", "lat", "lon"} <= set(found) or "date" in found:
-        return False
-    ids = [found[role] for role in ("user", "trajectory") if found.get(role, ONE_USER) != ONE_USER]
-    return not any(schema[name].is_float() or schema[name].is_decimal() for name in ids)
-
-
-def columns_of(path: Path) -> list[str]:
-    """Return the names of the columns of a table, those that folders name among them."""
-    first = parquet_files(path)[0]
-    return [*parquet_schema(first), *_said_by_folders(path, first)]
-
-
-def are_many(path: Path, rows: int) -> bool:
-    """Whether the Parquet files of a path have at least so many rows."""
-    found = 0
-    for file in parquet_files(path):
-        found += _count(file, 0)
-        if found >= rows:
-            return True
-    return False
-
-
-def _is_parquet(path: Path) -> bool:
-    with open(path, "rb") as file:
-        return file.read(4) == b"PAR1"
-
-
-def _said_by_folders(root: Path, file: Path) -> dict[str, str]:
+def said_by_folders(root: Path, file: Path) -> dict[str, str]:
     """Return what the names of the folders between a root and a file say: ``day=2024-01-31``."""
     folders = file.relative_to(root).parts[:-1] if root.is_dir() else ()
     pairs = (folder.partition("=") for folder in folders if "=" in folder)
@@ -350,7 +290,7 @@ def _require_alike(
         raise FileError(file, [Fault(None, name, None, problem, "columns")])
 
 
-def _count(file: Path, columns: int) -> int:
+def count_rows(file: Path, columns: int) -> int:
     try:
         rows = int(pl.scan_parquet(file, glob=False).select(pl.len()).collect().item())
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:

@@ -15,13 +15,16 @@ from tracearena.engine import block_ranges, run_blocks
 from tracearena.intake.ids import numbered
 from tracearena.intake.layout import AS_NAMED, Layout
 from tracearena.intake.report import Report
-from tracearena.streams.point_files import Chunk, PointFiles, open_points
+from tracearena.streams.point_files import ROWS_PER_CHUNK, Chunk, PointFiles, open_points
 from tracearena.streams.spilling import Spill
+from tracearena.streams.streamable import is_text
 from tracearena.streams.survey import Survey, survey
+from tracearena.streams.text_points import TextPoints, rewrite
 from tracearena.traces import Box, GpsTraces
 from tracearena.traces.gps import numbered_trajectories
 
 POINTS_PER_PORTION = 1 << 20
+Source = PointFiles | TextPoints
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,7 @@ class Table:
         Where the points are, if the files are not sorted.
     """
 
-    files: PointFiles
+    files: Source
     chunks: tuple[Chunk, ...]
     before: NDArray[np.int64]
     portions: tuple[Portion, ...]
@@ -87,7 +90,7 @@ class Table:
         if kept == chunk.stop - chunk.first:
             chunk = Chunk(chunk.file, chunk.first + skip, chunk.first + stop)
             return self._typed(self.files.good_points(chunk, self.kinds))
-        return self._typed(self.files.points(chunk)[0].drop("row").slice(skip, stop - skip))
+        return self._typed(self.files.kept_points(chunk).slice(skip, stop - skip))
 
     def _typed(self, frame: pl.DataFrame) -> pl.DataFrame:
         user, trajectory = self.kinds
@@ -110,15 +113,20 @@ def table_of(
     Parameters
     ----------
     scratch
-        Folder for the points of a table that is not sorted, which takes about as much room as they do in
-        memory, 40 bytes each. The workers of a cluster must reach it.
+        Folder for the points of a table that is text, or is not sorted, which takes about as much room as
+        they do in memory, 40 bytes each; of unsorted text twice. The workers of a cluster must reach it.
     portion, chunk
         Points of a portion, and rows that are read at a time; nothing but memory depends on the second.
     """
     report = Report(str(path), "points", timezone=timezone)
-    files = open_points(path, report, layout=layout, timezone=timezone, box=box)
-    chunks = files.chunks(chunk)
-    found = survey(files, report, chunks)
+    files: Source
+    if is_text(Path(path)):
+        how = TextPoints(Path(path), scratch, layout, timezone, box)
+        files, (chunks, found) = how, rewrite(how, report, chunk or ROWS_PER_CHUNK)
+    else:
+        files = open_points(path, report, layout=layout, timezone=timezone, box=box)
+        chunks = files.chunks(chunk)
+        found = survey(files, report, chunks)
     portions = tuple(_cut(found.counts, portion))
     table = Table(
         files,
@@ -151,7 +159,7 @@ def _spilled(table: Table, scratch: Path) -> Table:
     begins, user = table.begins, table.kinds[0]
 
     def work(block: int, first: int, stop: int) -> NDArray[np.int64]:
-        frames = [table.files.points(chunk)[0].drop("row") for chunk in table.chunks[first:stop]]
+        frames = [table.files.kept_points(chunk) for chunk in table.chunks[first:stop]]
         frame = table._typed(pl.concat(frames, how="vertical_relaxed"))
         owner = begins.search_sorted(frame["user"].cast(user), side="right") - 1
         return Spill.write(scratch, block, frame, owner, len(begins))

@@ -15,6 +15,7 @@ from tracearena.engine import block_ranges, run_blocks
 from tracearena.errors import Fault
 from tracearena.intake.positions import unsorted
 from tracearena.intake.report import Report
+from tracearena.intake.rows import refuse_unread_times
 from tracearena.streams.point_files import Chunk, PointFiles
 
 _MERGED_AT = 1 << 20
@@ -56,7 +57,7 @@ class Survey:
 
 
 @dataclass
-class _Seen:
+class Seen:
     """What one chunk holds."""
 
     users: pl.DataFrame | None
@@ -70,13 +71,13 @@ class _Seen:
 
 
 @dataclass
-class _Counts:
+class Counts:
     """How many points each user has, of the chunks that have been seen so far, in any order."""
 
     waiting: list[pl.DataFrame] = field(default_factory=list)
     rows: int = 0
 
-    def take(self, number: int, block: Sequence[_Seen]) -> None:
+    def take(self, number: int, block: Sequence[Seen]) -> None:
         """Take the counts out of what was seen; merge when many have come together."""
         for seen in block:
             if seen.users is not None and seen.users.height:
@@ -95,14 +96,28 @@ class _Counts:
 
 def survey(files: PointFiles, report: Report, chunks: list[Chunk]) -> Survey:
     """Look at all rows once; `report` is told what was found."""
-    counts = _Counts()
+    counts = Counts()
 
-    def work(block: int, first: int, stop: int) -> list[_Seen]:
-        return [_seen(files, chunk) for chunk in chunks[first:stop]]
+    def work(block: int, first: int, stop: int) -> list[Seen]:
+        return [seen_of(*files.points(chunk)) for chunk in chunks[first:stop]]
 
     blocks = run_blocks(work, block_ranges(len(chunks), 1), anywhere=True, report=True, finished=counts.take)
     seen = [one for block in blocks for one in block]
+    return summed_up(seen, counts, report, files.times, files.layout.time_format)
+
+
+def summed_up(
+    seen: list[Seen], counts: Counts, report: Report, times: str, time_format: str | None
+) -> Survey:
+    """Return what is known of a table when all chunks have been seen, in their order.
+
+    Parameters
+    ----------
+    times, time_format
+        The column of times, and how they are said to be written.
+    """
     _add_reports(report, seen)
+    refuse_unread_times(report, times, time_format)
     report.refuse_if_nothing_is_left(sum(one.kept for one in seen), "holds no point", "no-points")
     users = counts.merged()
     kinds = {one.kinds[1] for one in seen if one.kinds[1] is not None}
@@ -117,13 +132,13 @@ def survey(files: PointFiles, report: Report, chunks: list[Chunk]) -> Survey:
     )
 
 
-def _seen(files: PointFiles, chunk: Chunk) -> _Seen:
-    frame, report = files.points(chunk)
+def seen_of(frame: pl.DataFrame, report: Report) -> Seen:
+    """Return what the usable points of a chunk are, and the report of the others."""
     report.noticed.pop(_NO_ZONE, None)
     kind = frame.schema.get("trajectory")
     timed = report.rows - report.dropped.get("unparsable time", 0)
     if not frame.height:
-        return _Seen(None, 0, True, None, (None, None), True, timed, report)
+        return Seen(None, 0, True, None, (None, None), True, timed, report)
     runs = frame.select(pl.col("user").rle()).unnest("user")
     ids = runs["value"]
     at, row = frame["at"].to_numpy(), frame["row"].to_numpy()
@@ -134,7 +149,7 @@ def _seen(files: PointFiles, chunk: Chunk) -> _Seen:
         users = users.group_by("user").agg(pl.col("len").sum())
     ends = ((ids[0], int(at[0]), int(row[0])), (ids[-1], int(at[-1]), int(row[-1])))
     whole = bool((at % 1000 == 0).all())
-    return _Seen(users, frame.height, rises and in_time, ends, (ids.dtype, kind), whole, timed, report)
+    return Seen(users, frame.height, rises and in_time, ends, (ids.dtype, kind), whole, timed, report)
 
 
 def _report_falls(
@@ -152,7 +167,7 @@ def _report_falls(
     return not len(where)
 
 
-def _is_sorted(seen: list[_Seen], report: Report) -> bool:
+def _is_sorted(seen: list[Seen], report: Report) -> bool:
     """Whether all chunks are sorted, and each goes on where the one before ended."""
     known = [(one, one.ends) for one in seen if one.ends is not None]
     if len({one.kinds[0] for one, _ in known}) > 1:  # numbers here, text there: ordered as text
@@ -166,7 +181,7 @@ def _is_sorted(seen: list[_Seen], report: Report) -> bool:
     return is_sorted
 
 
-def _add_reports(report: Report, seen: list[_Seen]) -> None:
+def _add_reports(report: Report, seen: list[Seen]) -> None:
     timed = 0
     for one in seen:
         report.add(one.report)
