@@ -7,6 +7,18 @@ from collections.abc import Callable
 import pytest
 from tests.border.command_line import tracearena
 
+from tracearena.cli import _streams
+from tracearena.streams import portions
+
+
+@pytest.fixture
+def small_portions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stream every table, a few thousand points at a time."""
+    monkeypatch.setattr(_streams, "STREAMED_FROM", 1)
+    monkeypatch.setattr(
+        portions.table_of, "__kwdefaults__", {**portions.table_of.__kwdefaults__, "portion": 20_000}
+    )
+
 
 @pytest.fixture
 def run() -> Callable[..., str]:

@@ -11,17 +11,9 @@ import pytest
 from tests.streams.tables import city, laid_out
 
 from tracearena.cli import _streams
-from tracearena.streams import portions, transforming
+from tracearena.streams import transforming
 
 GEOIND = ("obfuscate", "GeoInd(100m)")
-
-
-@pytest.fixture
-def small_portions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_streams, "STREAMED_FROM", 1)
-    monkeypatch.setattr(
-        portions.table_of, "__kwdefaults__", {**portions.table_of.__kwdefaults__, "portion": 20_000}
-    )
 
 
 @pytest.mark.usefixtures("small_portions")

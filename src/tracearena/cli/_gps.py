@@ -17,6 +17,8 @@ from tracearena.errors import ParameterError
 
 if TYPE_CHECKING:
     from tracearena.algorithms import GpsObfuscator
+    from tracearena.engine import Cluster
+    from tracearena.intake.report import Report
     from tracearena.traces import GpsTraces
 
 EVENTS_ONLY = ("places", "times", "grid", "top", "interval", "slot", "resample", "utc_hours")
@@ -141,6 +143,51 @@ def _obfuscate_any_size(
     )
     _streams.say_silent(written, asked.out)
     return {"users": written.users, "points": written.points, "points_withheld": written.withheld}
+
+
+def converts_any_size(reading: ReadingOptions, file: Path, out: Path, to: str | None) -> bool:
+    """Whether a table of points can be converted to another a few users at a time."""
+    return (
+        not any(getattr(reading, name) for name in EVENTS_ONLY)
+        and to in (None, "points", _streams.PARTS)
+        and _streams.can_go_through(reading, file, out, to)
+        and (reading.format is not None or _streams.are_points(reading, file))
+    )
+
+
+def convert_any_size(
+    reading: ReadingOptions,
+    file: Path,
+    out: Path,
+    to: str | None,
+    cluster: Cluster | None,
+    resume: bool,
+    as_json: bool,
+) -> None:
+    """Write a table of points as another."""
+    from tracearena.streams import unchanged
+
+    written = _streams.write_changed(
+        reading,
+        file,
+        out,
+        lambda table, root: unchanged,
+        to=to,
+        cluster=cluster,
+        resume=resume,
+        depends_on=("convert",),
+        check=lambda found: refuse_useless_zone(reading, found.report),
+    )
+    _streams.say_silent(written, out)
+    result = {"format": "gps", "users": written.users, "points": written.points}
+    print_result(result | {"to": to or "points", "written": [str(out)]}, as_json)
+
+
+def refuse_useless_zone(reading: ReadingOptions, report: Report) -> None:
+    """Refuse a zone where all times name theirs and nothing needs local ones."""
+    if reading.timezone is not None and report.unzoned == 0:
+        why = "without --grid there are no local hours, and all times of the file name their zone"
+        raise ParameterError(f"--timezone does not apply: {why}")
 
 
 def attack(

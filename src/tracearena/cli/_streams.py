@@ -42,21 +42,14 @@ def goes_through(
     resume: bool = False,
 ) -> bool:
     """Whether a table of points is worked on a few users at a time: it is large, or that is asked for."""
-    from tracearena.formats.writing import TABLE_NAMES
-    from tracearena.intake.layout import Layout
-    from tracearena.streams import are_many, is_streamable
+    from tracearena.streams import are_many
 
     asked = [
         *(["--to partitions"] if to == PARTS else []),
         *(["--cluster"] if cluster is not None else []),
         *(["--resume"] if resume else []),
     ]
-    is_table = (
-        to == PARTS or out is None or (to in (None, "points", "table") and str(out).endswith(TABLE_NAMES))
-    )
-    plain = reading.format in (None, "points") and not reading.cuts_local_times and not reading.is_split
-    layout = Layout.parse(**reading.layout())
-    if not (is_table and plain and path.exists() and is_streamable(path, layout)):
+    if not can_go_through(reading, path, out, to):
         if asked:
             raise ParameterError(
                 f"{path}: {', '.join(asked)} needs a CSV or Parquet file of points, or a folder of Parquet, "
@@ -66,6 +59,19 @@ def goes_through(
     if out is not None and to != PARTS and (cluster is not None or resume):
         raise ParameterError(f"{asked[0]} needs --to partitions: parts that are written one by one")
     return bool(asked) or are_many(path, STREAMED_FROM)
+
+
+def can_go_through(reading: ReadingOptions, path: Path, out: Path | None, to: str | None) -> bool:
+    """Whether a table of points can be worked on a few users at a time, however large it is."""
+    from tracearena.formats.writing import TABLE_NAMES
+    from tracearena.intake.layout import Layout
+    from tracearena.streams import is_streamable
+
+    is_table = (
+        to == PARTS or out is None or (to in (None, "points", "table") and str(out).endswith(TABLE_NAMES))
+    )
+    plain = reading.format in (None, "points") and not reading.cuts_local_times and not reading.is_split
+    return is_table and plain and path.exists() and is_streamable(path, Layout.parse(**reading.layout()))
 
 
 def are_points(reading: ReadingOptions, path: Path) -> bool:
@@ -111,6 +117,7 @@ def write_changed(
     resume: bool,
     depends_on: tuple[object, ...],
     root: Any = None,
+    check: Callable[[Survey], None] | None = None,
 ) -> Written:
     """Read a table of points, change every portion and write the result.
 
@@ -120,6 +127,8 @@ def write_changed(
         Makes of a table, and of the root of all draws, what is done with a portion.
     depends_on
         What the result depends on beside the files: a stopped run goes on with the same alone.
+    check
+        Refuses what was found in the table, before anything is written.
     """
     from tracearena import streams
     from tracearena.streams.unfinished import refuse_unfinished, scratch_beside
@@ -130,6 +139,8 @@ def write_changed(
     with scratch_beside(out) as scratch:
         with working(f"reading {path.name}", cluster):
             table, found = _opened(reading, path, scratch)
+        if check is not None:
+            check(found)
         for line in found.report.lines():
             note(line)
         if not in_parts:

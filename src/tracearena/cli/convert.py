@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tracearena.cli import _gps, _streams
+from tracearena.cli._cluster import ClusterOption, joined
 from tracearena.cli._console import JsonOption, SeedOption, check_outputs, chosen_seed, note, print_result
 from tracearena.cli._contest_files import (
     regions_file,
@@ -19,6 +21,7 @@ from tracearena.cli._contest_files import (
 from tracearena.cli._preparing import prepare
 from tracearena.cli._progress import shown
 from tracearena.cli._reading import ReadingOptions, reads_traces, refuse
+from tracearena.cli._streams import ResumeOption
 
 if TYPE_CHECKING:
     from tracearena.intake import Reading
@@ -33,6 +36,7 @@ def register(app: typer.Typer) -> None:
 
 @reads_traces(halves=True)
 def convert(
+    context: typer.Context,
     reading: ReadingOptions,
     file: Annotated[Path, typer.Argument(metavar="IN", help="File of traces, of any format.")],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="Where the traces go.")],
@@ -72,6 +76,8 @@ def convert(
         typer.Option("--merge-places", min=1, help="Join nearby, rarely visited places until N are left."),
     ] = None,
     seed: SeedOption = None,
+    cluster: ClusterOption = None,
+    resume: ResumeOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Convert traces, put them on a grid, choose places and instants, set testing users or days aside."""
@@ -83,6 +89,15 @@ def convert(
         out, test, reference, places_out, user_key, inputs=(file, *reading.files), folders=is_folder
     )
     asked.check(reading)
+    others = (places_out, reference, test, user_key, fill_gaps, merge_places)
+    if (
+        not any(others)
+        and _gps.converts_any_size(reading, file, out, to)
+        and _streams.goes_through(reading, file, out, to, cluster=cluster, resume=resume)
+    ):
+        _gps.convert_any_size(reading, file, out, to, joined(context, cluster), resume, as_json)
+        return
+    refuse("what is converted as a whole", cluster=cluster, resume=resume)
     key = user_numbers(user_key, to)
     with shown(f"reading {file.name}"):
         whole = reading.read(file)
@@ -206,17 +221,13 @@ def _halves_counted(first: Traces | GpsTraces, second: Traces | GpsTraces) -> di
 
 def _convert_points(reading: ReadingOptions, whole: Reading[GpsTraces], asked: _Asked, as_json: bool) -> None:
     """Write GPS points as other GPS points."""
-    from tracearena.cli._gps import write_traces
-    from tracearena.errors import ParameterError
     from tracearena.files.staging import replacing_all
     from tracearena.formats.writing import format_of_name
 
     out, to, reference = asked.out, asked.to, asked.reference
     traces, report = whole
-    local = reading.cuts_local_times or reading.is_split
-    if reading.timezone is not None and report.unzoned == 0 and not local:
-        why = "without --grid there are no local hours, and all times of the file name their zone"
-        raise ParameterError(f"--timezone does not apply: {why}")
+    if not (reading.cuts_local_times or reading.is_split):
+        _gps.refuse_useless_zone(reading, report)
     outputs = {out: traces}
     result: dict[str, Any] = {"format": "gps"}
     if reference is not None:
@@ -225,7 +236,7 @@ def _convert_points(reading: ReadingOptions, whole: Reading[GpsTraces], asked: _
         result |= _halves_counted(first, traces)
     with replacing_all():
         for path, points in outputs.items():
-            write_traces(points, path, to)
+            _gps.write_traces(points, path, to)
     result |= {"users": traces.n_users, "points": traces.n_points}
     print_result(
         result | {"to": to or format_of_name(out, "points"), "written": [str(path) for path in outputs]},

@@ -1,7 +1,7 @@
 from .describing import describe
 from .portions import Portion, Table, table_of
 from .streamable import are_many, are_points, is_streamable
-from .transforming import Written, depends_on, obfuscation, write_changed
+from .transforming import Written, depends_on, obfuscation, unchanged, write_changed
 from .unfinished import Unfinished
 
 __all__ = [
@@ -16,5 +16,6 @@ __all__ = [
     "is_streamable",
     "obfuscation",
     "table_of",
+    "unchanged",
     "write_changed",
 ]

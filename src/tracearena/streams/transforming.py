@@ -112,6 +112,11 @@ def same_times(traces: GpsTraces) -> int:
     return int(same.sum())
 
 
+def unchanged(part: GpsTraces, number: int) -> GpsTraces:
+    """Return a portion as it is."""
+    return part
+
+
 def obfuscation(table: Table, defence: GpsObfuscator, root: np.random.SeedSequence, digits: int) -> Change:
     """Return what a defence makes of a portion: the same as if it had all of them."""
     draws = _draws(table, defence)
