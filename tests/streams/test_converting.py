@@ -73,9 +73,7 @@ def test_parts_of_text_are_its_points_and_a_stopped_run_goes_on(
 
 
 @pytest.mark.usefixtures("small_portions")
-def test_a_bad_row_is_left_out_and_nothing_else(
-    tmp_path: Path, run: Callable[..., str]
-) -> None:
+def test_a_bad_row_is_left_out_and_nothing_else(tmp_path: Path, run: Callable[..., str]) -> None:
     path = laid_out(city(), tmp_path, "csv")
     rows = path.read_text().splitlines()
     rows[30_000] = "1,soon,35,139,1"
