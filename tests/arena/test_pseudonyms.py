@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
-from tracearena.arena import pseudonymise
+from tracearena.arena import pseudonymise, pseudonymise_users
 from tracearena.arena.pseudonyms import random_order
+from tracearena.cities import simulate_gps
 from tracearena.errors import DataError
 from tracearena.traces import DELETED, Clock, IdTable, ObfuscatedTraces, Places, PlaceSets, Traces
 
@@ -168,3 +169,18 @@ def test_the_organisers_table_has_the_shape_of_ours(osaka: object) -> None:
     ours = pseudonymise(some_obfuscated(2000, instants=1)).id_table
     assert theirs.pseudonyms.tolist() == ours.pseudonyms.tolist()
     assert sorted(theirs.user_ids.tolist()) == sorted(ours.user_ids.tolist())
+
+
+def test_numbers_of_trajectories_do_not_tell_in_which_order_users_stood() -> None:
+    traces = simulate_gps(12, 3, seed=1)
+    released, id_table = pseudonymise_users(traces, seed=4)
+    assert (np.diff(released.trajectory_order) == 1).all()
+    assert (np.diff(released.trajectory_user) >= 0).all()
+    assert released.trajectory_ids.tolist() == list(range(traces.n_trajectories))
+    assert id_table.user_ids.tolist() != sorted(id_table.user_ids.tolist())
+    for number, user in enumerate(id_table.user_ids):
+        own = traces.take_users(traces.user_ids == user)
+        there = released.take_users(slice(number, number + 1))
+        assert np.array_equal(there.latitude, own.latitude)
+        assert there.n_trajectories == own.n_trajectories
+        assert np.array_equal(np.diff(there.trajectory) != 0, np.diff(own.trajectory) != 0)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tracearena.engine import SeedLike, generator
 from tracearena.errors import DataError
 from tracearena.traces import GpsTraces, IdTable, ObfuscatedTraces, Traces
+from tracearena.traces.gps import numbered_trajectories
 
 _Users = TypeVar("_Users", Traces, GpsTraces)
 
@@ -66,29 +67,34 @@ def pseudonymise(obfuscated: ObfuscatedTraces, *, seed: SeedLike = None) -> Rele
     >>> sorted(release.id_table.user_ids.tolist())
     [1, 2, 3]
     """
-    order = random_order(obfuscated.n_users, seed)
-    pseudonyms = _pseudonyms(obfuscated.user_ids)
-    shuffled = obfuscated.take_users(order).with_user_ids(pseudonyms)
-    return Release(_with_sets_renumbered(shuffled), IdTable(pseudonyms, obfuscated.user_ids[order]))
+    order, id_table = shuffled_ids(obfuscated.user_ids, seed=seed)
+    shuffled = obfuscated.take_users(order).with_user_ids(id_table.pseudonyms)
+    return Release(_with_sets_renumbered(shuffled), id_table)
 
 
 def pseudonymise_users(traces: _Users, *, seed: SeedLike = None) -> tuple[_Users, IdTable]:
     """Shuffle the users of any traces and give them pseudonyms, as `pseudonymise` does.
 
     Users stand in the order of their pseudonyms, so that the order of rows tells nothing, and the
-    trajectories of GPS traces are numbered anew, because their names may tell whose they are.
+    trajectories of GPS traces are numbered anew in that order, because their names and their former order
+    may tell whose they are.
 
     Returns
     -------
     traces, id_table
         What may be released, and the secret table of who is who.
     """
-    order = random_order(traces.n_users, seed)
-    pseudonyms = _pseudonyms(traces.user_ids)
-    released: Any = traces.take_users(order).with_user_ids(pseudonyms)
+    order, id_table = shuffled_ids(traces.user_ids, seed=seed)
+    released: Any = traces.take_users(order).with_user_ids(id_table.pseudonyms)
     if isinstance(released, GpsTraces):
-        released = released.with_trajectory_ids(np.arange(released.n_trajectories))
-    return released, IdTable(pseudonyms, traces.user_ids[order])
+        released = _with_trajectories_renumbered(released)
+    return released, id_table
+
+
+def shuffled_ids(user_ids: NDArray[Any], *, seed: SeedLike = None) -> tuple[NDArray[np.int64], IdTable]:
+    """Draw in which order users stand in a release, and return it with the secret table of who is who."""
+    order = random_order(len(user_ids), seed)
+    return order, IdTable(_pseudonyms(user_ids), user_ids[order])
 
 
 def random_order(n: int, seed: SeedLike = None) -> NDArray[np.int64]:
@@ -117,6 +123,20 @@ def _pseudonyms(user_ids: NDArray[Any]) -> NDArray[Any]:
     if first + n - 1 > np.iinfo(np.int64).max:
         raise DataError(f"user id {first - 1} leaves no room for {n} pseudonyms above it")
     return np.arange(first, first + n, dtype=np.int64)
+
+
+def _with_trajectories_renumbered(traces: GpsTraces) -> GpsTraces:
+    """Number trajectories by user and first point; as they were, they would tell how users stood before."""
+    number, _ = numbered_trajectories(traces.user_index, traces.trajectory)
+    return GpsTraces.of_checked(
+        user_ids=traces.user_ids,
+        offsets=traces.offsets,
+        time_ms=traces.time_ms,
+        latitude=traces.latitude,
+        longitude=traces.longitude,
+        trajectory=number,
+        trajectory_ids=np.arange(int(number.max(initial=-1)) + 1),
+    )
 
 
 def _with_sets_renumbered(traces: ObfuscatedTraces) -> ObfuscatedTraces:
