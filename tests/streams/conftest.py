@@ -15,9 +15,8 @@ from tracearena.streams import portions
 def small_portions(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stream every table, a few thousand points at a time."""
     monkeypatch.setattr(_streams, "STREAMED_FROM", 1)
-    monkeypatch.setattr(
-        portions.table_of, "__kwdefaults__", {**portions.table_of.__kwdefaults__, "portion": 20_000}
-    )
+    for made in (portions.table_of, portions.shuffled):
+        monkeypatch.setattr(made, "__kwdefaults__", {**made.__kwdefaults__, "portion": 20_000})
 
 
 @pytest.fixture

@@ -82,7 +82,8 @@ def are_points(reading: ReadingOptions, path: Path) -> bool:
     return streams.are_points(path, Layout.parse(**reading.layout()))
 
 
-def _opened(reading: ReadingOptions, path: Path, scratch: Path) -> tuple[Table, Survey]:
+def opened(reading: ReadingOptions, path: Path, scratch: Path, *, sort: bool = True) -> tuple[Table, Survey]:
+    """Look at all rows of a table; sort them by user and time, if that is wanted."""
     from tracearena.intake.layout import Layout
     from tracearena.streams import table_of
 
@@ -92,6 +93,7 @@ def _opened(reading: ReadingOptions, path: Path, scratch: Path) -> tuple[Table, 
         layout=Layout.parse(**reading.layout()),
         timezone=reading.timezone,
         box=reading.choices().bounds,
+        sort=sort,
     )
 
 
@@ -101,7 +103,7 @@ def describe(reading: ReadingOptions, path: Path, cluster: Cluster | None) -> Su
 
     with tempfile.TemporaryDirectory(prefix="tracearena-") as scratch:
         with working(f"reading {path.name}", cluster):
-            table, found = _opened(reading, path, Path(scratch))
+            table, found = opened(reading, path, Path(scratch))
         with working("counting", cluster):
             return streams.describe(table, found)
 
@@ -138,7 +140,7 @@ def write_changed(
         refuse_unfinished(out, resume=resume)
     with scratch_beside(out) as scratch:
         with working(f"reading {path.name}", cluster):
-            table, found = _opened(reading, path, scratch)
+            table, found = opened(reading, path, scratch)
         if check is not None:
             check(found)
         for line in found.report.lines():

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tracearena import arena
+from tracearena.cli import _streams
 from tracearena.cli._console import (
     JsonOption,
     ReleaseSeedOption,
@@ -17,6 +18,7 @@ from tracearena.cli._console import (
     note,
     print_result,
     release_seed,
+    working,
 )
 from tracearena.cli._declaring import LIMITS, reads_traces
 from tracearena.cli._forms import form_of, write_anonymized
@@ -196,12 +198,40 @@ def _gps(reading: ReadingOptions, file: Path, out: Path, id_table: Path, seed: i
     from tracearena.cli import _gps
     from tracearena.files.staging import replacing_all
 
+    if _streams.goes_through(reading, file, out):
+        return _gps_of_any_size(reading, file, out, id_table, seed)
     traces = _gps.read_traces(reading, file)
     reading.say_unread_columns(file, "points")
     released, table = arena.pseudonymise_users(traces, seed=release_seed(seed))
     with replacing_all(), ExitStack() as stack:
         kept = _keep(stack, table, id_table)
         _gps.write_traces(released, out)
+    return {"file": str(out), **kept}
+
+
+def _gps_of_any_size(
+    reading: ReadingOptions, file: Path, out: Path, id_table: Path, seed: int | None
+) -> dict[str, Any]:
+    """Shuffle the users of a table through the disk, with the values of all at once."""
+    from tracearena import streams
+    from tracearena.arena.pseudonyms import shuffled_ids
+    from tracearena.files.staging import replacing_all
+    from tracearena.streams.unfinished import scratch_beside
+
+    reading.say_unread_columns(file, "points")
+    with scratch_beside(out) as scratch:
+        with working(f"reading {file.name}"):
+            table, found = _streams.opened(reading, file, scratch, sort=False)
+        for line in found.report.lines():
+            note(line)
+        order, secret = shuffled_ids(found.user_ids, seed=release_seed(seed))
+        with working("users"):
+            shuffled = streams.shuffled(table, found, order, scratch)
+            change = streams.renaming(shuffled, secret.pseudonyms)
+        with replacing_all(), ExitStack() as stack, working("points"):
+            kept = _keep(stack, secret, id_table)
+            written = streams.write_changed(shuffled, found, out, change)
+    _streams.say_silent(written, out)
     return {"file": str(out), **kept}
 
 

@@ -48,7 +48,12 @@ def numbered(column: pl.Series) -> tuple[NDArray[np.int64], NDArray[Any]]:
         return number, known
     words = column.unique().sort()
     number = column.cast(pl.Enum(words)).to_physical().to_numpy().astype(np.int64)
-    return number, np.array(words.to_list(), np.str_)
+    return number, array_of(words)
+
+
+def array_of(ids: pl.Series) -> NDArray[Any]:
+    """Return ids as an array of whole numbers or of text."""
+    return np.array(ids.to_list(), np.str_) if ids.dtype == pl.String else ids.to_numpy()
 
 
 def _is_text(text: pl.Series) -> bool:

@@ -1,7 +1,7 @@
 from .describing import describe
-from .portions import Portion, Table, table_of
+from .portions import Portion, Table, shuffled, table_of
 from .streamable import are_many, are_points, is_streamable
-from .transforming import Written, depends_on, obfuscation, unchanged, write_changed
+from .transforming import Written, depends_on, obfuscation, renaming, unchanged, write_changed
 from .unfinished import Unfinished
 
 __all__ = [
@@ -15,6 +15,8 @@ __all__ = [
     "describe",
     "is_streamable",
     "obfuscation",
+    "renaming",
+    "shuffled",
     "table_of",
     "unchanged",
     "write_changed",

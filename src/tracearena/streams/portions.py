@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tracearena.engine import block_ranges, run_blocks
-from tracearena.intake.ids import numbered
+from tracearena.intake.ids import array_of, numbered
 from tracearena.intake.layout import AS_NAMED, Layout
 from tracearena.intake.report import Report
 from tracearena.streams.point_files import ROWS_PER_CHUNK, Chunk, PointFiles, open_points
@@ -105,6 +106,7 @@ def table_of(
     layout: Layout = AS_NAMED,
     timezone: str | None = None,
     box: Box | None = None,
+    sort: bool = True,
     portion: int = POINTS_PER_PORTION,
     chunk: int | None = None,
 ) -> tuple[Table, Survey]:
@@ -115,6 +117,8 @@ def table_of(
     scratch
         Folder for the points of a table that is text, or is not sorted, which takes about as much room as
         they do in memory, 40 bytes each; of unsorted text twice. The workers of a cluster must reach it.
+    sort
+        Leave it out where the users get another order anyway (`shuffled`).
     portion, chunk
         Points of a portion, and rows that are read at a time; nothing but memory depends on the second.
     """
@@ -136,7 +140,7 @@ def table_of(
         found.users.gather([one.first_user for one in portions]),
         (found.users.dtype, found.trajectories),
     )
-    if found.is_sorted:
+    if found.is_sorted or not sort:
         return table, found
     return _spilled(table, scratch), found
 
@@ -154,21 +158,40 @@ def _cut(counts: NDArray[np.int64], size: int) -> list[Portion]:
     return portions
 
 
-def _spilled(table: Table, scratch: Path) -> Table:
-    """Put the points of each portion together, in files of their own."""
+def shuffled(
+    table: Table,
+    found: Survey,
+    order: NDArray[np.int64],
+    scratch: Path,
+    *,
+    portion: int = POINTS_PER_PORTION,
+) -> Table:
+    """Return a table with its users in another order, who are called by their places in it, from 0."""
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    users, portions = found.users, tuple(_cut(found.counts[order], portion))
+
+    def places(ids: pl.Series) -> pl.Series:
+        return pl.Series("user", place[users.search_sorted(ids.cast(users.dtype), side="left").to_numpy()])
+
+    begins = pl.Series([one.first_user for one in portions], dtype=pl.Int64)
+    kinds = pl.Int64(), table.kinds[1]
+    return _spilled(replace(table, portions=portions, begins=begins, kinds=kinds), scratch, places)
+
+
+def _spilled(table: Table, scratch: Path, called: Callable[[pl.Series], pl.Series] | None = None) -> Table:
+    """Put the points of each portion together, in files of their own; users may be called otherwise."""
     begins, user = table.begins, table.kinds[0]
 
     def work(block: int, first: int, stop: int) -> NDArray[np.int64]:
         frames = [table.files.kept_points(chunk) for chunk in table.chunks[first:stop]]
-        frame = table._typed(pl.concat(frames, how="vertical_relaxed"))
+        frame = pl.concat(frames, how="vertical_relaxed")
+        frame = table._typed(frame if called is None else frame.with_columns(called(frame["user"])))
         owner = begins.search_sorted(frame["user"].cast(user), side="right") - 1
         return Spill.write(scratch, block, frame, owner, len(begins))
 
     offsets = run_blocks(work, block_ranges(len(table.chunks), 1), anywhere=True, report=True)
-    return Table(
-        **{name: getattr(table, name) for name in Table.__dataclass_fields__ if name != "spill"},
-        spill=Spill(scratch, tuple(offsets)),
-    )
+    return replace(table, spill=Spill(scratch, tuple(offsets)))
 
 
 def _traces(frame: pl.DataFrame, portion: Portion) -> GpsTraces:
@@ -179,7 +202,7 @@ def _traces(frame: pl.DataFrame, portion: Portion) -> GpsTraces:
     if "trajectory" in frame.columns:
         trajectory, ids = _trajectories(frame, lengths)
     traces = GpsTraces.of_checked(
-        user_ids=_array(users["value"]),
+        user_ids=array_of(users["value"]),
         offsets=np.concatenate([[0], np.cumsum(lengths)]),
         time_ms=frame["at"].to_numpy(),
         latitude=frame["lat"].to_numpy(),
@@ -202,11 +225,7 @@ def _trajectories(frame: pl.DataFrame, lengths: NDArray[np.int64]) -> tuple[NDAr
     names = name.gather(starts)
     owner = np.searchsorted(begins, starts, side="right")
     if pl.DataFrame({"user": owner, "name": names}).is_unique().all():
-        return np.cumsum(fresh, dtype=np.int32) - np.int32(1), _array(names)
+        return np.cumsum(fresh, dtype=np.int32) - np.int32(1), array_of(names)
     number, known = numbered(name)
     index, ids = numbered_trajectories(np.repeat(np.arange(len(lengths)), lengths), number)
     return index, known[ids]
-
-
-def _array(ids: pl.Series) -> NDArray[Any]:
-    return np.array(ids.to_list(), np.str_) if ids.dtype == pl.String else ids.to_numpy()

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tracearena.engine import block_ranges, run_blocks
 from tracearena.errors import Fault
+from tracearena.intake.ids import array_of
 from tracearena.intake.positions import unsorted
 from tracearena.intake.report import Report
 from tracearena.intake.rows import refuse_unread_times
@@ -49,6 +50,11 @@ class Survey:
     trajectories: Any
     whole_seconds: bool
     report: Report
+
+    @property
+    def user_ids(self) -> NDArray[Any]:
+        """Ids of all users as an array."""
+        return array_of(self.users)
 
     @property
     def n_points(self) -> int:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from tracearena import __version__
 from tracearena.algorithms import GpsObfuscator, answers
@@ -115,6 +116,22 @@ def same_times(traces: GpsTraces) -> int:
 def unchanged(part: GpsTraces, number: int) -> GpsTraces:
     """Return a portion as it is."""
     return part
+
+
+def renaming(table: Table, pseudonyms: NDArray[Any]) -> Change:
+    """Return what is released of a portion of a shuffled table: under pseudonyms, trajectories by number."""
+
+    def work(block: int, first: int, stop: int) -> int:
+        return table.traces(block).n_trajectories
+
+    counts = run_blocks(work, block_ranges(len(table.portions), 1), anywhere=True, report=True)
+    before = np.concatenate([[0], np.cumsum(counts)])
+
+    def change(part: GpsTraces, number: int) -> GpsTraces:
+        named = part.with_user_ids(pseudonyms[part.user_ids])
+        return named.with_trajectory_ids(np.arange(before[number], before[number + 1]))
+
+    return change
 
 
 def obfuscation(table: Table, defence: GpsObfuscator, root: np.random.SeedSequence, digits: int) -> Change:
