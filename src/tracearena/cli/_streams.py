@@ -41,10 +41,13 @@ def goes_through(
     cluster: str | None = None,
     resume: bool = False,
 ) -> bool:
-    """Whether a table of points is worked on a few users at a time: it is large, or that is asked for."""
+    """Whether a table of points is worked on a few users at a time.
+
+    It is if it is large, if that is asked for, or if its folders name a column, which no other reader knows.
+    """
     from tracearena.formats.writing import TABLE_NAMES
     from tracearena.intake.layout import Layout
-    from tracearena.streams import are_many, is_streamable
+    from tracearena.streams import are_many, folders_name_columns, is_streamable
 
     asked = [
         *(["--to partitions"] if to == PARTS else []),
@@ -65,7 +68,7 @@ def goes_through(
         return False
     if out is not None and to != PARTS and (cluster is not None or resume):
         raise ParameterError(f"{asked[0]} needs --to partitions: parts that are written one by one")
-    return bool(asked) or are_many(path, STREAMED_FROM)
+    return bool(asked) or folders_name_columns(path) or are_many(path, STREAMED_FROM)
 
 
 def are_points(reading: ReadingOptions, path: Path) -> bool:
@@ -77,7 +80,9 @@ def are_points(reading: ReadingOptions, path: Path) -> bool:
     return are_columns_of_points(Layout.parse(**reading.layout()).roles(columns_of(path)))
 
 
-def _opened(reading: ReadingOptions, path: Path, scratch: Path) -> tuple[Table, Survey]:
+def _opened(
+    reading: ReadingOptions, path: Path, scratch: Path, *, is_shared: bool = True
+) -> tuple[Table, Survey]:
     from tracearena.intake.layout import Layout
     from tracearena.streams import table_of
 
@@ -87,6 +92,7 @@ def _opened(reading: ReadingOptions, path: Path, scratch: Path) -> tuple[Table, 
         layout=Layout.parse(**reading.layout()),
         timezone=reading.timezone,
         box=reading.choices().bounds,
+        is_shared=is_shared,
     )
 
 
@@ -96,8 +102,9 @@ def describe(reading: ReadingOptions, path: Path, cluster: Cluster | None) -> Su
 
     with tempfile.TemporaryDirectory(prefix="tracearena-") as scratch:
         with working(f"reading {path.name}", cluster):
-            table, found = _opened(reading, path, Path(scratch))
-        with working("counting", cluster):
+            found_by = path if cluster is None else path.resolve()
+            table, found = _opened(reading, found_by, Path(scratch), is_shared=False)
+        with working("counting", cluster if found.is_sorted else None):
             return streams.describe(table, found)
 
 
@@ -126,6 +133,8 @@ def write_changed(
     from tracearena.streams.unfinished import refuse_unfinished, scratch_beside
 
     in_parts = to == PARTS
+    if cluster is not None:  # workers may have been started elsewhere
+        path, out = path.resolve(), out.resolve()
     if in_parts:
         refuse_unfinished(out, resume=resume)
     with scratch_beside(out) as scratch:
@@ -140,7 +149,7 @@ def write_changed(
         parts.begin(resume=resume)
         try:
             with unhurried(), working("points", cluster):
-                change = making(table, parts.root(root))
+                change = making(table, parts.root(root, len(table.portions)))
                 written = streams.write_changed(table, found, out, change, unfinished=parts)
         except BaseException:
             done = f"{len(parts.done)} of {len(table.portions)} parts are finished in {parts.folder}"

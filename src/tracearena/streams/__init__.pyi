@@ -1,5 +1,5 @@
 from .describing import describe
-from .point_files import are_many, is_streamable
+from .point_files import are_many, folders_name_columns, is_streamable
 from .portions import Portion, Table, table_of
 from .transforming import Written, depends_on, obfuscation, write_changed
 from .unfinished import Unfinished
@@ -12,6 +12,7 @@ __all__ = [
     "are_many",
     "depends_on",
     "describe",
+    "folders_name_columns",
     "is_streamable",
     "obfuscation",
     "table_of",

@@ -8,6 +8,7 @@ from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import polars as pl
 
@@ -27,6 +28,7 @@ from tracearena.traces.time import LATEST_S, require_zone
 ROWS_PER_CHUNK = 1 << 20
 _FIRST_ROWS = 1 << 16
 _BYTES_A_VALUE = 8
+_MISSING = "__HIVE_DEFAULT_PARTITION__"
 
 
 @dataclass(frozen=True)
@@ -62,16 +64,11 @@ class PointFiles:
     files: tuple[Path, ...]
     rows: tuple[int, ...]
     schema: Mapping[str, pl.DataType]
-    said: tuple[Mapping[str, str], ...]
+    said: tuple[Mapping[str, str | None], ...]
     layout: Layout
     timezone: str | None
     first_times: pl.Series
     box: Box | None = None
-
-    @property
-    def n_rows(self) -> int:
-        """Rows of all files."""
-        return sum(self.rows)
 
     def chunks(self, size: int | None = None) -> list[Chunk]:
         """Cut every file into consecutive chunks of rows."""
@@ -103,7 +100,7 @@ class PointFiles:
             if isinstance(error, OSError) and error.errno is not None:
                 raise
             raise broken(path, error) from None
-        added = [pl.lit(said[name]).alias(name) for name in self.schema if name in said]
+        added = [pl.lit(said[name], pl.String).alias(name) for name in self.schema if name in said]
         if wanted is not None:
             return frame.with_columns(*added).select(wanted)
         number = pl.int_range(chunk.first + 1, chunk.first + frame.height + 1, eager=True).alias(ROW)
@@ -187,6 +184,8 @@ class PointFiles:
         texts = [name for name, kind in zip(("user", "trajectory"), types, strict=True) if kind == pl.String]
         if not all(_is_plain_text(frame[name]) for name in texts):
             return None
+        if "trajectory" in texts and (frame["trajectory"] == "").any():
+            return None  # a missing name among numbers is a number too
         return frame.with_columns(
             row=pl.int_range(chunk.first + 1, chunk.first + frame.height + 1, eager=True)
         )
@@ -259,7 +258,7 @@ def open_points(
     if first is None:
         raise FileError.whole(place, "holds no point", "no-points")
     if times in said[first]:
-        first_times = pl.Series([said[first][times]])
+        first_times = pl.Series([said[first][times]], dtype=pl.String)
     else:
         first_times = read_parquet(files[first], lambda _: [times], _FIRST_ROWS)[times]
     return PointFiles(
@@ -297,6 +296,11 @@ def is_streamable(path: Path, layout: Layout) -> bool:
     return not any(schema[name].is_float() or schema[name].is_decimal() for name in ids)
 
 
+def folders_name_columns(path: Path) -> bool:
+    """Whether the folders around the files of a table name columns of it (``uid=7``)."""
+    return any(_said_by_folders(path, file) for file in parquet_files(path)[:1])
+
+
 def columns_of(path: Path) -> list[str]:
     """Return the names of the columns of a table, those that folders name among them."""
     first = parquet_files(path)[0]
@@ -318,14 +322,19 @@ def _is_parquet(path: Path) -> bool:
         return file.read(4) == b"PAR1"
 
 
-def _said_by_folders(root: Path, file: Path) -> dict[str, str]:
-    """Return what the names of the folders between a root and a file say: ``day=2024-01-31``."""
+def _said_by_folders(root: Path, file: Path) -> dict[str, str | None]:
+    """Return what the names of the folders between a root and a file say: ``day=2024-01-31``.
+
+    Other signs than letters and digits are written as in addresses, and a missing value by a name of its own.
+    """
     folders = file.relative_to(root).parts[:-1] if root.is_dir() else ()
     pairs = (folder.partition("=") for folder in folders if "=" in folder)
-    return {name: value for name, _, value in pairs if name}
+    return {unquote(name): None if value == _MISSING else unquote(value) for name, _, value in pairs if name}
 
 
-def _chosen(file: Path, said: Mapping[str, str], report: Report, layout: Layout) -> dict[str, pl.DataType]:
+def _chosen(
+    file: Path, said: Mapping[str, str | None], report: Report, layout: Layout
+) -> dict[str, pl.DataType]:
     schema = {**parquet_schema(file), **dict.fromkeys(said, pl.String())}
     require_columns(file, len(schema))
     layout.require_columns(list(schema), file)
@@ -337,7 +346,7 @@ def _chosen(file: Path, said: Mapping[str, str], report: Report, layout: Layout)
 
 
 def _require_alike(
-    file: Path, said: Mapping[str, str], first: Path, wanted: Mapping[str, pl.DataType]
+    file: Path, said: Mapping[str, str | None], first: Path, wanted: Mapping[str, pl.DataType]
 ) -> None:
     schema = {**parquet_schema(file), **dict.fromkeys(said, pl.String())}
     for name, kind in wanted.items():
