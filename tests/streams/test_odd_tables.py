@@ -120,3 +120,34 @@ def test_many_gaps_are_rounded_and_the_long_ones_counted_as_they_are(
     summary = streams.describe(table, found)
     assert summary.gaps_over_4h == 1
     assert summary.gap_h["longest"] == pytest.approx(5 + 1 / 3600, abs=1e-3)
+
+
+def test_a_csv_beside_parquet_files_is_not_left_out(tmp_path: Path, run: Callable[..., str]) -> None:
+    (tmp_path / "in").mkdir()
+    some(5).write_parquet(tmp_path / "in" / "a.parquet")
+    some(5).write_csv(tmp_path / "in" / "b.csv")
+    said = run(*GEOIND, tmp_path / "in", tmp_path / "out", "--to", "partitions", status=2)
+    assert "holds b.csv beside Parquet files" in said
+
+
+@pytest.mark.parametrize("option", [("--delimiter", ";"), ("--decimal", ","), ("--time-format", "%Y")])
+def test_what_is_said_of_text_is_refused_of_parquet(
+    option: tuple[str, str], tmp_path: Path, run: Callable[..., str]
+) -> None:
+    some(5).write_parquet(tmp_path / "p.parquet")
+    run(*GEOIND, tmp_path / "p.parquet", tmp_path / "out", "--to", "partitions", *option, status=2)
+    assert [one.name for one in tmp_path.iterdir()] == ["p.parquet"]
+
+
+def test_one_user_has_all_points(tmp_path: Path, run: Callable[..., str]) -> None:
+    some(5, user_id=[1, 2, 3, 4, 5]).write_parquet(tmp_path / "p.parquet")
+    command = (*GEOIND, tmp_path / "p.parquet", tmp_path / "out", "--to", "partitions")
+    run(*command, "--one-user", "bob", "--seed", 1)
+    assert pl.read_parquet(tmp_path / "out" / "*.parquet")["user_id"].to_list() == ["bob"] * 5
+
+
+def test_a_file_that_has_the_column_of_its_folder_is_believed(tmp_path: Path) -> None:
+    (tmp_path / "in" / "user_id=x").mkdir(parents=True)
+    some(5).write_parquet(tmp_path / "in" / "user_id=x" / "a.parquet")
+    _, found = streams.table_of(tmp_path / "in", tmp_path)
+    assert found.users.to_list() == [1]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -47,7 +49,7 @@ def goes_through(
     """
     from tracearena.formats.writing import TABLE_NAMES
     from tracearena.intake.layout import Layout
-    from tracearena.streams import are_many, folders_name_columns, is_streamable
+    from tracearena.streams import are_many, folders_name_columns, unstreamable
 
     asked = [
         *(["--to partitions"] if to == PARTS else []),
@@ -57,17 +59,27 @@ def goes_through(
     is_table = (
         to == PARTS or out is None or (to in (None, "points", "table") and str(out).endswith(TABLE_NAMES))
     )
-    plain = reading.format in (None, "points") and not reading.cuts_local_times and not reading.is_split
+    if (resume and to != PARTS) or (cluster is not None and out is not None and to != PARTS):
+        raise ParameterError(f"{asked[0]} needs --to partitions: parts that are written one by one")
+    if asked and not path.exists():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+    if not path.exists() or not is_table:
+        return False
     layout = Layout.parse(**reading.layout())
-    if not (is_table and plain and path.exists() and is_streamable(path, layout)):
+    problem = (
+        f"is read as {reading.format}"
+        if reading.format not in (None, "points")
+        else "is cut by hours or dates, which needs all rows at once"
+        if reading.cuts_local_times or reading.is_split
+        else unstreamable(path, layout)
+    )
+    if problem is not None:
         if asked:
             raise ParameterError(
-                f"{path}: {', '.join(asked)} needs a Parquet file of points, or a folder of them, and all "
-                "its hours and dates; tracearena convert makes one"
+                f"{path}: {problem}; {', '.join(asked)} needs a Parquet file of points, or a folder of them, "
+                "as tracearena convert makes them"
             )
         return False
-    if out is not None and to != PARTS and (cluster is not None or resume):
-        raise ParameterError(f"{asked[0]} needs --to partitions: parts that are written one by one")
     return bool(asked) or folders_name_columns(path) or are_many(path, STREAMED_FROM)
 
 

@@ -1,5 +1,5 @@
 from .describing import describe
-from .point_files import are_many, folders_name_columns, is_streamable
+from .point_files import are_many, folders_name_columns, unstreamable
 from .portions import Portion, Table, table_of
 from .transforming import Written, depends_on, obfuscation, write_changed
 from .unfinished import Unfinished
@@ -13,8 +13,8 @@ __all__ = [
     "depends_on",
     "describe",
     "folders_name_columns",
-    "is_streamable",
     "obfuscation",
     "table_of",
+    "unstreamable",
     "write_changed",
 ]

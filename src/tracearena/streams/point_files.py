@@ -21,7 +21,15 @@ from tracearena.intake.layout import AS_NAMED, ONE_USER, Layout
 from tracearena.intake.positions import OLDEST_MS, oddly_dated
 from tracearena.intake.report import Report
 from tracearena.intake.rows import Rows, parsed_rows
-from tracearena.intake.tables import ROW, broken, by_role, notice_rivals, parquet_schema, read_parquet
+from tracearena.intake.tables import (
+    ROW,
+    UNDELIMITED,
+    broken,
+    by_role,
+    notice_rivals,
+    parquet_schema,
+    read_parquet,
+)
 from tracearena.traces import Box
 from tracearena.traces.time import LATEST_S, require_zone
 
@@ -136,7 +144,10 @@ class PointFiles:
         types = {role: self.schema.get(name) for role, name in found.items()}
         time, ids = types["time"], (types["user"], types.get("trajectory"))
         as_it_is = (
-            isinstance(time, pl.Datetime)
+            found["user"] != ONE_USER
+            and self.layout.time_format is None
+            and self.layout.decimal == "."
+            and isinstance(time, pl.Datetime)
             and (time.time_zone is not None or self.timezone in (None, "UTC"))
             and types["lat"] == types["lon"] == pl.Float64
             and not {plain_name(found[role]) for role in ("lat", "lon")} & set(MAPS)
@@ -244,6 +255,7 @@ def open_points(
     if timezone is not None:
         require_zone(timezone)
     place = Path(path)
+    layout.refuse_all_but(UNDELIMITED, place, "Parquet, whose columns have names")
     files = parquet_files(place)
     if not files:
         raise FileError.whole(place, "holds no .parquet files", "empty")
@@ -268,37 +280,47 @@ def open_points(
 
 def parquet_files(path: Path) -> list[Path]:
     """Return the Parquet files of a folder and of those below it, by name; hidden ones are left out."""
-    if not path.is_dir():
-        return [path]
-    found = (file for file in path.rglob("*.parquet") if file.is_file())
+    return _visible(path, "*.parquet") if path.is_dir() else [path]
+
+
+def _visible(folder: Path, pattern: str) -> list[Path]:
+    found = (file for file in folder.rglob(pattern) if file.is_file())
     return sorted(
-        (file for file in found if not any(part[0] in "._" for part in file.relative_to(path).parts)),
-        key=lambda file: file.relative_to(path).parts,
+        (file for file in found if not any(part[0] in "._" for part in file.relative_to(folder).parts)),
+        key=lambda file: file.relative_to(folder).parts,
     )
 
 
-def is_streamable(path: Path, layout: Layout) -> bool:
-    """Whether a path is a Parquet table of points whose rows can be read one chunk after the other.
+def unstreamable(path: Path, layout: Layout) -> str | None:
+    """Return why the rows of a path cannot be read one chunk after the other; None where they can.
 
     A date and a time in two columns, and ids with decimals, are told from all rows together.
     """
-    files = parquet_files(path) if path.is_dir() else [path]
-    if not files or not all(map(_is_parquet, files)):
-        return False
-    try:
-        schema = {**parquet_schema(files[0]), **dict.fromkeys(_said_by_folders(path, files[0]), pl.String())}
-    except FileError:
-        return False
+    others = [file.name for file in _visible(path, "*") if file.suffix != ".parquet"] if path.is_dir() else []
+    if others:
+        return f"holds {others[0]} beside Parquet files"
+    files = parquet_files(path)
+    if not files:
+        return "holds no .parquet files"
+    wrong = [file.name for file in files if not _is_parquet(file)]
+    if wrong:
+        return "is no Parquet file" if path.is_file() else f"holds {wrong[0]}, which is no Parquet file"
+    schema = {**parquet_schema(files[0]), **dict.fromkeys(_said_by_folders(path, files[0]), pl.String())}
     found = layout.roles(list(schema), POINTS)
-    if not {"user", "time", "lat", "lon"} <= set(found) or "date" in found:
-        return False
+    lacking = [role for role in ("user", "time", "lat", "lon") if role not in found]
+    if lacking:
+        return f"has no column of the {', '.join(lacking)}"
+    if "date" in found:
+        return "has date and time in two columns"
     ids = [found[role] for role in ("user", "trajectory") if found.get(role, ONE_USER) != ONE_USER]
-    return not any(schema[name].is_float() or schema[name].is_decimal() for name in ids)
+    if any(schema[name].is_float() or schema[name].is_decimal() for name in ids):
+        return "has ids with decimals"
+    return None
 
 
 def folders_name_columns(path: Path) -> bool:
     """Whether the folders around the files of a table name columns of it (``uid=7``)."""
-    return any(_said_by_folders(path, file) for file in parquet_files(path)[:1])
+    return any(_said_by_folders(path, file) for file in parquet_files(path))
 
 
 def columns_of(path: Path) -> list[str]:
@@ -326,10 +348,13 @@ def _said_by_folders(root: Path, file: Path) -> dict[str, str | None]:
     """Return what the names of the folders between a root and a file say: ``day=2024-01-31``.
 
     Other signs than letters and digits are written as in addresses, and a missing value by a name of its own.
+    A column that the file itself has is not asked of its folder.
     """
     folders = file.relative_to(root).parts[:-1] if root.is_dir() else ()
-    pairs = (folder.partition("=") for folder in folders if "=" in folder)
-    return {unquote(name): None if value == _MISSING else unquote(value) for name, _, value in pairs if name}
+    pairs = [folder.partition("=") for folder in folders if "=" in folder]
+    said = {unquote(name): None if value == _MISSING else unquote(value) for name, _, value in pairs if name}
+    own = parquet_schema(file) if said else {}
+    return {name: value for name, value in said.items() if name not in own}
 
 
 def _chosen(
