@@ -12,7 +12,7 @@ from tracearena.errors import FileError
 from tracearena.files.limits import LONGEST_LINE
 from tracearena.formats import points
 from tracearena.intake.layout import AS_NAMED, Layout
-from tracearena.streams.streamable import are_many, is_streamable
+from tracearena.streams.streamable import are_many, unstreamable
 from tracearena.streams.text_pieces import pieces
 
 HEADER = "uid,time,lat,lon,traj"
@@ -151,9 +151,9 @@ def test_pieces_are_the_file_cut_where_rows_end(tmp_path: Path) -> None:
 
 def test_what_is_no_table_of_points_is_not_streamed(tmp_path: Path) -> None:
     path = written(tmp_path, lines())
-    assert is_streamable(path, AS_NAMED)
+    assert unstreamable(path, AS_NAMED) is None
     assert are_many(path, 1_000)
     assert not are_many(path, 1_100)
     for header in ("uid,time,venue,lat,lon", "uid,date,clock,lat,lon", "reg_id,a,b,c,d"):
-        there = is_streamable(written(tmp_path, lines(), header), AS_NAMED)
+        there = unstreamable(written(tmp_path, lines(), header), AS_NAMED) is None
         assert there == (header == "uid,time,venue,lat,lon")

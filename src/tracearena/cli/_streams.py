@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -41,37 +43,55 @@ def goes_through(
     cluster: str | None = None,
     resume: bool = False,
 ) -> bool:
-    """Whether a table of points is worked on a few users at a time: it is large, or that is asked for."""
-    from tracearena.streams import are_many
+    """Whether a table of points is worked on a few users at a time.
+
+    It is if it is large, if that is asked for, or if its folders name a column, which no other reader knows.
+    """
+    from tracearena.streams import are_many, folders_name_columns
 
     asked = [
         *(["--to partitions"] if to == PARTS else []),
         *(["--cluster"] if cluster is not None else []),
         *(["--resume"] if resume else []),
     ]
-    if not can_go_through(reading, path, out, to):
+    if (resume and to != PARTS) or (cluster is not None and out is not None and to != PARTS):
+        raise ParameterError(f"{asked[0]} needs --to partitions: parts that are written one by one")
+    if asked and not path.exists():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+    if not path.exists() or not _is_table(out, to):
+        return False
+    problem = _problem(reading, path)
+    if problem is not None:
         if asked:
             raise ParameterError(
-                f"{path}: {', '.join(asked)} needs a CSV or Parquet file of points, or a folder of Parquet, "
-                "and all its hours and dates; tracearena convert makes one"
+                f"{path}: {problem}; {', '.join(asked)} needs a CSV or Parquet file of points, or a "
+                "folder of Parquet, as tracearena convert makes them"
             )
         return False
-    if out is not None and to != PARTS and (cluster is not None or resume):
-        raise ParameterError(f"{asked[0]} needs --to partitions: parts that are written one by one")
-    return bool(asked) or are_many(path, STREAMED_FROM)
+    return bool(asked) or folders_name_columns(path) or are_many(path, STREAMED_FROM)
 
 
 def can_go_through(reading: ReadingOptions, path: Path, out: Path | None, to: str | None) -> bool:
     """Whether a table of points can be worked on a few users at a time, however large it is."""
-    from tracearena.formats.writing import TABLE_NAMES
-    from tracearena.intake.layout import Layout
-    from tracearena.streams import is_streamable
+    return path.exists() and _is_table(out, to) and _problem(reading, path) is None
 
-    is_table = (
-        to == PARTS or out is None or (to in (None, "points", "table") and str(out).endswith(TABLE_NAMES))
-    )
-    plain = reading.format in (None, "points") and not reading.cuts_local_times and not reading.is_split
-    return is_table and plain and path.exists() and is_streamable(path, Layout.parse(**reading.layout()))
+
+def _is_table(out: Path | None, to: str | None) -> bool:
+    from tracearena.formats.writing import TABLE_NAMES
+
+    return to == PARTS or out is None or (to in (None, "points", "table") and str(out).endswith(TABLE_NAMES))
+
+
+def _problem(reading: ReadingOptions, path: Path) -> str | None:
+    """Return what keeps a table from being worked on a few users at a time."""
+    from tracearena.intake.layout import Layout
+    from tracearena.streams import unstreamable
+
+    if reading.format not in (None, "points"):
+        return f"is read as {reading.format}"
+    if reading.cuts_local_times or reading.is_split:
+        return "is cut by hours or dates, which needs all rows at once"
+    return unstreamable(path, Layout.parse(**reading.layout()))
 
 
 def are_points(reading: ReadingOptions, path: Path) -> bool:
@@ -82,7 +102,9 @@ def are_points(reading: ReadingOptions, path: Path) -> bool:
     return streams.are_points(path, Layout.parse(**reading.layout()))
 
 
-def opened(reading: ReadingOptions, path: Path, scratch: Path, *, sort: bool = True) -> tuple[Table, Survey]:
+def opened(
+    reading: ReadingOptions, path: Path, scratch: Path, *, sort: bool = True, is_shared: bool = True
+) -> tuple[Table, Survey]:
     """Look at all rows of a table; sort them by user and time, if that is wanted."""
     from tracearena.intake.layout import Layout
     from tracearena.streams import table_of
@@ -94,6 +116,7 @@ def opened(reading: ReadingOptions, path: Path, scratch: Path, *, sort: bool = T
         timezone=reading.timezone,
         box=reading.choices().bounds,
         sort=sort,
+        is_shared=is_shared,
     )
 
 
@@ -103,8 +126,9 @@ def describe(reading: ReadingOptions, path: Path, cluster: Cluster | None) -> Su
 
     with tempfile.TemporaryDirectory(prefix="tracearena-") as scratch:
         with working(f"reading {path.name}", cluster):
-            table, found = opened(reading, path, Path(scratch))
-        with working("counting", cluster):
+            found_by = path if cluster is None else path.resolve()
+            table, found = opened(reading, found_by, Path(scratch), is_shared=False)
+        with working("counting", None if table.is_in_scratch else cluster):
             return streams.describe(table, found)
 
 
@@ -136,6 +160,8 @@ def write_changed(
     from tracearena.streams.unfinished import refuse_unfinished, scratch_beside
 
     in_parts = to == PARTS
+    if cluster is not None:  # workers may have been started elsewhere
+        path, out = path.resolve(), out.resolve()
     if in_parts:
         refuse_unfinished(out, resume=resume)
     with scratch_beside(out) as scratch:
@@ -152,7 +178,7 @@ def write_changed(
         parts.begin(resume=resume)
         try:
             with unhurried(), working("points", cluster):
-                change = making(table, parts.root(root))
+                change = making(table, parts.root(root, len(table.portions)))
                 written = streams.write_changed(table, found, out, change, unfinished=parts)
         except BaseException:
             done = f"{len(parts.done)} of {len(table.portions)} parts are finished in {parts.folder}"

@@ -1,6 +1,6 @@
 from .describing import describe
 from .portions import Portion, Table, shuffled, table_of
-from .streamable import are_many, are_points, is_streamable
+from .streamable import are_many, are_points, folders_name_columns, unstreamable
 from .transforming import Written, depends_on, obfuscation, renaming, unchanged, write_changed
 from .unfinished import Unfinished
 
@@ -13,11 +13,12 @@ __all__ = [
     "are_points",
     "depends_on",
     "describe",
-    "is_streamable",
+    "folders_name_columns",
     "obfuscation",
     "renaming",
     "shuffled",
     "table_of",
     "unchanged",
+    "unstreamable",
     "write_changed",
 ]

@@ -8,6 +8,7 @@ from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import polars as pl
 
@@ -18,7 +19,7 @@ from tracearena.intake.ids import LONGEST_ID, NUL, identifiers
 from tracearena.intake.layout import AS_NAMED, ONE_USER, Layout
 from tracearena.intake.positions import OLDEST_MS
 from tracearena.intake.report import Report
-from tracearena.intake.tables import ROW, broken, notice_rivals, parquet_schema, read_parquet
+from tracearena.intake.tables import ROW, UNDELIMITED, broken, notice_rivals, parquet_schema, read_parquet
 from tracearena.streams.point_rows import columns, parsed_points, usable_points
 from tracearena.traces import Box
 from tracearena.traces.time import LATEST_S, require_zone
@@ -26,6 +27,7 @@ from tracearena.traces.time import LATEST_S, require_zone
 ROWS_PER_CHUNK = 1 << 20
 _FIRST_ROWS = 1 << 16
 _BYTES_A_VALUE = 8
+_MISSING = "__HIVE_DEFAULT_PARTITION__"
 
 
 @dataclass(frozen=True)
@@ -61,16 +63,11 @@ class PointFiles:
     files: tuple[Path, ...]
     rows: tuple[int, ...]
     schema: Mapping[str, pl.DataType]
-    said: tuple[Mapping[str, str], ...]
+    said: tuple[Mapping[str, str | None], ...]
     layout: Layout
     timezone: str | None
     first_times: pl.Series
     box: Box | None = None
-
-    @property
-    def n_rows(self) -> int:
-        """Rows of all files."""
-        return sum(self.rows)
 
     def chunks(self, size: int | None = None) -> list[Chunk]:
         """Cut every file into consecutive chunks of rows."""
@@ -107,7 +104,7 @@ class PointFiles:
             if isinstance(error, OSError) and error.errno is not None:
                 raise
             raise broken(path, error) from None
-        added = [pl.lit(said[name]).alias(name) for name in self.schema if name in said]
+        added = [pl.lit(said[name], pl.String).alias(name) for name in self.schema if name in said]
         if wanted is not None:
             return frame.with_columns(*added).select(wanted)
         number = pl.int_range(chunk.first + 1, chunk.first + frame.height + 1, eager=True).alias(ROW)
@@ -146,7 +143,10 @@ class PointFiles:
         types = {role: self.schema.get(name) for role, name in found.items()}
         time, ids = types["time"], (types["user"], types.get("trajectory"))
         as_it_is = (
-            isinstance(time, pl.Datetime)
+            found["user"] != ONE_USER
+            and self.layout.time_format is None
+            and self.layout.decimal == "."
+            and isinstance(time, pl.Datetime)
             and (time.time_zone is not None or self.timezone in (None, "UTC"))
             and types["lat"] == types["lon"] == pl.Float64
             and not {plain_name(found[role]) for role in ("lat", "lon")} & set(MAPS)
@@ -194,6 +194,8 @@ class PointFiles:
         texts = [name for name, kind in zip(("user", "trajectory"), types, strict=True) if kind == pl.String]
         if not all(_is_plain_text(frame[name]) for name in texts):
             return None
+        if "trajectory" in texts and (frame["trajectory"] == "").any():
+            return None  # a missing name among numbers is a number too
         return frame.with_columns(
             row=pl.int_range(chunk.first + 1, chunk.first + frame.height + 1, eager=True)
         )
@@ -225,6 +227,7 @@ def open_points(
     if timezone is not None:
         require_zone(timezone)
     place = Path(path)
+    layout.refuse_all_but(UNDELIMITED, place, "Parquet, whose columns have names")
     files = parquet_files(place)
     if not files:
         raise FileError.whole(place, "holds no .parquet files", "empty")
@@ -239,7 +242,7 @@ def open_points(
     if first is None:
         raise FileError.whole(place, "holds no point", "no-points")
     if times in said[first]:
-        first_times = pl.Series([said[first][times]])
+        first_times = pl.Series([said[first][times]], dtype=pl.String)
     else:
         first_times = read_parquet(files[first], lambda _: [times], _FIRST_ROWS)[times]
     return PointFiles(
@@ -249,23 +252,34 @@ def open_points(
 
 def parquet_files(path: Path) -> list[Path]:
     """Return the Parquet files of a folder and of those below it, by name; hidden ones are left out."""
-    if not path.is_dir():
-        return [path]
-    found = (file for file in path.rglob("*.parquet") if file.is_file())
+    return visible_files(path, "*.parquet") if path.is_dir() else [path]
+
+
+def visible_files(folder: Path, pattern: str) -> list[Path]:
+    """Return the files of a folder and of those below it, by name; hidden ones are left out."""
+    found = (file for file in folder.rglob(pattern) if file.is_file())
     return sorted(
-        (file for file in found if not any(part[0] in "._" for part in file.relative_to(path).parts)),
-        key=lambda file: file.relative_to(path).parts,
+        (file for file in found if not any(part[0] in "._" for part in file.relative_to(folder).parts)),
+        key=lambda file: file.relative_to(folder).parts,
     )
 
 
-def said_by_folders(root: Path, file: Path) -> dict[str, str]:
-    """Return what the names of the folders between a root and a file say: ``day=2024-01-31``."""
+def said_by_folders(root: Path, file: Path) -> dict[str, str | None]:
+    """Return what the names of the folders between a root and a file say: ``day=2024-01-31``.
+
+    Other signs than letters and digits are written as in addresses, and a missing value by a name of its own.
+    A column that the file itself has is not asked of its folder.
+    """
     folders = file.relative_to(root).parts[:-1] if root.is_dir() else ()
-    pairs = (folder.partition("=") for folder in folders if "=" in folder)
-    return {name: value for name, _, value in pairs if name}
+    pairs = [folder.partition("=") for folder in folders if "=" in folder]
+    said = {unquote(name): None if value == _MISSING else unquote(value) for name, _, value in pairs if name}
+    own = parquet_schema(file) if said else {}
+    return {name: value for name, value in said.items() if name not in own}
 
 
-def _chosen(file: Path, said: Mapping[str, str], report: Report, layout: Layout) -> dict[str, pl.DataType]:
+def _chosen(
+    file: Path, said: Mapping[str, str | None], report: Report, layout: Layout
+) -> dict[str, pl.DataType]:
     schema = {**parquet_schema(file), **dict.fromkeys(said, pl.String())}
     require_columns(file, len(schema))
     layout.require_columns(list(schema), file)
@@ -277,7 +291,7 @@ def _chosen(file: Path, said: Mapping[str, str], report: Report, layout: Layout)
 
 
 def _require_alike(
-    file: Path, said: Mapping[str, str], first: Path, wanted: Mapping[str, pl.DataType]
+    file: Path, said: Mapping[str, str | None], first: Path, wanted: Mapping[str, pl.DataType]
 ) -> None:
     schema = {**parquet_schema(file), **dict.fromkeys(said, pl.String())}
     for name, kind in wanted.items():

@@ -68,6 +68,11 @@ class Table:
     kinds: tuple[Any, Any]
     spill: Spill | None = None
 
+    @property
+    def is_in_scratch(self) -> bool:
+        """Whether portions are read from the scratch folder, not from the files themselves."""
+        return self.spill is not None or isinstance(self.files, TextPoints)
+
     def traces(self, number: int) -> GpsTraces:
         """Return a portion as GPS traces: what reading the whole and taking these users would give."""
         portion = self.portions[number]
@@ -109,6 +114,7 @@ def table_of(
     sort: bool = True,
     portion: int = POINTS_PER_PORTION,
     chunk: int | None = None,
+    is_shared: bool = True,
 ) -> tuple[Table, Survey]:
     """Look at all rows of a table once, and sort them where they are not sorted.
 
@@ -116,9 +122,11 @@ def table_of(
     ----------
     scratch
         Folder for the points of a table that is text, or is not sorted, which takes about as much room as
-        they do in memory, 40 bytes each; of unsorted text twice. The workers of a cluster must reach it.
+        they do in memory, 40 bytes each; of unsorted text twice.
     sort
         Leave it out where the users get another order anyway (`shuffled`).
+    is_shared
+        Whether the workers of a cluster reach the scratch folder; if not, points are sorted here.
     portion, chunk
         Points of a portion, and rows that are read at a time; nothing but memory depends on the second.
     """
@@ -142,7 +150,7 @@ def table_of(
     )
     if found.is_sorted or not sort:
         return table, found
-    return _spilled(table, scratch), found
+    return _spilled(table, scratch, is_shared), found
 
 
 def _cut(counts: NDArray[np.int64], size: int) -> list[Portion]:
@@ -176,10 +184,15 @@ def shuffled(
 
     begins = pl.Series([one.first_user for one in portions], dtype=pl.Int64)
     kinds = pl.Int64(), table.kinds[1]
-    return _spilled(replace(table, portions=portions, begins=begins, kinds=kinds), scratch, places)
+    return _spilled(replace(table, portions=portions, begins=begins, kinds=kinds), scratch, False, places)
 
 
-def _spilled(table: Table, scratch: Path, called: Callable[[pl.Series], pl.Series] | None = None) -> Table:
+def _spilled(
+    table: Table,
+    scratch: Path,
+    is_shared: bool,
+    called: Callable[[pl.Series], pl.Series] | None = None,
+) -> Table:
     """Put the points of each portion together, in files of their own; users may be called otherwise."""
     begins, user = table.begins, table.kinds[0]
 
@@ -190,7 +203,7 @@ def _spilled(table: Table, scratch: Path, called: Callable[[pl.Series], pl.Serie
         owner = begins.search_sorted(frame["user"].cast(user), side="right") - 1
         return Spill.write(scratch, block, frame, owner, len(begins))
 
-    offsets = run_blocks(work, block_ranges(len(table.chunks), 1), anywhere=True, report=True)
+    offsets = run_blocks(work, block_ranges(len(table.chunks), 1), anywhere=is_shared, report=True)
     return replace(table, spill=Spill(scratch, tuple(offsets)))
 
 

@@ -14,29 +14,38 @@ from tracearena.intake.columns import are_points as are_columns_of_points
 from tracearena.intake.layout import ONE_USER, Layout
 from tracearena.intake.tables import is_parquet, parquet_schema
 from tracearena.intake.text_tables import header_fields
-from tracearena.streams.point_files import count_rows, parquet_files, said_by_folders
+from tracearena.streams.point_files import count_rows, parquet_files, said_by_folders, visible_files
 from tracearena.streams.text_pieces import estimated_lines
 
 
-def is_streamable(path: Path, layout: Layout) -> bool:
-    """Whether a path is a table of points whose rows can be read one chunk after the other.
+def unstreamable(path: Path, layout: Layout) -> str | None:
+    """Return why the rows of a path cannot be read one chunk after the other; None where they can.
 
     A date and a time in two columns, and ids with decimals, are told from all rows together.
     """
     if is_text(path):
-        return _is_streamable_text(path, layout)
-    files = parquet_files(path) if path.is_dir() else [path]
-    if not files or not all(map(is_parquet, files)):
-        return False
-    try:
-        schema = {**parquet_schema(files[0]), **dict.fromkeys(said_by_folders(path, files[0]), pl.String())}
-    except FileError:
-        return False
+        return _unstreamable_text(path, layout)
+    others = visible_files(path, "*") if path.is_dir() else []
+    odd = [file.name for file in others if file.suffix != ".parquet"]
+    if odd:
+        return f"holds {odd[0]} beside Parquet files"
+    files = parquet_files(path)
+    if not files:
+        return "holds no .parquet files"
+    wrong = [file.name for file in files if not is_parquet(file)]
+    if wrong:
+        return "is no Parquet file" if path.is_file() else f"holds {wrong[0]}, which is no Parquet file"
+    schema = {**parquet_schema(files[0]), **dict.fromkeys(said_by_folders(path, files[0]), pl.String())}
     found = layout.roles(list(schema), POINTS)
-    if not _has_all(found):
-        return False
     ids = [found[role] for role in ("user", "trajectory") if found.get(role, ONE_USER) != ONE_USER]
-    return not any(schema[name].is_float() or schema[name].is_decimal() for name in ids)
+    if any(schema[name].is_float() or schema[name].is_decimal() for name in ids) and not _lacking(found):
+        return "has ids with decimals"
+    return _lacking(found)
+
+
+def folders_name_columns(path: Path) -> bool:
+    """Whether the folders around the files of a table name columns of it (``uid=7``)."""
+    return path.is_dir() and any(said_by_folders(path, file) for file in parquet_files(path))
 
 
 def is_text(path: Path) -> bool:
@@ -65,15 +74,19 @@ def are_many(path: Path, rows: int) -> bool:
     return False
 
 
-def _is_streamable_text(path: Path, layout: Layout) -> bool:
+def _unstreamable_text(path: Path, layout: Layout) -> str | None:
     try:
-        if "points" not in recognition.look_at(path, layout).formats:
-            return False
+        formats = recognition.look_at(path, layout).formats
     except FileError:
-        return False
+        formats = ()
+    if "points" not in formats:
+        return f"is read as {formats[0]}" if formats else "is no table of points"
     names, _ = header_fields(recognition.first_line(path), layout)
-    return _has_all(layout.roles(names, POINTS))
+    return _lacking(layout.roles(names, POINTS))
 
 
-def _has_all(found: dict[str, str]) -> bool:
-    return {"user", "time", "lat", "lon"} <= set(found) and "date" not in found
+def _lacking(found: dict[str, str]) -> str | None:
+    lacking = [role for role in ("user", "time", "lat", "lon") if role not in found]
+    if "date" in found:
+        return "has date and time in two columns"
+    return f"has no column of the {', '.join(lacking)}" if lacking else None
