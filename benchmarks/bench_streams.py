@@ -135,8 +135,8 @@ def draw(curve: Path, sizes: dict[int, Found]) -> None:
         at = [points / 1e6 for points in sizes]
         left.plot(at, [one[name][0] for one in sizes.values()], marker="o", label=name)
         right.plot(at, [one[name][2] / 1024 for one in sizes.values()], marker="o", label=name)
-    left.set(xlabel="million points", ylabel="seconds", title="Time grows with the points", ylim=(0, None))
-    right.set(xlabel="million points", ylabel="peak memory, GiB", title="Memory does not", ylim=(0, None))
+    left.set(xlabel="million points", ylabel="seconds", title="Time", ylim=(0, None))
+    right.set(xlabel="million points", ylabel="peak memory, GiB", title="Peak memory", ylim=(0, None))
     left.legend()
     figure.savefig(curve, dpi=150)
     print(f"\nwrote {curve}")

@@ -81,7 +81,7 @@ def build(words: Sequence[str] | None = None) -> typer.Typer:
     if words is not None and not named:
         _drop_options(app)
     else:
-        from tracearena.cli._reading import declare_options
+        from tracearena.cli._declaring import declare_options
 
         declare_options()
     guard_all(app)

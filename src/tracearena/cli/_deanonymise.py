@@ -10,9 +10,10 @@ from typing import Annotated
 import typer
 
 from tracearena.cli._console import JsonOption, SeedOption, chosen_seed, note, print_result
+from tracearena.cli._declaring import reads_traces
 from tracearena.cli._gps import EVENTS_ONLY, read_traces
 from tracearena.cli._progress import shown
-from tracearena.cli._reading import ReadingOptions, reads_traces
+from tracearena.cli._reading import ReadingOptions
 from tracearena.errors import ParameterError
 
 

@@ -12,7 +12,8 @@ from tracearena.cli import _streams
 from tracearena.cli._cluster import joined
 from tracearena.cli._console import check_outputs, note, print_result, release_seed
 from tracearena.cli._progress import shown
-from tracearena.cli._reading import ReadingOptions, refuse
+from tracearena.cli._reading import ReadingOptions
+from tracearena.cli._refusing import refuse
 from tracearena.errors import ParameterError
 
 if TYPE_CHECKING:

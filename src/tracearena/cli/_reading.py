@@ -1,26 +1,43 @@
-"""How commands read traces: one record of options, declared once, for all of them."""
+"""How commands read traces: one record of options for all of them."""
 
 from __future__ import annotations
 
-import functools
-import inspect
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar, get_type_hints
-
-import typer
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from tracearena.cli._console import note
 from tracearena.cli._contest_files import MaxBytesOption, MaxListedIdsOption, TimesOption
+from tracearena.cli._option_records import parameters_of
+from tracearena.cli._reading_options import (
+    BoundsOption,
+    ColumnsOption,
+    DecimalOption,
+    DelimiterOption,
+    FromDateOption,
+    FromOption,
+    GridOption,
+    HoursOption,
+    IntervalOption,
+    NoHeaderOption,
+    OneUserOption,
+    PlacesFileOption,
+    ReferenceDaysOption,
+    ResampleOption,
+    SlotOption,
+    SplitAtOption,
+    TimeFormatOption,
+    TimezoneOption,
+    ToDateOption,
+    TopOption,
+    UtcHoursOption,
+)
+from tracearena.cli._refusing import refuse
 
 if TYPE_CHECKING:
     from tracearena.intake import Choices, Reading, Report
     from tracearena.traces import GpsTraces, ObfuscatedTraces, Traces
 
-PANEL = "Reading"
-LIMITS = ("max_bytes", "max_listed_ids")
 _OF_TABLES = ("columns", "delimiter", "decimal", "time_format", "one_user")
 
 
@@ -33,93 +50,6 @@ class _Reported(Protocol):
 
 
 _AnyReading = TypeVar("_AnyReading", bound=_Reported)
-
-
-def _option(name: str, help: str, **settings: Any) -> Any:
-    return typer.Option(name, help=help, rich_help_panel=PANEL, **settings)
-
-
-FromOption = Annotated[
-    str | None,
-    typer.Option(
-        "--from",
-        "--format",
-        rich_help_panel=PANEL,
-        help="Format; recognised if omitted. Events: pwscup, ppmtf, peopleflow, foursquare, tsmc, gowalla, "
-        "table, partitions. GPS: points, geolife, gpx, google-records, google-timeline, owntracks, trips, "
-        "porto. Either: geojson, jsonl, gpkg, geoparquet.",
-    ),
-]
-ColumnsOption = Annotated[
-    str | None,
-    _option("--columns", "Which column is which, such as user=MMSI,time=BaseDateTime,lat=LAT,lng=LON."),
-]
-NoHeaderOption = Annotated[
-    bool, _option("--no-header", "The table has no header; --columns then gives numbers from 1.")
-]
-DelimiterOption = Annotated[
-    str | None, _option("--delimiter", "What stands between fields, such as ';' or tab; found if omitted.")
-]
-DecimalOption = Annotated[str | None, _option("--decimal", "Decimal sign of numbers: . or ,")]
-TimeFormatOption = Annotated[
-    str | None, _option("--time-format", "How times are written, such as '%d.%m.%Y %H:%M:%S'.")
-]
-OneUserOption = Annotated[
-    str | None, _option("--one-user", "All rows, or all files of a folder, are of one person of this name.")
-]
-PlacesFileOption = Annotated[
-    Path | None,
-    _option("--places", "File of places: regions, POIs, venues or a table; found beside IN."),
-]
-GridOption = Annotated[
-    str | None,
-    _option("--grid", "Put events or GPS points on a grid of rows x columns, such as 32x32."),
-]
-BoundsOption = Annotated[
-    str | None, _option("--bounds", "Keep this box only: south,west,north,east in degrees.")
-]
-TopOption = Annotated[int | None, _option("--top", "Keep the N most visited places only.")]
-IntervalOption = Annotated[
-    str | None,
-    _option("--interval", "Time between instants, such as 20min; 1h, or what all times lie on."),
-]
-SlotOption = Annotated[str | None, _option("--slot", "Length of a slot, such as 2h; one instant if omitted.")]
-SlotsOption = Annotated[
-    str | None,
-    typer.Option(
-        "--slots",
-        help="Slots of a model as any sets of instants: '0-6,6-9,9-24' hours, "
-        "'weekday 0-12,12-24; weekend 0-24', or instants as '{1,2,25,26},{3,4,27,28}'.",
-    ),
-]
-ResampleOption = Annotated[
-    str | None,
-    _option("--resample", "GPS on a grid: one event per instant by last, nearest or interpolate."),
-]
-TimezoneOption = Annotated[
-    str | None,
-    _option("--timezone", "Local time, such as America/New_York; by the coordinates if omitted."),
-]
-UtcHoursOption = Annotated[
-    bool,
-    _option("--utc-hours", "Ignore the file's offsets from UTC, as the PPMTF authors' program."),
-]
-HoursOption = Annotated[
-    str | None, _option("--hours", "Keep these local hours of every day only, such as 8-18.")
-]
-FromDateOption = Annotated[
-    str | None, _option("--from-date", "Keep this local date and later ones only, such as 2008-11-01.")
-]
-ToDateOption = Annotated[
-    str | None, _option("--to-date", "Keep this local date and earlier ones only, such as 2008-12-31.")
-]
-SplitAtOption = Annotated[
-    str | None,
-    _option("--split-at", "Cut one file before this date, such as 2012-06-01: reference, then original."),
-]
-ReferenceDaysOption = Annotated[
-    int | None, _option("--reference-days", "Cut one file after its first N days: reference, then original.")
-]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,7 +85,7 @@ class ReadingOptions:
     def words(self) -> list[str]:
         """The same options as they are written on a command line, without those left at their defaults."""
         said: list[str] = []
-        for name, one in _parameters(ReadingOptions).items():
+        for name, one in parameters_of(ReadingOptions).items():
             value = getattr(self, name)
             if value != one.default:
                 option = f"--{name.replace('_', '-')}"
@@ -401,82 +331,6 @@ class ReadingOptions:
             )
 
 
-def reads_traces(
-    *,
-    without: Iterable[str] = (),
-    halves: bool = False,
-    limits: Iterable[str] = (),
-    beside: Mapping[str, type] = MappingProxyType({}),
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command the options of reading; it gets them as the record `reading`.
-
-    Parameters
-    ----------
-    without
-        Options that the command has no use for, or has under the same name for something else.
-    halves
-        Whether it can cut one file into reference and original traces.
-    limits
-        Which limits of submissions it sets, of `LIMITS`.
-    beside
-        Further records of options, by the parameter that gets them.
-    """
-    records = {**beside, "reading": ReadingOptions}
-    left_out = {*without} | (set() if halves else {"split_at", "reference_days"}) | {*LIMITS} - {*limits}
-
-    def with_options(command: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(command)
-        def reading(**given: Any) -> Any:
-            for parameter, record in records.items():
-                known = [one.name for one in fields(record) if one.name in given]
-                if parameter == "reading":
-                    known = [name for name in known if name not in left_out]
-                given[parameter] = record(**{name: given.pop(name) for name in known})
-            return command(**given)
-
-        _undeclared.append(functools.partial(_declare, reading, command, records, left_out))
-        return reading
-
-    return with_options
-
-
-_undeclared: list[Callable[[], None]] = []
-
-
-def declare_options() -> None:
-    """Let Typer see the options of all commands that have been imported; a list of commands needs none."""
-    while _undeclared:
-        _undeclared.pop()()
-
-
-def _declare(
-    reading: Callable[..., Any], command: Callable[..., Any], records: Mapping[str, type], left_out: set[str]
-) -> None:
-    own = inspect.signature(command, eval_str=True)
-    kept = [
-        one.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-        for one in own.parameters.values()
-        if one.name not in records
-    ]
-    for parameter, record in records.items():
-        hidden = left_out if parameter == "reading" else ()
-        kept += [one for name, one in _parameters(record).items() if name not in hidden]
-    reading.__signature__ = own.replace(parameters=kept)  # type: ignore[attr-defined]
-    reading.__annotations__ = {one.name: one.annotation for one in kept} | {"return": own.return_annotation}
-
-
-@functools.cache
-def _parameters(record: type) -> dict[str, inspect.Parameter]:
-    """Return the options as parameters of a command."""
-    hints = get_type_hints(record, include_extras=True)
-    return {
-        one.name: inspect.Parameter(
-            one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=hints[one.name]
-        )
-        for one in fields(record)
-    }
-
-
 def say(reading: _Reported) -> None:
     """Say on stderr what was wrong with a file."""
     for line in reading.report.lines():
@@ -489,17 +343,3 @@ def say_once(reading: _AnyReading, first: _Reported) -> _AnyReading:
         reading.report.assumed = ""
     say(reading)
     return reading
-
-
-def refuse(what: str, **options: object) -> None:
-    """Refuse options that are given and do not apply to `what`, instead of ignoring them."""
-    from tracearena.errors import ParameterError
-
-    given = [
-        f"--{name.replace('_', '-')}"
-        for name, value in options.items()
-        if value is not None and value is not False
-    ]
-    if given:
-        verb = "does" if len(given) == 1 else "do"
-        raise ParameterError(f"{', '.join(given)} {verb} not apply to {what}")

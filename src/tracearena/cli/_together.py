@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from tracearena.cli._console import note
-from tracearena.cli._reading import ReadingOptions, refuse, say
+from tracearena.cli._reading import ReadingOptions, say
+from tracearena.cli._refusing import refuse
 from tracearena.errors import DataError, FileError, ParameterError
 
 if TYPE_CHECKING:

@@ -16,9 +16,10 @@ from tracearena.cli._console import (
     print_result,
 )
 from tracearena.cli._deanonymise import deanonymise
+from tracearena.cli._declaring import reads_traces
 from tracearena.cli._gps import EVENTS_ONLY, read_traces
 from tracearena.cli._progress import shown
-from tracearena.cli._reading import ReadingOptions, reads_traces
+from tracearena.cli._reading import ReadingOptions
 
 if TYPE_CHECKING:
     from tracearena.traces import GpsTraces

@@ -16,8 +16,10 @@ from tracearena.cli._console import (
     print_result,
     working,
 )
+from tracearena.cli._declaring import reads_traces
 from tracearena.cli._forms import ToOption, form_of, write_inferred_table, write_inferred_traces
-from tracearena.cli._reading import ReadingOptions, reads_traces, refuse
+from tracearena.cli._reading import ReadingOptions
+from tracearena.cli._refusing import refuse
 
 
 def register(app: typer.Typer) -> None:

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tracearena.cli._console import JsonOption, SeedOption, check_outputs, chosen_seed, print_result
+from tracearena.cli._declaring import reads_traces
 from tracearena.cli._measuring import CsvOption, FileArgument, MeasuringOptions, OutOption, run
 from tracearena.cli._progress import shown
-from tracearena.cli._reading import ReadingOptions, reads_traces, refuse
+from tracearena.cli._reading import ReadingOptions
+from tracearena.cli._refusing import refuse
 
 if TYPE_CHECKING:
     from tracearena.audit import Audit

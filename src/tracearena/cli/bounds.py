@@ -18,7 +18,8 @@ from tracearena.cli._console import (
     print_result,
     working,
 )
-from tracearena.cli._reading import ReadingOptions, reads_traces
+from tracearena.cli._declaring import reads_traces
+from tracearena.cli._reading import ReadingOptions
 from tracearena.cli.score import OriginalOption
 
 

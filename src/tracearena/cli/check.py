@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from tracearena.cli._console import JsonOption
-from tracearena.cli._reading import LIMITS, ReadingOptions, reads_traces, refuse
+from tracearena.cli._declaring import LIMITS, reads_traces
+from tracearena.cli._reading import ReadingOptions
+from tracearena.cli._refusing import refuse
 from tracearena.cli.score import OriginalOption
 from tracearena.errors import DataError, FileError, ParameterError
 

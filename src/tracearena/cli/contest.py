@@ -27,7 +27,8 @@ from tracearena.cli._contest_people import (
     with_sensitive_regions,
     write_people,
 )
-from tracearena.cli._reading import ReadingOptions, reads_traces
+from tracearena.cli._declaring import reads_traces
+from tracearena.cli._reading import ReadingOptions
 
 if TYPE_CHECKING:
     from tracearena.traces import Traces

@@ -16,9 +16,11 @@ from tracearena.cli._contest_files import (
     say_lost_dates,
     user_numbers,
 )
+from tracearena.cli._declaring import reads_traces
 from tracearena.cli._preparing import prepare
 from tracearena.cli._progress import shown
-from tracearena.cli._reading import ReadingOptions, reads_traces, refuse
+from tracearena.cli._reading import ReadingOptions
+from tracearena.cli._refusing import refuse
 
 if TYPE_CHECKING:
     from tracearena.intake import Reading

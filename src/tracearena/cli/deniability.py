@@ -15,7 +15,8 @@ from tracearena.cli._console import (
     print_result,
     working,
 )
-from tracearena.cli._reading import ReadingOptions, reads_traces, say
+from tracearena.cli._declaring import reads_traces
+from tracearena.cli._reading import ReadingOptions, say
 
 if TYPE_CHECKING:
     from tracearena.traces import Clock, Traces

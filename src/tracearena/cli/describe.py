@@ -11,8 +11,10 @@ import typer
 from tracearena.cli import _streams
 from tracearena.cli._cluster import ClusterOption, joined
 from tracearena.cli._console import JsonOption, check_outputs, note, print_result
+from tracearena.cli._declaring import reads_traces
 from tracearena.cli._progress import shown
-from tracearena.cli._reading import ReadingOptions, reads_traces, refuse, say
+from tracearena.cli._reading import ReadingOptions, say
+from tracearena.cli._refusing import refuse
 from tracearena.errors import FileError
 
 

@@ -10,7 +10,9 @@ import typer
 
 from tracearena.cli._cluster import ClusterOption, joined
 from tracearena.cli._console import JsonOption, defined
-from tracearena.cli._reading import ReadingOptions, SlotsOption, reads_traces
+from tracearena.cli._declaring import reads_traces
+from tracearena.cli._reading import ReadingOptions
+from tracearena.cli._reading_options import SlotsOption
 
 if TYPE_CHECKING:
     from tracearena.traces import Box, Traces

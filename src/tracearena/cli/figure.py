@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tracearena.cli._console import JsonOption, print_result, working
-from tracearena.cli._reading import refuse
+from tracearena.cli._refusing import refuse
 
 if TYPE_CHECKING:
     from tracearena.arena.findings import Finding

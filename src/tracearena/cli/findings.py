@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from tracearena.cli._console import JsonOption, note, print_result
-from tracearena.cli._reading import refuse
+from tracearena.cli._refusing import refuse
 
 
 def register(app: typer.Typer) -> None:

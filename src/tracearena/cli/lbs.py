@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tracearena.cli._console import JsonOption, SeedOption, chosen_seed, print_result
-from tracearena.cli._reading import ReadingOptions, reads_traces
+from tracearena.cli._declaring import reads_traces
+from tracearena.cli._reading import ReadingOptions
 
 if TYPE_CHECKING:
     from tracearena.traces import Traces

@@ -16,9 +16,11 @@ from tracearena.cli._console import (
     print_result,
     release_seed,
 )
+from tracearena.cli._declaring import reads_traces
 from tracearena.cli._forms import ToOption, form_of, write_obfuscated
 from tracearena.cli._progress import shown
-from tracearena.cli._reading import ReadingOptions, reads_traces, refuse
+from tracearena.cli._reading import ReadingOptions
+from tracearena.cli._refusing import refuse
 from tracearena.cli._streams import ResumeOption
 
 LegacyOption = Annotated[

@@ -17,10 +17,11 @@ from tracearena.cli._console import (
     print_result,
     working,
 )
+from tracearena.cli._declaring import reads_traces
 from tracearena.cli._measuring import CsvOption, FileArgument, MeasuringOptions, OutOption, run
 from tracearena.cli._percent import share_of
 from tracearena.cli._progress import shown
-from tracearena.cli._reading import ReadingOptions, reads_traces, say
+from tracearena.cli._reading import ReadingOptions, say
 from tracearena.cli._stopping import unhurried
 
 if TYPE_CHECKING:

@@ -18,8 +18,9 @@ from tracearena.cli._console import (
     print_result,
     release_seed,
 )
+from tracearena.cli._declaring import LIMITS, reads_traces
 from tracearena.cli._forms import form_of, write_anonymized
-from tracearena.cli._reading import LIMITS, ReadingOptions, reads_traces, say
+from tracearena.cli._reading import ReadingOptions, say
 
 if TYPE_CHECKING:
     from tracearena.traces import IdTable, ObfuscatedTraces

@@ -10,7 +10,9 @@ import typer
 
 from tracearena.cli._console import JsonOption, note, print_result
 from tracearena.cli._contest_files import MaxBytesOption
-from tracearena.cli._reading import LIMITS, ReadingOptions, reads_traces, refuse
+from tracearena.cli._declaring import LIMITS, reads_traces
+from tracearena.cli._reading import ReadingOptions
+from tracearena.cli._refusing import refuse
 
 OriginalOption = Annotated[
     Path, typer.Option("--original", help="Original traces of any format (orgtraces_*.csv, a table).")

@@ -11,7 +11,8 @@ import typer
 from tracearena import mobility
 from tracearena.cli._cluster import ClusterOption, joined
 from tracearena.cli._console import JsonOption, SeedOption, chosen_seed, print_result, working
-from tracearena.cli._reading import ReadingOptions, reads_traces
+from tracearena.cli._declaring import reads_traces
+from tracearena.cli._reading import ReadingOptions
 
 if TYPE_CHECKING:
     from tracearena.intake import Reading

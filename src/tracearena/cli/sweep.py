@@ -21,7 +21,9 @@ from tracearena.cli._console import (
     print_result,
     working,
 )
-from tracearena.cli._reading import ReadingOptions, reads_traces, refuse
+from tracearena.cli._declaring import reads_traces
+from tracearena.cli._reading import ReadingOptions
+from tracearena.cli._refusing import refuse
 from tracearena.cli.score import OriginalOption, Rule, RuleOption
 
 if TYPE_CHECKING:

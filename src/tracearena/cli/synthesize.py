@@ -17,8 +17,11 @@ from tracearena.cli._console import (
     release_seed,
     working,
 )
+from tracearena.cli._declaring import reads_traces
 from tracearena.cli._old_synthesize import OldSpellings
-from tracearena.cli._reading import ReadingOptions, SlotsOption, reads_traces, refuse, say
+from tracearena.cli._reading import ReadingOptions, say
+from tracearena.cli._reading_options import SlotsOption
+from tracearena.cli._refusing import refuse
 from tracearena.cli._training import train, train_ppmtf
 
 if TYPE_CHECKING:

@@ -8,7 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from tracearena.cli._console import JsonOption, SeedOption, chosen_seed, print_result, working
-from tracearena.cli._reading import ReadingOptions, SlotsOption, reads_traces
+from tracearena.cli._declaring import reads_traces
+from tracearena.cli._reading import ReadingOptions
+from tracearena.cli._reading_options import SlotsOption
 
 
 def register(app: typer.Typer) -> None:

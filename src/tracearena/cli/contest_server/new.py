@@ -17,7 +17,8 @@ from tracearena.cli._contest_people import (
     WalkOption,
     ZerosOption,
 )
-from tracearena.cli._reading import ReadingOptions, reads_traces
+from tracearena.cli._declaring import reads_traces
+from tracearena.cli._reading import ReadingOptions
 from tracearena.cli.contest_server.chartering import Wanted
 from tracearena.cli.contest_server.opening import (
     PassphraseFdOption,

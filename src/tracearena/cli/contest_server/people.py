@@ -15,7 +15,8 @@ from tracearena.cli._contest_people import (
     with_sensitive_regions,
     write_people,
 )
-from tracearena.cli._reading import ReadingOptions, refuse
+from tracearena.cli._reading import ReadingOptions
+from tracearena.cli._refusing import refuse
 
 if TYPE_CHECKING:
     from tracearena.contest import Charter

@@ -72,7 +72,7 @@ def serve(
     teams are drawn and printed, only this machine is listened to, and nothing is left behind.
     """
     from tracearena.checks import require_choice
-    from tracearena.cli._reading import refuse
+    from tracearena.cli._refusing import refuse
 
     if demo:
         given = {"only": only, "allowed_host": allowed_host, "trusted_proxy": trusted_proxy, "secure": secure}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,20 +100,17 @@ class FakeMaker:
         root
             Seed of all draws; the first fakes are the same however many follow.
         """
-        from tracearena.synthesis.sglt._kernels import make_fakes
-
         places = np.empty((len(rows), seeds.shape[1]), np.int32)
         likelihood = np.empty(len(rows))
-        classes, mobility = self.classes, self.mobility
-        start, step_of = mobility.starts(), mobility.step_numbers
-        probable = _probable_moves(mobility.moves)
+        classes = self.classes
+        fill, rules = self._rules()
 
         def work(block: int, first: int, stop: int) -> None:
             rng = stream(root, block)
             # Under a seed each fake has a small generator of its own; its 64 bits would be the weakest
             # link of a secret root, whose stream is drawn from throughout.
             draws = rng.integers(0, 2**64, stop - first, dtype=np.uint64)
-            make_fakes(
+            fill(
                 seeds,
                 rows[first:stop],
                 draws,
@@ -120,19 +119,24 @@ class FakeMaker:
                 classes.class_of,
                 classes.offsets,
                 classes.members,
-                start,
-                step_of,
-                *probable,
-                float(self.par_c),
-                float(self.par_m),
-                float(self.par_l),
-                float(self.par_v),
+                *rules,
                 places[first:stop],
                 likelihood[first:stop],
             )
 
         run_blocks(work, block_ranges(len(rows), FAKES_PER_BLOCK), report=True)
         return Fakes(places, likelihood)
+
+    def _rules(self) -> tuple[Callable[..., None], tuple[Any, ...]]:
+        """Return the kernel that makes fakes, and what it is told beside seeds, chance and classes."""
+        from tracearena.synthesis.sglt._kernels import make_fakes
+
+        mobility = self.mobility
+        moves = mobility.starts(), mobility.step_numbers, *_probable_moves(mobility.moves)
+        return make_fakes, (*moves, *self._chances())
+
+    def _chances(self) -> tuple[float, float, float, float]:
+        return float(self.par_c), float(self.par_m), float(self.par_l), float(self.par_v)
 
 
 def _probable_moves(

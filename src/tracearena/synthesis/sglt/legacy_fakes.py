@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tracearena.checks import require_switch
-from tracearena.engine import block_ranges, is_secret, run_blocks, stream
-from tracearena.synthesis.sglt.fakes import FAKES_PER_BLOCK, FakeMaker, Fakes
+from tracearena.synthesis.sglt.fakes import FakeMaker
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,39 +35,9 @@ class LegacyFakeMaker(FakeMaker):
         super().__post_init__()
         require_switch("decoder_failure", self.decoder_failure)
 
-    def make(self, seeds: NDArray[np.int32], rows: NDArray[np.int64], root: np.random.SeedSequence) -> Fakes:
-        """Make one fake for every row named; see `FakeMaker.make`."""
+    def _rules(self) -> tuple[Callable[..., None], tuple[Any, ...]]:
         from tracearena.synthesis.sglt._legacy_kernels import make_legacy_fakes
 
-        places = np.empty((len(rows), seeds.shape[1]), np.int32)
-        likelihood = np.empty(len(rows))
-        classes = self.classes
-        log_start, log_moves = np.log(self.mobility.starts()), np.log(self.mobility.moves)
-        step_of = self.mobility.step_numbers
-
-        def work(block: int, first: int, stop: int) -> None:
-            rng = stream(root, block)
-            draws = rng.integers(0, 2**64, stop - first, dtype=np.uint64)
-            make_legacy_fakes(
-                seeds,
-                rows[first:stop],
-                draws,
-                rng,
-                is_secret(root),
-                classes.class_of,
-                classes.offsets,
-                classes.members,
-                log_start,
-                step_of,
-                log_moves,
-                float(self.par_c),
-                float(self.par_m),
-                float(self.par_l),
-                float(self.par_v),
-                self.decoder_failure,
-                places[first:stop],
-                likelihood[first:stop],
-            )
-
-        run_blocks(work, block_ranges(len(rows), FAKES_PER_BLOCK), report=True)
-        return Fakes(places, likelihood)
+        mobility = self.mobility
+        moves = np.log(mobility.starts()), mobility.step_numbers, np.log(mobility.moves)
+        return make_legacy_fakes, (*moves, *self._chances(), self.decoder_failure)
