@@ -72,7 +72,7 @@ def are_points(reading: ReadingOptions, path: Path) -> bool:
     """Whether a table has coordinates and no places, by its columns."""
     from tracearena.intake.columns import are_points as are_columns_of_points
     from tracearena.intake.layout import Layout
-    from tracearena.streams.point_files import columns_of
+    from tracearena.streams.parquet_parts import columns_of
 
     return are_columns_of_points(Layout.parse(**reading.layout()).roles(columns_of(path)))
 

@@ -1,5 +1,5 @@
 from .describing import describe
-from .point_files import are_many, is_streamable
+from .parquet_parts import are_many, is_streamable
 from .portions import Portion, Table, table_of
 from .transforming import Written, depends_on, obfuscation, write_changed
 from .unfinished import Unfinished

@@ -1,32 +1,27 @@
-"""Tables of GPS points on disk, read a chunk of rows at a time: a file, a folder of parts, partitions."""
+"""Tables of GPS points on disk, read a chunk of rows at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from tracearena.errors import Fault, FileError
-from tracearena.files.limits import MAX_TABLE_EXPANSION, require_columns, require_expansion
-from tracearena.intake.columns import MAPS, POINTS, are_enough, missing, plain_name
+from tracearena.intake.columns import MAPS, POINTS, plain_name
 from tracearena.intake.gps_points import utc_of
 from tracearena.intake.ids import LONGEST_ID, NUL, identifiers
-from tracearena.intake.layout import AS_NAMED, ONE_USER, Layout
+from tracearena.intake.layout import Layout
 from tracearena.intake.positions import OLDEST_MS, oddly_dated
 from tracearena.intake.report import Report
 from tracearena.intake.rows import Rows, parsed_rows
-from tracearena.intake.tables import ROW, broken, by_role, notice_rivals, parquet_schema, read_parquet
+from tracearena.intake.tables import ROW, broken, by_role
 from tracearena.traces import Box
-from tracearena.traces.time import LATEST_S, require_zone
+from tracearena.traces.time import LATEST_S
 
 ROWS_PER_CHUNK = 1 << 20
-_FIRST_ROWS = 1 << 16
-_BYTES_A_VALUE = 8
 
 
 @dataclass(frozen=True)
@@ -228,132 +223,3 @@ def _columns(frame: pl.DataFrame) -> pl.DataFrame:
         is_text = ids.dtype == pl.String
         wanted["trajectory"] = ids.fill_null("").str.slice(0, LONGEST_ID) if is_text else ids.fill_null(-1)
     return pl.DataFrame({**wanted, "row": frame["row"]})
-
-
-def open_points(
-    path: str | PathLike[str],
-    report: Report,
-    *,
-    layout: Layout = AS_NAMED,
-    timezone: str | None = None,
-    box: Box | None = None,
-) -> PointFiles:
-    """Look at the files of a table of points, without reading its rows; refuse those that are none.
-
-    A folder holds ``.parquet`` files, also in folders below it, whose names (``uid=7``) are a column.
-    """
-    if timezone is not None:
-        require_zone(timezone)
-    place = Path(path)
-    files = parquet_files(place)
-    if not files:
-        raise FileError.whole(place, "holds no .parquet files", "empty")
-    said = [_said_by_folders(place, file) for file in files]
-    schema = _chosen(files[0], said[0], report, layout)
-    rows = []
-    for file, also in zip(files, said, strict=True):
-        _require_alike(file, also, files[0], schema)
-        rows.append(_count(file, len(schema)))
-    times = layout.roles(list(schema), POINTS)["time"]
-    first = next((at for at, count in enumerate(rows) if count), None)
-    if first is None:
-        raise FileError.whole(place, "holds no point", "no-points")
-    if times in said[first]:
-        first_times = pl.Series([said[first][times]])
-    else:
-        first_times = read_parquet(files[first], lambda _: [times], _FIRST_ROWS)[times]
-    return PointFiles(
-        str(place), tuple(files), tuple(rows), schema, tuple(said), layout, timezone, first_times, box
-    )
-
-
-def parquet_files(path: Path) -> list[Path]:
-    """Return the Parquet files of a folder and of those below it, by name; hidden ones are left out."""
-    if not path.is_dir():
-        return [path]
-    found = (file for file in path.rglob("*.parquet") if file.is_file())
-    return sorted(
-        (file for file in found if not any(part[0] in "._" for part in file.relative_to(path).parts)),
-        key=lambda file: file.relative_to(path).parts,
-    )
-
-
-def is_streamable(path: Path, layout: Layout) -> bool:
-    """Whether a path is a Parquet table of points whose rows can be read one chunk after the other.
-
-    A date and a time in two columns, and ids with decimals, are told from all rows together.
-    """
-    files = parquet_files(path) if path.is_dir() else [path]
-    if not files or not all(map(_is_parquet, files)):
-        return False
-    try:
-        schema = {**parquet_schema(files[0]), **dict.fromkeys(_said_by_folders(path, files[0]), pl.String())}
-    except FileError:
-        return False
-    found = layout.roles(list(schema), POINTS)
-    if not {"user", "time", "lat", "lon"} <= set(found) or "date" in found:
-        return False
-    ids = [found[role] for role in ("user", "trajectory") if found.get(role, ONE_USER) != ONE_USER]
-    return not any(schema[name].is_float() or schema[name].is_decimal() for name in ids)
-
-
-def columns_of(path: Path) -> list[str]:
-    """Return the names of the columns of a table, those that folders name among them."""
-    first = parquet_files(path)[0]
-    return [*parquet_schema(first), *_said_by_folders(path, first)]
-
-
-def are_many(path: Path, rows: int) -> bool:
-    """Whether the Parquet files of a path have at least so many rows."""
-    found = 0
-    for file in parquet_files(path):
-        found += _count(file, 0)
-        if found >= rows:
-            return True
-    return False
-
-
-def _is_parquet(path: Path) -> bool:
-    with open(path, "rb") as file:
-        return file.read(4) == b"PAR1"
-
-
-def _said_by_folders(root: Path, file: Path) -> dict[str, str]:
-    """Return what the names of the folders between a root and a file say: ``day=2024-01-31``."""
-    folders = file.relative_to(root).parts[:-1] if root.is_dir() else ()
-    pairs = (folder.partition("=") for folder in folders if "=" in folder)
-    return {name: value for name, _, value in pairs if name}
-
-
-def _chosen(file: Path, said: Mapping[str, str], report: Report, layout: Layout) -> dict[str, pl.DataType]:
-    schema = {**parquet_schema(file), **dict.fromkeys(said, pl.String())}
-    require_columns(file, len(schema))
-    layout.require_columns(list(schema), file)
-    found = layout.roles(list(schema), POINTS)
-    if not are_enough(found):
-        raise FileError(file, missing(list(schema), found, POINTS, layout.header))
-    notice_rivals(list(schema), found, report, layout)
-    return {name: schema[name] for name in found.values() if name != ONE_USER}
-
-
-def _require_alike(
-    file: Path, said: Mapping[str, str], first: Path, wanted: Mapping[str, pl.DataType]
-) -> None:
-    schema = {**parquet_schema(file), **dict.fromkeys(said, pl.String())}
-    for name, kind in wanted.items():
-        if name not in schema:
-            problem = f"has no column {name}, which {first.name} has"
-        elif schema[name] != kind:
-            problem = f"has {schema[name]} in the column {name}, and {first.name} has {kind}"
-        else:
-            continue
-        raise FileError(file, [Fault(None, name, None, problem, "columns")])
-
-
-def _count(file: Path, columns: int) -> int:
-    try:
-        rows = int(pl.scan_parquet(file, glob=False).select(pl.len()).collect().item())
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        raise broken(file, error) from None
-    require_expansion(file, file.stat().st_size, rows * columns * _BYTES_A_VALUE, MAX_TABLE_EXPANSION)
-    return rows

@@ -15,7 +15,8 @@ from tracearena.engine import block_ranges, run_blocks
 from tracearena.intake.ids import numbered
 from tracearena.intake.layout import AS_NAMED, Layout
 from tracearena.intake.report import Report
-from tracearena.streams.point_files import Chunk, PointFiles, open_points
+from tracearena.streams.opening import open_points
+from tracearena.streams.point_files import Chunk, PointFiles
 from tracearena.streams.spilling import Spill
 from tracearena.streams.survey import Survey, survey
 from tracearena.traces import Box, GpsTraces
