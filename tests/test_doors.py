@@ -58,7 +58,7 @@ OPENED = {
     "tracearena.engine": (13, set()),
     "tracearena.files": (10, set()),
     "tracearena.formats": (72, {"polars"}),
-    "tracearena.formats.geolife": (34, set()),
+    "tracearena.formats.geolife": (36, set()),
     "tracearena.formats.ppmtf": (35, set()),
     "tracearena.formats.pwscup": (33, set()),
     "tracearena.intake": (27, {"polars"}),
