@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracearena.engine import use
+from tracearena.errors import FileError
 from tracearena.formats import geolife
 from tracearena.formats.geolife import _kernels as kernels
 from tracearena.formats.geolife import parsing
@@ -142,6 +144,13 @@ def test_files_parsed_together_do_not_touch_each_other(
     assert report.dropped == {"bad row": 1, "bad latitude": 1}
     assert report.noticed == {"odd date": 1, "no header": 1, "unsorted": 1, "same time": 4}
     assert report.rows == 11
+
+
+def test_an_archive_without_a_recording_is_refused(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "g.zip", "w") as packed:
+        packed.writestr("Data/000/labels.txt", "walk")
+    with pytest.raises(FileError, match="holds no PLT file with points"):
+        geolife.read(tmp_path / "g.zip")
 
 
 def test_users_whose_recordings_overlap_are_sorted_by_time(tmp_path: Path) -> None:

@@ -129,14 +129,14 @@ def careful_row(
     return SLOW if lat_state == SLOW or lon_state == SLOW else GOOD
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _two(text: Any, at: int) -> int:
     """Return the value of two digits, -1 if they are none."""
     tens, ones = text[at] - _ZERO, text[at + 1] - _ZERO
     return tens * 10 + ones if 0 <= tens <= 9 and 0 <= ones <= 9 else -1
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _quick_decimal(text: Any, at: int) -> tuple[float, int]:
     """Read a number of few digits up to its comma; return it and what follows, or -1 if it is no such."""
     negative = text[at] == _MINUS
@@ -183,11 +183,11 @@ def quick_row(
     lon, at = _quick_decimal(text, at)
     if at < 0:
         return -1
-    commas = 0
-    while commas < 3:
-        if text[at] == _LF:
-            return -1
-        commas += text[at] == _COMMA
+    for _ in range(3):
+        while text[at] != _COMMA:
+            if text[at] == _LF:
+                return -1
+            at += 1
         at += 1
     end = at + 19
     if end > last or not (text[end] == _LF or (text[end] == _CR and text[end + 1] == _LF)):
@@ -210,6 +210,14 @@ def quick_row(
     latitude[row], longitude[row] = lat, lon
     time_ms[row] = (known[1] * DAY_S + hour * 3600 + minute * 60 + second) * 1000
     return end + (2 if text[end] == _CR else 1)
+
+
+@njit(cache=True, nogil=True)
+def _after_lines(text: Any, at: int, stop: int, lines: int) -> int:
+    while lines > 0 and at < stop:
+        lines -= text[at] == _LF
+        at += 1
+    return at
 
 
 @njit(cache=True, nogil=True)
@@ -257,6 +265,7 @@ def parse_files(
     text: Any,
     starts: Any,
     stops: Any,
+    header_lines: Any,
     oldest_ms: int,
     latitude: Any,
     longitude: Any,
@@ -270,7 +279,9 @@ def parse_files(
     Parameters
     ----------
     starts, stops
-        Where the rows of each file begin and end.
+        Where each file begins and ends.
+    header_lines
+        How many lines of each file are no rows.
     state
         Told of each row: whether it is good, has to be read the slow way, or what is wrong.
     rows
@@ -281,6 +292,7 @@ def parse_files(
     """
     rows[0] = 0
     for i in range(len(starts)):
+        at = _after_lines(text, starts[i], stops[i], header_lines[i])
         rows[i + 1], plain[i] = _parse_file(
-            text, starts[i], stops[i], oldest_ms, latitude, longitude, time_ms, state, rows[i]
+            text, at, stops[i], oldest_ms, latitude, longitude, time_ms, state, rows[i]
         )

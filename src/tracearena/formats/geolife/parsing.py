@@ -34,26 +34,27 @@ def parsed(files: Iterable[tuple[str, bytes]], report: Report) -> list[Recording
             held, size = [], 0
         held.append((name, text))
         size += len(text)
-    return recordings + _parsed_together(held, report)
+    if held:
+        recordings += _parsed_together(held, report)
+    return recordings
 
 
 def _parsed_together(files: list[tuple[str, bytes]], report: Report) -> list[Recording]:
     """Parse files in one go; look again at those of which something has to be said."""
     from tracearena.formats.geolife import _kernels as kernels
 
-    headers = [0 if _begins_with_a_point(text) else HEADER_LINES for _, text in files]
-    ends = np.cumsum([len(text) for _, text in files])
-    starts = [
-        int(end) - len(text) + _after_lines(text, skip)
-        for end, (_, text), skip in zip(ends, files, headers, strict=True)
-    ]
-    data = np.frombuffer(b"".join(text for _, text in files), np.uint8)
+    texts = [text for _, text in files]
+    headers = [0 if _begins_with_a_point(text) else HEADER_LINES for text in texts]
+    sizes = np.array([len(text) for text in texts], np.int64)
+    stops = np.cumsum(sizes)
+    starts = stops - sizes + [len(_BOM) if text.startswith(_BOM) else 0 for text in texts]
+    data = np.frombuffer(b"".join(texts), np.uint8)
     size = int(kernels.count_lines(data)) + len(files)
     latitude, longitude = np.empty(size), np.empty(size)
     time_ms, state = np.empty(size, np.int64), np.empty(size, np.int8)
     rows, plain = np.empty(len(files) + 1, np.int64), np.empty(len(files), np.bool_)
     kernels.parse_files(
-        data, np.array(starts, np.int64), ends, OLDEST_MS, latitude, longitude, time_ms, state, rows, plain
+        data, starts, stops, np.array(headers), OLDEST_MS, latitude, longitude, time_ms, state, rows, plain
     )
     recordings = []
     for number, (path, text) in enumerate(files):
@@ -73,16 +74,6 @@ def _begins_with_a_point(text: bytes) -> bool:
     end = text.find(b"\n")
     first = text[: end if end >= 0 else None].lstrip(_BOM)
     return first.count(b",") == 6 and first[:1] in b"+-.0123456789"
-
-
-def _after_lines(text: bytes, lines: int) -> int:
-    """Return where the rows of a file begin."""
-    at = len(_BOM) if text.startswith(_BOM) else 0
-    for _ in range(lines):
-        at = text.find(b"\n", at) + 1
-        if at == 0:
-            return len(text)
-    return at
 
 
 def _sifted(
