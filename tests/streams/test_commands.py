@@ -114,10 +114,12 @@ def test_a_broken_part_leaves_nothing_behind(tmp_path: Path, run: Callable[..., 
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("small_portions")
 def test_workers_write_the_parts_that_threads_write(tmp_path: Path, run: Callable[..., str]) -> None:
     path = laid_out(city(), tmp_path, "shuffled")
     for name, cluster in (("here", ()), ("there", ("--cluster", "local:2"))):
         run(*GEOIND, path, tmp_path / name, "--to", "partitions", "--seed", 1, *cluster)
+    assert len([*(tmp_path / "here").iterdir()]) > 3
     for part in (tmp_path / "here").iterdir():
         assert part.read_bytes() == (tmp_path / "there" / part.name).read_bytes()
     described = [json.loads(run("describe", path, "--json", *way)) for way in ((), ("--cluster", "local:2"))]

@@ -27,7 +27,7 @@ _SEED = 1
 
 def transformed(defence: Any, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
     """Obfuscate: the same events of the same users, in the same order."""
-    if _is_foreign(defence):
+    if is_foreign(defence):
         few = _few(original)
         _tried(
             defence, lambda one: one.transform(few, seed=_SEED), lambda made: _released(defence, made, few)
@@ -37,7 +37,7 @@ def transformed(defence: Any, original: Traces, *, seed: SeedLike = None) -> Obf
 
 def gps_transformed(defence: Any, original: GpsTraces, *, seed: SeedLike = None) -> GpsTraces:
     """Obfuscate GPS traces: users keep their ids and their order."""
-    if _is_foreign(defence):
+    if is_foreign(defence):
         few = _few(original)
         _tried(
             defence,
@@ -57,7 +57,7 @@ def gps_transformed_part(
 
 def recovered(attack: Any, released: GpsTraces) -> GpsTraces:
     """Attack GPS traces: the same points at other positions."""
-    if _is_foreign(attack):
+    if is_foreign(attack):
         few = _few(released)
         _tried(attack, lambda one: one.recover(few), lambda made: _same_points(attack, made, few))
     return _same_points(attack, _asked(attack, "recover", released), released)
@@ -83,7 +83,7 @@ def inferred(attack: Any, anonymized: ObfuscatedTraces, known: Traces, *, seed: 
 
 def try_attack(attack: Any, reference: Traces) -> None:
     """Refuse an attack from elsewhere whose answer on a few users is not what its kind gives."""
-    if not _is_foreign(attack) or not reference.n_users:
+    if not is_foreign(attack) or not reference.n_users:
         return
     few = _few(reference)
     pseudonyms = np.arange(1, few.n_users + 1) + 10**9
@@ -104,7 +104,7 @@ def synthesized(synthesizer: Any, training: Traces, days: int, *, seed: SeedLike
 
 def try_synthesizer(synthesizer: Any, training: Traces) -> None:
     """Refuse a synthesizer from elsewhere whose traces of a few users are not what is asked for."""
-    if not _is_foreign(synthesizer) or not training.n_users:
+    if not is_foreign(synthesizer) or not training.n_users:
         return
     few = _few(training)
     _tried(
@@ -126,7 +126,7 @@ def _days(synthesizer: Any, made: Any, training: Traces, days: int) -> Traces:
         raise _wrong(synthesizer, "synthesize", wanted, "traces at other places")
     length = training.clock.instants_per_day
     # Our baseline `Training` gives the training days back, however many there are.
-    wrong_days = _is_foreign(synthesizer) and made.n_instants != days * length
+    wrong_days = is_foreign(synthesizer) and made.n_instants != days * length
     if made.clock.instants_per_day != length or wrong_days:
         raise _wrong(synthesizer, "synthesize", wanted, f"{made.n_instants:,} instants")
     return made
@@ -220,7 +220,8 @@ def _class_of(algorithm: Any) -> str:
     return f"{kind.__module__}:{kind.__qualname__}"
 
 
-def _is_foreign(algorithm: Any) -> bool:
+def is_foreign(algorithm: Any) -> bool:
+    """Whether a class is not of this package: it may keep a state, and need not know our rules."""
     return type(algorithm).__module__.partition(".")[0] != "tracearena"
 
 
@@ -246,7 +247,7 @@ def blaming(algorithm: Any, method: str) -> Iterator[None]:
     except (TracearenaError, MemoryError):
         raise
     except Exception as error:
-        if not _is_foreign(algorithm):
+        if not is_foreign(algorithm):
             raise
         where = traceback.extract_tb(error.__traceback__)[-1]
         raise AlgorithmError(

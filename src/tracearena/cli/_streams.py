@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -41,10 +43,13 @@ def goes_through(
     cluster: str | None = None,
     resume: bool = False,
 ) -> bool:
-    """Whether a table of points is worked on a few users at a time: it is large, or that is asked for."""
+    """Whether a table of points is worked on a few users at a time.
+
+    It is if it is large, if that is asked for, or if its folders name a column, which no other reader knows.
+    """
     from tracearena.formats.writing import TABLE_NAMES
     from tracearena.intake.layout import Layout
-    from tracearena.streams import are_many, is_streamable
+    from tracearena.streams import are_many, folders_name_columns, unstreamable
 
     asked = [
         *(["--to partitions"] if to == PARTS else []),
@@ -54,18 +59,28 @@ def goes_through(
     is_table = (
         to == PARTS or out is None or (to in (None, "points", "table") and str(out).endswith(TABLE_NAMES))
     )
-    plain = reading.format in (None, "points") and not reading.cuts_local_times and not reading.is_split
+    if (resume and to != PARTS) or (cluster is not None and out is not None and to != PARTS):
+        raise ParameterError(f"{asked[0]} needs --to partitions: parts that are written one by one")
+    if asked and not path.exists():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+    if not path.exists() or not is_table:
+        return False
     layout = Layout.parse(**reading.layout())
-    if not (is_table and plain and path.exists() and is_streamable(path, layout)):
+    problem = (
+        f"is read as {reading.format}"
+        if reading.format not in (None, "points")
+        else "is cut by hours or dates, which needs all rows at once"
+        if reading.cuts_local_times or reading.is_split
+        else unstreamable(path, layout)
+    )
+    if problem is not None:
         if asked:
             raise ParameterError(
-                f"{path}: {', '.join(asked)} needs a Parquet file of points, or a folder of them, and all "
-                "its hours and dates; tracearena convert makes one"
+                f"{path}: {problem}; {', '.join(asked)} needs a Parquet file of points, or a folder of them, "
+                "as tracearena convert makes them"
             )
         return False
-    if out is not None and to != PARTS and (cluster is not None or resume):
-        raise ParameterError(f"{asked[0]} needs --to partitions: parts that are written one by one")
-    return bool(asked) or are_many(path, STREAMED_FROM)
+    return bool(asked) or folders_name_columns(path) or are_many(path, STREAMED_FROM)
 
 
 def are_points(reading: ReadingOptions, path: Path) -> bool:
@@ -77,7 +92,9 @@ def are_points(reading: ReadingOptions, path: Path) -> bool:
     return are_columns_of_points(Layout.parse(**reading.layout()).roles(columns_of(path)))
 
 
-def _opened(reading: ReadingOptions, path: Path, scratch: Path) -> tuple[Table, Survey]:
+def _opened(
+    reading: ReadingOptions, path: Path, scratch: Path, *, is_shared: bool = True
+) -> tuple[Table, Survey]:
     from tracearena.intake.layout import Layout
     from tracearena.streams import table_of
 
@@ -87,6 +104,7 @@ def _opened(reading: ReadingOptions, path: Path, scratch: Path) -> tuple[Table, 
         layout=Layout.parse(**reading.layout()),
         timezone=reading.timezone,
         box=reading.choices().bounds,
+        is_shared=is_shared,
     )
 
 
@@ -96,8 +114,9 @@ def describe(reading: ReadingOptions, path: Path, cluster: Cluster | None) -> Su
 
     with tempfile.TemporaryDirectory(prefix="tracearena-") as scratch:
         with working(f"reading {path.name}", cluster):
-            table, found = _opened(reading, path, Path(scratch))
-        with working("counting", cluster):
+            found_by = path if cluster is None else path.resolve()
+            table, found = _opened(reading, found_by, Path(scratch), is_shared=False)
+        with working("counting", cluster if found.is_sorted else None):
             return streams.describe(table, found)
 
 
@@ -126,6 +145,8 @@ def write_changed(
     from tracearena.streams.unfinished import refuse_unfinished, scratch_beside
 
     in_parts = to == PARTS
+    if cluster is not None:  # workers may have been started elsewhere
+        path, out = path.resolve(), out.resolve()
     if in_parts:
         refuse_unfinished(out, resume=resume)
     with scratch_beside(out) as scratch:
@@ -140,7 +161,7 @@ def write_changed(
         parts.begin(resume=resume)
         try:
             with unhurried(), working("points", cluster):
-                change = making(table, parts.root(root))
+                change = making(table, parts.root(root, len(table.portions)))
                 written = streams.write_changed(table, found, out, change, unfinished=parts)
         except BaseException:
             done = f"{len(parts.done)} of {len(table.portions)} parts are finished in {parts.folder}"

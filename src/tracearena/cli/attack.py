@@ -71,7 +71,14 @@ def attack(
     from tracearena.intake.user_key import carrying, refuse_stale_key
 
     if catalogue.is_kind(name, "gps-attack"):
-        refuse(name, legacy_2019=legacy_2019, mechanism=mechanism, cluster=cluster)
+        refuse(
+            name,
+            reference=reference,
+            seed=seed,
+            legacy_2019=legacy_2019,
+            mechanism=mechanism,
+            cluster=cluster,
+        )
         _gps.attack(reading, name, out, anonymized, to, as_json)
         return
     if reference is None:

@@ -35,7 +35,7 @@ _EXPECTED = {
     "sensitive": "true and false, text or numbers",
 }
 _WIDE = ("UInt64", "Int128", "UInt128")
-_UNDELIMITED = ("columns", "decimal", "time_format", "one_user")
+UNDELIMITED = ("columns", "decimal", "time_format", "one_user")
 _NEEDED = ("user", "time", "date", "lat", "lon")
 _SHOWN = 12
 
@@ -55,7 +55,7 @@ def rows_of_file(
 
     if not Path(path).is_dir() and not is_parquet(path):
         return _csv(path, report, wanted, layout)
-    layout.refuse_all_but(_UNDELIMITED, path, "Parquet, whose columns have names")
+    layout.refuse_all_but(UNDELIMITED, path, "Parquet, whose columns have names")
     return _rows_of_folder(Path(path), chosen) if Path(path).is_dir() else read_parquet(path, chosen)
 
 

@@ -1,5 +1,5 @@
 from .describing import describe
-from .parquet_parts import are_many, is_streamable
+from .parquet_parts import are_many, folders_name_columns, unstreamable
 from .portions import Portion, Table, table_of
 from .transforming import Written, depends_on, obfuscation, write_changed
 from .unfinished import Unfinished
@@ -12,8 +12,9 @@ __all__ = [
     "are_many",
     "depends_on",
     "describe",
-    "is_streamable",
+    "folders_name_columns",
     "obfuscation",
     "table_of",
+    "unstreamable",
     "write_changed",
 ]

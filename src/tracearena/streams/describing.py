@@ -30,6 +30,8 @@ class Totals:
     trajectories: int
     box: Box
     of_users: Tally
+    long_gaps: int
+    longest_gap: int
     of_trajectories: Tally
     cells: NDArray[np.float64]
     same_times: int
@@ -43,6 +45,8 @@ class Totals:
             self.trajectories + other.trajectories,
             Box(*boxes[:, :2].min(axis=0).tolist(), *boxes[:, 2:].max(axis=0).tolist()),
             self.of_users + other.of_users,
+            self.long_gaps + other.long_gaps,
+            max(self.longest_gap, other.longest_gap),
             self.of_trajectories + other.of_trajectories,
             _joined_cells(self.cells, other.cells),
             self.same_times + other.same_times,
@@ -61,7 +65,7 @@ def describe(table: Table, found: Survey) -> Summary:
     report = found.report
     _report_same_times(totals, report)
     first, last = (np.datetime64(at, "ms").astype("datetime64[s]") for at in (totals.first, totals.last))
-    within, gaps = totals.of_trajectories, totals.of_users
+    within = totals.of_trajectories
     return Summary(
         users=len(found.users),
         events=found.n_points,
@@ -69,11 +73,11 @@ def describe(table: Table, found: Survey) -> Summary:
         last=f"{last}Z",
         days=int((last.astype("datetime64[D]") - first.astype("datetime64[D]")).astype(int)) + 1,
         events_per_user=quartiles(found.counts),
-        gap_h=_gaps(gaps),
+        gap_h=_gaps(totals),
         trajectories=totals.trajectories,
         bounds=asdict(totals.box),
         interval_s=within.quantile(0.5) / 1000 if within.total else None,
-        gaps_over_4h=int(gaps.counts[gaps.values > LONG_GAP_MS].sum()),
+        gaps_over_4h=totals.long_gaps,
         report=report,
         local=_local_time(totals, report),
     )
@@ -98,6 +102,8 @@ def _totals(traces: GpsTraces) -> Totals:
         traces.n_trajectories,
         Box.of(traces),
         Tally.of(gaps),
+        int((gaps > LONG_GAP_MS).sum()),
+        int(gaps.max(initial=0)),
         Tally.of(within),
         zone_cells(traces.latitude, traces.longitude),
         int(same.size),
@@ -113,11 +119,11 @@ def _joined_cells(here: NDArray[np.float64], there: NDArray[np.float64]) -> NDAr
     return np.column_stack([both[first, :3], counts])
 
 
-def _gaps(gaps: Tally) -> dict[str, float]:
-    shares = {"median": 0.5, "ninety_percent": 0.9, "longest": 1.0}
-    if not gaps.total:
-        return dict.fromkeys(shares, 0.0)
-    return {name: round(gaps.quantile(share) / _HOUR_MS, 3) for name, share in shares.items()}
+def _gaps(totals: Totals) -> dict[str, float]:
+    gaps = totals.of_users
+    middle, most = (gaps.quantile(share) if gaps.total else 0.0 for share in (0.5, 0.9))
+    found = {"median": middle, "ninety_percent": most, "longest": totals.longest_gap}
+    return {name: round(gap / _HOUR_MS, 3) for name, gap in found.items()}
 
 
 def _report_same_times(totals: Totals, report: Report) -> None:

@@ -19,8 +19,8 @@ _KEPT_BITS = 14
 class Tally:
     """Values of 0 and more, ascending, and how often each occurs.
 
-    Up to four million different values are told apart. Where there are more, those above a million are known
-    to one part in 16,384.
+    Up to four million different values are told apart. Where there are more, those above a million are
+    rounded down by at most one part in 8,192.
 
     Examples
     --------

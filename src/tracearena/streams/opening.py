@@ -13,7 +13,7 @@ from tracearena.files.limits import require_columns
 from tracearena.intake.columns import POINTS, are_enough, missing
 from tracearena.intake.layout import AS_NAMED, ONE_USER, Layout
 from tracearena.intake.report import Report
-from tracearena.intake.tables import notice_rivals, parquet_schema, read_parquet
+from tracearena.intake.tables import UNDELIMITED, notice_rivals, parquet_schema, read_parquet
 from tracearena.streams.parquet_parts import count_rows, parquet_files, said_by_folders
 from tracearena.streams.point_files import PointFiles
 from tracearena.traces import Box
@@ -37,6 +37,7 @@ def open_points(
     if timezone is not None:
         require_zone(timezone)
     place = Path(path)
+    layout.refuse_all_but(UNDELIMITED, place, "Parquet, whose columns have names")
     files = parquet_files(place)
     if not files:
         raise FileError.whole(place, "holds no .parquet files", "empty")
@@ -51,7 +52,7 @@ def open_points(
     if first is None:
         raise FileError.whole(place, "holds no point", "no-points")
     if times in said[first]:
-        first_times = pl.Series([said[first][times]])
+        first_times = pl.Series([said[first][times]], dtype=pl.String)
     else:
         first_times = read_parquet(files[first], lambda _: [times], _FIRST_ROWS)[times]
     return PointFiles(
@@ -59,7 +60,9 @@ def open_points(
     )
 
 
-def _chosen(file: Path, said: Mapping[str, str], report: Report, layout: Layout) -> dict[str, pl.DataType]:
+def _chosen(
+    file: Path, said: Mapping[str, str | None], report: Report, layout: Layout
+) -> dict[str, pl.DataType]:
     schema = {**parquet_schema(file), **dict.fromkeys(said, pl.String())}
     require_columns(file, len(schema))
     layout.require_columns(list(schema), file)
@@ -71,7 +74,7 @@ def _chosen(file: Path, said: Mapping[str, str], report: Report, layout: Layout)
 
 
 def _require_alike(
-    file: Path, said: Mapping[str, str], first: Path, wanted: Mapping[str, pl.DataType]
+    file: Path, said: Mapping[str, str | None], first: Path, wanted: Mapping[str, pl.DataType]
 ) -> None:
     schema = {**parquet_schema(file), **dict.fromkeys(said, pl.String())}
     for name, kind in wanted.items():

@@ -3,46 +3,62 @@
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import unquote
 
 import polars as pl
 
-from tracearena.errors import FileError
 from tracearena.files.limits import MAX_TABLE_EXPANSION, require_expansion
 from tracearena.intake.columns import POINTS
 from tracearena.intake.layout import ONE_USER, Layout
 from tracearena.intake.tables import broken, parquet_schema
 
 _BYTES_A_VALUE = 8
+_MISSING = "__HIVE_DEFAULT_PARTITION__"
 
 
 def parquet_files(path: Path) -> list[Path]:
     """Return the Parquet files of a folder and of those below it, by name; hidden ones are left out."""
-    if not path.is_dir():
-        return [path]
-    found = (file for file in path.rglob("*.parquet") if file.is_file())
+    return _visible(path, "*.parquet") if path.is_dir() else [path]
+
+
+def _visible(folder: Path, pattern: str) -> list[Path]:
+    found = (file for file in folder.rglob(pattern) if file.is_file())
     return sorted(
-        (file for file in found if not any(part[0] in "._" for part in file.relative_to(path).parts)),
-        key=lambda file: file.relative_to(path).parts,
+        (file for file in found if not any(part[0] in "._" for part in file.relative_to(folder).parts)),
+        key=lambda file: file.relative_to(folder).parts,
     )
 
 
-def is_streamable(path: Path, layout: Layout) -> bool:
-    """Whether a path is a Parquet table of points whose rows can be read one chunk after the other.
+def unstreamable(path: Path, layout: Layout) -> str | None:
+    """Return why the rows of a path cannot be read one chunk after the other; None where they can.
 
     A date and a time in two columns, and ids with decimals, are told from all rows together.
     """
-    files = parquet_files(path) if path.is_dir() else [path]
-    if not files or not all(map(_is_parquet, files)):
-        return False
-    try:
-        schema = {**parquet_schema(files[0]), **dict.fromkeys(said_by_folders(path, files[0]), pl.String())}
-    except FileError:
-        return False
+    others = [file.name for file in _visible(path, "*") if file.suffix != ".parquet"] if path.is_dir() else []
+    if others:
+        return f"holds {others[0]} beside Parquet files"
+    files = parquet_files(path)
+    if not files:
+        return "holds no .parquet files"
+    wrong = [file.name for file in files if not _is_parquet(file)]
+    if wrong:
+        return "is no Parquet file" if path.is_file() else f"holds {wrong[0]}, which is no Parquet file"
+    schema = {**parquet_schema(files[0]), **dict.fromkeys(said_by_folders(path, files[0]), pl.String())}
     found = layout.roles(list(schema), POINTS)
-    if not {"user", "time", "lat", "lon"} <= set(found) or "date" in found:
-        return False
+    lacking = [role for role in ("user", "time", "lat", "lon") if role not in found]
+    if lacking:
+        return f"has no column of the {', '.join(lacking)}"
+    if "date" in found:
+        return "has date and time in two columns"
     ids = [found[role] for role in ("user", "trajectory") if found.get(role, ONE_USER) != ONE_USER]
-    return not any(schema[name].is_float() or schema[name].is_decimal() for name in ids)
+    if any(schema[name].is_float() or schema[name].is_decimal() for name in ids):
+        return "has ids with decimals"
+    return None
+
+
+def folders_name_columns(path: Path) -> bool:
+    """Whether the folders around the files of a table name columns of it (``uid=7``)."""
+    return any(said_by_folders(path, file) for file in parquet_files(path))
 
 
 def columns_of(path: Path) -> list[str]:
@@ -66,11 +82,17 @@ def _is_parquet(path: Path) -> bool:
         return file.read(4) == b"PAR1"
 
 
-def said_by_folders(root: Path, file: Path) -> dict[str, str]:
-    """Return what the names of the folders between a root and a file say: ``day=2024-01-31``."""
+def said_by_folders(root: Path, file: Path) -> dict[str, str | None]:
+    """Return what the names of the folders between a root and a file say: ``day=2024-01-31``.
+
+    Other signs than letters and digits are written as in addresses, and a missing value by a name of its own.
+    A column that the file itself has is not asked of its folder.
+    """
     folders = file.relative_to(root).parts[:-1] if root.is_dir() else ()
-    pairs = (folder.partition("=") for folder in folders if "=" in folder)
-    return {name: value for name, _, value in pairs if name}
+    pairs = [folder.partition("=") for folder in folders if "=" in folder]
+    said = {unquote(name): None if value == _MISSING else unquote(value) for name, _, value in pairs if name}
+    own = parquet_schema(file) if said else {}
+    return {name: value for name, value in said.items() if name not in own}
 
 
 def count_rows(file: Path, columns: int) -> int:

@@ -13,7 +13,7 @@ import polars as pl
 from tracearena.intake.columns import MAPS, POINTS, plain_name
 from tracearena.intake.gps_points import utc_of
 from tracearena.intake.ids import LONGEST_ID, NUL, identifiers
-from tracearena.intake.layout import Layout
+from tracearena.intake.layout import ONE_USER, Layout
 from tracearena.intake.positions import OLDEST_MS, oddly_dated
 from tracearena.intake.report import Report
 from tracearena.intake.rows import Rows, parsed_rows
@@ -57,16 +57,11 @@ class PointFiles:
     files: tuple[Path, ...]
     rows: tuple[int, ...]
     schema: Mapping[str, pl.DataType]
-    said: tuple[Mapping[str, str], ...]
+    said: tuple[Mapping[str, str | None], ...]
     layout: Layout
     timezone: str | None
     first_times: pl.Series
     box: Box | None = None
-
-    @property
-    def n_rows(self) -> int:
-        """Rows of all files."""
-        return sum(self.rows)
 
     def chunks(self, size: int | None = None) -> list[Chunk]:
         """Cut every file into consecutive chunks of rows."""
@@ -98,7 +93,7 @@ class PointFiles:
             if isinstance(error, OSError) and error.errno is not None:
                 raise
             raise broken(path, error) from None
-        added = [pl.lit(said[name]).alias(name) for name in self.schema if name in said]
+        added = [pl.lit(said[name], pl.String).alias(name) for name in self.schema if name in said]
         if wanted is not None:
             return frame.with_columns(*added).select(wanted)
         number = pl.int_range(chunk.first + 1, chunk.first + frame.height + 1, eager=True).alias(ROW)
@@ -134,7 +129,10 @@ class PointFiles:
         types = {role: self.schema.get(name) for role, name in found.items()}
         time, ids = types["time"], (types["user"], types.get("trajectory"))
         as_it_is = (
-            isinstance(time, pl.Datetime)
+            found["user"] != ONE_USER
+            and self.layout.time_format is None
+            and self.layout.decimal == "."
+            and isinstance(time, pl.Datetime)
             and (time.time_zone is not None or self.timezone in (None, "UTC"))
             and types["lat"] == types["lon"] == pl.Float64
             and not {plain_name(found[role]) for role in ("lat", "lon")} & set(MAPS)
@@ -182,6 +180,8 @@ class PointFiles:
         texts = [name for name, kind in zip(("user", "trajectory"), types, strict=True) if kind == pl.String]
         if not all(_is_plain_text(frame[name]) for name in texts):
             return None
+        if "trajectory" in texts and (frame["trajectory"] == "").any():
+            return None  # a missing name among numbers is a number too
         return frame.with_columns(
             row=pl.int_range(chunk.first + 1, chunk.first + frame.height + 1, eager=True)
         )

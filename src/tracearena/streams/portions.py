@@ -105,6 +105,7 @@ def table_of(
     box: Box | None = None,
     portion: int = POINTS_PER_PORTION,
     chunk: int | None = None,
+    is_shared: bool = True,
 ) -> tuple[Table, Survey]:
     """Look at all rows of a table once, and sort them where they are not sorted.
 
@@ -112,7 +113,9 @@ def table_of(
     ----------
     scratch
         Folder for the points of a table that is not sorted, which takes about as much room as they do in
-        memory, 40 bytes each. The workers of a cluster must reach it.
+        memory, 40 bytes each.
+    is_shared
+        Whether the workers of a cluster reach the scratch folder; if not, points are sorted here.
     portion, chunk
         Points of a portion, and rows that are read at a time; nothing but memory depends on the second.
     """
@@ -131,7 +134,7 @@ def table_of(
     )
     if found.is_sorted:
         return table, found
-    return _spilled(table, scratch), found
+    return _spilled(table, scratch, is_shared), found
 
 
 def _cut(counts: NDArray[np.int64], size: int) -> list[Portion]:
@@ -147,7 +150,7 @@ def _cut(counts: NDArray[np.int64], size: int) -> list[Portion]:
     return portions
 
 
-def _spilled(table: Table, scratch: Path) -> Table:
+def _spilled(table: Table, scratch: Path, is_shared: bool) -> Table:
     """Put the points of each portion together, in files of their own."""
     begins, user = table.begins, table.kinds[0]
 
@@ -157,7 +160,7 @@ def _spilled(table: Table, scratch: Path) -> Table:
         owner = begins.search_sorted(frame["user"].cast(user), side="right") - 1
         return Spill.write(scratch, block, frame, owner, len(begins))
 
-    offsets = run_blocks(work, block_ranges(len(table.chunks), 1), anywhere=True, report=True)
+    offsets = run_blocks(work, block_ranges(len(table.chunks), 1), anywhere=is_shared, report=True)
     return Table(
         **{name: getattr(table, name) for name in Table.__dataclass_fields__ if name != "spill"},
         spill=Spill(scratch, tuple(offsets)),

@@ -86,9 +86,9 @@ class _Counts:
         if self.rows > _MERGED_AT and self.rows > self.waiting[0].height:
             self.waiting, self.rows = [self.merged()], 0
 
-    def merged(self) -> pl.DataFrame:
+    def merged(self, are_text: bool = False) -> pl.DataFrame:
         """Return the counts by user, ascending; numbers are text where some ids are."""
-        are_text = any(part.schema["user"] == pl.String for part in self.waiting)
+        are_text = are_text or any(part.schema["user"] == pl.String for part in self.waiting)
         parts = [part.cast({"user": pl.String}) if are_text else part for part in self.waiting]
         return pl.concat(parts).group_by("user").agg(pl.col("len").sum()).sort("user")
 
@@ -104,7 +104,7 @@ def survey(files: PointFiles, report: Report, chunks: list[Chunk]) -> Survey:
     seen = [one for block in blocks for one in block]
     _add_reports(report, seen)
     report.refuse_if_nothing_is_left(sum(one.kept for one in seen), "holds no point", "no-points")
-    users = counts.merged()
+    users = counts.merged(are_text=any(one.kinds[0] == pl.String for one in seen))
     kinds = {one.kinds[1] for one in seen if one.kinds[1] is not None}
     return Survey(
         users=users["user"],
@@ -123,7 +123,7 @@ def _seen(files: PointFiles, chunk: Chunk) -> _Seen:
     kind = frame.schema.get("trajectory")
     timed = report.rows - report.dropped.get("unparsable time", 0)
     if not frame.height:
-        return _Seen(None, 0, True, None, (None, None), True, timed, report)
+        return _Seen(None, 0, True, None, (frame.schema["user"], kind), True, timed, report)
     runs = frame.select(pl.col("user").rle()).unnest("user")
     ids = runs["value"]
     at, row = frame["at"].to_numpy(), frame["row"].to_numpy()
@@ -155,7 +155,7 @@ def _report_falls(
 def _is_sorted(seen: list[_Seen], report: Report) -> bool:
     """Whether all chunks are sorted, and each goes on where the one before ended."""
     known = [(one, one.ends) for one in seen if one.ends is not None]
-    if len({one.kinds[0] for one, _ in known}) > 1:  # numbers here, text there: ordered as text
+    if len({one.kinds[0] for one in seen}) > 1:  # numbers here, text there: ordered as text
         return False
     is_sorted = all(one.is_sorted for one, _ in known)
     for (_, (_, (last, at, _))), (one, ((first, then, row), _)) in pairwise(known):

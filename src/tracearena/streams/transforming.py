@@ -116,7 +116,7 @@ def obfuscation(table: Table, defence: GpsObfuscator, root: np.random.SeedSequen
     """Return what a defence makes of a portion: the same as if it had all of them."""
     draws = _draws(table, defence)
     before = np.concatenate([[0], np.cumsum(draws)])
-    is_ours = type(defence).__module__.partition(".")[0] == "tracearena"
+    is_ours = not answers.is_foreign(defence)
 
     def change(part: GpsTraces, number: int) -> GpsTraces:
         first, total = int(before[number]), int(before[-1])
@@ -145,6 +145,6 @@ def _draws(table: Table, defence: GpsObfuscator) -> list[int]:
 def depends_on(table: Table, *others: object) -> str:
     """Return a digest of what every part depends on: files, how they are read, settings, versions."""
     files = table.files
-    said = [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files.files]
+    said = [(str(file.resolve()), file.stat().st_size, file.stat().st_mtime_ns) for file in files.files]
     options = (files.layout, files.timezone, files.box, table.portions, pl.__version__, __version__, others)
     return hashlib.sha256(repr((said, options)).encode()).hexdigest()

@@ -81,29 +81,40 @@ class Unfinished:
             file.flush()
             os.fsync(file.fileno())
 
-    def root(self, root: np.random.SeedSequence) -> np.random.SeedSequence:
-        """Return the root of a run's draws: a secret one is kept here, for its owner alone, until the end."""
+    def root(self, root: np.random.SeedSequence, parts: int) -> np.random.SeedSequence:
+        """Return the root of a run's draws: a secret one is kept here, for its owner alone, until the end.
+
+        Parameters
+        ----------
+        parts
+            How many there are to be; nothing is drawn any more if all are finished.
+        """
         if not isinstance(root, SecretRoot):
             return root
         file = self.folder / _KEY
         if file.is_file():
             return SecretRoot.of(bytes.fromhex(file.read_text()))
+        if 0 < len(self.done) < parts:
+            raise ParameterError(
+                f"{self.folder}: the secret root of its finished parts is gone; remove the folder and begin "
+                "anew"
+            )
         _, (key, *_) = root.__reduce__()
         with replacing(file, private=True) as out:
             out.write(key.hex().encode())
         return root
 
     def finish(self) -> None:
-        """Give the folder its name."""
-        for name in (_KEY, _JOURNAL):
-            (self.folder / name).unlink(missing_ok=True)
-        if self.out.is_dir():
-            self.out.rmdir()
+        """Give the folder its name; the secret root never goes with it."""
+        with naming(self.out):
+            if self.out.is_dir():
+                self.out.rmdir()
+            (self.folder / _KEY).unlink(missing_ok=True)
+            os.replace(self.folder, self.out)
+        (self.out / _JOURNAL).unlink(missing_ok=True)
         mask = os.umask(0)
         os.umask(mask)
-        self.folder.chmod(0o777 & ~mask)
-        with naming(self.out):
-            os.replace(self.folder, self.out)
+        self.out.chmod(0o777 & ~mask)
 
     def _is_there(self, line: dict[str, Any]) -> bool:
         part = self.part(line["part"])

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from tracearena.algorithms import answers
 from tracearena.algorithms.kinds import Algorithm, Obfuscator
 from tracearena.attacks.bayesian import emission as emissions
 from tracearena.attacks.bayesian.emission import Emission
@@ -73,8 +74,13 @@ def of_mechanism(
     def run(number: int, first: int, stop: int) -> ObfuscatedTraces:
         return mechanism.transform(reference, seed=child_seed(root, stop))
 
-    # Side by side: much of what defences of whole traces do keeps one thread busy.
-    again = run_blocks(run, block_ranges(runs - 1, 1))
+    # Side by side: much of what defences of whole traces do keeps one thread busy. A class from elsewhere
+    # may keep a state, which two threads must not share.
+    ranges = block_ranges(runs - 1, 1)
+    if answers.is_foreign(mechanism):
+        again = [run(number, *one) for number, one in enumerate(ranges)]
+    else:
+        again = run_blocks(run, ranges)
     symbols, (said, *all_runs) = Symbols.of([anonymized, made, *again])
     true = np.tile(reference.place_index, len(all_runs))
     emission = emissions.counted(symbols, len(reference.places), true, np.concatenate(all_runs))

@@ -22,9 +22,10 @@ tries it, our number, the published one, and whether it holds. A command is type
 [published data](../reference/datasets.md) lies; without `--data` it runs on the simulated city, which is
 another city than the paper's. What cannot be tried here names the data that is missing.
 
-The numbers are those that the commands printed, kept with version and seed in
-`src/tracearena/figures/ledger/measured`; none is typed by hand. Commands that have a text in them are run
-again by `tracearena findings --measure TEXT --data DATA --record FOLDER`, and this page is written by
+The numbers under "here" are those that the commands printed, kept with version and seed in
+`src/tracearena/figures/ledger/measured`; none of them is typed by hand. Remarks beside a
+verdict are ours. Commands that have a text in them are run again by
+`tracearena findings --measure TEXT --data DATA --record FOLDER`, and this page is written by
 `tracearena findings --page FILE`.
 """
 
