@@ -1,7 +1,8 @@
 """How fast files and frames become traces, against pandas that parses the same into a sorted frame.
 
 pandas does less: it reads the columns, parses the times and sorts by user and time; it neither checks
-coordinates and dates nor numbers places and instants. CPU time is printed too, for busy machines.
+coordinates and dates nor numbers places and instants. CPU time is printed too, for busy machines. The PLT
+tree is a simulated city's, a few hundred points a file, in the form of GeoLife.
 Usage: ``bench_readers.py [million events]``.
 """
 
@@ -19,6 +20,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 
+from bench_gps import some_traces, with_pandas
 from tracearena.formats import read, write
 from tracearena.traces import Clock, Places, Traces
 
@@ -102,14 +104,15 @@ def compare(name: str, events: int, work: Callable[[], object], peer: Callable[[
     """Print how fast both are."""
     (ours, our_cpu), (theirs, their_cpu) = best(work), best(peer)
     print(
-        f"{name:14s} tracearena {events / ours / 1e6:5.2f} M events/s ({our_cpu:.2f} s CPU), "
-        f"pandas {events / theirs / 1e6:5.2f} ({their_cpu:.2f} s CPU): "
+        f"{name:14s} tracearena {events / ours / 1e6:5.2f} M rows/s "
+        f"({our_cpu / events * 1e9:.0f} ns CPU a row), "
+        f"pandas {events / theirs / 1e6:5.2f} ({their_cpu / events * 1e9:.0f} ns): "
         f"{theirs / ours:.1f} times as fast, {their_cpu / our_cpu:.1f} by CPU time"
     )
 
 
 def main() -> None:
-    """Print events a second of both, and the ratio."""
+    """Print rows a second of both, and the ratio."""
     events = int(float(sys.argv[1] if len(sys.argv) > 1 else 2) * 1e6)
     print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}", end=", ")
     print(f"polars {pl.__version__}, pandas {pd.__version__}; {events:,} events, best of {REPEATS}")
@@ -126,6 +129,10 @@ def main() -> None:
             write(traces, path, to=to)
             assert read(path, to)[0].n_events == len(peer(path)) == events
             compare(name, events, lambda p=path, f=to: read(p, f), lambda p=path, g=peer: g(p))
+        points, root = some_traces(events), Path(folder, "tree")
+        write(points, root, to="geolife")
+        assert len(read(root).traces) == with_pandas(root) == len(points)
+        compare("PLT tree", len(points), lambda: read(root), lambda: with_pandas(root))
     frame = points_frame(events)
     assert len(read(frame).traces) == events
     compare("pandas frame", events, lambda: read(frame), lambda: pandas_frame(frame))

@@ -95,9 +95,11 @@ def odd_users(path: str, traces: GpsTraces, report: Report) -> None:
     for user in np.flatnonzero(np.diff(traces.offsets) == 0):
         fault = Fault(None, "user", str(traces.user_ids[user]), "has no points", "empty-user")
         report.notice_fault(fault, path=path)
-    same = np.flatnonzero((np.diff(traces.time_ms) == 0) & (np.diff(traces.user_index) == 0))
+    same = np.flatnonzero(traces.time_ms[1:] == traces.time_ms[:-1])
+    same = same[~np.isin(same + 1, traces.offsets)]
     if same.size:
         at = int(same[0])
+        user = np.searchsorted(traces.offsets, at, "right") - 1
         shown = str(np.datetime64(int(traces.time_ms[at]), "ms").astype("datetime64[s]"))
-        problem = f"user {traces.user_ids[traces.user_index[at]]} has two points at the same time"
+        problem = f"user {traces.user_ids[user]} has two points at the same time"
         report.notice_fault(Fault(None, "time", shown, problem, "same-time"), int(same.size))

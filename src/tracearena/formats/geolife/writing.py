@@ -75,7 +75,7 @@ def _targets(traces: GpsTraces, folders: list[str]) -> list[Path]:
 
 
 def _text(traces: GpsTraces, trajectory: int) -> bytes:
-    from tracearena.formats.geolife._kernels import format_rows
+    from tracearena.formats.geolife._format_kernels import format_rows
 
     first, stop = traces.trajectory_offsets[trajectory : trajectory + 2]
     points = traces.trajectory_order[first:stop]
