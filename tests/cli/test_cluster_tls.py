@@ -62,7 +62,7 @@ def address(files: Path) -> Iterator[str]:
     ours |= {f"tls_{who}_key": str(files / "ours.key") for who in ("scheduler", "worker", "client")}
     security = distributed.Security(tls_ca_file=str(files / "our-ca.pem"), require_encryption=True, **ours)
     with distributed.LocalCluster(
-        n_workers=1, processes=False, protocol="tls://", security=security, dashboard_address=None
+        n_workers=1, processes=False, protocol="tls://", security=security, dashboard_address="127.0.0.1:0"
     ) as scheduler:
         yield scheduler.scheduler_address
 

@@ -120,7 +120,7 @@ def test_a_scheduler_without_workers_is_named(monkeypatch):
     monkeypatch.setattr("tracearena.engine.cluster.PATIENCE_S", 60)
     monkeypatch.setattr("distributed.Client.wait_for_workers", give_up)
     told = pytest.raises(ClusterError, match="has no workers; start some with: dask worker tcp://")
-    with LocalCluster(n_workers=0, dashboard_address=None) as empty, told:
+    with LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0") as empty, told:
         Cluster(empty.scheduler_address)
 
 

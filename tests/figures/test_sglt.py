@@ -41,6 +41,6 @@ def test_the_published_table_stands_beside_both_sets_of_rules(shared_data: Path,
     program, paper, artefact = said
     assert program.holds
     assert not paper.holds
-    assert artefact.holds
+    assert not artefact.holds  # in part only
     failed = float(rows["program", "200", "1"]["at_first_place"])
     assert failed > 0.15 > 0.01 > float(rows["program, decoder mended", "200", "1"]["at_first_place"])

@@ -85,7 +85,7 @@ class ClusterAveraging(Obfuscator):
 
     Examples
     --------
-    >>> from tracearena.traces import Clock, Grid
+    >>> from tracearena.traces import Clock, Grid, Places
     >>> grid = Grid(rows=1, columns=3, south=0, west=0, north=0.01, east=0.03)
     >>> places = Places.of_grid(grid, km_per_degree=(100, 100))
     >>> original = Traces.from_dense([[0, 1], [1, 2]], places, Clock(instants_per_day=2))
