@@ -39,7 +39,7 @@ def test_an_attack_is_told_the_mechanism(attack: Callable[..., Done], team: Path
     [
         ("VisitProb-R", "PL(4,1)", "--mechanism does not apply to VisitProb-R"),
         ("Habits-T", "PL(4,1)", "--mechanism does not apply to Habits-T"),
-        ("Smooth(9)", "PL(4,1)", "--mechanism does not apply to Smooth(9)"),
+        ("Smooth(9)", "PL(4,1)", "--mechanism do not apply to Smooth(9)"),
         ("Bayes-R", "PL(4", "is not a name"),
         ("Bayes-R", "Nothing", "there is no defence called 'Nothing'"),
         ("Bayes-R", "VisitProb-R", "a defence"),
