@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tracearena import arena
-from tracearena.cli import _streams
+from tracearena.cli import _event_streams, _streams
 from tracearena.cli._console import (
     JsonOption,
     ReleaseSeedOption,
@@ -244,6 +246,9 @@ def _events(
     from tracearena.formats.writing import format_of_name
     from tracearena.traces import ObfuscatedTraces
 
+    if _event_streams.are_events(reading, file) and _event_streams.goes_through(reading, file, out):
+        keeping = partial(_kept_together, path=id_table)
+        return {"file": str(out)} | _event_streams.pseudonymise(reading, file, out, seed, keeping)
     traces, report = reading.read_events(file)
     reading.say_unread_columns(file, report.format)
     to = format_of_name(out, like=report.format)
@@ -258,6 +263,15 @@ def _events(
         else:
             write(released, out, to=to)
     return {"file": str(out), **kept}
+
+
+@contextmanager
+def _kept_together(table: IdTable, path: Path) -> Iterator[dict[str, Any]]:
+    """Keep the ID table if all that is written inside is written too; say where."""
+    from tracearena.files.staging import replacing_all
+
+    with replacing_all(), ExitStack() as stack:
+        yield _keep(stack, table, path)
 
 
 def _check_outputs(out: Path, id_table: Path, kind: str, inputs: tuple[Path | None, ...]) -> None:
