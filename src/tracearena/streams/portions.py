@@ -139,7 +139,7 @@ def table_of(
         files = open_points(path, report, layout=layout, timezone=timezone, box=box)
         chunks = files.chunks(chunk)
         found = survey(files, report, chunks)
-    portions = tuple(_cut(found.counts, portion))
+    portions = cut(found.counts, portion)
     table = Table(
         files,
         tuple(chunks),
@@ -153,8 +153,8 @@ def table_of(
     return _spilled(table, scratch, is_shared), found
 
 
-def _cut(counts: NDArray[np.int64], size: int) -> list[Portion]:
-    """Cut the users where a portion is full; nobody is cut in two."""
+def cut(counts: NDArray[np.int64], size: int) -> tuple[Portion, ...]:
+    """Cut users with so many points each where a portion is full; nobody is cut in two."""
     stops = np.cumsum(counts)
     portions: list[Portion] = []
     user = first = 0
@@ -163,7 +163,7 @@ def _cut(counts: NDArray[np.int64], size: int) -> list[Portion]:
         stop = int(stops[stop_user - 1])
         portions.append(Portion(len(portions), user, stop_user, first, stop))
         user, first = stop_user, stop
-    return portions
+    return tuple(portions)
 
 
 def shuffled(
@@ -175,16 +175,30 @@ def shuffled(
     portion: int = POINTS_PER_PORTION,
 ) -> Table:
     """Return a table with its users in another order, who are called by their places in it, from 0."""
+    return arranged(table, found, order, cut(found.counts[order], portion), scratch, is_shared=False)
+
+
+def arranged(
+    table: Table,
+    found: Survey,
+    order: NDArray[np.int64],
+    portions: tuple[Portion, ...],
+    scratch: Path,
+    *,
+    is_shared: bool,
+) -> Table:
+    """Return a table with its users in another order, called by their places in it, in certain portions."""
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
-    users, portions = found.users, tuple(_cut(found.counts[order], portion))
+    users = found.users
 
     def places(ids: pl.Series) -> pl.Series:
         return pl.Series("user", place[users.search_sorted(ids.cast(users.dtype), side="left").to_numpy()])
 
     begins = pl.Series([one.first_user for one in portions], dtype=pl.Int64)
     kinds = pl.Int64(), table.kinds[1]
-    return _spilled(replace(table, portions=portions, begins=begins, kinds=kinds), scratch, False, places)
+    cut_so = replace(table, portions=portions, begins=begins, kinds=kinds)
+    return _spilled(cut_so, scratch, is_shared, places)
 
 
 def _spilled(
