@@ -120,10 +120,18 @@ def obfuscate(
 
 
 def convert(
-    reading: ReadingOptions, file: Path, out: Path, *, to: str | None, cluster: Cluster | None, resume: bool
+    reading: ReadingOptions,
+    file: Path,
+    out: Path,
+    *,
+    to: str | None,
+    places_out: Path | None,
+    cluster: Cluster | None,
+    resume: bool,
 ) -> dict[str, Any]:
-    """Write a table of events as another; return what was read and written."""
+    """Write a table of events as another, and its places if that is asked for; return what was written."""
     from tracearena import streams
+    from tracearena.formats.place_files import write_places
 
     found, counts = _written(
         reading,
@@ -137,12 +145,14 @@ def convert(
         depends_on=("convert",),
         users=USERS_PER_PART if to == _streams.PARTS else 1,
     )
+    if places_out is not None:
+        write_places(found.places, places_out)
     return found.report.to_dict() | {
         "to": to or "table",
         "users": len(found.users),
         "events": counts["events"],
         "places": len(found.places),
-        "written": [str(out)],
+        "written": [str(path) for path in (out, places_out) if path is not None],
     }
 
 
