@@ -7,11 +7,13 @@ from .portions import Portion, Table, shuffled, table_of
 from .streamable import are_many, are_points, folders_name_columns, unstreamable, unstreamable_events
 from .transforming import Written, depends_on, obfuscation, renaming, unchanged, write_changed
 from .unfinished import Unfinished
+from .walking import Together, walk_together
 
 __all__ = [
     "EventSurvey",
     "Portion",
     "Table",
+    "Together",
     "Unfinished",
     "Written",
     "are_many",
@@ -30,6 +32,7 @@ __all__ = [
     "under",
     "unstreamable",
     "unstreamable_events",
+    "walk_together",
     "write_changed",
     "write_events",
     "write_released",

@@ -226,9 +226,22 @@ def shuffled(
     portion: int = POINTS_PER_PORTION,
 ) -> Table[T]:
     """Return a table with its users in another order, who are called by their places in it, from 0."""
+    return arranged(table, found, order, cut(found.counts[order], portion), scratch, is_shared=False)
+
+
+def arranged(
+    table: Table[T],
+    found: Survey,
+    order: NDArray[np.int64],
+    portions: tuple[Portion, ...],
+    scratch: Path,
+    *,
+    is_shared: bool,
+) -> Table[T]:
+    """Return a table with its users in another order, called by their places in it, in certain portions."""
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
-    users, portions = found.users, cut(found.counts[order], portion)
+    users = found.users
 
     def places(ids: pl.Series) -> pl.Series:
         return pl.Series("user", place[users.search_sorted(ids.cast(users.dtype), side="left").to_numpy()])
@@ -236,7 +249,7 @@ def shuffled(
     begins = pl.Series([one.first_user for one in portions], dtype=pl.Int64)
     kinds = {**table.kinds, "user": pl.Int64()}
     reordered = replace(table, portions=portions, begins=begins, kinds=kinds)
-    return spilled(reordered, scratch, is_shared=False, called=places)
+    return spilled(reordered, scratch, is_shared=is_shared, called=places)
 
 
 def spilled(
