@@ -248,8 +248,8 @@ def arranged(
 
     begins = pl.Series([one.first_user for one in portions], dtype=pl.Int64)
     kinds = {**table.kinds, "user": pl.Int64()}
-    cut_so = replace(table, portions=portions, begins=begins, kinds=kinds)
-    return spilled(cut_so, scratch, is_shared=is_shared, called=places)
+    reordered = replace(table, portions=portions, begins=begins, kinds=kinds)
+    return spilled(reordered, scratch, is_shared=is_shared, called=places)
 
 
 def spilled(
