@@ -1,4 +1,4 @@
-"""Tables of events of any size: rate and peak memory of ``describe``, ``obfuscate``, ``convert`` and ``score``.
+"""Tables of events of any size: rate and peak memory of ``describe``, ``obfuscate``, ``convert``, ``score``.
 
 A simulated city is written as parts; then each command runs in a process of its own, from files to files.
 Polars alone (read, shift, write, with the same compression) in the same run is the limit.
@@ -19,6 +19,7 @@ import tempfile
 from pathlib import Path
 
 import polars as pl
+
 from bench_streams import OURS, measured, size_of
 
 USERS, DAYS = 4_000, 14
@@ -47,6 +48,7 @@ def write_city(events: int, folder: Path) -> None:
 
 def commands_of(city: Path, released: Path, out: Path) -> dict[str, list[str]]:
     """Return what is measured on a city: from files to files."""
+    both = ["--original", str(city), "--obfuscated", str(released)]
     blur = [*OURS, "obfuscate", "PL(4,1)", str(city)]
     return {
         "polars alone": [sys.executable, "-c", POLARS, str(city), f"{out}.parquet"],
@@ -54,6 +56,7 @@ def commands_of(city: Path, released: Path, out: Path) -> dict[str, list[str]]:
         "convert, one file": [*OURS, "convert", str(city), f"{out}.parquet"],
         "obfuscate, one file": [*blur, f"{out}.parquet", "--seed", "1"],
         "obfuscate, parts": [*blur, str(released), "--to", "partitions", "--seed", "1"],
+        "score utility": [*OURS, "score", "utility", *both],
     }
 
 

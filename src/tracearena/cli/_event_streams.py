@@ -15,6 +15,7 @@ from tracearena.cli._reading import ReadingOptions
 if TYPE_CHECKING:
     from tracearena.algorithms import Obfuscator
     from tracearena.engine import Cluster
+    from tracearena.metrics import UtilityScore
     from tracearena.pages.summary import Summary
     from tracearena.streams import EventSurvey, Table, Unfinished
     from tracearena.streams.transforming import Change
@@ -187,6 +188,28 @@ def pseudonymise(
             counts = streams.write_events(shuffled, out, streams.under(secret.pseudonyms))
     _notice(found, counts)
     return kept
+
+
+def utility(
+    reading: ReadingOptions, original: Path, obfuscated: Path, cluster: Cluster | None
+) -> UtilityScore:
+    """Score the utility of a released table beside the table it was made from."""
+    from tracearena import streams
+    from tracearena.metrics.utility import UtilitySum
+
+    if cluster is not None:  # workers may have been started elsewhere
+        original, obfuscated = original.resolve(), obfuscated.resolve()
+    with tempfile.TemporaryDirectory(prefix="tracearena-") as scratch:
+        with working(f"reading {original.name}", cluster):
+            table, found = opened(reading, original, Path(scratch), is_shared=False)
+        for line in found.report.lines():
+            note(line)
+        below = Path(scratch) / "released"
+        below.mkdir()
+        with working(f"reading {obfuscated.name}", cluster):
+            both = streams.beside(table, found, obfuscated, below)
+        with working("scoring", cluster):
+            return both.fold(UtilitySum.of).score
 
 
 def _written(
