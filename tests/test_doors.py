@@ -73,7 +73,7 @@ OPENED = {
     "tracearena.pages.svg": (95, set()),
     "tracearena.streams": (95, {"polars"}),
     "tracearena.synthesis": (70, set()),
-    "tracearena.synthesis.ppmtf": (66, set()),
+    "tracearena.synthesis.ppmtf": (68, set()),
     "tracearena.synthesis.sglt": (45, set()),
     "tracearena.traces": (19, set()),
     "tracearena.views": (91, set()),

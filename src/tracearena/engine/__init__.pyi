@@ -1,4 +1,4 @@
-from .blocks import block_ranges, run_blocks, uniforms
+from .blocks import Shared, block_ranges, run_blocks, uniforms
 from .cluster import Cluster
 from .exact import ExactSum
 from .one_thread import one_library_thread
@@ -23,6 +23,7 @@ __all__ = [
     "Progress",
     "SecretRoot",
     "SeedLike",
+    "Shared",
     "block_ranges",
     "child_seed",
     "current_cluster",
