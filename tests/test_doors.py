@@ -71,7 +71,7 @@ OPENED = {
     "tracearena.pages": (20, set()),
     "tracearena.pages.contest": (113, set()),
     "tracearena.pages.svg": (95, set()),
-    "tracearena.streams": (79, {"polars"}),
+    "tracearena.streams": (82, {"polars"}),
     "tracearena.synthesis": (70, set()),
     "tracearena.synthesis.ppmtf": (66, set()),
     "tracearena.synthesis.sglt": (45, set()),

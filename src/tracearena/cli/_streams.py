@@ -7,7 +7,7 @@ import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -32,6 +32,14 @@ ResumeOption = Annotated[
     bool,
     typer.Option("--resume", help="Go on with a folder of parts (--to partitions) that was stopped."),
 ]
+
+
+class Opened(NamedTuple):
+    """A table of points whose rows have been looked at, and a folder for what is needed meanwhile."""
+
+    table: Table
+    found: Survey
+    scratch: Path
 
 
 def goes_through(
@@ -64,8 +72,8 @@ def goes_through(
     if problem is not None:
         if asked:
             raise ParameterError(
-                f"{path}: {problem}; {', '.join(asked)} needs a CSV or Parquet file of points, or a "
-                "folder of Parquet, as tracearena convert makes them"
+                f"{path}: {problem}; {', '.join(asked)} needs a CSV or Parquet file of points, or a folder "
+                "of CSV or of Parquet alone, as tracearena convert makes them"
             )
         return False
     return bool(asked) or folders_name_columns(path) or are_many(path, STREAMED_FROM)
@@ -136,7 +144,7 @@ def write_changed(
     reading: ReadingOptions,
     path: Path,
     out: Path,
-    making: Callable[[Table, Any], Change],
+    making: Callable[[Opened, Any], tuple[Table, Change]],
     *,
     to: str | None,
     cluster: Cluster | None,
@@ -144,17 +152,23 @@ def write_changed(
     depends_on: tuple[object, ...],
     root: Any = None,
     check: Callable[[Survey], None] | None = None,
+    sort: bool = True,
+    sealed: Callable[[], None] | None = None,
 ) -> Written:
     """Read a table of points, change every portion and write the result.
 
     Parameters
     ----------
     making
-        Makes of a table, and of the root of all draws, what is done with a portion.
+        Makes of a table, and of the root of all draws, what is written: portions, and what is done with each.
     depends_on
         What the result depends on beside the files: a stopped run goes on with the same alone.
     check
         Refuses what was found in the table, before anything is written.
+    sort
+        Leave it out where `making` gives the users another order.
+    sealed
+        Called when all is written, before a folder of parts gets its name.
     """
     from tracearena import streams
     from tracearena.streams.unfinished import refuse_unfinished, scratch_beside
@@ -166,20 +180,27 @@ def write_changed(
         refuse_unfinished(out, resume=resume)
     with scratch_beside(out) as scratch:
         with working(f"reading {path.name}", cluster):
-            table, found = opened(reading, path, scratch)
+            given = Opened(*opened(reading, path, scratch, sort=sort), scratch)
+        table, found, _ = given
         if check is not None:
             check(found)
         for line in found.report.lines():
             note(line)
         if not in_parts:
             with working("points"):
-                return streams.write_changed(table, found, out, making(table, root))
+                arranged, change = making(given, root)
+                written = streams.write_changed(arranged, found, out, change)
+            if sealed is not None:
+                sealed()
+            return written
         parts = streams.Unfinished(out, streams.depends_on(table, *depends_on))
         parts.begin(resume=resume)
         try:
             with unhurried(), working("points", cluster):
-                change = making(table, parts.root(root, len(table.portions)))
+                table, change = making(given, parts.root(root, len(table.portions) if sort else None))
                 written = streams.write_changed(table, found, out, change, unfinished=parts)
+            if sealed is not None:
+                sealed()
         except BaseException:
             done = f"{len(parts.done)} of {len(table.portions)} parts are finished in {parts.folder}"
             note(f"{done}; the same command with --resume goes on")

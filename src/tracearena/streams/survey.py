@@ -93,6 +93,11 @@ class Counts:
         if self.rows > _MERGED_AT and self.rows > self.waiting[0].height:
             self.waiting, self.rows = [self.merged()], 0
 
+    def join(self, other: Counts) -> None:
+        """Add the counts of other chunks."""
+        self.waiting += other.waiting
+        self.rows += other.rows
+
     def merged(self, are_text: bool = False) -> pl.DataFrame:
         """Return the counts by user, ascending; numbers are text where some ids are."""
         are_text = are_text or any(part.schema["user"] == pl.String for part in self.waiting)
