@@ -128,7 +128,7 @@ def _together(
 
 def _opened(
     reading: ReadingOptions, path: Path, scratch: Path, cluster: Cluster | None
-) -> tuple[Table, Survey]:
+) -> tuple[Table[GpsTraces], Survey]:
     """Look at all rows of a table, and say what was wrong with them."""
     scratch.mkdir()
     with shown(f"reading {path.name}", cluster):

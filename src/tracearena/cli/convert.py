@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracearena.cli import _gps, _streams
+from tracearena.cli import _event_streams, _gps, _streams
 from tracearena.cli._cluster import ClusterOption, joined
 from tracearena.cli._console import JsonOption, SeedOption, check_outputs, chosen_seed, note, print_result
 from tracearena.cli._contest_files import (
@@ -103,6 +103,11 @@ def convert(
     ):
         _gps.convert_any_size(reading, file, out, to, joined(context, cluster), resume, as_json)
         return
+    if not any(others) and _converts_events(reading, file, out, to, cluster, resume):
+        workers = joined(context, cluster)
+        result = _event_streams.convert(reading, file, out, to=to, cluster=workers, resume=resume)
+        print_result(result if as_json else _for_people(result), as_json)
+        return
     refuse("what is converted as a whole", cluster=cluster, resume=resume)
     key = user_numbers(user_key, to)
     with shown(f"reading {file.name}"):
@@ -116,6 +121,22 @@ def convert(
     else:
         prepared = prepare(whole.as_events(), fill_gaps=fill_gaps, merge_places=merge_places)
         _convert_events(reading, file, prepared, asked, key, as_json)
+
+
+def _converts_events(
+    reading: ReadingOptions, file: Path, out: Path, to: str | None, cluster: str | None, resume: bool
+) -> bool:
+    """Whether a table of events is converted to another a few users at a time.
+
+    A small one, which the whole reader knows, goes the whole way into parts too.
+    """
+    from tracearena.streams import are_many, folders_name_columns
+
+    if to not in (None, "table", _streams.PARTS) or not _event_streams.are_events(reading, file):
+        return False
+    if to == _streams.PARTS and not (cluster or resume):
+        return folders_name_columns(file) or are_many(file, _streams.STREAMED_FROM)
+    return _event_streams.goes_through(reading, file, out, to, cluster=cluster, resume=resume)
 
 
 @dataclass(frozen=True)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tracearena import arena
-from tracearena.cli import _streams
+from tracearena.cli import _event_streams, _streams
 from tracearena.cli._cluster import ClusterOption, joined
 from tracearena.cli._console import (
     JsonOption,
@@ -28,7 +30,7 @@ from tracearena.cli._streams import ResumeOption
 
 if TYPE_CHECKING:
     from tracearena.streams import Table
-    from tracearena.streams.transforming import Change
+    from tracearena.streams.survey import Survey
     from tracearena.traces import IdTable, ObfuscatedTraces
 
 _OBFUSCATED, _GPS, _EVENTS = "obfuscated traces", "GPS traces", "events"
@@ -257,11 +259,10 @@ def _gps_of_any_size(
     secrets: list[IdTable] = []
     kept: dict[str, Any] = {}
 
-    def making(given: _streams.Opened, root: Any) -> tuple[Table, Change]:
-        order, secret = shuffled_ids(given.found.user_ids, seed=root)
+    def arrange(table: Table[Any], found: Survey, scratch: Path, root: Any) -> Table[Any]:
+        order, secret = shuffled_ids(found.user_ids, seed=root)
         secrets.append(secret)
-        mixed = streams.shuffled(given.table, given.found, order, given.scratch)
-        return mixed, streams.renaming(mixed, secret.pseudonyms)
+        return streams.shuffled(table, found, order, scratch)
 
     def sealed() -> None:
         with replacing_all(), ExitStack() as stack:
@@ -276,13 +277,13 @@ def _gps_of_any_size(
             reading,
             file,
             asked.out,
-            making,
+            lambda table, root: streams.renaming(table, secrets[-1].pseudonyms),
             to=asked.to,
             cluster=workers,
             resume=asked.resume,
             depends_on=("pseudonymise", seed),
             root=seed_sequence(release_seed(seed)),
-            sort=False,
+            arrange=arrange,
             sealed=sealed,
         )
     _streams.say_silent(written, asked.out)
@@ -298,6 +299,9 @@ def _events(
     from tracearena.formats.writing import format_of_name
     from tracearena.traces import ObfuscatedTraces
 
+    if _event_streams.are_events(reading, file) and _event_streams.goes_through(reading, file, out):
+        keeping = partial(_kept_together, path=id_table)
+        return {"file": str(out)} | _event_streams.pseudonymise(reading, file, out, seed, keeping)
     traces, report = reading.read_events(file)
     reading.say_unread_columns(file, report.format)
     to = format_of_name(out, like=report.format)
@@ -312,6 +316,15 @@ def _events(
         else:
             write(released, out, to=to)
     return {"file": str(out), **kept}
+
+
+@contextmanager
+def _kept_together(table: IdTable, path: Path) -> Iterator[dict[str, Any]]:
+    """Keep the ID table if all that is written inside is written too; say where."""
+    from tracearena.files.staging import replacing_all
+
+    with replacing_all(), ExitStack() as stack:
+        yield _keep(stack, table, path)
 
 
 def _check_outputs(asked: _Asked, kind: str, inputs: tuple[Path | None, ...]) -> None:

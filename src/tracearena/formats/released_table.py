@@ -33,7 +33,7 @@ from tracearena.files.whole import replacing
 from tracearena.intake.delimited import EXTRA, read_rows, split_header, text_bytes
 from tracearena.intake.ids import LONGEST_ID, NUL, identifiers
 from tracearena.intake.report import Reading, Report
-from tracearena.intake.tables import is_parquet, parquet_schema, read_parquet
+from tracearena.intake.tables import columns_of_parquet, files_of, is_parquet, parquet_schema, read_parquet
 from tracearena.intake.text_tables import header_fields
 from tracearena.traces import DELETED, Clock, ObfuscatedTraces, Places, PlaceSets
 from tracearena.traces.clock import DAY_S
@@ -63,7 +63,10 @@ def is_layout(columns: Sequence[str]) -> bool:
 
 
 def is_released_table(path: str | PathLike[str]) -> bool:
-    """Whether a file has the columns of this format."""
+    """Whether a file, or the first of a folder of parts, has the columns of this format."""
+    if Path(path).is_dir():
+        parts = files_of(path)
+        return bool(parts) and is_parquet(parts[0]) and is_layout(columns_of_parquet(parts[0]))
     if not Path(path).is_file():
         return False
     if is_parquet(path):
@@ -79,13 +82,18 @@ def write(released: ObfuscatedTraces, path: str | PathLike[str]) -> None:
         if Path(path).suffix == ".parquet":
             released.to_frame().write_parquet(out)
         else:
-            out.write(_texts(released).write_csv(datetime_format=_TIME_STYLE).encode())
+            out.write(text(released).encode())
+
+
+def text(released: ObfuscatedTraces, has_header: bool = True) -> str:
+    """Return released traces as CSV."""
+    return _texts(released).write_csv(datetime_format=_TIME_STYLE, include_header=has_header)
 
 
 def read(
     path: str | PathLike[str], *, places: Places | None = None, clock: Clock | None = None
 ) -> Reading[ObfuscatedTraces]:
-    """Read a file of this format; a row that breaks it is refused.
+    """Read a file of this format, or a folder of parts; a row that breaks it is refused.
 
     Parameters
     ----------
@@ -95,7 +103,11 @@ def read(
         What instants there are in a day; by default an hour apart, or less where all times lie on
         5, 10, 15, 20 or 30 minutes. Its first day is not looked at: it becomes the file's.
     """
-    frame = _parquet(path) if is_parquet(path) else _csv(path)
+    if Path(path).is_dir():
+        parts = [_parquet(part) for part in files_of(path)]
+        frame = pl.concat(parts).with_columns(row=pl.int_range(1, pl.len() + 1))
+    else:
+        frame = _parquet(path) if is_parquet(path) else _csv(path)
     if not frame.height:
         raise FileError.whole(path, "has a header and no rows", "empty")
     users = identifiers(frame["user_id"])

@@ -1,11 +1,16 @@
 from .describing import describe
+from .event_describing import describe_events
+from .event_survey import EventSurvey
+from .event_tables import event_table_of
+from .event_transforming import obfuscating, under, write_events, write_released
 from .portions import Portion, Table, shuffled, table_of
-from .streamable import are_many, are_points, folders_name_columns, unstreamable
+from .streamable import are_many, are_points, folders_name_columns, unstreamable, unstreamable_events
 from .transforming import Written, depends_on, obfuscation, renaming, unchanged, write_changed
 from .unfinished import Unfinished
 from .walking import Together, walk_together
 
 __all__ = [
+    "EventSurvey",
     "Portion",
     "Table",
     "Together",
@@ -15,13 +20,20 @@ __all__ = [
     "are_points",
     "depends_on",
     "describe",
+    "describe_events",
+    "event_table_of",
     "folders_name_columns",
+    "obfuscating",
     "obfuscation",
     "renaming",
     "shuffled",
     "table_of",
     "unchanged",
+    "under",
     "unstreamable",
+    "unstreamable_events",
     "walk_together",
     "write_changed",
+    "write_events",
+    "write_released",
 ]

@@ -1,4 +1,4 @@
-"""Which tables of points can be read some rows after the others, and which are large."""
+"""Which tables can be read some rows after the others, and which are large."""
 
 from __future__ import annotations
 
@@ -6,29 +6,76 @@ from pathlib import Path
 
 import polars as pl
 
-from tracearena.formats import recognition
-from tracearena.intake.columns import POINTS
+from tracearena.formats import recognition, released_table
+from tracearena.intake.columns import EVENTS, POINTS, are_enough
 from tracearena.intake.columns import are_points as are_columns_of_points
 from tracearena.intake.layout import ONE_USER, Layout
 from tracearena.intake.tables import is_parquet, parquet_schema
-from tracearena.streams.point_files import (
+from tracearena.streams.table_files import (
     count_rows,
     named_folders,
     parquet_files,
     said_by_folders,
     visible_files,
 )
-from tracearena.streams.text_files import ENDINGS, is_text, lacking, paths_of, texts_of, unstreamable_text
+from tracearena.streams.text_files import (
+    ENDINGS,
+    TWO_COLUMNS,
+    is_text,
+    lacking,
+    paths_of,
+    texts_of,
+    unstreamable_text,
+)
 from tracearena.streams.text_pieces import estimated_lines
 
 
 def unstreamable(path: Path, layout: Layout) -> str | None:
-    """Return why the rows of a path cannot be read one chunk after the other; None where they can.
+    """Return why the points of a path cannot be read one chunk after the other; None where they can.
 
     A date and a time in two columns, and ids with decimals, are told from all rows together.
     """
     if is_text(path):
         return unstreamable_text(path, layout)
+    problem = _unlike_parquet(path)
+    if problem is not None:
+        return problem
+    schema = _columns_of(path)
+    found = layout.roles(list(schema), POINTS)
+    if _have_decimals(schema, found, ("user", "trajectory")) and not lacking(found):
+        return "has ids with decimals"
+    return lacking(found)
+
+
+def unstreamable_events(path: Path, layout: Layout, *, needs_places: bool) -> str | None:
+    """Return why the events of a path cannot be read one chunk after the other; None where they can.
+
+    Parameters
+    ----------
+    needs_places
+        Whether nothing but the table tells where events can be.
+    """
+    if is_text(path):
+        return "is text"
+    problem = _unlike_parquet(path)
+    if problem is not None:
+        return problem
+    schema = _columns_of(path)
+    look = recognition.look_at(path, layout) if path.is_file() else None
+    if look is not None and look.formats[:1] != ("table",):
+        return f"is read as {look.formats[0]}" if look.formats else f"looks like {look.words}"
+    found = layout.roles(list(schema), EVENTS)
+    if not are_enough(found) or "time" not in found:
+        return "has no columns of users, times and places"
+    if needs_places and "venue" not in found:
+        return "has no column of places"
+    if "date" in found:
+        return TWO_COLUMNS
+    return "has ids with decimals" if _have_decimals(schema, found, ("user", "venue")) else None
+
+
+def _unlike_parquet(path: Path) -> str | None:
+    """Return what keeps a path from being a Parquet file of rows, or a folder of nothing else."""
     files = parquet_files(path)
     others = visible_files(path, "*") if path.is_dir() else []
     odd = [file.name for file in others if file.suffix != ".parquet"]
@@ -41,12 +88,18 @@ def unstreamable(path: Path, layout: Layout) -> str | None:
     wrong = [file.name for file in files if not is_parquet(file)]
     if wrong:
         return "is no Parquet file" if path.is_file() else f"holds {wrong[0]}, which is no Parquet file"
-    schema = {**parquet_schema(files[0]), **dict.fromkeys(said_by_folders(path, files[0]), pl.String())}
-    found = layout.roles(list(schema), POINTS)
-    ids = [found[role] for role in ("user", "trajectory") if found.get(role, ONE_USER) != ONE_USER]
-    if any(schema[name].is_float() or schema[name].is_decimal() for name in ids) and not lacking(found):
-        return "has ids with decimals"
-    return lacking(found)
+    return "holds released traces" if released_table.is_layout(list(_columns_of(path))) else None
+
+
+def _columns_of(path: Path) -> dict[str, pl.DataType]:
+    """Return the columns of the first file, with those that its folders name, and their types."""
+    first = parquet_files(path)[0]
+    return {**parquet_schema(first), **dict.fromkeys(said_by_folders(path, first), pl.String())}
+
+
+def _have_decimals(schema: dict[str, pl.DataType], found: dict[str, str], roles: tuple[str, ...]) -> bool:
+    ids = [found[role] for role in roles if found.get(role, ONE_USER) != ONE_USER]
+    return any(schema[name].is_float() or schema[name].is_decimal() for name in ids)
 
 
 def folders_name_columns(path: Path) -> bool:
@@ -63,9 +116,7 @@ def are_points(path: Path, layout: Layout) -> bool:
     if is_text(path):
         first_text = texts_of(path, layout)[0]
         return recognition.look_at(first_text.path, first_text.layout).formats[:1] == ("points",)
-    first = parquet_files(path)[0]
-    names = [*parquet_schema(first), *said_by_folders(path, first)]
-    return are_columns_of_points(layout.roles(names))
+    return are_columns_of_points(layout.roles(list(_columns_of(path))))
 
 
 def are_many(path: Path, rows: int) -> bool:

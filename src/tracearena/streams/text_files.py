@@ -12,8 +12,9 @@ from tracearena.intake.columns import POINTS
 from tracearena.intake.layout import Layout
 from tracearena.intake.tables import is_parquet
 from tracearena.intake.text_tables import header_fields
-from tracearena.streams.point_files import named_folders, visible_files
+from tracearena.streams.table_files import named_folders, visible_files
 
+TWO_COLUMNS = "has date and time in two columns"
 ENDINGS = (".csv", ".csv.gz")
 """How the names of text files in a folder end."""
 
@@ -57,7 +58,7 @@ def lacking(found: dict[str, str]) -> str | None:
     """Return what the columns of a table lack, by their roles, to be read some rows after the others."""
     roles = [role for role in ("user", "time", "lat", "lon") if role not in found]
     if "date" in found:
-        return "has date and time in two columns"
+        return TWO_COLUMNS
     return f"has no column of the {', '.join(roles)}" if roles else None
 
 

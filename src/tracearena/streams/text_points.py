@@ -6,7 +6,7 @@ proves otherwise is read anew from its begin, so that every row is read as if al
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -21,9 +21,9 @@ from tracearena.intake.layout import Layout
 from tracearena.intake.report import Report
 from tracearena.intake.tables import ROW, notice_rivals
 from tracearena.intake.text_tables import TextTable
-from tracearena.streams.point_files import Chunk
 from tracearena.streams.point_rows import usable_points
 from tracearena.streams.survey import Counts, Seen, Survey, seen_of, summed_up
+from tracearena.streams.table_files import Chunk
 from tracearena.streams.text_files import Text
 from tracearena.streams.text_pieces import estimated_bytes, pieces
 from tracearena.traces import Box
@@ -64,14 +64,19 @@ class TextPoints:
         """Return where the points of a chunk are."""
         return self.folder / f"text-{number:06}.arrow"
 
-    def kept_points(self, chunk: Chunk) -> pl.DataFrame:
+    @property
+    def options(self) -> tuple[object, ...]:
+        """How it is read."""
+        return self.layout, self.timezone, self.box
+
+    def kept_rows(self, chunk: Chunk) -> pl.DataFrame:
         """Return points of a chunk: all that were rewritten can be used."""
         rows = pl.scan_ipc(self.part(chunk.file))
         return rows.slice(chunk.first, chunk.stop - chunk.first).collect()
 
-    def good_points(self, chunk: Chunk, kinds: tuple[Any, Any]) -> pl.DataFrame:
+    def good_rows(self, chunk: Chunk, kinds: Mapping[str, Any]) -> pl.DataFrame:
         """Return the same, whatever the types of ids."""
-        return self.kept_points(chunk)
+        return self.kept_rows(chunk)
 
 
 @dataclass(frozen=True)

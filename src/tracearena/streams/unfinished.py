@@ -25,6 +25,8 @@ from tracearena.files.whole import replacing
 _JOURNAL = "journal.jsonl"
 _KEY = "secret-root"
 _FORMAT = "tracearena-parts-1"
+JOURNAL_NAMES = ("part", "bytes")
+"""What a line of the journal says of a part beside what was counted in it."""
 
 
 class Unfinished:

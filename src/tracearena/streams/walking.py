@@ -42,8 +42,8 @@ class Together:
         Whether the workers of a cluster reach the scratch folders of the tables.
     """
 
-    original: Table
-    released: Table
+    original: Table[GpsTraces]
+    released: Table[GpsTraces]
     points: Ints
     is_released: NDArray[np.bool_]
     released_points: int
@@ -86,8 +86,8 @@ class Together:
 
 
 def walk_together(
-    original: tuple[Table, Survey],
-    released: tuple[Table, Survey],
+    original: tuple[Table[GpsTraces], Survey],
+    released: tuple[Table[GpsTraces], Survey],
     scratch: Path,
     *,
     id_table: IdTable | None = None,
@@ -154,13 +154,13 @@ def _own(portions: tuple[Portion, ...], numbers: Ints, counts: Ints) -> tuple[Po
 
 
 def _cut_alike(
-    given: tuple[Table, Survey],
+    given: tuple[Table[GpsTraces], Survey],
     order: Ints,
     numbers: Ints,
     portions: tuple[Portion, ...],
     scratch: Path,
     is_shared: bool,
-) -> Table:
+) -> Table[GpsTraces]:
     """Cut a table where both are cut: as it lies on disk, or through the disk where it lies otherwise."""
     table, found = given
     portions = _own(portions, numbers, found.counts[order])
@@ -169,7 +169,7 @@ def _cut_alike(
     return arranged(table, found, order, portions, scratch, is_shared=is_shared)
 
 
-def _traces(table: Table, portion: Portion, numbers: Ints) -> GpsTraces:
+def _traces(table: Table[GpsTraces], portion: Portion, numbers: Ints) -> GpsTraces:
     """Return the points of a portion under the numbers of its users; there may be none."""
     if not len(portion):
         nothing = np.empty(0)
