@@ -38,6 +38,9 @@ ResumeOption = Annotated[
 ]
 
 
+Arrange = Callable[["Table[Any]", Any, Path, Any], "Table[Any]"]
+"""Makes of a table, what was found in it, a folder and the root of all draws the same in another order."""
+
 Problem = Callable[[ReadingOptions, Path], str | None]
 """Says what keeps a table from being worked on a few users at a time."""
 
@@ -114,8 +117,8 @@ def goes_through(
     if problem is not None:
         if asked:
             raise ParameterError(
-                f"{path}: {problem}; {', '.join(asked)} needs a CSV or Parquet file of {rows}, or a "
-                "folder of Parquet, as tracearena convert makes them"
+                f"{path}: {problem}; {', '.join(asked)} needs a CSV or Parquet file of {rows}, or a folder "
+                "of CSV or of Parquet alone, as tracearena convert makes them"
             )
         return False
     return bool(asked) or folders_name_columns(path) or are_many(path, STREAMED_FROM)
@@ -182,6 +185,8 @@ def write_changed(
     depends_on: tuple[object, ...],
     root: Any = None,
     check: Callable[[Survey], None] | None = None,
+    arrange: Arrange | None = None,
+    sealed: Callable[[], None] | None = None,
 ) -> Written:
     """Read a table of points, change every portion and write the result.
 
@@ -193,6 +198,10 @@ def write_changed(
         What the result depends on beside the files: a stopped run goes on with the same alone.
     check
         Refuses what was found in the table, before anything is written.
+    arrange
+        Gives the users another order, drawn from that root; a folder is there for what is needed meanwhile.
+    sealed
+        Called when all is written, before a folder of parts gets its name.
     """
     from tracearena import streams
 
@@ -202,7 +211,7 @@ def write_changed(
     return through(
         path,
         out,
-        lambda path, scratch: opened(reading, path, scratch),
+        lambda path, scratch: opened(reading, path, scratch, sort=arrange is None),
         making,
         writing,
         to=to,
@@ -211,6 +220,8 @@ def write_changed(
         depends_on=depends_on,
         root=root,
         check=check,
+        arrange=arrange,
+        sealed=sealed,
     )
 
 
@@ -227,6 +238,8 @@ def through(
     depends_on: tuple[object, ...],
     root: Any = None,
     check: Callable[[S], None] | None = None,
+    arrange: Arrange | None = None,
+    sealed: Callable[[], None] | None = None,
     rows: str = "points",
 ) -> W:
     """Read a table, change every portion and write the result: one file, or parts that a stop leaves.
@@ -261,13 +274,22 @@ def through(
             note(line)
         if not in_parts:
             with working(rows):
-                return writing(table, found, making(table, root), None)
+                if arrange is not None:
+                    table = arrange(table, found, scratch, root)
+                written = writing(table, found, making(table, root), None)
+            if sealed is not None:
+                sealed()
+            return written
         parts = streams.Unfinished(out, streams.depends_on(table, *depends_on))
         parts.begin(resume=resume)
         try:
             with unhurried(), working(rows, cluster):
-                change = making(table, parts.root(root, len(table.portions)))
-                written = writing(table, found, change, parts)
+                drawn = parts.root(root, len(table.portions) if arrange is None else None)
+                if arrange is not None:
+                    table = arrange(table, found, scratch, drawn)
+                written = writing(table, found, making(table, drawn), parts)
+            if sealed is not None:
+                sealed()
         except BaseException:
             done = f"{len(parts.done)} of {len(table.portions)} parts are finished in {parts.folder}"
             note(f"{done}; the same command with --resume goes on")

@@ -44,7 +44,11 @@ def convert(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="Where the traces go.")],
     to: Annotated[
         str | None,
-        typer.Option("--to", help="Format of OUT; a table if omitted and the name ends .csv or .parquet."),
+        typer.Option(
+            "--to",
+            help="Format of OUT, such as points, table or partitions (a folder of parts); a table if omitted "
+            "and the name ends .csv or .parquet.",
+        ),
     ] = None,
     places_out: Annotated[
         Path | None, typer.Option("--places-out", help="Write the places too, as OUT's format has them.")

@@ -18,7 +18,7 @@ from tracearena.cli._console import (
     release_seed,
 )
 from tracearena.cli._declaring import reads_traces
-from tracearena.cli._forms import ToOption, form_of, write_obfuscated
+from tracearena.cli._forms import ReleaseToOption, form_of, write_obfuscated
 from tracearena.cli._progress import shown
 from tracearena.cli._reading import ReadingOptions
 from tracearena.cli._refusing import refuse
@@ -69,7 +69,7 @@ def obfuscate(
             "partitions; GPS also .gpx, or a folder of GeoLife)."
         ),
     ],
-    to: ToOption = None,
+    to: ReleaseToOption = None,
     seed: ReleaseSeedOption = None,
     legacy_2019: LegacyOption = False,
     digits: DigitsOption = None,

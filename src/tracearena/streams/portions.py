@@ -18,9 +18,9 @@ from tracearena.intake.layout import AS_NAMED, Layout
 from tracearena.intake.report import Report
 from tracearena.streams.point_files import PointFiles, open_points
 from tracearena.streams.spilling import Spill
-from tracearena.streams.streamable import is_text
 from tracearena.streams.survey import Survey, survey
 from tracearena.streams.table_files import ROWS_PER_CHUNK, Chunk
+from tracearena.streams.text_files import is_text, texts_of
 from tracearena.streams.text_points import TextPoints, rewrite
 from tracearena.traces import Box, GpsTraces
 from tracearena.traces.gps import numbered_trajectories
@@ -173,7 +173,8 @@ def table_of(
     report = Report(str(path), "points", timezone=timezone)
     files: PointFiles | TextPoints
     if is_text(Path(path)):
-        how = TextPoints(Path(path), scratch, layout, timezone, box)
+        texts = texts_of(Path(path), layout)
+        how = TextPoints(Path(path), texts, scratch, layout, timezone, box)
         files, (chunks, found) = how, rewrite(how, report, chunk or ROWS_PER_CHUNK)
     else:
         files = open_points(path, report, layout=layout, timezone=timezone, box=box)
@@ -223,10 +224,11 @@ def shuffled(
     order: NDArray[np.int64],
     scratch: Path,
     *,
+    is_shared: bool = True,
     portion: int = POINTS_PER_PORTION,
 ) -> Table[T]:
     """Return a table with its users in another order, who are called by their places in it, from 0."""
-    return arranged(table, found, order, cut(found.counts[order], portion), scratch, is_shared=False)
+    return arranged(table, found, order, cut(found.counts[order], portion), scratch, is_shared=is_shared)
 
 
 def arranged(

@@ -95,6 +95,11 @@ class Gathering(ABC):
         if self.rows > _MERGED_AT and self.rows > self.waiting[0].height:
             self.waiting, self.rows = [self.merged()], 0
 
+    def join(self, other: Gathering) -> None:
+        """Add what others have gathered."""
+        self.waiting += other.waiting
+        self.rows += other.rows
+
     def _parts(self, column: str, are_text: bool) -> pl.DataFrame:
         """Return all that was put in; numbers are text where some ids are."""
         are_text = are_text or any(part.schema[column] == pl.String for part in self.waiting)

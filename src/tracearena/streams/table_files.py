@@ -148,15 +148,19 @@ def visible_files(folder: Path, pattern: str) -> list[Path]:
     )
 
 
-def said_by_folders(root: Path, file: Path) -> dict[str, str | None]:
+def named_folders(root: Path, file: Path) -> dict[str, str | None]:
     """Return what the names of the folders between a root and a file say: ``day=2024-01-31``.
 
     Other signs than letters and digits are written as in addresses, and a missing value by a name of its own.
-    A column that the file itself has is not asked of its folder.
     """
     folders = file.relative_to(root).parts[:-1] if root.is_dir() else ()
     pairs = [folder.partition("=") for folder in folders if "=" in folder]
-    said = {unquote(name): None if value == _MISSING else unquote(value) for name, _, value in pairs if name}
+    return {unquote(name): None if value == _MISSING else unquote(value) for name, _, value in pairs if name}
+
+
+def said_by_folders(root: Path, file: Path) -> dict[str, str | None]:
+    """Return what the names of folders say of a Parquet file; a column of its own is not asked of them."""
+    said = named_folders(root, file)
     own = parquet_schema(file) if said else {}
     return {name: value for name, value in said.items() if name not in own}
 
