@@ -8,15 +8,17 @@ import pytest
 from tests.border.command_line import tracearena
 
 from tracearena.cli import _streams
-from tracearena.streams import portions
+from tracearena.streams import event_tables, portions, walking
 
 
 @pytest.fixture
 def small_portions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stream every table, a few thousand points at a time."""
+    """Stream every table, a few thousand points or a few hundred events at a time."""
     monkeypatch.setattr(_streams, "STREAMED_FROM", 1)
-    for made in (portions.table_of, portions.shuffled):
+    for made in (portions.table_of, portions.shuffled, walking.walk_together):
         monkeypatch.setattr(made, "__kwdefaults__", {**made.__kwdefaults__, "portion": 20_000})
+    small = {**event_tables.event_table_of.__kwdefaults__, "portion": 700, "chunk": 999}
+    monkeypatch.setattr(event_tables.event_table_of, "__kwdefaults__", small)
 
 
 @pytest.fixture

@@ -91,18 +91,22 @@ def run_blocks(
     return list(in_order(work, list(numbered(ranges, rows)), report, ahead=len(ranges)))
 
 
-def uniforms(root: np.random.SeedSequence, count: int, columns: int = 1) -> NDArray[np.float64]:
+def uniforms(
+    root: np.random.SeedSequence, count: int, columns: int = 1, *, first: int = 0
+) -> NDArray[np.float64]:
     """Draw `count` rows of numbers from [0, 1), block by block, each block from its own stream.
 
-    The first rows are the same however many follow, and for any number of threads.
+    The first rows are the same however many follow, and for any number of threads; rows from `first` on
+    are those that stand there among all.
     """
-    numbers = np.empty((count, columns))
+    before, skipped = divmod(first, _DRAWS_PER_BLOCK)
+    numbers = np.empty((skipped + count, columns))
 
-    def fill(block: int, first: int, stop: int) -> None:
-        stream(root, block).random(out=numbers[first:stop])
+    def fill(block: int, begin: int, stop: int) -> None:
+        stream(root, before + block).random(out=numbers[begin:stop])
 
-    run_blocks(fill, block_ranges(count, _DRAWS_PER_BLOCK))
-    return numbers[:, 0] if columns == 1 else numbers
+    run_blocks(fill, block_ranges(len(numbers), _DRAWS_PER_BLOCK))
+    return numbers[skipped:, 0] if columns == 1 else numbers[skipped:]
 
 
 def numbered(

@@ -11,6 +11,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from importlib.metadata import version
 from itertools import pairwise
+from os import PathLike, fspath
+from os.path import isdir
 from typing import Any, Self, TypeVar
 from uuid import uuid4
 
@@ -244,6 +246,11 @@ class Cluster:
     def forget(self, futures: Sequence[Any]) -> None:
         """Have tasks not begun, and keep nothing of those that were."""
         self._client.cancel(list(futures), force=True)
+
+    def reaches(self, folder: str | PathLike[str]) -> bool:
+        """Whether every worker finds a folder of ours under its name."""
+        with self._explained():
+            return all(self._client.run(isdir, fspath(folder)).values())
 
     def tell(self, work: Callable[..., Any], *arguments: Any) -> None:
         """Call a function in every worker at once, beside its tasks; those that die do not matter."""
