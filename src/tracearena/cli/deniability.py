@@ -63,12 +63,15 @@ def deniability(
     A trace passes if at least k users of the model, its own user included, could have made it with
     about the same probability: in the same bucket of width eta on the log scale.
     """
+    from tracearena.errors import ParameterError
     from tracearena.formats import read
     from tracearena.synthesis import PPMTF
     from tracearena.synthesis.ppmtf import measure_deniability as test
 
     workers = joined(context, cluster)
     trained = PPMTF.load(model)
+    if trained.places_.grid is None and reading.is_gps(synthetic):
+        raise ParameterError(f"{synthetic}: holds GPS points, not events at the model's places")
     made = read(
         synthetic, reading.format, places=trained.places_, times=reading.times, **reading.layout()
     ).as_events()

@@ -73,6 +73,8 @@ class Cluster:
     @property
     def dashboard(self) -> str | None:
         """Address of the page that shows what the workers do, if the scheduler has one."""
+        if not self._client.run_on_scheduler(_has_dashboard):
+            return None
         try:
             link = self._client.dashboard_link
         except KeyError:
@@ -330,6 +332,11 @@ def _run(work: Callable[..., T], number: int, ranges: list[tuple[int, int]], own
 def _fold(work: Callable[..., S], number: int, ranges: list[tuple[int, int]], own: bytes) -> list[Node[S]]:
     with task():
         return sum_blocks(work, ranges, rows=unpacked(own), number=number, origin=ranges[0][0]).nodes
+
+
+def _has_dashboard(dask_scheduler: Any) -> bool:
+    """Whether a scheduler shows pages; it names their address in any case."""
+    return bool(dask_scheduler.http_application.applications)
 
 
 def _version() -> str:
