@@ -9,7 +9,16 @@ import sys
 import numpy as np
 import pytest
 
-from tracearena.engine import Cluster, block_ranges, fold_blocks, run_blocks, stream, thread_count, use
+from tracearena.engine import (
+    Cluster,
+    Shared,
+    block_ranges,
+    fold_blocks,
+    run_blocks,
+    stream,
+    thread_count,
+    use,
+)
 from tracearena.engine.cluster import even_ranges
 from tracearena.errors import ClusterError, DataError, ParameterError
 
@@ -45,6 +54,24 @@ def test_sums_have_the_bits_of_threads(cluster):
         here = fold_blocks(work, ranges, rows=[VALUES])
     with use(cluster=cluster):
         assert np.array_equal(fold_blocks(work, ranges, rows=[VALUES], anywhere=True), here)
+
+
+@pytest.mark.slow
+def test_what_calls_share_is_sent_once(cluster, monkeypatch):
+    def work(block: int, first: int, stop: int, mine: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        return mine.sum(axis=0) * weights[block]
+
+    sent: list[object] = []
+    keep = cluster.keep
+    monkeypatch.setattr(cluster, "keep", lambda value: (sent.append(value), keep(value))[1])
+    ranges = block_ranges(1_000, 7)
+    shared = Shared(np.arange(len(ranges)))
+    here = fold_blocks(work, ranges, rows=[VALUES], given=[shared])
+    with use(cluster=cluster):
+        for _ in range(2):
+            there = fold_blocks(work, ranges, rows=[VALUES], given=[shared], anywhere=True)
+            assert np.array_equal(there, here)
+    assert sum(one is shared.value for one in sent) == 1
 
 
 @pytest.mark.slow

@@ -150,7 +150,9 @@ def test_parts_are_the_events_by_whole_blocks_of_users(
 ) -> None:
     monkeypatch.setattr(_event_streams, "USERS_PER_PART", 16)
     path = laid_out(tmp_path, "shuffled")
-    told = json.loads(run("convert", path, tmp_path / "out", "--to", "partitions", "--json"))
+    places = ("--places-out", tmp_path / "places.csv")
+    told = json.loads(run("convert", path, tmp_path / "out", "--to", "partitions", *places, "--json"))
+    assert (tmp_path / "places.csv").read_text().count("\n") == told["places"] + 1
     assert (told["to"], told["events"]) == ("partitions", city().n_events)
     users = [pl.read_parquet(part)["user_id"].n_unique() for part in sorted((tmp_path / "out").iterdir())]
     assert users == [16, 16, 8]

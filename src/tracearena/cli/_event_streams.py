@@ -15,6 +15,7 @@ from tracearena.cli._reading import ReadingOptions
 if TYPE_CHECKING:
     from tracearena.algorithms import Obfuscator
     from tracearena.engine import Cluster
+    from tracearena.metrics import UtilityScore
     from tracearena.pages.summary import Summary
     from tracearena.streams import EventSurvey, Table, Unfinished
     from tracearena.streams.transforming import Change
@@ -120,10 +121,18 @@ def obfuscate(
 
 
 def convert(
-    reading: ReadingOptions, file: Path, out: Path, *, to: str | None, cluster: Cluster | None, resume: bool
+    reading: ReadingOptions,
+    file: Path,
+    out: Path,
+    *,
+    to: str | None,
+    places_out: Path | None,
+    cluster: Cluster | None,
+    resume: bool,
 ) -> dict[str, Any]:
-    """Write a table of events as another; return what was read and written."""
+    """Write a table of events as another, and its places if that is asked for; return what was written."""
     from tracearena import streams
+    from tracearena.formats.place_files import write_places
 
     found, counts = _written(
         reading,
@@ -137,12 +146,14 @@ def convert(
         depends_on=("convert",),
         users=USERS_PER_PART if to == _streams.PARTS else 1,
     )
+    if places_out is not None:
+        write_places(found.places, places_out)
     return found.report.to_dict() | {
         "to": to or "table",
         "users": len(found.users),
         "events": counts["events"],
         "places": len(found.places),
-        "written": [str(out)],
+        "written": [str(path) for path in (out, places_out) if path is not None],
     }
 
 
@@ -177,6 +188,28 @@ def pseudonymise(
             counts = streams.write_events(shuffled, out, streams.under(secret.pseudonyms))
     _notice(found, counts)
     return kept
+
+
+def utility(
+    reading: ReadingOptions, original: Path, obfuscated: Path, cluster: Cluster | None
+) -> UtilityScore:
+    """Score the utility of a released table beside the table it was made from."""
+    from tracearena import streams
+    from tracearena.metrics.utility import UtilitySum
+
+    if cluster is not None:  # workers may have been started elsewhere
+        original, obfuscated = original.resolve(), obfuscated.resolve()
+    with tempfile.TemporaryDirectory(prefix="tracearena-") as scratch:
+        with working(f"reading {original.name}", cluster):
+            table, found = opened(reading, original, Path(scratch), is_shared=False)
+        for line in found.report.lines():
+            note(line)
+        below = Path(scratch) / "released"
+        below.mkdir()
+        with working(f"reading {obfuscated.name}", cluster):
+            both = streams.beside(table, found, obfuscated, below)
+        with working("scoring", cluster):
+            return both.fold(UtilitySum.of).score
 
 
 def _written(

@@ -104,9 +104,11 @@ def convert(
     ):
         _gps.convert_any_size(reading, file, out, to, joined(context, cluster), resume, as_json)
         return
-    if not any(others) and _converts_events(reading, file, out, to, cluster, resume):
+    if not any(others[1:]) and _converts_events(reading, file, out, to, cluster, resume):
         workers = joined(context, cluster)
-        result = _event_streams.convert(reading, file, out, to=to, cluster=workers, resume=resume)
+        result = _event_streams.convert(
+            reading, file, out, to=to, places_out=places_out, cluster=workers, resume=resume
+        )
         print_result(result if as_json else _for_people(result), as_json)
         return
     refuse("what is converted as a whole", cluster=cluster, resume=resume)

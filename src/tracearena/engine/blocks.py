@@ -8,7 +8,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from itertools import islice
 from threading import Lock
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +20,28 @@ from tracearena.engine.seeding import stream
 from tracearena.engine.surroundings import current_cluster, thread_count, use
 
 if TYPE_CHECKING:
-    pass
+    from tracearena.engine.cluster import Cluster
 
 T = TypeVar("T")
 _DRAWS_PER_BLOCK = 2**16
+
+
+class Shared(Generic[T]):
+    """A value that the blocks of one call after the other need (`fold_blocks`).
+
+    What a function refers to travels with it, whenever it does. This is sent to a cluster once, and stays
+    there until nobody here holds it any more.
+    """
+
+    def __init__(self, value: T) -> None:
+        self.value = value
+        self._there: WeakKeyDictionary[Cluster, Any] = WeakKeyDictionary()
+
+    def in_cluster(self, cluster: Cluster) -> Any:
+        """Return it as something that tasks can take for an argument, handed over if it was not before."""
+        if cluster not in self._there:
+            self._there[cluster] = cluster.keep(self.value)
+        return self._there[cluster]
 
 
 def block_ranges(total: int, size: int) -> list[tuple[int, int]]:

@@ -110,6 +110,13 @@ def read(
         frame = _parquet(path) if is_parquet(path) else _csv(path)
     if not frame.height:
         raise FileError.whole(path, "has a header and no rows", "empty")
+    return Reading(of_rows(path, frame, places, clock), Report(str(path), FORMAT, frame.height))
+
+
+def of_rows(
+    path: str | PathLike[str], frame: pl.DataFrame, places: Places | None, clock: Clock | None
+) -> ObfuscatedTraces:
+    """Make traces of rows; one that breaks the format is refused by its number, ``row``."""
     users = identifiers(frame["user_id"])
     _refuse(path, frame, "user_id", users.is_null(), f"must name a user in at most {LONGEST_ID} letters")
     if users.dtype == pl.String:
@@ -121,7 +128,7 @@ def read(
     known, members, sizes = _places(path, frame, places)
     codes, sets = _codes(frame, members, sizes)
     rows = arranged(users.to_numpy() if users.dtype == pl.Int64 else np.array(users.to_list()), [instants])
-    traces = ObfuscatedTraces(
+    return ObfuscatedTraces(
         known,
         settled,
         user_ids=rows.user_ids,
@@ -130,7 +137,6 @@ def read(
         codes=codes[rows.order],
         sets=sets,
     )
-    return Reading(traces, Report(str(path), FORMAT, frame.height))
 
 
 def _distinct_cells(released: ObfuscatedTraces) -> tuple[list[NDArray[np.int32]], NDArray[np.int64]]:
@@ -194,7 +200,8 @@ def _unescaped(cells: pl.Series) -> pl.Series:
     return pl.Series("places", ids, dtype=pl.List(pl.String))
 
 
-def _parquet(path: str | PathLike[str]) -> pl.DataFrame:
+def require_parquet(path: str | PathLike[str]) -> None:
+    """Refuse a Parquet file whose columns are not of this format, or unpack to more than they may."""
     schema = parquet_schema(path)
     _require_layout(path, list(schema))
     for name in _LISTS:
@@ -210,10 +217,18 @@ def _parquet(path: str | PathLike[str]) -> pl.DataFrame:
     listed = pl.scan_parquet(Path(path), glob=False).select(pl.col(*_LISTS).list.len().sum())
     values = sum(listed.collect().row(0))
     require_expansion(path, Path(path).stat().st_size, values * _BYTES_A_VALUE, MAX_TABLE_EXPANSION)
-    frame = read_parquet(path, lambda names: names).with_row_index("row", 1)
-    if schema["places"] != pl.List(pl.String):
-        frame = frame.with_columns(pl.col("places").cast(pl.List(pl.String)))
-    return frame
+
+
+def _parquet(path: str | PathLike[str]) -> pl.DataFrame:
+    require_parquet(path)
+    return with_text_ids(read_parquet(path, lambda names: names).with_row_index("row", 1))
+
+
+def with_text_ids(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return rows of Parquet with the ids of places as text, as rows of CSV have them."""
+    if frame.schema["places"] == pl.List(pl.String):
+        return frame
+    return frame.with_columns(pl.col("places").cast(pl.List(pl.String)))
 
 
 def _require_layout(path: str | PathLike[str], names: Sequence[str]) -> None:
@@ -231,7 +246,7 @@ def _refuse(
         return
     values = [frame[column][row] for row in at[:10]]
     faults = [
-        Fault(row + 1, column, _shown(value), problem, "bad-cell")
+        Fault(frame["row"][row], column, _shown(value), problem, "bad-cell")
         for row, value in zip(at, values, strict=False)
     ]
     raise FileError(path, faults, len(at))

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from tracearena.synthesis.ppmtf._kernels import Floats, Index, Ints, rows_at_once
+from tracearena.synthesis.ppmtf._arrays import Floats, Index, Ints, Small
+from tracearena.synthesis.ppmtf._row_kernels import rows_at_once
 
-Small = NDArray[np.float32]
 UNIT = 2.0**-24
 _ABOVE = 1.0 + 8 * UNIT
 _BELOW = 1.0 - 8 * UNIT
@@ -75,10 +74,10 @@ def _times(product: Small, proposed: Small, inverse_sum: Small, smallest: np.flo
 @njit(cache=True, nogil=True)
 def sieve(
     AT: Small, B: Small, C: Small, beta: Small, gamma: Small, smallest: float, inverse_sums: Small,
-    start: Small, offsets: Ints, first: Index, place: Index, target: Index, scale: Small, least: Small,
-    kept: Index, products: Small, found: Ints,
+    start: Small, traces: Ints, offsets: Ints, first: Index, place: Index, target: Index, scale: Small,
+    least: Small, kept: Index, products: Small, found: Ints,
 ) -> None:  # fmt: skip
-    """List for each verifier the traces that she might have made, looking at what moves propose alone.
+    """List for each verifier those of the traces that she might have made, by what moves propose alone.
 
     Trace r goes to ``kept[v]``, and its product to ``products[v]``, unless π of its first place times
     Π scale · max(R̂, φ) / Σ is below ``least[r]`` for verifier v. The last row of `AT` is max|a|, to raise
@@ -86,34 +85,39 @@ def sieve(
     """
     z, lanes = len(AT) - 1, AT.shape[1]
     room = MOVES_AT_ONCE
-    for r in range(len(first)):
+    for r in traces:
         room = max(room, offsets[r + 1] - offsets[r])
     X, proposed = np.empty((room, z + 1), np.float32), np.empty((room, lanes), np.float32)
     product, error = np.empty(lanes, np.float32), product_error(z)
-    r = 0
-    while r < len(first):
-        low, end = offsets[r], r
-        while end < len(first) and offsets[end + 1] - low <= room:
+    begin = 0
+    while begin < len(traces):
+        end, count = begin, 0
+        while end < len(traces):
+            r = traces[end]
+            if count + offsets[r + 1] - offsets[r] > room:
+                break
+            for s in range(offsets[r], offsets[r + 1]):
+                i, j, weight = place[s], target[s], scale[s]
+                for k in range(z):
+                    X[count, k] = B[i, k] * C[j, k] * weight
+                X[count, z] = beta[i] * gamma[j] * weight * error
+                count += 1
             end += 1
-        count = offsets[end] - low
-        for s in range(count):
-            i, j, weight = place[low + s], target[low + s], scale[low + s]
-            for k in range(z):
-                X[s, k] = B[i, k] * C[j, k] * weight
-            X[s, z] = beta[i] * gamma[j] * weight * error
         for some in range(0, count, MOVES_AT_ONCE):
             till = min(some + MOVES_AT_ONCE, count)
             np.dot(X[some:till], AT, proposed[some:till])
-        for one in range(r, end):
-            product[:] = start[first[one]]
-            for s in range(offsets[one] - low, offsets[one + 1] - low):
-                raised = np.float32(max(smallest * scale[low + s] * _ABOVE, 1e-37))
-                _times(product, proposed[s], inverse_sums[place[low + s]], raised)
+        count = 0
+        for r in traces[begin:end]:
+            product[:] = start[first[r]]
+            for s in range(offsets[r], offsets[r + 1]):
+                raised = np.float32(max(smallest * scale[s] * _ABOVE, 1e-37))
+                _times(product, proposed[count], inverse_sums[place[s]], raised)
+                count += 1
             for v in range(lanes):
-                if not product[v] < least[one]:
-                    kept[v, found[v]], products[v, found[v]] = one, product[v]
+                if not product[v] < least[r]:
+                    kept[v, found[v]], products[v, found[v]] = r, product[v]
                     found[v] += 1
-        r = end
+        begin = end
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nsz", "contract"})

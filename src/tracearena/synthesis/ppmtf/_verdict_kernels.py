@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from tracearena.synthesis.ppmtf._kernels import TILE, Floats, Index, Ints, clamped, total_of
+from tracearena.synthesis.ppmtf._arrays import Floats, Index, Ints, Small
+from tracearena.synthesis.ppmtf._row_kernels import TILE, clamped, total_of
 from tracearena.synthesis.ppmtf._sieve_kernels import (
     UNIT,
-    Small,
     sieve,
     stay_bounds,
     sum_bounds,
@@ -29,11 +29,11 @@ def _lengths(rows: Floats) -> Small:
 @njit(cache=True, nogil=True)
 def verdicts(
     A: Floats, B: Floats, C: Floats, A2: Floats, B2T: Floats, D: Floats, BT: Small, CT: Small,
-    first_slot: int, smallest: float, verifiers: Ints, first: Index, offsets: Ints, place: Index,
-    target: Index, slot: Index, scale: Small, stay_offsets: Ints, stays: Index, owner: Ints, edges: Floats,
-    least: Small, counts: Index,
+    first_slot: int, smallest: float, verifiers: Ints, traces: Ints, first: Index, offsets: Ints,
+    place: Index, target: Index, slot: Index, scale: Small, stay_offsets: Ints, stays: Index, owner: Ints,
+    edges: Floats, least: Small, counts: Index,
 ) -> tuple[Index, Index]:  # fmt: skip
-    """Add to ``counts[r]`` the verifiers other than ``owner[r]`` for whom trace r is in its bucket.
+    """Add to ``counts[r]`` of the traces the verifiers other than ``owner[r]`` for whom r is in its bucket.
 
     ``edges[r]`` are four limits of the scaled likelihood: surely below the bucket, surely above its
     lower and below its upper border, surely above it. Returns the traces and the (rows of) verifiers
@@ -56,11 +56,11 @@ def verdicts(
         for i in range(n):
             inverse_sums[i, v] = _ABOVE / low[v, i]
             start[i, v] = visits[i] / total * _ABOVE
-    kept, found = np.empty((lanes, len(first)), np.int32), np.zeros(lanes, np.int64)
+    kept, found = np.empty((lanes, len(traces)), np.int32), np.zeros(lanes, np.int64)
     products = np.empty(kept.shape, np.float32)
     sieve(
         AT, B.astype(np.float32), C.astype(np.float32), beta, gamma, smallest, inverse_sums, start,
-        offsets, first, place, target, scale, least, kept, products, found,
+        traces, offsets, first, place, target, scale, least, kept, products, found,
     )  # fmt: skip
     open_trace, open_verifier = np.empty(found.sum(), np.int32), np.empty(found.sum(), np.int32)
     n_open = 0
@@ -69,7 +69,7 @@ def verdicts(
     most32, fewest32 = np.empty(n, np.float32), np.empty(n, np.float32)
     wanted = np.empty(n_slots * n, np.int8)
     stay_upper, stay_lower = np.empty(n_slots * n), np.empty(n_slots * n)
-    upper, lower = np.empty(len(first)), np.empty(len(first))
+    upper, lower = np.empty(len(traces)), np.empty(len(traces))
     for v in range(lanes):
         a, mine, left = A[v], kept[v], 0
         for i in range(n):

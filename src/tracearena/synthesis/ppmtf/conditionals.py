@@ -201,13 +201,13 @@ def draw_rows(
     With `part` the statistics are those of some rows: they are drawn as they would be among all, of
     which there are ``part[1]``, from row ``part[0]`` on.
     """
-    from tracearena.synthesis.ppmtf import _kernels
+    from tracearena.synthesis.ppmtf import _gibbs_kernels
 
     rows = np.empty_like(statistics.weighted)
     first, total = part or (0, len(rows))
     noise = rng.standard_normal((total, rows.shape[1]))[first : first + len(rows)]
     gram, weighted = statistics.gram, statistics.weighted
-    error = _kernels.draw_rows(gram, weighted, alpha, prior.precision, prior.shift, noise, rows)
+    error = _gibbs_kernels.draw_rows(gram, weighted, alpha, prior.precision, prior.shift, noise, rows)
     return rows, float(error)
 
 
@@ -238,7 +238,7 @@ def step_users(
     rng: np.random.Generator,
 ) -> tuple[Matrix, UserStep]:
     """Draw the block's rows of A given B, C and D, and sum up what B needs to know."""
-    from tracearena.synthesis.ppmtf._kernels import weighted_sum
+    from tracearena.synthesis.ppmtf._gibbs_kernels import weighted_sum
 
     z = places.shape[1]
     mine = np.zeros((cells.n_users, z))
@@ -252,7 +252,7 @@ def step_users(
 
 def target_statistics(cells: Cells, users: Matrix, places: Matrix) -> RowStatistics:
     """Sum up what C and D need to know of a block, given its rows of A and the new B."""
-    from tracearena.synthesis.ppmtf._kernels import weighted_sum
+    from tracearena.synthesis.ppmtf._gibbs_kernels import weighted_sum
 
     gram = cells.target_gram(users, places)
     weighted = np.zeros((len(gram), users.shape[1]))
