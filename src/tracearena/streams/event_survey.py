@@ -109,7 +109,7 @@ def hours_of(table: TableFiles, choices: Choices, places: Places | None, chunks:
 
 
 def _glance(table: TableFiles, chunk: Chunk) -> Glance:
-    rows = parsed(table, chunk, Report(str(table.files[chunk.file]), FORMAT))
+    rows = parsed(table, chunk, table.empty_report(chunk, FORMAT))
     cells = np.zeros((0, 4))
     if "_lat" in rows.frame.columns:
         degrees = rows.frame.select("_lat", "_lon").drop_nulls()
