@@ -141,12 +141,12 @@ def _rewritten(
             times = table.found["time"]
             first_times = raw[times].head(FIRST_ROWS)
         report = Report(lost.path, lost.format, header_lines=lost.header_lines, timezone=files.timezone)
-        points = usable_points(raw, report, text.layout, first_times, files.box)
+        points, outside = usable_points(raw, report, text.layout, first_times, files.box)
         if files.path.is_dir() and "trajectory" not in points.columns:
             points = points.with_columns(trajectory=pl.lit(0, pl.Int64))  # one through all files
         number = first + len(own.chunks)
         points.drop("row").write_ipc(files.part(number), compression="uncompressed")
-        own.seen.append(seen_of(points, report))
+        own.seen.append(seen_of(points, report, outside))
         own.counts.take(number, own.seen[-1:])
         own.chunks.append(Chunk(number, 0, points.height))
     if not own.seen:
