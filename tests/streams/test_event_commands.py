@@ -69,7 +69,7 @@ def test_a_large_table_is_described_as_a_small_one(
     assert json.loads(run(*command)) == json.loads(as_a_whole(run, *command))
 
 
-@pytest.mark.usefixtures("small_portions")
+@pytest.mark.usefixtures("small_portions", "small_shuffles")
 @pytest.mark.parametrize("layout", ["text ids", "shuffled", "csv"])
 def test_a_large_table_is_pseudonymised_as_a_small_one(
     layout: str, tmp_path: Path, run: Callable[..., str]
@@ -81,6 +81,30 @@ def test_a_large_table_is_pseudonymised_as_a_small_one(
         told = json.loads(way("pseudonymise", path, out, "--id-table", ids, "--seed", 5, "--json"))
         assert told["pseudonyms"] == city().n_users
     assert alike(tmp_path / "streamed" / "out.parquet", tmp_path / "whole" / "out.parquet")
+    assert (tmp_path / "streamed" / "ids.csv").read_bytes() == (tmp_path / "whole" / "ids.csv").read_bytes()
+
+
+@pytest.mark.usefixtures("small_portions", "small_shuffles")
+@pytest.mark.parametrize(
+    ("defence", "layout", "name"),
+    [
+        ("PL(4,1)", "text ids", "out.csv"),
+        ("MRLH(1,1,0.4)", "on a grid", "out.parquet"),
+        ("RR(2)", "numbered", "out.csv"),
+    ],
+)
+def test_a_large_release_is_pseudonymised_as_a_small_one(
+    defence: str, layout: str, name: str, tmp_path: Path, run: Callable[..., str]
+) -> None:
+    parts = tmp_path / "parts"
+    path = laid_out(tmp_path, layout)
+    run("obfuscate", defence, path, parts, "--to", "partitions", "--seed", 1, *said_to(layout))
+    for folder, way in (("streamed", run), ("whole", lambda *words: as_a_whole(run, *words))):
+        (tmp_path / folder).mkdir()
+        out, ids = tmp_path / folder / name, tmp_path / folder / "ids.csv"
+        told = json.loads(way("pseudonymise", parts, out, "--id-table", ids, "--seed", 5, "--json"))
+        assert told["pseudonyms"] == pl.read_parquet(parts / "*.parquet")["user_id"].n_unique()
+    assert alike(tmp_path / "streamed" / name, tmp_path / "whole" / name)
     assert (tmp_path / "streamed" / "ids.csv").read_bytes() == (tmp_path / "whole" / "ids.csv").read_bytes()
 
 
