@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 from tracearena.formats import pwscup, write
 from tracearena.synthesis import PPMTF
 from tracearena.synthesis.ppmtf.tally import Tally
+from tracearena.traces import Places
 
 QUICK = "PPMTF(2,iterations=3,zeros=all)"
 
@@ -156,3 +158,15 @@ def test_a_file_that_is_no_model_is_refused(run, made: Path) -> None:
     done = run("deniability", "--model", made / "org.csv", "--synthetic", made / "syn.csv")
     assert done.status == 2
     assert "model file" in done.err
+
+
+def test_points_are_refused_without_advice_that_does_not_apply(
+    run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "points.csv").write_text("user,time,lat,lon\n1,2024-05-01T12:00:00Z,35.7,139.7\n")
+    of_venues = SimpleNamespace(places_=Places([35.7], [139.7]))
+    monkeypatch.setattr(PPMTF, "load", lambda path: of_venues)
+    done = run("deniability", "--model", tmp_path / "m.npz", "--synthetic", tmp_path / "points.csv")
+    assert done.status == 2
+    assert "holds GPS points" in done.err
+    assert "--grid" not in done.err

@@ -116,7 +116,11 @@ def test_a_killed_worker_costs_no_result(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "address", ["local:0", "local:two", "local:", "host:8786", "http://host:8786", "tcp://host"]
+    "address",
+    [
+        *("local:0", "local:two", "local:", "host:8786", "http://host:8786", "tcp://host"),
+        *("tcp://host:99999", "tls://host:0"),
+    ],
 )
 def test_what_is_no_address_is_refused(address):
     with pytest.raises(ParameterError, match="Dask scheduler"):
@@ -152,16 +156,18 @@ def test_a_scheduler_without_workers_is_named(monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_scheduler_may_have_no_dashboard(cluster, monkeypatch):
-    class Plain:
-        """A client of a scheduler started with --no-dashboard."""
+def test_a_scheduler_may_have_no_dashboard():
+    from distributed import LocalCluster
 
-        @property
-        def dashboard_link(self) -> str:
-            return {}["dashboard"]
-
-    monkeypatch.setattr(cluster, "_client", Plain())
-    assert cluster.dashboard is None
+    plain = LocalCluster(
+        n_workers=1,
+        processes=False,
+        protocol="tcp://",
+        scheduler_kwargs={"dashboard": False},
+        dashboard_address="127.0.0.1:0",
+    )
+    with plain, Cluster(plain.scheduler_address) as joined:
+        assert joined.dashboard is None
 
 
 def test_without_dask_the_extra_is_named(monkeypatch):

@@ -169,6 +169,7 @@ def describe(reading: ReadingOptions, path: Path, cluster: Cluster | None) -> Su
         with working(f"reading {path.name}", cluster):
             found_by = path if cluster is None else path.resolve()
             table, found = opened(reading, found_by, Path(scratch), is_shared=False)
+        found.report.path = str(path)
         with working("counting", None if table.is_in_scratch else cluster):
             return streams.describe(table, found)
 

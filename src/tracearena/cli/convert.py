@@ -87,6 +87,7 @@ def convert(
     as_json: JsonOption = False,
 ) -> None:
     """Convert traces, put them on a grid, choose places and instants, set testing users or days aside."""
+    from tracearena.formats.writing import form_of_points
     from tracearena.traces import GpsTraces
 
     asked = _Asked(out, to, places_out, reference, test, test_share, user_key, seed)
@@ -111,6 +112,8 @@ def convert(
         print_result(result if as_json else _for_people(result), as_json)
         return
     refuse("what is converted as a whole", cluster=cluster, resume=resume)
+    if reading.grid is None and reading.is_gps(file):
+        form_of_points(out, to)
     key = user_numbers(user_key, to)
     with shown(f"reading {file.name}"):
         whole = reading.read(file)

@@ -72,6 +72,7 @@ def deniability(
     about the same probability: in the same bucket of width eta on the log scale. With --k-prime FILE, what
     finished verifiers have counted is kept in FILE.unfinished until all are: --resume goes on there.
     """
+    from tracearena.errors import ParameterError
     from tracearena.formats import read
     from tracearena.synthesis import PPMTF
     from tracearena.synthesis.ppmtf import measure_deniability as test
@@ -80,6 +81,8 @@ def deniability(
     check_outputs(k_prime, inputs=(model, synthetic))
     workers = joined(context, cluster)
     trained = PPMTF.load(model)
+    if trained.places_.grid is None and reading.is_gps(synthetic):
+        raise ParameterError(f"{synthetic}: holds GPS points, not events at the model's places")
     made = read(
         synthetic, reading.format, places=trained.places_, times=reading.times, **reading.layout()
     ).as_events()

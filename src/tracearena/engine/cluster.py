@@ -73,6 +73,8 @@ class Cluster:
     @property
     def dashboard(self) -> str | None:
         """Address of the page that shows what the workers do, if the scheduler has one."""
+        if not self._client.run_on_scheduler(_has_dashboard):
+            return None
         try:
             link = self._client.dashboard_link
         except KeyError:
@@ -337,6 +339,11 @@ def _fold(
 
     with task():
         return sum_blocks(with_given, ranges, rows=unpacked(own), number=number, origin=ranges[0][0]).nodes
+
+
+def _has_dashboard(dask_scheduler: Any) -> bool:
+    """Whether a scheduler shows pages; it names their address in any case."""
+    return bool(dask_scheduler.http_application.applications)
 
 
 def _version() -> str:

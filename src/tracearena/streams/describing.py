@@ -67,12 +67,12 @@ def describe(table: Table[GpsTraces], found: Survey) -> Summary:
     first, last = (np.datetime64(at, "ms").astype("datetime64[s]") for at in (totals.first, totals.last))
     within = totals.of_trajectories
     return Summary(
-        users=len(found.users),
+        users=found.n_users,
         events=found.n_points,
         first=f"{first}Z",
         last=f"{last}Z",
         days=int((last.astype("datetime64[D]") - first.astype("datetime64[D]")).astype(int)) + 1,
-        events_per_user=quartiles(found.counts),
+        events_per_user=quartiles(found.points_of_users),
         gap_h=_gaps(totals),
         trajectories=totals.trajectories,
         bounds=asdict(totals.box),

@@ -58,8 +58,8 @@ class PointFiles:
         kind = self.table.schema[self.table.roles["time"]]
         return isinstance(kind, pl.Datetime) and kind.time_zone is not None
 
-    def points(self, chunk: Chunk) -> tuple[pl.DataFrame, Report]:
-        """Return the points of a chunk that can be used, and the report of the others.
+    def points(self, chunk: Chunk) -> tuple[pl.DataFrame, Report, pl.Series | None]:
+        """Return the points of a chunk that can be used, the report of the others, and who is outside.
 
         Columns are ``user``, ``at`` (milliseconds since 1970), ``lat``, ``lon``, where there are some
         ``trajectory``, and ``row``.
@@ -69,9 +69,10 @@ class PointFiles:
         if clean is not None:
             report.rows = clean.height
             report.unzoned = 0 if self._is_zoned else clean.height
-            return clean, report
+            return clean, report, None
         raw, like = self.table.read(chunk), self.table.first_times
-        return usable_points(raw, report, self.table.layout, like, self.box), report
+        points, outside = usable_points(raw, report, self.table.layout, like, self.box)
+        return points, report, outside
 
     def kept_rows(self, chunk: Chunk) -> pl.DataFrame:
         """Return the points of a chunk that can be used, without the numbers of their rows."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any, Generic, Protocol, Self, TypeVar
@@ -189,7 +190,7 @@ def table_of(
         found,
         cut(found.counts, portion),
         kinds=kinds,
-        made=_traces,
+        made=partial(_traces, outside=found.outside),
         order=("user", "at"),
         is_text=isinstance(files, TextPoints),
     )
@@ -275,7 +276,7 @@ def spilled(
     return replace(table, spill=Spill(scratch, tuple(offsets)))
 
 
-def _traces(frame: pl.DataFrame, portion: Portion) -> GpsTraces:
+def _traces(frame: pl.DataFrame, portion: Portion, *, outside: pl.Series) -> GpsTraces:
     """Make traces of rows that are sorted by user and time."""
     users = frame.select(pl.col("user").rle()).unnest("user")
     lengths = users["len"].to_numpy().astype(np.int64)
@@ -291,9 +292,12 @@ def _traces(frame: pl.DataFrame, portion: Portion) -> GpsTraces:
         trajectory=trajectory,
         trajectory_ids=ids,
     )
-    # Without names a user's points are one trajectory, numbered among those of all users.
-    numbers = traces.trajectory_ids + portion.first_user if ids is None else ids
-    return traces.with_trajectory_ids(numbers)
+    if ids is None:
+        # Without names a user's points are one trajectory, numbered among those of all users.
+        ids = traces.trajectory_ids + portion.first_user
+        if len(outside) and outside.dtype == users.schema["value"]:
+            ids = ids + outside.search_sorted(users["value"]).to_numpy()
+    return traces.with_trajectory_ids(ids)
 
 
 def _trajectories(frame: pl.DataFrame, lengths: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[Any]]:

@@ -45,6 +45,8 @@ class Survey:
         Whether no time has a fraction of a second.
     report
         What was dropped and noticed.
+    outside
+        Ids of further users, ascending, all of whose points lie outside the bounds.
     """
 
     users: pl.Series
@@ -54,6 +56,17 @@ class Survey:
     other_ids: Any
     whole_seconds: bool
     report: Report
+    outside: pl.Series = field(default_factory=lambda: pl.Series([], dtype=pl.Int64), kw_only=True)
+
+    @property
+    def n_users(self) -> int:
+        """All users, also those of whom no point lies within the bounds."""
+        return len(self.users) + len(self.outside)
+
+    @property
+    def points_of_users(self) -> NDArray[np.int64]:
+        """How many points each of all users has, in no order."""
+        return np.append(self.counts, np.zeros(len(self.outside), np.int64))
 
     @property
     def user_ids(self) -> NDArray[Any]:
@@ -78,6 +91,7 @@ class Seen:
     whole_seconds: bool
     timed: int
     report: Report
+    outside: pl.Series | None = field(default=None, kw_only=True)
 
 
 @dataclass
@@ -166,23 +180,40 @@ def summed_up(
         other_ids=None if not kinds else pl.String() if pl.String() in kinds else pl.Int64(),
         whole_seconds=all(one.whole_seconds for one in seen),
         report=report,
+        outside=_outside(seen, users["user"]),
     )
 
 
-def seen_of(frame: pl.DataFrame, report: Report) -> Seen:
-    """Return what the usable points of a chunk are, and the report of the others."""
+def _outside(seen: Sequence[Seen], users: pl.Series) -> pl.Series:
+    """Return who has no point within the bounds, ascending."""
+    found = [one.outside.cast(users.dtype) for one in seen if one.outside is not None and len(one.outside)]
+    if not found:
+        return users.clear()
+    everybody = pl.concat(found).unique()
+    return everybody.filter(~everybody.is_in(users.implode())).sort()
+
+
+def seen_of(frame: pl.DataFrame, report: Report, outside: pl.Series | None = None) -> Seen:
+    """Return what the usable points of a chunk are, and the report of the others.
+
+    Parameters
+    ----------
+    outside
+        Who has points outside the bounds.
+    """
     report.noticed.pop(_NO_ZONE, None)
     kind = frame.schema.get("trajectory")
     timed = report.rows - report.dropped.get("unparsable time", 0)
     if not frame.height:
-        return Seen(None, 0, True, None, (frame.schema["user"], kind), True, timed, report)
+        return Seen(None, 0, True, None, (frame.schema["user"], kind), True, timed, report, outside=outside)
     runs = frame.select(pl.col("user").rle()).unnest("user")
     ids, users, rises = runs["value"], *counted(runs)
     at, row = frame["at"].to_numpy(), frame["row"].to_numpy()
     in_time = _report_falls(at, row, np.cumsum(runs["len"].to_numpy())[:-1], report)
     ends = ((ids[0], int(at[0]), int(row[0])), (ids[-1], int(at[-1]), int(row[-1])))
     whole = bool((at % 1000 == 0).all())
-    return Seen(users, frame.height, rises and in_time, ends, (ids.dtype, kind), whole, timed, report)
+    is_sorted, kinds = rises and in_time, (ids.dtype, kind)
+    return Seen(users, frame.height, is_sorted, ends, kinds, whole, timed, report, outside=outside)
 
 
 def counted(runs: pl.DataFrame) -> tuple[pl.DataFrame, bool]:

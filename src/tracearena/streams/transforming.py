@@ -57,11 +57,20 @@ def write_changed(
     unfinished
         Write a folder of parts, which the workers of a cluster write themselves; one file if omitted.
     """
-    text = points_text(whole_seconds=found.whole_seconds)
+    is_csv = unfinished is None and out.suffix != ".parquet"
+    text = points_text(whole_seconds=found.whole_seconds or (is_csv and _are_whole(table, change)))
     counts = write_counted(table, out, change, _count_points, text, unfinished=unfinished)
     points = counts["points"]
     left_out = found.n_points - points
-    return Written(len(found.users), points, left_out, counts["silent"], counts["same_times"])
+    silent = counts["silent"] + len(found.outside)
+    return Written(found.n_users, points, left_out, silent, counts["same_times"])
+
+
+def _are_whole(table: Table[GpsTraces], change: Change[GpsTraces]) -> bool:
+    """Whether no released time has a fraction of a second; the first portion mostly tells that one has."""
+    return all(
+        not (change(table.traces(one.number), one.number).time_ms % 1000).any() for one in table.portions
+    )
 
 
 def write_counted(
