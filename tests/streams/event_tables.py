@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from functools import cache
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from tracearena.traces import Traces
 LAYOUTS = (
     *("file", "parts", "hive", "shuffled", "text ids", "numbered", "UTC", "offsets", "text times"),
     *("wandering", "on a grid", "twenty minutes"),
+    *("csv", "packed csv", "shuffled csv", "mixed zones csv"),
 )
 
 
@@ -46,6 +48,11 @@ def frame_of(layout: str) -> pl.DataFrame:
         )
     if layout == "text times":
         return frame.with_columns(time=time.dt.to_string("%Y-%m-%dT%H:%M:%S+02:00"))
+    if layout == "mixed zones csv":  # near New York, every third time without its zone
+        bare = pl.int_range(pl.len()) % 3 == 0
+        style = "%Y-%m-%dT%H:%M:%S"
+        text = pl.when(bare).then(time.dt.to_string(style)).otherwise(time.dt.to_string(f"{style}Z"))
+        return frame.with_columns(time=text, lat=pl.col("lat") + 5.8, lng=pl.col("lng") - 224)
     if layout == "wandering":  # the second half of the table says that places lie elsewhere
         late = pl.int_range(pl.len()) > pl.len() // 2
         return frame.with_columns(lat=pl.col("lat") + late * 0.02, category=pl.lit("shop"))
@@ -68,6 +75,8 @@ def options_of(layout: str) -> dict[str, str]:
 def laid_out(folder: Path, layout: str, frame: pl.DataFrame | None = None) -> Path:
     """Write the events in one of the ways, and return what to read."""
     frame = frame_of(layout) if frame is None else frame
+    if layout.endswith("csv"):
+        return _text(folder, layout, frame)
     if layout not in ("parts", "hive", "shuffled", "wandering"):
         frame.write_parquet(folder / "events.parquet", row_group_size=500)
         return folder / "events.parquet"
@@ -84,3 +93,13 @@ def laid_out(folder: Path, layout: str, frame: pl.DataFrame | None = None) -> Pa
     for number, first in enumerate(range(0, frame.height, step)):
         frame.slice(first, step).write_parquet(target / f"part-{number:03}.parquet")
     return target
+
+
+def _text(folder: Path, layout: str, frame: pl.DataFrame) -> Path:
+    """Write CSV: plain, packed, or in any order."""
+    path = folder / ("events.csv.gz" if layout == "packed csv" else "events.csv")
+    if layout == "shuffled csv":
+        frame = frame[np.random.default_rng(1).permutation(frame.height)]
+    data = frame.write_csv().encode()
+    path.write_bytes(gzip.compress(data, 1) if layout == "packed csv" else data)
+    return path

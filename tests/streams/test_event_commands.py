@@ -44,6 +44,8 @@ def alike(one: Path, other: Path) -> bool:
         (("convert",), "shuffled", "out.parquet"),
         (("convert",), "UTC", "out.csv"),
         (("convert",), "twenty minutes", "out.csv.gz"),
+        (("convert",), "mixed zones csv", "out.parquet"),
+        (PL, "shuffled csv", "out.csv"),
     ],
 )
 def test_a_large_table_is_worked_on_as_a_small_one(
@@ -59,7 +61,7 @@ def test_a_large_table_is_worked_on_as_a_small_one(
 
 
 @pytest.mark.usefixtures("small_portions")
-@pytest.mark.parametrize("layout", ["parts", "numbered", "on a grid"])
+@pytest.mark.parametrize("layout", ["parts", "numbered", "on a grid", "packed csv"])
 def test_a_large_table_is_described_as_a_small_one(
     layout: str, tmp_path: Path, run: Callable[..., str]
 ) -> None:
@@ -67,8 +69,8 @@ def test_a_large_table_is_described_as_a_small_one(
     assert json.loads(run(*command)) == json.loads(as_a_whole(run, *command))
 
 
-@pytest.mark.usefixtures("small_portions")
-@pytest.mark.parametrize("layout", ["text ids", "shuffled"])
+@pytest.mark.usefixtures("small_portions", "small_shuffles")
+@pytest.mark.parametrize("layout", ["text ids", "shuffled", "csv"])
 def test_a_large_table_is_pseudonymised_as_a_small_one(
     layout: str, tmp_path: Path, run: Callable[..., str]
 ) -> None:
@@ -79,6 +81,30 @@ def test_a_large_table_is_pseudonymised_as_a_small_one(
         told = json.loads(way("pseudonymise", path, out, "--id-table", ids, "--seed", 5, "--json"))
         assert told["pseudonyms"] == city().n_users
     assert alike(tmp_path / "streamed" / "out.parquet", tmp_path / "whole" / "out.parquet")
+    assert (tmp_path / "streamed" / "ids.csv").read_bytes() == (tmp_path / "whole" / "ids.csv").read_bytes()
+
+
+@pytest.mark.usefixtures("small_portions", "small_shuffles")
+@pytest.mark.parametrize(
+    ("defence", "layout", "name"),
+    [
+        ("PL(4,1)", "text ids", "out.csv"),
+        ("MRLH(1,1,0.4)", "on a grid", "out.parquet"),
+        ("RR(2)", "numbered", "out.csv"),
+    ],
+)
+def test_a_large_release_is_pseudonymised_as_a_small_one(
+    defence: str, layout: str, name: str, tmp_path: Path, run: Callable[..., str]
+) -> None:
+    parts = tmp_path / "parts"
+    path = laid_out(tmp_path, layout)
+    run("obfuscate", defence, path, parts, "--to", "partitions", "--seed", 1, *said_to(layout))
+    for folder, way in (("streamed", run), ("whole", lambda *words: as_a_whole(run, *words))):
+        (tmp_path / folder).mkdir()
+        out, ids = tmp_path / folder / name, tmp_path / folder / "ids.csv"
+        told = json.loads(way("pseudonymise", parts, out, "--id-table", ids, "--seed", 5, "--json"))
+        assert told["pseudonyms"] == pl.read_parquet(parts / "*.parquet")["user_id"].n_unique()
+    assert alike(tmp_path / "streamed" / name, tmp_path / "whole" / name)
     assert (tmp_path / "streamed" / "ids.csv").read_bytes() == (tmp_path / "whole" / "ids.csv").read_bytes()
 
 
@@ -134,6 +160,31 @@ def test_a_stopped_run_goes_on_where_it_was(
 
 
 @pytest.mark.usefixtures("small_portions")
+@pytest.mark.parametrize("to", [("out", "--to", "partitions"), ("out.parquet",)])
+def test_text_that_is_refused_near_its_end_leaves_nothing_behind(
+    to: tuple[str, ...], tmp_path: Path, run: Callable[..., str]
+) -> None:
+    path = laid_out(tmp_path, "csv")
+    path.write_bytes(path.read_bytes()[:-20] + b"\0\n")
+    assert "zero bytes" in run(*PL, path, tmp_path / to[0], *to[1:], status=2)
+    assert [one.name for one in tmp_path.iterdir()] == ["events.csv"]
+
+
+@pytest.mark.usefixtures("small_portions")
+def test_a_wrong_row_of_text_is_named_and_left_out(tmp_path: Path, run: Callable[..., str]) -> None:
+    path = laid_out(tmp_path, "csv")
+    lines = path.read_text().splitlines()
+    lines[3000] = lines[3000].replace("2019-", "soon ")
+    path.write_text("\n".join(lines))
+    command = ("convert", path, tmp_path / "out.parquet", "--json")
+    told = json.loads(run(*command))
+    assert told["dropped"] == {"unparsable time": 1}
+    assert told["examples"]["unparsable time"][0]["row"] == 3000
+    (tmp_path / "out.parquet").unlink()
+    assert told == json.loads(as_a_whole(run, *command))
+
+
+@pytest.mark.usefixtures("small_portions")
 def test_released_parts_are_read_as_one_table(tmp_path: Path, run: Callable[..., str]) -> None:
     path = laid_out(tmp_path, "file")
     for name, to in (("parts", ("--to", "partitions")), ("one.parquet", ())):
@@ -175,8 +226,11 @@ def test_what_needs_all_users_is_refused_in_parts(tmp_path: Path, run: Callable[
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("small_portions")
-def test_workers_write_the_parts_that_threads_write(tmp_path: Path, run: Callable[..., str]) -> None:
-    path = laid_out(tmp_path, "shuffled")
+@pytest.mark.parametrize("layout", ["shuffled", "csv"])
+def test_workers_write_the_parts_that_threads_write(
+    layout: str, tmp_path: Path, run: Callable[..., str]
+) -> None:
+    path = laid_out(tmp_path, layout)
     there = ("--cluster", "local:2")
     for name, cluster in (("here", ()), ("there", there)):
         run(*PL, path, tmp_path / name, "--to", "partitions", "--seed", 1, *cluster)

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tracearena.cli import _streams
 from tracearena.cli._console import note, release_seed, working
@@ -18,8 +18,11 @@ if TYPE_CHECKING:
     from tracearena.metrics import UtilityScore
     from tracearena.pages.summary import Summary
     from tracearena.streams import EventSurvey, Table, Unfinished
+    from tracearena.streams.survey import Survey
     from tracearena.streams.transforming import Change
     from tracearena.traces import IdTable, Traces
+
+    S = TypeVar("S", bound=Survey)
 
 USERS_PER_PART = 1024
 """Parts of events have a multiple of so many users, so that training reads whole blocks of them."""
@@ -172,22 +175,59 @@ def pseudonymise(
         Keeps the secret table where all else is written too, and says where.
     """
     from tracearena import streams
+
+    reading.say_unread_columns(file, "table")
+
+    def looked(scratch: Path) -> tuple[Table[Traces], EventSurvey]:
+        return opened(reading, file, scratch, sort=False)
+
+    found, kept, counts = _shuffled(file, out, looked, streams.write_events, seed, keeping)
+    _notice(found, counts)
+    return kept
+
+
+def pseudonymise_release(
+    reading: ReadingOptions,
+    file: Path,
+    out: Path,
+    seed: int | None,
+    keeping: Callable[[IdTable], AbstractContextManager[dict[str, Any]]],
+) -> dict[str, Any]:
+    """Shuffle the users of a table of released traces through the disk: see `pseudonymise`."""
+    from tracearena import streams
+    from tracearena.formats.place_files import read_places
+
+    places = None if reading.places is None else read_places(reading.places)
+
+    def looked(scratch: Path) -> tuple[Table[Any], Survey]:
+        return streams.release_table_of(file, places=places)
+
+    return _shuffled(file, out, looked, streams.write_anonymized, seed, keeping)[1]
+
+
+def _shuffled(
+    file: Path,
+    out: Path,
+    looked: Callable[[Path], tuple[Table[Any], S]],
+    write: Callable[..., dict[str, int]],
+    seed: int | None,
+    keeping: Callable[[IdTable], AbstractContextManager[dict[str, Any]]],
+) -> tuple[S, dict[str, Any], dict[str, int]]:
+    """Shuffle users and write them; return what was found of the table, what was kept, and the counts."""
+    from tracearena import streams
     from tracearena.arena.pseudonyms import shuffled_ids
     from tracearena.streams.unfinished import scratch_beside
 
-    reading.say_unread_columns(file, "table")
     with scratch_beside(out) as scratch:
         with working(f"reading {file.name}"):
-            table, found = opened(reading, file, scratch, sort=False)
+            table, found = looked(scratch)
         for line in found.report.lines():
             note(line)
         order, secret = shuffled_ids(found.user_ids, seed=release_seed(seed))
         with working("users"):
             shuffled = streams.shuffled(table, found, order, scratch)
         with keeping(secret) as kept, working("events"):
-            counts = streams.write_events(shuffled, out, streams.under(secret.pseudonyms))
-    _notice(found, counts)
-    return kept
+            return found, kept, write(shuffled, out, streams.under(secret.pseudonyms))
 
 
 def utility(
@@ -210,6 +250,13 @@ def utility(
             both = streams.beside(table, found, obfuscated, below)
         with working("scoring", cluster):
             return both.fold(UtilitySum.of).score
+
+
+def is_large_release(path: Path) -> bool:
+    """Whether a path holds more released traces than are read at once, in a form that need not be."""
+    from tracearena.streams import are_many, is_streamable
+
+    return is_streamable(path) and are_many(path, _streams.STREAMED_FROM)
 
 
 def _written(

@@ -180,6 +180,10 @@ def _obfuscated(
     if original is None:
         reading.refuse_layout("released traces without --original")
         reading.refuse_limits()
+        if form == "table" and reading.times is None and _event_streams.is_large_release(file):
+            keeping = partial(_kept_together, path=id_table)
+            kept = _event_streams.pseudonymise_release(reading, file, out, seed, keeping)
+            return {"file": str(out), **kept}
         alone = read_released(file, places=reading.places, times=reading.times)
         say(alone)
         traces = alone.traces

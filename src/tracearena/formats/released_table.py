@@ -16,6 +16,7 @@ Blanks, ``*`` and ``%`` within the id of a place are written as in web addresses
 from __future__ import annotations
 
 import datetime
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike
@@ -297,6 +298,15 @@ def _instants(
 def _interval_of(second: NDArray[np.int64]) -> int:
     common = int(np.gcd.reduce(second % _HOUR_S, initial=_HOUR_S))
     return common or _HOUR_S
+
+
+def joined_clock(clocks: Sequence[Clock]) -> Clock:
+    """Return the clock of all rows of a table, from those that some rows each have by themselves."""
+    interval = math.gcd(*(clock.interval_s for clock in clocks))
+    days = [clock.first_day for clock in clocks if clock.first_day is not None]
+    return Clock(
+        instants_per_day=DAY_S // interval, interval_s=interval, first_day=min(days) if days else None
+    )
 
 
 def _places(

@@ -63,16 +63,12 @@ class EventFiles:
         times; ``lat``, ``lon`` and ``category`` where there are some; and ``place`` where places are known,
         ``venue`` otherwise.
         """
-        report = self.report(chunk)
+        report = self.table.empty_report(chunk, FORMAT)
         rows, rules = timed_rows(parsed(self.table, chunk, report), self.hours, report)
         frame = self._named(report.sift(rows.frame, rules))
         if self.choices.bounds is not None:
             frame = inside(frame, self.choices.bounds, report)
         return self._placed(frame, report), report
-
-    def report(self, chunk: Chunk) -> Report:
-        """Return an empty report of the file of a chunk."""
-        return Report(str(self.files[chunk.file]), FORMAT)
 
     def kept_rows(self, chunk: Chunk) -> pl.DataFrame:
         """Return whose, when and where the events of a chunk are that can be used."""
@@ -80,7 +76,7 @@ class EventFiles:
 
     def good_rows(self, chunk: Chunk, kinds: Mapping[str, Any]) -> pl.DataFrame:
         """Return the same of rows that are known to be good; no more columns are read than that takes."""
-        report = self.report(chunk)
+        report = self.table.empty_report(chunk, FORMAT)
         rows, _ = timed_rows(parsed(self.table, chunk, report, self._needed), self.hours, report)
         return _slender(self._placed(self._named(rows.frame), report))
 

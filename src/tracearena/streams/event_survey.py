@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache, reduce
 from itertools import pairwise
 from operator import add
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import polars as pl
@@ -109,7 +109,7 @@ def hours_of(table: TableFiles, choices: Choices, places: Places | None, chunks:
 
 
 def _glance(table: TableFiles, chunk: Chunk) -> Glance:
-    rows = parsed(table, chunk, Report(str(table.files[chunk.file]), FORMAT))
+    rows = parsed(table, chunk, table.empty_report(chunk, FORMAT))
     cells = np.zeros((0, 4))
     if "_lat" in rows.frame.columns:
         degrees = rows.frame.select("_lat", "_lon").drop_nulls()
@@ -139,10 +139,16 @@ class SeenEvents(Seen):
     edges: tuple[tuple[Any, int, int], tuple[Any, int, int]] | None = None
 
 
+class HasVenues(Protocol):
+    """What was seen of a chunk, its places among it."""
+
+    venues: pl.DataFrame | None
+
+
 class Venues(Gathering):
     """The places of the events, with the position of the first event at each and the reach of all."""
 
-    def take(self, block: Sequence[SeenEvents]) -> None:
+    def take(self, block: Sequence[HasVenues]) -> None:
         """Take the places out of what was seen."""
         for seen in block:
             self.put(seen.venues)
@@ -219,7 +225,7 @@ def _seen(frame: pl.DataFrame, report: Report, number: int, unit: int) -> SeenEv
         True,
         timed,
         report,
-        venues=None if "place" in frame.columns else _venues(frame, number),
+        venues=None if "place" in frame.columns else venues_of(frame, number),
         extent=Extent.of(local),
         rises=ascend and not (sinks & within).any(),
         edges=edges,
@@ -244,7 +250,7 @@ def _are_sorted(seen: Sequence[SeenEvents], unit: int, *, exactly: bool) -> bool
     return True
 
 
-def _venues(frame: pl.DataFrame, number: int) -> pl.DataFrame:
+def venues_of(frame: pl.DataFrame, number: int) -> pl.DataFrame:
     """Return the places of a chunk, numbered by their first events among all chunks."""
     lat, lon = pl.col("lat"), pl.col("lon")
     kept = ["lat", "lon", *(["category"] if "category" in frame.columns else [])]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -10,6 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tracearena.engine import use
 from tracearena.intake.choices import Choices
 from tracearena.intake.columns import EVENTS
 from tracearena.intake.discretise import refuse_other_places, require_coordinates
@@ -19,7 +21,9 @@ from tracearena.intake.report import Report
 from tracearena.streams.event_files import FORMAT, EventFiles
 from tracearena.streams.event_survey import NO_EVENT, EventSurvey, hours_of, survey_events
 from tracearena.streams.portions import Portion, Table, cut, spilled
-from tracearena.streams.table_files import open_table
+from tracearena.streams.table_files import ROWS_PER_CHUNK, TableFiles, open_table
+from tracearena.streams.text_files import is_text
+from tracearena.streams.text_tables import rewritten
 from tracearena.traces import Clock, Grid, Places, Traces
 from tracearena.traces.time import require_zone
 
@@ -48,6 +52,9 @@ def event_table_of(
         which all rows together decide.
     places
         Where events can be, if that is given; otherwise the places that the table names.
+    scratch
+        Folder for the rows of text, which take about as much room as in the file, and for events that are
+        not sorted.
     users
         Every portion but the last has a multiple of so many users.
 
@@ -59,13 +66,19 @@ def event_table_of(
     if chosen.timezone is not None:
         require_zone(chosen.timezone)
     report = Report(str(path), "partitions" if Path(path).is_dir() else FORMAT)
-    table = open_table(path, report, EVENTS, layout, nothing=NO_EVENT)
+    as_text = is_text(Path(path))
+    if as_text:
+        table: TableFiles = rewritten(Path(path), scratch, report, EVENTS, layout, chunk or ROWS_PER_CHUNK)
+    else:
+        table = open_table(path, report, EVENTS, layout, nothing=NO_EVENT)
     known = _known_places(chosen, places)
     if known is None:
         require_coordinates(list(table.roles), str(path))
     chunks = table.chunks(chunk)
-    files = EventFiles(table, hours_of(table, chosen, places, chunks), chosen, known)
-    found = survey_events(files, report, chunks)
+    # Rows that were rewritten are looked at where they are.
+    with use(cluster=None) if as_text and not is_shared else nullcontext():
+        files = EventFiles(table, hours_of(table, chosen, places, chunks), chosen, known)
+        found = survey_events(files, report, chunks)
     kinds = {"user": found.users.dtype} | ({} if known is not None else {"venue": found.other_ids})
     is_numbered = files.hours.way == "numbers"
     instant = () if is_numbered else (pl.col("local") // found.clock.interval_s,)
@@ -77,6 +90,7 @@ def event_table_of(
         kinds=kinds,
         made=Assembly.of(found, named=known is None),
         order=("user", *instant, "at"),
+        is_text=as_text,
     )
     if found.is_sorted or not sort:
         return opened, found

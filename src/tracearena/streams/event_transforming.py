@@ -16,6 +16,7 @@ from tracearena.streams.portions import Table
 from tracearena.streams.transforming import Change, draws_before, write_counted
 from tracearena.streams.unfinished import Unfinished
 from tracearena.traces import ObfuscatedTraces, Traces
+from tracearena.traces.row_table import RowTable
 
 
 def write_events(
@@ -43,13 +44,24 @@ def obfuscating(table: Table[Traces], defence: Obfuscator, root: np.random.SeedS
     return change
 
 
-def under(pseudonyms: NDArray[Any]) -> Change[Traces]:
+def under(pseudonyms: NDArray[Any]) -> Change[Any]:
     """Return what is released of a portion of a shuffled table: the same events under pseudonyms."""
 
-    def change(part: Traces, number: int) -> Traces:
+    def change(part: RowTable, number: int) -> RowTable:
         return part.with_user_ids(pseudonyms[part.user_ids])
 
     return change
+
+
+def write_anonymized(
+    table: Table[ObfuscatedTraces], out: Path, change: Change[ObfuscatedTraces]
+) -> dict[str, int]:
+    """Write released traces under other ids; return how many events there are."""
+    return write_counted(table, out, change, _count_anonymized, released_table.text)
+
+
+def _count_anonymized(given: ObfuscatedTraces, made: ObfuscatedTraces) -> dict[str, int]:
+    return {"events": made.n_events}
 
 
 def _count_events(given: Traces, made: Traces) -> dict[str, int]:

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import polars as pl
 
+from tracearena.errors import FileError
 from tracearena.formats import recognition, released_table
 from tracearena.intake.columns import EVENTS, POINTS, are_enough
 from tracearena.intake.columns import are_points as are_columns_of_points
 from tracearena.intake.layout import ONE_USER, Layout
 from tracearena.intake.tables import is_parquet, parquet_schema
+from tracearena.intake.text_tables import header_fields
 from tracearena.streams.table_files import (
     count_rows,
     named_folders,
@@ -56,14 +58,18 @@ def unstreamable_events(path: Path, layout: Layout, *, needs_places: bool) -> st
         Whether nothing but the table tells where events can be.
     """
     if is_text(path):
-        return "is text"
-    problem = _unlike_parquet(path)
+        if path.is_dir():
+            return "is a folder of text files"
+        names, _ = header_fields(recognition.first_line(path), layout)
+        schema: dict[str, pl.DataType] = dict.fromkeys(names, pl.String())
+    else:
+        problem = _unlike_parquet(path)
+        if problem is not None:
+            return problem
+        schema = _columns_of(path)
+    problem = _read_otherwise(path, layout)
     if problem is not None:
         return problem
-    schema = _columns_of(path)
-    look = recognition.look_at(path, layout) if path.is_file() else None
-    if look is not None and look.formats[:1] != ("table",):
-        return f"is read as {look.formats[0]}" if look.formats else f"looks like {look.words}"
     found = layout.roles(list(schema), EVENTS)
     if not are_enough(found) or "time" not in found:
         return "has no columns of users, times and places"
@@ -72,6 +78,17 @@ def unstreamable_events(path: Path, layout: Layout, *, needs_places: bool) -> st
     if "date" in found:
         return TWO_COLUMNS
     return "has ids with decimals" if _have_decimals(schema, found, ("user", "venue")) else None
+
+
+def _read_otherwise(path: Path, layout: Layout) -> str | None:
+    """Return what a file is read as, if that is no table of events."""
+    try:
+        look = recognition.look_at(path, layout) if path.is_file() else None
+    except FileError:
+        return "is no table of events"
+    if look is None or look.formats[:1] == ("table",):
+        return None
+    return f"is read as {look.formats[0]}" if look.formats else f"looks like {look.words}"
 
 
 def _unlike_parquet(path: Path) -> str | None:

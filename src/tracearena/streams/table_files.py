@@ -93,6 +93,10 @@ class TableFiles:
         number = pl.int_range(chunk.first + 1, chunk.first + frame.height + 1, eager=True).alias(ROW)
         return frame.with_columns(*added, number)
 
+    def empty_report(self, chunk: Chunk, format: str) -> Report:
+        """Return an empty report of the file of a chunk."""
+        return Report(str(self.files[chunk.file]), format)
+
 
 def open_table(
     path: str | PathLike[str],

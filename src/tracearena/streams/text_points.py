@@ -1,13 +1,9 @@
-"""Points of text files: rewritten once, as those that can be used, to be read in any order.
-
-Numbers are parsed as such as long as all are, and letters are UTF-8 as long as they can be; a file that
-proves otherwise is read anew from its begin, so that every row is read as if all had been read at once.
-"""
+"""Points of text files: rewritten once, as those that can be used, to be read in any order."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,21 +12,17 @@ import polars as pl
 from tracearena.engine import current_progress
 from tracearena.errors import Fault, FileError
 from tracearena.intake.columns import POINTS
-from tracearena.intake.delimited import WINDOWS_1252, from_windows_1252, is_utf8, odd_letters
 from tracearena.intake.layout import Layout
 from tracearena.intake.report import Report
-from tracearena.intake.tables import ROW, notice_rivals
-from tracearena.intake.text_tables import TextTable
 from tracearena.streams.point_rows import usable_points
 from tracearena.streams.survey import Counts, Seen, Survey, seen_of, summed_up
 from tracearena.streams.table_files import Chunk
 from tracearena.streams.text_files import Text
-from tracearena.streams.text_pieces import estimated_bytes, pieces
+from tracearena.streams.text_pieces import estimated_bytes
+from tracearena.streams.text_rows import BYTES_A_ROW, FIRST_ROWS, Manner, Otherwise, rows_of
 from tracearena.traces import Box
 from tracearena.traces.time import require_zone
 
-_BYTES_A_ROW = 32
-_FIRST_ROWS = 1 << 16
 _EMPTY = ("empty", "no-points")
 
 
@@ -79,21 +71,6 @@ class TextPoints:
         return self.kept_rows(chunk)
 
 
-@dataclass(frozen=True)
-class _Manner:
-    """What the rows read so far leave open: whether coordinates are text, and the encoding."""
-
-    numbers_are_text: bool = False
-    is_windows_1252: bool | None = None
-
-
-class _Otherwise(Exception):
-    """The file must be read anew in another manner."""
-
-    def __init__(self, manner: _Manner) -> None:
-        self.manner = manner
-
-
 @dataclass
 class _Rewritten:
     """What has become of some files: their chunks, and what was seen of each."""
@@ -120,7 +97,7 @@ def rewrite(files: TextPoints, report: Report, rows: int) -> tuple[list[Chunk], 
     for text in files.texts:
         lost = Report(str(text.path), report.format, timezone=files.timezone)
         try:
-            own, times = _read_through(files, text, lost, rows * _BYTES_A_ROW, done)
+            own, times = _read_through(files, text, lost, rows * BYTES_A_ROW, done)
         except FileError as error:
             if error.faults[0].code not in _EMPTY or len(files.texts) == 1:
                 raise
@@ -140,29 +117,29 @@ def _read_through(
     files: TextPoints, text: Text, lost: Report, size: int, before: _Rewritten
 ) -> tuple[_Rewritten, str]:
     """Rewrite a file, in another manner too if it proves to need one; return its column of times too."""
-    manner = _Manner()
+    manner = Manner()
     while True:
         try:
             return _rewritten(files, text, lost, size, manner, before)
-        except _Otherwise as other:
+        except Otherwise as other:
             manner = other.manner
             lost.dropped, lost.noticed, lost.examples = {}, {}, []
 
 
 def _rewritten(
-    files: TextPoints, text: Text, lost: Report, size: int, manner: _Manner, before: _Rewritten
+    files: TextPoints, text: Text, lost: Report, size: int, manner: Manner, before: _Rewritten
 ) -> tuple[_Rewritten, str]:
     own, first = _Rewritten(bytes=estimated_bytes(text.path)), len(before.chunks)
     first_times: pl.Series | None = None
     times = "time"
     total, progress = sum(estimated_bytes(path) for path in files.files), current_progress()
-    for raw, table, done in _rows(text, lost, size, manner):
+    for raw, table, done in rows_of(text, POINTS, lost, size, manner):
         progress(min(before.bytes + done, total), total)
         if not raw.height:
             continue
         if first_times is None:
             times = table.found["time"]
-            first_times = raw[times].head(_FIRST_ROWS)
+            first_times = raw[times].head(FIRST_ROWS)
         report = Report(lost.path, lost.format, header_lines=lost.header_lines, timezone=files.timezone)
         points, outside = usable_points(raw, report, text.layout, first_times, files.box)
         if files.path.is_dir() and "trajectory" not in points.columns:
@@ -175,44 +152,3 @@ def _rewritten(
     if not own.seen:
         lost.refuse_if_nothing_is_left(0)
     return own, times
-
-
-def _rows(
-    text: Text, lost: Report, size: int, manner: _Manner
-) -> Iterator[tuple[pl.DataFrame, TextTable, int]]:
-    """Yield the rows that have all their fields, with their numbers; `lost` is told of the others.
-
-    Beside them stands how many bytes have been read.
-    """
-    table: TextTable | None = None
-    before, done, is_blank = 0, 0, True
-    if manner.is_windows_1252:
-        lost.notice(WINDOWS_1252)
-    for piece in pieces(text.path, size):
-        data = _in_utf8(text.path, piece, size, manner)
-        if table is None:
-            table, data = TextTable.begun(text.path, data, lost, POINTS, text.layout)
-            notice_rivals(table.names, table.found, lost, text.layout)
-        is_blank = is_blank and not data.strip()
-        frame = table.read(data, as_text=manner.numbers_are_text)
-        if not manner.numbers_are_text and any(frame.schema[name] == pl.String for name in table.numbers):
-            raise _Otherwise(replace(manner, numbers_are_text=True))
-        numbered = frame.with_columns(pl.col("row") + before)
-        before += frame.height
-        done += len(piece)
-        yield table.good(numbered, lost, ROW), table, done
-    if table is None:
-        raise FileError.whole(text.path, "is empty", "empty")
-    if is_blank:
-        raise FileError.whole(text.path, "has a header and no rows", "empty")
-
-
-def _in_utf8(path: Path, piece: bytes, size: int, manner: _Manner) -> bytes:
-    """Return a piece in UTF-8; the first one that is none makes the whole file be looked at."""
-    if manner.is_windows_1252:
-        return from_windows_1252(piece)
-    if manner.is_windows_1252 is None and not is_utf8(piece):
-        counted = [odd_letters(one) for one in pieces(path, size)]
-        broken, beyond_ascii = (sum(column) for column in zip(*counted, strict=True))
-        raise _Otherwise(replace(manner, is_windows_1252=2 * broken > beyond_ascii))
-    return piece

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tracearena.synthesis.ppmtf import _row_kernels, _sieve_kernels
+from tracearena.synthesis.ppmtf import _row_kernels, _sieve_kernels, _stay_kernels
 from tracearena.synthesis.ppmtf.deniability import bucket_of
 from tracearena.synthesis.ppmtf.sampling import TraceModel
 from tracearena.synthesis.ppmtf.verifying import Scan, WholeSums, _is_bounded
@@ -114,19 +114,18 @@ def test_bounds_of_stays_hold():
     lengths = [np.sqrt((m * m).sum(axis=1)).astype(np.float32) for m in (b, c)]
     low, high = np.empty(PLACES), np.empty(PLACES)
     upper, lower = np.full((SLOTS, PLACES), -1.0), np.full((SLOTS, PLACES), -1.0)
-    wanted = np.ones((SLOTS, PLACES), np.int8)
-    wanted[1, ::2] = 0
+    wanted = np.ones((SLOTS, PLACES), np.bool_)
+    wanted[1, ::2] = False
     for user in range(0, USERS, 7):
         a = whole.users[user]
         visits = np.maximum((a * whole.slots) @ b.T, whole.smallest)
         _sieve_kernels.sum_bounds(a, b, ct, np.abs(c).sum(axis=0), whole.smallest, low, high)
-        _sieve_kernels.stay_bounds(
-            a, b, c, bt, ct, *lengths, visits, visits.astype(np.float32), whole.smallest,
-            (1 / low).astype(np.float32), (1 / high).astype(np.float32), wanted, upper, lower,
-        )  # fmt: skip
+        given = (a, b, c, bt, ct, *lengths, visits, visits.astype(np.float32), whole.smallest)
+        for side, sums, bound in ((_stay_kernels.UPPER, high, upper), (_stay_kernels.LOWER, low, lower)):
+            _stay_kernels.stay_bounds(side, *given, (1 / sums).astype(np.float32), wanted, bound)
         for slot in range(SLOTS):
             stays = np.diag(whole.transition_probabilities(user, slot))
-            asked = wanted[slot] == 1
+            asked = wanted[slot]
             assert (lower[slot] <= stays)[asked].all()
             assert (stays <= upper[slot])[asked].all()
     assert (upper[1, ::2] == -1).all()
