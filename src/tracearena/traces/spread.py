@@ -111,6 +111,17 @@ def starting_with(numbers: Floats, keys: Ints) -> Floats:
     return np.asarray(numbers[keys[at] == own])
 
 
+def may_start_with(low: Floats, high: Floats, keys: Ints) -> NDArray[np.bool_]:
+    """Return which numbers, known to lie between two others, may begin with some first bits.
+
+    >>> keys = Spread.of(np.array([2.0])).keys
+    >>> may_start_with(np.array([1.0, 1.0, 3.0]), np.array([1.5, 2.5, 4.0]), keys).tolist()
+    [False, True, False]
+    """
+    begin = np.searchsorted(keys, _first_bits(low))
+    return np.asarray(begin < np.searchsorted(keys, _first_bits(high), side="right"))
+
+
 def _ranks(share: float, count: int) -> Ints:
     low = int(np.floor(share * (count - 1)))
     return np.array([low, min(low + 1, count - 1)])
