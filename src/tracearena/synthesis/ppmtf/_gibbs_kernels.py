@@ -50,16 +50,12 @@ def gram_in_registers(
     room = _at_once(z)
     first, second = aligned(len(left)), aligned(len(right))
     first[:, :z], second[:, :z] = left, right
-    ring, sums, total = aligned(RING), aligned(WIDTH), aligned(WIDTH)
+    ring, total = aligned(RING), aligned(WIDTH)
     for g in range(len(offsets) - 1):
         total[:] = 0.0
         for start in range(offsets[g], offsets[g + 1], room):
             stop = min(start + room, offsets[g + 1])
-            sums[:] = 0.0
-            add_outer_products(first, left_index, second, right_index, start, stop, ring, sums)
-            for i in range(WIDTH):
-                for j in range(WIDTH):
-                    total[i, j] += sums[i, j]
+            add_outer_products(first, left_index, second, right_index, start, stop, ring, total)
         for i in range(z):
             for j in range(z):
                 out[g, i, j] = total[i, j]

@@ -46,8 +46,8 @@ def _adding(
 ) -> Any:  # fmt: skip
     """Add Σ x xᵀ over pairs start to stop, x = left[l] * right[r], to the lower half of ``out``.
 
-    All matrices are `aligned`. Pairs are taken one after the other, and each product is rounded with its
-    sum. The x of a later pair is made while an earlier one is multiplied, and waits in the ring.
+    All matrices are `aligned`. Pairs are taken one after the other, from 0 on, and each product is rounded
+    with its sum. The x of a later pair is made while an earlier one is multiplied, and waits in the ring.
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -82,8 +82,7 @@ def _adding(
 
         with cgutils.for_range(builder, builder.add(first, whole(_AHEAD)), first) as early:
             make_ready(early.index)
-        targets = [eight(data[7], row * WIDTH + block * _LANES) for row, block in _TILES]
-        sums = [cgutils.alloca_once_value(builder, builder.load(at, align=_BYTES)) for at in targets]
+        sums = [cgutils.alloca_once(builder, _EIGHT, zfill=True) for _ in _TILES]
         with cgutils.for_range(builder, end, first) as loop:
             x = slot(loop.index)
             halves = [builder.load(eight(x, at), align=_BYTES) for at in range(0, WIDTH, _LANES)]
@@ -91,8 +90,10 @@ def _adding(
                 one = builder.load(builder.gep(x, [whole(row)]))
                 builder.store(_product_added(builder, one, halves[block], builder.load(total)), total)
             make_ready(builder.add(loop.index, whole(_AHEAD)))
-        for at, total in zip(targets, sums, strict=True):
-            builder.store(builder.load(total), at, align=_BYTES)
+        for (row, block), total in zip(_TILES, sums, strict=True):
+            at = eight(data[7], row * WIDTH + block * _LANES)
+            before = builder.load(at, align=_BYTES)
+            builder.store(builder.fadd(before, builder.load(total)), at, align=_BYTES)
         return context.get_dummy_value()
 
     given = (left, left_index, right, right_index, types.intp, types.intp, ring, out)
