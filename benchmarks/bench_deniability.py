@@ -54,8 +54,8 @@ def before_and_after(model: PPMTF, synthetic: Traces, verifiers: int) -> None:
         return 1 + counts
 
     with use(threads=1):
-        scan = Scan.of(whole, table, owner, running, bucket, 1.0)
-        after, _, after_s = timed(lambda: scan.all_of(chosen))
+        scan = Scan(whole, table, owner, running, bucket, 1.0)
+        after, _, after_s = timed(lambda: scan.count(chosen))
         before, _, before_s = timed(slowly)
     same = "the same" if np.array_equal(before, after) else "DIFFERENT"
     print(

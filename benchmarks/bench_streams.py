@@ -1,10 +1,14 @@
-"""Tables of GPS points of any size: rate and peak memory of ``describe`` and ``obfuscate``, beside Polars.
+"""Tables of GPS points of any size: rate and peak memory of ``describe``, ``obfuscate`` and ``applications``.
 
 A simulated city is written as parts; then each command runs in a process of its own, from files to files.
-Polars alone (read, shift, write, with the same compression) in the same run is the limit.
+Polars alone (read, shift, write, with the same compression) in the same run is the limit. What travels on a
+cluster is what the loopback device carries while two workers of this machine do the same work. Applications
+read the city and a release of it, of as many points; their rates are of the city's points.
 
 Run: python benchmarks/bench_streams.py [--points 25m] [--folder DIR] [--curve growth.png] [--match-s S]
+     [--applications]
      --points takes several sizes, ``--points 25m,247m,1b``; a city that is in the folder is used again.
+     --applications measures these instead of the other commands.
 """
 
 from __future__ import annotations
@@ -23,6 +27,8 @@ import polars as pl
 
 USERS, DAYS = 100, 60
 MACHINES, POINTS, PEOPLE = 20, 10e9, 10e6
+OURS = [sys.executable, "-m", "tracearena"]
+LOOPBACK = Path("/sys/class/net/lo/statistics/tx_bytes")
 POLARS = (
     "import polars as pl, sys; pl.scan_parquet(sys.argv[1] + '/*.parquet')"
     ".with_columns(pl.col('latitude') + 1e-3, pl.col('longitude') + 1e-3)"
@@ -70,27 +76,45 @@ def measured(command: list[str]) -> tuple[float, float, float]:
     return seconds, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
 
 
-def one_size(points: int, folder: Path) -> Found:
+def commands_of(city: Path, out: Path) -> dict[str, list[str]]:
+    """Return what is measured on a city: from files to files."""
+    blur = [*OURS, "obfuscate", "GeoInd(100m)", str(city)]
+    return {
+        "polars alone": [sys.executable, "-c", POLARS, str(city), f"{out}.parquet"],
+        "describe": [*OURS, "describe", str(city)],
+        "obfuscate, one file": [*blur, f"{out}.parquet", "--seed", "1"],
+        "obfuscate, parts": [*blur, str(out), "--to", "partitions", "--seed", "1"],
+    }
+
+
+def applications_of(city: Path, released: Path) -> dict[str, list[str]]:
+    """Return the applications that are measured on a city and a release of it, which is made first."""
+    if not released.is_dir():
+        make = ["obfuscate", "GeoInd(100m)", str(city), str(released), "--to", "partitions", "--seed", "1"]
+        subprocess.run([*OURS, *make], check=True, capture_output=True)
+    both = ["--original", str(city), "--released", str(released)]
+    polars = [sys.executable, "-c", POLARS, str(city), f"{released}.parquet"]
+    return {"polars alone": polars} | {
+        name: [*OURS, "applications", name, *both] for name in ("error", "homes", "hotspots")
+    }
+
+
+def one_size(points: int, folder: Path, *, applications: bool) -> Found:
     """Measure all commands on a city of one size."""
     city, out = folder / f"city-{points}", folder / "out"
     # In a process of its own: a child's peak of memory is at least what its parent has when it starts it.
     write = f"import bench_streams as b, pathlib; b.write_city({points}, pathlib.Path({str(city)!r}))"
     subprocess.run([sys.executable, "-c", write], cwd=Path(__file__).parent, check=True)
     count = int(pl.scan_parquet(city / "*.parquet").select(pl.len()).collect().item())
-    ours = [sys.executable, "-m", "tracearena"]
-    blur = [*ours, "obfuscate", "GeoInd(100m)", str(city)]
-    commands = {
-        "polars alone": [sys.executable, "-c", POLARS, str(city), f"{out}.parquet"],
-        "describe": [*ours, "describe", str(city)],
-        "obfuscate, one file": [*blur, f"{out}.parquet", "--seed", "1"],
-        "obfuscate, parts": [*blur, str(out), "--to", "partitions", "--seed", "1"],
-    }
+    released = folder / f"released-{points}"
+    commands = applications_of(city, released) if applications else commands_of(city, out)
     print(f"\n{count:,} points, {_bytes_of(city) / count:.1f} bytes a point")
     found = {}
     for name, command in commands.items():
         found[name] = seconds, processor, peak = measured(command)
         shutil.rmtree(out, ignore_errors=True)
-        Path(f"{out}.parquet").unlink(missing_ok=True)
+        for made in (out, released):
+            Path(f"{made}.parquet").unlink(missing_ok=True)
         ratio = seconds / found["polars alone"][0]
         print(
             f"  {name:<20} {seconds:8.1f} s  {count / seconds / 1e6:6.2f} M points/s  "
@@ -101,22 +125,40 @@ def one_size(points: int, folder: Path) -> Found:
     return found
 
 
-def cluster_arithmetic(
-    points: int, found: dict[str, tuple[float, float, float]], match_s: float | None
-) -> None:
+def measure_travel(points: int, folder: Path) -> dict[str, float]:
+    """Return the bytes a point that travel when two workers work on a city that was written before."""
+    city, out = folder / f"city-{points}", folder / "out"
+    blur = ["obfuscate", "GeoInd(100m)", str(city), str(out), "--to", "partitions", "--seed", "1"]
+    found = {}
+    print(f"\n{points:,} points, two workers of this machine")
+    for name, command in {"describe": ["describe", str(city)], "obfuscate, parts": blur}.items():
+        before = _sent()
+        seconds, _, peak = measured([sys.executable, "-m", "tracearena", *command, "--cluster", "local:2"])
+        found[name] = (_sent() - before) / points
+        shutil.rmtree(out, ignore_errors=True)
+        print(
+            f"  {name:<20} {seconds:8.1f} s, {peak:.0f} MiB in the process that asks; "
+            f"{found[name]:.3f} bytes a point travel",
+            flush=True,
+        )
+    return found
+
+
+def _sent() -> int:
+    return int(LOOPBACK.read_text())
+
+
+def cluster_arithmetic(points: int, found: Found, travel: dict[str, float], match_s: float | None) -> None:
     """Say what a cluster of such machines would take, from what was measured here."""
     print(f"\n{MACHINES} such machines, {POINTS / 1e9:.0f} billion points, {PEOPLE / 1e6:.0f} million users")
-    for name in ("describe", "obfuscate, parts"):
-        seconds = found[name][0] / points * POINTS / MACHINES
+    for name, each in travel.items():
+        ns = found[name][0] / points * 1e9
+        minutes, megabytes = ns * POINTS / MACHINES / 60e9, each * POINTS / 1e6
         print(
-            f"  {name}: {found[name][0] / points * 1e9:.0f} ns a point / {MACHINES} = {seconds / 60:.0f} min"
+            f"  {name}: {ns:.0f} ns a point / {MACHINES} = {minutes:.1f} min; "
+            f"{each:.3f} bytes a point = {megabytes:,.0f} MB travel"
         )
-    portions = POINTS / 2**20
-    travels = PEOPLE * 16 + portions * 2_000
-    print(
-        f"  what travels: {portions:,.0f} portions of about 2 kB, {PEOPLE:,.0f} ids and counts of 16 bytes,"
-    )
-    print(f"  together {travels / 1e6:,.0f} MB; points are read and written where the workers are")
+    print("  points are read and written where the workers are")
     if match_s is not None:
         print(
             f"  matching: {match_s:g} s for 200,000 users (given), for each of {PEOPLE / 2e5:.0f} such groups"
@@ -155,14 +197,20 @@ def main() -> None:
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--curve", type=Path)
     parser.add_argument("--match-s", type=float, help="seconds of one match of 200,000 users")
+    parser.add_argument("--applications", action="store_true")
     asked = parser.parse_args()
     load = os.getloadavg()[0]
     print(f"{platform.machine()}, {os.cpu_count()} cores, load {load:.1f}, Polars {pl.__version__}")
     with tempfile.TemporaryDirectory() as scratch:
         folder = asked.folder or Path(scratch)
-        sizes = {size: one_size(size, folder) for size in map(size_of, asked.points.split(","))}
+        sizes = {
+            size: one_size(size, folder, applications=asked.applications)
+            for size in map(size_of, asked.points.split(","))
+        }
+        travel = None if asked.applications else measure_travel(min(sizes), folder)
     largest = max(sizes)
-    cluster_arithmetic(largest, sizes[largest], asked.match_s)
+    if travel is not None:
+        cluster_arithmetic(largest, sizes[largest], travel, asked.match_s)
     if asked.curve is not None:
         draw(asked.curve, sizes)
 

@@ -121,3 +121,15 @@ def test_what_cannot_be_is_said(run, team: Path, given, message) -> None:
     assert done.status == 2
     assert message in done.err
     assert not (team / "out.csv").exists()
+
+
+def test_an_attack_that_gives_workers_nothing_to_do_starts_none(run, team: Path) -> None:
+    places = ("--places", team / "places.csv")
+    secret = ("--id-table", team / "ids.csv", *places)
+    assert run("pseudonymise", team / "org.csv", team / "pub.csv", *secret).status == 0
+    given = ("--reference", team / "ref.csv", "--anonymized", team / "pub.csv", *places, "--cluster")
+    done = run("attack", "Random-R", team / "guess.csv", *given, "local:2")
+    assert done.status == 0, done.err
+    assert "Random-R gives workers nothing to do: it ran here" in done.err
+    assert "dashboard" not in done.err
+    assert run("attack", "Random-R", team / "other.csv", *given, "local:none").status == 2

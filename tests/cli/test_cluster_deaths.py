@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
+from tracearena.cities import simulate_gps
 from tracearena.engine import Cluster
+from tracearena.streams import portions
 from tracearena.synthesis.ppmtf import distributed
 
 pytestmark = pytest.mark.slow
@@ -28,7 +30,20 @@ COMMANDS = {
         "--defences", "No", *SEED,
     ),
     "similarity": ("similarity", "ref.csv", "org.csv", "--order", 1, *SEED, "--out", "OUT"),
+    "bounds": (
+        "bounds", "OUT", "--reference", "ref.csv", "--original", "org.csv", "--defences", "PL(2,1)",
+        "--attacks", "Replay-T", *SEED,
+    ),
 }  # fmt: skip
+PRINTED = {
+    "evaluate": (
+        "evaluate", "--train", "org.csv", "--test", "ref.csv", "--synthetic", "made.csv",
+        "--format", "pwscup", "--json", "--places", "places.csv",
+    ),
+    "describe": ("describe", "gps", "--json"),
+    "error": ("applications", "error", "--original", "gps", "--released", "gps", "--json"),
+}  # fmt: skip
+"""Commands whose result is what they print."""
 WITHOUT_PLACES = ("deniability",)
 
 
@@ -50,6 +65,14 @@ def deadly(work: Callable[..., Any], flag: Path) -> Callable[..., Any]:
         return work(*arguments)
 
     return done
+
+
+def make_deadly(monkeypatch: pytest.MonkeyPatch, flag: Path) -> None:
+    """Let the first work that goes to a worker end it."""
+    keep = Cluster.keep
+    monkeypatch.setattr(
+        Cluster, "keep", lambda self, value: keep(self, deadly(value, flag) if callable(value) else value)
+    )
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -76,9 +99,47 @@ def test_a_worker_killed_in_the_middle_changes_no_byte(
         true = distributed._draw_round
         monkeypatch.setattr(distributed, "_draw_round", deadly(true, flag))
     else:
-        keep = Cluster.keep
-        monkeypatch.setattr(
-            Cluster, "keep", lambda self, value: keep(self, deadly(value, flag) if callable(value) else value)
-        )
+        make_deadly(monkeypatch, flag)
     assert made("there.csv", "--cluster", own.scheduler) == here
     assert flag.exists()
+
+
+def gps_parts(folder: Path, name: str = "gps") -> None:
+    """Write some people's points as parts."""
+    (folder / name).mkdir()
+    frame = simulate_gps(4, 6, recorded=0.5, seed=1).to_frame()
+    for number, first in enumerate(range(0, frame.height, 9_000)):
+        frame.slice(first, 9_000).write_parquet(folder / name / f"part-{number}.parquet")
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_a_worker_killed_in_the_middle_changes_no_result(
+    run, team: Path, own: Cluster, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(team)
+    gps_parts(team)
+    made = ("synthesize", MODEL, "org.csv", "made.csv", "--places", "places.csv", *SEED)
+    assert name != "evaluate" or run(*made).status == 0
+    here = run(*PRINTED[name])
+    assert here.status == 0, here.err
+    make_deadly(monkeypatch, team / "killed")
+    assert run(*PRINTED[name], "--cluster", own.scheduler).out == here.out
+    assert (team / "killed").exists()
+
+
+def test_a_worker_killed_in_the_middle_of_a_release_changes_no_byte(
+    run, tmp_path: Path, own: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(portions.table_of.__kwdefaults__, "portion", 9_000)
+    gps_parts(tmp_path)
+    command = ("obfuscate", "GeoInd(100m)", "gps")
+    assert run(*command, "here", "--to", "partitions", *SEED).status == 0
+    make_deadly(monkeypatch, tmp_path / "killed")
+    there = ("there", "--to", "partitions", *SEED, "--cluster", own.scheduler)
+    assert run(*command, *there).status == 0
+    assert (tmp_path / "killed").exists()
+    parts = sorted(part.name for part in Path("here").iterdir())
+    assert len(parts) > 2
+    assert parts == sorted(part.name for part in Path("there").iterdir())
+    assert all(Path("here", part).read_bytes() == Path("there", part).read_bytes() for part in parts)

@@ -119,6 +119,13 @@ def test_without_the_files_their_settings_are_named(address: str, settings: Any)
         Cluster(address)
 
 
+def test_a_file_that_is_no_certificate_is_named(address: str, settings: Any, files: Path) -> None:
+    (files / "words.pem").write_text("not a certificate\n")
+    settings("words", "ours")
+    with pytest.raises(ClusterError, match=r"words\.pem holds no certificate"):
+        Cluster(address)
+
+
 def test_plain_tcp_is_refused(address: str) -> None:
     with pytest.raises(ClusterError, match="if it speaks TLS, say tls://"):
         Cluster(address.replace("tls://", "tcp://"))

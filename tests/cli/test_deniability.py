@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from tracearena.formats import pwscup, write
 from tracearena.synthesis import PPMTF
+from tracearena.synthesis.ppmtf.tally import Tally
+from tracearena.traces import Places
 
 QUICK = "PPMTF(2,iterations=3,zeros=all)"
 
@@ -40,6 +45,77 @@ def test_the_pass_rate_is_told_and_k_prime_written(run, made: Path) -> None:
         "--early-stop", "--verifiers", 32_000, "--seed", 1, "--json",
     )  # fmt: skip
     assert early.json["pass_rate"] == done.json["pass_rate"]
+
+
+@pytest.fixture
+def stopping(monkeypatch: pytest.MonkeyPatch) -> Callable[[int | None], None]:
+    """Have tests count in rounds of eight verifiers, and stop after so many of them as by Ctrl-C."""
+    keep = Tally.keep
+
+    def stop_after(rounds: int | None) -> None:
+        monkeypatch.setattr("tracearena.synthesis.ppmtf.verifying._largest_round", lambda: 8)
+        kept: list[int] = []
+
+        def keep_and_stop(self: Tally, *what: Any) -> None:
+            keep(self, *what)
+            kept.append(1)
+            if len(kept) == rounds:
+                raise KeyboardInterrupt
+
+        monkeypatch.setattr(Tally, "keep", keep_and_stop)
+
+    return stop_after
+
+
+@pytest.mark.parametrize("early_stop", [[], ["--early-stop"]])
+def test_a_stopped_test_goes_on_with_the_same_bytes(run, made: Path, stopping, early_stop) -> None:
+    asked = [
+        "deniability",
+        "--model",
+        made / "model.npz",
+        "--synthetic",
+        made / "syn.csv",
+        *early_stop,
+        "--json",
+    ]
+    whole = run(*asked, "--k", 3, "--k-prime", made / "whole.csv", "--seed", 1)
+    assert not (made / "whole.csv.unfinished").exists()
+    asked += ["--k-prime", made / "k.csv"]
+    stopping(2)
+    stopped = run(*asked, "--k", 3, "--seed", 1)
+    assert stopped.status == 130
+    assert f"16 verifiers are finished in {made / 'k.csv.unfinished'}" in stopped.err
+    assert "the same command with --resume goes on" in stopped.err
+    assert not (made / "k.csv").exists()
+    again = run(*asked, "--k", 3, "--seed", 1)
+    assert again.status == 2
+    assert "k.csv.unfinished: is what a stopped run has finished; --resume goes on with it" in again.err
+    for changed in (["--k", 4, "--seed", 1], ["--k", 3, "--seed", 2], ["--k", 3, "--seed", 1, "--eta", 2]):
+        other = run(*asked, *changed, "--resume")
+        assert other.status == 2
+        assert "k.csv.unfinished: is of another run: other files, options or seed" in other.err
+    stopping(1)
+    assert run(*asked, "--k", 3, "--seed", 1, "--resume").status == 130
+    stopping(None)
+    done = run(*asked, "--k", 3, "--resume")  # the seed is known
+    assert done.status == 0, done.err
+    assert (made / "k.csv").read_bytes() == (made / "whole.csv").read_bytes()
+    assert done.json == whole.json
+    assert not (made / "k.csv.unfinished").exists()
+
+
+def test_there_must_be_something_to_go_on_with(run, made: Path) -> None:
+    asked = ["deniability", "--model", made / "model.npz", "--synthetic", made / "syn.csv", "--resume"]
+    alone = run(*asked)
+    assert alone.status == 2
+    assert "--resume needs --k-prime FILE" in alone.err
+    nothing = run(*asked, "--k-prime", made / "k.csv")
+    assert nothing.status == 2
+    assert f"there is no stopped run to go on with ({made / 'k.csv.unfinished'})" in nothing.err
+    (made / "k.csv.unfinished").write_text("[1, 2")
+    broken = run(*asked, "--k-prime", made / "k.csv", "--seed", 1)
+    assert broken.status == 2
+    assert "is of another run" in broken.err
 
 
 def test_only_deniable_traces_are_released(run, made: Path) -> None:
@@ -82,3 +158,15 @@ def test_a_file_that_is_no_model_is_refused(run, made: Path) -> None:
     done = run("deniability", "--model", made / "org.csv", "--synthetic", made / "syn.csv")
     assert done.status == 2
     assert "model file" in done.err
+
+
+def test_points_are_refused_without_advice_that_does_not_apply(
+    run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "points.csv").write_text("user,time,lat,lon\n1,2024-05-01T12:00:00Z,35.7,139.7\n")
+    of_venues = SimpleNamespace(places_=Places([35.7], [139.7]))
+    monkeypatch.setattr(PPMTF, "load", lambda path: of_venues)
+    done = run("deniability", "--model", tmp_path / "m.npz", "--synthetic", tmp_path / "points.csv")
+    assert done.status == 2
+    assert "holds GPS points" in done.err
+    assert "--grid" not in done.err

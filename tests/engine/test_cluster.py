@@ -9,7 +9,16 @@ import sys
 import numpy as np
 import pytest
 
-from tracearena.engine import Cluster, block_ranges, fold_blocks, run_blocks, stream, thread_count, use
+from tracearena.engine import (
+    Cluster,
+    Shared,
+    block_ranges,
+    fold_blocks,
+    run_blocks,
+    stream,
+    thread_count,
+    use,
+)
 from tracearena.engine.cluster import even_ranges
 from tracearena.errors import ClusterError, DataError, ParameterError
 
@@ -45,6 +54,24 @@ def test_sums_have_the_bits_of_threads(cluster):
         here = fold_blocks(work, ranges, rows=[VALUES])
     with use(cluster=cluster):
         assert np.array_equal(fold_blocks(work, ranges, rows=[VALUES], anywhere=True), here)
+
+
+@pytest.mark.slow
+def test_what_calls_share_is_sent_once(cluster, monkeypatch):
+    def work(block: int, first: int, stop: int, mine: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        return mine.sum(axis=0) * weights[block]
+
+    sent: list[object] = []
+    keep = cluster.keep
+    monkeypatch.setattr(cluster, "keep", lambda value: (sent.append(value), keep(value))[1])
+    ranges = block_ranges(1_000, 7)
+    shared = Shared(np.arange(len(ranges)))
+    here = fold_blocks(work, ranges, rows=[VALUES], given=[shared])
+    with use(cluster=cluster):
+        for _ in range(2):
+            there = fold_blocks(work, ranges, rows=[VALUES], given=[shared], anywhere=True)
+            assert np.array_equal(there, here)
+    assert sum(one is shared.value for one in sent) == 1
 
 
 @pytest.mark.slow
@@ -89,7 +116,11 @@ def test_a_killed_worker_costs_no_result(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "address", ["local:0", "local:two", "local:", "host:8786", "http://host:8786", "tcp://host"]
+    "address",
+    [
+        *("local:0", "local:two", "local:", "host:8786", "http://host:8786", "tcp://host"),
+        *("tcp://host:99999", "tls://host:0"),
+    ],
 )
 def test_what_is_no_address_is_refused(address):
     with pytest.raises(ParameterError, match="Dask scheduler"):
@@ -125,16 +156,18 @@ def test_a_scheduler_without_workers_is_named(monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_scheduler_may_have_no_dashboard(cluster, monkeypatch):
-    class Plain:
-        """A client of a scheduler started with --no-dashboard."""
+def test_a_scheduler_may_have_no_dashboard():
+    from distributed import LocalCluster
 
-        @property
-        def dashboard_link(self) -> str:
-            return {}["dashboard"]
-
-    monkeypatch.setattr(cluster, "_client", Plain())
-    assert cluster.dashboard is None
+    plain = LocalCluster(
+        n_workers=1,
+        processes=False,
+        protocol="tcp://",
+        scheduler_kwargs={"dashboard": False},
+        dashboard_address="127.0.0.1:0",
+    )
+    with plain, Cluster(plain.scheduler_address) as joined:
+        assert joined.dashboard is None
 
 
 def test_without_dask_the_extra_is_named(monkeypatch):

@@ -134,3 +134,47 @@ def test_workers_write_the_parts_that_threads_write(
         assert part.read_bytes() == (tmp_path / "there" / part.name).read_bytes()
     described = [json.loads(run("describe", path, "--json", *way)) for way in ((), ("--cluster", "local:2"))]
     assert described[0] == described[1]
+
+
+@pytest.mark.usefixtures("small_portions")
+@pytest.mark.parametrize("layout", ["parts", "no trajectories", "csv"])
+def test_users_outside_the_bounds_are_users_still(
+    layout: str, tmp_path: Path, run: Callable[..., str]
+) -> None:
+    path = laid_out(city(), tmp_path, layout)
+    homes = city().latitude[city().offsets[:-1]]
+    bounds = ("--bounds", f"{sorted(homes)[5]},-180,90,180")
+    streamed, whole = tmp_path / "streamed.csv", tmp_path / "whole.csv"
+    described = json.loads(run("describe", path, *bounds, "--json"))
+    blurred = json.loads(run(*GEOIND, path, streamed, "--seed", 1, *bounds, "--json"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_streams, "STREAMED_FROM", 10**9)
+        assert described == json.loads(run("describe", path, *bounds, "--json"))
+        at_once = json.loads(run(*GEOIND, path, whole, "--seed", 1, *bounds, "--json"))
+    assert described["users"] == city().n_users
+    assert {**blurred, "file": ""} == {**at_once, "file": ""}
+    assert streamed.read_bytes() == whole.read_bytes()
+
+
+@pytest.mark.usefixtures("small_portions")
+def test_times_have_fractions_only_where_a_released_one_has(tmp_path: Path, run: Callable[..., str]) -> None:
+    rows = [f"{user},2024-05-01T12:{minute:02}:00{part}Z,35.7,139.7"
+            for user in range(3) for minute in range(9) for part in ("", ".500")]  # fmt: skip
+    path = tmp_path / "points.csv"
+    path.write_text("\n".join(["user,time,lat,lon", *rows, ""]))
+    for defence in ("Thin(60s)", "GeoInd(100m)"):
+        with pytest.MonkeyPatch.context() as patch:
+            run("obfuscate", defence, path, tmp_path / "streamed.csv", "--seed", 1)
+            patch.setattr(_streams, "STREAMED_FROM", 10**9)
+            run("obfuscate", defence, path, tmp_path / "whole.csv", "--seed", 1)
+        assert (tmp_path / "streamed.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
+
+
+def test_a_name_that_tells_no_format_is_refused_before_anything_is_read(
+    tmp_path: Path, run: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = laid_out(city(3, 3), tmp_path, "csv")
+    monkeypatch.setattr("tracearena.formats.read", None)
+    for command in (GEOIND, ("convert",)):
+        assert "out.xyz: name a format" in run(*command, path, tmp_path / "out.xyz", status=2)
+        assert "partitions" in run(*command, path, tmp_path / "out.csv", "--to", "parts", status=2)

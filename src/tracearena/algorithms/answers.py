@@ -35,6 +35,14 @@ def transformed(defence: Any, original: Traces, *, seed: SeedLike = None) -> Obf
     return _released(defence, _asked(defence, "transform", original, seed=seed), original)
 
 
+def transformed_part(
+    defence: Any, part: Traces, *, seed: np.random.SeedSequence, first: int, total: int
+) -> ObfuscatedTraces:
+    """Obfuscate some users: the same events, in the same order."""
+    made = _asked(defence, "transform_part", part, seed=seed, first=first, total=total)
+    return _released(defence, made, part)
+
+
 def gps_transformed(defence: Any, original: GpsTraces, *, seed: SeedLike = None) -> GpsTraces:
     """Obfuscate GPS traces: users keep their ids and their order."""
     if is_foreign(defence):

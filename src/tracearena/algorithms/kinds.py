@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, FrozenInstanceError, field, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar
 
 from tracearena.algorithms.grammar import written
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from tracearena.engine import SeedLike
     from tracearena.traces import GpsTraces, IdTable, ObfuscatedTraces, Traces
 
+Given = TypeVar("Given", "Traces", "GpsTraces")
+Made = TypeVar("Made", "ObfuscatedTraces", "GpsTraces")
 Kind = Literal[
     "obfuscator", "reidentification", "trace-inference", "synthesizer", "gps-obfuscator", "gps-attack"
 ]
@@ -89,10 +91,42 @@ def parameter_fields(algorithm: type[Algorithm]) -> list[Field[Any]]:
     return [one for one in constructor_fields(algorithm) if not one.metadata.get("setting")]
 
 
-class Obfuscator(Algorithm, ABC):
+class Defence(Algorithm, ABC, Generic[Given, Made]):
+    """What defences of all traces share: one that looks at each user alone takes tables of any size.
+
+    Such a one says ``by_user = True``, and files of any size then go through it a few users at a time. If it
+    draws, it says in `transform_part` how, so that no draw is used twice.
+    """
+
+    by_user: ClassVar[bool] = False
+    """Whether `transform_part` on some users after the others gives what `transform` gives on all."""
+
+    @property
+    def counts_draws(self) -> bool:
+        """Whether `draws` must be asked how many draws users take, who otherwise take one a row."""
+        return False
+
+    def draws(self, part: Given) -> int:
+        """Return how many numbered draws some users take; all users' are numbered through."""
+        return len(part)
+
+    def transform_part(self, part: Given, *, seed: np.random.SeedSequence, first: int, total: int) -> Made:
+        """Return what `transform` of all users would return of some who follow each other.
+
+        `first` draws are of users before them, of `total` in all.
+        """
+        return self.transform(part, seed=seed)
+
+    @abstractmethod
+    def transform(self, original: Given, *, seed: SeedLike = None) -> Made:
+        """Return what is released of the traces."""
+
+
+class Obfuscator(Defence["Traces", "ObfuscatedTraces"]):
     """A defence: replaces the place of each event by one place, several, or none.
 
-    Write your own as a frozen keyword-only dataclass with a `name` and a `transform`.
+    Write your own as a frozen keyword-only dataclass with a `name` and a `transform`; `Defence` says what
+    lets it take files of any size.
     """
 
     kind: ClassVar[Kind] = "obfuscator"
@@ -102,35 +136,14 @@ class Obfuscator(Algorithm, ABC):
         """Return the obfuscated traces: the same events, in the same order."""
 
 
-class GpsObfuscator(Algorithm, ABC):
+class GpsObfuscator(Defence["GpsTraces", "GpsTraces"]):
     """A defence of GPS traces: moves points or leaves some out.
 
-    Write your own as a frozen keyword-only dataclass with a `name` and a `transform`. One that looks at
-    each user alone says ``by_user = True``: files of any size then go through it a few users at a time. If it
-    draws, it says in `transform_part` how, so that no draw is used twice.
+    Write your own as a frozen keyword-only dataclass with a `name` and a `transform`; `Defence` says what
+    lets it take files of any size.
     """
 
     kind: ClassVar[Kind] = "gps-obfuscator"
-    by_user: ClassVar[bool] = False
-    """Whether `transform_part` on some users after the others gives what `transform` gives on all."""
-
-    @property
-    def counts_draws(self) -> bool:
-        """Whether `draws` must be asked how many draws users take, who otherwise take one a point."""
-        return False
-
-    def draws(self, part: GpsTraces) -> int:
-        """Return how many numbered draws some users take; all users' are numbered through."""
-        return len(part)
-
-    def transform_part(
-        self, part: GpsTraces, *, seed: np.random.SeedSequence, first: int, total: int
-    ) -> GpsTraces:
-        """Return what `transform` of all users would return of some who follow each other.
-
-        `first` draws are of users before them, of `total` in all.
-        """
-        return self.transform(part, seed=seed)
 
     @abstractmethod
     def transform(self, original: GpsTraces, *, seed: SeedLike = None) -> GpsTraces:

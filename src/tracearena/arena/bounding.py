@@ -25,7 +25,7 @@ from tracearena.engine import (
     run_blocks,
     seed_sequence,
 )
-from tracearena.errors import TracearenaError
+from tracearena.errors import ParameterError, TracearenaError
 from tracearena.files import write_csv
 from tracearena.results import Result
 from tracearena.traces import Traces
@@ -133,7 +133,13 @@ def bounds(
     root = seed_sequence(seed)
     known = limits.of_attackers
     made = make_attacks([name for name in attack_names(attacks) if name != CEILING], **known)
-    ensemble = Ensemble([one for one in made if one.kind == "trace-inference"], **known).fit(reference)
+    compared = [one for one in made if one.kind == "trace-inference"]
+    if made and not compared:
+        names = ", ".join(map(str, made))
+        raise ParameterError(
+            f"bounds compare trace inferences, whose names end in -T; {names} says who is who"
+        )
+    ensemble = Ensemble(compared, **known).fit(reference)
     told = ToldAttacker(limits).fit(reference, original)
     obfuscators: list[Obfuscator] = [catalogue.create(name, "obfuscator") for name in defences]
     ceiling = told.habits_

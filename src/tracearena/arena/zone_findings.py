@@ -5,18 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tracearena.attacks.zone_finding import homes_behind_zones
 from tracearena.checks import require_number
 from tracearena.errors import ParameterError
 from tracearena.metrics.applications.homes import key_places
 from tracearena.metrics.applications.identity import IdTable, with_true_ids
+from tracearena.metrics.applications.walking import AtOnce, Part, Walk
 from tracearena.obfuscation.trim_ends import TrimEnds
 from tracearena.obfuscation.zones import Zones
 from tracearena.results import Result
 from tracearena.traces import GpsTraces
 from tracearena.traces.geodesy import distance_m
-from tracearena.traces.ids import positions
 
 
 @dataclass(frozen=True)
@@ -69,28 +70,35 @@ def find_homes(
     id_table
         Pseudonym → user, where the release has other ids than the original; refused without it.
     """
+    true = with_true_ids(original, released, id_table)
+    return homes_found(AtOnce(original, true), mechanism=mechanism, within_m=within_m, timezone=timezone)
+
+
+def homes_found(
+    walk: Walk, *, mechanism: Zones | TrimEnds, within_m: float = 100.0, timezone: str | None = None
+) -> ZoneFindings:
+    """Return what `find_homes` does, of users who are walked through."""
     require_number("within_m", within_m, above=0)
     radius_m, shift_m = circle_of(mechanism)
-    released = with_true_ids(original, released, id_table)
-    truth = key_places(original, timezone=timezone)
-    guess = homes_behind_zones(
-        released, radius_m=radius_m, shift_m=shift_m, within_m=within_m, timezone=timezone
-    )
-    known = np.flatnonzero(~np.isnan(truth.home_latitude))
-    at = positions(original.user_ids, released.user_ids)[known]
-    told = (at >= 0) & ~np.isnan(guess.latitude[at])
-    known_told, at_told = known[told], at[told]
-    apart = distance_m(
-        truth.home_latitude[known_told],
-        truth.home_longitude[known_told],
-        guess.latitude[at_told],
-        guess.longitude[at_told],
-    )
+
+    def work(part: Part) -> NDArray[np.float64]:
+        home = key_places(part.original, timezone=timezone).home
+        guess = homes_behind_zones(
+            part.released, radius_m=radius_m, shift_m=shift_m, within_m=within_m, timezone=timezone
+        )
+        told = (np.append(degrees, np.nan)[part.same] for degrees in (guess.latitude, guess.longitude))
+        return np.array([*home, *told])
+
+    latitude, longitude, *told = np.concatenate(walk.visit(work), axis=1)
+    known = ~np.isnan(latitude)
+    both = known & ~np.isnan(told[0])
+    apart = distance_m(*(degrees[both] for degrees in (latitude, longitude, *told)))
+    users, points = int(known.sum()), int(walk.points.sum())
     return ZoneFindings(
-        users_with_home=len(known),
-        home_found=float((apart <= within_m).sum() / len(known)) if len(known) else None,
+        users_with_home=users,
+        home_found=float((apart <= within_m).sum() / users) if users else None,
         home_error_m=float(np.median(apart)) if len(apart) else None,
-        points_hidden=1 - len(released) / len(original) if len(original) else None,
+        points_hidden=1 - walk.released_points / points if points else None,
         within_m=within_m,
         mechanism=str(mechanism),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -32,3 +32,31 @@ def joined(context: typer.Context, address: str | None) -> Cluster | None:
     shown = f"dashboard {cluster.dashboard}" if cluster.dashboard else "no dashboard"
     note(f"{workers} worker{'s' * (workers > 1)} with {threads} thread{'s' * (threads > 1)}; {shown}")
     return cluster
+
+
+class OnDemand:
+    """A cluster whose workers are started when the first work goes to them.
+
+    Attributes
+    ----------
+    was_needed
+        Whether any did.
+    """
+
+    def __init__(self, context: typer.Context, address: str) -> None:
+        from tracearena.engine.joining import require_address
+
+        self._context, self._address = context, address
+        self._cluster = None if require_address(address) else joined(context, address)
+        self.was_needed = False
+
+    def __getattr__(self, name: str) -> Any:
+        self.was_needed = True
+        if self._cluster is None:
+            self._cluster = joined(self._context, self._address)
+        return getattr(self._cluster, name)
+
+
+def on_demand(context: typer.Context, address: str | None) -> Any:
+    """Return a cluster that is started when it is needed; None without an address."""
+    return None if address is None else OnDemand(context, address)

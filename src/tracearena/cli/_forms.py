@@ -19,6 +19,15 @@ ToOption = Annotated[
     ),
 ]
 
+ReleaseToOption = Annotated[
+    str | None,
+    typer.Option(
+        "--to",
+        help="table (.csv, .parquet) or pwscup, the contest's files; as what is read if omitted. GPS points "
+        "also as partitions, a folder of parts.",
+    ),
+]
+
 
 def form_of(out: Path, to: str | None, *, contest: bool) -> str:
     """Return ``table`` or ``pwscup``: as asked for, or as what was read is; a name .parquet is a table.

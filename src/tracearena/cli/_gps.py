@@ -76,6 +76,7 @@ def obfuscate(
 ) -> None:
     """Run a defence of GPS traces from file to file."""
     from tracearena.algorithms import catalogue
+    from tracearena.formats.writing import form_of_points
     from tracearena.obfuscation.rounding import DIGITS
 
     out, digits = asked.out, asked.digits
@@ -86,6 +87,8 @@ def obfuscate(
     if digits not in (None, kept):
         raise ParameterError(f"--digits {digits}: {defence} says {kept}; leave one of them out")
     refuse_places(reading, defence)
+    if asked.to != _streams.PARTS:
+        form_of_points(out, "points" if asked.to == "table" else asked.to)
     if obfuscator.by_user and _streams.goes_through(
         reading, original, out, asked.to, cluster=asked.cluster, resume=asked.resume
     ):

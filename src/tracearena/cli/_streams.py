@@ -1,4 +1,4 @@
-"""How commands work on tables of points of any size: from files to files, a few users at a time."""
+"""How commands work on tables of any size: from files to files, a few users at a time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -19,12 +19,16 @@ from tracearena.errors import ParameterError
 if TYPE_CHECKING:
     from tracearena.engine import Cluster
     from tracearena.pages.summary import Summary
-    from tracearena.streams import Table, Written
+    from tracearena.streams import Table, Unfinished, Written
     from tracearena.streams.survey import Survey
     from tracearena.streams.transforming import Change
+    from tracearena.traces import GpsTraces
+
+    S = TypeVar("S", bound=Survey)
+    W = TypeVar("W")
 
 STREAMED_FROM = 2_000_000
-"""Points of a table that is not read whole."""
+"""Points or events of a table that is not read whole."""
 
 PARTS = "partitions"
 
@@ -32,6 +36,46 @@ ResumeOption = Annotated[
     bool,
     typer.Option("--resume", help="Go on with a folder of parts (--to partitions) that was stopped."),
 ]
+
+
+Arrange = Callable[["Table[Any]", Any, Path, Any], "Table[Any]"]
+"""Makes of a table, what was found in it, a folder and the root of all draws the same in another order."""
+
+Problem = Callable[[ReadingOptions, Path], str | None]
+"""Says what keeps a table from being worked on a few users at a time."""
+
+
+def problem_of_points(reading: ReadingOptions, path: Path) -> str | None:
+    """Return what keeps a table of points from being worked on a few users at a time."""
+    from tracearena.intake.layout import Layout
+    from tracearena.streams import unstreamable
+
+    if reading.format not in (None, "points"):
+        return f"is read as {reading.format}"
+    return _cut(reading) or unstreamable(path, Layout.parse(**reading.layout()))
+
+
+def problem_of_events(reading: ReadingOptions, path: Path) -> str | None:
+    """Return what keeps a table of events from being worked on a few users at a time."""
+    from tracearena.intake.layout import Layout
+    from tracearena.streams import unstreamable_events
+
+    if reading.format not in (None, "table", "partitions"):
+        return f"is read as {reading.format}"
+    if reading.top is not None:
+        return "is cut down to the most visited places, which needs all rows at once"
+    if reading.grid is not None and reading.bounds is None:
+        return "is put on a grid without --bounds, which needs all rows at once"
+    needs_places = reading.grid is None and reading.places is None
+    return _cut(reading) or unstreamable_events(
+        path, Layout.parse(**reading.layout()), needs_places=needs_places
+    )
+
+
+def _cut(reading: ReadingOptions) -> str | None:
+    if reading.cuts_local_times or reading.is_split:
+        return "is cut by hours or dates, which needs all rows at once"
+    return None
 
 
 def goes_through(
@@ -42,10 +86,19 @@ def goes_through(
     *,
     cluster: str | None = None,
     resume: bool = False,
+    problem_of: Problem = problem_of_points,
+    rows: str = "points",
 ) -> bool:
-    """Whether a table of points is worked on a few users at a time.
+    """Whether a table is worked on a few users at a time.
 
     It is if it is large, if that is asked for, or if its folders name a column, which no other reader knows.
+
+    Parameters
+    ----------
+    problem_of
+        Says what keeps a table from it.
+    rows
+        What its rows are.
     """
     from tracearena.streams import are_many, folders_name_columns
 
@@ -60,12 +113,12 @@ def goes_through(
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
     if not path.exists() or not _is_table(out, to):
         return False
-    problem = _problem(reading, path)
+    problem = problem_of(reading, path)
     if problem is not None:
         if asked:
             raise ParameterError(
-                f"{path}: {problem}; {', '.join(asked)} needs a CSV or Parquet file of points, or a "
-                "folder of Parquet, as tracearena convert makes them"
+                f"{path}: {problem}; {', '.join(asked)} needs a CSV or Parquet file of {rows}, or a folder "
+                "of CSV or of Parquet alone, as tracearena convert makes them"
             )
         return False
     return bool(asked) or folders_name_columns(path) or are_many(path, STREAMED_FROM)
@@ -73,25 +126,13 @@ def goes_through(
 
 def can_go_through(reading: ReadingOptions, path: Path, out: Path | None, to: str | None) -> bool:
     """Whether a table of points can be worked on a few users at a time, however large it is."""
-    return path.exists() and _is_table(out, to) and _problem(reading, path) is None
+    return path.exists() and _is_table(out, to) and problem_of_points(reading, path) is None
 
 
 def _is_table(out: Path | None, to: str | None) -> bool:
     from tracearena.formats.writing import TABLE_NAMES
 
     return to == PARTS or out is None or (to in (None, "points", "table") and str(out).endswith(TABLE_NAMES))
-
-
-def _problem(reading: ReadingOptions, path: Path) -> str | None:
-    """Return what keeps a table from being worked on a few users at a time."""
-    from tracearena.intake.layout import Layout
-    from tracearena.streams import unstreamable
-
-    if reading.format not in (None, "points"):
-        return f"is read as {reading.format}"
-    if reading.cuts_local_times or reading.is_split:
-        return "is cut by hours or dates, which needs all rows at once"
-    return unstreamable(path, Layout.parse(**reading.layout()))
 
 
 def are_points(reading: ReadingOptions, path: Path) -> bool:
@@ -104,8 +145,8 @@ def are_points(reading: ReadingOptions, path: Path) -> bool:
 
 def opened(
     reading: ReadingOptions, path: Path, scratch: Path, *, sort: bool = True, is_shared: bool = True
-) -> tuple[Table, Survey]:
-    """Look at all rows of a table; sort them by user and time, if that is wanted."""
+) -> tuple[Table[GpsTraces], Survey]:
+    """Look at all rows of a table of points; sort them by user and time, if that is wanted."""
     from tracearena.intake.layout import Layout
     from tracearena.streams import table_of
 
@@ -128,6 +169,7 @@ def describe(reading: ReadingOptions, path: Path, cluster: Cluster | None) -> Su
         with working(f"reading {path.name}", cluster):
             found_by = path if cluster is None else path.resolve()
             table, found = opened(reading, found_by, Path(scratch), is_shared=False)
+        found.report.path = str(path)
         with working("counting", None if table.is_in_scratch else cluster):
             return streams.describe(table, found)
 
@@ -136,7 +178,7 @@ def write_changed(
     reading: ReadingOptions,
     path: Path,
     out: Path,
-    making: Callable[[Table, Any], Change],
+    making: Callable[[Table[Any], Any], Change[Any]],
     *,
     to: str | None,
     cluster: Cluster | None,
@@ -144,6 +186,8 @@ def write_changed(
     depends_on: tuple[object, ...],
     root: Any = None,
     check: Callable[[Survey], None] | None = None,
+    arrange: Arrange | None = None,
+    sealed: Callable[[], None] | None = None,
 ) -> Written:
     """Read a table of points, change every portion and write the result.
 
@@ -155,6 +199,64 @@ def write_changed(
         What the result depends on beside the files: a stopped run goes on with the same alone.
     check
         Refuses what was found in the table, before anything is written.
+    arrange
+        Gives the users another order, drawn from that root; a folder is there for what is needed meanwhile.
+    sealed
+        Called when all is written, before a folder of parts gets its name.
+    """
+    from tracearena import streams
+
+    def writing(table: Table[Any], found: Survey, change: Change[Any], parts: Unfinished | None) -> Written:
+        return streams.write_changed(table, found, out, change, unfinished=parts)
+
+    return through(
+        path,
+        out,
+        lambda path, scratch: opened(reading, path, scratch, sort=arrange is None),
+        making,
+        writing,
+        to=to,
+        cluster=cluster,
+        resume=resume,
+        depends_on=depends_on,
+        root=root,
+        check=check,
+        arrange=arrange,
+        sealed=sealed,
+    )
+
+
+def through(
+    path: Path,
+    out: Path,
+    opening: Callable[[Path, Path], tuple[Table[Any], S]],
+    making: Callable[[Table[Any], Any], Change[Any]],
+    writing: Callable[[Table[Any], S, Change[Any], Unfinished | None], W],
+    *,
+    to: str | None,
+    cluster: Cluster | None,
+    resume: bool,
+    depends_on: tuple[object, ...],
+    root: Any = None,
+    check: Callable[[S], None] | None = None,
+    arrange: Arrange | None = None,
+    sealed: Callable[[], None] | None = None,
+    rows: str = "points",
+) -> W:
+    """Read a table, change every portion and write the result: one file, or parts that a stop leaves.
+
+    Parameters
+    ----------
+    opening
+        Looks at all rows of a path, with a folder for what is needed for the time being.
+    writing
+        Writes what becomes of all portions.
+    rows
+        What the rows are.
+
+    See Also
+    --------
+    write_changed : the same of a table of points, with the other parameters.
     """
     from tracearena import streams
     from tracearena.streams.unfinished import refuse_unfinished, scratch_beside
@@ -166,20 +268,29 @@ def write_changed(
         refuse_unfinished(out, resume=resume)
     with scratch_beside(out) as scratch:
         with working(f"reading {path.name}", cluster):
-            table, found = opened(reading, path, scratch)
+            table, found = opening(path, scratch)
         if check is not None:
             check(found)
         for line in found.report.lines():
             note(line)
         if not in_parts:
-            with working("points"):
-                return streams.write_changed(table, found, out, making(table, root))
+            with working(rows):
+                if arrange is not None:
+                    table = arrange(table, found, scratch, root)
+                written = writing(table, found, making(table, root), None)
+            if sealed is not None:
+                sealed()
+            return written
         parts = streams.Unfinished(out, streams.depends_on(table, *depends_on))
         parts.begin(resume=resume)
         try:
-            with unhurried(), working("points", cluster):
-                change = making(table, parts.root(root, len(table.portions)))
-                written = streams.write_changed(table, found, out, change, unfinished=parts)
+            with unhurried(), working(rows, cluster):
+                drawn = parts.root(root, len(table.portions) if arrange is None else None)
+                if arrange is not None:
+                    table = arrange(table, found, scratch, drawn)
+                written = writing(table, found, making(table, drawn), parts)
+            if sealed is not None:
+                sealed()
         except BaseException:
             done = f"{len(parts.done)} of {len(table.portions)} parts are finished in {parts.folder}"
             note(f"{done}; the same command with --resume goes on")

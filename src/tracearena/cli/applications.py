@@ -2,40 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from tracearena import arena
-from tracearena.cli._console import (
-    JsonOption,
-    SeedOption,
-    chosen_seed,
-    note,
-    print_result,
-)
+from tracearena.cli._cluster import ClusterOption
+from tracearena.cli._console import JsonOption, SeedOption, chosen_seed, note, print_result
 from tracearena.cli._deanonymise import deanonymise
 from tracearena.cli._declaring import reads_traces
-from tracearena.cli._gps import EVENTS_ONLY, read_traces
+from tracearena.cli._gps import EVENTS_ONLY
 from tracearena.cli._progress import shown
 from tracearena.cli._reading import ReadingOptions
-
-if TYPE_CHECKING:
-    from tracearena.traces import GpsTraces
-
-OriginalOption = Annotated[
-    Path,
-    typer.Option("--original", help="Original GPS traces: GeoLife folder or archive, GPX, CSV, Parquet."),
-]
-ReleasedOption = Annotated[Path, typer.Option("--released", help="What is released of them.")]
-IdTableOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--id-table",
-        help="Who is who (CSV pse_id,user_id), where the release has pseudonyms; kept secret by its owner.",
-    ),
-]
+from tracearena.cli._walking import Files, IdTableOption, OriginalOption, ReleasedOption, walked
 
 
 def register(app: typer.Typer) -> None:
@@ -50,6 +29,7 @@ def register(app: typer.Typer) -> None:
 
 @reads_traces(without=EVENTS_ONLY)
 def hotspots(
+    context: typer.Context,
     reading: ReadingOptions,
     original: OriginalOption,
     released: ReleasedOption,
@@ -75,26 +55,25 @@ def hotspots(
         ),
     ] = 0.0,
     id_table: IdTableOption = None,
+    cluster: ClusterOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Place hotspots by the released points and count the original points they serve."""
-    from tracearena.metrics import applications
+    from tracearena.metrics.applications.offloading import hotspots_of
     from tracearena.traces import Box
 
     area = None if box is None else Box.parse(box, "--box")
     noise = None if expected_noise is None else _metres(expected_noise)
-    who = _who_is_who(id_table)
-    before, after = _both(reading, original, released)
-    with shown("hotspots"):
-        result = applications.hotspots(
-            before,
-            after,
+    files = Files(original, released, id_table)
+    by_id = id_table is not None or noise is None
+    with walked(context, reading, files, "hotspots", cluster=cluster, by_id=by_id) as walk:
+        result = hotspots_of(
+            walk,
             area=area,
             expected_noise_m=noise,
             rounds=rounds,
             threshold=threshold,
             margin_km=margin,
-            id_table=who,
         )
     print_result(result.to_dict(), as_json)
 
@@ -111,7 +90,7 @@ def gossip(
     """Spread a message from every user, in the released traces and (baseline) in the original."""
     from tracearena.metrics import applications
 
-    both = _both(reading, original, released)
+    both = Files(original, released, None).read(reading)
     with shown("meetings"):
         before, after = (applications.gossip(one, slot_s=slot, range_m=radius) for one in both)
     result = after.to_dict() | {
@@ -149,11 +128,12 @@ def uniqueness(
     """Say how often 1 to 5 points single a user out, and how often they find the user in the release."""
     from tracearena.algorithms import catalogue
 
-    who = _who_is_who(id_table)
+    files = Files(original, released, id_table)
+    who = files.who_is_who()
     known = None if mechanism is None else catalogue.create(mechanism, "gps-obfuscator")
     noise = None if expected_noise is None else _metres(expected_noise)
     used = chosen_seed(seed)
-    both = _both(reading, original, released)
+    both = files.read(reading)
     with shown("users"):
         result = arena.uniqueness(
             *both,
@@ -185,6 +165,7 @@ def uniqueness(
 
 @reads_traces(without=EVENTS_ONLY)
 def homes(
+    context: typer.Context,
     reading: ReadingOptions,
     original: OriginalOption,
     released: ReleasedOption,
@@ -194,15 +175,15 @@ def homes(
         typer.Option("--local-time", help="Zone of people's days and nights; by the sun if omitted."),
     ] = None,
     id_table: IdTableOption = None,
+    cluster: ClusterOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Find homes and workplaces before and after, and compare them."""
-    from tracearena.metrics import applications
+    from tracearena.metrics.applications.homes import compared_homes
 
-    who = _who_is_who(id_table)
-    both = _both(reading, original, released)
-    with shown("homes"):
-        result = applications.compare_homes(*both, timezone=local, within_m=within, id_table=who)
+    files = Files(original, released, id_table)
+    with walked(context, reading, files, "homes", cluster=cluster) as walk:
+        result = compared_homes(walk, timezone=local, within_m=within)
     for what, users, found, chance, error in (
         ("home", result.users_with_home, result.home_found, result.home_chance, result.home_error_m),
         ("work", result.users_with_work, result.work_found, result.work_chance, result.work_error_m),
@@ -229,6 +210,7 @@ def _said_of_places(
 
 @reads_traces(without=EVENTS_ONLY)
 def zones(
+    context: typer.Context,
     reading: ReadingOptions,
     original: OriginalOption,
     released: ReleasedOption,
@@ -244,16 +226,18 @@ def zones(
         typer.Option("--local-time", help="Zone of people's nights; by the sun if omitted."),
     ] = None,
     id_table: IdTableOption = None,
+    cluster: ClusterOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Find homes behind privacy zones and trimmed ends, from where trips stop."""
     from tracearena.algorithms import catalogue
+    from tracearena.arena.zone_findings import circle_of, homes_found
 
     known = catalogue.create(mechanism, "gps-obfuscator")
-    who = _who_is_who(id_table)
-    both = _both(reading, original, released)
-    with shown("users"):
-        result = arena.find_homes(*both, mechanism=known, within_m=within, timezone=local, id_table=who)
+    circle_of(known)
+    files = Files(original, released, id_table)
+    with walked(context, reading, files, "users", cluster=cluster) as walk:
+        result = homes_found(walk, mechanism=known, within_m=within, timezone=local)
     note(_said_of_zones(result))
     print_result(result.to_dict(), as_json)
 
@@ -269,32 +253,21 @@ def _said_of_zones(result: arena.ZoneFindings) -> str:
 
 @reads_traces(without=EVENTS_ONLY)
 def error(
+    context: typer.Context,
     reading: ReadingOptions,
     original: OriginalOption,
     released: ReleasedOption,
     id_table: IdTableOption = None,
+    cluster: ClusterOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Measure how far released points are from the original ones."""
-    from tracearena.metrics import applications
+    from tracearena.metrics.applications.displacement import error_of
 
-    who = _who_is_who(id_table)
-    both = _both(reading, original, released)
-    with shown("points"):
-        result = applications.distance_error(*both, id_table=who)
+    files = Files(original, released, id_table)
+    with walked(context, reading, files, "points", cluster=cluster) as walk:
+        result = error_of(walk)
     print_result(result.to_dict(), as_json)
-
-
-def _both(reading: ReadingOptions, original: Path, released: Path) -> tuple[GpsTraces, GpsTraces]:
-    return read_traces(reading, original), read_traces(reading.for_another(released), released)
-
-
-def _who_is_who(path: Path | None) -> dict[str, str] | None:
-    if path is None:
-        return None
-    from tracearena.formats.pseudonyms import read_pseudonyms
-
-    return read_pseudonyms(path)
 
 
 def _metres(text: str) -> float:

@@ -7,12 +7,13 @@ from typing import Annotated, Any
 
 import typer
 
-from tracearena.cli._cluster import ClusterOption, joined
+from tracearena.cli._cluster import ClusterOption, on_demand
 from tracearena.cli._console import (
     JsonOption,
     SeedOption,
     check_outputs,
     chosen_seed,
+    note,
     print_result,
     working,
 )
@@ -92,7 +93,7 @@ def attack(
     known, target = on_common_ground((reference, before.traces), (anonymized, after.traces))
     compare_users(reference, known.n_users, anonymized, target.n_users, strictly=form == "pwscup")
     used = chosen_seed(seed)
-    workers = joined(context, cluster)
+    workers = on_demand(context, cluster)
     result: dict[str, Any] = {"attack": str(attacker), "file": str(out), "pseudonyms": target.n_users}
     answers.try_attack(attacker, known)
     with working("blocks of the attack", cluster=workers):
@@ -101,6 +102,8 @@ def attack(
             table = answers.identified(attacker, target, known, seed=used)
         else:
             traces = answers.inferred(attacker, target, known, seed=used)
+    if workers is not None and not workers.was_needed:
+        note(f"{attacker} gives workers nothing to do: it ran here")
     if isinstance(attacker, ReidentificationAttack):
         with carrying(reference, out):
             write_inferred_table(table, out, form)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracearena.cli import _gps, _streams
+from tracearena.cli import _event_streams, _gps, _streams
 from tracearena.cli._cluster import ClusterOption, joined
 from tracearena.cli._console import JsonOption, SeedOption, check_outputs, chosen_seed, note, print_result
 from tracearena.cli._contest_files import (
@@ -44,7 +44,11 @@ def convert(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="Where the traces go.")],
     to: Annotated[
         str | None,
-        typer.Option("--to", help="Format of OUT; a table if omitted and the name ends .csv or .parquet."),
+        typer.Option(
+            "--to",
+            help="Format of OUT, such as points, table or partitions (a folder of parts); a table if omitted "
+            "and the name ends .csv or .parquet.",
+        ),
     ] = None,
     places_out: Annotated[
         Path | None, typer.Option("--places-out", help="Write the places too, as OUT's format has them.")
@@ -83,6 +87,7 @@ def convert(
     as_json: JsonOption = False,
 ) -> None:
     """Convert traces, put them on a grid, choose places and instants, set testing users or days aside."""
+    from tracearena.formats.writing import form_of_points
     from tracearena.traces import GpsTraces
 
     asked = _Asked(out, to, places_out, reference, test, test_share, user_key, seed)
@@ -99,7 +104,16 @@ def convert(
     ):
         _gps.convert_any_size(reading, file, out, to, joined(context, cluster), resume, as_json)
         return
+    if not any(others[1:]) and _converts_events(reading, file, out, to, cluster, resume):
+        workers = joined(context, cluster)
+        result = _event_streams.convert(
+            reading, file, out, to=to, places_out=places_out, cluster=workers, resume=resume
+        )
+        print_result(result if as_json else _for_people(result), as_json)
+        return
     refuse("what is converted as a whole", cluster=cluster, resume=resume)
+    if reading.grid is None and reading.is_gps(file):
+        form_of_points(out, to)
     key = user_numbers(user_key, to)
     with shown(f"reading {file.name}"):
         whole = reading.read(file)
@@ -112,6 +126,22 @@ def convert(
     else:
         prepared = prepare(whole.as_events(), fill_gaps=fill_gaps, merge_places=merge_places)
         _convert_events(reading, file, prepared, asked, key, as_json)
+
+
+def _converts_events(
+    reading: ReadingOptions, file: Path, out: Path, to: str | None, cluster: str | None, resume: bool
+) -> bool:
+    """Whether a table of events is converted to another a few users at a time.
+
+    A small one, which the whole reader knows, goes the whole way into parts too.
+    """
+    from tracearena.streams import are_many, folders_name_columns
+
+    if to not in (None, "table", _streams.PARTS) or not _event_streams.are_events(reading, file):
+        return False
+    if to == _streams.PARTS and not (cluster or resume):
+        return folders_name_columns(file) or are_many(file, _streams.STREAMED_FROM)
+    return _event_streams.goes_through(reading, file, out, to, cluster=cluster, resume=resume)
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,7 +13,9 @@ from tracearena.cli._cluster import ClusterOption, joined
 from tracearena.cli._console import (
     JsonOption,
     SeedOption,
+    check_outputs,
     chosen_seed,
+    note,
     print_result,
     working,
 )
@@ -19,6 +23,7 @@ from tracearena.cli._declaring import reads_traces
 from tracearena.cli._reading import ReadingOptions, say
 
 if TYPE_CHECKING:
+    from tracearena.synthesis.ppmtf.tally import Tally
     from tracearena.traces import Clock, Traces
 
 
@@ -54,6 +59,9 @@ def deniability(
     k_prime: Annotated[
         Path | None, typer.Option("--k-prime", help="File for k' and pass of each trace.")
     ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with a test (--k-prime) that was stopped.")
+    ] = False,
     cluster: ClusterOption = None,
     seed: SeedOption = None,
     as_json: JsonOption = False,
@@ -61,14 +69,20 @@ def deniability(
     """Test synthetic traces for (k, eta)-plausible deniability and print the share that passes.
 
     A trace passes if at least k users of the model, its own user included, could have made it with
-    about the same probability: in the same bucket of width eta on the log scale.
+    about the same probability: in the same bucket of width eta on the log scale. With --k-prime FILE, what
+    finished verifiers have counted is kept in FILE.unfinished until all are: --resume goes on there.
     """
+    from tracearena.errors import ParameterError
     from tracearena.formats import read
     from tracearena.synthesis import PPMTF
     from tracearena.synthesis.ppmtf import measure_deniability as test
 
+    kept = _kept_beside(k_prime, resume)
+    check_outputs(k_prime, inputs=(model, synthetic))
     workers = joined(context, cluster)
     trained = PPMTF.load(model)
+    if trained.places_.grid is None and reading.is_gps(synthetic):
+        raise ParameterError(f"{synthetic}: holds GPS points, not events at the model's places")
     made = read(
         synthetic, reading.format, places=trained.places_, times=reading.times, **reading.layout()
     ).as_events()
@@ -78,20 +92,73 @@ def deniability(
     traces = made.traces
     if traces.timestamps is None:
         traces = _counted_by(trained.clock_, traces)
-    used = chosen_seed(seed)
-    with working("verifiers", cluster=workers):
-        found = test(
-            trained,
-            traces,
-            k=k,
-            eta=eta,
-            verifiers=verifiers,
-            early_stop=early_stop,
-            seed=used,
-        )
+    used = _seed(seed, kept if resume else None)
+    asked: dict[str, Any] = {"k": k, "eta": eta, "verifiers": verifiers, "early_stop": early_stop}
+    tally = _begun(kept, model, traces, asked, used, resume)
+    with _going_on_from(tally), working("verifiers", cluster=workers):
+        found = test(trained, traces, **asked, seed=used, tally=tally)
     if k_prime is not None:
         found.write(k_prime)
+    tally.finish()
     print_result(found.to_dict() | {"seed": used}, as_json)
+
+
+def _kept_beside(k_prime: Path | None, resume: bool) -> Path | None:
+    """Return where a test of these options keeps what it has counted, if it does."""
+    from tracearena.errors import ParameterError
+    from tracearena.files import is_stream
+    from tracearena.synthesis.ppmtf.tally import refuse_unfinished, unfinished
+
+    if k_prime is None or is_stream(k_prime):
+        if resume:
+            raise ParameterError(
+                "--resume needs --k-prime FILE: what a test has counted is kept beside that file"
+            )
+        return None
+    kept = unfinished(k_prime)
+    refuse_unfinished(kept, resume=resume)
+    return kept
+
+
+def _seed(seed: int | None, begun: Path | None) -> int:
+    """Return the seed of U*: that of a stopped test goes on."""
+    from tracearena.synthesis.ppmtf.tally import begun_with
+
+    known = None if begun is None or seed is not None else begun_with(begun)
+    if known is not None:
+        note(f"seed {known}, with which {begun} was begun")
+        return known
+    return chosen_seed(seed)
+
+
+def _begun(
+    kept: Path | None, model: Path, traces: Traces, asked: dict[str, Any], seed: int, resume: bool
+) -> Tally:
+    """Return what a test counts in: nothing yet, or what a stopped one has left."""
+    import hashlib
+
+    from tracearena.arena.journal import digest
+    from tracearena.synthesis.ppmtf.tally import Tally
+
+    if kept is None:
+        return Tally()
+    with open(model, "rb") as file:
+        trained = hashlib.file_digest(file, "sha256").hexdigest()
+    tally = Tally(kept, digest([traces], trained, asked, seed), seed)
+    tally.begin(resume=resume)
+    return tally
+
+
+@contextmanager
+def _going_on_from(tally: Tally) -> Iterator[None]:
+    """Say how to go on where a test is stopped."""
+    try:
+        yield
+    except BaseException:
+        if tally.path is not None and tally.path.exists():
+            done = f"{sum(tally.done.values()):,} verifiers are finished in {tally.path}"
+            note(f"{done}; the same command with --resume goes on")
+        raise
 
 
 def _counted_by(clock: Clock, traces: Traces) -> Traces:

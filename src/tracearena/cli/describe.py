@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tracearena.cli import _streams
+from tracearena.cli import _event_streams, _streams
 from tracearena.cli._cluster import ClusterOption, joined
 from tracearena.cli._console import JsonOption, check_outputs, note, print_result
 from tracearena.cli._declaring import reads_traces
@@ -48,7 +48,7 @@ def describe(
     from tracearena.pages.summary import summarise
 
     check_outputs(html, inputs=(file, original, *reading.files))
-    if html is None and original is None and _describe_points(context, reading, file, cluster, as_json):
+    if html is None and original is None and _describe_any_size(context, reading, file, cluster, as_json):
         return
     refuse("what is read whole", cluster=cluster)
     if original is not None or (reading.format is None and is_released(file)):
@@ -73,18 +73,23 @@ def describe(
             typer.echo(line)
 
 
-def _describe_points(
+def _describe_any_size(
     context: typer.Context, reading: ReadingOptions, file: Path, cluster: str | None, as_json: bool
 ) -> bool:
-    """Describe a large table of points a few users at a time; say whether it was one."""
-    put = (reading.grid, reading.places, reading.times, reading.top, reading.interval, reading.resample)
-    if any(put) or reading.utc_hours or reading.slot is not None:
-        return False
-    if not _streams.goes_through(reading, file, cluster=cluster):
-        return False
-    if reading.format is None and not _streams.are_points(reading, file):
-        return False
-    summary = _streams.describe(reading, file, joined(context, cluster))
+    """Describe a large table a few users at a time; say whether it was one."""
+    if _event_streams.are_events(reading, file):
+        if not _event_streams.goes_through(reading, file, cluster=cluster):
+            return False
+        summary = _event_streams.describe(reading, file, joined(context, cluster))
+    else:
+        put = (reading.grid, reading.places, reading.times, reading.top, reading.interval, reading.resample)
+        if any(put) or reading.utc_hours or reading.slot is not None:
+            return False
+        if not _streams.goes_through(reading, file, cluster=cluster):
+            return False
+        if reading.format is None and not _streams.are_points(reading, file):
+            return False
+        summary = _streams.describe(reading, file, joined(context, cluster))
     result = summary.to_dict()
     print_result(result if as_json else _for_people(result), as_json)
     if not as_json:

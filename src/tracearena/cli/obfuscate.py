@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tracearena.cli._cluster import ClusterOption
+from tracearena.cli import _event_streams, _streams
+from tracearena.cli._cluster import ClusterOption, joined
 from tracearena.cli._console import (
     JsonOption,
     ReleaseSeedOption,
@@ -17,11 +18,14 @@ from tracearena.cli._console import (
     release_seed,
 )
 from tracearena.cli._declaring import reads_traces
-from tracearena.cli._forms import ToOption, form_of, write_obfuscated
+from tracearena.cli._forms import ReleaseToOption, form_of, write_obfuscated
 from tracearena.cli._progress import shown
 from tracearena.cli._reading import ReadingOptions
 from tracearena.cli._refusing import refuse
 from tracearena.cli._streams import ResumeOption
+
+if TYPE_CHECKING:
+    from tracearena.algorithms import Obfuscator
 
 LegacyOption = Annotated[
     bool,
@@ -61,11 +65,11 @@ def obfuscate(
     out: Annotated[
         Path,
         typer.Argument(
-            help="Where the obfuscated traces go (.csv, .parquet; GPS also .gpx, or a folder: of "
-            "GeoLife, or of parts with --to partitions)."
+            help="Where the obfuscated traces go (.csv, .parquet, or a folder of parts with --to "
+            "partitions; GPS also .gpx, or a folder of GeoLife)."
         ),
     ],
-    to: ToOption = None,
+    to: ReleaseToOption = None,
     seed: ReleaseSeedOption = None,
     legacy_2019: LegacyOption = False,
     digits: DigitsOption = None,
@@ -74,7 +78,7 @@ def obfuscate(
     as_json: JsonOption = False,
 ) -> None:
     """Obfuscate traces with a defence."""
-    from tracearena.algorithms import Obfuscator, answers, catalogue
+    from tracearena.algorithms import catalogue
     from tracearena.cli import _gps
     from tracearena.errors import ParameterError
 
@@ -83,12 +87,48 @@ def obfuscate(
         asked = _gps.Asked(out, to, seed, digits, cluster, resume)
         _gps.obfuscate(context, reading, defence, original, asked, as_json)
         return
-    refuse(f"{defence}, which releases places", cluster=cluster, resume=resume)
     if digits is not None:
         raise ParameterError(f"--digits rounds coordinates of GPS traces; {defence} releases places")
-    check_outputs(out, inputs=(original, *reading.files))
+    in_parts = to == _streams.PARTS
+    check_outputs(out, inputs=(original, *reading.files), folders=in_parts)
     obfuscator: Obfuscator = catalogue.create(defence, "obfuscator", legacy_2019=legacy_2019)
     refuse(defence, legacy_2019=legacy_2019 and "legacy_2019" not in obfuscator.parameters())
+    if not obfuscator.by_user or legacy_2019:
+        if in_parts or cluster is not None or resume:
+            drawn = " with the draws of 2019, which come one after the other," if obfuscator.by_user else ""
+            raise ParameterError(
+                f"{defence}{drawn} needs all users at once: --to partitions, --cluster and --resume do not "
+                "apply"
+            )
+        counts = _at_once(reading, obfuscator, original, out, to, seed, legacy_2019)
+    elif _event_streams.goes_through(reading, original, out, to, cluster=cluster, resume=resume):
+        workers = joined(context, cluster)
+        counts = _event_streams.obfuscate(
+            reading, obfuscator, original, out, to=to, seed=seed, cluster=workers, resume=resume
+        )
+        _say_whose(original, out, "table")
+    else:
+        counts = _at_once(reading, obfuscator, original, out, to, seed, legacy_2019)
+    if counts["kept"] == counts["cells"] and obfuscator.name != "No":
+        note(
+            f"warning: {defence} changed nothing: {out} shows every event where it was; places may lie too "
+            "far apart for it"
+        )
+    print_result({"defence": str(obfuscator), "file": str(out)} | counts, as_json)
+
+
+def _at_once(
+    reading: ReadingOptions,
+    obfuscator: Obfuscator,
+    original: Path,
+    out: Path,
+    to: str | None,
+    seed: int | None,
+    legacy_2019: bool,
+) -> dict[str, int]:
+    """Obfuscate traces of any format, all users together; return what became of the events."""
+    from tracearena.algorithms import answers
+
     with shown(f"reading {original.name}"):
         traces, report = reading.read_events(original)
     reading.say_unread_columns(original, report.format)
@@ -104,14 +144,7 @@ def obfuscate(
     write_obfuscated(obfuscated, out, form)
     _say_whose(original, out, form)
     kept = int((obfuscated.codes == traces.place_index).sum())
-    if kept == traces.n_events and obfuscator.name != "No":
-        note(
-            f"warning: {defence} changed nothing: {out} shows every event where it was; places may lie too "
-            "far apart for it"
-        )
-    result = {
-        "defence": str(obfuscator),
-        "file": str(out),
+    return {
         "users": obfuscated.n_users,
         "cells": obfuscated.n_events,
         "kept": kept,
@@ -119,7 +152,6 @@ def obfuscate(
         "generalised": int(obfuscated.is_set.sum()),
         "deleted": int(obfuscated.is_deleted.sum()),
     }
-    print_result(result, as_json)
 
 
 def _say_whose(original: Path, out: Path, form: str) -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
-from dataclasses import replace
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tracearena import arena
-from tracearena.cli import _streams
+from tracearena.cli import _event_streams, _streams
+from tracearena.cli._cluster import ClusterOption, joined
 from tracearena.cli._console import (
     JsonOption,
     ReleaseSeedOption,
@@ -18,13 +21,16 @@ from tracearena.cli._console import (
     note,
     print_result,
     release_seed,
-    working,
 )
 from tracearena.cli._declaring import LIMITS, reads_traces
 from tracearena.cli._forms import form_of, write_anonymized
 from tracearena.cli._reading import ReadingOptions, say
+from tracearena.cli._refusing import refuse
+from tracearena.cli._streams import ResumeOption
 
 if TYPE_CHECKING:
+    from tracearena.streams import Table
+    from tracearena.streams.survey import Survey
     from tracearena.traces import IdTable, ObfuscatedTraces
 
 _OBFUSCATED, _GPS, _EVENTS = "obfuscated traces", "GPS traces", "events"
@@ -33,6 +39,17 @@ _ALLOWED = {
     _GPS: {"timezone"},
     _EVENTS: {"places", "times"},
 }
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """Where release and ID table go, and how the release is written."""
+
+    out: Path
+    id_table: Path
+    to: str | None
+    cluster: str | None
+    resume: bool
 
 
 def register(app: typer.Typer) -> None:
@@ -45,6 +62,7 @@ def register(app: typer.Typer) -> None:
     limits=LIMITS,
 )
 def pseudonymise(
+    context: typer.Context,
     reading: ReadingOptions,
     file: Annotated[
         Path,
@@ -72,7 +90,13 @@ def pseudonymise(
             "--again", help="Draw anew over an ID table that is there; its commitment is void then."
         ),
     ] = False,
+    to: Annotated[
+        str | None,
+        typer.Option("--to", help="GPS: partitions, a folder of parts; by the name of OUT if omitted."),
+    ] = None,
     seed: ReleaseSeedOption = None,
+    cluster: ClusterOption = None,
+    resume: ResumeOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Give every trace a pseudonym at random and write the secret table of who is who.
@@ -89,12 +113,19 @@ def pseudonymise(
     for name, value in options.items():
         if value is not None and name not in _ALLOWED[kind]:
             raise ParameterError(f"{file}: --{name.replace('_', '-')} has no meaning for {kind}")
+    if kind != _GPS:
+        refuse(kind, to=to, cluster=cluster, resume=resume)
+    elif to not in (None, _streams.PARTS):
+        raise ParameterError.of("--to", to, f"{_streams.PARTS}; other forms are told by the name of OUT")
     replaced = _replaced(id_table, again)
-    _check_outputs(out, id_table, kind, (file, original, *reading.files))
+    asked = _Asked(out, id_table, to, cluster, resume)
+    _check_outputs(asked, kind, (file, original, *reading.files))
     if kind == _OBFUSCATED:
         result = _obfuscated(reading, file, out, original, id_table, seed)
+    elif kind == _GPS:
+        result = _gps(context, reading, file, asked, seed)
     else:
-        result = (_gps if kind == _GPS else _events)(reading, file, out, id_table, seed)
+        result = _events(reading, file, out, id_table, seed)
     if replaced:
         note(
             f"warning: {' and '.join(map(str, replaced))} replaced: the commitment that was published for it "
@@ -149,6 +180,10 @@ def _obfuscated(
     if original is None:
         reading.refuse_layout("released traces without --original")
         reading.refuse_limits()
+        if form == "table" and reading.times is None and _event_streams.is_large_release(file):
+            keeping = partial(_kept_together, path=id_table)
+            kept = _event_streams.pseudonymise_release(reading, file, out, seed, keeping)
+            return {"file": str(out), **kept}
         alone = read_released(file, places=reading.places, times=reading.times)
         say(alone)
         traces = alone.traces
@@ -194,12 +229,15 @@ def _warn_of_utility(utility: float) -> None:
     )
 
 
-def _gps(reading: ReadingOptions, file: Path, out: Path, id_table: Path, seed: int | None) -> dict[str, Any]:
+def _gps(
+    context: typer.Context, reading: ReadingOptions, file: Path, asked: _Asked, seed: int | None
+) -> dict[str, Any]:
     from tracearena.cli import _gps
     from tracearena.files.staging import replacing_all
 
-    if _streams.goes_through(reading, file, out):
-        return _gps_of_any_size(reading, file, out, id_table, seed)
+    out, id_table = asked.out, asked.id_table
+    if _streams.goes_through(reading, file, out, asked.to, cluster=asked.cluster, resume=asked.resume):
+        return _gps_of_any_size(context, reading, file, asked, seed)
     traces = _gps.read_traces(reading, file)
     reading.say_unread_columns(file, "points")
     released, table = arena.pseudonymise_users(traces, seed=release_seed(seed))
@@ -210,29 +248,50 @@ def _gps(reading: ReadingOptions, file: Path, out: Path, id_table: Path, seed: i
 
 
 def _gps_of_any_size(
-    reading: ReadingOptions, file: Path, out: Path, id_table: Path, seed: int | None
+    context: typer.Context, reading: ReadingOptions, file: Path, asked: _Asked, seed: int | None
 ) -> dict[str, Any]:
-    """Shuffle the users of a table through the disk, with the values of all at once."""
+    """Shuffle the users of a table through the disk, with the values of all at once.
+
+    Parts hold users in the order of their pseudonyms, so that neither their names nor the times at which they
+    were written tell how users stood before. The ID table is there before the release gets its name.
+    """
     from tracearena import streams
     from tracearena.arena.pseudonyms import shuffled_ids
+    from tracearena.engine import seed_sequence
     from tracearena.files.staging import replacing_all
-    from tracearena.streams.unfinished import scratch_beside
+
+    secrets: list[IdTable] = []
+    kept: dict[str, Any] = {}
+
+    def arrange(table: Table[Any], found: Survey, scratch: Path, root: Any) -> Table[Any]:
+        order, secret = shuffled_ids(found.user_ids, seed=root)
+        secrets.append(secret)
+        return streams.shuffled(table, found, order, scratch)
+
+    def sealed() -> None:
+        with replacing_all(), ExitStack() as stack:
+            kept.update(_keep(stack, secrets[-1], asked.id_table))
 
     reading.say_unread_columns(file, "points")
-    with scratch_beside(out) as scratch:
-        with working(f"reading {file.name}"):
-            table, found = _streams.opened(reading, file, scratch, sort=False)
-        for line in found.report.lines():
-            note(line)
-        order, secret = shuffled_ids(found.user_ids, seed=release_seed(seed))
-        with working("users"):
-            shuffled = streams.shuffled(table, found, order, scratch)
-            change = streams.renaming(shuffled, secret.pseudonyms)
-        with replacing_all(), ExitStack() as stack, working("points"):
-            kept = _keep(stack, secret, id_table)
-            written = streams.write_changed(shuffled, found, out, change)
-    _streams.say_silent(written, out)
-    return {"file": str(out), **kept}
+    workers = joined(context, asked.cluster)
+    if asked.cluster is not None and asked.cluster.startswith("tcp://"):
+        note("warning: who is who goes to the workers unencrypted; tls:// keeps it from those who listen")
+    with replacing_all() if asked.to is None else ExitStack():
+        written = _streams.write_changed(
+            reading,
+            file,
+            asked.out,
+            lambda table, root: streams.renaming(table, secrets[-1].pseudonyms),
+            to=asked.to,
+            cluster=workers,
+            resume=asked.resume,
+            depends_on=("pseudonymise", seed),
+            root=seed_sequence(release_seed(seed)),
+            arrange=arrange,
+            sealed=sealed,
+        )
+    _streams.say_silent(written, asked.out)
+    return {"file": str(asked.out), **kept}
 
 
 def _events(
@@ -244,6 +303,9 @@ def _events(
     from tracearena.formats.writing import format_of_name
     from tracearena.traces import ObfuscatedTraces
 
+    if _event_streams.are_events(reading, file) and _event_streams.goes_through(reading, file, out):
+        keeping = partial(_kept_together, path=id_table)
+        return {"file": str(out)} | _event_streams.pseudonymise(reading, file, out, seed, keeping)
     traces, report = reading.read_events(file)
     reading.say_unread_columns(file, report.format)
     to = format_of_name(out, like=report.format)
@@ -260,13 +322,26 @@ def _events(
     return {"file": str(out), **kept}
 
 
-def _check_outputs(out: Path, id_table: Path, kind: str, inputs: tuple[Path | None, ...]) -> None:
+@contextmanager
+def _kept_together(table: IdTable, path: Path) -> Iterator[dict[str, Any]]:
+    """Keep the ID table if all that is written inside is written too; say where."""
+    from tracearena.files.staging import replacing_all
+
+    with replacing_all(), ExitStack() as stack:
+        yield _keep(stack, table, path)
+
+
+def _check_outputs(asked: _Asked, kind: str, inputs: tuple[Path | None, ...]) -> None:
     """Refuse outputs that cannot both be written; OUT may be a new folder where the format is one."""
     from tracearena.errors import ParameterError
     from tracearena.formats.writing import format_of_name
 
+    out, id_table = asked.out, asked.id_table
     is_folder = inputs[0] is not None and inputs[0].is_dir() and not out.suffix
-    if kind == _GPS:
+    if asked.to is not None:
+        check_outputs(out, inputs=inputs, folders=True)
+        is_folder = True
+    elif kind == _GPS:
         is_folder = format_of_name(out, "points") == "geolife"
     if not is_folder:
         check_outputs(out, id_table, salt_of(id_table), inputs=inputs)

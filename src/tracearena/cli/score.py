@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from tracearena.cli import _event_streams
+from tracearena.cli._cluster import ClusterOption, joined
 from tracearena.cli._console import JsonOption, note, print_result
 from tracearena.cli._contest_files import MaxBytesOption
 from tracearena.cli._declaring import LIMITS, reads_traces
@@ -43,6 +45,7 @@ def register(app: typer.Typer) -> None:
 
 @reads_traces(limits=LIMITS)
 def utility(
+    context: typer.Context,
     reading: ReadingOptions,
     original: OriginalOption,
     obfuscated: Annotated[
@@ -52,19 +55,33 @@ def utility(
     threshold: Annotated[
         float, typer.Option("--threshold", min=0, max=1, help="Utility from which a release is valid.")
     ] = 0.7,
+    cluster: ClusterOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Score how near the released places are to the original ones (s_U, 1 is untouched)."""
     from tracearena.metrics import utility_score
 
-    truth = reading.read_events(original)
-    released, _ = reading.read_obfuscated(obfuscated, truth, allow_repetition=rule is Rule.official_2019)
-    score = utility_score(truth.traces, released, rule=rule.value)
+    if rule is Rule.paper and _are_any_size(reading, original, obfuscated, cluster):
+        score = _event_streams.utility(reading, original, obfuscated, joined(context, cluster))
+    else:
+        refuse("what is read whole: the rule of 2019, and all but tables in Parquet", cluster=cluster)
+        truth = reading.read_events(original)
+        released, _ = reading.read_obfuscated(obfuscated, truth, allow_repetition=rule is Rule.official_2019)
+        score = utility_score(truth.traces, released, rule=rule.value)
     result = score.to_dict()
     utility = result.pop("utility")
     print_result(
         {"utility": utility, "valid": utility >= threshold, "threshold": threshold, **result}, as_json
     )
+
+
+def _are_any_size(reading: ReadingOptions, original: Path, obfuscated: Path, cluster: str | None) -> bool:
+    """Whether original and release are tables that are walked through together, a few users at a time."""
+    from tracearena.streams import is_streamable
+
+    if not is_streamable(obfuscated) or not _event_streams.are_events(reading, original):
+        return False
+    return _event_streams.goes_through(reading, original, cluster=cluster)
 
 
 def reidentification(

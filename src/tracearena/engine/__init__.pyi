@@ -1,5 +1,6 @@
-from .blocks import block_ranges, run_blocks, uniforms
+from .blocks import Shared, block_ranges, run_blocks, uniforms
 from .cluster import Cluster
+from .exact import ExactSum
 from .one_thread import one_library_thread
 from .secret import SecretRoot
 from .seeding import (
@@ -17,10 +18,12 @@ from .surroundings import Progress, current_cluster, current_progress, report, t
 
 __all__ = [
     "Cluster",
+    "ExactSum",
     "PairwiseSum",
     "Progress",
     "SecretRoot",
     "SeedLike",
+    "Shared",
     "block_ranges",
     "child_seed",
     "current_cluster",

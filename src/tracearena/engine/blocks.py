@@ -8,7 +8,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from itertools import islice
 from threading import Lock
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +20,28 @@ from tracearena.engine.seeding import stream
 from tracearena.engine.surroundings import current_cluster, thread_count, use
 
 if TYPE_CHECKING:
-    pass
+    from tracearena.engine.cluster import Cluster
 
 T = TypeVar("T")
 _DRAWS_PER_BLOCK = 2**16
+
+
+class Shared(Generic[T]):
+    """A value that the blocks of one call after the other need (`fold_blocks`).
+
+    What a function refers to travels with it, whenever it does. This is sent to a cluster once, and stays
+    there until nobody here holds it any more.
+    """
+
+    def __init__(self, value: T) -> None:
+        self.value = value
+        self._there: WeakKeyDictionary[Cluster, Any] = WeakKeyDictionary()
+
+    def in_cluster(self, cluster: Cluster) -> Any:
+        """Return it as something that tasks can take for an argument, handed over if it was not before."""
+        if cluster not in self._there:
+            self._there[cluster] = cluster.keep(self.value)
+        return self._there[cluster]
 
 
 def block_ranges(total: int, size: int) -> list[tuple[int, int]]:
@@ -72,18 +91,22 @@ def run_blocks(
     return list(in_order(work, list(numbered(ranges, rows)), report, ahead=len(ranges)))
 
 
-def uniforms(root: np.random.SeedSequence, count: int, columns: int = 1) -> NDArray[np.float64]:
+def uniforms(
+    root: np.random.SeedSequence, count: int, columns: int = 1, *, first: int = 0
+) -> NDArray[np.float64]:
     """Draw `count` rows of numbers from [0, 1), block by block, each block from its own stream.
 
-    The first rows are the same however many follow, and for any number of threads.
+    The first rows are the same however many follow, and for any number of threads; rows from `first` on
+    are those that stand there among all.
     """
-    numbers = np.empty((count, columns))
+    before, skipped = divmod(first, _DRAWS_PER_BLOCK)
+    numbers = np.empty((skipped + count, columns))
 
-    def fill(block: int, first: int, stop: int) -> None:
-        stream(root, block).random(out=numbers[first:stop])
+    def fill(block: int, begin: int, stop: int) -> None:
+        stream(root, before + block).random(out=numbers[begin:stop])
 
-    run_blocks(fill, block_ranges(count, _DRAWS_PER_BLOCK))
-    return numbers[:, 0] if columns == 1 else numbers
+    run_blocks(fill, block_ranges(len(numbers), _DRAWS_PER_BLOCK))
+    return numbers[skipped:, 0] if columns == 1 else numbers[skipped:]
 
 
 def numbered(

@@ -11,6 +11,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from importlib.metadata import version
 from itertools import pairwise
+from os import PathLike, fspath
+from os.path import isdir
 from typing import Any, Self, TypeVar
 from uuid import uuid4
 
@@ -18,7 +20,7 @@ from numpy.typing import NDArray
 
 from tracearena.checks import require_whole
 from tracearena.engine import surroundings
-from tracearena.engine.blocks import numbered
+from tracearena.engine.blocks import Shared, numbered
 from tracearena.engine.joining import joined
 from tracearena.engine.one_thread import one_library_thread
 from tracearena.engine.parcels import Parcel, packed, unpacked
@@ -71,6 +73,8 @@ class Cluster:
     @property
     def dashboard(self) -> str | None:
         """Address of the page that shows what the workers do, if the scheduler has one."""
+        if not self._client.run_on_scheduler(_has_dashboard):
+            return None
         try:
             link = self._client.dashboard_link
         except KeyError:
@@ -169,11 +173,12 @@ class Cluster:
         ranges: Sequence[tuple[int, int]],
         *,
         rows: Sequence[NDArray[Any]] = (),
+        given: Sequence[Shared[Any]] = (),
         report: bool = False,
     ) -> S:
         """Do what `fold_blocks` does: every task adds its own blocks, and their sums are added here."""
         sums: PairwiseSum[S] = PairwiseSum()
-        for part in self._chunks(_fold, work, ranges, rows):
+        for part in self._chunks(_fold, work, ranges, rows, given):
             sums.join(part)
             if report:
                 surroundings.report(part[-1].first + part[-1].size, len(ranges))
@@ -185,17 +190,18 @@ class Cluster:
         work: Callable[..., Any],
         ranges: Sequence[tuple[int, int]],
         rows: Sequence[NDArray[Any]],
+        given: Sequence[Shared[Any]] = (),
     ) -> Iterator[Any]:
         """Yield the results of a few consecutive blocks at a time, in order."""
         if not ranges:
             return
-        shared = self.keep(work)
+        shared, others = self.keep(work), [one.in_cluster(self) for one in given]
         futures = []
         for begin, end in even_ranges(len(ranges), CHUNKS_PER_THREAD * self.n_threads):
             mine = list(ranges[begin:end])
             first, stop = mine[0][0], mine[-1][1]
             own = packed([array[first:stop] for array in rows])
-            futures.append(self.submit(task, shared, begin, mine, own))
+            futures.append(self.submit(task, shared, begin, mine, own, *others))
         for at, future in enumerate(futures):
             futures[at] = None
             yield self.gather([future])[0]
@@ -242,6 +248,11 @@ class Cluster:
     def forget(self, futures: Sequence[Any]) -> None:
         """Have tasks not begun, and keep nothing of those that were."""
         self._client.cancel(list(futures), force=True)
+
+    def reaches(self, folder: str | PathLike[str]) -> bool:
+        """Whether every worker finds a folder of ours under its name."""
+        with self._explained():
+            return all(self._client.run(isdir, fspath(folder)).values())
 
     def tell(self, work: Callable[..., Any], *arguments: Any) -> None:
         """Call a function in every worker at once, beside its tasks; those that die do not matter."""
@@ -320,9 +331,19 @@ def _run(work: Callable[..., T], number: int, ranges: list[tuple[int, int]], own
         return [work(*piece) for piece in numbered(ranges, unpacked(own), number, ranges[0][0])]
 
 
-def _fold(work: Callable[..., S], number: int, ranges: list[tuple[int, int]], own: bytes) -> list[Node[S]]:
+def _fold(
+    work: Callable[..., S], number: int, ranges: list[tuple[int, int]], own: bytes, *given: Any
+) -> list[Node[S]]:
+    def with_given(*piece: Any) -> S:
+        return work(*piece, *given)
+
     with task():
-        return sum_blocks(work, ranges, rows=unpacked(own), number=number, origin=ranges[0][0]).nodes
+        return sum_blocks(with_given, ranges, rows=unpacked(own), number=number, origin=ranges[0][0]).nodes
+
+
+def _has_dashboard(dask_scheduler: Any) -> bool:
+    """Whether a scheduler shows pages; it names their address in any case."""
+    return bool(dask_scheduler.http_application.applications)
 
 
 def _version() -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import re
+import ssl
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -20,27 +22,28 @@ QUIET_SETTINGS = {
 LOOPBACK = "127.0.0.1"
 TLS_FILES = {"ca-file": "CA_FILE", "client.cert": "CLIENT__CERT", "client.key": "CLIENT__KEY"}
 """The files that a client of a TLS cluster needs: Dask's settings, and how the environment names them."""
+_CERTIFICATES = ("ca-file", "client.cert")
 _ALLOWED = (
-    "tcp://HOST:PORT of a Dask scheduler, tls://HOST:PORT of one with TLS, or local:N for N worker "
-    "processes on this machine"
+    "tcp://HOST:PORT of a Dask scheduler (ports go up to 65535), tls://HOST:PORT of one with TLS, or local:N "
+    "for N worker processes on this machine"
 )
+_LAST_PORT = 65_535
 _REFUSED_BY_US = ("certificate does not match", "certificate_verify_failed")
 _ENDED_BY_THEM = ("alert", "(closed)", "reset by peer")
 
 
 def joined(address: str, opened: ExitStack, patience_s: float) -> Any:
     """Return a client of the scheduler, or of workers that are started here and end with `opened`."""
-    local = re.fullmatch(r"local:([1-9]\d{0,3})", address)
-    if local is None and not re.fullmatch(r"(tcp|tls|ucx)://[^/\s]+:\d+", address):
-        raise ParameterError.of("cluster", address, _ALLOWED)
+    local = require_address(address)
     try:
         from distributed import Client
     except ImportError:
         raise ParameterError(
             "a cluster needs Dask: install it with pip install 'tracearena[cluster]'"
         ) from None
+    _silence_dask()
     if local is not None:
-        client = Client(opened.enter_context(_started(int(local[1]))))
+        client = Client(opened.enter_context(_started(local)))
         client.register_plugin(_deaf_to_interrupts())
         return client
     if address.startswith("tls://"):
@@ -53,8 +56,23 @@ def joined(address: str, opened: ExitStack, patience_s: float) -> Any:
         raise ClusterError(_why_not(address, _in_a_line(error))) from None
 
 
+def require_address(address: str) -> int | None:
+    """Refuse what is no address; return how many workers are to be started here, None if there are some."""
+    local = re.fullmatch(r"local:([1-9]\d{0,3})", address)
+    port = re.fullmatch(r"(?:tcp|tls|ucx)://[^/\s]+:(\d+)", address)
+    if local is None and (port is None or not 0 < int(port[1]) <= _LAST_PORT):
+        raise ParameterError.of("cluster", address, _ALLOWED)
+    return None if local is None else int(local[1])
+
+
+def _silence_dask() -> None:
+    """Keep Dask's own lines from our users: what they say, our errors say."""
+    for handler in logging.getLogger("distributed").handlers:
+        handler.setLevel(logging.CRITICAL)
+
+
 def _check_tls_files(address: str) -> None:
-    """Refuse settings that name no file, or one that is not there, before Dask says less."""
+    """Refuse settings that name no file, or one that is none of TLS, before Dask says less."""
     for setting, variable in TLS_FILES.items():
         named = _tls_file(setting)
         where = f"distributed.comm.tls.{setting} (DASK_DISTRIBUTED__COMM__TLS__{variable})"
@@ -62,6 +80,18 @@ def _check_tls_files(address: str) -> None:
             raise ClusterError(f"cannot join {address}: name a file in Dask's setting {where}")
         if not Path(named).is_file():
             raise ClusterError(f"cannot join {address}: {named} is no file; Dask's setting {where} names it")
+        if setting in _CERTIFICATES and not _holds_certificate(named):
+            raise ClusterError(
+                f"cannot join {address}: {named} holds no certificate (PEM); Dask's setting {where} names it"
+            )
+
+
+def _holds_certificate(file: str) -> bool:
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(file)
+    except (ssl.SSLError, OSError):
+        return False
+    return True
 
 
 def _tls_file(setting: str) -> str | None:
@@ -99,6 +129,7 @@ def _started(workers: int) -> Any:
             processes=True,
             host=LOOPBACK,
             dashboard_address=f"{LOOPBACK}:0",
+            silence_logs=logging.CRITICAL,
         )
 
 

@@ -7,7 +7,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from numpy.typing import NDArray
 
-from tracearena.engine.blocks import in_order, numbered
+from tracearena.engine.blocks import Shared, in_order, numbered
 from tracearena.engine.surroundings import current_cluster, thread_count
 from tracearena.errors import ParameterError
 
@@ -111,18 +111,21 @@ def fold_blocks(
     ranges: Sequence[tuple[int, int]],
     *,
     rows: Sequence[NDArray[Any]] = (),
+    given: Sequence[Shared[Any]] = (),
     anywhere: bool = False,
     report: bool = False,
 ) -> S:
-    """Call ``work(block, first, stop, *its_rows)`` for every range and return the sum.
+    """Call ``work(block, first, stop, *its_rows, *given)`` for every range and return the sum.
 
     The results are added in a fixed tree (`PairwiseSum`), and only few are held at a time, whatever
-    the number of blocks. Parameters are those of `run_blocks`.
+    the number of blocks. Parameters are those of `run_blocks`, and `given`: what all blocks need in
+    several calls, which a cluster is sent once.
     """
     cluster = current_cluster() if anywhere else None
     if cluster is not None:
-        return cluster.fold(work, ranges, rows=rows, report=report)
-    return sum_blocks(work, ranges, rows=rows, report=report).total()
+        return cluster.fold(work, ranges, rows=rows, given=given, report=report)
+    values = [one.value for one in given]
+    return sum_blocks(lambda *piece: work(*piece, *values), ranges, rows=rows, report=report).total()
 
 
 def sum_blocks(

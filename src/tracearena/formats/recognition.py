@@ -2,61 +2,31 @@
 
 from __future__ import annotations
 
-import csv
 import gzip
-import re
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from statistics import median
 from typing import TYPE_CHECKING
 
 from tracearena.errors import Fault, FileError
 from tracearena.files import archives
-from tracearena.files.limits import MOST_COLUMNS
 from tracearena.files.whole import require_lasting
-from tracearena.formats import geolife, gpx, released_table
+from tracearena.formats import geolife, gpx
+from tracearena.formats.column_looks import SAMPLE, are_instants, parquet_look, table_look, time_of
+from tracearena.formats.first_lines import known_layout
 from tracearena.formats.look import Look
-from tracearena.intake.columns import EVENTS, POINTS, are_enough, are_points, missing
+from tracearena.intake.columns import EVENTS, POINTS, are_points
 from tracearena.intake.delimited import text_of_start
 from tracearena.intake.layout import AS_NAMED, Layout
-from tracearena.intake.tables import files_of, is_parquet, parquet_schema, read_parquet
+from tracearena.intake.tables import files_of, is_parquet, parquet_schema
 from tracearena.intake.text_tables import header_fields
-from tracearena.intake.times import LARGEST_INSTANT
 
 if TYPE_CHECKING:
     import polars as pl
 
 _START = 2**16
-_SAMPLE = 100
-_ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
-_TWITTER = re.compile(r"[A-Z][a-z]{2} [A-Z][a-z]{2} \d\d \d\d:\d\d:\d\d [+-]\d{4} \d{4}")
-_NUMBER = re.compile(r"-?\d+(\.\d+)?([eE]-?\d+)?")
-
-_OTHER_HEADERS = {
-    "reg_id": "obfuscated or inferred traces of PWS Cup 2019, which need the original beside them",
-    "user_id": "an inferred ID table of PWS Cup 2019",
-    "pse_id,user_id": "an ID table of PWS Cup 2019",
-    "pse_id,time_id,reg_id": "public (anonymized) traces of PWS Cup 2019",
-    "ref/org,time_id,day,hour,min": "the times of PWS Cup 2019 (info_time.csv)",
-    "reg_id,y_id,x_id,y(center),x(center),hospital": "the regions of PWS Cup 2019 (info_region.csv)",
-    "reg_id,y_id,x_id,y(center),x(center)": "the regions of people flow",
-    "poi_id,y,x,category,y_id,x_id,2D_id,count": "POIs of the PPMTF tools (POI_*.csv)",
-    "poi_id,y,x,category,count": "POIs of the PPMTF tools (POI_*.csv)",
-    "poi_id,poi_index,category,counts": "an index of POIs of the PPMTF tools",
-    "user_id,user_index": "an index of users of the PPMTF tools",
-}
-_PPMTF_HEADERS = (
-    "user_index,poi_index,category,unixtime,dow,hour,min",
-    "user,trace_no,time_slot,time_instant,poi_index,category",
-    "user,trace_no,time_period,time_instant,poi_index,category",
-)
-_INSTANTS = "user_id,time_id,reg_id"
-_RAW_PEOPLE_FLOW = "user_id,y,x,y_id,x_id,2D_id,unixtime,"
-
-
 _TABLES = ("table", "points", "partitions")
 _OWN_POINTS = {"user_id", "time", "latitude", "longitude", "traj"}
 _OWN_EVENTS = {"user_id", "place", "lat", "lng"}
@@ -93,10 +63,6 @@ FORMATS = (
 
 ROW_FORMATS = (*GPS_FORMATS[3:], *EITHER)
 """Names of the formats that come down to rows of a table (`row_formats`)."""
-
-
-_RELEASED = Look((), "obfuscated or anonymized traces in a table (formats.read_released)")
-_CONTEST = Look(("pwscup", "peopleflow", "table"), "reference or original traces of PWS Cup 2019")
 
 
 def recognise(path: str | PathLike[str], layout: Layout = AS_NAMED) -> str:
@@ -190,7 +156,7 @@ def look_at(path: str | PathLike[str], layout: Layout = AS_NAMED, wanted: str | 
 
         return bundles.look_into(Path(path), lambda file: look_at_one(file, layout)[0], wanted)
     if is_parquet(path):
-        return _parquet_look(path, layout)
+        return parquet_look(path, layout)
     from tracearena.formats import glances
 
     start = _start(path)
@@ -204,12 +170,10 @@ def look_at(path: str | PathLike[str], layout: Layout = AS_NAMED, wanted: str | 
     if look := glances.at_lines(lines, layout):
         return look
     if not {"columns", "header", "delimiter"} & set(layout.given):
-        if lines[0] == _INSTANTS and Path(path).with_name("info_time.csv").is_file():
-            return _CONTEST
-        look = _known_layout(lines) or _tabs(lines)
+        look = known_layout(lines, path)
         if look is not None:
             return look
-    return _columns(lines, path, layout) or Look(
+    return table_look(lines, path, layout) or Look(
         (), f"no format known here; its first line is {lines[0][:60]!a}"
     )
 
@@ -242,8 +206,8 @@ def look_at_frame(frame: pl.DataFrame, layout: Layout = AS_NAMED) -> str:
     found = layout.roles(frame.columns)
     if not are_points(found):
         return "table"
-    times = [str(time) for time in frame[_time_of(found)].head(_SAMPLE).to_list()]
-    return "table" if _are_instants(times, found, layout) else "points"
+    times = [str(time) for time in frame[time_of(found)].head(SAMPLE).to_list()]
+    return "table" if are_instants(times, found, layout) else "points"
 
 
 def are_trips(names: Sequence[str], layout: Layout) -> bool:
@@ -284,128 +248,3 @@ def _start(path: str | PathLike[str]) -> bytes:
             return gzip.GzipFile(fileobj=raw).read(_START) if packed else raw.read(_START)
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise FileError.whole(path, f"is not a whole gzip file: {error}", "bad-gzip") from None
-
-
-def _parquet_look(path: str | PathLike[str], layout: Layout) -> Look:
-    try:
-        columns = parquet_schema(path)
-    except FileError as error:
-        if error.faults[0].code != "bad-parquet":
-            raise
-        return Look((), "a broken Parquet file")
-    if released_table.is_layout(list(columns)):
-        return _RELEASED
-    from tracearena.formats import glances
-
-    if look := glances.at_parquet(path, list(columns), layout):
-        return look
-    layout.require_columns(list(columns), path)
-    found = layout.roles(list(columns))
-    if are_points(found) and not _are_instants(_first_times(path, _time_of(found)), found, layout):
-        return Look(("points", "table", "peopleflow"), "a Parquet table of GPS points")
-    if are_enough(found):
-        return Look(_table_formats(found), "a Parquet table of events")
-    shown = ", ".join(list(columns)[:8])
-    words = f"a Parquet file without columns for user, time and place: {shown}"
-    return Look((), words, tuple(missing(list(columns), found)))
-
-
-def _known_layout(lines: list[str]) -> Look | None:
-    first = lines[0]
-    if first == _INSTANTS:
-        return _by_instants(lines)
-    if first.startswith(_PPMTF_HEADERS):
-        return Look(("ppmtf",), "traces of the PPMTF tools")
-    if first.startswith(_RAW_PEOPLE_FLOW):
-        return Look(("peopleflow",), "raw people flow of the PPMTF tools")
-    if first in _OTHER_HEADERS:
-        return Look((), _OTHER_HEADERS[first])
-    if first.startswith("Geolife trajectory"):
-        return Look((), "a GeoLife PLT file of GPS points, whose name must end in .plt")
-    if first.lstrip().startswith(("<?xml", "<gpx")):
-        return Look((), "an XML file such as GPX")
-    return None
-
-
-def _by_instants(lines: list[str]) -> Look:
-    """PWS Cup has 20 instants a day, people flow 35 in all."""
-    rows = [line.split(",") for line in lines[1:-1]]
-    times = [row[1:2] for row in rows if row[0] == rows[0][0]]
-    if times == [[str(time)] for time in range(1, 36)]:
-        return Look(("peopleflow", "pwscup", "table"), "people flow (35 instants a user)")
-    return _CONTEST
-
-
-_TAB_LAYOUTS: tuple[tuple[int, Callable[[list[str]], bool], Look], ...] = (
-    (5, lambda f: bool(_ISO.fullmatch(f[1]) and _NUMBER.fullmatch(f[2]) and _NUMBER.fullmatch(f[3])),
-     Look(("gowalla",), "check-ins of Gowalla or Brightkite")),
-    (8, lambda f: bool(_TWITTER.fullmatch(f[7])), Look(("tsmc",), "Foursquare check-ins of TSMC 2014")),
-    (4, lambda f: bool(_TWITTER.fullmatch(f[2])), Look(("foursquare",), "Foursquare check-ins of WWW 2019")),
-    (5, lambda f: bool(_NUMBER.fullmatch(f[1]) and _NUMBER.fullmatch(f[2])),
-     Look((), "Foursquare venues of WWW 2019 (raw_POIs.txt)")),
-)  # fmt: skip
-
-
-def _tabs(lines: list[str]) -> Look | None:
-    """By the first lines together, so that one broken line does not decide."""
-    rows = [line.split("\t") for line in lines[:20] if "\t" in line]
-    for width, fits, look in _TAB_LAYOUTS:
-        if 2 * sum(len(row) == width and fits(row) for row in rows) > len(rows) > 0:
-            return look
-    return None
-
-
-def _first_times(path: str | PathLike[str], column: str) -> list[str]:
-    return [str(time) for time in read_parquet(path, lambda _: [column], _SAMPLE)[column].to_list()]
-
-
-def _are_instants(times: list[str], found: Mapping[str, str], layout: Layout) -> bool:
-    """Whether times are numbers too small to be seconds since 1970: they count instants.
-
-    Beside a date they are hours, minutes and perhaps seconds.
-    """
-    if {"date", "time"} <= set(found) or layout.time_format is not None:
-        return False
-    numbers = [float(time) for time in times if _NUMBER.fullmatch(time.strip())]
-    return bool(numbers) and 2 * len(numbers) > len(times) and median(numbers) < LARGEST_INSTANT
-
-
-def _table_formats(found: Mapping[str, str]) -> tuple[str, ...]:
-    """Events with coordinates can be read as points too, if that is asked for."""
-    as_points = ("points",) if {"lat", "lon"} <= set(found) else ()
-    return ("table", "peopleflow", *as_points)
-
-
-def _time_of(found: Mapping[str, str]) -> str:
-    return found["time"] if "time" in found else found["date"]
-
-
-def _fields(lines: list[str], separator: str) -> list[list[str]]:
-    """Split rows at the separators that stand outside of quotes."""
-    try:
-        return list(csv.reader(lines, delimiter=separator))
-    except csv.Error:
-        return [line.split(separator) for line in lines]
-
-
-def _columns(lines: list[str], path: str | PathLike[str], layout: Layout) -> Look | None:
-    names, separator = header_fields(lines[0], layout)
-    if released_table.is_layout(names):
-        return _RELEASED
-    layout.require_columns(names, path)
-    found = layout.roles(names)
-    if are_points(found):
-        at = names.index(_time_of(found))
-        fields = _fields(lines[int(layout.header) : _SAMPLE], separator)
-        if not _are_instants([row[at].strip('" ') for row in fields if len(row) > at], found, layout):
-            return Look(("points", "table", "peopleflow"), "a table of GPS points")
-    if are_enough(found):
-        return Look(_table_formats(found), "a table of events with a header")
-    if len(names) > 1:
-        shown = ", ".join(names[:8])
-        words = f"a table without columns for user, time and place: {shown[:80]}"
-        # What is wider than any table, or has no second line within reach, lacks more than a column.
-        is_table = len(names) <= MOST_COLUMNS and len(lines) > 1
-        lacking = missing(names, found, header=layout.header) if is_table else ()
-        return Look((), words, tuple(lacking))
-    return None

@@ -16,6 +16,7 @@ Blanks, ``*`` and ``%`` within the id of a place are written as in web addresses
 from __future__ import annotations
 
 import datetime
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike
@@ -33,7 +34,7 @@ from tracearena.files.whole import replacing
 from tracearena.intake.delimited import EXTRA, read_rows, split_header, text_bytes
 from tracearena.intake.ids import LONGEST_ID, NUL, identifiers
 from tracearena.intake.report import Reading, Report
-from tracearena.intake.tables import is_parquet, parquet_schema, read_parquet
+from tracearena.intake.tables import columns_of_parquet, files_of, is_parquet, parquet_schema, read_parquet
 from tracearena.intake.text_tables import header_fields
 from tracearena.traces import DELETED, Clock, ObfuscatedTraces, Places, PlaceSets
 from tracearena.traces.clock import DAY_S
@@ -63,7 +64,10 @@ def is_layout(columns: Sequence[str]) -> bool:
 
 
 def is_released_table(path: str | PathLike[str]) -> bool:
-    """Whether a file has the columns of this format."""
+    """Whether a file, or the first of a folder of parts, has the columns of this format."""
+    if Path(path).is_dir():
+        parts = files_of(path)
+        return bool(parts) and is_parquet(parts[0]) and is_layout(columns_of_parquet(parts[0]))
     if not Path(path).is_file():
         return False
     if is_parquet(path):
@@ -79,13 +83,18 @@ def write(released: ObfuscatedTraces, path: str | PathLike[str]) -> None:
         if Path(path).suffix == ".parquet":
             released.to_frame().write_parquet(out)
         else:
-            out.write(_texts(released).write_csv(datetime_format=_TIME_STYLE).encode())
+            out.write(text(released).encode())
+
+
+def text(released: ObfuscatedTraces, has_header: bool = True) -> str:
+    """Return released traces as CSV."""
+    return _texts(released).write_csv(datetime_format=_TIME_STYLE, include_header=has_header)
 
 
 def read(
     path: str | PathLike[str], *, places: Places | None = None, clock: Clock | None = None
 ) -> Reading[ObfuscatedTraces]:
-    """Read a file of this format; a row that breaks it is refused.
+    """Read a file of this format, or a folder of parts; a row that breaks it is refused.
 
     Parameters
     ----------
@@ -95,9 +104,20 @@ def read(
         What instants there are in a day; by default an hour apart, or less where all times lie on
         5, 10, 15, 20 or 30 minutes. Its first day is not looked at: it becomes the file's.
     """
-    frame = _parquet(path) if is_parquet(path) else _csv(path)
+    if Path(path).is_dir():
+        parts = [_parquet(part) for part in files_of(path)]
+        frame = pl.concat(parts).with_columns(row=pl.int_range(1, pl.len() + 1))
+    else:
+        frame = _parquet(path) if is_parquet(path) else _csv(path)
     if not frame.height:
         raise FileError.whole(path, "has a header and no rows", "empty")
+    return Reading(of_rows(path, frame, places, clock), Report(str(path), FORMAT, frame.height))
+
+
+def of_rows(
+    path: str | PathLike[str], frame: pl.DataFrame, places: Places | None, clock: Clock | None
+) -> ObfuscatedTraces:
+    """Make traces of rows; one that breaks the format is refused by its number, ``row``."""
     users = identifiers(frame["user_id"])
     _refuse(path, frame, "user_id", users.is_null(), f"must name a user in at most {LONGEST_ID} letters")
     if users.dtype == pl.String:
@@ -109,7 +129,7 @@ def read(
     known, members, sizes = _places(path, frame, places)
     codes, sets = _codes(frame, members, sizes)
     rows = arranged(users.to_numpy() if users.dtype == pl.Int64 else np.array(users.to_list()), [instants])
-    traces = ObfuscatedTraces(
+    return ObfuscatedTraces(
         known,
         settled,
         user_ids=rows.user_ids,
@@ -118,7 +138,6 @@ def read(
         codes=codes[rows.order],
         sets=sets,
     )
-    return Reading(traces, Report(str(path), FORMAT, frame.height))
 
 
 def _distinct_cells(released: ObfuscatedTraces) -> tuple[list[NDArray[np.int32]], NDArray[np.int64]]:
@@ -182,7 +201,8 @@ def _unescaped(cells: pl.Series) -> pl.Series:
     return pl.Series("places", ids, dtype=pl.List(pl.String))
 
 
-def _parquet(path: str | PathLike[str]) -> pl.DataFrame:
+def require_parquet(path: str | PathLike[str]) -> None:
+    """Refuse a Parquet file whose columns are not of this format, or unpack to more than they may."""
     schema = parquet_schema(path)
     _require_layout(path, list(schema))
     for name in _LISTS:
@@ -198,10 +218,18 @@ def _parquet(path: str | PathLike[str]) -> pl.DataFrame:
     listed = pl.scan_parquet(Path(path), glob=False).select(pl.col(*_LISTS).list.len().sum())
     values = sum(listed.collect().row(0))
     require_expansion(path, Path(path).stat().st_size, values * _BYTES_A_VALUE, MAX_TABLE_EXPANSION)
-    frame = read_parquet(path, lambda names: names).with_row_index("row", 1)
-    if schema["places"] != pl.List(pl.String):
-        frame = frame.with_columns(pl.col("places").cast(pl.List(pl.String)))
-    return frame
+
+
+def _parquet(path: str | PathLike[str]) -> pl.DataFrame:
+    require_parquet(path)
+    return with_text_ids(read_parquet(path, lambda names: names).with_row_index("row", 1))
+
+
+def with_text_ids(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return rows of Parquet with the ids of places as text, as rows of CSV have them."""
+    if frame.schema["places"] == pl.List(pl.String):
+        return frame
+    return frame.with_columns(pl.col("places").cast(pl.List(pl.String)))
 
 
 def _require_layout(path: str | PathLike[str], names: Sequence[str]) -> None:
@@ -219,7 +247,7 @@ def _refuse(
         return
     values = [frame[column][row] for row in at[:10]]
     faults = [
-        Fault(row + 1, column, _shown(value), problem, "bad-cell")
+        Fault(frame["row"][row], column, _shown(value), problem, "bad-cell")
         for row, value in zip(at, values, strict=False)
     ]
     raise FileError(path, faults, len(at))
@@ -270,6 +298,15 @@ def _instants(
 def _interval_of(second: NDArray[np.int64]) -> int:
     common = int(np.gcd.reduce(second % _HOUR_S, initial=_HOUR_S))
     return common or _HOUR_S
+
+
+def joined_clock(clocks: Sequence[Clock]) -> Clock:
+    """Return the clock of all rows of a table, from those that some rows each have by themselves."""
+    interval = math.gcd(*(clock.interval_s for clock in clocks))
+    days = [clock.first_day for clock in clocks if clock.first_day is not None]
+    return Clock(
+        instants_per_day=DAY_S // interval, interval_s=interval, first_day=min(days) if days else None
+    )
 
 
 def _places(

@@ -62,11 +62,15 @@ def check_ins_of(
 
 def write(traces: Traces, path: str | PathLike[str]) -> None:
     """Write Parquet where the name ends so, and CSV (packed with ``.gz``) otherwise."""
-    frame = traces.to_frame()
     with replacing(path) as out:
         if Path(path).suffix == ".parquet":
-            frame.write_parquet(out)
+            traces.to_frame().write_parquet(out)
         else:
-            zoned = traces.timestamps is not None
-            style = "%Y-%m-%dT%H:%M:%SZ" if zoned else "%Y-%m-%dT%H:%M:%S"
-            out.write(frame.write_csv(datetime_format=style).encode())
+            out.write(text(traces).encode())
+
+
+def text(traces: Traces, has_header: bool = True) -> str:
+    """Return events as CSV."""
+    style = "%Y-%m-%dT%H:%M:%S" if traces.timestamps is None else "%Y-%m-%dT%H:%M:%SZ"
+    made: str = traces.to_frame().write_csv(datetime_format=style, include_header=has_header)
+    return made

@@ -76,10 +76,7 @@ def write(
         `read_released` reads) and pwscup files of pseudonyms.
     """
     if isinstance(traces, GpsTraces):
-        chosen = to or format_of_name(path, "points")
-        if chosen not in (*_GPS_WRITERS, *_GEO_WRITERS):
-            allowed = f"one of {', '.join([*_GPS_WRITERS, *_GEO_WRITERS])}, or a format of events with a grid"
-            raise ParameterError.of("to", chosen, allowed)
+        chosen = form_of_points(path, to)
         if places_out is not None:
             raise ParameterError("GPS points lie at no places: there are none to write")
         if chosen in _GEO_WRITERS:
@@ -98,6 +95,18 @@ def write(
             write_places(traces.places, places_out, to=target)
             beside.append(Path(places_out))
     return [Path(path), *beside]
+
+
+def form_of_points(path: _File, to: str | None = None) -> str:
+    """Return the format in which GPS points go to a path; refuse one in which they are not written."""
+    chosen = to or format_of_name(path, "points")
+    if chosen not in (*_GPS_WRITERS, *_GEO_WRITERS):
+        names = ", ".join([*_GPS_WRITERS, *_GEO_WRITERS])
+        allowed = (
+            f"one of {names}, at the prompt partitions (a folder of parts), or a format of events with a grid"
+        )
+        raise ParameterError.of("to", chosen, allowed)
+    return chosen
 
 
 def format_of_name(path: _File, kind: Literal["events", "points"] = "events", like: str | None = None) -> str:

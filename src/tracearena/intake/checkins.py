@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import polars as pl
 
@@ -79,50 +80,137 @@ def check_ins(
         How numbers and times are written, and what the file calls its columns.
     """
     rows = parsed_rows(raw, report, unit="s", layout=layout, names=names)
-    local, utc, is_local = _local_and_utc(rows, choices, report, places)
-    rules = [*rows.who(), *rows.when(), *_date_rules(rows)]
-    if report.clock is BY_OFFSETS and "offset_min" in raw.columns:
+    hours = settled(
+        ZonesNamed.of(rows),
+        choices,
+        report.path,
+        are_instants=rows.are_instants,
+        has_offsets="offset_min" in raw.columns,
+        guess=lambda: _guessed(rows.frame, places),
+    )
+    timed, rules = timed_rows(rows, hours, report)
+    report.clock = hours.clock
+    return CheckIns(named(sifted(timed, report, rules), hours), times_are_local=hours.are_local)
+
+
+@dataclass(frozen=True)
+class ZonesNamed:
+    """What the times of some rows say about their zones; sums of it say what the times of all do.
+
+    Attributes
+    ----------
+    times, bare
+        How many times can be read, and how many of them name no zone.
+    has_offset
+        Whether one names another zone than UTC.
+    """
+
+    times: int
+    bare: int
+    has_offset: bool
+
+    @classmethod
+    def of(cls, rows: Rows) -> ZonesNamed:
+        """Look at the times of rows."""
+        known = rows.frame["_offset"].filter(rows.frame["_at"].is_not_null())
+        return cls(len(known), known.null_count(), bool((known != 0).any()))
+
+    def __add__(self, other: ZonesNamed) -> ZonesNamed:
+        return ZonesNamed(
+            self.times + other.times, self.bare + other.bare, self.has_offset or other.has_offset
+        )
+
+    @property
+    def are_all_bare(self) -> bool:
+        """Whether no time names a zone."""
+        return self.bare == self.times
+
+
+Way = Literal["numbers", "as written", "offset column", "named offsets", "zone"]
+
+
+@dataclass(frozen=True)
+class Hours:
+    """How the times of a file become local ones, and which are too early or too late to be meant.
+
+    Attributes
+    ----------
+    way
+        Numbers are instants; times are local (or UTC, if asked for) as they are written; a column or the
+        times themselves say how far they are from UTC; or all are of one zone.
+    clock
+        Whose local time it is; None for numbers.
+    are_local
+        Whether no time names its zone, so that UTC is not known.
+    latest
+        Last second since 1970 that is plausible.
+    """
+
+    way: Way
+    clock: LocalTime | None
+    are_local: bool
+    latest: int
+
+
+def settled(
+    named: ZonesNamed,
+    choices: Choices,
+    path: str,
+    *,
+    are_instants: bool,
+    has_offsets: bool,
+    guess: Callable[[], LocalTime],
+) -> Hours:
+    """Settle how the times of a file become local ones; `guess` is asked where nothing else tells."""
+    is_local = not are_instants and named.are_all_bare
+    latest = int(time.time()) + DAY_S
+    if (are_instants or is_local) and choices.utc_hours:
+        raise ParameterError(f"{path}: its times name no zone, so that hours of UTC are not known")
+    if are_instants:
+        if choices.timezone is not None:
+            raise ParameterError(f"{path}: has numbers for times, which have no time zone")
+        return Hours("numbers", None, True, latest)
+    if choices.utc_hours:
+        return Hours("as written", IN_UTC, False, latest)
+    if choices.timezone is not None:
+        return Hours("zone", asked_for(choices.timezone), False, latest)
+    if has_offsets:
+        return Hours("offset column", BY_OFFSETS, is_local, latest)
+    if is_local:
+        return Hours("as written", AS_WRITTEN, True, latest)
+    if named.has_offset:
+        return Hours("named offsets", BY_OFFSETS, False, latest)
+    return Hours("zone", guess(), False, latest)
+
+
+def timed_rows(rows: Rows, hours: Hours, report: Report) -> tuple[Rows, list[Rule]]:
+    """Return rows with ``_utc`` and ``_local``, seconds since 1970, and the rules that they must keep."""
+    local, utc = _local_and_utc(rows, hours, report)
+    rules = [*rows.who(), *rows.when(), *_date_rules(rows, hours)]
+    if hours.way == "offset column":
         rules.append(_offset_rule())
     rules += rows.where()
-    if "lat" in raw.columns:
+    if "lat" in rows.frame.columns:
         nowhere = (pl.col("_lat") == 0) & (pl.col("_lon") == 0)
         rules.append(rows.rule("coordinates 0, 0", nowhere, "lat"))
-    timed = replace(rows, frame=rows.frame.with_columns(_utc=utc, _local=local))
-    return CheckIns(_named(sifted(timed, report, rules), rows.are_instants), times_are_local=is_local)
+    return replace(rows, frame=rows.frame.with_columns(_utc=utc, _local=local)), rules
 
 
-def _local_and_utc(
-    rows: Rows, choices: Choices, report: Report, places: Places | None
-) -> tuple[pl.Series, pl.Series, bool]:
-    raw, utc, offset = rows.frame, rows.frame["_at"], rows.frame["_offset"]
-    known = offset.filter(utc.is_not_null())
-    is_local = not rows.are_instants and known.null_count() == len(known)
-    if (rows.are_instants or is_local) and choices.utc_hours:
-        raise ParameterError(f"{report.path}: its times name no zone, so that hours of UTC are not known")
-    if rows.are_instants:
-        if choices.timezone is not None:
-            raise ParameterError(f"{report.path}: has numbers for times, which have no time zone")
-        return utc, utc, True
-    if choices.utc_hours:
-        report.clock = IN_UTC
-        return utc, utc, False
-    if choices.timezone is None and "offset_min" in raw.columns:
-        report.clock = BY_OFFSETS
-        report.notice("times without an offset, taken as UTC", raw["offset_min"].null_count())
-        minutes = raw["offset_min"].cast(pl.Float64, strict=False).clip(-DAY_S, DAY_S)
-        offset = (minutes * 60).cast(pl.Int64, strict=False)
-        return utc + offset.fill_null(0), utc, is_local
-    if choices.timezone is None and is_local:
-        report.clock = AS_WRITTEN
-        return utc, utc, True
-    if choices.timezone is None:
-        report.notice("times without a zone, taken as local", known.null_count())
-        report.clock = BY_OFFSETS if bool((known != 0).any()) else _guessed(raw, places)
-        if report.clock is BY_OFFSETS:
-            return utc + offset.fill_null(0), utc, False
-    else:
-        report.clock = asked_for(choices.timezone)
-    return *_zoned(utc, offset, report.clock.zone or "UTC", report), False
+def _local_and_utc(rows: Rows, hours: Hours, report: Report) -> tuple[pl.Series, pl.Series]:
+    utc, offset = rows.frame["_at"], rows.frame["_offset"]
+    if hours.way == "offset column":
+        given = rows.frame["offset_min"]
+        report.notice("times without an offset, taken as UTC", given.null_count())
+        minutes = given.cast(pl.Float64, strict=False).clip(-DAY_S, DAY_S)
+        return utc + (minutes * 60).cast(pl.Int64, strict=False).fill_null(0), utc
+    if hours.way in ("numbers", "as written") or hours.clock is None:
+        return utc, utc
+    if not hours.clock.was_asked_for:
+        bare = int((utc.is_not_null() & offset.is_null()).sum())
+        report.notice("times without a zone, taken as local", bare)
+    if hours.way == "named offsets":
+        return utc + offset.fill_null(0), utc
+    return _zoned(utc, offset, hours.clock.zone or "UTC", report)
 
 
 def _zoned(utc: pl.Series, offset: pl.Series, zone: str, report: Report) -> tuple[pl.Series, pl.Series]:
@@ -157,19 +245,20 @@ def _offset_rule() -> Rule:
     return Rule(reason="implausible offset from UTC", bad=bad, column="offset_min")
 
 
-def _date_rules(rows: Rows) -> list[Rule]:
+def _date_rules(rows: Rows, hours: Hours) -> list[Rule]:
     if rows.are_instants:
         return [
             rows.rule("negative time number", pl.col("_utc") < 0, "time"),
             rows.rule("implausible time number", pl.col("_utc") > times.LARGEST_INSTANT, "time"),
         ]
-    latest = int(time.time()) + DAY_S
-    return [rows.rule("implausible date", ~pl.col("_utc").is_between(FIRST_PLAUSIBLE_S, latest), "time")]
+    plausible = pl.col("_utc").is_between(FIRST_PLAUSIBLE_S, hours.latest)
+    return [rows.rule("implausible date", ~plausible, "time")]
 
 
-def _named(frame: pl.DataFrame, are_instants: bool) -> pl.DataFrame:
+def named(frame: pl.DataFrame, hours: Hours) -> pl.DataFrame:
+    """Return what was read of rows under the names of check-ins."""
     columns = [pl.col("row"), pl.col("user")]
-    if are_instants:
+    if hours.way == "numbers":
         columns.append(pl.col("_utc").alias("instant"))
     else:
         columns += [pl.col("_utc").alias("utc"), pl.col("_local").alias("local")]

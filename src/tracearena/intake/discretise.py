@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import datetime
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,19 +13,26 @@ from numpy.typing import NDArray
 from tracearena.errors import DataError, Fault, ParameterError
 from tracearena.intake.checkins import CheckIns
 from tracearena.intake.choices import Choices
+from tracearena.intake.extents import Extent
 from tracearena.intake.ids import identifiers, numbered
 from tracearena.intake.report import Report, Rule
 from tracearena.traces import Box, Clock, Grid, Places, Traces
-from tracearena.traces.clock import DAY_S
 from tracearena.traces.row_table import arranged
-from tracearena.traces.time import EPOCH
 
 DEFAULT_GRID = (32, 32)
-_HOUR_S = 3600
-_SHORTEST_REGULAR_S = 300
-
-_APART_DEGREES = 0.01
+APART_DEGREES = 0.01
 """About a kilometre: events of one place do not lie so far apart."""
+
+APART = "places of one name at several positions"
+"""What a report calls places whose events lie so far apart."""
+
+ODDITIES = (
+    "same second twice for a user",
+    "same instant twice for a user",
+    "same event twice",
+    "users with one event",
+)
+"""What a report calls what is odd about events and kept."""
 
 
 def traces_of(
@@ -39,11 +46,11 @@ def traces_of(
     """
     frame = checkins.frame
     if choices.bounds is not None:
-        frame = _inside(frame, choices.bounds, report)
+        frame = inside(frame, choices.bounds, report)
+        report.refuse_if_nothing_is_left(frame.height)
     if places is not None:
-        if choices.grid is not None or choices.top is not None:
-            raise ParameterError("the places are given: neither a grid nor the most visited are chosen")
-        frame = _at_known_places(frame, places, report)
+        refuse_other_places(choices)
+        frame = at_known_places(frame, places, report)
     elif choices.grid is not None or "venue" not in frame.columns:
         places, frame = _on_grid(frame, choices, report)
     else:
@@ -70,13 +77,18 @@ def _robust_range(values: pl.Series) -> tuple[float, float]:
     return (low, high) if high > low else (low - 0.005, high + 0.005)
 
 
-def _inside(frame: pl.DataFrame, box: Box, report: Report) -> pl.DataFrame:
+def refuse_other_places(choices: Choices) -> None:
+    """Refuse to choose places where they are given."""
+    if choices.grid is not None or choices.top is not None:
+        raise ParameterError("the places are given: neither a grid nor the most visited are chosen")
+
+
+def inside(frame: pl.DataFrame, box: Box, report: Report) -> pl.DataFrame:
+    """Return the events within a box; the others are reported."""
     if "lat" not in frame.columns:
         raise ParameterError("bounds need coordinates, and the file has none")
-    inside = pl.col("lat").is_between(box.south, box.north) & pl.col("lon").is_between(box.west, box.east)
-    kept = report.sift(frame, [Rule(reason="outside the bounds", bad=~inside, column="lat, lon")])
-    report.refuse_if_nothing_is_left(kept.height)
-    return kept
+    within = pl.col("lat").is_between(box.south, box.north) & pl.col("lon").is_between(box.west, box.east)
+    return report.sift(frame, [Rule(reason="outside the bounds", bad=~within, column="lat, lon")])
 
 
 def _on_grid(frame: pl.DataFrame, choices: Choices, report: Report) -> tuple[Places, pl.DataFrame]:
@@ -86,13 +98,18 @@ def _on_grid(frame: pl.DataFrame, choices: Choices, report: Report) -> tuple[Pla
         raise ParameterError("a grid needs coordinates, and the file has none")
     box = choices.bounds or robust_box(frame["lat"], frame["lon"])
     grid = Grid.over(box, *(choices.grid or DEFAULT_GRID))
+    return Places.of_grid(grid), in_cells(frame, grid, report)
+
+
+def in_cells(frame: pl.DataFrame, grid: Grid, report: Report) -> pl.DataFrame:
+    """Return the events with the cells of a grid as places; those outside are reported."""
     cell = grid.cell_of(frame["lat"].to_numpy(), frame["lon"].to_numpy())
-    frame = frame.with_columns(place=pl.Series(cell))
     rule = Rule(reason="outside the bounds", bad=pl.col("place") < 0, column="lat, lon")
-    return Places.of_grid(grid), report.sift(frame, [rule])
+    return report.sift(frame.with_columns(place=pl.Series(cell)), [rule])
 
 
-def _at_known_places(frame: pl.DataFrame, places: Places, report: Report) -> pl.DataFrame:
+def at_known_places(frame: pl.DataFrame, places: Places, report: Report) -> pl.DataFrame:
+    """Return the events with the places that are given, by id or by their grid; the others are reported."""
     if "venue" in frame.columns:
         ids = pl.DataFrame({"venue": places.ids.tolist()}).with_columns(
             pl.col("venue").cast(pl.String), place=pl.int_range(pl.len(), dtype=pl.Int32)
@@ -103,16 +120,13 @@ def _at_known_places(frame: pl.DataFrame, places: Places, report: Report) -> pl.
         return report.sift(frame, [rule])
     if places.grid is None:
         raise ParameterError("the events name no places and the given places are no grid")
-    cell = places.grid.cell_of(frame["lat"].to_numpy(), frame["lon"].to_numpy())
-    rule = Rule(reason="outside the bounds", bad=pl.col("place") < 0, column="lat, lon")
-    return report.sift(frame.with_columns(place=pl.Series(cell)), [rule])
+    return in_cells(frame, places.grid, report)
 
 
 def _at_venues(frame: pl.DataFrame, top: int | None, report: Report) -> tuple[Places, pl.DataFrame]:
     """All venues by id, or the most visited in descending order, ties in order of appearance ([ppmtf])."""
-    if "lat" not in frame.columns:
-        raise DataError(f"{report.path}: has places without coordinates; give their file with --places")
-    frame = report.sift(frame, [Rule(reason="no place", bad=pl.col("venue").is_null(), column="row")])
+    require_coordinates(frame.columns, report.path)
+    frame = with_venues(frame, report)
     report.refuse_if_nothing_is_left(frame.height)
     venue, ids = numbered(identifiers(frame["venue"]))
     first = np.empty(len(ids), np.int64)
@@ -123,7 +137,7 @@ def _at_venues(frame: pl.DataFrame, top: int | None, report: Report) -> tuple[Pl
         kept = np.lexsort((first, -np.bincount(venue)))[:top]
     place = np.full(len(ids), -1, np.int32)
     place[kept] = np.arange(len(kept))
-    places = _places_of(ids[kept], frame[first[kept]])
+    places = places_of(ids[kept], frame[first[kept]])
     frame = frame.with_columns(place=pl.Series(place[venue]))
     if top is not None:
         reason = f"not among the {top:,} most visited places"
@@ -131,22 +145,33 @@ def _at_venues(frame: pl.DataFrame, top: int | None, report: Report) -> tuple[Pl
     return places, frame
 
 
+def require_coordinates(columns: Sequence[str], path: str) -> None:
+    """Refuse places of which nothing says where they lie."""
+    if "lat" not in columns:
+        raise DataError(f"{path}: has places without coordinates; give their file with --places")
+
+
+def with_venues(frame: pl.DataFrame, report: Report) -> pl.DataFrame:
+    """Return the events that name a place; the others are reported."""
+    return report.sift(frame, [Rule(reason="no place", bad=pl.col("venue").is_null(), column="row")])
+
+
 def _notice_places_apart(frame: pl.DataFrame, first: NDArray[np.int64], report: Report) -> None:
     """Report places of one name at several positions: two people's homes, or the shops of a chain."""
     away = np.zeros(frame.height, bool)
     for name in ("lat", "lon"):
         degrees = frame[name].to_numpy()
-        away |= np.abs(degrees - degrees[first]) > _APART_DEGREES
+        away |= np.abs(degrees - degrees[first]) > APART_DEGREES
     if not away.any():
         return
     row = frame[int(np.argmax(away))]
     value = f"{row['venue'][0]} at {row['lat'][0]:.4f}, {row['lon'][0]:.4f}"
     problem = "an event of this place lies a kilometre or more from its first, where the place is put"
     fault = Fault(row["row"][0], "place", value, problem, "place-apart", report.header_lines)
-    report.notice("places of one name at several positions", len(np.unique(first[away])), fault)
+    report.notice(APART, len(np.unique(first[away])), fault)
 
 
-def _places_of(ids: NDArray[Any], about: pl.DataFrame) -> Places:
+def places_of(ids: NDArray[Any], about: pl.DataFrame) -> Places:
     """Return places with the coordinates and the category that an event at each has."""
     categories = about["category"].fill_null("").to_list() if "category" in about.columns else None
     return Places(about["lat"].to_numpy(), about["lon"].to_numpy(), ids=ids, categories=categories)
@@ -155,11 +180,13 @@ def _places_of(ids: NDArray[Any], about: pl.DataFrame) -> Places:
 def _assembled(
     frame: pl.DataFrame, places: Places, choices: Choices, checkins: CheckIns, report: Report
 ) -> Traces:
-    clock, frame = _timed(frame, choices, checkins)
+    extent = Extent.of(frame["instant" if checkins.are_numbered else "local"].to_numpy())
+    clock = extent.clock(choices, are_numbered=checkins.are_numbered)
+    frame = _timed(frame, extent, clock, checkins)
     users, user_ids = numbered(frame["user"])
     keys = ["instant"] if checkins.are_numbered else ["instant", "utc"]
     rows = arranged(users, [frame[key].to_numpy() for key in keys])
-    stamped = not _stamps_say_nothing(frame, checkins, clock)
+    stamped = not extent.says_all(clock, are_local=checkins.times_are_local)
     traces = Traces(
         places,
         clock,
@@ -173,46 +200,27 @@ def _assembled(
     return traces
 
 
-def _timed(frame: pl.DataFrame, choices: Choices, checkins: CheckIns) -> tuple[Clock, pl.DataFrame]:
-    interval = choices.interval_s or _interval_of(frame)
-    per_slot = choices.instants_per_slot(interval)
+def _timed(frame: pl.DataFrame, extent: Extent, clock: Clock, checkins: CheckIns) -> pl.DataFrame:
+    origin = extent.origin(clock)
     if checkins.are_numbered:
-        first = min(int(frame["instant"].to_numpy().min()), 1)
-        clock = Clock(instants_per_day=DAY_S // interval, interval_s=interval, instants_per_slot=per_slot)
-        return clock, frame.with_columns(pl.col("instant") - first)
-    day = int(frame["local"].to_numpy().min()) // DAY_S
-    clock = Clock(
-        instants_per_day=DAY_S // interval,
-        interval_s=interval,
-        instants_per_slot=per_slot,
-        first_day=EPOCH + datetime.timedelta(days=day),
-    )
-    return clock, frame.with_columns(instant=(pl.col("local") - day * DAY_S) // interval)
-
-
-def _interval_of(frame: pl.DataFrame) -> int:
-    """An hour; less where the times lie on a whole part of it that is no accident of exact times."""
-    if "local" not in frame.columns:
-        return _HOUR_S
-    common = int(np.gcd.reduce(frame["local"].to_numpy() % _HOUR_S, initial=_HOUR_S))
-    return common if common >= _SHORTEST_REGULAR_S else _HOUR_S
-
-
-def _stamps_say_nothing(frame: pl.DataFrame, checkins: CheckIns, clock: Clock) -> bool:
-    """Whether instants tell all there is: no times, or local ones that fall on the instants."""
-    if checkins.are_numbered:
-        return True
-    return checkins.times_are_local and bool((frame["local"] % clock.interval_s == 0).all())
+        return frame.with_columns(pl.col("instant") - origin)
+    return frame.with_columns(instant=(pl.col("local") - origin) // clock.interval_s)
 
 
 def notice_oddities(traces: Traces, report: Report) -> None:
+    """Report what is odd and kept."""
+    for reason, count in oddities(traces).items():
+        report.notice(reason, count)
+
+
+def oddities(traces: Traces) -> dict[str, int]:
     """Count what is odd and kept: the same second twice for a user, repeated events, lone events."""
     exact = traces.instants if traces.timestamps is None else traces.timestamps
     same_user = np.diff(traces.user_index) == 0
     same_time = same_user & (np.diff(exact) == 0)
-    what = (
-        "same second twice for a user" if traces.timestamps is not None else "same instant twice for a user"
-    )
-    report.notice(what, int(same_time.sum()))
-    report.notice("same event twice", int((same_time & (np.diff(traces.place_index) == 0)).sum()))
-    report.notice("users with one event", int((np.diff(traces.offsets) == 1).sum()))
+    same_second, same_instant, same_event, lone = ODDITIES
+    return {
+        same_instant if traces.timestamps is None else same_second: int(same_time.sum()),
+        same_event: int((same_time & (np.diff(traces.place_index) == 0)).sum()),
+        lone: int((np.diff(traces.offsets) == 1).sum()),
+    }

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.checks import require_choice, require_number
+from tracearena.engine import ExactSum
 from tracearena.errors import DataError
 from tracearena.results import Result
 from tracearena.traces import ObfuscatedTraces, Traces
@@ -68,17 +69,43 @@ def utility_score(
     require_choice("rule", rule, get_args(UtilityRule))
     require_number("limit_km", limit_km, above=0)
     _check_same_events(original, obfuscated)
+    score = UtilitySum.of(original, obfuscated, limit_km=limit_km).score
     if rule == "2019":
-        utility = _official_mean(original, obfuscated, limit_km)
-    else:
-        utility = float((1 - event_losses(original, obfuscated, limit_km=limit_km)).mean())
-    return UtilityScore(
-        utility=utility,
-        rule=rule,
-        cells=original.n_events,
-        deleted=int(obfuscated.is_deleted.sum()),
-        generalised=int(obfuscated.is_set.sum()),
-    )
+        return replace(score, rule=rule, utility=_official_mean(original, obfuscated, limit_km))
+    return score
+
+
+@dataclass(frozen=True)
+class UtilitySum:
+    """The utility of some users' events by the paper's rule; sums of it are that of all.
+
+    Attributes
+    ----------
+    gains
+        1 - loss of all events, added without rounding.
+    deleted, generalised
+        As in `UtilityScore`.
+    """
+
+    gains: ExactSum
+    deleted: int
+    generalised: int
+
+    @classmethod
+    def of(cls, original: Traces, obfuscated: ObfuscatedTraces, *, limit_km: float = 2.0) -> UtilitySum:
+        """Score events, which are the same in both."""
+        gains = ExactSum.of(1 - event_losses(original, obfuscated, limit_km=limit_km))
+        return cls(gains, int(obfuscated.is_deleted.sum()), int(obfuscated.is_set.sum()))
+
+    def __add__(self, other: UtilitySum) -> UtilitySum:
+        return UtilitySum(
+            self.gains + other.gains, self.deleted + other.deleted, self.generalised + other.generalised
+        )
+
+    @property
+    def score(self) -> UtilityScore:
+        """The score of all events."""
+        return UtilityScore(self.gains.mean, "paper", self.gains.count, self.deleted, self.generalised)
 
 
 def event_losses(

@@ -35,6 +35,7 @@ class MRLH(Obfuscator):
     """
 
     name: ClassVar[str] = "MRLH"
+    by_user: ClassVar[bool] = True
 
     mu_x: int
     mu_y: int
@@ -50,15 +51,25 @@ class MRLH(Obfuscator):
     def transform(self, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
         """Return blocks in the stead of regions; needs places on a grid."""
         require_kind(self, original, Traces)
-        grid = original.places.grid
+        return self._transformed(original, seed, 0)
+
+    def transform_part(
+        self, part: Traces, *, seed: np.random.SeedSequence, first: int, total: int
+    ) -> ObfuscatedTraces:
+        """Return the blocks of some users, with the draws they have among all of them."""
+        return self._transformed(part, seed, first)
+
+    def _transformed(self, part: Traces, seed: SeedLike, first: int) -> ObfuscatedTraces:
+        grid = part.places.grid
         if grid is None:
             raise DataError("MRLH merges the regions of a grid; these places are not one")
-        deleted = cell_draws(seed, original.n_events, legacy_2019=self.legacy_2019) < self.deletion
+        draws = cell_draws(seed, part.n_events, legacy_2019=self.legacy_2019, first=first)
+        deleted = draws < self.deletion
         if self.mu_x == self.mu_y == 0:
-            return ObfuscatedTraces.like(original, np.where(deleted, DELETED, original.place_index))
+            return ObfuscatedTraces.like(part, np.where(deleted, DELETED, part.place_index))
         block_of, blocks = self._blocks(grid)
-        codes = np.where(deleted, DELETED, -2 - block_of[original.place_index])
-        return ObfuscatedTraces.like(original, codes, blocks)
+        codes = np.where(deleted, DELETED, -2 - block_of[part.place_index])
+        return ObfuscatedTraces.like(part, codes, blocks)
 
     def _blocks(self, grid: Grid) -> tuple[NDArray[np.int64], PlaceSets]:
         row, column = np.divmod(np.arange(len(grid)), grid.columns)

@@ -18,6 +18,7 @@ class NoObfuscation(Obfuscator):
     """Release every event as it is ([samples] A1)."""
 
     name: ClassVar[str] = "No"
+    by_user: ClassVar[bool] = True
 
     def transform(self, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
         """Return the original traces unchanged."""

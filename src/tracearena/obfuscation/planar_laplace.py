@@ -39,6 +39,7 @@ class PlanarLaplace(Obfuscator):
 
     name: ClassVar[str] = "PL"
     units: ClassVar[Mapping[str, str]] = {"r": "km"}
+    by_user: ClassVar[bool] = True
 
     l: float  # noqa: E741  the papers write PL(l, r)
     r: float
@@ -58,28 +59,46 @@ class PlanarLaplace(Obfuscator):
     def transform(self, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
         """Return the traces with every place moved."""
         require_kind(self, original, Traces)
-        draw = self._legacy_noise if self.legacy_2019 else self._noise
-        east, north = draw(original.n_events, seed)
-        return ObfuscatedTraces.like(original, moved(original.places, original.place_index, east, north))
+        return self._transformed(original, seed, 0, original.n_events)
 
-    def _noise(self, count: int, seed: SeedLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        root = seed_sequence(seed)
-        offsets = np.empty((2, count))
+    def transform_part(
+        self, part: Traces, *, seed: np.random.SeedSequence, first: int, total: int
+    ) -> ObfuscatedTraces:
+        """Return the events of some users, moved as among all of them."""
+        return self._transformed(part, seed, first, total)
 
-        def fill(block: int, first: int, stop: int) -> None:
-            rng = stream(root, block)
-            radius = rng.gamma(2.0, 1 / self.epsilon, stop - first)
-            angle = rng.uniform(0, 2 * np.pi, stop - first)
-            offsets[0, first:stop] = radius * np.cos(angle)
-            offsets[1, first:stop] = radius * np.sin(angle)
+    def _transformed(self, part: Traces, seed: SeedLike, first: int, total: int) -> ObfuscatedTraces:
+        if self.legacy_2019:
+            east, north = self._legacy_noise(part.n_events, seed, first)
+        else:
+            east, north = self._noise(part.n_events, seed_sequence(seed), first, total)
+        return ObfuscatedTraces.like(part, moved(part.places, part.place_index, east, north))
 
-        run_blocks(fill, block_ranges(count, _EVENTS_PER_BLOCK))
-        return offsets[0], offsets[1]
+    def _noise(
+        self, count: int, root: np.random.SeedSequence, first: int, total: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Draw the noise of events, which are numbered from `first` among `total`."""
+        before, skipped = divmod(first, _EVENTS_PER_BLOCK)
+        offsets = np.empty((2, skipped + count))
 
-    def _legacy_noise(self, count: int, seed: SeedLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        def fill(block: int, begin: int, stop: int) -> None:
+            rng = stream(root, before + block)
+            # A block draws all its radii before its angles, also where only some of its events are here.
+            size = min(_EVENTS_PER_BLOCK, total - (before + block) * _EVENTS_PER_BLOCK)
+            radius = rng.gamma(2.0, 1 / self.epsilon, size)[: stop - begin]
+            angle = rng.uniform(0, 2 * np.pi, size)[: stop - begin]
+            offsets[0, begin:stop] = radius * np.cos(angle)
+            offsets[1, begin:stop] = radius * np.sin(angle)
+
+        run_blocks(fill, block_ranges(skipped + count, _EVENTS_PER_BLOCK))
+        return offsets[0, skipped:], offsets[1, skipped:]
+
+    def _legacy_noise(
+        self, count: int, seed: SeedLike, first: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         from scipy.special import lambertw
 
-        u = cell_draws(seed, count, 2, legacy_2019=True)
+        u = cell_draws(seed, count, 2, legacy_2019=True, first=first)
         angle = 2 * np.pi * u[:, 0]
         radius = -(lambertw((u[:, 1] - 1) / np.e, -1).real + 1) / self.epsilon
         return radius * np.cos(angle), radius * np.sin(angle)

@@ -86,8 +86,8 @@ def summarise_release(
     return ReleaseSummary(
         users=released.n_users,
         events=released.n_events,
-        first=moment(released, first),
-        last=moment(released, last),
+        first=moment(released.clock, first),
+        last=moment(released.clock, last),
         days=int(clock.day_of(last) - clock.day_of(first)) + 1,
         places=len(np.unique(released.pairs().place)),
         released=counts.get("released"),

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from tracearena.intake.local_time import LocalTime
 from tracearena.intake.positions import local_time
 from tracearena.intake.report import Report
-from tracearena.traces import Box, GpsTraces, Traces
+from tracearena.traces import Box, Clock, GpsTraces, Traces
 from tracearena.traces.clock import DAY_S
-from tracearena.traces.event_table import EventTable
 
 LONG_GAP_MS = 4 * 3_600_000
 
@@ -95,16 +94,14 @@ def _of_events(traces: Traces, report: Report) -> Summary:
     cells = traces.n_users * traces.n_instants
     distinct = traces.n_events - int(again.sum())
     first, last = (int(traces.instants.min()), int(traces.instants.max())) if traces.n_events else (0, 0)
-    clock, exact = traces.clock, traces.timestamps
-    if exact is None or clock.first_day is None:  # days without dates are not those of the timestamps
-        exact = clock.day_of(traces.instants) * DAY_S + clock.second_of_day(traces.instants)
+    clock, exact = traces.clock, exact_seconds(traces)
     return Summary(
         users=traces.n_users,
         events=traces.n_events,
         places=len(traces.places),
         visited_places=len(np.unique(traces.place_index)),
-        first=moment(traces, first),
-        last=moment(traces, last),
+        first=moment(clock, first),
+        last=moment(clock, last),
         days=int(clock.day_of(last) - clock.day_of(first)) + 1,
         events_per_user=quartiles(np.diff(traces.offsets)),
         gap_h=_gaps(np.abs(np.diff(exact))[same_user] / 3600),
@@ -140,9 +137,17 @@ def _of_points(traces: GpsTraces, report: Report) -> Summary:
     )
 
 
-def moment(traces: EventTable, instant: int) -> str:
-    """Name an instant for people: ``2009-04-23 22:00``, or ``day 3, 08:30`` without dates."""
+def exact_seconds(traces: Traces) -> NDArray[np.int64]:
+    """Return the second of each event, as exactly as it is known, from wherever they are counted."""
     clock = traces.clock
+    if traces.timestamps is not None and clock.first_day is not None:
+        return traces.timestamps
+    # Days without dates are not those of the timestamps.
+    return np.asarray(clock.day_of(traces.instants) * DAY_S + clock.second_of_day(traces.instants))
+
+
+def moment(clock: Clock, instant: int) -> str:
+    """Name an instant for people: ``2009-04-23 22:00``, or ``day 3, 08:30`` without dates."""
     day = int(clock.day_of(instant))
     if clock.first_day is None:
         return f"day {day + 1}, {clock.label(instant)}"

@@ -1,4 +1,4 @@
-"""Tables of GPS points of any size: read, worked on and written a few users at a time."""
+"""Tables of GPS points and of events at places, of any size, worked on a few users at a time."""
 
 import lazy_loader
 

@@ -16,7 +16,7 @@ from tracearena.streams.gaps import Tally
 from tracearena.streams.portions import Table
 from tracearena.streams.survey import Survey
 from tracearena.traces import Box, GpsTraces
-from tracearena.traces.time import zone_cells, zone_of_cells
+from tracearena.traces.time import joined_cells, zone_cells, zone_of_cells
 
 _HOUR_MS = 3_600_000
 
@@ -48,13 +48,13 @@ class Totals:
             self.long_gaps + other.long_gaps,
             max(self.longest_gap, other.longest_gap),
             self.of_trajectories + other.of_trajectories,
-            _joined_cells(self.cells, other.cells),
+            joined_cells(self.cells, other.cells),
             self.same_times + other.same_times,
             self.same or other.same,
         )
 
 
-def describe(table: Table, found: Survey) -> Summary:
+def describe(table: Table[GpsTraces], found: Survey) -> Summary:
     """Count what describes a table of points: what `summarise` counts of all of them at once."""
 
     def work(block: int, first: int, stop: int) -> Totals:
@@ -67,12 +67,12 @@ def describe(table: Table, found: Survey) -> Summary:
     first, last = (np.datetime64(at, "ms").astype("datetime64[s]") for at in (totals.first, totals.last))
     within = totals.of_trajectories
     return Summary(
-        users=len(found.users),
+        users=found.n_users,
         events=found.n_points,
         first=f"{first}Z",
         last=f"{last}Z",
         days=int((last.astype("datetime64[D]") - first.astype("datetime64[D]")).astype(int)) + 1,
-        events_per_user=quartiles(found.counts),
+        events_per_user=quartiles(found.points_of_users),
         gap_h=_gaps(totals),
         trajectories=totals.trajectories,
         bounds=asdict(totals.box),
@@ -109,14 +109,6 @@ def _totals(traces: GpsTraces) -> Totals:
         int(same.size),
         example,
     )
-
-
-def _joined_cells(here: NDArray[np.float64], there: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Add the points of cells; a cell's first point is that of the portion that comes first."""
-    both = np.concatenate([here, there])
-    known, first, index = np.unique(both[:, 0], return_index=True, return_inverse=True)
-    counts = np.bincount(index, both[:, 3], len(known))
-    return np.column_stack([both[first, :3], counts])
 
 
 def _gaps(totals: Totals) -> dict[str, float]:

@@ -19,8 +19,8 @@ from tracearena.traces import Box
 
 def usable_points(
     raw: pl.DataFrame, report: Report, layout: Layout, first_times: pl.Series, box: Box | None
-) -> pl.DataFrame:
-    """Return the points that can be used; the report is told of the others.
+) -> tuple[pl.DataFrame, pl.Series]:
+    """Return the points that can be used, and who has points outside the box; the report is told why.
 
     Columns are ``user``, ``at`` (milliseconds since 1970), ``lat``, ``lon``, where there are some
     ``trajectory``, and ``row``.
@@ -60,11 +60,12 @@ def _parsed(raw: pl.DataFrame, report: Report, layout: Layout, first_times: pl.S
     return replace(rows, frame=rows.frame.with_columns(_at=utc_of(rows, report)))
 
 
-def _inside(frame: pl.DataFrame, box: Box | None, report: Report) -> pl.DataFrame:
+def _inside(frame: pl.DataFrame, box: Box | None, report: Report) -> tuple[pl.DataFrame, pl.Series]:
     if box is None:
-        return frame
+        return frame, frame["user"].clear()
     south, west, north, east = box
-    inside = frame.filter(pl.col("lat").is_between(south, north) & pl.col("lon").is_between(west, east))
-    if inside.height < frame.height:
-        report.drop("outside the bounds", frame.height - inside.height)
-    return inside
+    inside = pl.col("lat").is_between(south, north) & pl.col("lon").is_between(west, east)
+    outside = frame.filter(~inside)["user"]
+    if len(outside):
+        report.drop("outside the bounds", len(outside))
+    return frame.filter(inside), outside.unique()

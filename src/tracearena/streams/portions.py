@@ -1,12 +1,13 @@
-"""Portions: consecutive users, about a million points together, as GPS traces in their final order."""
+"""Portions: consecutive users, about a million rows together, as traces in their final order."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 import polars as pl
@@ -16,21 +17,41 @@ from tracearena.engine import block_ranges, run_blocks
 from tracearena.intake.ids import array_of, numbered
 from tracearena.intake.layout import AS_NAMED, Layout
 from tracearena.intake.report import Report
-from tracearena.streams.point_files import ROWS_PER_CHUNK, Chunk, PointFiles, open_points
+from tracearena.streams.point_files import PointFiles, open_points
 from tracearena.streams.spilling import Spill
-from tracearena.streams.streamable import is_text
 from tracearena.streams.survey import Survey, survey
+from tracearena.streams.table_files import ROWS_PER_CHUNK, Chunk
+from tracearena.streams.text_files import is_text, texts_of
 from tracearena.streams.text_points import TextPoints, rewrite
 from tracearena.traces import Box, GpsTraces
 from tracearena.traces.gps import numbered_trajectories
+from tracearena.traces.row_table import RowTable
 
 POINTS_PER_PORTION = 1 << 20
-Source = PointFiles | TextPoints
+T = TypeVar("T", bound=RowTable, covariant=True)
+
+
+class Source(Protocol):
+    """Rows on disk that can be read a chunk at a time; those that cannot be used are left out."""
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that the user named."""
+
+    @property
+    def options(self) -> tuple[object, ...]:
+        """How they are read."""
+
+    def kept_rows(self, chunk: Chunk) -> pl.DataFrame:
+        """Return the rows of a chunk that can be used."""
+
+    def good_rows(self, chunk: Chunk, kinds: Mapping[str, Any]) -> pl.DataFrame:
+        """Return rows that are known to be good, with ids of known types."""
 
 
 @dataclass(frozen=True)
 class Portion:
-    """Users `first_user` up to `stop_user` of all, whose points are `first` up to `stop`."""
+    """Users `first_user` up to `stop_user` of all, whose rows are `first` up to `stop`."""
 
     number: int
     first_user: int
@@ -43,21 +64,25 @@ class Portion:
 
 
 @dataclass(frozen=True)
-class Table:
-    """A table of points whose portions can be read one by one, in any order, by any process.
+class Table(Generic[T]):
+    """A table whose portions can be read one by one, in any order, by any process.
 
     Attributes
     ----------
     portions
-        All users, in the order of their ids. Where they are cut depends on nothing but the points.
+        All users, in the order of their ids. Where they are cut depends on nothing but the rows.
     begins
         The first id of each portion.
     before
-        How many points the chunks before each one have, with the number of all as last value.
+        How many rows the chunks before each one have, with the number of all as last value.
     kinds
-        Types of the ids of users and of trajectories.
+        Types of the columns of ids.
+    made
+        Makes traces of the sorted rows of a portion.
+    order
+        What rows are sorted by.
     spill
-        Where the points are, if the files are not sorted.
+        Where the rows are, if the files are not sorted.
     """
 
     files: Source
@@ -65,19 +90,36 @@ class Table:
     before: NDArray[np.int64]
     portions: tuple[Portion, ...]
     begins: pl.Series
-    kinds: tuple[Any, Any]
+    kinds: Mapping[str, Any]
+    made: Callable[[pl.DataFrame, Portion], T]
+    order: tuple[str | pl.Expr, ...]
+    is_text: bool = False
     spill: Spill | None = None
+
+    @classmethod
+    def of(
+        cls,
+        files: Source,
+        chunks: Sequence[Chunk],
+        found: Survey,
+        portions: tuple[Portion, ...],
+        **how: Any,
+    ) -> Self:
+        """Put together a table of which all rows have been looked at."""
+        before = np.concatenate([[0], np.cumsum(found.kept)]).astype(np.int64)
+        begins = found.users.gather([one.first_user for one in portions])
+        return cls(files, tuple(chunks), before, portions, begins, **how)
 
     @property
     def is_in_scratch(self) -> bool:
         """Whether portions are read from the scratch folder, not from the files themselves."""
-        return self.spill is not None or isinstance(self.files, TextPoints)
+        return self.spill is not None or self.is_text
 
-    def traces(self, number: int) -> GpsTraces:
-        """Return a portion as GPS traces: what reading the whole and taking these users would give."""
+    def traces(self, number: int) -> T:
+        """Return a portion as traces: what reading the whole and taking these users would give."""
         portion = self.portions[number]
-        frame = self._sorted(portion) if self.spill is None else self.spill.sorted(number)
-        return _traces(self._typed(frame), portion)
+        frame = self._sorted(portion) if self.spill is None else self.spill.sorted(number, self.order)
+        return self.made(self._typed(frame), portion)
 
     def _sorted(self, portion: Portion) -> pl.DataFrame:
         first = int(np.searchsorted(self.before, portion.first, side="right")) - 1
@@ -92,16 +134,15 @@ class Table:
         return pl.concat(parts) if len(parts) > 1 else parts[0]
 
     def _rows(self, chunk: Chunk, kept: int, skip: int, stop: int) -> pl.DataFrame:
-        """Return some of the usable points of a chunk; where all are usable, the others are not read."""
+        """Return some of the usable rows of a chunk; where all are usable, the others are not read."""
         if kept == chunk.stop - chunk.first:
             chunk = Chunk(chunk.file, chunk.first + skip, chunk.first + stop)
-            return self._typed(self.files.good_points(chunk, self.kinds))
-        return self._typed(self.files.kept_points(chunk).slice(skip, stop - skip))
+            return self._typed(self.files.good_rows(chunk, self.kinds))
+        return self._typed(self.files.kept_rows(chunk).slice(skip, stop - skip))
 
     def _typed(self, frame: pl.DataFrame) -> pl.DataFrame:
-        user, trajectory = self.kinds
-        wanted = {"user": user} | ({} if trajectory is None else {"trajectory": trajectory})
-        return frame.cast({name: kind for name, kind in wanted.items() if frame.schema[name] != kind})
+        odd: Any = {name: kind for name, kind in self.kinds.items() if frame.schema[name] != kind}
+        return frame.cast(odd) if odd else frame
 
 
 def table_of(
@@ -115,8 +156,8 @@ def table_of(
     portion: int = POINTS_PER_PORTION,
     chunk: int | None = None,
     is_shared: bool = True,
-) -> tuple[Table, Survey]:
-    """Look at all rows of a table once, and sort them where they are not sorted.
+) -> tuple[Table[GpsTraces], Survey]:
+    """Look at all rows of a table of points once, and sort them where they are not sorted.
 
     Parameters
     ----------
@@ -131,73 +172,101 @@ def table_of(
         Points of a portion, and rows that are read at a time; nothing but memory depends on the second.
     """
     report = Report(str(path), "points", timezone=timezone)
-    files: Source
+    files: PointFiles | TextPoints
     if is_text(Path(path)):
-        how = TextPoints(Path(path), scratch, layout, timezone, box)
+        texts = texts_of(Path(path), layout)
+        how = TextPoints(Path(path), texts, scratch, layout, timezone, box)
         files, (chunks, found) = how, rewrite(how, report, chunk or ROWS_PER_CHUNK)
     else:
         files = open_points(path, report, layout=layout, timezone=timezone, box=box)
-        chunks = files.chunks(chunk)
+        chunks = files.table.chunks(chunk)
         found = survey(files, report, chunks)
-    portions = tuple(_cut(found.counts, portion))
-    table = Table(
+    kinds = {"user": found.users.dtype}
+    if found.other_ids is not None:
+        kinds["trajectory"] = found.other_ids
+    table: Table[GpsTraces] = Table.of(
         files,
-        tuple(chunks),
-        np.concatenate([[0], np.cumsum(found.kept)]).astype(np.int64),
-        portions,
-        found.users.gather([one.first_user for one in portions]),
-        (found.users.dtype, found.trajectories),
+        chunks,
+        found,
+        cut(found.counts, portion),
+        kinds=kinds,
+        made=partial(_traces, outside=found.outside),
+        order=("user", "at"),
+        is_text=isinstance(files, TextPoints),
     )
     if found.is_sorted or not sort:
         return table, found
-    return _spilled(table, scratch, is_shared), found
+    return spilled(table, scratch, is_shared=is_shared), found
 
 
-def _cut(counts: NDArray[np.int64], size: int) -> list[Portion]:
-    """Cut the users where a portion is full; nobody is cut in two."""
+def cut(counts: NDArray[np.int64], size: int, *, users: int = 1) -> tuple[Portion, ...]:
+    """Cut the users where a portion is full; nobody is cut in two.
+
+    Parameters
+    ----------
+    users
+        Every portion but the last has a multiple of so many users.
+    """
     stops = np.cumsum(counts)
     portions: list[Portion] = []
     user = first = 0
     while user < len(counts):
-        stop_user = max(int(np.searchsorted(stops, first + size, side="right")), user + 1)
+        fitting = int(np.searchsorted(stops, first + size, side="right")) - user
+        stop_user = min(user + max(fitting // users, 1) * users, len(counts))
         stop = int(stops[stop_user - 1])
         portions.append(Portion(len(portions), user, stop_user, first, stop))
         user, first = stop_user, stop
-    return portions
+    return tuple(portions)
 
 
 def shuffled(
-    table: Table,
+    table: Table[T],
     found: Survey,
     order: NDArray[np.int64],
     scratch: Path,
     *,
+    is_shared: bool = True,
     portion: int = POINTS_PER_PORTION,
-) -> Table:
+) -> Table[T]:
     """Return a table with its users in another order, who are called by their places in it, from 0."""
+    return arranged(table, found, order, cut(found.counts[order], portion), scratch, is_shared=is_shared)
+
+
+def arranged(
+    table: Table[T],
+    found: Survey,
+    order: NDArray[np.int64],
+    portions: tuple[Portion, ...],
+    scratch: Path,
+    *,
+    is_shared: bool,
+) -> Table[T]:
+    """Return a table with its users in another order, called by their places in it, in certain portions."""
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
-    users, portions = found.users, tuple(_cut(found.counts[order], portion))
+    users = found.users
 
     def places(ids: pl.Series) -> pl.Series:
         return pl.Series("user", place[users.search_sorted(ids.cast(users.dtype), side="left").to_numpy()])
 
     begins = pl.Series([one.first_user for one in portions], dtype=pl.Int64)
-    kinds = pl.Int64(), table.kinds[1]
-    return _spilled(replace(table, portions=portions, begins=begins, kinds=kinds), scratch, False, places)
+    kinds = {**table.kinds, "user": pl.Int64()}
+    reordered = replace(table, portions=portions, begins=begins, kinds=kinds)
+    return spilled(reordered, scratch, is_shared=is_shared, called=places)
 
 
-def _spilled(
-    table: Table,
+def spilled(
+    table: Table[T],
     scratch: Path,
+    *,
     is_shared: bool,
     called: Callable[[pl.Series], pl.Series] | None = None,
-) -> Table:
-    """Put the points of each portion together, in files of their own; users may be called otherwise."""
-    begins, user = table.begins, table.kinds[0]
+) -> Table[T]:
+    """Put the rows of each portion together, in files of their own; users may be called otherwise."""
+    begins, user = table.begins, table.kinds["user"]
 
     def work(block: int, first: int, stop: int) -> NDArray[np.int64]:
-        frames = [table.files.kept_points(chunk) for chunk in table.chunks[first:stop]]
+        frames = [table.files.kept_rows(chunk) for chunk in table.chunks[first:stop]]
         frame = pl.concat(frames, how="vertical_relaxed")
         frame = table._typed(frame if called is None else frame.with_columns(called(frame["user"])))
         owner = begins.search_sorted(frame["user"].cast(user), side="right") - 1
@@ -207,7 +276,7 @@ def _spilled(
     return replace(table, spill=Spill(scratch, tuple(offsets)))
 
 
-def _traces(frame: pl.DataFrame, portion: Portion) -> GpsTraces:
+def _traces(frame: pl.DataFrame, portion: Portion, *, outside: pl.Series) -> GpsTraces:
     """Make traces of rows that are sorted by user and time."""
     users = frame.select(pl.col("user").rle()).unnest("user")
     lengths = users["len"].to_numpy().astype(np.int64)
@@ -223,9 +292,12 @@ def _traces(frame: pl.DataFrame, portion: Portion) -> GpsTraces:
         trajectory=trajectory,
         trajectory_ids=ids,
     )
-    # Without names a user's points are one trajectory, numbered among those of all users.
-    numbers = traces.trajectory_ids + portion.first_user if ids is None else ids
-    return traces.with_trajectory_ids(numbers)
+    if ids is None:
+        # Without names a user's points are one trajectory, numbered among those of all users.
+        ids = traces.trajectory_ids + portion.first_user
+        if len(outside) and outside.dtype == users.schema["value"]:
+            ids = ids + outside.search_sorted(users["value"]).to_numpy()
+    return traces.with_trajectory_ids(ids)
 
 
 def _trajectories(frame: pl.DataFrame, lengths: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[Any]]:

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
@@ -14,16 +14,21 @@ from numpy.typing import NDArray
 
 from tracearena import __version__
 from tracearena.algorithms import GpsObfuscator, answers
+from tracearena.algorithms.kinds import Defence
 from tracearena.engine import block_ranges, current_progress, run_blocks, thread_count, use
 from tracearena.engine.blocks import in_order
 from tracearena.streams.portions import Table
 from tracearena.streams.survey import Survey
-from tracearena.streams.unfinished import Unfinished
-from tracearena.streams.writing import write_in_order, write_part
+from tracearena.streams.unfinished import JOURNAL_NAMES, Unfinished
+from tracearena.streams.writing import Text, points_text, write_in_order, write_part
 from tracearena.traces import GpsTraces
+from tracearena.traces.row_table import RowTable
 
-Change = Callable[[GpsTraces, int], GpsTraces]
+T = TypeVar("T", bound=RowTable)
+Change = Callable[[T, int], Any]
 """Makes of a portion, and its number, what is released of it."""
+Count = Callable[[T, Any], dict[str, int]]
+"""Counts what is to be known of a portion and of what was made of it."""
 
 
 @dataclass(frozen=True)
@@ -38,39 +43,80 @@ class Written:
 
 
 def write_changed(
-    table: Table,
+    table: Table[GpsTraces],
     found: Survey,
     out: Path,
-    change: Change,
+    change: Change[GpsTraces],
     *,
     unfinished: Unfinished | None = None,
 ) -> Written:
-    """Change every portion and write the result.
+    """Change every portion of a table of points and write the result.
 
     Parameters
     ----------
     unfinished
         Write a folder of parts, which the workers of a cluster write themselves; one file if omitted.
     """
-    counts = _one_file(table, found, out, change) if unfinished is None else _parts(table, change, unfinished)
-    points, silent, same = (sum(one[name] for one in counts) for name in ("points", "silent", "same_times"))
-    return Written(len(found.users), points, found.n_points - points, silent, same)
+    is_csv = unfinished is None and out.suffix != ".parquet"
+    text = points_text(whole_seconds=found.whole_seconds or (is_csv and _are_whole(table, change)))
+    counts = write_counted(table, out, change, _count_points, text, unfinished=unfinished)
+    points = counts["points"]
+    left_out = found.n_points - points
+    silent = counts["silent"] + len(found.outside)
+    return Written(found.n_users, points, left_out, silent, counts["same_times"])
 
 
-def _parts(table: Table, change: Change, unfinished: Unfinished) -> list[dict[str, Any]]:
+def _are_whole(table: Table[GpsTraces], change: Change[GpsTraces]) -> bool:
+    """Whether no released time has a fraction of a second; the first portion mostly tells that one has."""
+    return all(
+        not (change(table.traces(one.number), one.number).time_ms % 1000).any() for one in table.portions
+    )
+
+
+def write_counted(
+    table: Table[T],
+    out: Path,
+    change: Change[T],
+    count: Count[T],
+    text: Text,
+    *,
+    unfinished: Unfinished | None = None,
+) -> dict[str, int]:
+    """Change every portion of a table and write the result; return the sums of what was counted.
+
+    Parameters
+    ----------
+    text
+        Makes CSV of what is released.
+    unfinished
+        Write a folder of parts, which the workers of a cluster write themselves; one file if omitted.
+    """
+
+    def changed(number: int) -> tuple[Any, dict[str, int]]:
+        with use(threads=1):
+            return _changed(table, (change, count), number)
+
+    if unfinished is None:
+        counts = _one_file(table, changed, out, text)
+    else:
+        counts = _parts(table, changed, unfinished)
+    return {name: sum(one[name] for one in counts) for name in counts[0] if name not in JOURNAL_NAMES}
+
+
+def _parts(
+    table: Table[Any], changed: Callable[[int], tuple[Any, dict[str, int]]], unfinished: Unfinished
+) -> list[dict[str, Any]]:
     left = [one for one in table.portions if one.number not in unfinished.done]
     done = [len(one) for one in table.portions if one.number in unfinished.done]
     total, progress = sum(map(len, table.portions)), current_progress()
     names = [unfinished.part(one.number) for one in left]
 
-    def work(block: int, first: int, stop: int) -> dict[str, Any]:
-        number = left[block].number
-        with use(threads=1):
-            changed, counts = _changed(table, change, number)
-            write_part(changed, names[block])
+    def work(block: int, first: int, stop: int) -> dict[str, int]:
+        made, counts = changed(left[block].number)
+        write_part(made, names[block])
         return counts
 
-    def finished(block: int, counts: dict[str, Any]) -> None:
+    def finished(block: int, counts: dict[str, int]) -> None:
         unfinished.add(left[block].number, counts)
         done.append(len(left[block]))
         progress(sum(done), total)
@@ -79,31 +125,33 @@ def _parts(table: Table, change: Change, unfinished: Unfinished) -> list[dict[st
     return [unfinished.done[one.number] for one in table.portions]
 
 
-def _one_file(table: Table, found: Survey, out: Path, change: Change) -> list[dict[str, Any]]:
+def _one_file(
+    table: Table[Any], changed: Callable[[int], tuple[Any, dict[str, int]]], out: Path, text: Text
+) -> list[dict[str, Any]]:
     counts: list[dict[str, Any]] = []
     total, progress = sum(map(len, table.portions)), current_progress()
 
-    def work(number: int) -> tuple[GpsTraces, dict[str, Any]]:
-        with use(threads=1):
-            return _changed(table, change, number)
-
-    def released() -> Iterator[GpsTraces]:
+    def released() -> Iterator[Any]:
         pieces = [(one.number,) for one in table.portions]
-        for changed, counted in in_order(work, pieces, False, ahead=thread_count()):
+        for made, counted in in_order(changed, pieces, False, ahead=thread_count()):
             counts.append(counted)
             progress(table.portions[len(counts) - 1].stop, total)
-            yield changed
+            yield made
 
-    write_in_order(released(), out, whole_seconds=found.whole_seconds)
+    write_in_order(released(), out, text)
     return counts
 
 
-def _changed(table: Table, change: Change, number: int) -> tuple[GpsTraces, dict[str, Any]]:
+def _changed(table: Table[T], way: tuple[Change[T], Count[T]], number: int) -> tuple[Any, dict[str, int]]:
+    change, count = way
     given = table.traces(number)
-    changed = change(given, number)
-    silent = int((changed.offsets[1:] == changed.offsets[:-1]).sum())
-    counts = {"points": len(changed), "silent": silent, "same_times": same_times(given)}
-    return changed, counts
+    made = change(given, number)
+    return made, count(given, made)
+
+
+def _count_points(given: GpsTraces, made: GpsTraces) -> dict[str, int]:
+    silent = int((made.offsets[1:] == made.offsets[:-1]).sum())
+    return {"points": len(made), "silent": silent, "same_times": same_times(given)}
 
 
 def same_times(traces: GpsTraces) -> int:
@@ -113,12 +161,12 @@ def same_times(traces: GpsTraces) -> int:
     return int(same.sum())
 
 
-def unchanged(part: GpsTraces, number: int) -> GpsTraces:
+def unchanged(part: T, number: int) -> T:
     """Return a portion as it is."""
     return part
 
 
-def renaming(table: Table, pseudonyms: NDArray[Any]) -> Change:
+def renaming(table: Table[GpsTraces], pseudonyms: NDArray[Any]) -> Change[GpsTraces]:
     """Return what is released of a portion of a shuffled table: under pseudonyms, trajectories by number."""
 
     def work(block: int, first: int, stop: int) -> int:
@@ -134,10 +182,11 @@ def renaming(table: Table, pseudonyms: NDArray[Any]) -> Change:
     return change
 
 
-def obfuscation(table: Table, defence: GpsObfuscator, root: np.random.SeedSequence, digits: int) -> Change:
+def obfuscation(
+    table: Table[GpsTraces], defence: GpsObfuscator, root: np.random.SeedSequence, digits: int
+) -> Change[GpsTraces]:
     """Return what a defence makes of a portion: the same as if it had all of them."""
-    draws = _draws(table, defence)
-    before = np.concatenate([[0], np.cumsum(draws)])
+    before = draws_before(table, defence)
     is_ours = not answers.is_foreign(defence)
 
     def change(part: GpsTraces, number: int) -> GpsTraces:
@@ -153,20 +202,22 @@ def obfuscation(table: Table, defence: GpsObfuscator, root: np.random.SeedSequen
     return change
 
 
-def _draws(table: Table, defence: GpsObfuscator) -> list[int]:
-    """Count the draws of each portion; where each point is one, nothing needs to be read."""
-    if not defence.counts_draws:
-        return [len(one) for one in table.portions]
+def draws_before(table: Table[Any], defence: Defence[Any, Any]) -> NDArray[np.int64]:
+    """Count the draws of the portions before each, and of all; where a row is one, nothing is read."""
 
     def work(block: int, first: int, stop: int) -> int:
         return defence.draws(table.traces(block))
 
-    return run_blocks(work, block_ranges(len(table.portions), 1), anywhere=True, report=True)
+    if defence.counts_draws:
+        draws = run_blocks(work, block_ranges(len(table.portions), 1), anywhere=True, report=True)
+    else:
+        draws = [len(one) for one in table.portions]
+    return np.concatenate([[0], np.cumsum(draws)]).astype(np.int64)
 
 
-def depends_on(table: Table, *others: object) -> str:
+def depends_on(table: Table[Any], *others: object) -> str:
     """Return a digest of what every part depends on: files, how they are read, settings, versions."""
     files = table.files
     said = [(str(file.resolve()), file.stat().st_size, file.stat().st_mtime_ns) for file in files.files]
-    options = (files.layout, files.timezone, files.box, table.portions, pl.__version__, __version__, others)
+    options = (*files.options, table.portions, pl.__version__, __version__, others)
     return hashlib.sha256(repr((said, options)).encode()).hexdigest()

@@ -25,6 +25,8 @@ from tracearena.files.whole import replacing
 _JOURNAL = "journal.jsonl"
 _KEY = "secret-root"
 _FORMAT = "tracearena-parts-1"
+JOURNAL_NAMES = ("part", "bytes")
+"""What a line of the journal says of a part beside what was counted in it."""
 
 
 class Unfinished:
@@ -81,20 +83,21 @@ class Unfinished:
             file.flush()
             os.fsync(file.fileno())
 
-    def root(self, root: np.random.SeedSequence, parts: int) -> np.random.SeedSequence:
+    def root(self, root: np.random.SeedSequence, parts: int | None) -> np.random.SeedSequence:
         """Return the root of a run's draws: a secret one is kept here, for its owner alone, until the end.
 
         Parameters
         ----------
         parts
-            How many there are to be; nothing is drawn any more if all are finished.
+            How many there are to be; nothing is drawn any more if all are finished. None if draws are needed
+            in any case.
         """
         if not isinstance(root, SecretRoot):
             return root
         file = self.folder / _KEY
         if file.is_file():
             return SecretRoot.of(bytes.fromhex(file.read_text()))
-        if 0 < len(self.done) < parts:
+        if self.done and (parts is None or len(self.done) < parts):
             raise ParameterError(
                 f"{self.folder}: the secret root of its finished parts is gone; remove the folder and begin "
                 "anew"

@@ -1,8 +1,8 @@
-"""Points on their way out: one file, of frames in their order, or a folder of parts."""
+"""Traces on their way out: one file, of frames in their order, or a folder of parts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from os import PathLike
 from pathlib import Path
 from typing import IO, Any
@@ -16,22 +16,27 @@ COMPRESSION: Any = "lz4"
 """Of what is too large to wait for: a third of the time of Polars' own choice, and 1.6 times the room."""
 
 
-def write_part(traces: GpsTraces, path: str | PathLike[str]) -> None:
+Text = Callable[[Any, bool], str]
+"""Makes CSV of some users, with a header or without."""
+
+
+def write_part(traces: Any, path: str | PathLike[str]) -> None:
     """Write one of several parts."""
     with replacing(path) as out:
         traces.to_frame().write_parquet(out, compression=COMPRESSION)
 
 
-def write_in_order(parts: Iterator[GpsTraces], path: Path, *, whole_seconds: bool) -> None:
+def write_in_order(parts: Iterator[Any], path: Path, text: Text) -> None:
     """Write parts that come one after the other into one file: Parquet where the name ends so, or CSV."""
     with replacing(path) as out:
         if path.suffix == ".parquet":
             _sink(parts, out)
         else:
-            _write_csv(parts, out, whole_seconds)
+            for number, part in enumerate(parts):
+                out.write(text(part, number == 0).encode())
 
 
-def _sink(parts: Iterator[GpsTraces], out: IO[bytes]) -> None:
+def _sink(parts: Iterator[Any], out: IO[bytes]) -> None:
     from polars.io.plugins import register_io_source
 
     first = next(parts).to_frame()
@@ -59,8 +64,13 @@ def _sink(parts: Iterator[GpsTraces], out: IO[bytes]) -> None:
         raise raised[0]
 
 
-def _write_csv(parts: Iterator[GpsTraces], out: IO[bytes], whole_seconds: bool) -> None:
+def points_text(*, whole_seconds: bool) -> Text:
+    """Return what makes CSV of points."""
     layout = "%Y-%m-%dT%H:%M:%SZ" if whole_seconds else "%Y-%m-%dT%H:%M:%S%.3fZ"
-    for number, part in enumerate(parts):
+
+    def text(part: GpsTraces, has_header: bool) -> str:
         frame = part.to_frame().with_columns(pl.col("time").dt.to_string(layout))
-        out.write(frame.write_csv(include_header=number == 0).encode())
+        made: str = frame.write_csv(include_header=has_header)
+        return made
+
+    return text

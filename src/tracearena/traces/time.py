@@ -98,6 +98,14 @@ def zone_cells(latitude: NDArray[np.float64], longitude: NDArray[np.float64]) ->
     return np.column_stack([cells, latitude[first], longitude[first], counts])
 
 
+def joined_cells(here: NDArray[np.float64], there: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Add the points of cells; a cell's first point is that of the cells that come first."""
+    both = np.concatenate([here, there])
+    known, first, index = np.unique(both[:, 0], return_index=True, return_inverse=True)
+    counts = np.bincount(index, both[:, 3], len(known))
+    return np.column_stack([both[first, :3], counts])
+
+
 def zone_of_cells(cells: NDArray[np.float64]) -> ZoneGuess | None:
     """Return the zone in which most of the points of some cells lie (`zone_cells`)."""
     from tzfpy import get_tz

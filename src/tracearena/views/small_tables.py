@@ -127,7 +127,7 @@ def _facts(traces: Traces | GpsTraces | ObfuscatedTraces, spots: _Spots) -> dict
         facts |= {"sets": int(traces.is_set.sum()), "deleted": int(traces.is_deleted.sum())}
     if len(traces):
         first, last = int(traces.instants.min()), int(traces.instants.max())
-        facts |= {"first": moment(traces, first), "last": moment(traces, last)}
+        facts |= {"first": moment(traces.clock, first), "last": moment(traces.clock, last)}
     minutes = traces.clock.interval_s / 60
     return facts | {"an instant": f"every {minutes:g} min, {traces.clock.instants_per_day} a day"}
 

@@ -11,7 +11,7 @@ from tests.threads import on_threads
 from tracearena.errors import DataError, ParameterError
 from tracearena.synthesis import PPMTF
 from tracearena.synthesis.ppmtf.deniability import Deniability, bucket_of, measure_deniability
-from tracearena.synthesis.ppmtf.verifying import distinct_steps
+from tracearena.synthesis.ppmtf.steps import distinct_steps
 from tracearena.traces import Traces
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 from tracearena.engine import stream, use
 from tracearena.mobility import SparseTensor
 from tracearena.synthesis.ppmtf.arrangement import CellRules, arrange_sampled
-from tracearena.synthesis.ppmtf.cells import SampledCells
+from tracearena.synthesis.ppmtf.cells import Groups, SampledCells
 from tracearena.synthesis.ppmtf.conditionals import (
     Gaussian,
     Hyperprior,
@@ -84,6 +86,22 @@ def test_statistics_give_the_conditionals_of_a_slow_dense_sampler(mode):
         precision = prior.precision + alpha * gram[row]
         assert np.allclose(np.linalg.inv(precision), covariance)
         assert np.allclose(np.linalg.solve(precision, prior.shift + alpha * weighted[row]), mean)
+
+
+@pytest.mark.parametrize("z", [1, 3, 8, 15, 16, 17, 40])
+@pytest.mark.parametrize("kind", [np.uint16, np.int32])
+def test_sums_over_cells_are_those_of_every_outer_product(z, kind):
+    """Of groups without a cell, with one, and with more than are gathered at a time."""
+    rng = np.random.default_rng(z)
+    sizes = [0, 1, 7, 0, 300, 2]
+    left, right = rng.normal(size=(30, z)), rng.normal(size=(20, z))
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    pairs = Groups(offsets, *(rng.integers(0, n, offsets[-1]).astype(kind) for n in (30, 20)))
+    x = left[pairs.left] * right[pairs.right]
+    expected = [x[first:stop].T @ x[first:stop] for first, stop in pairwise(offsets)]
+    found = pairs.gram(left, right)
+    assert np.allclose(found, expected, rtol=1e-13, atol=1e-13)
+    assert np.array_equal(found, found.transpose(0, 2, 1))
 
 
 def test_rows_have_the_mean_and_covariance_of_their_conditional():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tracearena.synthesis.ppmtf import _kernels, _sieve_kernels
+from tracearena.synthesis.ppmtf import _row_kernels, _sieve_kernels, _stay_kernels
 from tracearena.synthesis.ppmtf.deniability import bucket_of
 from tracearena.synthesis.ppmtf.sampling import TraceModel
 from tracearena.synthesis.ppmtf.verifying import Scan, WholeSums, _is_bounded
@@ -49,7 +49,7 @@ def traces(whole: TraceModel, days: int = 1) -> tuple[np.ndarray, np.ndarray]:
 def both(whole: TraceModel, table, owner, running, bucket, eta) -> tuple[np.ndarray, np.ndarray]:
     """k′ by bounds, and by the whole sums alone."""
     everyone = np.arange(USERS)
-    by_bounds = Scan.of(whole, table, owner, running, bucket, eta).all_of(everyone)
+    by_bounds = Scan(whole, table, owner, running, bucket, eta).count(everyone)
     slowly = np.zeros(len(table), np.int32)
     WholeSums(whole, table, owner, bucket, eta).count(
         np.arange(len(table)), everyone, whole.users, whole.visit_users, slowly
@@ -98,7 +98,7 @@ def test_bounds_of_row_sums_hold_and_are_tight():
         ct = np.ascontiguousarray(c.T)
         low, high, exact = (np.empty(PLACES) for _ in range(3))
         for a in whole.users:
-            _kernels.row_sums(a, b, ct, whole.smallest, exact)
+            _row_kernels.row_sums(a, b, ct, whole.smallest, exact)
             sizes = np.abs(c).sum(axis=0)
             _sieve_kernels.sum_bounds(a, b, ct.astype(np.float32), sizes, whole.smallest, low, high)
             assert (low <= exact).all()
@@ -114,19 +114,18 @@ def test_bounds_of_stays_hold():
     lengths = [np.sqrt((m * m).sum(axis=1)).astype(np.float32) for m in (b, c)]
     low, high = np.empty(PLACES), np.empty(PLACES)
     upper, lower = np.full((SLOTS, PLACES), -1.0), np.full((SLOTS, PLACES), -1.0)
-    wanted = np.ones((SLOTS, PLACES), np.int8)
-    wanted[1, ::2] = 0
+    wanted = np.ones((SLOTS, PLACES), np.bool_)
+    wanted[1, ::2] = False
     for user in range(0, USERS, 7):
         a = whole.users[user]
         visits = np.maximum((a * whole.slots) @ b.T, whole.smallest)
         _sieve_kernels.sum_bounds(a, b, ct, np.abs(c).sum(axis=0), whole.smallest, low, high)
-        _sieve_kernels.stay_bounds(
-            a, b, c, bt, ct, *lengths, visits, visits.astype(np.float32), whole.smallest,
-            (1 / low).astype(np.float32), (1 / high).astype(np.float32), wanted, upper, lower,
-        )  # fmt: skip
+        given = (a, b, c, bt, ct, *lengths, visits, visits.astype(np.float32), whole.smallest)
+        for side, sums, bound in ((_stay_kernels.UPPER, high, upper), (_stay_kernels.LOWER, low, lower)):
+            _stay_kernels.stay_bounds(side, *given, (1 / sums).astype(np.float32), wanted, bound)
         for slot in range(SLOTS):
             stays = np.diag(whole.transition_probabilities(user, slot))
-            asked = wanted[slot] == 1
+            asked = wanted[slot]
             assert (lower[slot] <= stays)[asked].all()
             assert (stays <= upper[slot])[asked].all()
     assert (upper[1, ::2] == -1).all()
@@ -137,10 +136,26 @@ def test_rounds_stop_at_k_whatever_their_size(k, monkeypatch):
     whole = model("signed", np.random.default_rng(6))
     table, owner = traces(whole)
     running = whole.log_likelihoods(table, owner)
-    scan = Scan.of(whole, table, owner, running, bucket_of(running[:, -1], 2.0), 2.0)
+    scan = Scan(whole, table, owner, running, bucket_of(running[:, -1], 2.0), 2.0)
     everyone = np.random.default_rng(7).permutation(USERS)
-    exact = scan.all_of(everyone)
+    exact = scan.count(everyone)
     for first, largest in ((1, 1), (3, 40), (256, 2048)):
         monkeypatch.setattr("tracearena.synthesis.ppmtf.verifying._FIRST_ROUND", first)
-        monkeypatch.setattr("tracearena.synthesis.ppmtf.verifying._LARGEST_ROUND", largest)
-        assert np.array_equal(scan.until(k, everyone), np.minimum(exact, k))
+        monkeypatch.setattr("tracearena.synthesis.ppmtf.verifying._largest_round", lambda most=largest: most)
+        assert np.array_equal(scan.count(everyone, k), np.minimum(exact, k))
+        assert np.array_equal(scan.count(everyone), exact)
+
+
+@pytest.mark.parametrize("k", [None, 5])
+def test_counting_goes_on_wherever_it_was_left(k, monkeypatch):
+    monkeypatch.setattr("tracearena.synthesis.ppmtf.verifying._largest_round", lambda: 31)
+    whole = model("signed", np.random.default_rng(6))
+    table, owner = traces(whole)
+    running = whole.log_likelihoods(table, owner)
+    scan = Scan(whole, table, owner, running, bucket_of(running[:, -1], 2.0), 2.0)
+    everyone = np.random.default_rng(7).permutation(USERS)
+    left: list[tuple[int, np.ndarray]] = []
+    at_once = scan.count(everyone, k, finished=lambda done, counts: left.append((done, counts.copy())))
+    assert [done for done, _ in left] == [31, 62, 93, 124, 150]
+    for done, counts in left:
+        assert np.array_equal(scan.count(everyone, k, done=done, counts=counts), at_once)

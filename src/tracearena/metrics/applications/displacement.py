@@ -5,17 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tracearena.engine import block_ranges, run_blocks
 from tracearena.errors import DataError
 from tracearena.metrics.applications.identity import IdTable, with_true_ids
+from tracearena.metrics.applications.walking import AtOnce, Walk
 from tracearena.results import Result
 from tracearena.traces import GpsTraces
-from tracearena.traces.geodesy import distance_m
-from tracearena.traces.ids import positions
+from tracearena.traces.spread import Spread
 
-_POINTS_PER_BLOCK = 1 << 16
+_SHARES = (0.5, 0.9, 0.99)
 
 
 @dataclass(frozen=True)
@@ -52,51 +50,34 @@ def distance_error(
     >>> round(distance_error(traces, traces.moved([0.0, 0.0], [0.0, 0.0])).max_m)
     111319
     """
-    released = with_true_ids(original, released, id_table)
-    mine, theirs = matched_points(original, released)
-    if not len(mine):
-        raise DataError("no user of the original has released points")
-    distances = np.empty(len(mine))
+    return error_of(AtOnce(original, with_true_ids(original, released, id_table)))
 
-    def work(block: int, first: int, stop: int) -> None:
-        a, b = mine[first:stop], theirs[first:stop]
-        distances[first:stop] = distance_m(
-            original.latitude[a], original.longitude[a], released.latitude[b], released.longitude[b]
-        )
 
-    run_blocks(work, block_ranges(len(mine), _POINTS_PER_BLOCK))
-    median, p90, p99 = np.quantile(distances, [0.5, 0.9, 0.99])
+def error_of(walk: Walk) -> DistanceError:
+    """Return what `distance_error` does, of users who are walked through."""
+    spread = walk.fold(lambda part: Spread.of(part.distances))
+    _require_some(spread)
+    keys = spread.keys_of(_SHARES)
+    again = walk.visit(lambda part: part.distances_starting_with(keys))
+    median, p90, p99 = spread.quantiles(_SHARES, np.concatenate(again))
     return DistanceError(
-        mean_m=float(distances.mean()),
-        median_m=float(median),
-        p90_m=float(p90),
-        p99_m=float(p99),
-        max_m=float(distances.max()),
-        points=len(mine),
-        unmatched=len(original) - len(mine),
+        mean_m=spread.mean,
+        median_m=median,
+        p90_m=p90,
+        p99_m=p99,
+        max_m=spread.largest,
+        points=spread.count,
+        unmatched=int(walk.points.sum()) - spread.count,
     )
 
 
-def matched_points(original: GpsTraces, released: GpsTraces) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return pairs of original and released points of the same user, nearest in time."""
-    if original.has_users_of(released) and original.has_rows_of(released):
-        everything = np.arange(len(original))
-        return everything, everything
-    pairs = []
-    for user, other in enumerate(positions(original.user_ids, released.user_ids).tolist()):
-        if other < 0 or released.offsets[other] == released.offsets[other + 1]:
-            continue
-        points = np.arange(original.offsets[user], original.offsets[user + 1])
-        first = released.offsets[other]
-        times = released.time_ms[first : released.offsets[other + 1]]
-        pairs.append((points, first + nearest(times, original.time_ms[points])))
-    if not pairs:
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    return np.concatenate([a for a, _ in pairs]), np.concatenate([b for _, b in pairs])
+def mean_error_m(walk: Walk) -> float:
+    """Return the mean distance alone, for which all points need to pass but once."""
+    spread = walk.fold(lambda part: Spread.of(part.distances))
+    _require_some(spread)
+    return spread.mean
 
 
-def nearest(times: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the index of the time nearest to each wanted one; the earlier of two."""
-    after = np.minimum(np.searchsorted(times, wanted), len(times) - 1)
-    before = np.maximum(after - 1, 0)
-    return np.where(np.abs(wanted - times[before]) <= np.abs(times[after] - wanted), before, after)
+def _require_some(spread: Spread) -> None:
+    if not spread.count:
+        raise DataError("no user of the original has released points")

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from tracearena.checks import require_number
 from tracearena.errors import DataError
-from tracearena.metrics.applications.displacement import distance_error
+from tracearena.metrics.applications.displacement import mean_error_m
 from tracearena.metrics.applications.identity import IdTable, with_true_ids
+from tracearena.metrics.applications.walking import AtOnce, Part, Walk
 from tracearena.results import Result
 from tracearena.traces import GpsTraces
 from tracearena.traces._arrays import trusted
 from tracearena.traces.clock import DAY_S
 from tracearena.traces.geodesy import distance_m, earth_centred, metres_per_degree
-from tracearena.traces.ids import positions
 from tracearena.traces.time import local_seconds, solar_seconds
 
 NIGHT = (20, 8)
@@ -36,6 +36,21 @@ class KeyPlaces:
     home_longitude: NDArray[np.float64]
     work_latitude: NDArray[np.float64]
     work_longitude: NDArray[np.float64]
+
+    @property
+    def columns(self) -> tuple[NDArray[np.float64], ...]:
+        """All four."""
+        return (*self.home, *self.work)
+
+    @property
+    def home(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Latitudes and longitudes of homes."""
+        return self.home_latitude, self.home_longitude
+
+    @property
+    def work(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Latitudes and longitudes of workplaces."""
+        return self.work_latitude, self.work_longitude
 
 
 @dataclass(frozen=True)
@@ -130,22 +145,21 @@ def compare_homes(
         Pseudonym → user, where the release has other ids than the original; refused without it.
     """
     require_number("within_m", within_m, above=0)
-    released = with_true_ids(original, released, id_table)
-    has_points = np.diff(released.offsets) > 0
-    if not has_points.any():
+    true = with_true_ids(original, released, id_table)
+    return compared_homes(AtOnce(original, true), timezone=timezone, within_m=within_m)
+
+
+def compared_homes(walk: Walk, *, timezone: str | None = None, within_m: float = 200.0) -> HomesComparison:
+    """Return what `compare_homes` does, of users who are walked through."""
+    require_number("within_m", within_m, above=0)
+    if not walk.released_points:
         raise DataError("the released traces have no points")
-    same = positions(original.user_ids, released.user_ids)
-    both = (same >= 0) & has_points[same] & (np.diff(original.offsets) > 0)
-    noise_m = distance_error(original, released).mean_m if both.any() else 0.0
+    noise_m = mean_error_m(walk) if (walk.is_released & (walk.points > 0)).any() else 0.0
     reach_m = max(REACH_M, noise_m)
-    before = key_places(original, timezone=timezone)
-    after = key_places(released, timezone=timezone, reach_m=reach_m)
-    home = _compared(
-        before.home_latitude, before.home_longitude, after.home_latitude, after.home_longitude, same, within_m
-    )
-    work = _compared(
-        before.work_latitude, before.work_longitude, after.work_latitude, after.work_longitude, same, within_m
-    )
+    before = _joined(walk.visit(lambda part: key_places(part.original, timezone=timezone)))
+    after = _joined(walk.visit(lambda part: _released_places(part, timezone, reach_m)))
+    home = _compared(before.home, after.home, within_m)
+    work = _compared(before.work, after.work, within_m)
     return HomesComparison(
         users_with_home=home.users,
         users_with_work=work.users,
@@ -153,12 +167,22 @@ def compare_homes(
         work_found=work.found,
         home_chance=home.chance,
         work_chance=work.chance,
-        users_released=int(((same >= 0) & has_points[same]).sum()),
+        users_released=int(walk.is_released.sum()),
         home_error_m=home.error_m,
         work_error_m=work.error_m,
         within_m=within_m,
         reach_m=reach_m,
     )
+
+
+def _released_places(part: Part, timezone: str | None, reach_m: float) -> KeyPlaces:
+    """Return what the release tells of the users of the original, in their order."""
+    places = key_places(part.released, timezone=timezone, reach_m=reach_m)
+    return KeyPlaces(*(np.append(column, np.nan)[part.same] for column in places.columns))
+
+
+def _joined(parts: list[KeyPlaces]) -> KeyPlaces:
+    return KeyPlaces(*map(np.concatenate, zip(*(part.columns for part in parts), strict=True)))
 
 
 class _Comparison(NamedTuple):
@@ -207,30 +231,25 @@ def _peak(
 
 
 def _compared(
-    latitude: NDArray[np.float64],
-    longitude: NDArray[np.float64],
-    other_latitude: NDArray[np.float64],
-    other_longitude: NDArray[np.float64],
-    same: NDArray[np.int64],
+    truth: tuple[NDArray[np.float64], NDArray[np.float64]],
+    told: tuple[NDArray[np.float64], NDArray[np.float64]],
     within_m: float,
 ) -> _Comparison:
-    known = ~np.isnan(latitude)
+    known = ~np.isnan(truth[0])
     if not known.any():
         return _Comparison(0, None, None, None)
-    at = same[known]
-    usable = (at >= 0) & ~np.isnan(other_latitude[at])
-    distances = distance_m(
-        latitude[known][usable],
-        longitude[known][usable],
-        other_latitude[at[usable]],
-        other_longitude[at[usable]],
+    both = known & ~np.isnan(told[0])
+    guesses = [degrees[both] for degrees in told]
+    distances = distance_m(*(degrees[both] for degrees in truth), *guesses)
+    found = int((distances <= within_m).sum())
+    chance = _of_another(
+        earth_centred(*(degrees[known] for degrees in truth)), earth_centred(*guesses), found, within_m
     )
-    found = float((distances <= within_m).sum() / known.sum())
-    truth = earth_centred(latitude[known], longitude[known])
-    told = earth_centred(other_latitude[at[usable]], other_longitude[at[usable]])
-    chance = _of_another(truth, told, int((distances <= within_m).sum()), within_m)
     return _Comparison(
-        int(known.sum()), found, chance, float(np.median(distances)) if distances.size else None
+        int(known.sum()),
+        float(found / known.sum()),
+        chance,
+        float(np.median(distances)) if distances.size else None,
     )
 
 

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.errors import DataError, shorten
+from tracearena.metrics.applications.swapping import refuse_swapped
+from tracearena.metrics.applications.walking import AtOnce
 from tracearena.traces import GpsTraces
+from tracearena.traces._arrays import identifiers
 from tracearena.traces.ids import positions
 
 IdTable: TypeAlias = Mapping[Any, Any]
 """Pseudonym → user. Ids that are written alike are alike: 7, "7" and "007" unless both stand there."""
-
-_MOST_USERS = 500
-_MOST_TIMES = 40
 
 
 def with_true_ids(original: GpsTraces, released: GpsTraces, id_table: IdTable | None = None) -> GpsTraces:
@@ -42,69 +42,28 @@ def with_true_ids(original: GpsTraces, released: GpsTraces, id_table: IdTable | 
     >>> with_true_ids(original, released, {"8": "bob", "9": "ann"}).user_ids.tolist()
     ['ann', 'bob']
     """
-    ids = original.user_ids.tolist()
-    if id_table is not None:
-        released = _renamed(ids, released, id_table)
-    order = positions(released.user_ids, original.user_ids)
-    if released.n_users and order.max() < 0:
-        raise DataError(
-            f"none of the {released.n_users:,} released users (such as {shorten(str(released.user_ids[0]))}) "
-            f"has an id of the original (such as {shorten(str(ids[0] if ids else ''))}): if they are "
-            "pseudonyms, name the table of who is who with --id-table (in Python id_table=)"
-        )
-    _refuse_swapped(original, released, id_table is not None)
-    ranked = np.argsort(np.where(order < 0, len(ids), order), kind="stable")
-    return released if (np.diff(ranked) == 1).all() else released.take_users(ranked)
+    ids = true_ids(original.user_ids, released.user_ids, id_table)
+    require_known(original.user_ids, ids)
+    order = true_order(original.user_ids, ids)
+    named = released if id_table is None else released.with_user_ids(ids)
+    ranked = named if (np.diff(order) == 1).all() else named.take_users(order)
+    refuse_swapped(AtOnce(original, ranked), has_table=id_table is not None)
+    return ranked
 
 
-def _refuse_swapped(original: GpsTraces, released: GpsTraces, has_table: bool) -> None:
-    """Refuse ids that are the same words for other people, seen by the times of the points.
+def true_ids(ours: NDArray[Any], theirs: NDArray[Any], id_table: IdTable | None) -> NDArray[Any]:
+    """Return the ids of released users by the table; as they are without one.
 
-    Noise moves places; most releases keep times. Who has more of a user's times than the user has, and at
-    least half, is that user under another name; by accident two users would often find the same one.
+    Parameters
+    ----------
+    ours, theirs
+        Ids of the original, and of the release.
     """
-    others = _same_times(original, released)
-    elsewhere = others[others >= 0]
-    if 2 * len(elsewhere) <= len(others) or len(np.unique(elsewhere)) < 0.9 * len(elsewhere):
-        return
-    problem = (
-        f"{len(elsewhere):,} of {len(others):,} users have their times of recording under another user's id"
-    )
-    if has_table:
-        raise DataError(f"{problem}: the id table does not belong to this release")
-    raise DataError(
-        f"{problem}: if the ids are pseudonyms, name the table of who is who with --id-table "
-        "(in Python id_table=)"
-    )
-
-
-def _same_times(original: GpsTraces, released: GpsTraces) -> NDArray[np.int64]:
-    """Return, for some users, who else has most of their times in the release; -1 where nobody has more."""
-    order = np.argsort(released.time_ms, kind="stable")
-    times, owner = released.time_ms[order], released.user_index[order]
-    position = positions(original.user_ids, released.user_ids)
-    users = np.flatnonzero(np.diff(original.offsets) > 0)
-    users = users[:: -(-len(users) // _MOST_USERS) or 1]
-    found = np.full(len(users), -1, np.int64)
-    for at, user in enumerate(users.tolist()):
-        own = np.unique(original.time_ms[original.offsets[user] : original.offsets[user + 1]])
-        own = own[:: -(-len(own) // _MOST_TIMES)]
-        counts = np.zeros(released.n_users, np.int64)
-        for first, stop in zip(
-            np.searchsorted(times, own), np.searchsorted(times, own, "right"), strict=True
-        ):
-            counts[np.unique(owner[first:stop])] += 1
-        best = int(counts.argmax())
-        here = position[user]
-        if 2 * counts[best] >= len(own) and counts[best] > (counts[here] if here >= 0 else 0):
-            found[at] = best
-    return found
-
-
-def _renamed(ids: list[Any], released: GpsTraces, id_table: IdTable) -> GpsTraces:
-    table, users = _Words(id_table), _Words({user: user for user in ids})
+    if id_table is None:
+        return theirs
+    table, users = _Words(id_table), _Words({user: user for user in ours.tolist()})
     names: list[Any] = []
-    for pseudonym in released.user_ids.tolist():
+    for pseudonym in theirs.tolist():
         named = table.get(pseudonym)
         if named is None:
             word = shorten(str(pseudonym))
@@ -112,16 +71,32 @@ def _renamed(ids: list[Any], released: GpsTraces, id_table: IdTable) -> GpsTrace
         user = users.get(named)
         names.append(named if user is None else user)
     if not any(users.get(name) is not None for name in names):
-        theirs, ours = shorten(str(names[0])), shorten(str(ids[0] if ids else ""))
+        named, known = shorten(str(names[0])), shorten(str(ours[0] if len(ours) else ""))
         raise DataError(
-            f"the id table names no user of the original (such as {theirs}; the original has {ours})"
+            f"the id table names no user of the original (such as {named}; the original has {known})"
         )
     if len({str(name) for name in names}) < len(names):
         raise DataError("the id table gives two released users the same id; it must be one to one")
     if len({type(name) for name in names}) > 1:
         # ids are all numbers or all words; somebody whom the original lacks has the table's word
         names = [_number(name) for name in names]
-    return released.with_user_ids(names)
+    return identifiers(names, "user_ids")
+
+
+def require_known(ours: NDArray[Any], ids: NDArray[Any]) -> None:
+    """Refuse a release of which nobody, by true ids, is in the original."""
+    if len(ids) and positions(ids, ours).max() < 0:
+        raise DataError(
+            f"none of the {len(ids):,} released users (such as {shorten(str(ids[0]))}) "
+            f"has an id of the original (such as {shorten(str(ours[0] if len(ours) else ''))}): if they are "
+            "pseudonyms, name the table of who is who with --id-table (in Python id_table=)"
+        )
+
+
+def true_order(ours: NDArray[Any], ids: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the released users, by true ids, in the order of the original, those whom it lacks last."""
+    places = positions(ids, ours)
+    return np.argsort(np.where(places < 0, len(ours), places), kind="stable")
 
 
 def _number(name: Any) -> int:

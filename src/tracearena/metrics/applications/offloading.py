@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 from tracearena.checks import require_number
 from tracearena.errors import DataError
 from tracearena.metrics.applications.deblurring import bayesian_update
-from tracearena.metrics.applications.displacement import distance_error
+from tracearena.metrics.applications.displacement import mean_error_m
 from tracearena.metrics.applications.identity import IdTable, with_true_ids
+from tracearena.metrics.applications.pairing import are_row_by_row
+from tracearena.metrics.applications.walking import AtOnce, Part, Walk
 from tracearena.results import Result
 from tracearena.traces import GpsTraces, Grid
-from tracearena.traces.area import default_area, tessellation
+from tracearena.traces.area import area_of, tessellation
 from tracearena.traces.box import Box
 
 RANGE_M = 50.0
@@ -108,21 +110,43 @@ def hotspots(
     ----------
     [geo-ind] section 5.1.
     """
-    require_number("range_m", range_m, above=0)
-    require_number("margin_km", margin_km, at_least=0, at_most=MOST_MARGIN_KM)
     if id_table is not None or expected_noise_m is None:
         released = with_true_ids(original, released, id_table)
+    return hotspots_of(
+        AtOnce(original, released),
+        area=area,
+        expected_noise_m=expected_noise_m,
+        rounds=rounds,
+        threshold=threshold,
+        range_m=range_m,
+        margin_km=margin_km,
+    )
+
+
+def hotspots_of(
+    walk: Walk,
+    *,
+    area: Box | None = None,
+    expected_noise_m: float | None = None,
+    rounds: int = 50,
+    threshold: float = 1e-8,
+    range_m: float = RANGE_M,
+    margin_km: float = 0.0,
+) -> Hotspots:
+    """Return what `hotspots` does, of users who are walked through."""
+    require_number("range_m", range_m, above=0)
+    require_number("margin_km", margin_km, at_least=0, at_most=MOST_MARGIN_KM)
     side_m = range_m * math.sqrt(math.pi)
-    area = default_area(original, side_m) if area is None else area
+    if area is None:
+        area = area_of(lambda work: walk.visit(lambda part: work(part.original)), side_m)
     grid = tessellation(area, side_m)
-    cell = grid.cell_of(original.latitude, original.longitude)
-    if not (cell >= 0).any():
+    true_counts = walk.fold(lambda part: _cell_counts(part, grid))
+    if not true_counts.any():
         raise DataError(f"no original point lies in the area {area}")
-    true_counts = np.bincount(cell[cell >= 0], minlength=len(grid))
     margin = math.ceil(margin_km * 1000 / side_m)
     wide = _with_margin(grid, margin)
-    noisy_counts = released_counts(original, released, grid, wide)
-    noise = distance_error(original, released).mean_m if expected_noise_m is None else expected_noise_m
+    noisy_counts = walk.fold(lambda part: _noisy_counts(part, grid, wide))
+    noise = mean_error_m(walk) if expected_noise_m is None else expected_noise_m
     k = int((true_counts > 0).sum())
     update = None
     if noise > 0 and noisy_counts.any():
@@ -178,12 +202,19 @@ def released_counts(
     wide
         Where points are counted, the area itself by default; those outside count at its border.
     """
-    wide = grid if wide is None else wide
-    latitude, longitude = released.latitude, released.longitude
-    if original.has_users_of(released) and original.has_rows_of(released):
-        inside = grid.cell_of(original.latitude, original.longitude) >= 0
-    else:
-        inside = grid.cell_of(latitude, longitude) >= 0
+    part = Part(original, released, are_row_by_row(original, released))
+    return _noisy_counts(part, grid, grid if wide is None else wide)
+
+
+def _cell_counts(part: Part, grid: Grid) -> NDArray[np.int64]:
+    cell = grid.cell_of(part.original.latitude, part.original.longitude)
+    return np.bincount(cell[cell >= 0], minlength=len(grid))
+
+
+def _noisy_counts(part: Part, grid: Grid, wide: Grid) -> NDArray[np.int64]:
+    latitude, longitude = part.released.latitude, part.released.longitude
+    judged = part.original if part.row_by_row else part.released
+    inside = grid.cell_of(judged.latitude, judged.longitude) >= 0
     cell = wide.cell_of(
         np.clip(latitude[inside], wide.south, wide.north), np.clip(longitude[inside], wide.west, wide.east)
     )

@@ -10,16 +10,15 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from tracearena.synthesis.ppmtf._kernels import Floats, Index, Ints, rows_at_once
+from tracearena.synthesis.ppmtf._arrays import Floats, Index, Ints, Small
+from tracearena.synthesis.ppmtf._row_kernels import rows_at_once
 
-Small = NDArray[np.float32]
 UNIT = 2.0**-24
 _ABOVE = 1.0 + 8 * UNIT
 _BELOW = 1.0 - 8 * UNIT
-_TILE = 128
-_SUMMED = (_TILE + 16) * UNIT
+SUMMED_AT_ONCE = 128
+SUMMED = (SUMMED_AT_ONCE + 16) * UNIT
 _TINY = 1e-300
 _LOST = 1e-9
 MOVES_AT_ONCE = 128
@@ -56,12 +55,12 @@ def sum_bounds(
         np.dot(X[: stop - first], CT, rows[: stop - first])
         for i in range(first, stop):
             total = 0.0
-            for j in range(0, n, _TILE):
-                total += float(_raised_sum(rows[i - first, j : j + _TILE], raised))
+            for j in range(0, n, SUMMED_AT_ONCE):
+                total += float(_raised_sum(rows[i - first, j : j + SUMMED_AT_ONCE], raised))
             size = 0.0
             for k in range(z):
                 size += abs(a[k] * B[i, k]) * sizes[k]
-            off = total * _SUMMED + size * error
+            off = total * SUMMED + size * error
             low[i] = max(total - off, n * smallest * (1.0 - _LOST))
             high[i] = max(total + off, low[i])
 
@@ -75,10 +74,10 @@ def _times(product: Small, proposed: Small, inverse_sum: Small, smallest: np.flo
 @njit(cache=True, nogil=True)
 def sieve(
     AT: Small, B: Small, C: Small, beta: Small, gamma: Small, smallest: float, inverse_sums: Small,
-    start: Small, offsets: Ints, first: Index, place: Index, target: Index, scale: Small, least: Small,
-    kept: Index, products: Small, found: Ints,
+    start: Small, traces: Ints, offsets: Ints, first: Index, place: Index, target: Index, scale: Small,
+    least: Small, kept: Index, products: Small, found: Ints,
 ) -> None:  # fmt: skip
-    """List for each verifier the traces that she might have made, looking at what moves propose alone.
+    """List for each verifier those of the traces that she might have made, by what moves propose alone.
 
     Trace r goes to ``kept[v]``, and its product to ``products[v]``, unless π of its first place times
     Π scale · max(R̂, φ) / Σ is below ``least[r]`` for verifier v. The last row of `AT` is max|a|, to raise
@@ -86,34 +85,39 @@ def sieve(
     """
     z, lanes = len(AT) - 1, AT.shape[1]
     room = MOVES_AT_ONCE
-    for r in range(len(first)):
+    for r in traces:
         room = max(room, offsets[r + 1] - offsets[r])
     X, proposed = np.empty((room, z + 1), np.float32), np.empty((room, lanes), np.float32)
     product, error = np.empty(lanes, np.float32), product_error(z)
-    r = 0
-    while r < len(first):
-        low, end = offsets[r], r
-        while end < len(first) and offsets[end + 1] - low <= room:
+    begin = 0
+    while begin < len(traces):
+        end, count = begin, 0
+        while end < len(traces):
+            r = traces[end]
+            if count + offsets[r + 1] - offsets[r] > room:
+                break
+            for s in range(offsets[r], offsets[r + 1]):
+                i, j, weight = place[s], target[s], scale[s]
+                for k in range(z):
+                    X[count, k] = B[i, k] * C[j, k] * weight
+                X[count, z] = beta[i] * gamma[j] * weight * error
+                count += 1
             end += 1
-        count = offsets[end] - low
-        for s in range(count):
-            i, j, weight = place[low + s], target[low + s], scale[low + s]
-            for k in range(z):
-                X[s, k] = B[i, k] * C[j, k] * weight
-            X[s, z] = beta[i] * gamma[j] * weight * error
         for some in range(0, count, MOVES_AT_ONCE):
             till = min(some + MOVES_AT_ONCE, count)
             np.dot(X[some:till], AT, proposed[some:till])
-        for one in range(r, end):
-            product[:] = start[first[one]]
-            for s in range(offsets[one] - low, offsets[one + 1] - low):
-                raised = np.float32(max(smallest * scale[low + s] * _ABOVE, 1e-37))
-                _times(product, proposed[s], inverse_sums[place[low + s]], raised)
+        count = 0
+        for r in traces[begin:end]:
+            product[:] = start[first[r]]
+            for s in range(offsets[r], offsets[r + 1]):
+                raised = np.float32(max(smallest * scale[s] * _ABOVE, 1e-37))
+                _times(product, proposed[count], inverse_sums[place[s]], raised)
+                count += 1
             for v in range(lanes):
-                if not product[v] < least[one]:
-                    kept[v, found[v]], products[v, found[v]] = one, product[v]
+                if not product[v] < least[r]:
+                    kept[v, found[v]], products[v, found[v]] = r, product[v]
                     found[v] += 1
-        r = end
+        begin = end
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nsz", "contract"})
@@ -148,87 +152,3 @@ def weigh_moves(
         upper = max(upper * (min(proposal, step) * scale[s]), _TINY)
         lower = min(lower * (min(there * fewest[i], back * fewest[j]) * scale[s]), 1e300)
     return upper, lower
-
-
-@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz", "contract"})
-def _moved(row: Small, inverse_sum: np.float32, visits: Small, back: Small) -> np.float32:
-    total = np.float32(0.0)
-    for j in range(len(row)):
-        total += min(row[j] * inverse_sum, visits[j] * back[j])
-    return total
-
-
-@njit(cache=True, nogil=True)
-def _moved_from(row: Small, inverse_sum: float, visits: Small, back: Small, here: float) -> float:
-    """Return Σ_j min(row[j] · inverse_sum, visits[j] · back[j] / here)."""
-    total, scaled = 0.0, np.float32(inverse_sum * here)
-    for j in range(0, len(row), _TILE):
-        part = slice(j, j + _TILE)
-        total += float(_moved(row[part], scaled, visits[part], back[part]))
-    return total / here
-
-
-@njit(cache=True, nogil=True)
-def stay_bounds(
-    a: Floats, B: Floats, C: Floats, BT: Small, CT: Small, beta: Small, gamma: Small, V: Floats,
-    visits: Small, smallest: float, most: Small, fewest: Small, wanted: Index, upper: Floats, lower: Floats,
-) -> None:  # fmt: skip
-    """Bound the probability of each wanted stay (slot, place)."""
-    n, z, n_slots = len(B), len(a), len(V)
-    room = rows_at_once(z, n)
-    X, Y = np.empty((room, z), np.float32), np.empty((room, z), np.float32)
-    rows, backs = np.empty((room, n), np.float32), np.empty((room, n), np.float32)
-    row, back = np.empty(n, np.float32), np.empty(n, np.float32)
-    more, more_back = np.empty(n, np.float32), np.empty(n, np.float32)
-    places = np.empty(room, np.int64)
-    error = np.abs(a).max() * product_error(z)
-    i = 0
-    while i < n:
-        count = 0
-        while i < n and count < room:
-            asked = False
-            for t in range(n_slots):
-                asked = asked or wanted[t, i] != 0
-            if asked:
-                places[count] = i
-                for k in range(z):
-                    X[count, k] = a[k] * B[i, k]
-                    Y[count, k] = a[k] * C[i, k]
-                count += 1
-            i += 1
-        if count == 0:
-            break
-        np.dot(X[:count], CT, rows[:count])
-        np.dot(Y[:count], BT, backs[:count])
-        for c in range(count):
-            at = places[c]
-            _raise_between(rows[c], error * beta[at], gamma, smallest, row, more)
-            _raise_between(backs[c], error * gamma[at], beta, smallest, back, more_back)
-            _multiply(back, fewest, more_back, most)
-            back[at], more_back[at] = 0.0, 0.0
-            for t in range(n_slots):
-                if wanted[t, at] != 0:
-                    here = V[t, at]
-                    left = _moved_from(row, fewest[at], visits[t], back, here)
-                    more_left = _moved_from(more, most[at], visits[t], more_back, here)
-                    upper[t, at] = max(1.0 - left * (1.0 - _SUMMED) + _LOST, _LOST)
-                    lower[t, at] = max(1.0 - more_left * (1.0 + _SUMMED) - _LOST, 0.0)
-
-
-@njit(cache=True, nogil=True, fastmath={"nsz", "contract"})
-def _raise_between(
-    values: Small, error: float, others: Small, smallest: float, low: Small, high: Small
-) -> None:
-    """Set bounds of max(value, smallest), each value being off by up to error · others[j]."""
-    raised, off = np.float32(smallest), np.float32(error)
-    for j in range(len(values)):
-        away = off * others[j]
-        low[j] = max(values[j] - away, raised)
-        high[j] = max(values[j] + away, raised)
-
-
-@njit(cache=True, nogil=True)
-def _multiply(low: Small, fewest: Small, high: Small, most: Small) -> None:
-    for j in range(len(low)):
-        low[j] *= fewest[j]
-        high[j] *= most[j]

@@ -11,11 +11,9 @@ import math
 import numpy as np
 from numba import njit
 
-from tracearena.synthesis.ppmtf._kernels import (
+from tracearena.synthesis.ppmtf._arrays import Floats, Index, Ints
+from tracearena.synthesis.ppmtf._row_kernels import (
     TILE,
-    Floats,
-    Index,
-    Ints,
     clamped,
     clamped_rows,
     row_sums,

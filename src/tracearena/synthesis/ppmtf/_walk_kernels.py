@@ -1,21 +1,126 @@
-"""The walk of virtual users who do only what was seen in training: rows hold the seen places alone.
+"""Loops that draw traces: one walk for all places, and one for people who do only what was seen.
 
-The same steps as `_kernels.walk`, at the cost of the places that were seen after a place instead of all.
+The second makes the same steps at the cost of the places that were seen after a place instead of all.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from tracearena.synthesis.ppmtf._kernels import _is_seen, _pair, _visit, _visit_row, pick, total_of
+from tracearena.synthesis.ppmtf._arrays import Flags, Floats, Index, Ints
+from tracearena.synthesis.ppmtf._row_kernels import TILE, clamped, pair, pick, total_of
 
-Index = NDArray[np.integer]
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
-TILE = 32
+
+@njit(cache=True, nogil=True)
+def walk(
+    A: Floats, B: Floats, C: Floats, CT: Floats, A2: Floats, B2: Floats, B2T: Floats, D: Floats,
+    slot_of: Ints, smallest: float, homes: Index, home_weight: Floats, seen_offsets: Ints,
+    seen_targets: Index, visit_seen: Flags, instant_of: Ints, uniforms: Floats, out: Index,
+) -> None:  # fmt: skip
+    """Draw traces: users × days × instants of a day.
+
+    Step s of a day leads to instant ``instant_of[s]``; the last step to an instant says where it is.
+
+    The first place of a day comes from π of its slot. For every later instant a place j is
+    proposed from Q*(i, ·) and taken with the Metropolis-Hastings probability; that needs the sums
+    of rows i and j of max(R̂, φ) only. Sums are kept for all days of the user. At home π is larger
+    by ``home_weight[slot]`` times the sum over all places; unseen cells count φ.
+    """
+    users, days, _ = out.shape
+    n = len(B)
+    row, other, visits = np.empty(n), np.empty(n), np.empty(n)
+    n_tiles = (n + TILE - 1) // TILE
+    tiles, other_tiles, visit_tiles = np.empty(n_tiles), np.empty(n_tiles), np.empty(n_tiles)
+    sums = np.empty(n)
+    at_home = np.zeros(len(D))
+    for u in range(users):
+        home = homes[u]
+        for slot in range(len(D)):
+            if home >= 0 and home_weight[slot] > 0.0:
+                _visit_row(A2[u] * D[slot], B2T, smallest, visit_seen, slot, visits)
+                at_home[slot] = home_weight[slot] * total_of(visits, visit_tiles)
+        sums[:] = -1.0
+        holder = -1
+        _visit_row(A2[u] * D[slot_of[0]], B2T, smallest, visit_seen, slot_of[0], visits)
+        if home >= 0:
+            visits[home] += at_home[slot_of[0]]
+        visit_total = total_of(visits, visit_tiles)
+        for d in range(days):
+            i = pick(visits, visit_tiles, uniforms[u, d, 0, 0] * visit_total)
+            out[u, d, 0] = i
+            for s in range(1, len(instant_of)):
+                if holder != i:
+                    clamped(A[u] * B[i], CT, smallest, row)
+                    _hide_unseen(row, i, seen_offsets, seen_targets, smallest)
+                    sums[i] = total_of(row, tiles)
+                    holder = i
+                j = pick(row, tiles, uniforms[u, d, s, 0] * sums[i])
+                if j != i:
+                    held = sums[j] < 0.0
+                    if held:
+                        clamped(A[u] * B[j], CT, smallest, other)
+                        _hide_unseen(other, j, seen_offsets, seen_targets, smallest)
+                        sums[j] = total_of(other, other_tiles)
+                    slot = slot_of[instant_of[s]]
+                    back = smallest
+                    if _is_seen(j, i, seen_offsets, seen_targets):
+                        back = pair(A[u], B[j], C[i], smallest)
+                    pi_i = _visit(A2[u], B2[i], D, slot, i, smallest, visit_seen, home, at_home)
+                    pi_j = _visit(A2[u], B2[j], D, slot, j, smallest, visit_seen, home, at_home)
+                    if uniforms[u, d, s, 1] * (pi_i * row[j] * sums[j]) < pi_j * back * sums[i]:
+                        i = j
+                        if held:
+                            row, other = other, row
+                            tiles, other_tiles = other_tiles, tiles
+                            holder = j
+                out[u, d, instant_of[s]] = i
+
+
+@njit(cache=True, nogil=True)
+def _visit_row(
+    coefficients: Floats, B2T: Floats, smallest: float, visit_seen: Flags, slot: int, out: Floats
+) -> None:
+    clamped(coefficients, B2T, smallest, out)
+    if len(visit_seen):
+        for j in range(len(out)):
+            if not visit_seen[slot, j]:
+                out[j] = smallest
+
+
+@njit(cache=True, nogil=True)
+def _visit(
+    a: Floats, b: Floats, D: Floats, slot: int, place: int, smallest: float, visit_seen: Flags, home: int,
+    at_home: Floats,
+) -> float:  # fmt: skip
+    value = smallest
+    if len(visit_seen) == 0 or visit_seen[slot, place]:
+        value = pair(a, b, D[slot], smallest)
+    if place == home:
+        value += at_home[slot]
+    return value
+
+
+@njit(cache=True, nogil=True)
+def _hide_unseen(row: Floats, i: int, offsets: Ints, targets: Index, smallest: float) -> None:
+    """Lower the entries of row i that are not among ``targets[offsets[i]:offsets[i + 1]]``."""
+    if len(offsets) == 0:
+        return
+    at, end = offsets[i], offsets[i + 1]
+    for j in range(len(row)):
+        if at < end and targets[at] == j:
+            at += 1
+        else:
+            row[j] = smallest
+
+
+@njit(cache=True, nogil=True)
+def _is_seen(i: int, j: int, offsets: Ints, targets: Index) -> bool:
+    if len(offsets) == 0:
+        return True
+    mine = targets[offsets[i] : offsets[i + 1]]
+    at = np.searchsorted(mine, j)
+    return bool(at < len(mine) and mine[at] == j)
 
 
 @njit(cache=True, nogil=True)
@@ -69,7 +174,7 @@ def walk_seen(
     smallest: float, homes: Index, home_weight: Floats, offsets: Ints, next_places: Index,
     visit_seen: Flags, instant_of: Ints, pace: float, uniforms: Floats, out: Index,
 ) -> None:  # fmt: skip
-    """Draw traces: users × days × instants of a day; see `_kernels.walk`.
+    """Draw traces: users × days × instants of a day; see `walk`.
 
     A step proposes a place with probability `pace`, at home time always, and leaves people where they are
     otherwise. Without `offsets` everything was seen.
@@ -113,7 +218,7 @@ def walk_seen(
                             sums[j] = seen_row(A[u], B[j], C, smallest, theirs, weights, other)
                         back = smallest
                         if _is_seen(j, i, offsets, next_places):
-                            back = _pair(A[u], B[j], C[i], smallest)
+                            back = pair(A[u], B[j], C[i], smallest)
                         pi_i = _visit(A2[u], B2[i], D, slot, i, smallest, visit_seen, home, at_home)
                         pi_j = _visit(A2[u], B2[j], D, slot, j, smallest, visit_seen, home, at_home)
                         if uniforms[u, d, s, 1] * (pi_i * there * sums[j]) < pi_j * back * sums[i]:

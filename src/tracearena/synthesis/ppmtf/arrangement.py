@@ -207,7 +207,7 @@ class _Seen(NamedTuple):
 
 
 def _seen(tensor: SparseTensor, rule: CellRules, shift: int, rng: np.random.Generator, small: bool) -> _Seen:
-    from tracearena.synthesis.ppmtf._kernels import sample_zeros, split_cells
+    from tracearena.synthesis.ppmtf._cell_kernels import sample_zeros, split_cells
 
     kept = rule.kept(tensor, rng)
     n_users, n_places, width = tensor.shape

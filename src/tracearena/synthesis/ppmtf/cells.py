@@ -30,7 +30,7 @@ class Groups:
     @classmethod
     def of(cls, key: Index, groups: int, left: Index, right: Index) -> Groups:
         """Sort pairs by a key below `groups`; pairs with the same key stay in order."""
-        from tracearena.synthesis.ppmtf._kernels import sort_pairs
+        from tracearena.synthesis.ppmtf._cell_kernels import sort_pairs
 
         offsets = np.concatenate([[0], np.cumsum(np.bincount(key, minlength=groups))]).astype(np.int64)
         sorted_left, sorted_right = np.empty_like(left), np.empty_like(right)
@@ -39,7 +39,7 @@ class Groups:
 
     def gram(self, left: Matrix, right: Matrix) -> NDArray[np.float64]:
         """Return Σ x xᵀ over the pairs of each group, x the product of the two rows."""
-        from tracearena.synthesis.ppmtf._kernels import gram
+        from tracearena.synthesis.ppmtf._gibbs_kernels import gram
 
         z = left.shape[1]
         out = np.empty((len(self.offsets) - 1, z, z))

@@ -6,7 +6,9 @@ other matrices and the cells.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -168,16 +170,19 @@ class RowStatistics:
 
     def halved(self) -> RowStatistics:
         """Return the lower halves of Σ x xᵀ alone, a line each: all that drawing looks at."""
-        z = self.weighted.shape[1]
-        lower = np.flatnonzero(np.tri(z, dtype=bool))
-        return RowStatistics(self.gram.reshape(-1, z * z)[:, lower], self.weighted)
+        n, z = self.weighted.shape
+        lower = np.empty((n, z * (z + 1) // 2))
+        for i, (first, stop) in enumerate(_lines(z)):
+            lower[:, first:stop] = self.gram[:, i, : i + 1]
+        return RowStatistics(lower, self.weighted)
 
     def unhalved(self) -> RowStatistics:
         """Undo `halved`; upper halves are 0."""
         n, z = self.weighted.shape
-        gram = np.zeros((n, z * z))
-        gram[:, np.flatnonzero(np.tri(z, dtype=bool))] = self.gram
-        return RowStatistics(gram.reshape(n, z, z), self.weighted)
+        gram = np.zeros((n, z, z))
+        for i, (first, stop) in enumerate(_lines(z)):
+            gram[:, i, : i + 1] = self.gram[:, first:stop]
+        return RowStatistics(gram, self.weighted)
 
     def __add__(self, other: RowStatistics) -> RowStatistics:
         return RowStatistics(self.gram + other.gram, self.weighted + other.weighted)
@@ -186,6 +191,11 @@ class RowStatistics:
         np.add(self.gram, other.gram, out=self.gram)
         np.add(self.weighted, other.weighted, out=self.weighted)
         return self
+
+
+def _lines(z: int) -> Iterator[tuple[int, int]]:
+    """Return where the lines of a lower half begin and end."""
+    return pairwise(line * (line + 1) // 2 for line in range(z + 1))
 
 
 def draw_rows(
@@ -201,13 +211,13 @@ def draw_rows(
     With `part` the statistics are those of some rows: they are drawn as they would be among all, of
     which there are ``part[1]``, from row ``part[0]`` on.
     """
-    from tracearena.synthesis.ppmtf import _kernels
+    from tracearena.synthesis.ppmtf import _gibbs_kernels
 
     rows = np.empty_like(statistics.weighted)
     first, total = part or (0, len(rows))
     noise = rng.standard_normal((total, rows.shape[1]))[first : first + len(rows)]
     gram, weighted = statistics.gram, statistics.weighted
-    error = _kernels.draw_rows(gram, weighted, alpha, prior.precision, prior.shift, noise, rows)
+    error = _gibbs_kernels.draw_rows(gram, weighted, alpha, prior.precision, prior.shift, noise, rows)
     return rows, float(error)
 
 
@@ -238,7 +248,7 @@ def step_users(
     rng: np.random.Generator,
 ) -> tuple[Matrix, UserStep]:
     """Draw the block's rows of A given B, C and D, and sum up what B needs to know."""
-    from tracearena.synthesis.ppmtf._kernels import weighted_sum
+    from tracearena.synthesis.ppmtf._gibbs_kernels import weighted_sum
 
     z = places.shape[1]
     mine = np.zeros((cells.n_users, z))
@@ -252,7 +262,7 @@ def step_users(
 
 def target_statistics(cells: Cells, users: Matrix, places: Matrix) -> RowStatistics:
     """Sum up what C and D need to know of a block, given its rows of A and the new B."""
-    from tracearena.synthesis.ppmtf._kernels import weighted_sum
+    from tracearena.synthesis.ppmtf._gibbs_kernels import weighted_sum
 
     gram = cells.target_gram(users, places)
     weighted = np.zeros((len(gram), users.shape[1]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from tracearena.engine import SeedLike, generator
 from tracearena.errors import DataError, ParameterError
 from tracearena.files import write_csv
 from tracearena.results import Result
+from tracearena.synthesis.ppmtf.tally import Tally
 from tracearena.synthesis.ppmtf.verifying import Scan
 from tracearena.traces import Traces
 
@@ -106,6 +108,7 @@ def measure_deniability(
     verifiers: int | None = None,
     early_stop: bool = False,
     seed: SeedLike = None,
+    tally: Tally | None = None,
 ) -> Deniability:
     """Test synthetic traces for (k, η)-plausible deniability.
 
@@ -126,6 +129,8 @@ def measure_deniability(
         Stop a trace's scan when it passes; its k′ is then k.
     seed
         Seed of U*.
+    tally
+        Keeps what finished verifiers have counted, and goes on with it.
 
     References
     ----------
@@ -146,11 +151,18 @@ def measure_deniability(
     chosen = generator(seed).permutation(n_users)[:size]
     table, owner = model.days_of(synthetic)
     found = np.empty(len(table), np.int32)
-    for one, rows in model.trace_model_.by_kind(model.day_numbers(synthetic)):
+    kept = Tally() if tally is None else tally
+    for kind, (one, rows) in enumerate(model.trace_model_.by_kind(model.day_numbers(synthetic))):
         running = one.log_likelihoods(table[rows], owner[rows])
         own = running[:, -1]
         if len(own) and not (-own / eta < _FARTHEST).all():
             raise DataError(f"eta = {eta} is too small for log-likelihoods down to {own.min():.3g}")
-        scan = Scan.of(one, table[rows], owner[rows], running, bucket_of(own, eta), float(eta))
-        found[rows] = scan.until(int(k), chosen) if early_stop else scan.all_of(chosen)
+        scan = Scan(one, table[rows], owner[rows], running, bucket_of(own, eta), float(eta))
+        found[rows] = scan.count(
+            chosen,
+            int(k) if early_stop else None,
+            done=kept.done.get(kind, 0),
+            counts=kept.counts(kind, len(rows)),
+            finished=partial(kept.keep, kind),
+        )
     return Deniability(found, int(k), float(eta), size, early_stop)

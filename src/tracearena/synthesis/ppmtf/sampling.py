@@ -127,8 +127,7 @@ class TraceModel:
         def work(
             block: int, first: int, stop: int, home: Any, a: Matrix, a2: Matrix | None = None
         ) -> NDArray[np.int32]:
-            from tracearena.synthesis.ppmtf._kernels import walk
-            from tracearena.synthesis.ppmtf._walk_kernels import walk_seen
+            from tracearena.synthesis.ppmtf._walk_kernels import walk, walk_seen
 
             traces = np.empty((stop - first, days, length), np.int32)
             uniforms = stream(root, block).random((stop - first, days, len(instant_of), 2))
@@ -204,7 +203,7 @@ class TraceModel:
         def work(
             block: int, first: int, stop: int, mine: Any, user: Any, a: Matrix, a2: Matrix | None = None
         ) -> Matrix:
-            from tracearena.synthesis.ppmtf._kernels import log_likelihoods
+            from tracearena.synthesis.ppmtf._likelihood_kernels import log_likelihoods
 
             out = np.empty(mine.shape)
             other = a if a2 is None else a2

@@ -1,0 +1,294 @@
+"""What commands do with tables of events of any size: a few users at a time, as if all were read at once."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from tracearena.cli import _streams
+from tracearena.cli._console import note, release_seed, working
+from tracearena.cli._reading import ReadingOptions
+
+if TYPE_CHECKING:
+    from tracearena.algorithms import Obfuscator
+    from tracearena.engine import Cluster
+    from tracearena.metrics import UtilityScore
+    from tracearena.pages.summary import Summary
+    from tracearena.streams import EventSurvey, Table, Unfinished
+    from tracearena.streams.survey import Survey
+    from tracearena.streams.transforming import Change
+    from tracearena.traces import IdTable, Traces
+
+    S = TypeVar("S", bound=Survey)
+
+USERS_PER_PART = 1024
+"""Parts of events have a multiple of so many users, so that training reads whole blocks of them."""
+
+
+def are_events(reading: ReadingOptions, path: Path) -> bool:
+    """Whether a table is one of events that can be worked on a few users at a time, however large it is."""
+    if reading.times is not None or reading.resample is not None or not path.exists():
+        return False
+    return _streams.problem_of_events(reading, path) is None
+
+
+def goes_through(
+    reading: ReadingOptions,
+    path: Path,
+    out: Path | None = None,
+    to: str | None = None,
+    *,
+    cluster: str | None = None,
+    resume: bool = False,
+) -> bool:
+    """Whether a table of events is worked on a few users at a time: see `_streams.goes_through`."""
+    return _streams.goes_through(
+        reading,
+        path,
+        out,
+        to,
+        cluster=cluster,
+        resume=resume,
+        problem_of=_streams.problem_of_events,
+        rows="events",
+    )
+
+
+def opened(
+    reading: ReadingOptions, path: Path, scratch: Path, **how: Any
+) -> tuple[Table[Traces], EventSurvey]:
+    """Look at all rows of a table of events."""
+    from tracearena.formats.place_files import read_places
+    from tracearena.intake.layout import Layout
+    from tracearena.streams import event_table_of
+
+    return event_table_of(
+        path,
+        scratch,
+        layout=Layout.parse(**reading.layout()),
+        choices=reading.choices(),
+        places=None if reading.places is None else read_places(reading.places),
+        **how,
+    )
+
+
+def describe(reading: ReadingOptions, path: Path, cluster: Cluster | None) -> Summary:
+    """Describe a table of events."""
+    from tracearena import streams
+
+    with tempfile.TemporaryDirectory(prefix="tracearena-") as scratch:
+        with working(f"reading {path.name}", cluster):
+            found_by = path if cluster is None else path.resolve()
+            table, found = opened(reading, found_by, Path(scratch), is_shared=False)
+        with working("counting", None if table.is_in_scratch else cluster):
+            return streams.describe_events(table, found)
+
+
+def obfuscate(
+    reading: ReadingOptions,
+    obfuscator: Obfuscator,
+    original: Path,
+    out: Path,
+    *,
+    to: str | None,
+    seed: int | None,
+    cluster: Cluster | None,
+    resume: bool,
+) -> dict[str, int]:
+    """Obfuscate a table of events; return what became of them."""
+    from tracearena import streams
+    from tracearena.engine import seed_sequence
+
+    reading.say_unread_columns(original, "table")
+    found, counts = _written(
+        reading,
+        original,
+        out,
+        lambda table, root: streams.obfuscating(table, obfuscator, root),
+        streams.write_released,
+        to=to,
+        cluster=cluster,
+        resume=resume,
+        depends_on=(repr(obfuscator), seed),
+        root=seed_sequence(release_seed(seed)),
+    )
+    names = ("kept", "moved", "generalised", "deleted")
+    return {
+        "users": len(found.users),
+        "cells": counts["events"],
+        **{name: counts[name] for name in names},
+    }
+
+
+def convert(
+    reading: ReadingOptions,
+    file: Path,
+    out: Path,
+    *,
+    to: str | None,
+    places_out: Path | None,
+    cluster: Cluster | None,
+    resume: bool,
+) -> dict[str, Any]:
+    """Write a table of events as another, and its places if that is asked for; return what was written."""
+    from tracearena import streams
+    from tracearena.formats.place_files import write_places
+
+    found, counts = _written(
+        reading,
+        file,
+        out,
+        lambda table, root: streams.unchanged,
+        streams.write_events,
+        to=to,
+        cluster=cluster,
+        resume=resume,
+        depends_on=("convert",),
+        users=USERS_PER_PART if to == _streams.PARTS else 1,
+    )
+    if places_out is not None:
+        write_places(found.places, places_out)
+    return found.report.to_dict() | {
+        "to": to or "table",
+        "users": len(found.users),
+        "events": counts["events"],
+        "places": len(found.places),
+        "written": [str(path) for path in (out, places_out) if path is not None],
+    }
+
+
+def pseudonymise(
+    reading: ReadingOptions,
+    file: Path,
+    out: Path,
+    seed: int | None,
+    keeping: Callable[[IdTable], AbstractContextManager[dict[str, Any]]],
+) -> dict[str, Any]:
+    """Shuffle the users of a table of events through the disk.
+
+    Parameters
+    ----------
+    keeping
+        Keeps the secret table where all else is written too, and says where.
+    """
+    from tracearena import streams
+
+    reading.say_unread_columns(file, "table")
+
+    def looked(scratch: Path) -> tuple[Table[Traces], EventSurvey]:
+        return opened(reading, file, scratch, sort=False)
+
+    found, kept, counts = _shuffled(file, out, looked, streams.write_events, seed, keeping)
+    _notice(found, counts)
+    return kept
+
+
+def pseudonymise_release(
+    reading: ReadingOptions,
+    file: Path,
+    out: Path,
+    seed: int | None,
+    keeping: Callable[[IdTable], AbstractContextManager[dict[str, Any]]],
+) -> dict[str, Any]:
+    """Shuffle the users of a table of released traces through the disk: see `pseudonymise`."""
+    from tracearena import streams
+    from tracearena.formats.place_files import read_places
+
+    places = None if reading.places is None else read_places(reading.places)
+
+    def looked(scratch: Path) -> tuple[Table[Any], Survey]:
+        return streams.release_table_of(file, places=places)
+
+    return _shuffled(file, out, looked, streams.write_anonymized, seed, keeping)[1]
+
+
+def _shuffled(
+    file: Path,
+    out: Path,
+    looked: Callable[[Path], tuple[Table[Any], S]],
+    write: Callable[..., dict[str, int]],
+    seed: int | None,
+    keeping: Callable[[IdTable], AbstractContextManager[dict[str, Any]]],
+) -> tuple[S, dict[str, Any], dict[str, int]]:
+    """Shuffle users and write them; return what was found of the table, what was kept, and the counts."""
+    from tracearena import streams
+    from tracearena.arena.pseudonyms import shuffled_ids
+    from tracearena.streams.unfinished import scratch_beside
+
+    with scratch_beside(out) as scratch:
+        with working(f"reading {file.name}"):
+            table, found = looked(scratch)
+        for line in found.report.lines():
+            note(line)
+        order, secret = shuffled_ids(found.user_ids, seed=release_seed(seed))
+        with working("users"):
+            shuffled = streams.shuffled(table, found, order, scratch)
+        with keeping(secret) as kept, working("events"):
+            return found, kept, write(shuffled, out, streams.under(secret.pseudonyms))
+
+
+def utility(
+    reading: ReadingOptions, original: Path, obfuscated: Path, cluster: Cluster | None
+) -> UtilityScore:
+    """Score the utility of a released table beside the table it was made from."""
+    from tracearena import streams
+    from tracearena.metrics.utility import UtilitySum
+
+    if cluster is not None:  # workers may have been started elsewhere
+        original, obfuscated = original.resolve(), obfuscated.resolve()
+    with tempfile.TemporaryDirectory(prefix="tracearena-") as scratch:
+        with working(f"reading {original.name}", cluster):
+            table, found = opened(reading, original, Path(scratch), is_shared=False)
+        for line in found.report.lines():
+            note(line)
+        below = Path(scratch) / "released"
+        below.mkdir()
+        with working(f"reading {obfuscated.name}", cluster):
+            both = streams.beside(table, found, obfuscated, below)
+        with working("scoring", cluster):
+            return both.fold(UtilitySum.of).score
+
+
+def is_large_release(path: Path) -> bool:
+    """Whether a path holds more released traces than are read at once, in a form that need not be."""
+    from tracearena.streams import are_many, is_streamable
+
+    return is_streamable(path) and are_many(path, _streams.STREAMED_FROM)
+
+
+def _written(
+    reading: ReadingOptions,
+    path: Path,
+    out: Path,
+    making: Callable[[Table[Traces], Any], Change[Traces]],
+    write: Callable[..., dict[str, int]],
+    *,
+    users: int = 1,
+    **how: Any,
+) -> tuple[EventSurvey, dict[str, int]]:
+    """Change every portion of a table and write the result; return what was found and counted."""
+
+    def writing(
+        table: Table[Traces], found: EventSurvey, change: Change[Traces], parts: Unfinished | None
+    ) -> tuple[EventSurvey, dict[str, int]]:
+        return found, write(table, out, change, unfinished=parts)
+
+    def opening(path: Path, scratch: Path) -> tuple[Table[Traces], EventSurvey]:
+        return opened(reading, path, scratch, users=users)
+
+    found, counts = _streams.through(path, out, opening, making, writing, rows="events", **how)
+    _notice(found, counts)
+    return found, counts
+
+
+def _notice(found: EventSurvey, counts: dict[str, int]) -> None:
+    """Report and say what is odd about events that were written."""
+    from tracearena.intake.discretise import ODDITIES
+
+    for reason in ODDITIES:
+        if counts.get(reason):
+            found.report.notice(reason, counts[reason])
+            note(f"noticed, {reason}: {counts[reason]:,}")

@@ -1,0 +1,162 @@
+"""Portions of a table of events are the users of the whole, whatever its layout and the size of chunks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from tests.streams.event_tables import LAYOUTS, city, frame_of, laid_out, options_of
+
+from tracearena import streams
+from tracearena.algorithms import catalogue
+from tracearena.engine import seed_sequence, use
+from tracearena.errors import FileError, ParameterError
+from tracearena.formats import read
+from tracearena.intake import Choices, Reading
+from tracearena.pages.summary import summarise
+from tracearena.streams.event_survey import EventSurvey
+from tracearena.streams.unfinished import Unfinished
+from tracearena.traces import Traces
+
+
+def whole(path: Path, layout: str) -> Reading[Traces]:
+    """Read all at once; the reader of whole folders does not know what folders are called."""
+    if layout == "hive":
+        return read(city().to_frame()).as_events()
+    return read(path, **options_of(layout)).as_events()
+
+
+def streamed(
+    path: Path, layout: str, scratch: Path, chunk: int = 333
+) -> tuple[streams.Table[Traces], EventSurvey]:
+    choices = Choices.parse(**options_of(layout))
+    return streams.event_table_of(path, scratch, choices=choices, portion=700, chunk=chunk)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("chunk", [333, 1 << 20])
+def test_portions_are_what_the_whole_has_of_their_users(layout: str, chunk: int, tmp_path: Path) -> None:
+    path = laid_out(tmp_path, layout)
+    expected = whole(path, layout).traces
+    table, found = streamed(path, layout, tmp_path, chunk)
+    assert len(table.portions) > 5
+    assert found.n_events == len(expected)
+    for portion in table.portions:
+        own = expected.take_users(slice(portion.first_user, portion.stop_user))
+        assert table.traces(portion.number) == own
+
+
+def test_rows_in_order_are_not_sorted_anew(tmp_path: Path) -> None:
+    mixed = ("hive", "shuffled", "text ids", "offsets", "twenty minutes", "shuffled csv", "mixed zones csv")
+    for layout in LAYOUTS:
+        folder = tmp_path / layout
+        folder.mkdir()
+        _, found = streamed(laid_out(folder, layout), layout, folder)
+        assert found.is_sorted == (layout not in mixed), layout
+
+
+@pytest.mark.parametrize("layout", [one for one in LAYOUTS if one != "hive"])
+def test_a_description_by_portions_is_that_of_the_whole(layout: str, tmp_path: Path) -> None:
+    path = laid_out(tmp_path, layout)
+    expected = summarise(*whole(path, layout)).to_dict()
+    summary = streams.describe_events(*streamed(path, layout, tmp_path)).to_dict()
+    assert {**summary, "examples": {}} == {**expected, "examples": {}}
+
+
+@pytest.mark.parametrize(
+    ("name", "layout"),
+    [
+        ("No", "shuffled"),
+        ("RR(2)", "shuffled"),
+        ("PL(4,1)", "shuffled"),
+        ("PL(4,1)", "on a grid"),
+        ("MRLH(1,2,0.3)", "on a grid"),
+        ("MRLH(0,0,0.5)", "on a grid"),
+    ],
+)
+def test_every_defence_writes_what_it_gives_on_the_whole(name: str, layout: str, tmp_path: Path) -> None:
+    path = laid_out(tmp_path, layout)
+    defence = catalogue.create(name, "obfuscator")
+    expected = defence.transform(whole(path, layout).traces, seed=7).to_frame()
+    for number, (threads, chunk) in enumerate([(1, 999), (3, 1 << 20)]):
+        with use(threads=threads):
+            table, _ = streamed(path, layout, tmp_path, chunk)
+            change = streams.obfuscating(table, defence, seed_sequence(7))
+            one = tmp_path / f"out{number}.parquet"
+            counts = streams.write_released(table, one, change)
+            parts = Unfinished(tmp_path / f"out{number}", "x")
+            parts.begin(resume=False)
+            streams.write_released(table, parts.out, change, unfinished=parts)
+            parts.finish()
+        assert pl.read_parquet(one).equals(expected)
+        assert pl.read_parquet(parts.out / "*.parquet").equals(expected)
+        assert len(list(parts.out.iterdir())) == len(table.portions)
+        assert counts["events"] == expected.height
+        assert counts["kept"] + counts["moved"] + counts["generalised"] + counts["deleted"] == expected.height
+    assert (tmp_path / "out0.parquet").read_bytes() == (tmp_path / "out1.parquet").read_bytes()
+    for part in (tmp_path / "out0").iterdir():
+        assert part.read_bytes() == (tmp_path / "out1" / part.name).read_bytes()
+
+
+@pytest.mark.parametrize("name", ["RR(1)", "PL(1,1)", "MRLH(1,0,0.4)"])
+def test_draws_belong_to_events_wherever_the_users_are_cut(name: str) -> None:
+    traces = city(700, 3, 2)
+    defence = catalogue.create(name, "obfuscator")
+    expected = defence.transform(traces, seed=3)
+    assert traces.n_events > 2**16
+    for first, stop in [(0, 1), (300, 460), (460, 700)]:
+        part = defence.transform_part(
+            traces.take_users(slice(first, stop)),
+            seed=seed_sequence(3),
+            first=int(traces.offsets[first]),
+            total=traces.n_events,
+        )
+        assert part == expected.take_users(slice(first, stop))
+
+
+def test_the_draws_of_2019_are_not_cut() -> None:
+    defence = catalogue.create("RR(1)", "obfuscator", legacy_2019=True)
+    with pytest.raises(ParameterError, match="all users at once"):
+        defence.transform_part(city(), seed=seed_sequence(1), first=1, total=2 * city().n_events)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "reason"),
+    [("lat", 95.0, "bad latitude"), ("place", None, "no place"), ("user_id", None, "missing fields")],
+)
+def test_a_row_that_cannot_be_used_is_named_with_its_file(
+    column: str, value: float | None, reason: str, tmp_path: Path
+) -> None:
+    path = laid_out(tmp_path, "parts")
+    third = path / "part-002.parquet"
+    frame = pl.read_parquet(third)
+    wrong = pl.lit(value, frame.schema[column])
+    bad = pl.when(pl.int_range(pl.len()) == 16).then(wrong).otherwise(pl.col(column)).alias(column)
+    frame.with_columns(bad).write_parquet(third)
+    table, found = streamed(path, "parts", tmp_path)
+    assert found.report.dropped == {reason: 1}
+    (example,) = found.report.examples_of(reason)
+    assert (example.path, example.fault.row) == (str(third), 17)
+    expected = read(path).as_events().traces
+    assert [table.traces(one.number) for one in table.portions] == [
+        expected.take_users(slice(one.first_user, one.stop_user)) for one in table.portions
+    ]
+
+
+def test_a_part_of_other_columns_and_a_table_without_a_usable_row_are_refused(tmp_path: Path) -> None:
+    path = laid_out(tmp_path, "parts")
+    frame_of("file").drop("place").head(5).write_parquet(path / "part-999.parquet")
+    with pytest.raises(FileError, match=r"part-999.parquet.*has no column place, which part-000.parquet has"):
+        streams.event_table_of(path, tmp_path)
+    nowhere = frame_of("file").with_columns(lat=pl.lit(None, pl.Float64))
+    nowhere.write_parquet(tmp_path / "e.parquet")
+    with pytest.raises(FileError, match="bad latitude"):
+        streams.event_table_of(tmp_path / "e.parquet", tmp_path)
+
+
+def test_parts_for_training_hold_whole_blocks_of_users(tmp_path: Path) -> None:
+    table, _ = streams.event_table_of(laid_out(tmp_path, "file"), tmp_path, portion=700, users=8)
+    sizes = [one.stop_user - one.first_user for one in table.portions]
+    assert sizes == [8, 8, 8, 8, 8]
+    assert sum(map(len, table.portions)) == city().n_events

@@ -1,0 +1,37 @@
+"""Means and quantiles of numbers that pass one after the other are those of all at once."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tracearena.traces.spread import Spread, starting_with
+
+SHARES = (0.0, 0.1, 0.5, 0.99, 1.0)
+numbers = st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=60)
+
+
+@given(numbers, st.integers(0, 60))
+def test_a_cut_changes_nothing(values: list[float], cut: int) -> None:
+    parts = [np.array(values[:cut]), np.array(values[cut:])]
+    spread = Spread.of(parts[0]) + Spread.of(parts[1])
+    again = np.concatenate([starting_with(part, spread.keys_of(SHARES)) for part in parts])
+    assert spread.quantiles(SHARES, again) == np.quantile(values, SHARES).tolist()
+    assert spread.largest == max(values)
+    assert spread.mean == pytest.approx(math.fsum(values) / len(values), rel=1e-15, abs=1e-300)
+
+
+def test_few_numbers_are_looked_at_again() -> None:
+    values = np.random.default_rng(1).exponential(100, 200_000)
+    spread = Spread.of(values)
+    again = starting_with(values, spread.keys_of((0.5, 0.9, 0.99)))
+    assert len(again) < 1_000
+    assert spread.quantiles((0.5, 0.9, 0.99), again) == np.quantile(values, (0.5, 0.9, 0.99)).tolist()
+
+
+def test_small_numbers_are_not_lost_beside_large_ones() -> None:
+    assert Spread.of(np.array([1e16, 1.0, -1e16, 2.0])).mean == 0.75
