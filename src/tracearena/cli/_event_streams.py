@@ -30,9 +30,7 @@ USERS_PER_PART = 1024
 
 def are_events(reading: ReadingOptions, path: Path) -> bool:
     """Whether a table is one of events that can be worked on a few users at a time, however large it is."""
-    if reading.times is not None or reading.resample is not None or not path.exists():
-        return False
-    return _streams.problem_of_events(reading, path) is None
+    return path.exists() and _streams.problem_of_events(reading, path) is None
 
 
 def goes_through(

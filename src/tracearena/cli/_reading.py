@@ -182,7 +182,7 @@ class ReadingOptions:
 
         hours = None if self.hours is None else parse_hours(self.hours)
         choices = self.choices()
-        self._refuse_for(self.is_gps(path))
+        self.refuse_for(is_gps=self.is_gps(path))
         reading = read(
             path,
             self.format,
@@ -317,7 +317,8 @@ class ReadingOptions:
         prepared = name == "peopleflow" and recognition.is_prepared(path)
         return name not in ("pwscup", "ppmtf") and not prepared
 
-    def _refuse_for(self, is_gps: bool) -> None:
+    def refuse_for(self, *, is_gps: bool) -> None:
+        """Refuse options that GPS points, or events, have no use for."""
         if not is_gps:
             refuse("events, which GPS points are not", resample=self.resample)
             return

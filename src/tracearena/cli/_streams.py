@@ -66,6 +66,10 @@ def problem_of_events(reading: ReadingOptions, path: Path) -> str | None:
         return "is cut down to the most visited places, which needs all rows at once"
     if reading.grid is not None and reading.bounds is None:
         return "is put on a grid without --bounds, which needs all rows at once"
+    if reading.times is not None:
+        return "is read with a table of times (--times)"
+    if reading.resample is not None:
+        return "is resampled (--resample), which only GPS points are"
     needs_places = reading.grid is None and reading.places is None
     return _cut(reading) or unstreamable_events(
         path, Layout.parse(**reading.layout()), needs_places=needs_places
@@ -150,6 +154,7 @@ def opened(
     from tracearena.intake.layout import Layout
     from tracearena.streams import table_of
 
+    reading.refuse_for(is_gps=True)
     return table_of(
         path,
         scratch,

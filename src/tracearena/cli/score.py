@@ -62,6 +62,7 @@ def utility(
     from tracearena.metrics import utility_score
 
     if rule is Rule.paper and _are_any_size(reading, original, obfuscated, cluster):
+        reading.refuse_limits()
         score = _event_streams.utility(reading, original, obfuscated, joined(context, cluster))
     else:
         refuse("what is read whole: the rule of 2019, and all but tables in Parquet", cluster=cluster)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from tracearena.errors import Fault, FileError, ParameterError, shorten
+from tracearena.intake.degrees import Doubts
 from tracearena.intake.local_time import LocalTime
 from tracearena.traces import GpsTraces, Traces
 
@@ -92,6 +93,8 @@ class Report:
         Whether none of the times in the file names a zone, those of rows that are left out included.
     assumed
         What its times are taken for where nothing says what they mean; empty where something does.
+    doubts
+        What speaks against coordinates being degrees.
     """
 
     path: str
@@ -107,6 +110,7 @@ class Report:
     unzoned: int = 0
     all_unzoned: bool = False
     assumed: str = ""
+    doubts: Doubts = field(default_factory=Doubts)
 
     @property
     def dropped_rows(self) -> int:
@@ -199,6 +203,7 @@ class Report:
             self.dropped[reason] = self.dropped.get(reason, 0) + count
         for reason, count in other.noticed.items():
             self.noticed[reason] = self.noticed.get(reason, 0) + count
+        self.doubts += other.doubts
 
     def lines(self) -> list[str]:
         """Return the report as lines for people; none if there is nothing to say."""

@@ -9,29 +9,22 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import polars as pl
 
 from tracearena.errors import Fault, FileError, ParameterError
 from tracearena.intake import times
-from tracearena.intake.columns import INSTANTS, MAPS, WORDS, plain_name
+from tracearena.intake.columns import INSTANTS, MAPS, plain_name
+from tracearena.intake.degrees import SWAPPED, Doubts, doubts, no_degrees
 from tracearena.intake.ids import LONGEST_ID, NUL, identifiers
 from tracearena.intake.layout import AS_NAMED, Layout
 from tracearena.intake.report import Report, Rule
 
-_PROJECTED = 1000
 _DECIMAL_COMMA = re.compile(r"-?\d{1,3},\d+")
 _UNREAD = "unparsable time"
-_SWAPPED = "latitude and longitude look swapped; exchange the columns"
-_CELLS = "x and y are whole numbers: cells of a grid or metres, no degrees"
 _LOCAL = (
     "x and y beside times that count from the start of a record: metres and seconds of a map of its own look "
     "like this, and nothing says that these are degrees"
-)
-_METRES = (
-    "these are projected coordinates (metres of a map), no degrees: convert them to latitude and longitude "
-    "(WGS 84) first"
 )
 
 
@@ -88,7 +81,7 @@ class Rows:
         lat, lon = pl.col("_lat"), pl.col("_lon")
         swapped = (lat.abs() > 90) & (lat.abs() <= 180) & (lon.abs() <= 90)
         return [
-            Rule(reason="swapped", bad=swapped, column="lat, lon", problem=_SWAPPED),
+            Rule(reason="swapped", bad=swapped, column="lat, lon", problem=SWAPPED),
             self.rule("bad latitude", ~lat.is_between(-90, 90).fill_null(False), "lat",
                       f"must be a number from -90 to 90{self._advice('lat')}"),
             self.rule("bad longitude", ~lon.is_between(-180, 180).fill_null(False), "lon",
@@ -114,7 +107,8 @@ def parsed_rows(
 ) -> Rows:
     """Read ids, times and coordinates of rows; refuse a file whose coordinates are no degrees.
 
-    Of rows that are a part of a file, `first_times` are its first ones, which tell how all are written.
+    Of rows that are a part of a file, `first_times` are its first ones, which tell how all are written; the
+    report is told what speaks against degrees, for all parts together to decide.
     """
     called = dict(names or {})
     read = times.parse(raw["time"], unit=unit, style=layout.time_format, like=first_times)
@@ -124,7 +118,10 @@ def parsed_rows(
         parsed |= {"_lat": latitude, "_lon": longitude}
     rows = Rows(raw.with_columns(**parsed), called, read.are_instants, layout.time_format)
     if "lat" in raw.columns:
-        _refuse_what_is_no_degrees(rows, report, layout)
+        found = _doubts(rows, report, layout)
+        if first_times is None:
+            found.refuse()
+        report.doubts += found
     return rows
 
 
@@ -164,38 +161,17 @@ def _degrees(column: pl.Series, decimal: str) -> pl.Series:
     return text.cast(pl.Float64, strict=False).fill_nan(None)
 
 
-def _refuse_what_is_no_degrees(rows: Rows, report: Report, layout: Layout) -> None:
-    """Refuse metres of a map, cells of a grid, and latitudes that stand where longitudes should."""
-    latitude, longitude = rows.frame["_lat"].abs(), rows.frame["_lon"].abs()
-    by_maps = all(plain_name(rows.names.get(role, "")) in MAPS for role in ("lat", "lon"))
-    if by_maps and not {"lat", "lon"} & set(layout.columns):
-        x, y = rows.names["lon"], rows.names["lat"]
-        whole = (latitude == latitude.floor()) & (longitude == longitude.floor())
-        if whole.any() and whole.all():
-            problem = f"{_CELLS}; if they are degrees, --columns lng={x},lat={y} says so"
-            raise _no_degrees(rows, report, whole, problem, "no-degrees")
-        if rows.are_instants and plain_name(rows.names["time"]) != INSTANTS:
-            said = f"lng={x},lat={y},time={rows.names['time']}"
-            problem = f"{_LOCAL}; if they are degrees and instants, --columns {said} says so"
-            raise _no_degrees(rows, report, latitude.is_not_null(), problem, "no-degrees")
-    if _most(latitude) <= 90 and _most(longitude) <= _PROJECTED:
-        return
-    read = int((latitude.is_not_null() & longitude.is_not_null()).sum())
-    far = (latitude > _PROJECTED) | (longitude > _PROJECTED)
-    swapped = (latitude > 90) & (latitude <= 180) & (longitude <= 90)
-    for bad, problem, code in ((far, _METRES, "projected"), (swapped, _SWAPPED, "swapped")):
-        if 2 * int(bad.sum()) > read:
-            raise _no_degrees(rows, report, bad, problem, code)
-
-
-def _most(degrees: pl.Series) -> float:
-    most: Any = degrees.max()
-    return 0.0 if most is None else float(most)
-
-
-def _no_degrees(rows: Rows, report: Report, bad: pl.Series, problem: str, code: str) -> FileError:
-    first = rows.frame.filter(bad).row(0, named=True)
-    column = ", ".join(rows.names.get(role, WORDS[role]) for role in ("lat", "lon"))
-    shown = f"{first['lat']}, {first['lon']}"
-    fault = Fault(first["row"], column, shown, problem, code, report.header_lines)
-    return FileError(report.path, [fault], int(bad.sum()))
+def _doubts(rows: Rows, report: Report, layout: Layout) -> Doubts:
+    """Return what speaks against degrees; refuse what a map of its own would look like."""
+    names = rows.names
+    by_maps = all(plain_name(names.get(role, "")) in MAPS for role in ("lat", "lon"))
+    of_maps = by_maps and not {"lat", "lon"} & set(layout.columns)
+    given = rows.frame.filter(pl.col("_lat").is_not_null()) if of_maps and rows.are_instants else None
+    found = doubts(rows.frame, names, report.path, report.header_lines, of_maps=of_maps)
+    if given is not None and given.height and plain_name(names["time"]) != INSTANTS:
+        said = f"lng={names['lon']},lat={names['lat']},time={names['time']}"
+        problem = f"{_LOCAL}; if they are degrees and instants, --columns {said} says so"
+        found.refuse()
+        fault = no_degrees(given, names, problem, "no-degrees", report.header_lines)
+        raise FileError(report.path, [fault], given.height)
+    return found

@@ -70,6 +70,8 @@ def unstreamable_events(path: Path, layout: Layout, *, needs_places: bool) -> st
     problem = _read_otherwise(path, layout)
     if problem is not None:
         return problem
+    if path.is_dir() and are_columns_of_points(layout.roles(list(schema))):
+        return "is read as points"
     found = layout.roles(list(schema), EVENTS)
     if not are_enough(found) or "time" not in found:
         return "has no columns of users, times and places"

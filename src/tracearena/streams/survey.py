@@ -168,6 +168,7 @@ def summed_up(
         What is said of a table without rows, and the code of that fault.
     """
     _add_reports(report, seen)
+    report.doubts.refuse()
     refuse_unread_times(report, times, time_format)
     report.refuse_if_nothing_is_left(sum(one.kept for one in seen), *nothing)
     users = counts.merged(are_text=any(one.kinds[0] == pl.String for one in seen))

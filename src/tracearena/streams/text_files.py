@@ -69,8 +69,9 @@ def _problem(root: Path, file: Path, layout: Layout) -> str | None:
     others = [role for role, name in found.items() if name in said and role != "user"]
     if others:
         return f"has its {others[0]} in the name of a folder, which only Parquet may have there"
-    if found.get("user") in said and said[found["user"]] is None:
-        return "lies in a folder of nobody"
+    if found.get("user") in said and not said[found["user"]]:
+        problem = f"lies in a folder that names nobody: {found['user']}= must be followed by a user"
+        raise FileError.whole(file, problem, "missing-user")
     try:
         formats = recognition.look_at(file, _layout_of(root, file, layout)).formats
     except FileError:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import add
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import polars as pl
 from tracearena.engine import current_progress
 from tracearena.errors import Fault, FileError
 from tracearena.intake.columns import POINTS
+from tracearena.intake.degrees import Doubts
 from tracearena.intake.layout import Layout
 from tracearena.intake.report import Report
 from tracearena.streams.point_rows import usable_points
@@ -104,6 +107,7 @@ def rewrite(files: TextPoints, report: Report, rows: int) -> tuple[list[Chunk], 
             empty = Fault(None, None, None, error.faults[0].problem, "empty-file")
             report.notice_fault(empty, path=str(text.path))
             continue
+        reduce(add, (one.report.doubts for one in own.seen), Doubts()).refuse()
         done.add(own)
         report.header_lines = lost.header_lines
         report.rows += lost.dropped_rows
@@ -142,7 +146,7 @@ def _rewritten(
             first_times = raw[times].head(FIRST_ROWS)
         report = Report(lost.path, lost.format, header_lines=lost.header_lines, timezone=files.timezone)
         points, outside = usable_points(raw, report, text.layout, first_times, files.box)
-        if files.path.is_dir() and "trajectory" not in points.columns:
+        if len(files.texts) > 1 and "trajectory" not in points.columns:
             points = points.with_columns(trajectory=pl.lit(0, pl.Int64))  # one through all files
         number = first + len(own.chunks)
         points.drop("row").write_ipc(files.part(number), compression="uncompressed")
