@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from tracearena.errors import DataError
 from tracearena.metrics.applications.identity import IdTable, with_true_ids
 from tracearena.metrics.applications.walking import AtOnce, Walk
@@ -59,7 +57,7 @@ def error_of(walk: Walk) -> DistanceError:
     _require_some(spread)
     keys = spread.keys_of(_SHARES)
     again = walk.visit(lambda part: part.distances_starting_with(keys))
-    median, p90, p99 = spread.quantiles(_SHARES, np.concatenate(again))
+    median, p90, p99 = spread.quantiles(_SHARES, again)
     return DistanceError(
         mean_m=spread.mean,
         median_m=median,

@@ -16,7 +16,7 @@ from tracearena.metrics.applications.pairing import are_row_by_row, matched_poin
 from tracearena.traces import GpsTraces
 from tracearena.traces.geodesy import distance_bounds_m, distance_m
 from tracearena.traces.ids import positions
-from tracearena.traces.spread import may_start_with, starting_with
+from tracearena.traces.spread import Tied, may_start_with, starting_with
 
 T = TypeVar("T")
 _POINTS_PER_BLOCK = 1 << 16
@@ -59,7 +59,7 @@ class Part:
         run_blocks(work, block_ranges(len(metres), _POINTS_PER_BLOCK))
         return metres
 
-    def distances_starting_with(self, keys: NDArray[np.int64]) -> NDArray[np.float64]:
+    def distances_starting_with(self, keys: NDArray[np.int64]) -> Tied:
         """Return the distances that begin with some first bits; most points are told apart by bounds."""
         if "distances" in self.__dict__:
             return starting_with(self.distances, keys)
