@@ -63,7 +63,7 @@ OPENED = {
     "tracearena.formats.pwscup": (33, set()),
     "tracearena.intake": (27, {"polars"}),
     "tracearena.metrics": (37, set()),
-    "tracearena.metrics.applications": (34, set()),
+    "tracearena.metrics.applications": (35, set()),
     "tracearena.metrics.similarity": (26, set()),
     "tracearena.mobility": (19, set()),
     "tracearena.obfuscation": (76, set()),
@@ -71,11 +71,11 @@ OPENED = {
     "tracearena.pages": (20, set()),
     "tracearena.pages.contest": (114, set()),
     "tracearena.pages.svg": (95, set()),
-    "tracearena.streams": (116, {"polars"}),
+    "tracearena.streams": (117, {"polars"}),
     "tracearena.synthesis": (70, set()),
     "tracearena.synthesis.ppmtf": (68, set()),
     "tracearena.synthesis.sglt": (45, set()),
-    "tracearena.traces": (19, set()),
+    "tracearena.traces": (20, set()),
     "tracearena.views": (92, set()),
 }
 """Door → modules of ours that are loaded when it has been opened, at most, and which heavy packages."""
