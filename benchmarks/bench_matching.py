@@ -35,7 +35,8 @@ from tracearena.formats import pwscup
 from tracearena.traces import ObfuscatedTraces
 
 DAYS = 2
-DEFENCES = ("No", "PL(4,1)", "MRLH(1,1,0.1)")
+DEFENCES = ("No", "PL(4,1)", "RR(8)", "MRLH(1,1,0.1)")
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
 SIZES = (2_000, 20_000, 200_000)
 SLOW_TRACES = 2_000
 
@@ -152,22 +153,27 @@ def alone(what: str, users: int) -> None:
 
 
 def draw(curves: dict[str, list[tuple[int, float, float]]], file: str) -> None:
-    """Draw processor seconds against users, both ways."""
+    """Draw processor seconds against users, both ways, and the growth from the second size to the last."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(7, 4.5), layout="constrained")
+    figure = Figure(figsize=(7, 4.8), layout="constrained")
     axes = figure.subplots()
-    for colour, (name, points) in zip(
-        ("#0072B2", "#D55E00", "#009E73", "#CC79A7"), curves.items(), strict=False
-    ):
+    for colour, (name, points) in zip(COLOURS, curves.items(), strict=False):
         users, new, old = zip(*points, strict=True)
-        axes.loglog(users, new, "o-", color=colour, label=name)
-        axes.loglog(users, old, "s:", color=colour, mfc="none", label=f"{name}, all scores")
+        axes.loglog(users, new, "o-", color=colour, label=f"{name}: grows as users^{growth(points):.1f}")
+        axes.loglog(users, old, "s:", color=colour, mfc="none", alpha=0.6)
+    axes.plot([], [], "s:", color="grey", mfc="none", label="all scores, as before (hollow)")
     axes.set(xlabel="users", ylabel="processor seconds of one match")
-    axes.set_title("Few candidates a trace give the answers of the full table")
+    axes.set_title("One match by VisitProb behind four releases")
     axes.legend(fontsize=8)
     axes.grid(alpha=0.3)
     figure.savefig(file, dpi=120)
+
+
+def growth(points: list[tuple[int, float, float]]) -> float:
+    """Return the exponent by which processor seconds grew between the last two sizes."""
+    (users, new, _), (more, newer, _) = points[-2:]
+    return float(np.log(newer / new) / np.log(more / users))
 
 
 def main() -> None:
@@ -179,14 +185,16 @@ def main() -> None:
     )
     only = sys.argv[sys.argv.index("--only") + 1] if "--only" in sys.argv else ""
     curves: dict[str, list[tuple[int, float, float]]] = {}
-    for what, defence in (*(("VisitProb", one) for one in DEFENCES), ("FuzzyCount", "PL(4,1)")):
-        for users in sizes if what == "VisitProb" else SIZES[:2]:
-            if only in what:
-                curves.setdefault(f"{what}, {defence}", []).append((users, *compare(what, defence, users)))
+    for defence in DEFENCES if only in "VisitProb" else ():
+        points = [(users, *compare("VisitProb", defence, users)) for users in sizes]
+        print(f"VisitProb  {defence:14} grows as users^{growth(points):.2f} in the last step")
+        curves[defence] = points
+    for users in SIZES[:2] if only in "FuzzyCount" else ():
+        compare("FuzzyCount", "PL(4,1)", users)
     for what, several in (("ClusterAveraging(0.7)", sizes), ("sweep", SIZES[:2])):
         for users in several if only in what else ():
             alone(what, users)
-    if "--plot" in sys.argv:
+    if "--plot" in sys.argv and curves:
         draw(curves, sys.argv[sys.argv.index("--plot") + 1])
 
 

@@ -71,7 +71,7 @@ OPENED = {
     "tracearena.pages": (20, set()),
     "tracearena.pages.contest": (114, set()),
     "tracearena.pages.svg": (95, set()),
-    "tracearena.streams": (115, {"polars"}),
+    "tracearena.streams": (116, {"polars"}),
     "tracearena.synthesis": (70, set()),
     "tracearena.synthesis.ppmtf": (68, set()),
     "tracearena.synthesis.sglt": (45, set()),

@@ -20,6 +20,7 @@ from tracearena.obfuscation import MRLH, PlanarLaplace
 from tracearena.traces import Traces
 
 Floats = NDArray[np.float64]
+KINDS = ["equal", "uneven", "ties", "steps", "crowded", "first"]
 
 
 def from_tables(base: Floats, values: Floats, weights: Floats) -> tuple[Index, Items]:
@@ -51,7 +52,18 @@ def same(one: GreedyMatch, other: GreedyMatch) -> bool:
 
 
 def drawn(rng: np.random.Generator, traces: int, users: int, kind: str) -> tuple[Floats, Floats, Floats]:
-    """Draw tables; ``ties`` differ by less than a tie, ``steps`` by chains of them, ``equal`` by nothing."""
+    """Draw tables; ``ties`` differ by less than a tie, ``steps`` by chains of them, ``equal`` by nothing.
+
+    ``crowded`` has keys that nearly all users have and keys of a few, and ``first`` the best users first.
+    """
+    if kind in ("crowded", "first"):
+        keys = 30
+        common = np.geomspace(0.9, 2 / users, keys)[:, None]
+        values = (15 + 3 * rng.random((keys, users))) * (rng.random((keys, users)) < common)
+        if kind == "first":
+            values[:, users // 8 :] *= 0.5
+        weights = rng.integers(0, 4, (traces, keys)).astype(np.float64)
+        return np.zeros(users), values, weights
     keys = 6
     values = rng.integers(1, 3, (keys, users)) * (rng.random((keys, users)) < 0.3).astype(np.float64)
     weights = rng.integers(1, 3, (traces, keys)) * (rng.random((traces, keys)) < 0.4).astype(np.float64)
@@ -69,7 +81,7 @@ def drawn(rng: np.random.Generator, traces: int, users: int, kind: str) -> tuple
     seed=st.integers(0, 10_000),
     traces=st.integers(1, 60),
     users=st.integers(1, 3 * CANDIDATES),
-    kind=st.sampled_from(["equal", "uneven", "ties", "steps"]),
+    kind=st.sampled_from(KINDS),
 )
 @examples(150)
 def test_candidates_lead_where_all_scores_lead(seed: int, traces: int, users: int, kind: str) -> None:
@@ -77,19 +89,57 @@ def test_candidates_lead_where_all_scores_lead(seed: int, traces: int, users: in
     assert same(choose_by_overlap([from_tables(*tables)], users), from_all_scores(*tables))
 
 
-@pytest.mark.parametrize("kind", ["equal", "uneven", "ties", "steps"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_more_users_than_a_tile_are_matched_alike(kind: str) -> None:
     users = 2 * _overlap_kernels.TILE + 100
     tables = drawn(np.random.default_rng(1), 100, users, kind)
     assert same(choose_by_overlap([from_tables(*tables)], users), from_all_scores(*tables))
 
 
-def test_a_trace_whose_candidates_are_taken_compares_all_users_again() -> None:
+def test_a_trace_whose_candidates_are_taken_gets_others_among_the_free() -> None:
     users = 4 * CANDIDATES
     values, weights = np.arange(1.0, users + 1)[None, :], np.ones((users + 3, 1))
     match = choose_by_overlap([from_tables(np.zeros(users), values, weights)], users)
     assert match.best.tolist() == [users - 1] * (users + 3)
     assert match.exclusive.tolist() == [*range(users - 1, -1, -1), -1, -1, -1]
+
+
+def test_traces_that_crowd_around_the_same_users_are_served_in_turn() -> None:
+    rng = np.random.default_rng(3)
+    users = 40 * CANDIDATES
+    values = rng.random((8, users)) + np.linspace(0, 20, users)
+    tables = -rng.random(users), values, rng.random((users, 8))
+    match = choose_by_overlap([from_tables(*tables)], users)
+    assert same(match, from_all_scores(*tables))
+    assert sorted(match.exclusive) == list(range(users))
+
+
+def test_only_free_users_are_candidates_where_not_all_are() -> None:
+    base, values, weights = drawn(np.random.default_rng(4), 30, 80, "uneven")
+    free = np.arange(80) % 3 > 0
+    index, items = from_tables(base, values, weights)
+    found = best_of(index, items, free=free)
+    kept = np.flatnonzero(free)
+    alone = best_of(index.among(kept), items)
+    names = np.append(kept, [80, -1])
+    assert np.array_equal(found.best, names[alone.best])
+    assert np.array_equal(found.users, names[alone.users])
+    assert np.array_equal(found.scores, alone.scores)
+
+
+def test_a_trace_lists_nobody_where_there_are_no_more_users() -> None:
+    index, items = from_tables(np.zeros(3), np.ones((2, 3)), np.ones((1, 2)))
+    assert best_of(index, items).users[0].tolist() == [0, 1, 2] + [-1] * (CANDIDATES - 3)
+
+
+def test_progress_goes_through_candidates_and_turns() -> None:
+    tables = drawn(np.random.default_rng(5), 600, 600, "crowded")
+    told: list[tuple[int, int]] = []
+    with use(threads=1, progress=lambda done, total: told.append((done, total))):
+        choose_by_overlap([from_tables(*tables)], 600)
+    assert told[0] == (1, 6)
+    assert told[-1] == (6, 6)
+    assert [done for done, _ in told] == sorted(done for done, _ in told)
 
 
 def test_a_block_of_traces_finds_its_candidates_on_its_own() -> None:

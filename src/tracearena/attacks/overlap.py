@@ -1,9 +1,9 @@
 """Matching by what traces and users share: few candidates a trace, the same choice as from all scores.
 
 A score is a user's base and the sum, over the keys of the trace, of weight × value. Most users share
-nothing with a trace and are never looked at: an `Index` lists for each key who has it. Every block of
-traces finds its best users on its own (`best_of`, which can be done anywhere), and `choose_by_overlap`
-lets the traces take their users in order; a trace whose candidates are all taken compares all users again.
+little with a trace and are never looked at: an `Index` lists for each key who has it. Every block of
+traces finds its best users on its own (`best_of`, which can be done anywhere); `choose_by_overlap`
+lets the traces take their users in turn.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.attacks.matching import LISTED, NOBODY, TIE, GreedyMatch
-from tracearena.engine import block_ranges, run_blocks
+from tracearena.engine import block_ranges, current_progress, run_blocks, use
 
 CANDIDATES = 32
-"""How many users a trace keeps; with as many users as traces one in thirty runs out of them."""
+"""How many users a trace keeps."""
 
-_TRACES_PER_BLOCK = 256
+TRACES_PER_BLOCK = 256
 
 
 class Index(NamedTuple):
@@ -35,16 +35,24 @@ class Index(NamedTuple):
         Users tile by tile, by falling base, of equals the first first.
     group_ends
         For each position in `by_base` where those of the same tile and base end.
+    n_keys
+        How many keys there are.
     offsets, users, values
         Users of each key, one key after the other, tile by tile, counted from the first of the tile.
+    row_offsets, row_keys, row_values
+        Keys of each user, ascending, one user after the other.
     """
 
     base: NDArray[np.float64]
     by_base: NDArray[np.int64]
     group_ends: NDArray[np.int64]
+    n_keys: int
     offsets: NDArray[np.int64]
     users: NDArray[np.uint16]
     values: NDArray[np.float64]
+    row_offsets: NDArray[np.int64]
+    row_keys: NDArray[np.int32]
+    row_values: NDArray[np.float64]
 
     @classmethod
     def of(
@@ -54,7 +62,27 @@ class Index(NamedTuple):
         users: NDArray[np.int32],
         values: NDArray[np.float64],
     ) -> Self:
-        """Part the users into tiles; those of each key are given one key after the other."""
+        """Make an index from the users of each key, one key after the other."""
+        from tracearena.attacks._overlap_kernels import by_user
+
+        return cls._of_rows(base, len(offsets) - 1, *by_user(len(base), offsets, users, values))
+
+    def among(self, kept: NDArray[np.int64]) -> Self:
+        """Return the index of some users alone, numbered anew in the order given."""
+        from tracearena.attacks._overlap_kernels import of_some
+
+        rows = of_some(kept, self.row_offsets, self.row_keys, self.row_values)
+        return self._of_rows(self.base[kept], self.n_keys, *rows)
+
+    @classmethod
+    def _of_rows(
+        cls,
+        base: NDArray[np.float64],
+        n_keys: int,
+        offsets: NDArray[np.int64],
+        keys: NDArray[np.int32],
+        values: NDArray[np.float64],
+    ) -> Self:
         from tracearena.attacks._overlap_kernels import TILE, in_tiles
 
         tile = np.arange(len(base)) // TILE
@@ -62,7 +90,8 @@ class Index(NamedTuple):
         same = (np.diff(base[by_base]) == 0) & (np.diff(tile) == 0)
         ends = np.append(np.flatnonzero(~same) + 1, len(base))
         group = np.cumsum(np.concatenate([[0], ~same])) if len(base) else np.zeros(0, np.int64)
-        return cls(base, by_base, ends[group], *in_tiles(len(base), offsets, users, values))
+        tiles = in_tiles(n_keys, offsets, keys, values)
+        return cls(base, by_base, ends[group], n_keys, *tiles, offsets, keys, values)
 
 
 class Items(NamedTuple):
@@ -77,6 +106,13 @@ class Items(NamedTuple):
         own = slice(self.offsets[first], self.offsets[stop])
         return Items(self.offsets[first : stop + 1] - own.start, self.keys[own], self.weights[own])
 
+    def take(self, traces: NDArray[np.int64]) -> Items:
+        """Return these traces alone, in the order given."""
+        sizes = np.diff(self.offsets)[traces]
+        offsets = np.concatenate([[0], np.cumsum(sizes)])
+        own = np.repeat(self.offsets[traces] - offsets[:-1], sizes) + np.arange(offsets[-1])
+        return Items(offsets, self.keys[own], self.weights[own])
+
 
 class Candidates(NamedTuple):
     """The best users of each trace.
@@ -84,9 +120,9 @@ class Candidates(NamedTuple):
     Attributes
     ----------
     best
-        The first user whose score is at most the tie below the highest; -1 where they do not tell.
+        The first user whose score is at most the tie below the highest.
     users, scores
-        Traces × candidates, by falling score, of equals the first first.
+        Traces × `CANDIDATES`, by falling score, of equals the first first; -1 where there are no more users.
     beyond
         No user below, besides them, has a score that is at most the tie below the last of theirs.
     """
@@ -97,23 +133,29 @@ class Candidates(NamedTuple):
     beyond: NDArray[np.int64]
 
 
-def best_of(index: Index, items: Items, *, tie: float = TIE) -> Candidates:
+def best_of(
+    index: Index, items: Items, *, free: NDArray[np.bool_] | None = None, tie: float = TIE
+) -> Candidates:
     """Return the best users of each trace, whatever other traces there are.
+
+    Parameters
+    ----------
+    free
+        Which users can be named; all of them if omitted.
 
     Examples
     --------
     >>> index = Index.of(np.zeros(3), np.array([0, 2, 3]), np.array([0, 2, 1]), np.array([1.0, 2.0, 4.0]))
     >>> two_traces = Items(np.array([0, 1, 3]), np.array([0, 0, 1]), np.array([1.0, 3.0, 1.0]))
-    >>> best_of(index, two_traces).users.tolist()
-    [[2, 0, 1], [2, 1, 0]]
+    >>> best_of(index, two_traces).users[:, :4].tolist()
+    [[2, 0, 1, -1], [2, 1, 0, -1]]
     """
     from tracearena.attacks._overlap_kernels import best_users
 
-    n, most = len(items.offsets) - 1, min(CANDIDATES, len(index.base))
-    shape = n, most
-    best, beyond = np.empty((2, n), np.int64)
+    shape = len(items.offsets) - 1, CANDIDATES
+    best, beyond = np.empty((2, shape[0]), np.int64)
     found = Candidates(best, np.empty(shape, np.int32), np.empty(shape), beyond)
-    best_users(*index, *items, tie, *found)
+    best_users(index, items, np.ones(len(index.base), np.bool_) if free is None else free, tie, found)
     return found
 
 
@@ -125,20 +167,25 @@ def choose_by_overlap(parts: Iterable[tuple[Index, Items]], n_users: int, *, tie
     parts
         The traces in order, in one part or several, each with an index of the same users.
     """
-    from tracearena.attacks._overlap_kernels import choose_among
+    from tracearena.attacks.turns import take_in_turn
 
-    taken = np.zeros(n_users, np.bool_)
+    free = np.ones(n_users, np.bool_)
     matches = []
     for index, items in parts:
-        n = len(items.offsets) - 1
-        work = partial(_block, index, items, tie)
-        blocks = run_blocks(work, block_ranges(n, _TRACES_PER_BLOCK), anywhere=True, report=True)
-        blocks = blocks or [best_of(index, items)]
-        found = Candidates(*(np.concatenate(column) for column in zip(*blocks, strict=True)))
-        exclusive = np.empty(n, np.int64)
-        choose_among(*index, *items, tie, *found, taken, exclusive)
-        matches.append((found.best, exclusive, _ranked(found)))
+        found = _best_of_all(index, items, tie)
+        best, ranked = found.best.copy(), _ranked(found)
+        matches.append((best, take_in_turn(index, items, found, free, tie=tie), ranked))
     return GreedyMatch(*(np.concatenate(column) for column in zip(*matches, strict=True)))
+
+
+def _best_of_all(index: Index, items: Items, tie: float) -> Candidates:
+    """Find the best users of all traces, wherever that is done; it is the first half of the work."""
+    ranges = block_ranges(len(items.offsets) - 1, TRACES_PER_BLOCK)
+    told = current_progress()
+    with use(progress=lambda done, total: told(done, 2 * total)):
+        blocks = run_blocks(partial(_block, index, items, tie), ranges, anywhere=True, report=True)
+    blocks = blocks or [best_of(index, items)]
+    return Candidates(*(np.concatenate(column) for column in zip(*blocks, strict=True)))
 
 
 def _block(index: Index, items: Items, tie: float, block: int, first: int, stop: int) -> Candidates:

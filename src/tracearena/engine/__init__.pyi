@@ -1,6 +1,5 @@
 from .blocks import Shared, block_ranges, run_blocks, uniforms
 from .cluster import Cluster
-from .exact import ExactSum
 from .one_thread import one_library_thread
 from .secret import SecretRoot
 from .seeding import (
@@ -18,7 +17,6 @@ from .surroundings import Progress, current_cluster, current_progress, report, t
 
 __all__ = [
     "Cluster",
-    "ExactSum",
     "PairwiseSum",
     "Progress",
     "SecretRoot",

@@ -99,16 +99,26 @@ class Seat:
         self.count = len(meeting.addresses)
         self._worker = worker
         self._turn = 0
+        self._sent: list[Future[Any]] = []
 
     def exchange(self, parts: Sequence[Any]) -> list[Any]:
-        """Give ``parts[i]`` to seat i, and return what each seat gave to this one, in their order."""
+        """Give ``parts[i]`` to seat i, and return what each seat gave to this one, in their order.
+
+        Whether one's own letters have arrived is asked with the next ones (`settle`): until then they must
+        not be changed.
+        """
+        self.settle()
         turn, self._turn = self._turn, self._turn + 1
         others = [seat for seat in range(self.count) if seat != self.number]
-        sent = [self._begun(self._send(seat, turn, parts[seat])) for seat in others]
+        self._sent = [self._begun(self._send(seat, turn, parts[seat])) for seat in others]
         got = {seat: self._awaited(seat, turn) for seat in others}
+        return [parts[seat] if seat == self.number else got[seat] for seat in range(self.count)]
+
+    def settle(self) -> None:
+        """Wait until all that was sent has arrived."""
+        sent, self._sent = self._sent, []
         for one in sent:
             _outcome(one)
-        return [parts[seat] if seat == self.number else got[seat] for seat in range(self.count)]
 
     def _awaited(self, sender: int, turn: int) -> Any:
         while True:
@@ -158,6 +168,7 @@ def seated(meeting: Meeting, number: int) -> Iterator[Seat]:
     seat = Seat(meeting, number, worker)
     try:
         yield seat
+        seat.settle()
     except BaseException:
         _letters.end(meeting.name)
         seat.end()

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.checks import require_choice, require_number
-from tracearena.engine import ExactSum
 from tracearena.errors import DataError
 from tracearena.results import Result
 from tracearena.traces import ObfuscatedTraces, Traces
+from tracearena.traces.exact import ExactSum
 
 UtilityRule: TypeAlias = Literal["paper", "2019"]
 

@@ -110,7 +110,7 @@ def _middle(visit: Visit, near: Callable[[GpsTraces], GpsTraces]) -> float:
     spread = reduce(add, visit(lambda traces: Spread.of(near(traces).latitude)))
     keys = spread.keys_of([0.5])
     again = visit(lambda traces: starting_with(near(traces).latitude, keys))
-    return float(spread.quantiles([0.5], np.concatenate(again))[0])
+    return float(spread.quantiles([0.5], again)[0])
 
 
 def _mode(visit: Visit) -> tuple[int, int]:

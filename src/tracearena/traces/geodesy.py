@@ -16,6 +16,8 @@ Floats = NDArray[np.float64]
 SEMI_MAJOR_M = 6_378_137.0
 ECCENTRICITY_SQUARED = 0.0066943799901413165
 
+_SMALLEST_RADIUS_M = SEMI_MAJOR_M * (1 - ECCENTRICITY_SQUARED)
+
 KM_PER_DEGREE = 111.195
 """Kilometres of a degree of a great circle, on a sphere as large as the earth."""
 
@@ -98,6 +100,26 @@ def between(
     azimuth, back, length, lat_b = _columns(longitude_a, latitude_a, longitude_b, latitude_b)
     _geod().inv(azimuth, back, length, lat_b, inplace=True)
     return forward(latitude_a, longitude_a, azimuth, length * np.asarray(share))
+
+
+def distance_bounds_m(
+    latitude: Floats, longitude: Floats, other_latitude: Floats, other_longitude: Floats
+) -> tuple[Floats, Floats]:
+    """Return between which values `distance_m` lies, sooner than it tells: by the straight line.
+
+    No geodesic bends more than a circle of the ellipsoid's smallest radius of curvature b²/a, so that the
+    arc of that circle over the same line is at least as long, up to half a turn. Margins exceed rounding.
+
+    >>> ends = np.array([[35.0], [139.0], [35.0], [139.01]])
+    >>> low, high = distance_bounds_m(*ends)
+    >>> bool(low[0] <= distance_m(*ends)[0] <= high[0] < low[0] + 1e-3)
+    True
+    """
+    apart = earth_centred(latitude, longitude) - earth_centred(other_latitude, other_longitude)
+    line = np.sqrt((apart**2).sum(axis=-1))
+    arc = 2 * _SMALLEST_RADIUS_M * np.arcsin(np.minimum(line / (2 * _SMALLEST_RADIUS_M), 1.0))
+    farther = np.where(line < _SMALLEST_RADIUS_M, arc * (1 + 1e-9) + 1e-6, np.inf)
+    return np.maximum(line * (1 - 1e-9) - 1e-6, 0.0), farther
 
 
 def earth_centred(latitude: Any, longitude: Any) -> Floats:

@@ -8,32 +8,42 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.traces.different import begins
+from tracearena.traces.exact import ExactSum
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 _OTHER_BITS = 36
-_LOW = 27
-_UNIT = 1127
-"""Every double is a whole number of 2**-1127."""
+
+
+class Tied(NamedTuple):
+    """Different numbers, ascending, and how often each is there."""
+
+    numbers: Floats
+    counts: Ints
+
+    @classmethod
+    def of(cls, parts: Sequence[Tied]) -> Self:
+        """Put numbers together."""
+        numbers, index = np.unique(np.concatenate([part.numbers for part in parts]), return_inverse=True)
+        counts = np.bincount(index, np.concatenate([part.counts for part in parts]), len(numbers))
+        return cls(numbers, counts.astype(np.int64))
 
 
 @dataclass(frozen=True)
 class Spread:
-    """How many numbers have passed, their sum without any rounding, the largest, and their first bits.
+    """The sum of numbers that have passed, without any rounding, the largest, and their first bits.
 
     Sums of it do not depend on the order of the additions.
 
     Attributes
     ----------
-    units
-        The sum of all, in units of 2**-1127.
     keys, counts
         First bits, in the order of the numbers that begin with them, and how many do.
 
@@ -42,12 +52,11 @@ class Spread:
     >>> here, there = np.array([0.1, 5.0, 7.0]), np.array([2.0, -1.0])
     >>> spread = Spread.of(here) + Spread.of(there)
     >>> again = [starting_with(one, spread.keys_of([0.5])) for one in (here, there)]
-    >>> spread.mean, spread.quantiles([0.5], np.concatenate(again))
+    >>> spread.mean, spread.quantiles([0.5], again)
     (2.62, [2.0])
     """
 
-    count: int
-    units: int
+    sums: ExactSum
     largest: float
     keys: Ints
     counts: Ints
@@ -58,8 +67,7 @@ class Spread:
         keys = np.sort(_first_bits(numbers))
         first = np.flatnonzero(begins(keys))
         return cls(
-            len(numbers),
-            _exact_sum(numbers),
+            ExactSum.of(numbers),
             float(numbers.max(initial=-np.inf)),
             keys[first],
             np.diff(np.append(first, len(keys))),
@@ -69,33 +77,38 @@ class Spread:
         keys, index = np.unique(np.concatenate([self.keys, other.keys]), return_inverse=True)
         counts = np.bincount(index, np.concatenate([self.counts, other.counts]), len(keys))
         return Spread(
-            self.count + other.count,
-            self.units + other.units,
+            self.sums + other.sums,
             max(self.largest, other.largest),
             keys,
             counts.astype(np.int64),
         )
 
     @property
+    def count(self) -> int:
+        """How many numbers have passed."""
+        return self.sums.count
+
+    @property
     def mean(self) -> float:
         """The mean, rounded once."""
-        return self.units / (self.count << _UNIT)
+        return self.sums.mean
 
     def keys_of(self, shares: Sequence[float]) -> Ints:
         """Return with which bits the numbers begin that quantiles depend on."""
         ranks = np.concatenate([_ranks(share, self.count) for share in shares])
         return np.unique(self.keys[self._places(ranks)])
 
-    def quantiles(self, shares: Sequence[float], again: Floats) -> list[float]:
+    def quantiles(self, shares: Sequence[float], again: Sequence[Tied]) -> list[float]:
         """Return what ``numpy.quantile`` returns of all numbers, given those that begin as `keys_of` says."""
-        numbers = np.sort(again)
-        keys = _first_bits(numbers)
-        before = np.cumsum(self.counts) - self.counts
+        numbers, counts = Tied.of(again)
+        keys, stops = _first_bits(numbers), np.cumsum(counts)
+        before, starts = np.cumsum(self.counts) - self.counts, stops - counts
         found = []
         for share in shares:
             ranks = _ranks(share, self.count)
             places = self._places(ranks)
-            low, high = numbers[np.searchsorted(keys, self.keys[places]) + ranks - before[places]]
+            among = starts[np.searchsorted(keys, self.keys[places])] + ranks - before[places]
+            low, high = numbers[np.searchsorted(stops, among, side="right")]
             place = share * (self.count - 1)
             found.append(float(np.quantile([low, high], place - np.floor(place))))
         return found
@@ -104,11 +117,22 @@ class Spread:
         return np.searchsorted(np.cumsum(self.counts), ranks, side="right")
 
 
-def starting_with(numbers: Floats, keys: Ints) -> Floats:
-    """Return the numbers that begin with some first bits."""
+def starting_with(numbers: Floats, keys: Ints) -> Tied:
+    """Return the numbers that begin with some first bits: few, however many are the same."""
     own = _first_bits(numbers)
     at = np.minimum(np.searchsorted(keys, own), len(keys) - 1)
-    return np.asarray(numbers[keys[at] == own])
+    return Tied(*np.unique(numbers[keys[at] == own], return_counts=True))
+
+
+def may_start_with(low: Floats, high: Floats, keys: Ints) -> NDArray[np.bool_]:
+    """Return which numbers, known to lie between two others, may begin with some first bits.
+
+    >>> keys = Spread.of(np.array([2.0])).keys
+    >>> may_start_with(np.array([1.0, 1.0, 3.0]), np.array([1.5, 2.5, 4.0]), keys).tolist()
+    [False, True, False]
+    """
+    begin = np.searchsorted(keys, _first_bits(low))
+    return np.asarray(begin < np.searchsorted(keys, _first_bits(high), side="right"))
 
 
 def _ranks(share: float, count: int) -> Ints:
@@ -120,17 +144,3 @@ def _first_bits(numbers: Floats) -> Ints:
     """Return the first 28 bits, so that they rise with the numbers; below 0 doubles count the other way."""
     bits = (numbers + 0.0).view(np.int64)
     return np.asarray((bits ^ ((bits >> 63) & np.int64(2**63 - 1))) >> _OTHER_BITS)
-
-
-def _exact_sum(numbers: Floats) -> int:
-    """Add without rounding: mantissas of one exponent are whole numbers, in halves that cannot overflow."""
-    if not len(numbers):
-        return 0
-    fraction, exponent = np.frexp(numbers)
-    mantissa = np.ldexp(fraction, 53).astype(np.int64)
-    least = int(exponent.min())
-    halves = (np.bincount(exponent - least, half) for half in (mantissa >> _LOW, mantissa & (1 << _LOW) - 1))
-    total = 0
-    for step, (high, low) in enumerate(zip(*halves, strict=True)):
-        total += ((int(high) << _LOW) + int(low)) << (least + step + _UNIT - 53)
-    return total

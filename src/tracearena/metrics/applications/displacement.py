@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from tracearena.errors import DataError
 from tracearena.metrics.applications.identity import IdTable, with_true_ids
 from tracearena.metrics.applications.walking import AtOnce, Walk
 from tracearena.results import Result
 from tracearena.traces import GpsTraces
-from tracearena.traces.spread import Spread, starting_with
+from tracearena.traces.spread import Spread
 
 _SHARES = (0.5, 0.9, 0.99)
 
@@ -58,8 +56,8 @@ def error_of(walk: Walk) -> DistanceError:
     spread = walk.fold(lambda part: Spread.of(part.distances))
     _require_some(spread)
     keys = spread.keys_of(_SHARES)
-    again = walk.visit(lambda part: starting_with(part.distances, keys))
-    median, p90, p99 = spread.quantiles(_SHARES, np.concatenate(again))
+    again = walk.visit(lambda part: part.distances_starting_with(keys))
+    median, p90, p99 = spread.quantiles(_SHARES, again)
     return DistanceError(
         mean_m=spread.mean,
         median_m=median,

@@ -14,8 +14,9 @@ from tracearena.engine import block_ranges, run_blocks
 from tracearena.engine.summing import S
 from tracearena.metrics.applications.pairing import are_row_by_row, matched_points
 from tracearena.traces import GpsTraces
-from tracearena.traces.geodesy import distance_m
+from tracearena.traces.geodesy import distance_bounds_m, distance_m
 from tracearena.traces.ids import positions
+from tracearena.traces.spread import Tied, may_start_with, starting_with
 
 T = TypeVar("T")
 _POINTS_PER_BLOCK = 1 << 16
@@ -49,18 +50,29 @@ class Part:
     @cached_property
     def distances(self) -> NDArray[np.float64]:
         """Metres between the original points that have a counterpart and these, nearest in time."""
-        mine, theirs = matched_points(self.original, self.released, row_by_row=self.row_by_row)
-        before, after = self.original, self.released
-        metres = np.empty(len(mine))
+        ends = self._ends
+        metres = np.empty(len(ends[0]))
 
         def work(block: int, first: int, stop: int) -> None:
-            a, b = mine[first:stop], theirs[first:stop]
-            metres[first:stop] = distance_m(
-                before.latitude[a], before.longitude[a], after.latitude[b], after.longitude[b]
-            )
+            metres[first:stop] = distance_m(*(degrees[first:stop] for degrees in ends))
 
-        run_blocks(work, block_ranges(len(mine), _POINTS_PER_BLOCK))
+        run_blocks(work, block_ranges(len(metres), _POINTS_PER_BLOCK))
         return metres
+
+    def distances_starting_with(self, keys: NDArray[np.int64]) -> Tied:
+        """Return the distances that begin with some first bits; most points are told apart by bounds."""
+        if "distances" in self.__dict__:
+            return starting_with(self.distances, keys)
+        ends = self._ends
+        chosen = may_start_with(*distance_bounds_m(*ends), keys)
+        return starting_with(distance_m(*(degrees[chosen] for degrees in ends)), keys)
+
+    @property
+    def _ends(self) -> tuple[NDArray[np.float64], ...]:
+        """Latitudes and longitudes of the original points, and of their counterparts."""
+        mine, theirs = matched_points(self.original, self.released, row_by_row=self.row_by_row)
+        before, after = self.original, self.released
+        return before.latitude[mine], before.longitude[mine], after.latitude[theirs], after.longitude[theirs]
 
 
 class Walk(Protocol):

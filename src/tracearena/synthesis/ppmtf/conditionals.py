@@ -6,7 +6,9 @@ other matrices and the cells.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -168,16 +170,19 @@ class RowStatistics:
 
     def halved(self) -> RowStatistics:
         """Return the lower halves of Σ x xᵀ alone, a line each: all that drawing looks at."""
-        z = self.weighted.shape[1]
-        lower = np.flatnonzero(np.tri(z, dtype=bool))
-        return RowStatistics(self.gram.reshape(-1, z * z)[:, lower], self.weighted)
+        n, z = self.weighted.shape
+        lower = np.empty((n, z * (z + 1) // 2))
+        for i, (first, stop) in enumerate(_lines(z)):
+            lower[:, first:stop] = self.gram[:, i, : i + 1]
+        return RowStatistics(lower, self.weighted)
 
     def unhalved(self) -> RowStatistics:
         """Undo `halved`; upper halves are 0."""
         n, z = self.weighted.shape
-        gram = np.zeros((n, z * z))
-        gram[:, np.flatnonzero(np.tri(z, dtype=bool))] = self.gram
-        return RowStatistics(gram.reshape(n, z, z), self.weighted)
+        gram = np.zeros((n, z, z))
+        for i, (first, stop) in enumerate(_lines(z)):
+            gram[:, i, : i + 1] = self.gram[:, first:stop]
+        return RowStatistics(gram, self.weighted)
 
     def __add__(self, other: RowStatistics) -> RowStatistics:
         return RowStatistics(self.gram + other.gram, self.weighted + other.weighted)
@@ -186,6 +191,11 @@ class RowStatistics:
         np.add(self.gram, other.gram, out=self.gram)
         np.add(self.weighted, other.weighted, out=self.weighted)
         return self
+
+
+def _lines(z: int) -> Iterator[tuple[int, int]]:
+    """Return where the lines of a lower half begin and end."""
+    return pairwise(line * (line + 1) // 2 for line in range(z + 1))
 
 
 def draw_rows(

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracearena.engine import ExactSum
+from tracearena.traces.exact import ExactSum
 
 NUMBERS = st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=60)
 
