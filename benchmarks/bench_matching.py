@@ -160,7 +160,7 @@ def draw(curves: dict[str, list[tuple[int, float, float]]], file: str) -> None:
     axes = figure.subplots()
     for colour, (name, points) in zip(COLOURS, curves.items(), strict=False):
         users, new, old = zip(*points, strict=True)
-        axes.loglog(users, new, "o-", color=colour, label=f"{name}: grows as users^{growth(points):.1f}")
+        axes.loglog(users, new, "o-", color=colour, label=f"{name}: last step users^{growth(points):.1f}")
         axes.loglog(users, old, "s:", color=colour, mfc="none", alpha=0.6)
     axes.plot([], [], "s:", color="grey", mfc="none", label="all scores, as before (hollow)")
     axes.set(xlabel="users", ylabel="processor seconds of one match")
