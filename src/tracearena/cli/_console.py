@@ -93,7 +93,7 @@ def check_outputs(*paths: Path | None, inputs: Sequence[Path | None] = (), folde
         if path.resolve() in read and path.is_file():
             raise ParameterError(f"{path}: is read here; write to another file")
         below = read & {*path.resolve().parents}
-        if folders and any(folder.is_dir() for folder in below):
+        if any(folder.is_dir() for folder in below):
             raise ParameterError(f"{path}: lies in a folder that is read here; write beside it")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     S = TypeVar("S", bound=Survey)
 
 USERS_PER_PART = 1024
-"""Parts of events have a multiple of so many users, so that training reads whole blocks of them."""
+"""Parts of events have a multiple of so many users, and at least as many: training reads whole blocks."""
 
 
 def are_events(reading: ReadingOptions, path: Path) -> bool:
@@ -110,7 +110,7 @@ def obfuscate(
         to=to,
         cluster=cluster,
         resume=resume,
-        depends_on=(repr(obfuscator), seed),
+        depends_on=(*streams.identity_of(obfuscator), seed),
         root=seed_sequence(release_seed(seed)),
     )
     names = ("kept", "moved", "generalised", "deleted")
@@ -133,22 +133,31 @@ def convert(
 ) -> dict[str, Any]:
     """Write a table of events as another, and its places if that is asked for; return what was written."""
     from tracearena import streams
+    from tracearena.files.staging import replacing_all
     from tracearena.formats.place_files import write_places
 
-    found, counts = _written(
-        reading,
-        file,
-        out,
-        lambda table, root: streams.unchanged,
-        streams.write_events,
-        to=to,
-        cluster=cluster,
-        resume=resume,
-        depends_on=("convert",),
-        users=USERS_PER_PART if to == _streams.PARTS else 1,
-    )
-    if places_out is not None:
-        write_places(found.places, places_out)
+    known: list[EventSurvey] = []
+
+    def sealed() -> None:
+        if places_out is not None:
+            write_places(known[0].places, places_out)
+
+    in_parts = to == _streams.PARTS
+    with ExitStack() if in_parts else replacing_all():
+        found, counts = _written(
+            reading,
+            file,
+            out,
+            lambda table, root: streams.unchanged,
+            streams.write_events,
+            to=to,
+            cluster=cluster,
+            resume=resume,
+            depends_on=("convert",),
+            check=known.append,
+            sealed=sealed,
+            users=USERS_PER_PART if in_parts else 1,
+        )
     return found.report.to_dict() | {
         "to": to or "table",
         "users": len(found.users),

@@ -23,8 +23,8 @@ ReleaseToOption = Annotated[
     str | None,
     typer.Option(
         "--to",
-        help="table (.csv, .parquet) or pwscup, the contest's files; as what is read if omitted. GPS points "
-        "also as partitions, a folder of parts.",
+        help="table (.csv, .parquet) or pwscup, the contest's files; as what is read if omitted; "
+        "partitions, a folder of parts.",
     ),
 ]
 

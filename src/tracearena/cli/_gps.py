@@ -130,7 +130,7 @@ def _obfuscate_any_size(
 ) -> dict[str, Any]:
     """Obfuscate a few users at a time, with the bytes of all at once."""
     from tracearena.engine import seed_sequence
-    from tracearena.streams import obfuscation
+    from tracearena.streams import identity_of, obfuscation
 
     root = seed_sequence(release_seed(asked.seed))
     reading.say_unread_columns(original, "points")
@@ -142,7 +142,7 @@ def _obfuscate_any_size(
         to=asked.to,
         cluster=joined(context, asked.cluster),
         resume=asked.resume,
-        depends_on=(repr(obfuscator), digits, asked.seed),
+        depends_on=(*identity_of(obfuscator), digits, asked.seed),
         root=root,
     )
     _streams.say_silent(written, asked.out)

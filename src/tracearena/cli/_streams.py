@@ -122,7 +122,7 @@ def goes_through(
         if asked:
             raise ParameterError(
                 f"{path}: {problem}; {', '.join(asked)} needs a CSV or Parquet file of {rows}, or a folder "
-                "of CSV or of Parquet alone, as tracearena convert makes them"
+                "of nothing else, whose rows can be read some after the others"
             )
         return False
     return bool(asked) or folders_name_columns(path) or are_many(path, STREAMED_FROM)
@@ -296,7 +296,10 @@ def through(
                 written = writing(table, found, making(table, drawn), parts)
             if sealed is not None:
                 sealed()
-        except BaseException:
+        except BaseException as error:
+            if isinstance(error, Exception) and not parts.done:
+                parts.discard()
+                raise
             done = f"{len(parts.done)} of {len(table.portions)} parts are finished in {parts.folder}"
             note(f"{done}; the same command with --resume goes on")
             raise

@@ -111,8 +111,11 @@ def convert(
         )
         print_result(result if as_json else _for_people(result), as_json)
         return
+    are_points = reading.grid is None and reading.is_gps(file)
+    if are_points and not any(others) and (to == _streams.PARTS or cluster or resume):
+        _streams.goes_through(reading, file, out, to, cluster=cluster, resume=resume)  # says what is wrong
     refuse("what is converted as a whole", cluster=cluster, resume=resume)
-    if reading.grid is None and reading.is_gps(file):
+    if are_points:
         form_of_points(out, to)
     key = user_numbers(user_key, to)
     with shown(f"reading {file.name}"):

@@ -62,7 +62,10 @@ class MRLH(Obfuscator):
     def _transformed(self, part: Traces, seed: SeedLike, first: int) -> ObfuscatedTraces:
         grid = part.places.grid
         if grid is None:
-            raise DataError("MRLH merges the regions of a grid; these places are not one")
+            raise DataError(
+                "MRLH merges the regions of a grid; these places are not one: put them on a grid, such as "
+                "--grid 32x32 (grid='32x32')"
+            )
         draws = cell_draws(seed, part.n_events, legacy_2019=self.legacy_2019, first=first)
         deleted = draws < self.deletion
         if self.mu_x == self.mu_y == 0:

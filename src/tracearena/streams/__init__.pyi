@@ -6,7 +6,7 @@ from .event_transforming import obfuscating, under, write_anonymized, write_even
 from .portions import Portion, Table, shuffled, table_of
 from .releases import Released, beside, is_streamable, release_table_of
 from .streamable import are_many, are_points, folders_name_columns, unstreamable, unstreamable_events
-from .transforming import Written, depends_on, obfuscation, renaming, unchanged, write_changed
+from .transforming import Written, depends_on, identity_of, obfuscation, renaming, unchanged, write_changed
 from .unfinished import Unfinished
 from .walking import Together, walk_together
 
@@ -26,6 +26,7 @@ __all__ = [
     "describe_events",
     "event_table_of",
     "folders_name_columns",
+    "identity_of",
     "is_streamable",
     "obfuscating",
     "obfuscation",

@@ -96,6 +96,9 @@ def hours_of(table: TableFiles, choices: Choices, places: Places | None, chunks:
     if first.are_instants or not is_text or choices.timezone is not None:
         known = first.offset_s.filter(first.at.is_not_null())
         named = ZonesNamed(len(known), known.null_count(), bool((known != 0).any()))
+        kind = table.schema[roles["time"]]
+        if not len(known) and isinstance(kind, pl.Datetime):  # the first rows have none, and the type tells
+            named = ZonesNamed(1, int(kind.time_zone is None), False)
     else:
         named = looked().named
     return settled(

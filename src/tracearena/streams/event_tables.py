@@ -21,6 +21,7 @@ from tracearena.intake.report import Report
 from tracearena.streams.event_files import FORMAT, EventFiles
 from tracearena.streams.event_survey import NO_EVENT, EventSurvey, hours_of, survey_events
 from tracearena.streams.portions import Portion, Table, cut, spilled
+from tracearena.streams.spilling import folder_in
 from tracearena.streams.table_files import ROWS_PER_CHUNK, TableFiles, open_table
 from tracearena.streams.text_files import is_text
 from tracearena.streams.text_tables import rewritten
@@ -68,7 +69,9 @@ def event_table_of(
     report = Report(str(path), "partitions" if Path(path).is_dir() else FORMAT)
     as_text = is_text(Path(path))
     if as_text:
-        table: TableFiles = rewritten(Path(path), scratch, report, EVENTS, layout, chunk or ROWS_PER_CHUNK)
+        table: TableFiles = rewritten(
+            Path(path), folder_in(scratch), report, EVENTS, layout, chunk or ROWS_PER_CHUNK
+        )
     else:
         table = open_table(path, report, EVENTS, layout, nothing=NO_EVENT)
     known = _known_places(chosen, places)

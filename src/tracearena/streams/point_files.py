@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from tracearena.intake.columns import MAPS, POINTS, plain_name
+from tracearena.intake.degrees import Doubts
 from tracearena.intake.ids import LONGEST_ID, NUL, identifiers
 from tracearena.intake.layout import AS_NAMED, ONE_USER, Layout
 from tracearena.intake.positions import OLDEST_MS
@@ -69,6 +70,7 @@ class PointFiles:
         if clean is not None:
             report.rows = clean.height
             report.unzoned = 0 if self._is_zoned else clean.height
+            report.doubts = Doubts(clean.height)
             return clean, report, None
         raw, like = self.table.read(chunk), self.table.first_times
         points, outside = usable_points(raw, report, self.table.layout, like, self.box)

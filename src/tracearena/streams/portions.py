@@ -18,7 +18,7 @@ from tracearena.intake.ids import array_of, numbered
 from tracearena.intake.layout import AS_NAMED, Layout
 from tracearena.intake.report import Report
 from tracearena.streams.point_files import PointFiles, open_points
-from tracearena.streams.spilling import Spill
+from tracearena.streams.spilling import Spill, folder_in
 from tracearena.streams.survey import Survey, survey
 from tracearena.streams.table_files import ROWS_PER_CHUNK, Chunk
 from tracearena.streams.text_files import is_text, texts_of
@@ -175,7 +175,7 @@ def table_of(
     files: PointFiles | TextPoints
     if is_text(Path(path)):
         texts = texts_of(Path(path), layout)
-        how = TextPoints(Path(path), texts, scratch, layout, timezone, box)
+        how = TextPoints(Path(path), texts, folder_in(scratch), layout, timezone, box)
         files, (chunks, found) = how, rewrite(how, report, chunk or ROWS_PER_CHUNK)
     else:
         files = open_points(path, report, layout=layout, timezone=timezone, box=box)
@@ -264,16 +264,17 @@ def spilled(
 ) -> Table[T]:
     """Put the rows of each portion together, in files of their own; users may be called otherwise."""
     begins, user = table.begins, table.kinds["user"]
+    folder = folder_in(scratch)
 
     def work(block: int, first: int, stop: int) -> NDArray[np.int64]:
         frames = [table.files.kept_rows(chunk) for chunk in table.chunks[first:stop]]
         frame = pl.concat(frames, how="vertical_relaxed")
         frame = table._typed(frame if called is None else frame.with_columns(called(frame["user"])))
         owner = begins.search_sorted(frame["user"].cast(user), side="right") - 1
-        return Spill.write(scratch, block, frame, owner, len(begins))
+        return Spill.write(folder, block, frame, owner, len(begins))
 
     offsets = run_blocks(work, block_ranges(len(table.chunks), 1), anywhere=is_shared, report=True)
-    return replace(table, spill=Spill(scratch, tuple(offsets)))
+    return replace(table, spill=Spill(folder, tuple(offsets)))
 
 
 def _traces(frame: pl.DataFrame, portion: Portion, *, outside: pl.Series) -> GpsTraces:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import mkdtemp
 
 import numpy as np
 import polars as pl
@@ -45,6 +46,12 @@ class Spill:
             if end > begin
         ]
         return pl.concat(parts).collect().sort(*order, maintain_order=True)
+
+
+def folder_in(scratch: Path) -> Path:
+    """Return a new folder below another, which is made if need be: what two tables hold there stays apart."""
+    scratch.mkdir(parents=True, exist_ok=True)
+    return Path(mkdtemp(prefix="rows-", dir=scratch))
 
 
 def _name(folder: Path, number: int) -> Path:

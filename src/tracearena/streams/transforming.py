@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from tracearena import __version__
 from tracearena.algorithms import GpsObfuscator, answers
-from tracearena.algorithms.kinds import Defence
+from tracearena.algorithms.kinds import Algorithm, Defence
+from tracearena.arena.journal import code_of
 from tracearena.engine import block_ranges, current_progress, run_blocks, thread_count, use
 from tracearena.engine.blocks import in_order
 from tracearena.streams.portions import Table
@@ -215,9 +216,15 @@ def draws_before(table: Table[Any], defence: Defence[Any, Any]) -> NDArray[np.in
     return np.concatenate([[0], np.cumsum(draws)]).astype(np.int64)
 
 
+def identity_of(algorithm: Algorithm) -> tuple[str, ...]:
+    """Return which algorithm it is: its class, its parameters, and the code of a class from elsewhere."""
+    kind = type(algorithm)
+    return kind.__module__, kind.__qualname__, repr(algorithm), code_of([algorithm])
+
+
 def depends_on(table: Table[Any], *others: object) -> str:
     """Return a digest of what every part depends on: files, how they are read, settings, versions."""
     files = table.files
     said = [(str(file.resolve()), file.stat().st_size, file.stat().st_mtime_ns) for file in files.files]
-    options = (*files.options, table.portions, pl.__version__, __version__, others)
+    options = (*files.options, table.portions, pl.__version__, np.__version__, __version__, others)
     return hashlib.sha256(repr((said, options)).encode()).hexdigest()

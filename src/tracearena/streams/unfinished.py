@@ -107,6 +107,10 @@ class Unfinished:
             out.write(key.hex().encode())
         return root
 
+    def discard(self) -> None:
+        """Remove the folder, in which nothing is finished."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
     def finish(self) -> None:
         """Give the folder its name; the secret root never goes with it."""
         with naming(self.out):

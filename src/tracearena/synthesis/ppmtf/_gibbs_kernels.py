@@ -29,7 +29,7 @@ def gram(
 
     The sums of some cells at a time are added, the same however they are made.
     """
-    if REGISTERS_SUFFICE and left.shape[1] <= WIDTH:
+    if REGISTERS_SUFFICE and 1 < left.shape[1] <= WIDTH:  # one column is a dot product to BLAS
         gram_in_registers(left, right, offsets, left_index, right_index, out)
     else:
         gram_by_products(left, right, offsets, left_index, right_index, out)
