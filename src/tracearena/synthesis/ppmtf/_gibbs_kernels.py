@@ -27,7 +27,7 @@ def gram(
 ) -> None:
     """Set ``out[g]`` to the sum over the group's cells of x xᵀ with x = left[l] * right[r].
 
-    The sums of some cells at a time are added, the same however they are made.
+    The sums of some cells at a time are added.
     """
     if REGISTERS_SUFFICE and 1 < left.shape[1] <= WIDTH:  # one column is a dot product to BLAS
         gram_in_registers(left, right, offsets, left_index, right_index, out)
