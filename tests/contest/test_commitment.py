@@ -69,6 +69,13 @@ def test_two_commitments_to_one_table_have_nothing_in_common() -> None:
     assert re.fullmatch("[0-9a-f]{64}", first.salt)
 
 
+def test_with_its_salt_a_commitment_is_said_again() -> None:
+    commitment = commit(FIGURE_6)
+    assert commit(FIGURE_6, salt=commitment.salt) == commitment
+    with pytest.raises(ParameterError, match="salt"):
+        commit(FIGURE_6, salt="")
+
+
 def test_the_salt_is_not_printed() -> None:
     commitment = commit(FIGURE_6)
     assert commitment.salt not in repr(commitment)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from tests.border.command_line import tracearena
 
 from tracearena.cli import _streams
-from tracearena.streams import event_tables, portions, releases, walking
+from tracearena.streams import event_tables, portions, releases, transforming, walking
+from tracearena.streams.unfinished import Unfinished
 
 
 @pytest.fixture
@@ -37,5 +39,43 @@ def run() -> Callable[..., str]:
         done = tracearena(*arguments)
         assert done.status == status, done.err
         return done.err if status else done.out
+
+    return command
+
+
+@pytest.fixture
+def stop(run: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, int]]:
+    """Run a command that is stopped after two parts; return when each of them was written."""
+    write = transforming.write_part
+
+    def command(*arguments: object) -> dict[str, int]:
+        written: list[Path] = []
+
+        def interrupted(traces: object, part: Path) -> None:
+            if len(written) == 2:
+                raise KeyboardInterrupt
+            write(traces, part)
+            written.append(part)
+
+        with monkeypatch.context() as patch:
+            patch.setenv("TRACEARENA_THREADS", "1")
+            patch.setattr(transforming, "write_part", interrupted)
+            assert "--resume goes on" in run(*arguments, status=130)
+        return {part.name: part.stat().st_mtime_ns for part in written}
+
+    return command
+
+
+@pytest.fixture
+def kill_at_the_end(run: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Run a command that ends when all is written and the folder has not got its name."""
+
+    def killed(parts: object) -> None:
+        raise KeyboardInterrupt
+
+    def command(*arguments: object) -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr(Unfinished, "finish", killed)
+            run(*arguments, status=130)
 
     return command

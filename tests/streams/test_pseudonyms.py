@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 import pytest
+from tests.border.command_line import tracearena
 from tests.streams.tables import city, laid_out
 
 from tracearena.cli import _streams
@@ -70,25 +73,16 @@ def test_a_run_that_is_stopped_leaves_no_release_and_no_secret(
 @pytest.mark.usefixtures("small_portions")
 @pytest.mark.parametrize("seed", [("--seed", "5"), ()])
 def test_parts_are_the_file_in_pieces_and_a_stopped_run_goes_on(
-    seed: tuple[str, ...], tmp_path: Path, run: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+    seed: tuple[str, ...],
+    tmp_path: Path,
+    run: Callable[..., str],
+    stop: Callable[..., dict[str, int]],
 ) -> None:
     path = laid_out(city(), tmp_path, "shuffled")
     out, ids = tmp_path / "out", tmp_path / "ids.csv"
     command = ("pseudonymise", path, out, "--to", "partitions", "--id-table", ids, *seed)
-    write, written = transforming.write_part, list[Path]()
-
-    def interrupted(traces: object, part: Path) -> None:
-        if len(written) == 2:
-            raise KeyboardInterrupt
-        written.append(part)
-        write(traces, part)  # type: ignore[arg-type]
-
-    with monkeypatch.context() as patch:
-        patch.setenv("TRACEARENA_THREADS", "1")
-        patch.setattr(transforming, "write_part", interrupted)
-        assert "--resume goes on" in run(*command, status=130)
+    left = stop(*command)
     assert sorted(one.name for one in tmp_path.iterdir()) == ["out.unfinished", "points"]
-    left = {part.name: part.stat().st_mtime_ns for part in written}
     run(*command, "--resume")
     assert {name: (out / name).stat().st_mtime_ns for name in left} == left
     assert {file.suffix for file in out.iterdir()} == {".parquet"}
@@ -117,10 +111,80 @@ def test_workers_shuffle_as_threads_do(tmp_path: Path, run: Callable[..., str]) 
     assert (tmp_path / "here.csv").read_bytes() == (tmp_path / "there.csv").read_bytes()
 
 
-def test_parts_are_of_gps_traces_alone(tmp_path: Path, run: Callable[..., str]) -> None:
-    events = tmp_path / "events.csv"
-    events.write_text("user,time,place,lat,lon\n1,2024-05-01T12:00:00Z,a,35.7,139.7\n")
-    given = ("--id-table", tmp_path / "ids.csv", "--to")
-    assert "--to" in run("pseudonymise", events, tmp_path / "out", *given, "partitions", status=2)
+@pytest.mark.usefixtures("small_portions")
+@pytest.mark.parametrize("again", [False, True])
+@pytest.mark.parametrize("seed", [("--seed", "5"), ()])
+def test_a_run_that_was_killed_at_its_very_end_goes_on_with_its_id_table(
+    seed: tuple[str, ...],
+    again: bool,
+    tmp_path: Path,
+    run: Callable[..., str],
+    kill_at_the_end: Callable[..., None],
+) -> None:
+    path = laid_out(city(), tmp_path, "file")
+    out, secrets = tmp_path / "out", (tmp_path / "ids.csv", tmp_path / "ids.csv.salt")
+    command = ("pseudonymise", path, out, "--to", "partitions", "--id-table", secrets[0], *seed)
+    kill_at_the_end(*command)
+    assert not out.exists()
+    kept = [(one.read_bytes(), one.stat().st_mtime_ns) for one in secrets]
+    told = json.loads(run(*command, "--resume", "--json", *(["--again"] if again else [])))
+    assert [(one.read_bytes(), one.stat().st_mtime_ns) for one in secrets] == kept
+    assert told["commitment"] == hashlib.sha256(kept[1][0] + kept[0][0]).hexdigest()
+    pseudonyms = pl.read_csv(secrets[0])["pse_id"]
+    assert pl.read_parquet(out / "*.parquet")["user_id"].unique().sort().equals(pseudonyms, check_names=False)
+
+
+@pytest.mark.usefixtures("small_portions")
+@pytest.mark.parametrize("stopped", ["after two parts", "before any"])
+def test_a_run_that_goes_on_replaces_no_other_id_table(
+    stopped: str,
+    tmp_path: Path,
+    run: Callable[..., str],
+    stop: Callable[..., dict[str, int]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    path = laid_out(city(), tmp_path, "file")
+    out, ids, salt = tmp_path / "out", tmp_path / "ids.csv", tmp_path / "ids.csv.salt"
+    command = ("pseudonymise", path, out, "--to", "partitions", "--id-table", ids)
+    if stopped == "before any":
+        with monkeypatch.context() as patch:
+            patch.setattr("tracearena.streams.shuffled", interrupted)
+            run(*command, status=130)
+    else:
+        stop(*command)
+    for there in (
+        {ids: "pse_id,user_id\n7,1\n"},
+        {ids: "pse_id,user_id\n7,1\n", salt: "0" * 64},
+        {salt: "0"},
+    ):
+        for file, text in there.items():
+            file.write_text(text)
+        assert "only way back" in run(*command, "--resume", status=2)
+        assert {file: file.read_text() for file in there} == there
+        for file in there:
+            file.unlink()
+    assert not out.exists()
+    run(*command, "--resume")
+    assert len(pl.read_csv(ids)) == city().n_users
+
+
+def interrupted(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.usefixtures("small_portions")
+def test_an_id_table_whose_salt_is_of_something_else_is_not_the_runs_own(
+    tmp_path: Path, run: Callable[..., str], kill_at_the_end: Callable[..., None]
+) -> None:
+    path, ids = laid_out(city(), tmp_path, "file"), tmp_path / "ids.csv"
+    command = ("pseudonymise", path, tmp_path / "out", "--to", "partitions", "--id-table", ids)
+    kill_at_the_end(*command)
+    (tmp_path / "ids.csv.salt").write_text("")
+    assert "only way back" in run(*command, "--resume", status=2)
+    assert "is void" in tracearena(*command, "--resume", "--again").err
+
+
+def test_parts_have_one_name(tmp_path: Path, run: Callable[..., str]) -> None:
     path = laid_out(city(3, 3), tmp_path, "file")
-    assert "partitions" in run("pseudonymise", path, tmp_path / "out", *given, "gpx", status=2)
+    given = ("--id-table", tmp_path / "ids.csv", "--to", "gpx")
+    assert "partitions" in run("pseudonymise", path, tmp_path / "out", *given, status=2)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from tracearena.cli import _streams
 from tracearena.cli._console import note, release_seed, working
@@ -14,15 +14,14 @@ from tracearena.cli._reading import ReadingOptions
 
 if TYPE_CHECKING:
     from tracearena.algorithms import Obfuscator
+    from tracearena.cli._shuffling import Pseudonyms
     from tracearena.engine import Cluster
     from tracearena.metrics import UtilityScore
     from tracearena.pages.summary import Summary
     from tracearena.streams import EventSurvey, Table, Unfinished
     from tracearena.streams.survey import Survey
     from tracearena.streams.transforming import Change
-    from tracearena.traces import IdTable, Traces
-
-    S = TypeVar("S", bound=Survey)
+    from tracearena.traces import ObfuscatedTraces, Traces
 
 USERS_PER_PART = 1024
 """Parts of events have a multiple of so many users, and at least as many: training reads whole blocks."""
@@ -51,7 +50,7 @@ def goes_through(
         cluster=cluster,
         resume=resume,
         problem_of=_streams.problem_of_events,
-        rows="events",
+        wanted="a CSV or Parquet file of events",
     )
 
 
@@ -167,74 +166,61 @@ def convert(
     }
 
 
-def pseudonymise(
-    reading: ReadingOptions,
-    file: Path,
-    out: Path,
-    seed: int | None,
-    keeping: Callable[[IdTable], AbstractContextManager[dict[str, Any]]],
-) -> dict[str, Any]:
-    """Shuffle the users of a table of events through the disk.
-
-    Parameters
-    ----------
-    keeping
-        Keeps the secret table where all else is written too, and says where.
-    """
+def write_renamed(reading: ReadingOptions, file: Path, out: Path, pseudonyms: Pseudonyms, **how: Any) -> None:
+    """Write a table of events under pseudonyms."""
     from tracearena import streams
 
     reading.say_unread_columns(file, "table")
-
-    def looked(scratch: Path) -> tuple[Table[Traces], EventSurvey]:
-        return opened(reading, file, scratch, sort=False)
-
-    found, kept, counts = _shuffled(file, out, looked, streams.write_events, seed, keeping)
-    _notice(found, counts)
-    return kept
+    _written(reading, file, out, lambda table, root: streams.under(pseudonyms()), streams.write_events, **how)
 
 
-def pseudonymise_release(
-    reading: ReadingOptions,
-    file: Path,
-    out: Path,
-    seed: int | None,
-    keeping: Callable[[IdTable], AbstractContextManager[dict[str, Any]]],
-) -> dict[str, Any]:
-    """Shuffle the users of a table of released traces through the disk: see `pseudonymise`."""
+def release_goes_through(reading: ReadingOptions, path: Path, out: Path, to: str | None, **how: Any) -> bool:
+    """Whether a table of released traces is worked on a few users at a time: see `_streams.goes_through`."""
+    return _streams.goes_through(
+        reading,
+        path,
+        out,
+        to,
+        problem_of=_problem_of_release,
+        wanted="a Parquet file of released traces",
+        **how,
+    )
+
+
+def _problem_of_release(reading: ReadingOptions, path: Path) -> str | None:
+    from tracearena.streams import is_streamable
+
+    if reading.times is not None:
+        return "is read with a table of times (--times)"
+    return None if is_streamable(path) else "is no table of released traces in Parquet"
+
+
+def write_release_renamed(
+    reading: ReadingOptions, file: Path, out: Path, pseudonyms: Pseudonyms, **how: Any
+) -> None:
+    """Write a table of released traces under pseudonyms."""
     from tracearena import streams
     from tracearena.formats.place_files import read_places
 
     places = None if reading.places is None else read_places(reading.places)
 
-    def looked(scratch: Path) -> tuple[Table[Any], Survey]:
-        return streams.release_table_of(file, places=places)
+    def writing(
+        table: Table[ObfuscatedTraces],
+        found: Survey,
+        change: Change[ObfuscatedTraces],
+        parts: Unfinished | None,
+    ) -> None:
+        streams.write_anonymized(table, out, change, unfinished=parts)
 
-    return _shuffled(file, out, looked, streams.write_anonymized, seed, keeping)[1]
-
-
-def _shuffled(
-    file: Path,
-    out: Path,
-    looked: Callable[[Path], tuple[Table[Any], S]],
-    write: Callable[..., dict[str, int]],
-    seed: int | None,
-    keeping: Callable[[IdTable], AbstractContextManager[dict[str, Any]]],
-) -> tuple[S, dict[str, Any], dict[str, int]]:
-    """Shuffle users and write them; return what was found of the table, what was kept, and the counts."""
-    from tracearena import streams
-    from tracearena.arena.pseudonyms import shuffled_ids
-    from tracearena.streams.unfinished import scratch_beside
-
-    with scratch_beside(out) as scratch:
-        with working(f"reading {file.name}"):
-            table, found = looked(scratch)
-        for line in found.report.lines():
-            note(line)
-        order, secret = shuffled_ids(found.user_ids, seed=release_seed(seed))
-        with working("users"):
-            shuffled = streams.shuffled(table, found, order, scratch)
-        with keeping(secret) as kept, working("events"):
-            return found, kept, write(shuffled, out, streams.under(secret.pseudonyms))
+    _streams.through(
+        file,
+        out,
+        lambda path, scratch: streams.release_table_of(path, places=places),
+        lambda table, root: streams.under(pseudonyms()),
+        writing,
+        rows="events",
+        **how,
+    )
 
 
 def utility(
@@ -259,13 +245,6 @@ def utility(
             return both.fold(UtilitySum.of).score
 
 
-def is_large_release(path: Path) -> bool:
-    """Whether a path holds more released traces than are read at once, in a form that need not be."""
-    from tracearena.streams import are_many, is_streamable
-
-    return is_streamable(path) and are_many(path, _streams.STREAMED_FROM)
-
-
 def _written(
     reading: ReadingOptions,
     path: Path,
@@ -284,7 +263,7 @@ def _written(
         return found, write(table, out, change, unfinished=parts)
 
     def opening(path: Path, scratch: Path) -> tuple[Table[Traces], EventSurvey]:
-        return opened(reading, path, scratch, users=users)
+        return opened(reading, path, scratch, sort=how.get("arrange") is None, users=users)
 
     found, counts = _streams.through(path, out, opening, making, writing, rows="events", **how)
     _notice(found, counts)

@@ -18,6 +18,7 @@ from tracearena.errors import ParameterError
 
 if TYPE_CHECKING:
     from tracearena.algorithms import GpsObfuscator
+    from tracearena.cli._shuffling import Pseudonyms
     from tracearena.engine import Cluster
     from tracearena.intake.report import Report
     from tracearena.traces import GpsTraces
@@ -147,6 +148,17 @@ def _obfuscate_any_size(
     )
     _streams.say_silent(written, asked.out)
     return {"users": written.users, "points": written.points, "points_withheld": written.withheld}
+
+
+def write_renamed(reading: ReadingOptions, file: Path, out: Path, pseudonyms: Pseudonyms, **how: Any) -> None:
+    """Write a table of points under pseudonyms, a few users at a time."""
+    from tracearena.streams import renaming
+
+    reading.say_unread_columns(file, "points")
+    written = _streams.write_changed(
+        reading, file, out, lambda table, root: renaming(table, pseudonyms()), **how
+    )
+    _streams.say_silent(written, out)
 
 
 def converts_any_size(reading: ReadingOptions, file: Path, out: Path, to: str | None) -> bool:

@@ -91,7 +91,7 @@ def goes_through(
     cluster: str | None = None,
     resume: bool = False,
     problem_of: Problem = problem_of_points,
-    rows: str = "points",
+    wanted: str = "a CSV or Parquet file of points",
 ) -> bool:
     """Whether a table is worked on a few users at a time.
 
@@ -101,8 +101,8 @@ def goes_through(
     ----------
     problem_of
         Says what keeps a table from it.
-    rows
-        What its rows are.
+    wanted
+        What it must be.
     """
     from tracearena.streams import are_many, folders_name_columns
 
@@ -121,8 +121,8 @@ def goes_through(
     if problem is not None:
         if asked:
             raise ParameterError(
-                f"{path}: {problem}; {', '.join(asked)} needs a CSV or Parquet file of {rows}, or a folder "
-                "of nothing else, whose rows can be read some after the others"
+                f"{path}: {problem}; {', '.join(asked)} needs {wanted}, or a folder of nothing else, whose "
+                "rows can be read some after the others"
             )
         return False
     return bool(asked) or folders_name_columns(path) or are_many(path, STREAMED_FROM)
@@ -297,7 +297,7 @@ def through(
             if sealed is not None:
                 sealed()
         except BaseException as error:
-            if isinstance(error, Exception) and not parts.done:
+            if isinstance(error, Exception) and not (parts.done or resume):
                 parts.discard()
                 raise
             done = f"{len(parts.done)} of {len(table.portions)} parts are finished in {parts.folder}"

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
-from functools import partial
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tracearena import arena
-from tracearena.cli import _event_streams, _streams
-from tracearena.cli._cluster import ClusterOption, joined
+from tracearena.cli import _event_streams, _gps, _shuffling, _streams
+from tracearena.cli._cluster import ClusterOption
 from tracearena.cli._console import (
     JsonOption,
     ReleaseSeedOption,
@@ -24,14 +22,14 @@ from tracearena.cli._console import (
 )
 from tracearena.cli._declaring import LIMITS, reads_traces
 from tracearena.cli._forms import form_of, write_anonymized
+from tracearena.cli._id_tables import keep, refuse_to_replace, salt_of, secrets_at
 from tracearena.cli._reading import ReadingOptions, say
 from tracearena.cli._refusing import refuse
+from tracearena.cli._shuffling import Asked
 from tracearena.cli._streams import ResumeOption
 
 if TYPE_CHECKING:
-    from tracearena.streams import Table
-    from tracearena.streams.survey import Survey
-    from tracearena.traces import IdTable, ObfuscatedTraces
+    from tracearena.traces import ObfuscatedTraces
 
 _OBFUSCATED, _GPS, _EVENTS = "obfuscated traces", "GPS traces", "events"
 _ALLOWED = {
@@ -39,17 +37,6 @@ _ALLOWED = {
     _GPS: {"timezone"},
     _EVENTS: {"places", "times"},
 }
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """Where release and ID table go, and how the release is written."""
-
-    out: Path
-    id_table: Path
-    to: str | None
-    cluster: str | None
-    resume: bool
 
 
 def register(app: typer.Typer) -> None:
@@ -92,7 +79,7 @@ def pseudonymise(
     ] = False,
     to: Annotated[
         str | None,
-        typer.Option("--to", help="GPS: partitions, a folder of parts; by the name of OUT if omitted."),
+        typer.Option("--to", help="partitions, a folder of parts; by the name of OUT if omitted."),
     ] = None,
     seed: ReleaseSeedOption = None,
     cluster: ClusterOption = None,
@@ -113,48 +100,27 @@ def pseudonymise(
     for name, value in options.items():
         if value is not None and name not in _ALLOWED[kind]:
             raise ParameterError(f"{file}: --{name.replace('_', '-')} has no meaning for {kind}")
-    if kind != _GPS:
-        refuse(kind, to=to, cluster=cluster, resume=resume)
-    elif to not in (None, _streams.PARTS):
+    if to not in (None, _streams.PARTS):
         raise ParameterError.of("--to", to, f"{_streams.PARTS}; other forms are told by the name of OUT")
-    replaced = _replaced(id_table, again)
-    asked = _Asked(out, id_table, to, cluster, resume)
+    if original is not None:
+        refuse("what is scored beside --original", to=to, cluster=cluster, resume=resume)
+    asked = Asked(out, id_table, again, seed, to, cluster, resume)
     _check_outputs(asked, kind, (file, original, *reading.files))
+    there = secrets_at(id_table)
+    if not (again or resume):  # a run that goes on knows its own ID table
+        refuse_to_replace(id_table)
     if kind == _OBFUSCATED:
-        result = _obfuscated(reading, file, out, original, id_table, seed)
+        result = _obfuscated(context, reading, file, asked, original)
     elif kind == _GPS:
-        result = _gps(context, reading, file, asked, seed)
+        result = _points(context, reading, file, asked)
     else:
-        result = _events(reading, file, out, id_table, seed)
-    if replaced:
+        result = _events(context, reading, file, asked)
+    if again and there:
         note(
-            f"warning: {' and '.join(map(str, replaced))} replaced: the commitment that was published for it "
+            f"warning: {' and '.join(map(str, there))} replaced: the commitment that was published for it "
             "is void, and from the release before there is no way back; publish the new commitment"
         )
     print_result(result, as_json)
-
-
-def _replaced(id_table: Path, again: bool) -> list[Path]:
-    """Return the secrets that --again replaces; without it none may be there."""
-    from tracearena.errors import ParameterError
-
-    there = [path for path in (id_table, salt_of(id_table)) if path.is_file()]
-    if there and not again:
-        raise ParameterError(
-            f"{there[0]}: exists, and may be the only way back from another release; nothing was drawn and "
-            "nothing changed. Name another file, or draw anew with --again, which makes the commitment to "
-            "this one void"
-        )
-    return there
-
-
-def salt_of(id_table: Path) -> Path:
-    """Return where the salt of the commitment to an ID table stands.
-
-    >>> str(salt_of(Path("ptable.csv")))
-    'ptable.csv.salt'
-    """
-    return Path(f"{id_table}.salt")
 
 
 def _kind(file: Path, reading: ReadingOptions, original: Path | None) -> str:
@@ -167,32 +133,35 @@ def _kind(file: Path, reading: ReadingOptions, original: Path | None) -> str:
 
 
 def _obfuscated(
-    reading: ReadingOptions, file: Path, out: Path, original: Path | None, id_table: Path, seed: int | None
+    context: typer.Context, reading: ReadingOptions, file: Path, asked: Asked, original: Path | None
 ) -> dict[str, Any]:
     from tracearena.files.staging import replacing_all
     from tracearena.formats import read_released
     from tracearena.formats.released import contest_header
     from tracearena.intake.user_key import carrying, refuse_stale_key
 
-    contest = contest_header(file) is not None
-    form = form_of(out, None, contest=contest)
+    out, id_table, contest = asked.out, asked.id_table, contest_header(file) is not None
     result: dict[str, Any] = {}
     if original is None:
         reading.refuse_layout("released traces without --original")
         reading.refuse_limits()
-        if form == "table" and reading.times is None and _event_streams.is_large_release(file):
-            keeping = partial(_kept_together, path=id_table)
-            kept = _event_streams.pseudonymise_release(reading, file, out, seed, keeping)
-            return {"file": str(out), **kept}
+        if _event_streams.release_goes_through(
+            reading, file, out, asked.to, cluster=asked.cluster, resume=asked.resume
+        ):
+            return _shuffling.pseudonymise(
+                context, reading, file, asked, _event_streams.write_release_renamed
+            )
+    form = form_of(out, None, contest=contest)
+    if original is None:
         alone = read_released(file, places=reading.places, times=reading.times)
         say(alone)
         traces = alone.traces
     else:
         refuse_stale_key(original, id_table)
         traces, result = _scored(reading, file, original, contest)
-    release = arena.pseudonymise(traces, seed=release_seed(seed))
+    release = arena.pseudonymise(traces, seed=release_seed(asked.seed))
     with replacing_all(), ExitStack() as stack:
-        kept = _keep(stack, release.id_table, id_table)
+        kept = keep(stack, release.id_table, id_table)
         if original is not None:
             stack.enter_context(carrying(original, id_table))
         write_anonymized(release.anonymized, out, form)
@@ -229,92 +198,43 @@ def _warn_of_utility(utility: float) -> None:
     )
 
 
-def _gps(
-    context: typer.Context, reading: ReadingOptions, file: Path, asked: _Asked, seed: int | None
-) -> dict[str, Any]:
-    from tracearena.cli import _gps
+def _points(context: typer.Context, reading: ReadingOptions, file: Path, asked: Asked) -> dict[str, Any]:
     from tracearena.files.staging import replacing_all
 
-    out, id_table = asked.out, asked.id_table
+    out = asked.out
     if _streams.goes_through(reading, file, out, asked.to, cluster=asked.cluster, resume=asked.resume):
-        return _gps_of_any_size(context, reading, file, asked, seed)
+        return _shuffling.pseudonymise(context, reading, file, asked, _gps.write_renamed)
     traces = _gps.read_traces(reading, file)
     reading.say_unread_columns(file, "points")
-    released, table = arena.pseudonymise_users(traces, seed=release_seed(seed))
+    released, table = arena.pseudonymise_users(traces, seed=release_seed(asked.seed))
     with replacing_all(), ExitStack() as stack:
-        kept = _keep(stack, table, id_table)
+        kept = keep(stack, table, asked.id_table)
         _gps.write_traces(released, out)
     return {"file": str(out), **kept}
 
 
-def _gps_of_any_size(
-    context: typer.Context, reading: ReadingOptions, file: Path, asked: _Asked, seed: int | None
-) -> dict[str, Any]:
-    """Shuffle the users of a table through the disk, with the values of all at once.
-
-    Parts hold users in the order of their pseudonyms, so that neither their names nor the times at which they
-    were written tell how users stood before. The ID table is there before the release gets its name.
-    """
-    from tracearena import streams
-    from tracearena.arena.pseudonyms import shuffled_ids
-    from tracearena.engine import seed_sequence
-    from tracearena.files.staging import replacing_all
-
-    secrets: list[IdTable] = []
-    kept: dict[str, Any] = {}
-
-    def arrange(table: Table[Any], found: Survey, scratch: Path, root: Any) -> Table[Any]:
-        order, secret = shuffled_ids(found.user_ids, seed=root)
-        secrets.append(secret)
-        return streams.shuffled(table, found, order, scratch)
-
-    def sealed() -> None:
-        with replacing_all(), ExitStack() as stack:
-            kept.update(_keep(stack, secrets[-1], asked.id_table))
-
-    reading.say_unread_columns(file, "points")
-    workers = joined(context, asked.cluster)
-    if asked.cluster is not None and asked.cluster.startswith("tcp://"):
-        note("warning: who is who goes to the workers unencrypted; tls:// keeps it from those who listen")
-    with replacing_all() if asked.to is None else ExitStack():
-        written = _streams.write_changed(
-            reading,
-            file,
-            asked.out,
-            lambda table, root: streams.renaming(table, secrets[-1].pseudonyms),
-            to=asked.to,
-            cluster=workers,
-            resume=asked.resume,
-            depends_on=("pseudonymise", seed),
-            root=seed_sequence(release_seed(seed)),
-            arrange=arrange,
-            sealed=sealed,
-        )
-    _streams.say_silent(written, asked.out)
-    return {"file": str(asked.out), **kept}
-
-
-def _events(
-    reading: ReadingOptions, file: Path, out: Path, id_table: Path, seed: int | None
-) -> dict[str, Any]:
+def _events(context: typer.Context, reading: ReadingOptions, file: Path, asked: Asked) -> dict[str, Any]:
     from tracearena.errors import ParameterError
     from tracearena.files.staging import replacing_all
     from tracearena.formats import foursquare, pwscup, write
     from tracearena.formats.writing import format_of_name
     from tracearena.traces import ObfuscatedTraces
 
-    if _event_streams.are_events(reading, file) and _event_streams.goes_through(reading, file, out):
-        keeping = partial(_kept_together, path=id_table)
-        return {"file": str(out)} | _event_streams.pseudonymise(reading, file, out, seed, keeping)
+    out = asked.out
+    if _event_streams.goes_through(reading, file, out, asked.to, cluster=asked.cluster, resume=asked.resume):
+        users = 1 if asked.to is None else _event_streams.USERS_PER_PART
+        return _shuffling.pseudonymise(
+            context, reading, file, asked, _event_streams.write_renamed, users=users
+        )
     traces, report = reading.read_events(file)
     reading.say_unread_columns(file, report.format)
     to = format_of_name(out, like=report.format)
     venues = out.parent / foursquare.POI_NAME
     if to == "foursquare" and venues.exists():
         raise ParameterError(f"{venues}: exists, and the venues would go there; write to another folder")
-    released, secret = arena.pseudonymise_users(traces, seed=release_seed(seed))
+    released, secret = arena.pseudonymise_users(traces, seed=release_seed(asked.seed))
     with replacing_all(), ExitStack() as stack:
-        kept = _keep(stack, secret, id_table)
+        kept = keep(stack, secret, asked.id_table)
         if to == "pwscup":
             pwscup.write_anonymized(ObfuscatedTraces.unchanged(released), out)
         else:
@@ -322,16 +242,7 @@ def _events(
     return {"file": str(out), **kept}
 
 
-@contextmanager
-def _kept_together(table: IdTable, path: Path) -> Iterator[dict[str, Any]]:
-    """Keep the ID table if all that is written inside is written too; say where."""
-    from tracearena.files.staging import replacing_all
-
-    with replacing_all(), ExitStack() as stack:
-        yield _keep(stack, table, path)
-
-
-def _check_outputs(asked: _Asked, kind: str, inputs: tuple[Path | None, ...]) -> None:
+def _check_outputs(asked: Asked, kind: str, inputs: tuple[Path | None, ...]) -> None:
     """Refuse outputs that cannot both be written; OUT may be a new folder where the format is one."""
     from tracearena.errors import ParameterError
     from tracearena.formats.writing import format_of_name
@@ -351,22 +262,3 @@ def _check_outputs(asked: _Asked, kind: str, inputs: tuple[Path | None, ...]) ->
         raise ParameterError(f"{out}: two outputs cannot go to one file")
     if not out.parent.is_dir():
         raise ParameterError(f"{out}: there is no folder {out.parent}")
-
-
-def _keep(stack: ExitStack, table: IdTable, path: Path) -> dict[str, Any]:
-    """Write the ID table and the salt for their owner alone, if all else is written too; say where.
-
-    The digest is that of the two files one after the other. Where the table goes to a pipe there is
-    nothing to put the salt beside, and it is told.
-    """
-    from tracearena.contest import commit, id_table_text
-    from tracearena.files.whole import is_stream, replacing
-
-    commitment = commit(table)
-    stack.enter_context(replacing(path, private=True)).write(id_table_text(table).encode())
-    told = {"id_table": str(path), "pseudonyms": len(table), "commitment": commitment.digest}
-    if is_stream(path):
-        return told | {"commitment_salt": commitment.salt}
-    salt = salt_of(path)
-    stack.enter_context(replacing(salt, private=True)).write(f"{commitment.salt}\n".encode())
-    return told | {"commitment_salt_file": str(salt)}

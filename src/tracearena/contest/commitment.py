@@ -45,8 +45,10 @@ class Commitment:
     salt: str = field(repr=False)
 
 
-def commit(id_table: IdTable, *, live: Any = None, seed: SeedLike = None) -> Commitment:
-    """Fix an ID table, and the users of the live board if there is one, with a fresh salt of 32 bytes.
+def commit(
+    id_table: IdTable, *, live: Any = None, salt: str | None = None, seed: SeedLike = None
+) -> Commitment:
+    """Fix an ID table, and the users of the live board if there is one, with a salt of 32 bytes.
 
     Without the salt the digest says nothing about the table, however few users there are.
 
@@ -56,6 +58,8 @@ def commit(id_table: IdTable, *, live: Any = None, seed: SeedLike = None) -> Com
         The judge's table.
     live
         Ids of the users of the live board; None where there is no such board.
+    salt
+        The salt of a commitment that was made before, to say the same again; a fresh one if omitted.
     seed
         None, for a real release, takes the salt from the operating system's cryptographic source.
         A seed is for experiments.
@@ -71,7 +75,9 @@ def commit(id_table: IdTable, *, live: Any = None, seed: SeedLike = None) -> Com
     """
     if not id_table.is_one_to_one:
         raise DataError("an ID table with a user named twice cannot be the judge's")
-    salt = secrets.token_hex(_SALT_BYTES) if seed is None else generator(seed).bytes(_SALT_BYTES).hex()
+    if salt is None:
+        salt = secrets.token_hex(_SALT_BYTES) if seed is None else generator(seed).bytes(_SALT_BYTES).hex()
+    _check_hex("salt", salt)
     if live is not None:
         _require_users(live, id_table)
     return Commitment(_digest(id_table, salt, live), salt)

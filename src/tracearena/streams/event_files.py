@@ -54,7 +54,7 @@ class EventFiles:
     @property
     def options(self) -> tuple[object, ...]:
         """How they are read."""
-        return self.table.layout, self.choices, None if self.places is None else _digest(self.places)
+        return self.table.layout, self.choices, None if self.places is None else digest_of(self.places)
 
     def events(self, chunk: Chunk) -> tuple[pl.DataFrame, Report]:
         """Return the events of a chunk that can be used, and the report of the others.
@@ -116,6 +116,7 @@ def _slender(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.select([name for name in ("user", "at", "local", where) if name in frame.columns])
 
 
-def _digest(places: Places) -> str:
+def digest_of(places: Places) -> str:
+    """Return a digest of what places are and where they lie."""
     arrays = (places.latitude, places.longitude, places.ids, places.sensitive)
     return hashlib.sha256(b"".join(array.tobytes() for array in arrays)).hexdigest()

@@ -54,10 +54,14 @@ def under(pseudonyms: NDArray[Any]) -> Change[Any]:
 
 
 def write_anonymized(
-    table: Table[ObfuscatedTraces], out: Path, change: Change[ObfuscatedTraces]
+    table: Table[ObfuscatedTraces],
+    out: Path,
+    change: Change[ObfuscatedTraces],
+    *,
+    unfinished: Unfinished | None = None,
 ) -> dict[str, int]:
     """Write released traces under other ids; return how many events there are."""
-    return write_counted(table, out, change, _count_anonymized, released_table.text)
+    return write_counted(table, out, change, _count_anonymized, released_table.text, unfinished=unfinished)
 
 
 def _count_anonymized(given: ObfuscatedTraces, made: ObfuscatedTraces) -> dict[str, int]:

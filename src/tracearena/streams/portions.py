@@ -227,9 +227,17 @@ def shuffled(
     *,
     is_shared: bool = True,
     portion: int = POINTS_PER_PORTION,
+    users: int = 1,
 ) -> Table[T]:
-    """Return a table with its users in another order, who are called by their places in it, from 0."""
-    return arranged(table, found, order, cut(found.counts[order], portion), scratch, is_shared=is_shared)
+    """Return a table with its users in another order, who are called by their places in it, from 0.
+
+    Parameters
+    ----------
+    users
+        Every portion but the last has a multiple of so many users.
+    """
+    portions = cut(found.counts[order], portion, users=users)
+    return arranged(table, found, order, portions, scratch, is_shared=is_shared)
 
 
 def arranged(

@@ -19,6 +19,7 @@ from tracearena.intake.ids import array_of, identifiers
 from tracearena.intake.layout import AS_NAMED
 from tracearena.intake.report import Report
 from tracearena.intake.tables import ROW, is_parquet
+from tracearena.streams.event_files import digest_of
 from tracearena.streams.event_survey import EventSurvey, Venues, venues_of
 from tracearena.streams.event_tables import EVENTS_PER_PORTION
 from tracearena.streams.portions import Portion, Table, cut, spilled
@@ -44,8 +45,8 @@ class ReleasedFiles:
 
     @property
     def options(self) -> tuple[object, ...]:
-        """How they are read: in one way alone."""
-        return ()
+        """How they are read: with which places."""
+        return (None if self.places is None else digest_of(self.places),)
 
     def kept_rows(self, chunk: Chunk) -> pl.DataFrame:
         """Return the rows of a chunk; all can be used, or none is."""
