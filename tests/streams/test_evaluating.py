@@ -100,6 +100,7 @@ def test_days_of_synthetic_traces_may_be_numbers(slots: str, tmp_path: Path, run
     assert in_portions(run, *words) == at_once(run, *UTILITY, *words)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_portions")
 def test_the_exact_distance_is_that_of_the_whole(tmp_path: Path, run: Callable[..., str]) -> None:
     pytest.importorskip("ot")
