@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-
-import polars as pl
+from typing import TYPE_CHECKING
 
 from tracearena.errors import Fault, FileError
 from tracearena.intake.columns import WORDS
+
+if TYPE_CHECKING:
+    import polars as pl
 
 SWAPPED = "latitude and longitude look swapped; exchange the columns"
 _CELLS = "x and y are whole numbers: cells of a grid or metres, no degrees"

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from tracearena.synthesis.ppmtf import _row_kernels, _sieve_kernels, _stay_kernels
-from tracearena.synthesis.ppmtf.deniability import bucket_of
+from tracearena.synthesis.ppmtf.deniability import _weighed, bucket_of
 from tracearena.synthesis.ppmtf.sampling import TraceModel
-from tracearena.synthesis.ppmtf.verifying import Scan, WholeSums, _is_bounded
+from tracearena.synthesis.ppmtf.verifying import Scan, WholeSums, is_bounded
 
 PLACES, SLOTS, INSTANTS, USERS = 37, 4, 12, 150
 
@@ -65,7 +65,7 @@ def test_bounds_count_as_the_whole_sums_do(kind, eta):
     running = whole.log_likelihoods(table, owner)
     by_bounds, slowly = both(whole, table, owner, running, bucket_of(running[:, -1], eta), eta)
     assert np.array_equal(by_bounds, slowly)
-    assert _is_bounded(whole) == (kind not in ("huge", "tiny phi"))
+    assert is_bounded(whole) == (kind not in ("huge", "tiny phi"))
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -89,6 +89,50 @@ def test_likelihoods_on_the_border_of_a_bucket_fall_where_the_whole_sums_say(see
                 by_bounds, slowly = both(whole, own, np.full(USERS, -1), likelihood, bucket, eta)
                 assert np.array_equal(by_bounds, slowly)
                 assert len(asked) > 1, "nothing was left open on a border"
+
+
+@pytest.mark.parametrize("kind", KINDS[:6])
+def test_bounds_of_a_trace_under_its_own_user_hold_and_are_tight(kind):
+    whole = model(kind, np.random.default_rng(5))
+    table, owner = traces(whole)
+    exact = whole.log_likelihoods(table, owner)
+    near, low, high = whole.bounded_log_likelihoods(table, owner)
+    room = 1e-9 * (1 + np.abs(low))
+    assert (low - room <= exact[:, -1]).all()
+    assert (exact[:, -1] <= high + room).all()
+    assert np.median(high - low) < 1e-3 or kind == "cancelling"
+    assert np.median(np.abs(near - exact)) < 1e-3 or kind == "cancelling"
+
+
+@pytest.mark.parametrize("eta", [1e-9, 1e-4, 0.01, 1.0, 1e6])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_trace_is_in_the_bucket_of_its_exact_likelihood(kind, eta, monkeypatch):
+    whole = model(kind, np.random.default_rng(6))
+    table, owner = traces(whole)
+    exact = whole.log_likelihoods(table, owner)
+    weighed: list[int] = []
+    weigh = TraceModel.log_likelihoods
+
+    def noted(self, of, users):
+        weighed.append(len(of))
+        return weigh(self, of, users)
+
+    monkeypatch.setattr(TraceModel, "log_likelihoods", noted)
+    _, own = _weighed(whole, table, owner, eta)
+    assert np.array_equal(bucket_of(own, eta), bucket_of(exact[:, -1], eta))
+    if kind in ("positive", "signed") and eta == 1:
+        assert sum(weighed) < 0.05 * len(table), "most are to be told by bounds"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_trace_on_the_border_of_its_bucket_is_weighed_exactly(seed):
+    whole = model("signed", np.random.default_rng(seed))
+    table, owner = traces(whole)
+    exact = whole.log_likelihoods(table, owner)[:, -1]
+    for r in range(0, len(table), 9):
+        for eta in (-exact[r] / 3, np.nextafter(-exact[r] / 3, 0), np.nextafter(-exact[r] / 3, 9)):
+            _, own = _weighed(whole, table[r : r + 1], owner[r : r + 1], float(eta))
+            assert bucket_of(own, eta) == bucket_of(exact[r], eta)
 
 
 def test_bounds_of_row_sums_hold_and_are_tight():

@@ -16,13 +16,16 @@ from tracearena.errors import DataError, ParameterError
 from tracearena.files import write_csv
 from tracearena.results import Result
 from tracearena.synthesis.ppmtf.tally import Tally
-from tracearena.synthesis.ppmtf.verifying import Scan
+from tracearena.synthesis.ppmtf.verifying import Scan, is_bounded
 from tracearena.traces import Traces
 
 if TYPE_CHECKING:
     from tracearena.synthesis.ppmtf.model import PPMTF
+    from tracearena.synthesis.ppmtf.sampling import TraceModel
 
 _FARTHEST = 2**53
+_ROOM = 1e-9
+"""Far more than sums of logarithms in float64 round away, relative to the sum."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,8 +156,7 @@ def measure_deniability(
     found = np.empty(len(table), np.int32)
     kept = Tally() if tally is None else tally
     for kind, (one, rows) in enumerate(model.trace_model_.by_kind(model.day_numbers(synthetic))):
-        running = one.log_likelihoods(table[rows], owner[rows])
-        own = running[:, -1]
+        running, own = _weighed(one, table[rows], owner[rows], float(eta))
         if len(own) and not (-own / eta < _FARTHEST).all():
             raise DataError(f"eta = {eta} is too small for log-likelihoods down to {own.min():.3g}")
         scan = Scan(one, table[rows], owner[rows], running, bucket_of(own, eta), float(eta))
@@ -166,3 +168,22 @@ def measure_deniability(
             finished=partial(kept.keep, kind),
         )
     return Deniability(found, int(k), float(eta), size, early_stop)
+
+
+def _weighed(
+    model: TraceModel, table: NDArray[np.int32], owner: NDArray[np.int64], eta: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return about the running log-likelihood of each trace under its own user, and one in its bucket.
+
+    Bounds tell the bucket of nearly all; what lies at a border is weighed exactly.
+    """
+    if not is_bounded(model):
+        running = model.log_likelihoods(table, owner)
+        return running, running[:, -1]
+    running, low, high = model.bounded_log_likelihoods(table, owner)
+    room = _ROOM * (1 + np.abs(low))
+    open_ = np.flatnonzero(bucket_of(low - room, eta) != bucket_of(high + room, eta))
+    if len(open_):
+        running[open_] = model.log_likelihoods(table[open_], owner[open_])
+        low[open_] = running[open_, -1]
+    return running, low

@@ -59,7 +59,7 @@ class Scan:
         scale = np.exp(np.clip(running[:, :-1] - running[:, 1:], -60, 60)).astype(np.float32)
         steps = Steps.of(table, model.slot_of, len(model.places), scale, bucket, eta)
         exact = WholeSums(bare, table, owner, bucket, eta)
-        self._verdicts = Shared(Verdicts(exact, steps if _is_bounded(model) else None))
+        self._verdicts = Shared(Verdicts(exact, steps if is_bounded(model) else None))
         self._n_traces = len(table)
 
     def count(
@@ -118,7 +118,7 @@ def _largest_round() -> int:
     return _BLOCKS_A_THREAD * VERIFIERS_PER_BLOCK * threads
 
 
-def _is_bounded(model: TraceModel) -> bool:
+def is_bounded(model: TraceModel) -> bool:
     """Whether float32 bounds hold: no factor is so large, and φ not so small, that products are lost."""
     largest = [float(np.abs(m).max(initial=0)) for m in (model.users, model.places, model.next_places)]
     return model.smallest >= _SMALLEST and float(np.prod(largest)) * model.users.shape[1] <= _LARGEST
