@@ -13,10 +13,11 @@ from .ensemble import (
     make_attacks,
     strongest,
 )
-from .evaluation import Evaluation, Halves, Utility, baselines, evaluate, halves, worse_than_uniform
+from .evaluation import Evaluation, baselines, evaluate, halves
 from .fairness import Fairness, measure_fairness
 from .journal import begun_with, unfinished
 from .knowledge import SyntheticRisk, attack_synthetic
+from .likeness import Halves, Utility, worse_than_uniform
 from .linking import Uniqueness, uniqueness
 from .losses import Interval
 from .pseudonyms import Release, pseudonymise, pseudonymise_users

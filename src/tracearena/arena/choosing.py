@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from tracearena.algorithms import catalogue
-from tracearena.arena.evaluation import Evaluation, Utility, evaluate
+from tracearena.arena.evaluation import Evaluation, evaluate
+from tracearena.arena.likeness import Utility
 from tracearena.checks import require_choice, require_number, require_whole
 from tracearena.engine import SeedLike, child_seed, generator, seed_sequence, tracked
 from tracearena.errors import DataError, ParameterError

@@ -36,7 +36,7 @@ from tracearena.cli._refusing import refuse
 
 if TYPE_CHECKING:
     from tracearena.intake import Choices, Reading, Report
-    from tracearena.traces import GpsTraces, ObfuscatedTraces, Traces
+    from tracearena.traces import Clock, GpsTraces, ObfuscatedTraces, Places, Traces
 
 _OF_TABLES = ("columns", "delimiter", "decimal", "time_format", "one_user")
 
@@ -216,15 +216,14 @@ class ReadingOptions:
         say(reading)
         return reading
 
-    def like(self, first: Reading[Traces]) -> ReadingOptions:
-        """Return the options for another file of the same data set: the same grid, instants and zone."""
-        traces, report = first
-        grid, zone = traces.places.grid, None if report.clock is None else report.clock.zone
+    def like(self, places: Places, clock: Clock, report: Report) -> ReadingOptions:
+        """Return the options for another file of a data set: the same grid, instants and zone."""
+        grid, zone = places.grid, None if report.clock is None else report.clock.zone
         box = None if self.grid is None or grid is None else grid.box
         return replace(
             self,
             bounds=self.bounds or (None if box is None else ",".join(map(repr, box))),
-            interval=self.interval or (None if report.clock is None else f"{traces.clock.interval_s}s"),
+            interval=self.interval or (None if report.clock is None else f"{clock.interval_s}s"),
             timezone=self.timezone or (None if self.utc_hours else zone),
         )
 
@@ -232,7 +231,8 @@ class ReadingOptions:
         """Read another file of the data set of `first`."""
         options = self.for_another(path)
         if options._makes_instants(path):
-            return options.like(first).read_events(path)
+            traces, report = first
+            return options.like(traces.places, traces.clock, report).read_events(path)
         if options.format_of(path) == "pwscup":
             options = replace(options, times=options._times_of(path, first))
         return say_once(options.read_events(path, quietly=True), first)

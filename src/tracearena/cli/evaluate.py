@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
+from tracearena.cli import _counting
 from tracearena.cli._cluster import ClusterOption, joined
-from tracearena.cli._console import JsonOption, defined
+from tracearena.cli._console import JsonOption, defined, note, working
 from tracearena.cli._declaring import reads_traces
 from tracearena.cli._reading import ReadingOptions
 from tracearena.cli._reading_options import SlotsOption
+from tracearena.cli._refusing import refuse
 
 if TYPE_CHECKING:
+    from tracearena.metrics.counted import Countable, Counted
     from tracearena.traces import Box, Traces
+
+_READ_WHOLE = (
+    "all events are read at once: the attacks compare every user with every synthetic trace; "
+    "--utility-only leaves the attacks out and holds a few users at a time"
+)
 
 
 class Against(StrEnum):
@@ -66,43 +75,54 @@ def evaluate(
             help="Also the exact two-dimensional earth mover's distance of moves (the extra [emd]).",
         ),
     ] = False,
+    utility_only: Annotated[
+        bool,
+        typer.Option(
+            "--utility-only",
+            help="Leave out the attacks, which need all users at once: tables of events of any size.",
+        ),
+    ] = False,
     cluster: ClusterOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Measure utility and privacy of synthetic traces (0 is best; accuracy is read beside a guess)."""
     import json
 
-    from tracearena.arena.evaluation import baselines, halves, worse_than_uniform
-    from tracearena.arena.evaluation import evaluate as judge
+    from tracearena.arena.evaluation import betrayed
     from tracearena.engine import use
+    from tracearena.metrics.counted import AtOnce
     from tracearena.traces import Box
 
-    city = None if bounds is None else Box.parse(bounds)
+    if utility_only:
+        refuse("utility alone", legacy_ppmtf=legacy_ppmtf)
+    measure = _Measure(None if bounds is None else Box.parse(bounds), against.value, exact_emd)
+    are_many = _counting.go_through(
+        reading, (train, test, *synthetic), cluster=cluster if utility_only else None
+    )
     workers = joined(context, cluster)
-    training, testing, made = _read(reading, train, test, synthetic, slots)
-    limits = baselines(training, testing, bounds=city, against=against.value)
-    parted = halves(training, testing, bounds=city)
-    with use(cluster=workers):
-        found = [
-            {"file": str(path)}
-            | judge(
-                traces, training, testing, bounds=city, legacy_ppmtf=legacy_ppmtf, against=against.value
-            ).to_dict()
-            for path, traces in zip(synthetic, made, strict=True)
-        ]
-    base: dict[str, Any] = {name: utility.to_dict() for name, utility in limits.items()}
-    if exact_emd:
-        real = (training, testing) if against is Against.testing else (testing, training)
-        _add_exact(found, base, made, *real, city)
-    base["halves"] = None if parted is None else parted.to_dict()
-    base["worse_than_uniform"] = worse_than_uniform(limits)
+    if are_many and utility_only:
+        with _counting.opened(reading, train, test, synthetic, slots, workers) as people:
+            with working("counting", workers):
+                found, base = measure.utility(*people)
+            sizes = people[0].n_users, people[1].n_users
+    else:
+        if are_many:
+            note(_READ_WHOLE)
+        training, testing, made = _read(reading, train, test, synthetic, slots)
+        found, base = measure.utility(AtOnce(training), AtOnce(testing), [AtOnce(one) for one in made])
+        sizes = training.n_users, testing.n_users
+        if not utility_only:
+            with use(cluster=workers):
+                privacy = [betrayed(one, training, testing, legacy_ppmtf=legacy_ppmtf) for one in made]
+            found = [one | other for one, other in zip(found, privacy, strict=True)]
+    found = [{"file": str(path)} | one for path, one in zip(synthetic, found, strict=True)]
     found, base = defined(found), defined(base)
     if as_json:
         result = found[0] | base if len(found) == 1 else {"synthetic": found} | base
         typer.echo(json.dumps(result, allow_nan=False))
     else:
         _print_table(found, base)
-        _print_notes(found, base, training.n_users, testing.n_users)
+        _print_notes(found, base, *sizes)
 
 
 def _read(
@@ -136,21 +156,52 @@ def _read_ppmtf(
     return training, testing, made
 
 
-def _add_exact(
-    found: list[dict[str, Any]],
-    base: dict[str, Any],
-    made: list[Traces],
-    other: Traces,
-    reference: Traces,
-    city: Box | None,
-) -> None:
-    """Add the exact distance of moves to what was found of each file and of the baselines."""
-    from tracearena.metrics import tm_emd_exact
+class _Measure(NamedTuple):
+    """How utility is measured: within which city, against which traces, and whether exactly too."""
 
-    for one, traces in zip(found, made, strict=True):
-        one["tm_emd_exact"] = tm_emd_exact(reference, traces, bounds=city, by_day=True)
-    for name, real in zip(base, (other, None), strict=True):
-        base[name]["tm_emd_exact"] = tm_emd_exact(reference, real, bounds=city)
+    city: Box | None
+    against: Literal["testing", "training"]
+    exactly: bool
+
+    def utility(
+        self, training: Countable, testing: Countable, made: Sequence[Countable]
+    ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+        """Return the utility of each of the traces made, and the baselines beside them."""
+        from tracearena.arena.likeness import (
+            baselines_of,
+            compared,
+            halves_among,
+            utility_of,
+            worse_than_uniform,
+        )
+
+        counts = training.counted(), testing.counted()
+        other, reference = compared(*counts, self.against)
+        found = []
+        for one in made:
+            days = one.counted(by_day=True)
+            utility = utility_of(days, other, reference, self.city)
+            found.append(utility.to_dict() | self._exact(reference, days))
+        limits = baselines_of(*counts, bounds=self.city, against=self.against)
+        base: dict[str, Any] = {
+            name: utility.to_dict() | self._exact(reference, real)
+            for (name, utility), real in zip(limits.items(), (other, None), strict=True)
+        }
+        halves = halves_among(training, *counts, bounds=self.city)
+        base["halves"] = None if halves is None else halves.to_dict()
+        base["worse_than_uniform"] = worse_than_uniform(limits)
+        return found, base
+
+    def _exact(self, reference: Counted, traces: Counted | None) -> dict[str, float]:
+        """Return the exact distance of moves, if it is asked for."""
+        from tracearena.metrics.exact_transport import matrix_emd
+
+        if not self.exactly:
+            return {}
+        truth = reference.on_day(0).moves
+        days = [reference.uniform()] if traces is None else traces.days()
+        apart = matrix_emd(reference.places, truth, (day.moves for day in days), bounds=self.city)
+        return {"tm_emd_exact": apart}
 
 
 _LABELS = {"membership_accuracy_guess": "  the same by a guess"}
@@ -209,8 +260,9 @@ def _print_notes(found: list[dict[str, Any]], base: dict[str, Any], trained: int
             "compare with halves, not with uniform"
         )
     for one in found:
-        if one["membership_accuracy"] <= one["membership_accuracy_guess"] + 1e-9:
+        accuracy = one.get("membership_accuracy")
+        if accuracy is not None and accuracy <= one["membership_accuracy_guess"] + 1e-9:
             typer.echo(
-                f"{Path(one['file']).name}: membership accuracy {one['membership_accuracy']:.6f} is that of "
+                f"{Path(one['file']).name}: membership accuracy {accuracy:.6f} is that of "
                 "always answering the larger group; read the advantage"
             )

@@ -43,14 +43,19 @@ def aligned(first: _First, second: _Second) -> tuple[_First, _Second]:
 
 def at_common_places(parts: Sequence[Traces]) -> list[Traces]:
     """Return all with the places of any, by their ids; each keeps its own clock."""
-    places = functools.reduce(_common_places, (part.places for part in parts))
+    places = common_places([part.places for part in parts])
     return [cast(Traces, _moved(part, places, part.clock)) for part in parts]
+
+
+def common_places(several: Sequence[Places]) -> Places:
+    """Return the places of any, by their ids; where one lies is taken from the first that has it."""
+    return functools.reduce(_common_places, several)
 
 
 def _common_places(first: Places, second: Places) -> Places:
     if first == second:
         return first
-    at = _index(first, second)
+    at = index_among(first, second)
     known = at >= 0
     here, there = (
         np.column_stack([places.latitude[index], places.longitude[index]])
@@ -65,7 +70,7 @@ def _common_places(first: Places, second: Places) -> Places:
         )
     if known.all():
         return first
-    if (_index(second, first) >= 0).all():
+    if (index_among(second, first) >= 0).all():
         return second
     if first.grid is not None or second.grid is not None:
         raise DataError(
@@ -74,7 +79,7 @@ def _common_places(first: Places, second: Places) -> Places:
     return _union(first, second, ~known)
 
 
-def _index(known: Places, wanted: Places) -> NDArray[np.int64]:
+def index_among(known: Places, wanted: Places) -> NDArray[np.int64]:
     """Return which of the known places each wanted one is, by id; -1 for none."""
     position = {str(name): at for at, name in enumerate(known.ids.tolist())}
     return np.array([position.get(str(name), -1) for name in wanted.ids.tolist()], np.int64)
@@ -128,7 +133,7 @@ def _moved(table: EventTable, places: Places, clock: Clock) -> EventTable:
         shift = (table.clock.first_day - clock.first_day).days * clock.instants_per_day
     if places is table.places and not shift:
         return table
-    new = _index(places, table.places).astype(np.int32)
+    new = index_among(places, table.places).astype(np.int32)
     frame: dict[str, Any] = {
         "user_ids": table.user_ids,
         "offsets": table.offsets,

@@ -22,7 +22,7 @@ from tracearena.traces import Traces
 if TYPE_CHECKING:
     from tracearena.mobility.weighted import AnyTraces
 
-_BINS = 24
+FRACTION_BINS = 24
 _FEWEST_EVENTS = 5
 
 
@@ -43,9 +43,13 @@ def _population(events: WeightedEvents) -> NDArray[np.float64]:
     slots, codes = events.clock.slots_per_day, events.n_codes
     cell = events.clock.slot_of(events.instants) * codes + events.codes
     counts = np.bincount(cell, minlength=slots * codes).reshape(slots, codes).astype(np.float64)
-    weights = np.asarray(events.over_places(counts))
+    return slot_shares(np.asarray(events.over_places(counts)))
+
+
+def slot_shares(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the distribution of each slot, from the weights of its places; uniform without any."""
     totals = weights.sum(axis=1, keepdims=True)
-    uniform = 1 / max(len(events.places), 1)
+    uniform = 1 / max(weights.shape[1], 1)
     return np.where(totals > 0, weights / np.where(totals > 0, totals, 1), uniform)
 
 
@@ -100,15 +104,20 @@ def tp_tv(
     if top is not None:
         require_whole("top", top, at_least=1)
     truth = population(reference)
-    wanted = np.ones(truth.shape, bool) if top is None else _most_visited(truth, top)
-    distances = [
-        float((np.abs(truth - other) * wanted).sum(axis=1).mean() / 2)
-        for other in populations(reference, traces, by_day)
-    ]
+    wanted: NDArray[np.bool_] | bool = True if top is None else most_visited(truth, top)
+    distances = [population_tv(truth, other, wanted) for other in populations(reference, traces, by_day)]
     return float(np.mean(distances))
 
 
-def _most_visited(distribution: NDArray[np.float64], top: int) -> NDArray[np.bool_]:
+def population_tv(
+    truth: NDArray[np.float64], other: NDArray[np.float64], wanted: NDArray[np.bool_] | bool = True
+) -> float:
+    """Return the total variation of two populations over the places wanted, averaged over slots."""
+    return float((np.abs(truth - other) * wanted).sum(axis=1).mean() / 2)
+
+
+def most_visited(distribution: NDArray[np.float64], top: int) -> NDArray[np.bool_]:
+    """Return which places are the most visited ones of each slot."""
     from tracearena.metrics._kernels import ascending_order
 
     chosen = np.zeros(distribution.shape, bool)
@@ -133,16 +142,35 @@ def visit_fractions(traces: Traces) -> NDArray[np.int64]:
 
 
 def _visit_fractions(events: WeightedEvents) -> NDArray[np.int64]:
-    m = max(len(events.places), 1)
-    totals = np.bincount(events.user_index)
-    cells, visits = np.unique(events.user_index.astype(np.int64) * m + events.codes, return_counts=True)
-    user, place = np.divmod(cells, m)
-    total = totals[user] if len(user) else visits
+    m = len(events.places)
+    _, cells = fraction_cells(events.user_index.astype(np.int64), events.codes, m)
+    return np.bincount(cells, minlength=m * FRACTION_BINS).reshape(m, FRACTION_BINS)
+
+
+def fraction_cells(
+    trace: NDArray[np.int64], place: NDArray[np.int64], n_places: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return which bin the share of each trace at each of its places falls into.
+
+    Parameters
+    ----------
+    trace, place
+        One value an event.
+
+    Returns
+    -------
+    trace, cell
+        One value a share that counts: the trace, and place × 24 + bin.
+    """
+    m = max(n_places, 1)
+    totals = np.bincount(trace)
+    cells, visits = np.unique(trace * m + place, return_counts=True)
+    owner, at = np.divmod(cells, m)
+    total = totals[owner] if len(owner) else visits
     told = (total >= _FEWEST_EVENTS) & (visits < total)
     # Whole numbers throughout: a share on the border of two bins belongs to the lower one, always.
-    share_bin = -(-_BINS * visits[told] // total[told]) - 1
-    histogram = np.bincount(place[told] * _BINS + share_bin, minlength=len(events.places) * _BINS)
-    return histogram.reshape(len(events.places), _BINS)
+    share_bin = -(-FRACTION_BINS * visits[told] // total[told]) - 1
+    return owner[told], at[told] * FRACTION_BINS + share_bin
 
 
 def category_fractions(traces: Traces) -> dict[str, NDArray[np.int64]]:
@@ -159,7 +187,7 @@ def category_fractions(traces: Traces) -> dict[str, NDArray[np.int64]]:
     if traces.places.categories is None:
         raise DataError("the places have no categories")
     names, category = np.unique(traces.places.categories, return_inverse=True)
-    sums = np.zeros((len(names), _BINS), np.int64)
+    sums = np.zeros((len(names), FRACTION_BINS), np.int64)
     np.add.at(sums, category, visit_fractions(traces))
     return dict(zip(names.tolist(), sums, strict=True))
 
@@ -204,16 +232,15 @@ def vf_tv(
     if not counting.any():
         return None
     if traces is None:
-        return _histogram_distance(truth, np.zeros_like(truth), counting)
+        return fraction_tv(truth, np.zeros_like(truth), counting)
     events = weighted_events(traces)
     chosen = events.days() if by_day else [events]
-    return float(np.mean([_histogram_distance(truth, _visit_fractions(one), counting) for one in chosen]))
+    return float(np.mean([fraction_tv(truth, _visit_fractions(one), counting) for one in chosen]))
 
 
-def _histogram_distance(
-    truth: NDArray[np.int64], other: NDArray[np.int64], counting: NDArray[np.bool_]
-) -> float:
-    lowest = np.zeros(_BINS)
+def fraction_tv(truth: NDArray[np.int64], other: NDArray[np.int64], counting: NDArray[np.bool_]) -> float:
+    """Return the total variation of two counts of visit fractions, averaged over the places that count."""
+    lowest = np.zeros(FRACTION_BINS)
     lowest[0] = 1
     truth, other = truth[counting], other[counting]
     totals = other.sum(axis=1, keepdims=True)

@@ -7,7 +7,7 @@ network simplex (POT) does it in milliseconds.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -55,13 +55,22 @@ def tm_emd_exact(
     >>> 400 * tm_emd_exact(here, there)  # one of 400 rows goes 3 bins to the east and 4 to the north
     5.0
     """
-    cells = _Cells.of(reference.places, bounds, bins)
-    truth = projected(transition_matrix(reference), cells.on_cells)
-    found = [
-        cells.distance(truth - projected(other, cells.on_cells))
-        for other in matrices(reference, traces, by_day)
-    ]
-    return float(np.mean(found))
+    others = matrices(reference, traces, by_day)
+    return matrix_emd(reference.places, transition_matrix(reference), others, bounds=bounds, bins=bins)
+
+
+def matrix_emd(
+    places: Places,
+    matrix: csr_array,
+    others: Iterable[csr_array | None],
+    *,
+    bounds: Box | None = None,
+    bins: int = BINS,
+) -> float:
+    """Return the mean distance of transition matrices from one: see `tm_emd_exact`."""
+    cells = _Cells.of(places, bounds, bins)
+    truth = projected(matrix, cells.on_cells)
+    return float(np.mean([cells.distance(truth - projected(other, cells.on_cells)) for other in others]))
 
 
 def tp_emd_exact(

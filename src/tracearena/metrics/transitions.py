@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tracearena.mobility.weighted import AnyTraces
 
 BINS = 20
+DIRECTIONS = 50
 _ROWS_PER_BLOCK = 64
 
 
@@ -90,11 +91,12 @@ def tm_tv(reference: AnyTraces, traces: AnyTraces | None, *, by_day: bool = Fals
     0.5
     """
     truth = transition_matrix(reference)
-    distances = [_total_variation(truth, other) for other in matrices(reference, traces, by_day)]
+    distances = [matrix_tv(truth, other) for other in matrices(reference, traces, by_day)]
     return float(np.mean(distances))
 
 
-def _total_variation(truth: csr_array, other: csr_array | None) -> float:
+def matrix_tv(truth: csr_array, other: csr_array | None) -> float:
+    """Return the total variation of two transition matrices, averaged over rows; None is the uniform one."""
     m = truth.shape[0]
     if other is None:
         # Cells that are not stored differ from 1/m by 1/m.
@@ -140,11 +142,13 @@ def tm_emd(
     y, x = bins_of(reference.places, bounds, bins)
     on_axis = one_hot(x if axis == "x" else y, bins)
     truth = projected(transition_matrix(reference), on_axis)
-    distances = [
-        float(np.abs(np.cumsum(truth - projected(other, on_axis), axis=1)[:, :-1]).sum(axis=1).mean())
-        for other in matrices(reference, traces, by_day)
-    ]
+    distances = [axis_emd(truth - projected(other, on_axis)) for other in matrices(reference, traces, by_day)]
     return float(np.mean(distances))
+
+
+def axis_emd(difference: NDArray[np.float64]) -> float:
+    """Return the earth mover's distance that a difference of rows × bins of an axis stands for."""
+    return float(np.abs(np.cumsum(difference, axis=1)[:, :-1]).sum(axis=1).mean())
 
 
 def one_hot(bin_of: NDArray[np.int64], bins: int) -> csr_array:
@@ -163,7 +167,7 @@ def projected(matrix: csr_array | None, on_bins: csr_array) -> NDArray[np.float6
     return np.asarray((matrix @ on_bins).toarray())
 
 
-def legacy_directions(count: int = 50) -> NDArray[np.float64]:
+def legacy_directions(count: int = DIRECTIONS) -> NDArray[np.float64]:
     """Return the directions (2 × count, unit columns) that the published sliced distances used.
 
     They come from NumPy's legacy generator with seed 0, and are the same for every row and data
@@ -183,7 +187,7 @@ def tm_emd_sliced(
     *,
     bounds: Box | None = None,
     bins: int = BINS,
-    directions: int = 50,
+    directions: int = DIRECTIONS,
     by_day: bool = False,
 ) -> float:
     """Return the sliced earth mover's distance of the transition rows, averaged over places.
@@ -214,7 +218,7 @@ def tm_emd_sliced(
     >>> round(tm_emd_sliced(here, there), 3)  # 4 bins in one row of 20, in directions all around
     0.134
     """
-    slices = _Slices.of(reference.places, bounds, bins, directions)
+    slices = Slices.of(reference.places, bounds, bins, directions)
     truth = projected(transition_matrix(reference), slices.on_cells)
     return float(
         np.mean(
@@ -232,7 +236,7 @@ def tp_emd_sliced(
     *,
     bounds: Box | None = None,
     bins: int = BINS,
-    directions: int = 50,
+    directions: int = DIRECTIONS,
     by_day: bool = False,
 ) -> float:
     """Return the sliced earth mover's distance of the populations, averaged over slots (TP-SWD).
@@ -245,7 +249,7 @@ def tp_emd_sliced(
     >>> round(tp_emd_sliced(here, there), 2)
     2.68
     """
-    slices = _Slices.of(reference.places, bounds, bins, directions)
+    slices = Slices.of(reference.places, bounds, bins, directions)
     truth = population(reference)
     return float(
         np.mean(
@@ -257,7 +261,7 @@ def tp_emd_sliced(
     )
 
 
-class _Slices(NamedTuple):
+class Slices(NamedTuple):
     """Cells of the city in the order in which each direction meets them."""
 
     on_cells: csr_array
@@ -265,7 +269,8 @@ class _Slices(NamedTuple):
     gaps: NDArray[np.float64]
 
     @classmethod
-    def of(cls, places: Places, bounds: Box | None, bins: int, directions: int) -> _Slices:
+    def of(cls, places: Places, bounds: Box | None, bins: int = BINS, directions: int = DIRECTIONS) -> Slices:
+        """Cut the city into bins, and see in which order each of the `legacy_directions` meets them."""
         y, x = bins_of(places, bounds, bins)
         occupied, cell = np.unique(y * bins + x, return_inverse=True)
         cell_y, cell_x = np.divmod(occupied, bins)

@@ -110,15 +110,23 @@ def transition_matrix(traces: AnyTraces | WeightedEvents, *, adjacent: bool = Tr
     >>> transition_matrix(Traces.from_dense([[0, 0, 1]], places, clock)).toarray().tolist()
     [[0.5, 0.5], [0.0, 1.0]]
     """
-    from scipy.sparse import csr_array, dia_array
+    from scipy.sparse import csr_array
 
     events = traces if isinstance(traces, WeightedEvents) else weighted_events(traces)
     first = departures(events, adjacent=adjacent)
-    n, m = events.n_codes, len(events.places)
+    n = events.n_codes
     pairs = (np.ones(len(first)), (events.codes[first], events.codes[first + 1]))
     counts = csr_array(pairs, shape=(n, n))
     if events.spread is not None:
         counts = csr_array(events.spread.T @ counts @ events.spread)
+    return step_probabilities(counts)
+
+
+def step_probabilities(counts: csr_array) -> csr_array:
+    """Return how likely each step is, from how often it was counted: see `transition_matrix`."""
+    from scipy.sparse import csr_array, dia_array
+
+    m = counts.shape[0]
     totals = counts.sum(axis=1)
     lonely = totals == 0
     scale = dia_array((1 / np.where(lonely, 1, totals)[None, :], [0]), shape=(m, m))

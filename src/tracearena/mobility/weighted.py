@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,7 +85,19 @@ def _spread(traces: ObfuscatedTraces) -> csr_array:
     return csr_array((weights, (rows, columns)), shape=(m + len(sets), m))
 
 
-def comparable(reference: AnyTraces, traces: AnyTraces | None) -> None:
+class InPlaceAndTime(Protocol):
+    """What has places and slots: traces, or what was counted of them."""
+
+    @property
+    def places(self) -> Places:
+        """Where events can be."""
+
+    @property
+    def clock(self) -> Clock:
+        """What instants mean."""
+
+
+def comparable(reference: InPlaceAndTime, traces: InPlaceAndTime | None) -> None:
     """Refuse traces of other places or slots than the reference."""
     if traces is None:
         return

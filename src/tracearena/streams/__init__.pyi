@@ -1,3 +1,4 @@
+from .counting import CountedTable, counted_together
 from .describing import describe
 from .event_describing import describe_events
 from .event_survey import EventSurvey
@@ -11,6 +12,7 @@ from .unfinished import Unfinished
 from .walking import Together, walk_together
 
 __all__ = [
+    "CountedTable",
     "EventSurvey",
     "Portion",
     "Released",
@@ -21,6 +23,7 @@ __all__ = [
     "are_many",
     "are_points",
     "beside",
+    "counted_together",
     "depends_on",
     "describe",
     "describe_events",
