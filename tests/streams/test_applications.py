@@ -118,7 +118,7 @@ def test_a_city_is_chosen_among_far_ones_alike(
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("small_portions")
-@pytest.mark.parametrize("layout", ["parts", "shuffled"])
+@pytest.mark.parametrize("layout", ["parts", pytest.param("shuffled", marks=pytest.mark.long)])
 def test_workers_find_what_threads_find(layout: str, tmp_path: Path, run: Callable[..., str]) -> None:
     path = laid_out(city(), tmp_path, layout)
     given = ("--original", path, "--released", released(run, path, "GeoInd(100m)"), "--json")
