@@ -80,6 +80,7 @@ _BUILT_IN = (
     Entry("Polya-R", "reidentification", "tracearena.attacks.bayesian.polya_r:PolyaIdentification"),
     Entry("Markov-R", "reidentification", "tracearena.attacks.bayesian.markov_r:MarkovIdentification"),
     Entry("Bayes-R", "reidentification", "tracearena.attacks.bayesian.bayes_r:BayesIdentification"),
+    Entry("Link-R", "reidentification", "tracearena.attacks.linking.linker:Linker"),
     Entry("Random-T", "trace-inference", "tracearena.attacks.random_guess:RandomInference"),
     Entry("VisitProb-T", "trace-inference", "tracearena.attacks.visit_probability:VisitProbabilityT"),
     Entry("HomeProb-T", "trace-inference", "tracearena.attacks.visit_probability:HomeProbabilityT"),

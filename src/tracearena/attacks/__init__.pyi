@@ -1,6 +1,7 @@
-from . import bayesian, deanonymisation, markov, smoothing, tracking, zone_finding
+from . import bayesian, deanonymisation, linking, markov, smoothing, tracking, zone_finding
 from .aligned import AlignedIdentification, AlignedMatcher
 from .fuzzy_counting import FuzzyCounting, FuzzyCountingT, FuzzyMatcher
+from .linking.linker import Linker
 from .markov.identification import MarkovIdentification, TraceGuesses
 from .markov.membership import MembershipInference, MembershipResult
 from .matching import Match, Matcher, MatchingIdentification, MatchingInference
@@ -29,6 +30,7 @@ __all__ = [
     "HomeProbabilityT",
     "Interpolation",
     "InterpolationSmoothing",
+    "Linker",
     "MarkovIdentification",
     "Match",
     "Matcher",
@@ -50,6 +52,7 @@ __all__ = [
     "bayesian",
     "deanonymisation",
     "homes_behind_zones",
+    "linking",
     "markov",
     "smoothing",
     "tracking",

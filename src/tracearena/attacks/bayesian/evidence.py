@@ -39,6 +39,8 @@ class Evidence:
         Surroundings of the places, and habits of the users.
     quick
         Choose the pairs worth a look by how often symbols are said alone, not by when.
+    chosen
+        The pairs to score; None chooses those worth a look.
     """
 
     reference: Traces
@@ -47,6 +49,11 @@ class Evidence:
     around: Surroundings
     habits: Habits
     quick: bool = False
+    chosen: Pairs | None = None
+
+    def on(self, pairs: Pairs) -> Evidence:
+        """Return the same evidence for other pairs."""
+        return replace(self, chosen=pairs)
 
     @property
     def pairs(self) -> Pairs:
@@ -56,6 +63,8 @@ class Evidence:
     @cached_property
     def _first_look(self) -> tuple[Pairs, list[NDArray[np.float64]] | None]:
         """The pairs, and how often and when symbols are said of each, where that is kept."""
+        if self.chosen is not None:
+            return self.chosen, None
         n_traces, n_users = self.anonymized.n_users, self.reference.n_users
         events = max(self.anonymized.n_events, self.reference.n_events, 1)
         keep = int(max(_WORK / events, _FEWEST))

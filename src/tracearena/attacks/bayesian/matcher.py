@@ -93,20 +93,26 @@ class BayesMatcher(Matcher):
     def match(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> WeighedMatch:
         """Collect the evidence; what it is worth is worked out when it is asked for."""
         require_fitted(self, "reference_")
-        check_places(self.reference_, anonymized)
-        check_times(self.reference_, anonymized)
         root = seed_sequence(seed)
         settled = self.settled(anonymized, seed=root)
         if settled is not self:
             return settled.match(anonymized, seed=root)
-        treatment, made = self._treatment, self.estimate_
-        if treatment is not None:
-            made = rehearsal.of_mechanism(treatment, self.reference_, anonymized, child_seed(root, 0))
-        assert made is not None
-        evidence = Evidence(self.reference_, anonymized, made, self.around_, self.habits_)
+        evidence = self.evidence(anonymized, seed=root)
         if self.weights is not None:
             return WeighedMatch(evidence, weights=dict(self.weights))
-        return WeighedMatch(evidence, self._lesson(treatment, made, child_seed(root, 1)))
+        return WeighedMatch(evidence, self._lesson(self._treatment, evidence.made, child_seed(root, 1)))
+
+    def evidence(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Evidence:
+        """Return what can be compared by a settled matcher."""
+        check_places(self.reference_, anonymized)
+        check_times(self.reference_, anonymized)
+        treatment, made = self._treatment, self.estimate_
+        if treatment is not None:
+            made = rehearsal.of_mechanism(
+                treatment, self.reference_, anonymized, child_seed(seed_sequence(seed), 0)
+            )
+        assert made is not None
+        return Evidence(self.reference_, anonymized, made, self.around_, self.habits_)
 
     @property
     def _treatment(self) -> Algorithm | None:
@@ -123,17 +129,43 @@ class BayesMatcher(Matcher):
         before, after = halves
         if isinstance(treatment, Obfuscator):
             released = treatment.transform(after, seed=child_seed(seed, 1))
-            made = rehearsal.of_mechanism(treatment, before, released, child_seed(seed, 2))
         else:
             symbols = rehearsal.drawn(after, made.emission, made.said, child_seed(seed, 1))
             released = rehearsal.spoken(after, symbols, made.symbols)
-            mine = rehearsal.drawn(before, made.emission, made.said, child_seed(seed, 2))
-            made = Rehearsal(made.symbols, symbols, (mine,), made.emission)
         pupils = _pupils(before, after, generator(child_seed(seed, 0)))
         if len(pupils) < FEWEST_PUPILS:
             return None
-        taught, tested = before.take_users(pupils), released.take_users(pupils)
-        made = made.of_events(np.isin(released.user_index, pupils), np.isin(before.user_index, pupils))
+        return self.compare(before, released, pupils, made, child_seed(seed, 2))
+
+    def compare(
+        self,
+        before: Traces,
+        released: ObfuscatedTraces,
+        users: NDArray[np.int64],
+        estimate: Rehearsal | None,
+        seed: Any,
+    ) -> Evidence:
+        """Return the evidence between some users' earlier days and a simulated release of their later ones.
+
+        Parameters
+        ----------
+        before, released
+            Traces of all users, in the order of the reference.
+        users
+            Who are compared.
+        estimate
+            What is known of the mechanism where it was estimated; the release then says its symbols.
+        """
+        treatment = self._treatment
+        if isinstance(treatment, Obfuscator):
+            made = rehearsal.of_mechanism(treatment, before, released, seed)
+        else:
+            assert estimate is not None
+            said = np.where(released.is_set, len(released.places) + released.set_index, released.codes)
+            mine = rehearsal.drawn(before, estimate.emission, estimate.said, seed)
+            made = Rehearsal(estimate.symbols, said.astype(np.int32), (mine,), estimate.emission)
+        made = made.of_events(np.isin(released.user_index, users), np.isin(before.user_index, users))
+        taught, tested = before.take_users(users), released.take_users(users)
         return Evidence(
             taught, tested, made, self.around_, Habits.of(taught, self.around_, self.habits_.in_time)
         )

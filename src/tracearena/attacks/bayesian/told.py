@@ -6,7 +6,7 @@ import copy
 from dataclasses import dataclass
 from typing import Any, Self
 
-from tracearena.algorithms.kinds import Obfuscator, setting
+from tracearena.algorithms.kinds import Algorithm, Obfuscator, setting
 from tracearena.attacks.bayesian.matcher import BayesMatcher
 from tracearena.attacks.bayesian.mechanism import ADAPTIVE, UNKNOWN, mechanism_of
 from tracearena.attacks.bayesian.weighing import check_weights
@@ -16,38 +16,32 @@ from tracearena.errors import ParameterError
 
 
 @dataclass(kw_only=True)
-class ToldAttack(MatchingAttack):
-    """An attack that can be told which defence it meets.
+class InformedAttack(MatchingAttack):
+    """An attack that may know which defence it meets.
 
     Parameters
     ----------
     mechanism
         The defence, such as ``PL(4,1)``; ``unknown`` estimates what it does from the release;
         ``adaptive`` waits to be told (`against`), as a sweep does for each of its defences.
-    weights
-        How much each kind of evidence is worth, as pairs of name and number (`tune_weights` finds them on
-        sample teams); None learns it on the reference traces cut in two.
     """
 
     mechanism: str = UNKNOWN
-    weights: tuple[tuple[str, float], ...] | None = setting(None)
 
     def __post_init__(self) -> None:
-        check_weights(self.weights)
         if not isinstance(self.mechanism, str):
             raise ParameterError(f"mechanism must be the name of a defence, not {self.mechanism!r}")
         if self.mechanism not in (UNKNOWN, ADAPTIVE):
-            mechanism_of(self.mechanism)
+            self.defence(self.mechanism)
+
+    def defence(self, name: str) -> Algorithm | None:
+        """Return the defence of a name, or refuse one that the attack cannot use."""
+        return mechanism_of(name)
 
     @property
     def waits(self) -> bool:
         """Whether the attack has to be told its defence before it can be made."""
         return self.mechanism == ADAPTIVE
-
-    def matcher(self) -> BayesMatcher:
-        """Return the matcher, not yet fitted."""
-        mechanism = None if self.waits else mechanism_of(self.mechanism)
-        return BayesMatcher(mechanism=mechanism, weights=self.weights)
 
     def against(self, defence: Obfuscator) -> Self:
         """Return the same attack, fitted to the same users, told the defence that it meets."""
@@ -61,3 +55,26 @@ class ToldAttack(MatchingAttack):
         matcher: Any = self.matcher_
         if self.waits and matcher.mechanism is None:
             mechanism_of(self.mechanism)
+
+
+@dataclass(kw_only=True)
+class ToldAttack(InformedAttack):
+    """An attack by the likelihoods of `BayesMatcher`.
+
+    Parameters
+    ----------
+    weights
+        How much each kind of evidence is worth, as pairs of name and number (`tune_weights` finds them on
+        sample teams); None learns it on the reference traces cut in two.
+    """
+
+    weights: tuple[tuple[str, float], ...] | None = setting(None)
+
+    def __post_init__(self) -> None:
+        check_weights(self.weights)
+        super().__post_init__()
+
+    def matcher(self) -> BayesMatcher:
+        """Return the matcher, not yet fitted."""
+        mechanism = None if self.waits else mechanism_of(self.mechanism)
+        return BayesMatcher(mechanism=mechanism, weights=self.weights)

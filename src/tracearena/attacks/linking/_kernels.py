@@ -1,0 +1,68 @@
+"""Inner loop of the linker: the Pólya likelihood of traces under people's counts."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+@njit(cache=True, nogil=True)
+def polya_scores(
+    first: int,
+    stop: int,
+    pair_offsets: Array,
+    pair_traces: Array,
+    seen_offsets: Array,
+    seen_bins: Array,
+    seen_counts: Array,
+    known_offsets: Array,
+    known_bins: Array,
+    known_counts: Array,
+    n_seen: Array,
+    n_known: Array,
+    alpha: Array,
+    alpha_total: float,
+    scores: Array,
+) -> None:
+    """Write the scores of the pairs of the people from `first` up to `stop`.
+
+    log P(B_p | A_u) - log P(B_p | nobody), where counts are drawn with reinforcement: a bin that a person
+    had A times and the prior α has the weight α + A, and each draw adds one to it. Only bins that both
+    have differ from the prior:
+
+        Σ_b [lgamma(α+A+B) - lgamma(α+A) - lgamma(α+B) + lgamma(α)]
+        - lgamma(α₀+n_u+n_p) + lgamma(α₀+n_u) + lgamma(α₀+n_p) - lgamma(α₀).
+
+    `seen_*` and `known_*` are the rows of two sparse tables of counts, `alpha` the prior of each bin and
+    `alpha_total` (α₀) its sum over all bins. The pairs of person u are those from ``pair_offsets[u]`` on,
+    each with a trace of `pair_traces` and its place in `scores`.
+    """
+    own = np.zeros(alpha.shape[0])
+    of_own = np.zeros(alpha.shape[0])
+    without = np.empty(len(seen_counts))
+    for e in range(len(seen_counts)):
+        a = alpha[seen_bins[e]]
+        without[e] = math.lgamma(a + seen_counts[e]) - math.lgamma(a)
+    for u in range(first, stop):
+        for e in range(known_offsets[u], known_offsets[u + 1]):
+            b = known_bins[e]
+            own[b] = alpha[b] + known_counts[e]
+            of_own[b] = math.lgamma(own[b])
+        total = alpha_total + n_known[u]
+        base = math.lgamma(total) - math.lgamma(alpha_total)
+        for pair in range(pair_offsets[u], pair_offsets[u + 1]):
+            p = pair_traces[pair]
+            score = base - math.lgamma(total + n_seen[p]) + math.lgamma(alpha_total + n_seen[p])
+            for e in range(seen_offsets[p], seen_offsets[p + 1]):
+                b = seen_bins[e]
+                if own[b] > 0.0:
+                    score += math.lgamma(own[b] + seen_counts[e]) - of_own[b] - without[e]
+            scores[pair] = score
+        for e in range(known_offsets[u], known_offsets[u + 1]):
+            own[known_bins[e]] = 0.0

@@ -1,0 +1,369 @@
+"""Link-R: find people again by everything that a release leaves of them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.algorithms import catalogue
+from tracearena.algorithms.kinds import Algorithm, setting
+from tracearena.attacks.bayesian import rehearsal
+from tracearena.attacks.bayesian.assignment import assign, certainty, ranked_users
+from tracearena.attacks.bayesian.candidates import Pairs, everybody
+from tracearena.attacks.bayesian.matcher import BayesMatcher
+from tracearena.attacks.bayesian.mechanism import ADAPTIVE, UNKNOWN
+from tracearena.attacks.bayesian.told import InformedAttack
+from tracearena.attacks.linking.calibration import Prepared, calibrate, learn_weights, prepare
+from tracearena.attacks.linking.evidence import Likelihood, kinds_for
+from tracearena.attacks.linking.observations import (
+    Floats,
+    Observations,
+    check_same_kind,
+    common_cut,
+    thinned,
+)
+from tracearena.attacks.linking.scoring import Comparison, Side
+from tracearena.attacks.matching import Match, Matcher, MatchingIdentification
+from tracearena.checks import require_fitted
+from tracearena.engine import SeedLike, child_seed, generator, seed_sequence
+from tracearena.errors import DataError
+from tracearena.traces import GpsTraces, IdTable, ObfuscatedTraces, Traces
+
+DRAWS_OF_EVENTS = 4
+"""How often the defence is run on known events, to see what it makes of them; one more is for calibration."""
+DRAWS_OF_POINTS = 1
+"""The same for GPS points, which are many."""
+MOST_PLACES = 4096
+"""Likelihoods through the channel are left out where there are more places: they grow with their square."""
+MOST_PAIRS = 9_000_000
+"""With more pairs of a trace and a person only those are scored that the likelihoods find worth a look."""
+CALIBRATION_USERS = 400
+FEWEST_CALIBRATION_USERS = 10
+"""With fewer people on both sides of the cut every kind of evidence counts the same."""
+_ROUNDS = 300
+_DRAW, _CHOOSE, _THIN, _SETTLE, _CHANNEL, _LESSON = range(6)
+
+AnyTraces = Traces | GpsTraces
+Released = ObfuscatedTraces | GpsTraces
+
+
+class LinkMatch(Match):
+    """Who each pseudonym is taken for, by the weighted sum of all evidence.
+
+    Parameters
+    ----------
+    compared
+        The release next to what is known.
+    prepared, weights
+        The kinds of evidence and what each is worth.
+    tables
+        Their scores in calibration, to learn the weights of a part of them; None without calibration.
+    """
+
+    def __init__(
+        self, compared: Comparison, prepared: list[Prepared], weights: Floats, tables: Floats | None
+    ) -> None:
+        self.compared = compared
+        self.prepared = prepared
+        self.weights = weights
+        self._tables = tables
+
+    @property
+    def pairs(self) -> Pairs:
+        """The pairs of a trace and a person that were scored."""
+        return self.compared.pairs
+
+    @cached_property
+    def scores(self) -> Floats:
+        """The evidence for each pair."""
+        return self._weighed(range(len(self.prepared)), self.weights)
+
+    @cached_property
+    def certainty(self) -> Floats:
+        """The posterior of each pair: a doubly stochastic table (Sinkhorn)."""
+        return certainty(self.pairs, self.scores, rounds=_ROUNDS)
+
+    @cached_property
+    def best(self) -> NDArray[np.int64]:
+        """The user of each pseudonym: the one-to-one assignment with the largest sum of posteriors."""
+        return assign(self.pairs, self.certainty)
+
+    @property
+    def exclusive(self) -> NDArray[np.int64]:
+        """The same: nobody is taken twice."""
+        return self.best
+
+    @cached_property
+    def ranked(self) -> NDArray[np.int64]:
+        """The likeliest users of each pseudonym, the one whom it was given first."""
+        return ranked_users(self.pairs, self.scores, self.best)
+
+    @property
+    def posterior(self) -> Floats:
+        """How likely the user whom each pseudonym was given is hers; 0 where the pair was not scored."""
+        given = self.pairs.users == self.best[self.pairs.traces]
+        found = np.zeros(len(self.best))
+        found[self.pairs.traces[given]] = self.certainty[given]
+        return found
+
+    @property
+    def groups(self) -> list[str]:
+        """The groups of evidence, in the order of the kinds."""
+        return list(dict.fromkeys(one.kind.group for one in self.prepared))
+
+    def by_groups(self, groups: Iterable[str]) -> NDArray[np.int64]:
+        """Return the user of each pseudonym by some groups of evidence alone, weighed for themselves."""
+        chosen = {*groups}
+        kinds = [at for at, one in enumerate(self.prepared) if one.kind.group in chosen]
+        weights = np.ones(len(kinds)) if self._tables is None else learn_weights(self._tables[kinds])
+        scores = self._weighed(kinds, weights)
+        return assign(self.pairs, certainty(self.pairs, scores, rounds=_ROUNDS))
+
+    def _weighed(self, kinds: Iterable[int], weights: Floats) -> Floats:
+        total = np.zeros(len(self.pairs.users))
+        for at, weight in zip(kinds, weights, strict=True):
+            # What is worth nothing need not be worked out.
+            if weight > 1e-4:
+                total += weight * self._scores_of(at)
+        return total
+
+    def _scores_of(self, at: int) -> Floats:
+        kept: dict[int, Any] = self.__dict__.setdefault("_kept", {})
+        if at not in kept:
+            # Half precision of a double is enough for a table that is kept for other sums.
+            kept[at] = self.prepared[at].scores(self.compared).astype(np.float32)
+        return np.asarray(kept[at])
+
+
+@dataclass(kw_only=True)
+class LinkMatcher(Matcher):
+    """Compares the release with what its defence makes of the known days, by all kinds of evidence.
+
+    Parameters
+    ----------
+    mechanism
+        The defence that the attacker believes in. None: for events it is estimated from the release, GPS
+        points are taken as they are.
+    evidence
+        ``all``, ``times``, ``places``, ``file``, or one group of `EVIDENCE`.
+    channel
+        Whether likelihoods through the defence's channel are among the evidence.
+    timezone
+        Zone of the hours of GPS points; guessed from the known points if None.
+    """
+
+    mechanism: Algorithm | None = None
+    evidence: str = "all"
+    channel: bool = True
+    timezone: str | None = None
+
+    reference_: AnyTraces = field(init=False, repr=False, compare=False)
+    bayes_: BayesMatcher | None = field(default=None, init=False, repr=False, compare=False)
+
+    def __str__(self) -> str:
+        return f"Link({self.mechanism or UNKNOWN},{self.evidence},{self.channel})"
+
+    def fit(self, reference: AnyTraces) -> Self:
+        """Keep what is known of every user."""
+        if not reference.n_users:
+            raise DataError("the reference traces have no users")
+        self.user_ids_ = reference.user_ids
+        self.reference_ = reference
+        self.bayes_ = None
+        if isinstance(reference, Traces) and self._uses_channel(reference):
+            self.bayes_ = BayesMatcher(mechanism=self.mechanism).fit(reference)
+        return self
+
+    def _uses_channel(self, reference: Traces) -> bool:
+        few = len(reference.places) <= MOST_PLACES
+        return self.channel and few and any(isinstance(one, Likelihood) for one in self._kinds(False))
+
+    def _kinds(self, is_gps: bool) -> list[Any]:
+        return kinds_for(is_gps, self.evidence)
+
+    def against(self, mechanism: Algorithm | None) -> LinkMatcher:
+        """Return the same matcher, fitted to the same users, for another defence."""
+        other = copy.copy(self)
+        vars(other)["mechanism"] = mechanism
+        other.bayes_ = None if self.bayes_ is None else self.bayes_.against(mechanism)
+        return other
+
+    def settled(self, anonymized: Released, *, seed: SeedLike = None) -> LinkMatcher:
+        """Return who believes in the defence that the release looks like, where none is known."""
+        require_fitted(self, "reference_")
+        if self.bayes_ is None or not isinstance(anonymized, ObfuscatedTraces):
+            return self
+        believed = self.bayes_.settled(anonymized, seed=seed)
+        other = self.against(believed.mechanism)
+        other.bayes_ = believed
+        return other
+
+    def match(self, anonymized: Released, *, seed: SeedLike = None) -> LinkMatch:
+        """Weigh the evidence on the known days, then apply it to the release."""
+        require_fitted(self, "reference_")
+        root = seed_sequence(seed)
+        settled = self.settled(anonymized, seed=child_seed(root, _SETTLE))
+        if settled is not self and settled.bayes_ is not self.bayes_:
+            return settled.match(anonymized, seed=root)
+        seen = self._observed(anonymized, root)
+        simulated = self._simulated(root)
+        observed = [self._observed(one, root) for one in simulated]
+        known = Side(tuple(observed[:-1] or observed))
+        check_same_kind(known.draws[0], seen)
+        kinds = self._kinds(seen.is_gps)
+        likelihoods = None
+        if self.bayes_ is not None:
+            assert isinstance(anonymized, ObfuscatedTraces)
+            likelihoods = self.bayes_.evidence(anonymized, seed=child_seed(root, _CHANNEL))
+        else:
+            kinds = [one for one in kinds if not isinstance(one, Likelihood)]
+        lesson = self._calibration(simulated, observed, root)
+        n_traces, n_users = seen.n_users, known.n_users
+        if likelihoods is not None and n_traces * n_users > MOST_PAIRS:
+            pairs = likelihoods.pairs
+        else:
+            pairs = everybody(n_traces, n_users)
+            if likelihoods is not None and len(likelihoods.pairs.users) < len(pairs.users):
+                likelihoods = likelihoods.on(pairs)
+        compared = Comparison(Side((seen,)), known, pairs, likelihoods)
+        if lesson is None:
+            prepared = prepare(kinds, compared)
+            return LinkMatch(compared, prepared, np.ones(len(prepared)), None)
+        prepared, tables = calibrate(kinds, lesson)
+        return LinkMatch(compared, prepared, learn_weights(tables), tables)
+
+    def _simulated(self, root: np.random.SeedSequence) -> list[Released]:
+        """Return what the defence makes of the known days, several times; the last is for calibration."""
+        reference = self.reference_
+        if isinstance(reference, GpsTraces):
+            if self.mechanism is None:
+                return [reference]
+            draws = DRAWS_OF_POINTS + 1
+            return [self._transform(reference, child_seed(root, _DRAW, at)) for at in range(draws)]
+        from tracearena.obfuscation import Cheating, NoObfuscation
+
+        if isinstance(self.mechanism, Cheating | NoObfuscation):
+            return [ObfuscatedTraces.unchanged(reference)]
+        seeds = [child_seed(root, _DRAW, at) for at in range(DRAWS_OF_EVENTS + 1)]
+        if self.mechanism is not None:
+            return [self._transform(reference, seed) for seed in seeds]
+        estimate = None if self.bayes_ is None else self.bayes_.estimate_
+        if estimate is None:
+            return [ObfuscatedTraces.unchanged(reference)]
+        said = (rehearsal.drawn(reference, estimate.emission, estimate.said, seed) for seed in seeds)
+        return [rehearsal.spoken(reference, symbols, estimate.symbols) for symbols in said]
+
+    def _transform(self, reference: AnyTraces, seed: np.random.SeedSequence) -> Released:
+        mechanism: Any = self.mechanism
+        released: Released = mechanism.transform(reference, seed=seed)
+        return released
+
+    def _observed(self, traces: Released, root: np.random.SeedSequence) -> Observations:
+        rows = Observations.of(traces, self.timezone)
+        return thinned(rows, generator(child_seed(root, _THIN))) if rows.is_gps else rows
+
+    def _calibration(
+        self, simulated: list[Released], observed: list[Observations], root: np.random.SeedSequence
+    ) -> Comparison | None:
+        """Cut what the defence makes of the known days in two: people whose traces are known."""
+        cut = common_cut(observed[:1])
+        if cut is None:
+            return None
+        first, stop = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+        earlier = [one.between(first, cut) for one in observed[:-1] or observed]
+        later = observed[-1].between(cut, stop)
+        users = np.flatnonzero((earlier[0].counts > 0) & (later.counts > 0))
+        if len(users) < FEWEST_CALIBRATION_USERS:
+            return None
+        if len(users) > CALIBRATION_USERS:
+            rng = generator(child_seed(root, _CHOOSE))
+            users = np.sort(rng.choice(users, CALIBRATION_USERS, replace=False))
+        likelihoods = None
+        if self.bayes_ is not None:
+            reference, released = self.reference_, simulated[-1]
+            assert isinstance(reference, Traces)
+            assert isinstance(released, ObfuscatedTraces)
+            likelihoods = self.bayes_.compare(
+                reference.keep(Observations.of(reference).day < cut),
+                released.keep(observed[-1].day >= cut),
+                users,
+                self.bayes_.estimate_,
+                child_seed(root, _LESSON),
+            )
+        pairs = everybody(len(users), len(users))
+        if likelihoods is not None:
+            likelihoods = likelihoods.on(pairs)
+        return Comparison(
+            Side((later.take_users(users),)),
+            Side(tuple(one.take_users(users) for one in earlier)),
+            pairs,
+            likelihoods,
+        )
+
+
+@dataclass(kw_only=True)
+class Linker(InformedAttack, MatchingIdentification):
+    """Link people by everything that a release leaves: places, times, habits, and traces of the file itself.
+
+    Every kind of evidence compares the release with what the defence makes of the known days. Histograms
+    are compared by a Pólya (Dirichlet-multinomial) likelihood, single numbers by the correlation of their
+    normal scores, and events also through the defence's channel as in ``Bayes-R``. Weights maximise the
+    likelihood of the true pairs between two parts of the known days. The decision is one to one.
+
+    Parameters
+    ----------
+    mechanism
+        The defence, such as ``PL(4,1)+SwapTimes(1km,month)``; ``unknown`` estimates it; ``adaptive`` waits
+        to be told.
+    evidence
+        ``all``, ``times``, ``places``, ``file`` (how the file was written), or one group, such as ``hours``.
+    channel
+        Whether likelihoods through the channel are among the evidence; without them it is several times
+        quicker.
+    timezone
+        Zone of the hours of GPS points; guessed if None.
+
+    Notes
+    -----
+    `fit` and `identify` take events (`Traces`, `ObfuscatedTraces`) or GPS points (`GpsTraces`).
+    """
+
+    name: ClassVar[str] = "Link-R"
+    takes_points: ClassVar[bool] = True
+
+    evidence: str = "all"
+    channel: bool = setting(True)
+    timezone: str | None = setting(None)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        kinds_for(False, self.evidence)
+
+    def defence(self, name: str) -> Algorithm:
+        """Return the defence of a name, of events or of GPS points."""
+        found: Algorithm = catalogue.create(name, ("obfuscator", "gps-obfuscator"))
+        return found
+
+    def matcher(self) -> LinkMatcher:
+        """Return the matcher, not yet fitted."""
+        mechanism = None if self.mechanism in (ADAPTIVE, UNKNOWN) else self.defence(self.mechanism)
+        return LinkMatcher(
+            mechanism=mechanism, evidence=self.evidence, channel=self.channel, timezone=self.timezone
+        )
+
+    def fit(self, reference: AnyTraces) -> Self:
+        """Keep what is known of every user."""
+        return self.use(self.matcher().fit(reference))
+
+    def identify(self, anonymized: Released, *, seed: SeedLike = None) -> IdTable:
+        """Return the inferred ID table."""
+        self._ready()
+        matcher: Any = self.matcher_
+        best = matcher.match(anonymized, seed=seed).best
+        return IdTable(anonymized.user_ids, self.matcher_.user_ids_[best])

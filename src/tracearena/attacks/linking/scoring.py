@@ -1,0 +1,219 @@
+"""Scores: how well a person's known rows fit a released trace, by one kind of evidence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tracearena.attacks.bayesian.candidates import Pairs
+from tracearena.attacks.bayesian.evidence import Evidence
+from tracearena.attacks.linking.evidence import Histogram, Kind, Likelihood, Scalar
+from tracearena.attacks.linking.observations import Floats, Ints, Observations
+from tracearena.engine import block_ranges, run_blocks
+
+SATURATION = 200.0
+"""Rows of one person depend on each other: n of them count as n / (1 + n / SATURATION)."""
+PRIORS = (3.0, 30.0, 300.0)
+"""How many rows of the population are added to a person's, to choose from in calibration."""
+LARGEST_CORRELATION = 0.98
+
+_PEOPLE_PER_BLOCK = 64
+_DIRECT_BINS = 4_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """One side of a comparison: what is known of people, or what was released, in one draw or several."""
+
+    draws: tuple[Observations, ...]
+
+    @property
+    def n_users(self) -> int:
+        """Number of people, or of traces."""
+        return self.draws[0].n_users
+
+    def take_users(self, users: Ints) -> Side:
+        """Return some of them."""
+        return Side(tuple(draw.take_users(users) for draw in self.draws))
+
+    def bins(self, kind: Histogram) -> tuple[Ints, Ints, Floats]:
+        """Return user, bin and weight of every row of all draws that counts."""
+        users, bins, weights = [], [], []
+        for draw in self.draws:
+            rows = draw.by_member if kind.by_member else draw
+            found = kind.bins(rows)
+            counted = found >= 0
+            users.append(rows.user[counted])
+            bins.append(found[counted])
+            weights.append(rows.weight[counted] / len(self.draws))
+        return np.concatenate(users), np.concatenate(bins), np.concatenate(weights)
+
+    def values(self, kind: Scalar) -> Floats:
+        """Return the number of each person, in the mean over the draws."""
+        every = np.stack([kind.value(draw) for draw in self.draws])
+        known = np.isfinite(every)
+        total = np.where(known, every, 0.0).sum(axis=0)
+        found = np.full(every.shape[1], np.nan)
+        np.divide(total, known.sum(axis=0), out=found, where=known.any(axis=0))
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Released traces next to what is known of people.
+
+    Attributes
+    ----------
+    seen, known
+        The released traces, and what the defence makes of the known days.
+    pairs
+        The pairs of a trace and a person that are scored.
+    likelihoods
+        Likelihoods through the defence's channel (`attacks.bayesian`) of the same pairs; None without.
+    """
+
+    seen: Side
+    known: Side
+    pairs: Pairs
+    likelihoods: Evidence | None = None
+
+    def scores(self, kind: Kind, setting: float) -> Floats:
+        """Return the score of each pair by one kind of evidence, with the prior or correlation given."""
+        if isinstance(kind, Likelihood):
+            assert self.likelihoods is not None
+            return self.likelihoods(kind.likelihood)
+        if isinstance(kind, Histogram):
+            return Tables.of(kind, self).scores(self.pairs, setting)
+        return scalar_scores(
+            normal_scores(self.seen.values(kind))[self.pairs.traces],
+            normal_scores(self.known.values(kind))[self.pairs.users],
+            setting,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """How the rows of both sides are distributed over the bins that occur on both.
+
+    Attributes
+    ----------
+    seen, known
+        Sparse tables, traces × bins and people × bins.
+    n_seen, n_known
+        Rows of each trace and of each person, in whatever bin.
+    usual
+        How often each bin occurs, in the mean of both sides.
+    """
+
+    seen: Any
+    known: Any
+    n_seen: Floats
+    n_known: Floats
+    usual: Floats
+
+    @classmethod
+    def of(cls, kind: Histogram, compared: Comparison) -> Tables:
+        """Count."""
+        from scipy.sparse import coo_array
+
+        sides = (compared.seen, compared.known)
+        rows = [side.bins(kind) for side in sides]
+        n_bins, numbers = _shared_bins(rows[0][1], rows[1][1])
+        tables, totals, usual = [], [], np.zeros(n_bins)
+        for side, (user, _, weight), number in zip(sides, rows, numbers, strict=True):
+            totals.append(np.bincount(user, weight, side.n_users).astype(np.float64))
+            both = number >= 0
+            cells = (user[both], number[both])
+            tables.append(coo_array((weight[both], cells), shape=(side.n_users, n_bins)).tocsr())
+            usual += np.bincount(number[both], weight[both], n_bins) / max(float(weight.sum()), 1e-12) / 2
+        return cls(tables[0], tables[1], totals[0], totals[1], usual)
+
+    def scores(self, pairs: Pairs, prior: float) -> Floats:
+        """Return the log-likelihood ratio of each pair.
+
+        Counts are drawn with reinforcement (Pólya, Dirichlet-multinomial) from a prior of `prior` rows that
+        are distributed as `usual`. Before, n rows are scaled down to count as n / (1 + n / SATURATION).
+        """
+        from tracearena.attacks.linking._kernels import polya_scores
+
+        offsets, order = pairs.by_user()
+        traces, ordered = pairs.traces[order], np.empty(len(order))
+        alpha = prior * np.maximum(self.usual, 1e-12)
+        sides = (*_scaled(self.seen, self.n_seen), *_scaled(self.known, self.n_known))
+        rows = (_effective(self.n_seen), _effective(self.n_known))
+
+        def work(block: int, first: int, stop: int) -> None:
+            polya_scores(first, stop, offsets, traces, *sides, *rows, alpha, prior, ordered)
+
+        run_blocks(work, block_ranges(len(self.n_known), _PEOPLE_PER_BLOCK))
+        scores = np.empty(len(order))
+        scores[order] = ordered
+        return scores
+
+
+def _scaled(table: Any, rows: Floats) -> tuple[Ints, Ints, Floats]:
+    """Return the rows of a sparse table, their counts scaled to what they are worth."""
+    factor = np.repeat(_effective(rows) / np.maximum(rows, 1e-12), np.diff(table.indptr))
+    return table.indptr.astype(np.int64), table.indices.astype(np.int64), table.data * factor
+
+
+def _effective(rows: Floats) -> Floats:
+    return np.asarray(rows / (1 + rows / SATURATION))
+
+
+def _shared_bins(seen: Ints, known: Ints) -> tuple[int, tuple[Ints, Ints]]:
+    """Number the bins that occur on both sides; others get -1."""
+    high = max(int(seen.max(initial=0)), int(known.max(initial=0)))
+    if high < _DIRECT_BINS:
+        present = np.zeros((2, high + 1), bool)
+        present[0, seen], present[1, known] = True, True
+        both = present.all(axis=0)
+        number = np.where(both, np.cumsum(both) - 1, -1)
+        return max(int(both.sum()), 1), (number[seen], number[known])
+    ours, at_seen = np.unique(seen, return_inverse=True)
+    theirs, at_known = np.unique(known, return_inverse=True)
+    common, first, second = np.intersect1d(ours, theirs, assume_unique=True, return_indices=True)
+    numbers = []
+    for size, where, at in ((len(ours), first, at_seen), (len(theirs), second, at_known)):
+        number = np.full(size, -1, np.int64)
+        number[where] = np.arange(len(common))
+        numbers.append(number[at])
+    return max(len(common), 1), (numbers[0], numbers[1])
+
+
+def scalar_scores(z_seen: Floats, z_known: Floats, correlation: float) -> Floats:
+    """Return the log-likelihood ratio of two normal scores that correlate; 0 where one is missing.
+
+    S = -(ρ² z_R² - 2 ρ z_R z_K + ρ² z_K²) / (2 (1 - ρ²)).
+    """
+    rho = min(correlation, LARGEST_CORRELATION)
+    table = -(rho**2 * z_seen**2 - 2 * rho * z_seen * z_known + rho**2 * z_known**2) / (2 * (1 - rho**2))
+    return np.asarray(np.nan_to_num(table))
+
+
+def normal_scores(values: Floats) -> Floats:
+    """Return the normal quantile of each value's rank; NaN where there is none.
+
+    >>> normal_scores(np.array([3.0, 1.0, np.nan, 2.0])).round(2).tolist()
+    [0.97, -0.97, nan, 0.0]
+    """
+    from scipy.special import ndtri
+
+    known = np.flatnonzero(np.isfinite(values))
+    ordered = np.sort(values[known])
+    # Equal values share the middle of their ranks.
+    below, upto = (np.searchsorted(ordered, values[known], side) for side in ("left", "right"))
+    scores = np.full(len(values), np.nan)
+    scores[known] = ndtri((below + upto) / 2 / max(len(known), 1))
+    return scores
+
+
+def correlation_of(kind: Scalar, first: Side, second: Side) -> float:
+    """Return how much the normal scores of the same people agree between two periods."""
+    one, other = normal_scores(first.values(kind)), normal_scores(second.values(kind))
+    both = np.isfinite(one) & np.isfinite(other)
+    if both.sum() < 3 or not one[both].std() or not other[both].std():
+        return 0.0
+    return float(np.corrcoef(one[both], other[both])[0, 1])
