@@ -101,6 +101,15 @@ def test_events_are_written_as_they_were(
     known(f"write {format}", digest(*(np.frombuffer(path.read_bytes(), np.uint8) for path in written)))
 
 
+@pytest.mark.parametrize("name", ["released.csv", "released.csv of the contest"])
+def test_releases_are_written_as_they_were(
+    name: str, make_check_ins: Callable[..., Traces], walks: Traces, tmp_path: Path, known: Known
+) -> None:
+    original = walks if "contest" in name else make_check_ins()
+    (written,) = write(PlanarLaplace(l=4, r=1).transform(original, seed=1), tmp_path / "released.csv")
+    known(f"write {name}", digest(np.frombuffer(written.read_bytes(), np.uint8)))
+
+
 @pytest.mark.parametrize("name", ["points.csv", "points.gpx", "folder"])
 def test_points_are_written_as_they_were(name: str, points: GpsTraces, tmp_path: Path, known: Known) -> None:
     target = tmp_path / name

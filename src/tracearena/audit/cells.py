@@ -144,6 +144,7 @@ def moved_release(released: ObfuscatedTraces, places: Places, cell: NDArray[np.i
         instants=released.instants,
         codes=codes,
         sets=PlaceSets(np.searchsorted(of_set, np.arange(len(sizes) + 1)), members),
+        timestamps=released.timestamps,
         span=released.span,
     )
 

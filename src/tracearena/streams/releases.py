@@ -65,7 +65,7 @@ class ReleasedFiles:
         ends = ((rows["user"][0], 0, 0), (rows["user"][-1], 0, 0))
         kinds, report = (rows.schema["user"], None), Report(path, released_table.FORMAT)
         seen = SeenRelease(users, rows.height, rises, ends, kinds, True, rows.height, report)
-        seen.clock = made.clock
+        seen.clock, seen.step_s = made.clock, released_table.time_step(rows)
         if self.places is None:
             listed = rows.select(venue="places", lat="lat", lon="lng").explode("venue", "lat", "lon")
             seen.venues = venues_of(listed.drop_nulls("venue"), number)
@@ -81,10 +81,14 @@ class ReleasedFiles:
 
 @dataclass
 class SeenRelease(Seen):
-    """What one chunk of released traces holds, and the clock and the places that it has by itself."""
+    """What one chunk of released traces holds, and the clock and the places that it has by itself.
+
+    `step_s` is what all of its times are multiples of.
+    """
 
     venues: pl.DataFrame | None = None
     clock: Clock | None = None
+    step_s: int = 0
 
 
 @dataclass(frozen=True)
@@ -163,7 +167,9 @@ def _looked_at(
     blocks = run_blocks(work, block_ranges(len(chunks), 1), anywhere=True, report=True, finished=finished)
     seen = [one for block in blocks for one in block]
     found = summed_up(seen, counts, Report(str(path), released_table.FORMAT), "time", None)
-    clock = released_table.joined_clock([one.clock for one in seen if one.clock is not None])
+    clock = released_table.joined_clock(
+        [one.clock for one in seen if one.clock is not None], [one.step_s for one in seen]
+    )
     return found, venues.merged() if venues.waiting else None, clock
 
 
