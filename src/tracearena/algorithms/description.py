@@ -136,8 +136,8 @@ def describe(name: str) -> Description:
     return description_of(catalogue.find(bare), bare)
 
 
-def description_of(algorithm: type[Algorithm], name: str) -> Description:
-    """Read a class that is called `name`."""
+def description_of(algorithm: type[Algorithm], name: str, kind: Kind | None = None) -> Description:
+    """Read a class that is called `name`; one of several kinds is described as one of `kind`."""
     meanings, choices = _meanings(algorithm), _choices(algorithm)
     parameters = []
     for one in constructor_fields(algorithm):
@@ -156,7 +156,7 @@ def description_of(algorithm: type[Algorithm], name: str) -> Description:
         )
     return Description(
         name,
-        algorithm.kind,
+        kind or algorithm.kind,
         _summary(algorithm),
         tuple(parameters),
         _example(algorithm, name),

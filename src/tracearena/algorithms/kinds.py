@@ -46,6 +46,8 @@ class Algorithm:
 
     name: ClassVar[str]
     kind: ClassVar[Kind]
+    serves: ClassVar[tuple[Kind, ...]] = ()
+    """All kinds that it serves, where there are several; `kinds_of` reads it."""
     units: ClassVar[Mapping[str, str]] = {}
     """Units that parameters are measured in: m, km, s, min or h."""
     instead_of_units: ClassVar[tuple[str, ...]] = ()
@@ -91,6 +93,11 @@ def parameter_fields(algorithm: type[Algorithm]) -> list[Field[Any]]:
     return [one for one in constructor_fields(algorithm) if not one.metadata.get("setting")]
 
 
+def kinds_of(algorithm: Algorithm | type[Algorithm]) -> tuple[Kind, ...]:
+    """Return every kind that an algorithm, or all of a class, can be used as."""
+    return algorithm.serves or (algorithm.kind,)
+
+
 class Defence(Algorithm, ABC, Generic[Given, Made]):
     """What defences of all traces share: one that looks at each user alone takes tables of any size.
 
@@ -100,6 +107,8 @@ class Defence(Algorithm, ABC, Generic[Given, Made]):
 
     by_user: ClassVar[bool] = False
     """Whether `transform_part` on some users after the others gives what `transform` gives on all."""
+    keeps_times: ClassVar[bool] = True
+    """Whether events keep their times, so that those of a release are the original's in their order."""
 
     @property
     def counts_draws(self) -> bool:
@@ -133,7 +142,7 @@ class Obfuscator(Defence["Traces", "ObfuscatedTraces"]):
 
     @abstractmethod
     def transform(self, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
-        """Return the obfuscated traces: the same events, in the same order."""
+        """Return the obfuscated traces: the same events, in the same order, unless times are changed."""
 
 
 class GpsObfuscator(Defence["GpsTraces", "GpsTraces"]):

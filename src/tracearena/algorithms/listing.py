@@ -65,6 +65,8 @@ class Listing(Sequence[Description]):
 def overview(kind: str | None = None) -> Listing:
     """List the algorithms of the catalogue, all or those of a kind.
 
+    One that serves several kinds is listed under each.
+
     Parameters
     ----------
     kind
@@ -88,7 +90,12 @@ def overview(kind: str | None = None) -> Listing:
         raise ParameterError.of("kind", kind, f"one of {', '.join(KIND_WORDS)}")
     known = catalogue.entries().values()
     return Listing(
-        [description_of(entry.load(), entry.name) for one in kinds for entry in known if entry.kind == one]
+        [
+            description_of(entry.load(), entry.name, one)
+            for one in kinds
+            for entry in known
+            if one in entry.kinds
+        ]
     )
 
 
