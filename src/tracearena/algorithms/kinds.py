@@ -84,8 +84,9 @@ class Algorithm:
 
 
 def constructor_fields(algorithm: type[Algorithm]) -> list[Field[Any]]:
-    """Return the fields that an algorithm is made with: its parameters and its settings."""
-    return [one for one in fields(algorithm) if one.init]  # type: ignore[arg-type]
+    """Return the fields that an algorithm is made with: its parameters, then its settings."""
+    made_with = [one for one in fields(algorithm) if one.init]  # type: ignore[arg-type]
+    return sorted(made_with, key=lambda one: bool(one.metadata.get("setting")))
 
 
 def parameter_fields(algorithm: type[Algorithm]) -> list[Field[Any]]:

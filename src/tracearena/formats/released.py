@@ -24,6 +24,7 @@ OBFUSCATED = "reg_id"
 ANONYMIZED = "pse_id,time_id,reg_id"
 """The headers of the contest's files: obfuscated traces without users, and those of pseudonyms."""
 
+BY_EVENT = "a release of a defence of time, such as SwapTimes, cannot be compared event by event"
 _File = str | PathLike[str]
 
 
@@ -141,7 +142,7 @@ def of_events(released: ObfuscatedTraces, original: Traces, path: _File) -> Obfu
         wanted = int(np.diff(original.offsets)[user])
         whose = original.user_ids[user].item()
         problem = f"has {lengths[user]:,} events of user {whose!r}, the original {wanted:,}"
-        raise FileError.whole(path, problem, "other-events")
+        raise FileError.whole(path, f"{problem}; {BY_EVENT}", "other-events")
     days = (there.clock.first_day, original.clock.first_day)
     shift = 0
     if days[0] is not None and days[1] is not None:
@@ -150,7 +151,7 @@ def of_events(released: ObfuscatedTraces, original: Traces, path: _File) -> Obfu
     if len(apart) or (None in days and any(days)) or there.places != original.places:
         whose = original.user_ids[original.user_index[apart[0] if len(apart) else 0]].item()
         problem = f"has events of user {whose!r} at other times or places than the original"
-        advice = "both are read with the same options, such as --interval and --grid"
+        advice = f"both are read with the same options, such as --interval and --grid; {BY_EVENT}"
         raise FileError.whole(path, f"{problem}; {advice}", "other-events")
     made = ObfuscatedTraces.like(original, there.codes, there.sets)
     if np.array_equal(exact_local_seconds(there), exact_local_seconds(original)):

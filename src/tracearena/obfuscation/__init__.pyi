@@ -10,7 +10,7 @@ from .impostor import Impostor
 from .k_anonymity import KAnonymous
 from .mrlh import MRLH
 from .none import NoObfuscation
-from .pipeline import Pipeline
+from .pipeline import Pipeline, place_part
 from .planar_laplace import PlanarLaplace
 from .randomized_response import RandomizedResponse
 from .time import PerDay, Resample, RoundTime, ShuffleDays, SwapHours, SwapTimes, TimeDefence
@@ -42,4 +42,5 @@ __all__ = [
     "TrimEnds",
     "Zones",
     "fakes",
+    "place_part",
 ]

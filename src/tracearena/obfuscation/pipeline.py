@@ -116,6 +116,19 @@ class Pipeline(Obfuscator, GpsObfuscator):
         return rounded(made, self.digits) if isinstance(made, GpsTraces) else made
 
 
+def place_part(defence: Defence[Any, Any]) -> Defence[Any, Any] | None:
+    """Return what a defence does to places: the stages of it that keep times; None where there are none.
+
+    >>> from tracearena.algorithms import create
+    >>> str(place_part(create("PL(1,1)+SwapTimes(1km,month)")))
+    'PL(1,1)'
+    """
+    if defence.keeps_times:
+        return defence
+    left = [one for one in getattr(defence, "stages", ()) if one.keeps_times]
+    return Pipeline(left) if len(left) > 1 else left[0] if left else None
+
+
 def _given(stage: Defence[Any, Any], made: Any) -> Any:
     """Return what a stage is given: what the one before it released, as traces if it looks at places."""
     if not isinstance(made, ObfuscatedTraces) or isinstance(stage, TimeDefence):

@@ -13,7 +13,7 @@ from tracearena.engine import block_ranges, fold_blocks, run_blocks, use
 from tracearena.engine.summing import S
 from tracearena.errors import FileError
 from tracearena.formats import released_table
-from tracearena.formats.released import of_events
+from tracearena.formats.released import BY_EVENT, of_events
 from tracearena.intake.discretise import places_of
 from tracearena.intake.ids import array_of, identifiers
 from tracearena.intake.layout import AS_NAMED
@@ -229,5 +229,5 @@ def _require_same_users(ours: Survey, theirs: Survey, path: Path) -> None:
     differ = both.filter(pl.col("wanted") != pl.col("there").fill_null(0)).sort("user")
     if differ.height:
         user, wanted, there = differ.row(0)
-        problem = f"has {there or 0:,} events of user {user!r}, the original {wanted:,}"
+        problem = f"has {there or 0:,} events of user {user!r}, the original {wanted:,}; {BY_EVENT}"
         raise FileError.whole(path, problem, "other-events")
