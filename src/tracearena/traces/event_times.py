@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import datetime
+from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from tracearena.traces.clock import DAY_S
 from tracearena.traces.event_table import EventTable
 from tracearena.traces.time import EPOCH
+
+if TYPE_CHECKING:
+    import polars as pl
 
 DAY_ZERO = datetime.date(2018, 1, 1)
 """A Monday: day 0 of traces whose instants have no date, in formats that cannot do without one."""
@@ -32,6 +35,8 @@ def utc_seconds(traces: EventTable) -> NDArray[np.int64]:
 
 def utc_text(traces: EventTable, style: str) -> pl.Series:
     """Return the time of each event as text."""
+    import polars as pl
+
     return pl.Series(utc_seconds(traces) * 1_000_000).cast(pl.Datetime("us")).dt.strftime(style)
 
 
