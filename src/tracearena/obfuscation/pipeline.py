@@ -20,6 +20,7 @@ from tracearena.obfuscation.rounding import DIGITS, rounded
 from tracearena.obfuscation.time import TimeDefence
 from tracearena.traces import GpsTraces, ObfuscatedTraces, PlaceSets, Traces
 
+_ALONE = 1
 _KINDS: tuple[Kind, ...] = ("obfuscator", "gps-obfuscator")
 
 
@@ -98,8 +99,8 @@ class Pipeline(Obfuscator, GpsObfuscator):
 
     def transform_part(self, part: Any, *, seed: np.random.SeedSequence, first: int, total: int) -> Any:
         """Return what `transform` of all users would return of some who follow each other."""
-        # The draws of a user begin where the user's rows begin among those of all, at every stage: stages
-        # before may have left out some, and how many of other users' cannot be known here.
+        # Stages may leave out rows, and how many of other users' cannot be known here: at every stage the
+        # draws of a user go by where the user's rows began among those of all.
         starts = first + part.offsets
         made = part
         for number, stage in enumerate(self.stages):
@@ -164,26 +165,25 @@ def _by_user(
     seed: np.random.SeedSequence,
     total: int,
 ) -> Any:
-    """Let a stage work on some users, the draws of each numbered from where the user's rows began.
+    """Let a stage work on some users, each drawing the same whoever else is there.
 
-    Users who still have all their rows are numbered through and are taken together; each other by itself.
+    Users who still have all their rows are numbered through and are taken together. Each other has a seed
+    of its own, by the number of the user's first row.
     """
     counts, before = np.diff(given.offsets), np.diff(starts)
-    # A stage that does not draw once a row numbers its draws by itself, which is right for one user alone.
+    # A stage that does not draw once a row would number the draws of some users otherwise than those of all.
     alone = counts != before if not stage.counts_draws else np.ones(len(counts), bool)
     cut = np.ones(len(counts) + 1, bool)
     cut[1:-1] = alone[1:] | alone[:-1]
     edges = np.flatnonzero(cut) if len(counts) else np.array([0, 0])
-    parts = [
-        _asked(
-            stage,
-            given.take_users(slice(begin, end)),
-            seed=seed,
-            first=int(starts[begin]),
-            total=total,
-        )
-        for begin, end in pairwise(edges.tolist())
-    ]
+    parts = []
+    for begin, end in pairwise(edges.tolist()):
+        users, at = given.take_users(slice(begin, end)), int(starts[begin])
+        if begin < end and alone[begin]:
+            own = {"seed": child_seed(seed, _ALONE, at), "first": 0, "total": stage.draws(users)}
+        else:
+            own = {"seed": seed, "first": at, "total": total}
+        parts.append(_asked(stage, users, **own))
     return parts[0] if len(parts) == 1 else _put_together(parts)
 
 
