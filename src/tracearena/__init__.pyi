@@ -24,6 +24,7 @@ from .algorithms import create
 from .arena import evaluate, pseudonymise, run_sweep
 from .cities import simulate
 from .formats import read, write
+from .obfuscation import Pipeline
 from .traces import Box, Clock, GpsTraces, Grid, IdTable, ObfuscatedTraces, Places, Traces
 
 __version__: str
@@ -35,6 +36,7 @@ __all__ = [
     "Grid",
     "IdTable",
     "ObfuscatedTraces",
+    "Pipeline",
     "Places",
     "Traces",
     "__version__",

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import pytest
 
 from tracearena.algorithms import Obfuscator, catalogue, parse
+from tracearena.algorithms.kinds import kinds_of
 from tracearena.engine import SeedLike
 from tracearena.errors import ParameterError
 from tracearena.obfuscation import MRLH, PlanarLaplace
@@ -121,7 +122,7 @@ def test_a_broken_plug_in_is_left_out_with_a_warning(monkeypatch: pytest.MonkeyP
         (
             "Zzz",
             "obfuscator",
-            "places No, MRLH, RR, PL, Cheat, ClusterAveraging, KAnonymous, Decoy, Impostor, Fakes; defences",
+            "places No, MRLH, RR, PL, Cheat, ClusterAveraging, KAnonymous, Decoy, Impostor, Fakes, SwapTimes",
         ),
         ("Zzz", "gps-obfuscator", "defences of GPS traces GeoInd, Thin, Snap, Zones, TrimEnds"),
         (
@@ -166,6 +167,8 @@ def test_every_entry_loads_and_bears_its_name() -> None:
     for entry in catalogue.entries().values():
         algorithm = entry.load()
         assert (algorithm.name, algorithm.kind) == (entry.name, entry.kind)
+        assert kinds_of(algorithm) == entry.kinds
+        assert entry.kinds[0] == entry.kind
 
 
 def test_a_name_is_resolved_before_anything_is_made() -> None:

@@ -53,11 +53,15 @@ def lacks_legacy(name: str) -> bool:
     return about.kind != "synthesizer" and "legacy_2019" not in [one.name for one in about.parameters]
 
 
-def command(name: str) -> list[str]:
+NAMES = [(entry.name, kind) for entry in catalogue.entries().values() for kind in entry.kinds]
+"""Every algorithm, once for each of its kinds."""
+
+
+def command(name: str, kind: str) -> list[str]:
     """The words of the command that takes an algorithm, with files of the city."""
     entry = catalogue.entries()[name]
-    _, *words = WORDING[entry.kind].command.split()
-    given = FILES[entry.kind] | {"NAME": (entry.example,)}
+    _, *words = WORDING[kind].command.split()
+    given = FILES[kind] | {"NAME": (entry.example,)}
     return [part for word in words for part in given.get(word, (word,))]
 
 
@@ -67,23 +71,23 @@ def done(what: Done) -> Done:
 
 
 @pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in catalogue.entries()],
+    ("name", "kind"),
+    [pytest.param(*one, marks=pytest.mark.slow) if one[0] in SLOW else one for one in NAMES],
 )
-def test_its_command_takes_it(name: str, city: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_its_command_takes_it(name: str, kind: str, city: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(city)
     (city / "out.csv").unlink(missing_ok=True)
-    done(tracearena(*command(name), "--json"))
+    done(tracearena(*command(name, kind), "--json"))
     assert (city / "out.csv").stat().st_size > 0
 
 
-@pytest.mark.parametrize("name", [name for name in catalogue.entries() if lacks_legacy(name)])
+@pytest.mark.parametrize(("name", "kind"), [one for one in NAMES if lacks_legacy(one[0])])
 def test_an_option_that_it_does_not_have_is_refused(
-    name: str, city: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, kind: str, city: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(city)
     (city / "out.csv").unlink(missing_ok=True)
-    refused = tracearena(*command(name), "--legacy-2019")
+    refused = tracearena(*command(name, kind), "--legacy-2019")
     assert (refused.status, refused.out) == (2, "")
     assert "--legacy-2019 does not apply to" in refused.err
     assert not (city / "out.csv").exists()

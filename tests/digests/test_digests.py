@@ -18,6 +18,7 @@ from tests.contest.residents import Residents
 from tests.digests.conftest import Known, digest
 
 from tracearena.algorithms import catalogue
+from tracearena.algorithms.kinds import kinds_of
 from tracearena.arena import pseudonymise
 from tracearena.cities import simulate, simulate_gps
 from tracearena.contest import rehearse
@@ -43,8 +44,9 @@ def points() -> GpsTraces:
 
 @pytest.mark.parametrize("name", catalogue.names("obfuscator"))
 def test_defences_release_what_they_did(name: str, walks: Traces, known: Known) -> None:
-    released: ObfuscatedTraces = catalogue.create(spec_of(name)).transform(walks, seed=1)
-    known(name, digest(released.codes, released.sets.offsets, released.sets.members))
+    released: ObfuscatedTraces = catalogue.create(spec_of(name), "obfuscator").transform(walks, seed=1)
+    times = () if released.has_rows_of(walks) else (released.instants,)
+    known(name, digest(released.codes, released.sets.offsets, released.sets.members, *times))
 
 
 LEGACY = ("FuzzyCount-R(log,spread=last)", "FuzzyCount-T(log,spread=last)")
@@ -76,10 +78,11 @@ def test_gps_algorithms_make_what_they_did(name: str, points: GpsTraces, known: 
     algorithm = catalogue.create(spec_of(name))
     made = (
         algorithm.transform(points, seed=1)
-        if algorithm.kind == "gps-obfuscator"
+        if "gps-obfuscator" in kinds_of(algorithm)
         else algorithm.recover(catalogue.create("GeoInd(100m,5min)").transform(points, seed=1))
     )
-    known(name, digest(made.time_ms, made.latitude, made.longitude))
+    is_both = len(kinds_of(algorithm)) > 1
+    known(f"{name} of points" if is_both else name, digest(made.time_ms, made.latitude, made.longitude))
 
 
 @pytest.mark.parametrize("mode", ["regular", "checkins"])
@@ -99,6 +102,15 @@ def test_events_are_written_as_they_were(
     prepared = {"pwscup": walks, "ppmtf": walks, "peopleflow": walks.take_days(0, 1)}
     written = write(prepared.get(format) or make_check_ins(), tmp_path / "traces.csv", to=format)
     known(f"write {format}", digest(*(np.frombuffer(path.read_bytes(), np.uint8) for path in written)))
+
+
+@pytest.mark.parametrize("name", ["released.csv", "released.csv of the contest"])
+def test_releases_are_written_as_they_were(
+    name: str, make_check_ins: Callable[..., Traces], walks: Traces, tmp_path: Path, known: Known
+) -> None:
+    original = walks if "contest" in name else make_check_ins()
+    (written,) = write(PlanarLaplace(l=4, r=1).transform(original, seed=1), tmp_path / "released.csv")
+    known(f"write {name}", digest(np.frombuffer(written.read_bytes(), np.uint8)))
 
 
 @pytest.mark.parametrize("name", ["points.csv", "points.gpx", "folder"])

@@ -14,7 +14,11 @@ from tracearena.traces import GpsTraces
 from tracearena.traces.geodesy import forward, forward_rounded, rounded_degrees
 
 DEFENCES = ("GeoInd(100m)", "GeoInd(50km)", "GeoInd(100m,5min)", "Snap(500m)", "Thin(60s)", "Zones(500m)",
-            "TrimEnds(300m)")  # fmt: skip
+            "TrimEnds(300m)", "RoundTime(3h)", "RoundTime(day)", "PerDay(5)", "ShuffleDays(month)",
+            "Resample(10min)", "GeoInd(100m,5min)+RoundTime(1h)", "Thin(60s)+PerDay(9)+GeoInd(50m)",
+            "Zones(500m)+GeoInd(100m,5min)+Resample(1h)")  # fmt: skip
+EVERYBODY = ("SwapTimes(1km,month)", "SwapHours(1km)")
+"""Those that need all users at once."""
 
 
 @pytest.fixture(scope="module")
@@ -41,8 +45,11 @@ def test_some_users_after_the_others_get_what_all_get_at_once(
 
 def test_our_gps_defences_all_work_user_by_user() -> None:
     ours = [catalogue.create(name, "gps-obfuscator") for name in DEFENCES]
-    assert {one.name for one in ours} == set(catalogue.names("gps-obfuscator"))
+    others = [catalogue.create(name, "gps-obfuscator") for name in EVERYBODY]
     assert all(one.by_user for one in ours)
+    assert not any(one.by_user for one in others)
+    known = {one.name for one in [*ours, *others]} - {"Pipeline"}
+    assert known == set(catalogue.names("gps-obfuscator"))
 
 
 def test_noise_is_drawn_block_by_block_and_stepped_along_the_geodesic(people: GpsTraces) -> None:

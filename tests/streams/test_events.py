@@ -12,7 +12,7 @@ from tracearena import streams
 from tracearena.algorithms import catalogue
 from tracearena.engine import seed_sequence, use
 from tracearena.errors import FileError, ParameterError
-from tracearena.formats import read
+from tracearena.formats import read, write
 from tracearena.intake import Choices, Reading
 from tracearena.pages.summary import summarise
 from tracearena.streams.event_survey import EventSurvey
@@ -71,6 +71,9 @@ def test_a_description_by_portions_is_that_of_the_whole(layout: str, tmp_path: P
         ("RR(2)", "shuffled"),
         ("PL(4,1)", "shuffled"),
         ("PL(4,1)", "on a grid"),
+        ("PL(4,1)", "UTC"),
+        ("PL(4,1)", "offsets"),
+        ("PL(4,1)", "mixed zones csv"),
         ("MRLH(1,2,0.3)", "on a grid"),
         ("MRLH(0,0,0.5)", "on a grid"),
     ],
@@ -97,6 +100,35 @@ def test_every_defence_writes_what_it_gives_on_the_whole(name: str, layout: str,
     assert (tmp_path / "out0.parquet").read_bytes() == (tmp_path / "out1.parquet").read_bytes()
     for part in (tmp_path / "out0").iterdir():
         assert part.read_bytes() == (tmp_path / "out1" / part.name).read_bytes()
+
+
+@pytest.mark.parametrize("layout", ["shuffled", "UTC", "offsets"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "RoundTime(3h)",
+        "RoundTime(10min)",
+        "PerDay(2)",
+        "ShuffleDays(month)",
+        "Resample(2h)",
+        "PL(4,1)+RoundTime(part)",
+        "PerDay(5)+RR(1)+RoundTime(1h)",
+    ],
+)
+def test_changed_times_are_written_as_on_the_whole(name: str, layout: str, tmp_path: Path) -> None:
+    path = laid_out(tmp_path, layout)
+    defence = catalogue.create(name, "obfuscator")
+    original = whole(path, layout).traces
+    expected = defence.transform(original, seed=7)
+    table, _ = streamed(path, layout, tmp_path)
+    change = streams.obfuscating(table, defence, seed_sequence(7))
+    for out in ("x.parquet", "x.csv"):
+        counts = streams.write_released(table, tmp_path / out, change, keeps_times=False)
+        write(expected, tmp_path / f"whole-{out}")
+        assert counts["events"] == len(expected)
+        assert counts["withheld"] == len(original) - len(expected)
+    assert pl.read_parquet(tmp_path / "x.parquet").equals(pl.read_parquet(tmp_path / "whole-x.parquet"))
+    assert (tmp_path / "x.csv").read_bytes() == (tmp_path / "whole-x.csv").read_bytes()
 
 
 @pytest.mark.parametrize("name", ["RR(1)", "PL(1,1)", "MRLH(1,0,0.4)"])

@@ -21,8 +21,15 @@ from functools import cache
 from importlib.metadata import entry_points
 from typing import Any
 
-from tracearena.algorithms.grammar import in_unit, is_bare_name, parse
-from tracearena.algorithms.kinds import KINDS, Algorithm, Kind, constructor_fields, parameter_fields
+from tracearena.algorithms.grammar import in_unit, is_bare_name, parse, stages_of
+from tracearena.algorithms.kinds import (
+    KINDS,
+    Algorithm,
+    Kind,
+    constructor_fields,
+    kinds_of,
+    parameter_fields,
+)
 from tracearena.algorithms.wording import WORDING, kinds_beside
 from tracearena.errors import ParameterError, TracearenaWarning
 
@@ -43,21 +50,27 @@ class Entry:
         Where the class is: module and name.
     example
         A name with parameters under which it is quickly tried out; without, the bare name.
+    kinds
+        All kinds that it serves, `kind` the first of them; without, that one alone.
     """
 
     name: str
     kind: Kind
     path: str
     example: str = ""
+    kinds: tuple[Kind, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "example", self.example or self.name)
+        object.__setattr__(self, "kinds", self.kinds or (self.kind,))
 
     def load(self) -> type[Algorithm]:
         """Import the class."""
         return _load(self.path)
 
 
+_DEFENCES: tuple[Kind, ...] = ("obfuscator", "gps-obfuscator")
+_PIPELINE = "tracearena.obfuscation.pipeline:Pipeline"
 _BUILT_IN = (
     Entry("No", "obfuscator", "tracearena.obfuscation.none:NoObfuscation"),
     Entry("MRLH", "obfuscator", "tracearena.obfuscation.mrlh:MRLH", "MRLH(1,1,0.5)"),
@@ -99,6 +112,17 @@ _BUILT_IN = (
     Entry("Snap", "gps-obfuscator", "tracearena.obfuscation.gps_snapping:Snapping", "Snap(500m)"),
     Entry("Zones", "gps-obfuscator", "tracearena.obfuscation.zones:Zones", "Zones(500m)"),
     Entry("TrimEnds", "gps-obfuscator", "tracearena.obfuscation.trim_ends:TrimEnds", "TrimEnds(300m)"),
+    *(
+        Entry(name, "obfuscator", f"tracearena.obfuscation.time:{name}", f"{name}({example})", _DEFENCES)
+        for name, example in (
+            ("SwapTimes", "1km,month"),
+            ("SwapHours", "1km"),
+            ("RoundTime", "3h"),
+            ("PerDay", "5"),
+            ("ShuffleDays", "month"),
+            ("Resample", "1h"),
+        )
+    ),
     Entry("Interpolate", "gps-attack", "tracearena.attacks.smoothing.methods:Interpolation"),
     Entry("Smooth", "gps-attack", "tracearena.attacks.smoothing.methods:Smoothing", "Smooth(9)"),
     Entry(
@@ -119,13 +143,14 @@ def entries() -> dict[str, Entry]:
             message = f"the algorithm {point.name} is left out: {error}"
             warnings.warn(message, TracearenaWarning, stacklevel=2)
             continue
-        known.setdefault(point.name, Entry(point.name, algorithm.kind, point.value))
+        entry = Entry(point.name, algorithm.kind, point.value, kinds=kinds_of(algorithm))
+        known.setdefault(point.name, entry)
     return known
 
 
 def names(kind: Kind) -> list[str]:
-    """Return the names of one kind."""
-    return [entry.name for entry in entries().values() if entry.kind == kind]
+    """Return the names of one kind; some algorithms are of several."""
+    return [entry.name for entry in entries().values() if kind in entry.kinds]
 
 
 def create(spec: str, kind: Kinds = None, **options: Any) -> Any:
@@ -136,7 +161,7 @@ def create(spec: str, kind: Kinds = None, **options: Any) -> Any:
     spec
         A name with its parameters in parentheses, in the papers' order or as ``key=value``.
         Where a parameter has a unit, numbers may carry one (m, km, s, min, h), and must if they mean
-        less than a metre or a second.
+        less than a metre or a second. Defences joined by ``+`` are the stages of a pipeline.
     kind
         What is expected, one kind or several; another is an error.
     **options
@@ -160,9 +185,12 @@ def resolve(spec: str, kind: Kinds = None, **options: Any) -> tuple[type[Algorit
     >>> resolve("PL(4, 500m)")
     (<class 'tracearena.obfuscation.planar_laplace.PlanarLaplace'>, {'l': 4, 'r': 0.5})
     """
+    stages = _stages(spec)
+    if stages:
+        return _load(_PIPELINE), {"stages": _made_stages(spec, stages, kind, options)}
     name, positional, named = parse(spec)
     algorithm = find(name, kind)
-    refuse_other_kind(name, algorithm.kind, kind)
+    refuse_other_kind(name, kinds_of(algorithm), kind)
     written = [field.name for field in parameter_fields(algorithm)]
     if len(positional) > len(written):
         allowed = f"at most {len(written)} parameters ({', '.join(written)})" if written else "no parameters"
@@ -195,12 +223,33 @@ def resolve(spec: str, kind: Kinds = None, **options: Any) -> tuple[type[Algorit
     return algorithm, measured
 
 
-def refuse_other_kind(name: str, got: Kind, wanted: Kinds) -> None:
+def _stages(spec: str) -> list[str]:
+    """Return the names of the stages if a name means a pipeline; some names have a ``+`` of their own."""
+    stages = stages_of(spec)
+    head = spec.partition("(")[0].strip()
+    is_one = len(stages) == 1 or not all(stages) or ("+" in head and head in entries())
+    return [] if is_one else stages
+
+
+def _made_stages(spec: str, stages: Sequence[str], kind: Kinds, options: dict[str, Any]) -> tuple[Any, ...]:
+    """Make the stages of a pipeline; what is wrong with one is said of that one."""
+    refuse_other_kind(spec, _DEFENCES, kind)
+    wanted = [one for one in _DEFENCES if one in (_several(kind) or _DEFENCES)]
+    made = []
+    for number, stage in enumerate(stages, start=1):
+        try:
+            made.append(create(stage, wanted, **options))
+        except ParameterError as error:
+            raise ParameterError(f"stage {number} of {spec}: {error}") from None
+    return tuple(made)
+
+
+def refuse_other_kind(name: str, got: Kinds, wanted: Kinds) -> None:
     """Say of what kind an algorithm is, in plain words, unless it is of one that is wanted."""
-    allowed = _several(wanted)
-    if allowed and got not in allowed:
-        asked = " or ".join(WORDING[one].one for one in allowed)
-        raise ParameterError(f"{name} is {WORDING[got].one}; {asked} is wanted here")
+    allowed, served = _several(wanted), _several(got)
+    if allowed and not set(allowed) & set(served):
+        asked, is_a = (" or ".join(WORDING[one].one for one in kinds) for kinds in (allowed, served))
+        raise ParameterError(f"{name} is {is_a}; {asked} is wanted here")
 
 
 def is_kind(spec: str, kind: Kind) -> bool:
@@ -209,8 +258,11 @@ def is_kind(spec: str, kind: Kind) -> bool:
     >>> is_kind("GeoInd(expected_noise=100m)", "gps-obfuscator")
     True
     """
+    stages = _stages(spec)
+    if stages:
+        return kind in _DEFENCES and all(is_kind(stage, kind) for stage in stages)
     name = parse(spec)[0]
-    return (":" in name or name in entries()) and find(name, kind).kind == kind
+    return (":" in name or name in entries()) and kind in kinds_of(find(name, kind))
 
 
 def find(name: str, kind: Kinds = None) -> type[Algorithm]:
@@ -278,14 +330,19 @@ def _check_name(algorithm: type[Algorithm], path: str) -> None:
 
 
 def _check_kind(algorithm: type[Algorithm], path: str) -> None:
-    kind: Any = getattr(algorithm, "kind", None)
-    if kind not in KINDS:
-        bases = ", ".join(base.__name__ for base in KINDS.values())
-        got = "is of no kind" if kind is None else f"has the kind {kind!r}, which is not one of ours"
-        raise ParameterError(f"{path} {got}: derive it from one of {bases}")
-    base = KINDS[kind]
-    if not issubclass(algorithm, base):
-        raise ParameterError(f"{path} has the kind {kind} but is not derived from {base.__name__}")
+    kinds: tuple[Any, ...] = kinds_of(algorithm) if hasattr(algorithm, "kind") else (None,)
+    for one in kinds:
+        if one not in KINDS:
+            bases = ", ".join(base.__name__ for base in KINDS.values())
+            got = "is of no kind" if one is None else f"has the kind {one!r}, which is not one of ours"
+            raise ParameterError(f"{path} {got}: derive it from one of {bases}")
+        base = KINDS[one]
+        if not issubclass(algorithm, base):
+            raise ParameterError(f"{path} has the kind {one} but is not derived from {base.__name__}")
+        _check_methods(algorithm, base, path)
+
+
+def _check_methods(algorithm: type[Algorithm], base: type[Algorithm], path: str) -> None:
     for method in sorted(getattr(base, "__abstractmethods__", ())):
         seeded = "seed" in inspect.signature(getattr(base, method)).parameters
         try:

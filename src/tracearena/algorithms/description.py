@@ -12,7 +12,7 @@ from typing import Any, get_args, get_type_hints
 
 from tracearena.algorithms import catalogue
 from tracearena.algorithms.grammar import parse, written
-from tracearena.algorithms.kinds import Algorithm, Kind, constructor_fields, parameter_fields
+from tracearena.algorithms.kinds import Algorithm, Kind, constructor_fields, kinds_of, parameter_fields
 from tracearena.algorithms.wording import WORDING
 
 _WIDTH = 100
@@ -74,8 +74,8 @@ class Description:
 
     Attributes
     ----------
-    name, kind
-        As the catalogue has them.
+    name, kind, kinds
+        As the catalogue has them; of several kinds, `kind` is the one that it is described as.
     summary
         What it does, in a line.
     parameters
@@ -92,6 +92,7 @@ class Description:
     parameters: tuple[Parameter, ...]
     example: str
     path: str
+    kinds: tuple[Kind, ...]
 
     @property
     def signature(self) -> str:
@@ -114,7 +115,8 @@ class Description:
 
     def __str__(self) -> str:
         about = [*_wrapped(self.signature, 0), *_wrapped(self.summary, 4)]
-        about += ["", *_wrapped(f"{WORDING[self.kind].one}: {self.command}", 4)]
+        sorts = ", ".join(WORDING[kind].one for kind in self.kinds)
+        about += ["", *_wrapped(f"{sorts}: {self.command}", 4)]
         if self.parameters:
             column = 6 + max(len(str(one)) for one in self.parameters)
             about.append("")
@@ -136,8 +138,8 @@ def describe(name: str) -> Description:
     return description_of(catalogue.find(bare), bare)
 
 
-def description_of(algorithm: type[Algorithm], name: str) -> Description:
-    """Read a class that is called `name`."""
+def description_of(algorithm: type[Algorithm], name: str, kind: Kind | None = None) -> Description:
+    """Read a class that is called `name`; one of several kinds is described as one of `kind`."""
     meanings, choices = _meanings(algorithm), _choices(algorithm)
     parameters = []
     for one in constructor_fields(algorithm):
@@ -156,11 +158,12 @@ def description_of(algorithm: type[Algorithm], name: str) -> Description:
         )
     return Description(
         name,
-        algorithm.kind,
+        kind or algorithm.kind,
         _summary(algorithm),
         tuple(parameters),
         _example(algorithm, name),
         path=f"{algorithm.__module__}:{algorithm.__qualname__}",
+        kinds=kinds_of(algorithm),
     )
 
 

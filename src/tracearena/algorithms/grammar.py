@@ -59,8 +59,8 @@ def parse(spec: str) -> tuple[str, list[Any], dict[str, Any]]:
     return name, positional, named
 
 
-def _parts(inner: str) -> list[str]:
-    """Split at the commas that stand in no inner parentheses: a parameter may itself be a name.
+def _parts(inner: str, separator: str = ",") -> list[str]:
+    """Split at the separators that stand in no inner parentheses: a parameter may itself be a name.
 
     >>> _parts("PL(4,1), 2")
     ['PL(4,1)', ' 2']
@@ -68,11 +68,20 @@ def _parts(inner: str) -> list[str]:
     parts, depth = [""], 0
     for character in inner:
         depth += (character == "(") - (character == ")")
-        if character == "," and depth <= 0:
+        if character == separator and depth <= 0:
             parts.append("")
         else:
             parts[-1] += character
     return parts
+
+
+def stages_of(spec: str) -> list[str]:
+    """Split a name at every ``+`` that stands in no parentheses: the stages of a pipeline.
+
+    >>> stages_of("PL(1,1) + SwapTimes(1km,month)"), stages_of("GeoInd(1e+2m)")
+    (['PL(1,1)', 'SwapTimes(1km,month)'], ['GeoInd(1e+2m)'])
+    """
+    return [part.strip() for part in _parts(spec, "+")]
 
 
 def _value(text: str, spec: str) -> Any:

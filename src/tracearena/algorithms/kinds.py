@@ -46,6 +46,8 @@ class Algorithm:
 
     name: ClassVar[str]
     kind: ClassVar[Kind]
+    serves: ClassVar[tuple[Kind, ...]] = ()
+    """All kinds that it serves, where there are several; `kinds_of` reads it."""
     units: ClassVar[Mapping[str, str]] = {}
     """Units that parameters are measured in: m, km, s, min or h."""
     instead_of_units: ClassVar[tuple[str, ...]] = ()
@@ -82,13 +84,19 @@ class Algorithm:
 
 
 def constructor_fields(algorithm: type[Algorithm]) -> list[Field[Any]]:
-    """Return the fields that an algorithm is made with: its parameters and its settings."""
-    return [one for one in fields(algorithm) if one.init]  # type: ignore[arg-type]
+    """Return the fields that an algorithm is made with: its parameters, then its settings."""
+    made_with = [one for one in fields(algorithm) if one.init]  # type: ignore[arg-type]
+    return sorted(made_with, key=lambda one: bool(one.metadata.get("setting")))
 
 
 def parameter_fields(algorithm: type[Algorithm]) -> list[Field[Any]]:
     """Return the fields that the papers write, in their order; settings are not among them."""
     return [one for one in constructor_fields(algorithm) if not one.metadata.get("setting")]
+
+
+def kinds_of(algorithm: Algorithm | type[Algorithm]) -> tuple[Kind, ...]:
+    """Return every kind that an algorithm, or all of a class, can be used as."""
+    return algorithm.serves or (algorithm.kind,)
 
 
 class Defence(Algorithm, ABC, Generic[Given, Made]):
@@ -100,6 +108,8 @@ class Defence(Algorithm, ABC, Generic[Given, Made]):
 
     by_user: ClassVar[bool] = False
     """Whether `transform_part` on some users after the others gives what `transform` gives on all."""
+    keeps_times: ClassVar[bool] = True
+    """Whether events keep their times, so that those of a release are the original's in their order."""
 
     @property
     def counts_draws(self) -> bool:
@@ -133,7 +143,7 @@ class Obfuscator(Defence["Traces", "ObfuscatedTraces"]):
 
     @abstractmethod
     def transform(self, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
-        """Return the obfuscated traces: the same events, in the same order."""
+        """Return the obfuscated traces: the same events, in the same order, unless times are changed."""
 
 
 class GpsObfuscator(Defence["GpsTraces", "GpsTraces"]):

@@ -65,6 +65,8 @@ class Listing(Sequence[Description]):
 def overview(kind: str | None = None) -> Listing:
     """List the algorithms of the catalogue, all or those of a kind.
 
+    One that serves several kinds is listed under each.
+
     Parameters
     ----------
     kind
@@ -82,13 +84,30 @@ def overview(kind: str | None = None) -> Listing:
           Leave out all points within radius of a spot near each place where a user stops often
       TrimEnds(distance in m)
           Cut off what lies within distance of the begin and of the end of every trip
+      SwapTimes(cell in m, period)
+          Permute dates and times of day among all events of a cell and a period
+      SwapHours(cell in m)
+          Permute times of day among all events of a cell, working days and weekends apart; dates stay
+      RoundTime(unit in s)
+          Round times down to a unit, such as 3h or the day, and shuffle the rows of each slot
+      PerDay(n)
+          Keep a number of events per person and local day, drawn at random; all where there are fewer
+      ShuffleDays(period)
+          Permute the days of each person within the month; weekdays and times of day stay
+      Resample(interval in s)
+          Keep one point per interval, at the beginning of the interval
     """
     kinds = tuple(WORDING) if kind is None else kinds_called(kind)
     if not kinds:
         raise ParameterError.of("kind", kind, f"one of {', '.join(KIND_WORDS)}")
     known = catalogue.entries().values()
     return Listing(
-        [description_of(entry.load(), entry.name) for one in kinds for entry in known if entry.kind == one]
+        [
+            description_of(entry.load(), entry.name, one)
+            for one in kinds
+            for entry in known
+            if one in entry.kinds
+        ]
     )
 
 

@@ -41,6 +41,11 @@ def try_out(
     """
     chance = child_seed(root, zlib.crc32(str(obfuscator).encode()))
     own = child_seed(chance, 0) if drawn_from is None else drawn_from
+    if not obfuscator.keeps_times:
+        raise DataError(
+            f"{obfuscator} changes times, and s_U compares event by event; audit and protect measure what "
+            "such a release keeps"
+        )
     obfuscated = answers.transformed(obfuscator, original, seed=own)
     score = utility_score(original, obfuscated, rule=scoring.utility_rule, limit_km=scoring.utility_limit_km)
     return Trial(score.utility, pseudonymise(obfuscated, seed=child_seed(chance, 1)), child_seed(chance, 2))

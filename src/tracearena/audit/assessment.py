@@ -10,6 +10,7 @@ import numpy as np
 
 from tracearena import __version__
 from tracearena.algorithms import Kind, Obfuscator, catalogue
+from tracearena.algorithms.kinds import kinds_of
 from tracearena.audit import words
 from tracearena.audit.crowds import crowds
 from tracearena.audit.inference import infer
@@ -175,7 +176,7 @@ class Known(NamedTuple):
     def of(cls, material: Material, published: Published, defence: Any) -> Known:
         """Take what a defence says; without one, look for zones as the owner of both files can."""
         if material.points is None or published.points is None:
-            return cls(defence if isinstance(defence, Obfuscator) else None)
+            return cls(defence if defence is not None and "obfuscator" in kinds_of(defence) else None)
         if defence is not None:
             return cls(circle=told_circle(defence))
         homes, _ = point_spots(material.points, material.zone)

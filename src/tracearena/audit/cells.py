@@ -10,13 +10,17 @@ from numpy.typing import NDArray
 from tracearena.traces import Clock, GpsTraces, ObfuscatedTraces, Places, PlaceSets, Traces
 from tracearena.traces.clock import DAY_S
 from tracearena.traces.different import begins, different
-from tracearena.traces.geodesy import MIDDLE_DEGREE_M, earth_centred, metres_per_degree
+from tracearena.traces.geodesy import (
+    MIDDLE_DEGREE_M,
+    cell_keys,
+    earth_centred,
+    metres_per_degree,
+    rows_of_keys,
+)
 from tracearena.traces.time import EPOCH, local_seconds
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-_COLUMNS = 2**31
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +55,7 @@ class Cells:
 
     def centres(self) -> tuple[Floats, Floats]:
         """Return latitude and longitude of the middle of each cell."""
-        row, column = np.divmod(self.keys, _COLUMNS)
-        column = column - _COLUMNS // 2
+        row, column = rows_of_keys(self.keys)
         latitude = (row + 0.5) * self.side_m / MIDDLE_DEGREE_M
         width = np.maximum(metres_per_degree(latitude)[1], 1.0)
         return np.clip(latitude, -90, 90), np.clip((column + 0.5) * self.side_m / width, -180, 180)
@@ -72,28 +75,6 @@ class Cells:
     def places(self, sensitive: NDArray[np.bool_] | None = None) -> Places:
         """Return the cells as places."""
         return Places(*self.centres(), sensitive=sensitive)
-
-
-def cell_rows(latitude: Floats, longitude: Floats, side_m: float) -> tuple[Ints, Ints]:
-    """Return row and column of the cell of each point, in a world-wide grid of cells of `side_m`."""
-    row = np.floor(latitude * MIDDLE_DEGREE_M / side_m).astype(np.int64)
-    south, north = (int(row.min()), int(row.max())) if len(row) else (0, 0)
-    if north - south < len(row):
-        width = _widths(np.arange(south, north + 1), side_m)[row - south]
-    else:
-        width = _widths(row, side_m)
-    return row, np.floor(longitude * width / side_m).astype(np.int64)
-
-
-def _widths(row: Ints, side_m: float) -> Floats:
-    """Return the metres of a degree of longitude in the middle of rows."""
-    return np.maximum(metres_per_degree((row + 0.5) * side_m / MIDDLE_DEGREE_M)[1], 1.0)
-
-
-def cell_keys(latitude: Floats, longitude: Floats, side_m: float) -> Ints:
-    """Return a number for the cell of each point, the same everywhere and always."""
-    row, column = cell_rows(latitude, longitude, side_m)
-    return np.asarray(row * _COLUMNS + column + _COLUMNS // 2)
 
 
 def coarse_places(places: Places, cells: Cells) -> tuple[Places, NDArray[np.int32]]:
@@ -144,6 +125,7 @@ def moved_release(released: ObfuscatedTraces, places: Places, cell: NDArray[np.i
         instants=released.instants,
         codes=codes,
         sets=PlaceSets(np.searchsorted(of_set, np.arange(len(sizes) + 1)), members),
+        timestamps=released.timestamps,
         span=released.span,
     )
 

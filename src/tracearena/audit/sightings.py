@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.audit.cells import cell_rows
 from tracearena.audit.material import Material, Published
 from tracearena.metrics.applications.homes import NIGHT, OFFICE_HOURS, key_places
 from tracearena.traces import Clock, GpsTraces, ObfuscatedTraces, Places
@@ -15,6 +14,7 @@ from tracearena.traces.clock import DAY_S
 from tracearena.traces.different import different
 from tracearena.traces.event_table import EventTable
 from tracearena.traces.event_times import local_seconds
+from tracearena.traces.geodesy import cell_rows
 from tracearena.traces.time import EPOCH
 from tracearena.traces.time import local_seconds as local_seconds_of
 

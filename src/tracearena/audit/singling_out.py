@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.audit.cells import cell_keys
 from tracearena.audit.material import Material, Published
 from tracearena.audit.settings import Settings
 from tracearena.audit.shares import Record, Share
 from tracearena.audit.sightings import Floats, Ints, Sightings, key_spots
 from tracearena.engine import child_seed, generator, run_blocks, stream
 from tracearena.traces.different import different
+from tracearena.traces.geodesy import cell_keys
 
 POINTS = 6
 """So many points of a person are known at most."""

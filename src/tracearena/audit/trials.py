@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from tracearena.algorithms import Obfuscator, Synthesizer, answers, catalogue
+from tracearena.algorithms import Synthesizer, answers, catalogue
+from tracearena.algorithms.kinds import kinds_of
 from tracearena.audit.cutting import Cut
 from tracearena.audit.inference import places_told
 from tracearena.audit.linkability import Halves, halves, link
@@ -81,12 +82,13 @@ def try_defence(
         tasks = kept_of(mine.coarse, plain_events(published.coarse, child_seed(chance, _DRAW)))
         kept = float(np.mean(list(tasks.values()))) if tasks else 0.0
         cut = halves(mine, published, settings, child_seed(chance, _ATTACK))
-        told = TOLD if isinstance(defence, Obfuscator) else ()
+        is_of_places = "obfuscator" in kinds_of(defence)
+        told = TOLD if is_of_places else ()
         trial = Trial(name, kept=kept, tasks=tasks, home=_home(mine, published, cut, settings, defence))
         for attacks in (QUICK, HEAVY + told):
             found, _ = link(
                 cut, child_seed(chance, _ATTACK), attacks=attacks, alone=True,
-                defence=defence if isinstance(defence, Obfuscator) else None,
+                defence=defence if is_of_places else None,
             )  # fmt: skip
             risk = found.headline
             if risk is not None and (trial.risk is None or risk.value > trial.risk.value):

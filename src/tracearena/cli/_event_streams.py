@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -105,18 +106,18 @@ def obfuscate(
         original,
         out,
         lambda table, root: streams.obfuscating(table, obfuscator, root),
-        streams.write_released,
+        partial(streams.write_released, keeps_times=obfuscator.keeps_times),
         to=to,
         cluster=cluster,
         resume=resume,
         depends_on=(*streams.identity_of(obfuscator), seed),
         root=seed_sequence(release_seed(seed)),
     )
-    names = ("kept", "moved", "generalised", "deleted")
+    names = ("kept", "moved", "withheld", "generalised", "deleted")
     return {
         "users": len(found.users),
         "cells": counts["events"],
-        **{name: counts[name] for name in names},
+        **{name: counts[name] for name in names if name in counts},
     }
 
 

@@ -82,7 +82,9 @@ def obfuscate(
 
     out, digits = asked.out, asked.digits
     check_outputs(out, inputs=(original,), folders=True)
-    options = {} if digits is None else {"digits": digits}
+    options: dict[str, Any] = {} if digits is None else {"digits": digits}
+    if reading.timezone is not None:
+        options["timezone"] = reading.timezone
     obfuscator: GpsObfuscator = catalogue.create(defence, "gps-obfuscator", **options)
     kept = getattr(obfuscator, "digits", DIGITS if digits is None else digits)
     if digits not in (None, kept):

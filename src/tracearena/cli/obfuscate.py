@@ -57,7 +57,10 @@ def obfuscate(
     reading: ReadingOptions,
     defence: Annotated[
         str,
-        typer.Argument(help="Name and parameters, such as 'MRLH(1,1,0.5)' or 'GeoInd(expected_noise=100m)'."),
+        typer.Argument(
+            help="Name and parameters, such as 'MRLH(1,1,0.5)' or 'GeoInd(expected_noise=100m)'; + joins "
+            "defences that follow each other."
+        ),
     ],
     original: Annotated[
         Path, typer.Argument(help="Original traces of any format: events at places, or GPS points.")
@@ -82,7 +85,7 @@ def obfuscate(
     from tracearena.cli import _gps
     from tracearena.errors import ParameterError
 
-    if catalogue.is_kind(defence, "gps-obfuscator"):
+    if _is_of_points(reading, defence, original):
         refuse(defence, legacy_2019=legacy_2019)
         asked = _gps.Asked(out, to, seed, digits, cluster, resume)
         _gps.obfuscate(context, reading, defence, original, asked, as_json)
@@ -109,12 +112,23 @@ def obfuscate(
         _say_whose(original, out, "table")
     else:
         counts = _at_once(reading, obfuscator, original, out, to, seed, legacy_2019)
-    if counts["kept"] == counts["cells"] and obfuscator.name != "No":
+    if counts.get("kept") == counts["cells"] and obfuscator.name != "No":
         note(
             f"warning: {defence} changed nothing: {out} shows every event where it was; places may lie too "
             "far apart for it"
         )
     print_result({"defence": str(obfuscator), "file": str(out)} | counts, as_json)
+
+
+def _is_of_points(reading: ReadingOptions, defence: str, original: Path) -> bool:
+    """Whether a defence is to work on GPS points: what it serves decides, or else what the file holds."""
+    from tracearena.algorithms import catalogue
+
+    if not catalogue.is_kind(defence, "gps-obfuscator"):
+        return False
+    if not catalogue.is_kind(defence, "obfuscator"):
+        return True
+    return original.exists() and reading.grid is None and reading.is_gps(original)
 
 
 def _at_once(
@@ -128,11 +142,17 @@ def _at_once(
 ) -> dict[str, int]:
     """Obfuscate traces of any format, all users together; return what became of the events."""
     from tracearena.algorithms import answers
+    from tracearena.errors import ParameterError
+    from tracearena.streams import count_fates
 
     with shown(f"reading {original.name}"):
         traces, report = reading.read_events(original)
     reading.say_unread_columns(original, report.format)
-    form = form_of(out, to, contest=report.format == "pwscup")
+    form = form_of(out, to, contest=report.format == "pwscup" and obfuscator.keeps_times)
+    if form == "pwscup" and not obfuscator.keeps_times:
+        raise ParameterError(
+            f"{obfuscator} changes times, and the contest's files of obfuscated traces hold none: --to table"
+        )
     if legacy_2019:
         note(
             "warning: --legacy-2019 draws what the programs of 2019 drew, from seed 1 unless --seed names "
@@ -143,15 +163,8 @@ def _at_once(
         obfuscated = answers.transformed(obfuscator, traces, seed=used)
     write_obfuscated(obfuscated, out, form)
     _say_whose(original, out, form)
-    kept = int((obfuscated.codes == traces.place_index).sum())
-    return {
-        "users": obfuscated.n_users,
-        "cells": obfuscated.n_events,
-        "kept": kept,
-        "moved": int(obfuscated.is_single.sum()) - kept,
-        "generalised": int(obfuscated.is_set.sum()),
-        "deleted": int(obfuscated.is_deleted.sum()),
-    }
+    fates = count_fates(traces, obfuscated, keeps_times=obfuscator.keeps_times)
+    return {"users": obfuscated.n_users, "cells": obfuscated.n_events, **fates}
 
 
 def _say_whose(original: Path, out: Path, form: str) -> None:

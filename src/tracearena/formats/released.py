@@ -18,11 +18,13 @@ from tracearena.intake.choices import Choices
 from tracearena.intake.report import Reading, Report
 from tracearena.intake.tables import columns_of_parquet, is_parquet
 from tracearena.traces import Clock, ObfuscatedTraces, Places, Traces
+from tracearena.traces.event_times import exact_local_seconds
 
 OBFUSCATED = "reg_id"
 ANONYMIZED = "pse_id,time_id,reg_id"
 """The headers of the contest's files: obfuscated traces without users, and those of pseudonyms."""
 
+BY_EVENT = "a release of a defence of time, such as SwapTimes, cannot be compared event by event"
 _File = str | PathLike[str]
 
 
@@ -120,7 +122,10 @@ def read_released(
 
 
 def of_events(released: ObfuscatedTraces, original: Traces, path: _File) -> ObfuscatedTraces:
-    """Return what is released as the original's events, in their order; refuse it if it has others."""
+    """Return what is released as the original's events, in their order; refuse it if it has others.
+
+    Times within an instant are those of the release.
+    """
     position = {str(user): at for at, user in enumerate(released.user_ids.tolist())}
     order = np.array([position.pop(str(user), -1) for user in original.user_ids.tolist()], np.int64)
     if position:
@@ -137,7 +142,7 @@ def of_events(released: ObfuscatedTraces, original: Traces, path: _File) -> Obfu
         wanted = int(np.diff(original.offsets)[user])
         whose = original.user_ids[user].item()
         problem = f"has {lengths[user]:,} events of user {whose!r}, the original {wanted:,}"
-        raise FileError.whole(path, problem, "other-events")
+        raise FileError.whole(path, f"{problem}; {BY_EVENT}", "other-events")
     days = (there.clock.first_day, original.clock.first_day)
     shift = 0
     if days[0] is not None and days[1] is not None:
@@ -146,9 +151,13 @@ def of_events(released: ObfuscatedTraces, original: Traces, path: _File) -> Obfu
     if len(apart) or (None in days and any(days)) or there.places != original.places:
         whose = original.user_ids[original.user_index[apart[0] if len(apart) else 0]].item()
         problem = f"has events of user {whose!r} at other times or places than the original"
-        advice = "both are read with the same options, such as --interval and --grid"
+        advice = f"both are read with the same options, such as --interval and --grid; {BY_EVENT}"
         raise FileError.whole(path, f"{problem}; {advice}", "other-events")
-    return ObfuscatedTraces.like(original, there.codes, there.sets)
+    made = ObfuscatedTraces.like(original, there.codes, there.sets)
+    if np.array_equal(exact_local_seconds(there), exact_local_seconds(original)):
+        return made
+    # Within their instants the times are others, such as rounded ones: those of the file count.
+    return made.without_timestamps() if there.timestamps is None else made.with_timestamps(there.timestamps)
 
 
 def _is_table(path: _File, format: str | None) -> bool:

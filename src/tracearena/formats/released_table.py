@@ -1,12 +1,13 @@
 """Obfuscated and anonymized traces in a CSV or Parquet file: one row an event, with all of its places.
 
-The columns are ``user_id`` (a user, or a pseudonym); ``time``, the local time at which the instant begins,
-or ``time_id``, its number from 1, where days have no dates; ``places``; and ``lat`` and ``lng`` of these.
-In Parquet the last three are lists, empty where the event was deleted. In CSV they are joined by blanks,
-as in the contest's files, with ``*`` for a deleted event::
+The columns are ``user_id`` (a user, or a pseudonym); ``time``, the local time to the second, or that at
+which the instant begins where no more is known; ``time_id`` instead, the number of the instant from 1, where
+days have no dates; ``places``; and ``lat`` and ``lng`` of these. In Parquet the last three are lists, empty
+where the event was deleted. In CSV they are joined by blanks, as in the contest's files, with ``*`` for a
+deleted event::
 
     user_id,time,places,lat,lng
-    ann,2012-04-03T18:00:00,7,40.7,-74.0
+    ann,2012-04-03T18:04:27,7,40.7,-74.0
     ann,2012-04-03T19:00:00,7 8,40.7 40.7,-74.0 -73.9
     bob,2012-04-03T18:00:00,*,,
 
@@ -50,6 +51,7 @@ _TIME_STYLE = "%Y-%m-%dT%H:%M:%S"
 _DELETED = "*"
 _ESCAPED = {" ": "%20", "*": "%2A", "%": "%25"}
 _HOUR_S = 3600
+_MINUTE_S = 60
 _LARGEST_TIME_ID = 2**31 - 1
 _BYTES_A_VALUE = 8
 
@@ -103,6 +105,11 @@ def read(
     clock
         What instants there are in a day; by default an hour apart, or less where all times lie on
         5, 10, 15, 20 or 30 minutes. Its first day is not looked at: it becomes the file's.
+
+    Notes
+    -----
+    A time belongs to the instant that it lies in. Where some time lies on no instant, the traces have
+    timestamps: local seconds, since the file does not say how far local time is from UTC.
     """
     if Path(path).is_dir():
         parts = [_parquet(part) for part in files_of(path)]
@@ -125,7 +132,7 @@ def of_rows(
         _refuse(path, frame, "user_id", long, f"must name a user in at most {LONGEST_ID} letters")
         nul = users.str.contains(NUL, literal=True)
         _refuse(path, frame, "user_id", nul, "must name a user without U+0000")
-    instants, settled = _instants(path, frame, clock)
+    instants, timestamps, settled = _instants(path, frame, clock)
     known, members, sizes = _places(path, frame, places)
     codes, sets = _codes(frame, members, sizes)
     rows = arranged(users.to_numpy() if users.dtype == pl.Int64 else np.array(users.to_list()), [instants])
@@ -137,6 +144,7 @@ def of_rows(
         instants=instants[rows.order],
         codes=codes[rows.order],
         sets=sets,
+        timestamps=None if timestamps is None else timestamps[rows.order],
     )
 
 
@@ -147,7 +155,7 @@ def _distinct_cells(released: ObfuscatedTraces) -> tuple[list[NDArray[np.int32]]
 
 
 def _texts(released: ObfuscatedTraces) -> pl.DataFrame:
-    from tracearena.traces.frames import times_of
+    from tracearena.traces.frames import local_times_of
 
     cells, which = _distinct_cells(released)
     places = released.places
@@ -165,7 +173,9 @@ def _texts(released: ObfuscatedTraces) -> pl.DataFrame:
     lists = {name: pl.Series(texts, dtype=pl.String).gather(which) for name, texts in joined.items()}
     # An empty text would be written as "", where nothing at all says more.
     lists = {name: column.set(column == "", None) for name, column in lists.items()}
-    return pl.DataFrame({"user_id": released.user_ids[released.user_index], **times_of(released), **lists})
+    return pl.DataFrame(
+        {"user_id": released.user_ids[released.user_index], **local_times_of(released), **lists}
+    )
 
 
 def _escaped(name: Any) -> str:
@@ -245,7 +255,9 @@ def _refuse(
     at = bad.fill_null(True).arg_true().to_list()
     if not at:
         return
-    values = [frame[column][row] for row in at[:10]]
+    cells = frame[column].gather(at[:10])
+    # Python has no years before 1, which is what may be wrong.
+    values = (cells.cast(pl.String) if cells.dtype.is_temporal() else cells).to_list()
     faults = [
         Fault(frame["row"][row], column, _shown(value), problem, "bad-cell")
         for row, value in zip(at, values, strict=False)
@@ -254,14 +266,15 @@ def _refuse(
 
 
 def _shown(value: Any) -> str:
-    if isinstance(value, pl.Series):
-        return " ".join(map(str, value.to_list())) or _DELETED
+    if isinstance(value, list):
+        return " ".join(map(str, value)) or _DELETED
     return "" if value is None else str(value)
 
 
 def _instants(
     path: str | PathLike[str], frame: pl.DataFrame, clock: Clock | None
-) -> tuple[NDArray[np.int32], Clock]:
+) -> tuple[NDArray[np.int32], NDArray[np.int64] | None, Clock]:
+    """Return the instant of each row, its local second unless all begin an instant, and the clock."""
     if "time_id" in frame.columns:
         numbers = frame["time_id"].cast(pl.Int64, strict=False)
         good = numbers.is_between(1, _LARGEST_TIME_ID)
@@ -269,7 +282,7 @@ def _instants(
         settled = (
             Clock(instants_per_day=DAY_S // _HOUR_S) if clock is None else replace(clock, first_day=None)
         )
-        return (numbers - 1).to_numpy().astype(np.int32), settled
+        return (numbers - 1).to_numpy().astype(np.int32), None, settled
     moments = frame["time"]
     if moments.dtype == pl.String:
         moments = moments.str.to_datetime(_TIME_STYLE, strict=False, time_unit="us")
@@ -282,31 +295,41 @@ def _instants(
     day = second // DAY_S
     first = int(day.min())
     if clock is None:
-        interval = _interval_of(second)
-        clock = Clock(instants_per_day=DAY_S // interval, interval_s=interval)
+        clock = _clock_of_step(_common_step(second))
     number, rest = np.divmod(second % DAY_S - clock.start_s, clock.interval_s)
-    off = (rest != 0) | (number < 0) | (number >= clock.instants_per_day)
-    last = clock.label(clock.instants_per_day - 1)
-    every = f"{clock.label(0)} to {last} every {clock.interval_s / 60:g} min"
-    _refuse(path, frame, "time", pl.Series(off), f"is no instant of the day; they are {every}")
+    off = (number < 0) | (number >= clock.instants_per_day)
+    every = (
+        f"{clock.label(0)} to {clock.label(clock.instants_per_day - 1)} every {clock.interval_s / 60:g} min"
+    )
+    _refuse(path, frame, "time", pl.Series(off), f"is in no instant of the day; they are {every}")
     instants = (day - first) * clock.instants_per_day + number
     if int(instants.max()) >= _LARGEST_TIME_ID:
         raise FileError.whole(path, f"spans more than {_LARGEST_TIME_ID:,} instants", "too-long")
-    return instants.astype(np.int32), replace(clock, first_day=EPOCH + datetime.timedelta(days=first))
+    settled = replace(clock, first_day=EPOCH + datetime.timedelta(days=first))
+    return instants.astype(np.int32), second.astype(np.int64) if rest.any() else None, settled
 
 
-def _interval_of(second: NDArray[np.int64]) -> int:
-    common = int(np.gcd.reduce(second % _HOUR_S, initial=_HOUR_S))
-    return common or _HOUR_S
+def time_step(frame: pl.DataFrame) -> int:
+    """Return the largest step, in seconds of an hour, on which all times of rows of Parquet lie."""
+    if "time" not in frame.columns:
+        return _HOUR_S
+    return _common_step(frame["time"].dt.epoch("s").to_numpy())
 
 
-def joined_clock(clocks: Sequence[Clock]) -> Clock:
-    """Return the clock of all rows of a table, from those that some rows each have by themselves."""
-    interval = math.gcd(*(clock.interval_s for clock in clocks))
+def _common_step(second: NDArray[np.int64]) -> int:
+    return int(np.gcd.reduce(second % _HOUR_S, initial=_HOUR_S))
+
+
+def _clock_of_step(step: int) -> Clock:
+    """Return a clock of instants that long; of hours where times are known to the minute or finer."""
+    interval = step if step > _MINUTE_S else _HOUR_S
+    return Clock(instants_per_day=DAY_S // interval, interval_s=interval)
+
+
+def joined_clock(clocks: Sequence[Clock], steps: Sequence[int]) -> Clock:
+    """Return the clock of all rows of a table, from what some rows each have by themselves."""
     days = [clock.first_day for clock in clocks if clock.first_day is not None]
-    return Clock(
-        instants_per_day=DAY_S // interval, interval_s=interval, first_day=min(days) if days else None
-    )
+    return replace(_clock_of_step(math.gcd(*steps)), first_day=min(days) if days else None)
 
 
 def _places(

@@ -138,6 +138,7 @@ def _moved(table: EventTable, places: Places, clock: Clock) -> EventTable:
         "user_ids": table.user_ids,
         "offsets": table.offsets,
         "instants": table.instants + np.int32(shift),
+        "timestamps": table.timestamps,
         "span": (table.span[0] + shift, table.span[1] + shift),
     }
     if isinstance(table, ObfuscatedTraces):
@@ -145,4 +146,4 @@ def _moved(table: EventTable, places: Places, clock: Clock) -> EventTable:
         sets = PlaceSets(table.sets.offsets, new[table.sets.members])
         return ObfuscatedTraces(places, clock, codes=codes, sets=sets, **frame)
     traces = cast(Traces, table)
-    return Traces(places, clock, place_index=new[traces.place_index], timestamps=traces.timestamps, **frame)
+    return Traces(places, clock, place_index=new[traces.place_index], **frame)

@@ -160,5 +160,6 @@ def _check_same_events(original: Traces, obfuscated: ObfuscatedTraces) -> None:
     if not obfuscated.has_rows_of(original):
         raise DataError(
             f"the obfuscated traces ({obfuscated.n_users:,} users, {obfuscated.n_events:,} events) are not "
-            f"obfuscated from these originals ({original.n_users:,} users, {original.n_events:,} events)"
+            f"obfuscated from these originals ({original.n_users:,} users, {original.n_events:,} events), or "
+            "their times were changed: utility compares event by event"
         )

@@ -10,8 +10,10 @@ from .impostor import Impostor
 from .k_anonymity import KAnonymous
 from .mrlh import MRLH
 from .none import NoObfuscation
+from .pipeline import Pipeline, place_part
 from .planar_laplace import PlanarLaplace
 from .randomized_response import RandomizedResponse
+from .time import PerDay, Resample, RoundTime, ShuffleDays, SwapHours, SwapTimes, TimeDefence
 from .trim_ends import TrimEnds
 from .zones import Zones
 
@@ -25,11 +27,20 @@ __all__ = [
     "Impostor",
     "KAnonymous",
     "NoObfuscation",
+    "PerDay",
+    "Pipeline",
     "PlanarLaplace",
     "RandomizedResponse",
+    "Resample",
+    "RoundTime",
+    "ShuffleDays",
     "Snapping",
+    "SwapHours",
+    "SwapTimes",
     "Thinning",
+    "TimeDefence",
     "TrimEnds",
     "Zones",
     "fakes",
+    "place_part",
 ]

@@ -3,7 +3,14 @@ from .describing import describe
 from .event_describing import describe_events
 from .event_survey import EventSurvey
 from .event_tables import event_table_of
-from .event_transforming import obfuscating, under, write_anonymized, write_events, write_released
+from .event_transforming import (
+    count_fates,
+    obfuscating,
+    under,
+    write_anonymized,
+    write_events,
+    write_released,
+)
 from .portions import Portion, Table, shuffled, table_of
 from .releases import Released, beside, is_streamable, release_table_of
 from .streamable import are_many, are_points, folders_name_columns, unstreamable, unstreamable_events
@@ -23,6 +30,7 @@ __all__ = [
     "are_many",
     "are_points",
     "beside",
+    "count_fates",
     "counted_together",
     "depends_on",
     "describe",

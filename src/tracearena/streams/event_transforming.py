@@ -27,10 +27,40 @@ def write_events(
 
 
 def write_released(
-    table: Table[Traces], out: Path, change: Change[Traces], *, unfinished: Unfinished | None = None
+    table: Table[Traces],
+    out: Path,
+    change: Change[Traces],
+    *,
+    keeps_times: bool = True,
+    unfinished: Unfinished | None = None,
 ) -> dict[str, int]:
-    """Write what is released of every portion; return the same counts, and what became of the events."""
-    return write_counted(table, out, change, _count_released, released_table.text, unfinished=unfinished)
+    """Write what is released of every portion; return the same counts, and what became of the events.
+
+    Parameters
+    ----------
+    keeps_times
+        Whether the events of the release are the table's in their order.
+    """
+
+    def count(given: Traces, made: ObfuscatedTraces) -> dict[str, int]:
+        fates = count_fates(given, made, keeps_times=keeps_times)
+        return {"events": made.n_events, **fates, **oddities(given)}
+
+    return write_counted(table, out, change, count, released_table.text, unfinished=unfinished)
+
+
+def count_fates(given: Traces, made: ObfuscatedTraces, *, keeps_times: bool) -> dict[str, int]:
+    """Count what became of events: how many were kept, moved, left out, generalised, deleted.
+
+    Where times are changed nobody knows which event is which, and so neither which were moved.
+    """
+    kept = int((made.codes == given.place_index).sum()) if keeps_times else 0
+    places = (
+        {"kept": kept, "moved": int(made.is_single.sum()) - kept}
+        if keeps_times
+        else {"withheld": given.n_events - made.n_events}
+    )
+    return {**places, "generalised": int(made.is_set.sum()), "deleted": int(made.is_deleted.sum())}
 
 
 def obfuscating(table: Table[Traces], defence: Obfuscator, root: np.random.SeedSequence) -> Change[Traces]:
@@ -70,15 +100,3 @@ def _count_anonymized(given: ObfuscatedTraces, made: ObfuscatedTraces) -> dict[s
 
 def _count_events(given: Traces, made: Traces) -> dict[str, int]:
     return {"events": made.n_events, **oddities(given)}
-
-
-def _count_released(given: Traces, made: ObfuscatedTraces) -> dict[str, int]:
-    kept = int((made.codes == given.place_index).sum())
-    return {
-        "events": made.n_events,
-        "kept": kept,
-        "moved": int(made.is_single.sum()) - kept,
-        "generalised": int(made.is_set.sum()),
-        "deleted": int(made.is_deleted.sum()),
-        **oddities(given),
-    }

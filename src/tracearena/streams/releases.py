@@ -13,7 +13,7 @@ from tracearena.engine import block_ranges, fold_blocks, run_blocks, use
 from tracearena.engine.summing import S
 from tracearena.errors import FileError
 from tracearena.formats import released_table
-from tracearena.formats.released import of_events
+from tracearena.formats.released import BY_EVENT, of_events
 from tracearena.intake.discretise import places_of
 from tracearena.intake.ids import array_of, identifiers
 from tracearena.intake.layout import AS_NAMED
@@ -65,7 +65,7 @@ class ReleasedFiles:
         ends = ((rows["user"][0], 0, 0), (rows["user"][-1], 0, 0))
         kinds, report = (rows.schema["user"], None), Report(path, released_table.FORMAT)
         seen = SeenRelease(users, rows.height, rises, ends, kinds, True, rows.height, report)
-        seen.clock = made.clock
+        seen.clock, seen.step_s = made.clock, released_table.time_step(rows)
         if self.places is None:
             listed = rows.select(venue="places", lat="lat", lon="lng").explode("venue", "lat", "lon")
             seen.venues = venues_of(listed.drop_nulls("venue"), number)
@@ -81,10 +81,14 @@ class ReleasedFiles:
 
 @dataclass
 class SeenRelease(Seen):
-    """What one chunk of released traces holds, and the clock and the places that it has by itself."""
+    """What one chunk of released traces holds, and the clock and the places that it has by itself.
+
+    `step_s` is what all of its times are multiples of.
+    """
 
     venues: pl.DataFrame | None = None
     clock: Clock | None = None
+    step_s: int = 0
 
 
 @dataclass(frozen=True)
@@ -163,7 +167,9 @@ def _looked_at(
     blocks = run_blocks(work, block_ranges(len(chunks), 1), anywhere=True, report=True, finished=finished)
     seen = [one for block in blocks for one in block]
     found = summed_up(seen, counts, Report(str(path), released_table.FORMAT), "time", None)
-    clock = released_table.joined_clock([one.clock for one in seen if one.clock is not None])
+    clock = released_table.joined_clock(
+        [one.clock for one in seen if one.clock is not None], [one.step_s for one in seen]
+    )
     return found, venues.merged() if venues.waiting else None, clock
 
 
@@ -223,5 +229,5 @@ def _require_same_users(ours: Survey, theirs: Survey, path: Path) -> None:
     differ = both.filter(pl.col("wanted") != pl.col("there").fill_null(0)).sort("user")
     if differ.height:
         user, wanted, there = differ.row(0)
-        problem = f"has {there or 0:,} events of user {user!r}, the original {wanted:,}"
+        problem = f"has {there or 0:,} events of user {user!r}, the original {wanted:,}; {BY_EVENT}"
         raise FileError.whole(path, problem, "other-events")

@@ -25,6 +25,8 @@ class EventTable(RowTable):
         What place indices and instants mean.
     instants
         Instant of each event.
+    timestamps
+        Seconds since 1970 (UTC) of each event, where they are known more finely than instants.
     span
         First instant and one past the last that the traces cover, with or without an event.
     """
@@ -32,6 +34,7 @@ class EventTable(RowTable):
     places: Places
     clock: Clock
     instants: NDArray[np.int32]
+    timestamps: NDArray[np.int64] | None
     span: tuple[int, int]
 
     _columns: ClassVar[tuple[str, ...]] = ("instants",)
@@ -44,10 +47,16 @@ class EventTable(RowTable):
         user_ids: Any,
         offsets: Any,
         instants: Any,
+        timestamps: Any,
         span: tuple[int, int] | None,
     ) -> None:
         self._set_users(user_ids, offsets)
-        self._set(places=places, clock=clock, instants=frozen(instants, np.int32, "instants"))
+        self._set(
+            places=places,
+            clock=clock,
+            instants=frozen(instants, np.int32, "instants"),
+            timestamps=None if timestamps is None else frozen(timestamps, np.int64, "timestamps"),
+        )
         if span is None:
             span = (int(self.instants.min()), int(self.instants.max()) + 1) if self.instants.size else (0, 0)
         self._set(span=(int(span[0]), int(span[1])))
@@ -101,6 +110,17 @@ class EventTable(RowTable):
                 f"cannot split after {days} days: the traces cover instants {first} to {stop - 1}"
             )
         return self.take_instants(first, cut), self.take_instants(cut, stop)
+
+    def with_timestamps(self, timestamps: Any) -> Self:
+        """Return the same events with the second (UTC) of each."""
+        moments = frozen(timestamps, np.int64, "timestamps")
+        if len(moments) != self.n_events:
+            raise DataError(f"{self.n_events} events need as many timestamps, not {len(moments)}")
+        return self._with(timestamps=moments)
+
+    def without_timestamps(self) -> Self:
+        """Return the same events by their instants alone."""
+        return self._with(timestamps=None)
 
     def _dense(self, values: NDArray[np.int32], missing: int) -> NDArray[np.int32]:
         if not self.is_regular:

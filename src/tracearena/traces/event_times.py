@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import datetime
+from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from tracearena.traces.clock import DAY_S
 from tracearena.traces.event_table import EventTable
 from tracearena.traces.time import EPOCH
-from tracearena.traces.traces import Traces
+
+if TYPE_CHECKING:
+    import polars as pl
 
 DAY_ZERO = datetime.date(2018, 1, 1)
 """A Monday: day 0 of traces whose instants have no date, in formats that cannot do without one."""
@@ -26,26 +28,39 @@ def local_seconds(traces: EventTable) -> NDArray[np.int64]:
     return np.asarray(days * DAY_S + traces.clock.second_of_day(traces.instants), np.int64)
 
 
-def utc_seconds(traces: Traces) -> NDArray[np.int64]:
+def utc_seconds(traces: EventTable) -> NDArray[np.int64]:
     """Return the timestamp of each event; where there is none, local time is taken as UTC."""
     return local_seconds(traces) if traces.timestamps is None else traces.timestamps
 
 
-def utc_text(traces: Traces, style: str) -> pl.Series:
+def utc_text(traces: EventTable, style: str) -> pl.Series:
     """Return the time of each event as text."""
+    import polars as pl
+
     return pl.Series(utc_seconds(traces) * 1_000_000).cast(pl.Datetime("us")).dt.strftime(style)
 
 
-def offset_minutes(traces: Traces) -> NDArray[np.int64]:
+def offset_minutes(traces: EventTable) -> NDArray[np.int64]:
     """Return the minutes from UTC to local time, as far as instants tell.
 
     Any offset that puts the timestamp into its instant gives the same traces back; of those the
-    roundest is taken: whole hours before halves, quarters and minutes.
+    roundest is taken: whole hours before halves, quarters and minutes, and of equally round ones that
+    nearest to 0.
     """
     least = local_seconds(traces) - utc_seconds(traces)
-    interval = traces.clock.interval_s
+    beyond = least + traces.clock.interval_s
     offset = -(-least // 60)
     for step in reversed(_STEPS_MIN):
-        rounded = -(-least // (step * 60)) * step
-        offset = np.where(rounded * 60 < least + interval, rounded, offset)
+        lowest, highest = (-(-least // (step * 60)) * step, (-(-beyond // (step * 60)) - 1) * step)
+        offset = np.where(lowest <= highest, np.clip(0, lowest, highest), offset)
     return np.asarray(offset, np.int64)
+
+
+def exact_local_seconds(traces: EventTable) -> NDArray[np.int64]:
+    """Return the local second of each event: of its timestamp, or the one at which its instant begins."""
+    begin = local_seconds(traces)
+    if traces.timestamps is None:
+        return begin
+    exact = traces.timestamps + offset_minutes(traces) * 60
+    # Offsets are whole minutes: where instants are shorter than that, none may reach the right one.
+    return np.asarray(np.clip(exact, begin, begin + traces.clock.interval_s - 1))

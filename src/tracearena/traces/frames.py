@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tracearena.traces.event_table import EventTable
-from tracearena.traces.event_times import local_seconds, offset_minutes, utc_seconds
+from tracearena.traces.event_times import exact_local_seconds, offset_minutes, utc_seconds
 from tracearena.traces.gps import GpsTraces
 from tracearena.traces.id_table import IdTable
 from tracearena.traces.obfuscated import DELETED, ObfuscatedTraces
@@ -40,11 +40,11 @@ def of_events(traces: Traces) -> pl.DataFrame:
 
 
 def of_released(traces: ObfuscatedTraces) -> pl.DataFrame:
-    """Return one row an event: user, time as of events, and lists of places, lat and lng.
+    """Return one row an event: user, local time or number of the instant, and lists of places, lat and lng.
 
     The lists are empty where the event was deleted, and have several entries where it is a set.
     """
-    columns = {"user_id": _spread(traces.user_ids, traces.user_index)} | times_of(traces)
+    columns = {"user_id": _spread(traces.user_ids, traces.user_index)} | local_times_of(traces)
     places = traces.places
     lists = {"places": places.ids, "lat": places.latitude, "lng": places.longitude}
     return pl.DataFrame(columns | {name: _lists(traces, values) for name, values in lists.items()})
@@ -83,13 +83,18 @@ def of_id_table(table: IdTable) -> pl.DataFrame:
     return pl.DataFrame({"pse_id": table.pseudonyms, "user_id": table.user_ids})
 
 
-def times_of(traces: EventTable) -> dict[str, pl.Series]:
-    """Return the columns that say when each event was."""
-    if isinstance(traces, Traces) and traces.timestamps is not None:
+def times_of(traces: Traces) -> dict[str, pl.Series]:
+    """Return the columns that say when each event was, with the offset from UTC where that is known."""
+    if traces.timestamps is not None:
         moments = _microseconds(utc_seconds(traces)).dt.replace_time_zone("UTC")
         return {"time": moments, "utc_offset_min": pl.Series(offset_minutes(traces))}
+    return local_times_of(traces)
+
+
+def local_times_of(traces: EventTable) -> dict[str, pl.Series]:
+    """Return the column that says when each event was on the wall clock, or which instant it was."""
     if traces.clock.first_day is not None:
-        return {"time": _microseconds(local_seconds(traces))}
+        return {"time": _microseconds(exact_local_seconds(traces))}
     return {"time_id": pl.Series(traces.instants + 1)}
 
 

@@ -1,4 +1,4 @@
-"""Distances and steps on the WGS84 ellipsoid, many at a time."""
+"""Distances, steps and square cells on the WGS84 ellipsoid, many at a time."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pyproj import Geod
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 SEMI_MAJOR_M = 6_378_137.0
 ECCENTRICITY_SQUARED = 0.0066943799901413165
@@ -26,6 +27,9 @@ CONTEST_KM_PER_DEGREE = (111.0, 91.0)
 
 MIDDLE_DEGREE_M = 111_132.0
 """Metres of a degree of latitude halfway to the pole."""
+
+_CELL_COLUMNS = 2**31
+"""More columns than any row of a world-wide grid has."""
 
 
 @cache
@@ -144,3 +148,31 @@ def metres_per_degree(latitude: Any) -> tuple[Floats, Floats]:
     north = SEMI_MAJOR_M * (1 - ECCENTRICITY_SQUARED) / curve**1.5
     east = SEMI_MAJOR_M / np.sqrt(curve) * np.cos(np.radians(np.asarray(latitude, np.float64)))
     return np.radians(north), np.radians(east)
+
+
+def cell_rows(latitude: Floats, longitude: Floats, side_m: float) -> tuple[Ints, Ints]:
+    """Return row and column of the cell of each point, in a world-wide grid of cells of `side_m`."""
+    row = np.floor(latitude * MIDDLE_DEGREE_M / side_m).astype(np.int64)
+    south, north = (int(row.min()), int(row.max())) if len(row) else (0, 0)
+    if north - south < len(row):
+        width = _widths(np.arange(south, north + 1), side_m)[row - south]
+    else:
+        width = _widths(row, side_m)
+    return row, np.floor(longitude * width / side_m).astype(np.int64)
+
+
+def _widths(row: Ints, side_m: float) -> Floats:
+    """Return the metres of a degree of longitude in the middle of rows."""
+    return np.maximum(metres_per_degree((row + 0.5) * side_m / MIDDLE_DEGREE_M)[1], 1.0)
+
+
+def cell_keys(latitude: Floats, longitude: Floats, side_m: float) -> Ints:
+    """Return a number for the cell of each point, the same everywhere and always."""
+    row, column = cell_rows(latitude, longitude, side_m)
+    return np.asarray(row * _CELL_COLUMNS + column + _CELL_COLUMNS // 2)
+
+
+def rows_of_keys(keys: Ints) -> tuple[Ints, Ints]:
+    """Undo `cell_keys`: return row and column of each cell."""
+    row, column = np.divmod(keys, _CELL_COLUMNS)
+    return row, column - _CELL_COLUMNS // 2

@@ -99,8 +99,9 @@ class ObfuscatedTraces(EventTable):
     ``codes[e] >= 0`` is that one place (kept or perturbed), ``DELETED`` (-1) is no place, and
     ``-2 - s`` is set ``s`` of `sets` (generalised).
 
-    Events stand exactly where the original's events stand. With pseudonyms as user ids the same
-    class holds anonymized traces.
+    Events stand where the original's events stand, unless a defence of time moved them; `timestamps` are
+    theirs to the second where they are known. With pseudonyms as user ids the same class holds anonymized
+    traces.
 
     Examples
     --------
@@ -117,7 +118,7 @@ class ObfuscatedTraces(EventTable):
     codes: NDArray[np.int32]
     sets: PlaceSets
 
-    _columns: ClassVar[tuple[str, ...]] = ("instants", "codes")
+    _columns: ClassVar[tuple[str, ...]] = ("instants", "codes", "timestamps")
 
     def __init__(
         self,
@@ -129,9 +130,10 @@ class ObfuscatedTraces(EventTable):
         instants: Any,
         codes: Any,
         sets: PlaceSets | None = None,
+        timestamps: Any = None,
         span: tuple[int, int] | None = None,
     ) -> None:
-        self._set_frame(places, clock, user_ids, offsets, instants, span)
+        self._set_frame(places, clock, user_ids, offsets, instants, timestamps, span)
         self._set_codes(codes, sets)
         self._check_frame()
 
@@ -144,9 +146,9 @@ class ObfuscatedTraces(EventTable):
 
     @classmethod
     def like(cls, original: EventTable, codes: Any, sets: PlaceSets | None = None) -> ObfuscatedTraces:
-        """Put codes on the events of other traces."""
+        """Put codes on the events of other traces, which keep their times to the second."""
         other = object.__new__(cls)
-        shared = ("places", "clock", "user_ids", "offsets", "instants", "span")
+        shared = ("places", "clock", "user_ids", "offsets", "instants", "timestamps", "span")
         other._set(**{name: getattr(original, name) for name in shared})
         other._set_codes(codes, sets)
         return other
@@ -164,7 +166,11 @@ class ObfuscatedTraces(EventTable):
         """
         users, user_ids = users_of_all(parts)
         instants = np.concatenate([part.instants for part in parts])
-        rows = arranged(users, [instants], user_ids)
+        times = [instants]
+        stamps = [part.timestamps for part in parts if part.timestamps is not None]
+        if len(stamps) == len(parts):
+            times.append(np.concatenate(stamps))
+        rows = arranged(users, times, user_ids)
         shifts = np.cumsum([0, *(len(part.sets) for part in parts)])
         codes = [
             np.where(part.is_set, part.codes - shift, part.codes)
@@ -182,6 +188,7 @@ class ObfuscatedTraces(EventTable):
             sets=PlaceSets(
                 np.concatenate([*starts, ends[-1:]]), np.concatenate([part.sets.members for part in parts])
             ),
+            timestamps=times[1][rows.order] if len(times) > 1 else None,
             span=common_span(parts),
         )
 
@@ -237,8 +244,9 @@ class ObfuscatedTraces(EventTable):
     def to_frame(self, library: str = "polars") -> Any:
         """Return a data frame with one row an event.
 
-        Columns ``user_id``, the time as in `Traces.to_frame`, and ``places``, ``lat`` and ``lng``, lists
-        of what is released: none where the event was deleted, several where it was generalised.
+        Columns ``user_id``; local ``time``, to the second where there are timestamps, or ``time_id``, the
+        instants counted from 1, where there are no dates; and ``places``, ``lat`` and ``lng``, lists of
+        what is released: none where the event was deleted, several where it was generalised.
 
         `library` is ``polars``, ``pandas``, ``arrow`` or ``geopandas`` (which is refused: an event
         may have no place, or several).

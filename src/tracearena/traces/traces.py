@@ -57,7 +57,6 @@ class Traces(EventTable):
     """
 
     place_index: NDArray[np.int32]
-    timestamps: NDArray[np.int64] | None
 
     _columns: ClassVar[tuple[str, ...]] = ("instants", "place_index", "timestamps")
 
@@ -73,11 +72,8 @@ class Traces(EventTable):
         timestamps: Any = None,
         span: tuple[int, int] | None = None,
     ) -> None:
-        self._set_frame(places, clock, user_ids, offsets, instants, span)
-        self._set(
-            place_index=frozen(place_index, np.int32, "place_index"),
-            timestamps=None if timestamps is None else frozen(timestamps, np.int64, "timestamps"),
-        )
+        self._set_frame(places, clock, user_ids, offsets, instants, timestamps, span)
+        self._set(place_index=frozen(place_index, np.int32, "place_index"))
         self._check_frame()
         self._check_place_indices(self.place_index, "place_index")
 
@@ -183,10 +179,6 @@ class Traces(EventTable):
             return self._with(clock=clock)
         plan = SlotPlan.parse(slots) if isinstance(slots, str) else slots
         return self._with(clock=plan.on(self.clock))
-
-    def without_timestamps(self) -> Traces:
-        """Return the same events by their instants alone."""
-        return self._with(timestamps=None)
 
     def dense(self) -> NDArray[np.int32]:
         """Return the users × instants table of place indices, -1 where there is no event."""

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.algorithms.kinds import Algorithm, Obfuscator
+from tracearena.algorithms.kinds import Algorithm, Defence, Obfuscator
 from tracearena.attacks.bayesian import rehearsal
 from tracearena.attacks.bayesian.estimation import estimated
 from tracearena.attacks.bayesian.evidence import Evidence
@@ -116,10 +116,16 @@ class BayesMatcher(Matcher):
 
     @property
     def _treatment(self) -> Algorithm | None:
-        """What the mechanism does to places: one that hands whole traces to others does nothing to them."""
-        from tracearena.obfuscation import Cheating, NoObfuscation
+        """What the mechanism does to places: one that hands whole traces to others does nothing to them.
 
-        return NoObfuscation() if isinstance(self.mechanism, Cheating) else self.mechanism
+        Neither does a defence of time, by itself or as a stage of a pipeline.
+        """
+        from tracearena.obfuscation import Cheating, NoObfuscation, place_part
+
+        if isinstance(self.mechanism, Defence):
+            part = place_part(self.mechanism)
+            return NoObfuscation() if part is None or isinstance(part, Cheating) else part
+        return self.mechanism
 
     def _lesson(self, treatment: Algorithm | None, made: Rehearsal, seed: Any) -> Evidence | None:
         """Cut the reference in two by time, and release the later half as the mechanism would."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tracearena.algorithms import catalogue
-from tracearena.algorithms.kinds import Algorithm, Obfuscator
+from tracearena.algorithms.kinds import Algorithm, Defence, kinds_of
 from tracearena.attacks.bayesian import emission
 from tracearena.errors import ParameterError
 
@@ -20,8 +22,11 @@ def mechanism_of(name: str) -> Algorithm | None:
             "adaptive: there is no defence to run on the reference traces; sweep has one, "
             "elsewhere name it with --mechanism 'PL(4,1)' or leave it unknown"
         )
-    made: Algorithm = catalogue.create(name, ("obfuscator", "gps-obfuscator"))
-    if not isinstance(made, Obfuscator) and not emission.is_known(made):
+    from tracearena.obfuscation import place_part
+
+    made: Defence[Any, Any] = catalogue.create(name, ("obfuscator", "gps-obfuscator"))
+    part = place_part(made)
+    if part is not None and "obfuscator" not in kinds_of(part) and not emission.is_known(part):
         raise ParameterError(
             f"{made} works on GPS traces, and what it makes of places is not known; "
             "name a defence of places, or GeoInd"

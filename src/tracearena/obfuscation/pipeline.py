@@ -1,0 +1,234 @@
+"""Pipelines: one defence after the other, such as ``PL(1,1)+SwapTimes(1km,month)``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, ClassVar, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.algorithms import answers
+from tracearena.algorithms.kinds import Algorithm, Defence, GpsObfuscator, Kind, Obfuscator, kinds_of
+from tracearena.algorithms.wording import WORDING
+from tracearena.checks import require_kind
+from tracearena.engine import SeedLike, child_seed, seed_sequence
+from tracearena.errors import DataError, ParameterError
+from tracearena.obfuscation.rounding import DIGITS, rounded
+from tracearena.obfuscation.time import TimeDefence
+from tracearena.traces import GpsTraces, ObfuscatedTraces, PlaceSets, Traces
+
+_ALONE = 1
+_KINDS: tuple[Kind, ...] = ("obfuscator", "gps-obfuscator")
+
+
+@dataclass(frozen=True)
+class Pipeline(Obfuscator, GpsObfuscator):
+    """Apply defences one after the other, each to what the one before it releases.
+
+    In names, stages are joined by ``+``. A pipeline serves the kinds of traces that all of its stages serve,
+    works a few users at a time if all of its stages do, and keeps times if all of them do.
+
+    Parameters
+    ----------
+    stages
+        Two defences or more; those of a pipeline among them become stages of their own. A defence of places
+        that is not the first needs one place for every event, so it cannot follow one that deletes events or
+        releases sets.
+
+    Examples
+    --------
+    >>> from tracearena.obfuscation import PlanarLaplace, SwapTimes
+    >>> pipeline = Pipeline([PlanarLaplace(l=1, r=1), SwapTimes(cell=1000, period="month")])
+    >>> str(pipeline), pipeline.serves, pipeline.by_user, pipeline.keeps_times
+    ('PL(1,1)+SwapTimes(1km,month)', ('obfuscator',), False, False)
+    """
+
+    name: ClassVar[str] = "Pipeline"
+    kind: ClassVar[Kind] = "obfuscator"
+
+    stages: Sequence[Defence[Any, Any]]
+
+    def __post_init__(self) -> None:
+        stages: list[Any] = []
+        for one in self.stages:
+            if not isinstance(one, Defence):
+                raise ParameterError(f"a stage of a pipeline is a defence, not {_said(one)}")
+            stages += one.stages if isinstance(one, Pipeline) else [one]
+        if len(stages) < 2:
+            raise ParameterError(f"a pipeline has two stages or more, not {len(stages)}")
+        served = tuple(kind for kind in _KINDS if all(kind in kinds_of(one) for one in stages))
+        if not served:
+            sorts = ", ".join(f"{one} is {WORDING[kinds_of(one)[0]].one}" for one in stages)
+            raise ParameterError(f"no traces go through all stages of the pipeline: {sorts}")
+        of_all = {
+            "stages": tuple(stages),
+            "kind": served[0],
+            "serves": served,
+            "by_user": all(one.by_user for one in stages),
+            "keeps_times": all(one.keeps_times for one in stages),
+        }
+        for name, value in of_all.items():
+            object.__setattr__(self, name, value)
+
+    def __str__(self) -> str:
+        return "+".join(map(str, self.stages))
+
+    @property
+    def digits(self) -> int:
+        """Decimals of the degrees of GPS points that it releases."""
+        return min(getattr(one, "digits", DIGITS) for one in self.stages)
+
+    @overload
+    def transform(self, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces: ...
+    @overload
+    def transform(self, original: GpsTraces, *, seed: SeedLike = None) -> GpsTraces: ...
+    def transform(self, original: Any, *, seed: SeedLike = None) -> Any:
+        """Return what the last stage releases; every stage has a seed of its own."""
+        allowed = {"obfuscator": Traces, "gps-obfuscator": GpsTraces}
+        require_kind(self, original, *(allowed[kind] for kind in self.serves))
+        root = seed_sequence(seed)
+        if self.by_user:
+            return self.transform_part(original, seed=root, first=0, total=len(original))
+        made = original
+        for number, stage in enumerate(self.stages):
+            made = _asked(stage, _given(stage, made), seed=child_seed(root, number))
+        return self._finished(made)
+
+    def transform_part(self, part: Any, *, seed: np.random.SeedSequence, first: int, total: int) -> Any:
+        """Return what `transform` of all users would return of some who follow each other."""
+        # Stages may leave out rows, and how many of other users' cannot be known here: at every stage the
+        # draws of a user go by where the user's rows began among those of all.
+        starts = first + part.offsets
+        made = part
+        for number, stage in enumerate(self.stages):
+            own = child_seed(seed, number)
+            made = _by_user(stage, _given(stage, made), starts, seed=own, total=total)
+        return self._finished(made)
+
+    def draws(self, part: Any) -> int:
+        """Return how many numbered draws some users take: one for each row."""
+        return len(part)
+
+    def _finished(self, made: Any) -> Any:
+        # Our own defences round already; a class from elsewhere need not know that it should.
+        return rounded(made, self.digits) if isinstance(made, GpsTraces) else made
+
+
+def place_part(defence: Defence[Any, Any]) -> Defence[Any, Any] | None:
+    """Return what a defence does to places: the stages of it that keep times; None where there are none.
+
+    >>> from tracearena.algorithms import create
+    >>> str(place_part(create("PL(1,1)+SwapTimes(1km,month)")))
+    'PL(1,1)'
+    """
+    if defence.keeps_times:
+        return defence
+    left = [one for one in getattr(defence, "stages", ()) if one.keeps_times]
+    return Pipeline(left) if len(left) > 1 else left[0] if left else None
+
+
+def _given(stage: Defence[Any, Any], made: Any) -> Any:
+    """Return what a stage is given: what the one before it released, as traces if it looks at places."""
+    if not isinstance(made, ObfuscatedTraces) or isinstance(stage, TimeDefence):
+        return made
+    if not made.is_single.all():
+        left = "deleted events" if made.is_deleted.any() else "released sets of places"
+        raise DataError(f"{stage} needs one place for every event; a stage before it {left}")
+    return Traces(
+        made.places,
+        made.clock,
+        user_ids=made.user_ids,
+        offsets=made.offsets,
+        instants=made.instants,
+        place_index=made.codes,
+        timestamps=made.timestamps,
+        span=made.span,
+    )
+
+
+def _asked(stage: Any, given: Any, **how: Any) -> Any:
+    """Let a stage do its work; `answers` refuses what is not asked of its kind."""
+    is_part = "first" in how
+    if isinstance(given, GpsTraces):
+        return (answers.gps_transformed_part if is_part else answers.gps_transformed)(stage, given, **how)
+    return (answers.transformed_part if is_part else answers.transformed)(stage, given, **how)
+
+
+def _by_user(
+    stage: Defence[Any, Any],
+    given: Any,
+    starts: NDArray[np.int64],
+    *,
+    seed: np.random.SeedSequence,
+    total: int,
+) -> Any:
+    """Let a stage work on some users, each drawing the same whoever else is there.
+
+    Users who still have all their rows are numbered through and are taken together. Each other has a seed
+    of its own, by the number of the user's first row.
+    """
+    counts, before = np.diff(given.offsets), np.diff(starts)
+    # A stage that does not draw once a row would number the draws of some users otherwise than those of all.
+    alone = counts != before if not stage.counts_draws else np.ones(len(counts), bool)
+    cut = np.ones(len(counts) + 1, bool)
+    cut[1:-1] = alone[1:] | alone[:-1]
+    edges = np.flatnonzero(cut) if len(counts) else np.array([0, 0])
+    parts = []
+    for begin, end in pairwise(edges.tolist()):
+        users, at = given.take_users(slice(begin, end)), int(starts[begin])
+        if begin < end and alone[begin]:
+            own = {"seed": child_seed(seed, _ALONE, at), "first": 0, "total": stage.draws(users)}
+        else:
+            own = {"seed": seed, "first": at, "total": total}
+        parts.append(_asked(stage, users, **own))
+    return parts[0] if len(parts) == 1 else _put_together(parts)
+
+
+def _put_together(parts: list[Any]) -> Any:
+    """Return the rows of different users as one table, users in their order."""
+    first = parts[0]
+    lengths = np.concatenate([np.diff(part.offsets) for part in parts])
+    users = {
+        "user_ids": np.concatenate([part.user_ids for part in parts]),
+        "offsets": np.concatenate([[0], np.cumsum(lengths)]),
+    }
+    if isinstance(first, GpsTraces):
+        shifts = np.cumsum([0, *(part.n_trajectories for part in parts)])
+        columns = ("time_ms", "latitude", "longitude", "trajectory_ids")
+        return GpsTraces(
+            **users,
+            **{name: np.concatenate([getattr(part, name) for part in parts]) for name in columns},
+            trajectory=np.concatenate(
+                [part.trajectory + shift for part, shift in zip(parts, shifts, strict=False)]
+            ),
+        )
+    shifts = np.cumsum([0, *(len(part.sets) for part in parts)])
+    ends = np.cumsum([0, *(len(part.sets.members) for part in parts)])
+    stamped = first.timestamps is not None
+    return ObfuscatedTraces(
+        first.places,
+        first.clock,
+        **users,
+        instants=np.concatenate([part.instants for part in parts]),
+        codes=np.concatenate(
+            [
+                np.where(part.is_set, part.codes - shift, part.codes)
+                for part, shift in zip(parts, shifts, strict=False)
+            ]
+        ),
+        sets=PlaceSets(
+            np.concatenate(
+                [*(part.sets.offsets[:-1] + end for part, end in zip(parts, ends, strict=False)), ends[-1:]]
+            ),
+            np.concatenate([part.sets.members for part in parts]),
+        ),
+        timestamps=np.concatenate([part.timestamps for part in parts]) if stamped else None,
+        span=(min(part.span[0] for part in parts), max(part.span[1] for part in parts)),
+    )
+
+
+def _said(one: object) -> str:
+    return str(one) if isinstance(one, Algorithm) else type(one).__name__
