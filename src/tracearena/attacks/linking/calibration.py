@@ -13,20 +13,19 @@ import numpy as np
 
 from tracearena.attacks.bayesian.candidates import Pairs
 from tracearena.attacks.bayesian.learning import centred
-from tracearena.attacks.linking.evidence import Histogram, Kind, Likelihood
+from tracearena.attacks.linking.evidence import Kind, Scalar
 from tracearena.attacks.linking.observations import Floats
-from tracearena.attacks.linking.scoring import PRIORS, Comparison, Tables, correlation_of
+from tracearena.attacks.linking.scoring import Comparison, correlation_of
 
 LEAST_CORRELATION = 0.1
 """Scalars that agree less than this between two periods of the same people are left out."""
-USUAL_PRIOR, USUAL_CORRELATION = 30.0, 0.5
-"""Settings where there is nobody to calibrate on."""
+USUAL_CORRELATION = 0.5
+"""Of scalars, where there is nobody to calibrate on."""
 PENALTY = 1.0
 """Half of this times the squared weights is added to the loss (chosen on check-ins of the city, seed 99)."""
 _ROUNDS = 60
 _TOLERANCE = 1e-5
 _SINKHORN_ROUNDS = 20
-_SCALES = (0.1, 0.2, 0.4, 0.8, 1.6)
 _NOTHING = 1e-9
 
 
@@ -38,19 +37,19 @@ class Prepared:
     ----------
     kind
         The evidence.
-    setting
-        The prior of a histogram, or the correlation of a scalar.
+    correlation
+        That of a scalar between two periods of the same people.
     scale
         Standard deviation of its scores in calibration.
     """
 
     kind: Kind
-    setting: float
+    correlation: float
     scale: float
 
     def scores(self, compared: Comparison) -> Floats:
         """Return the score of each pair, centred, in units of calibration."""
-        return centred_scores(compared.pairs, compared.scores(self.kind, self.setting)) / self.scale
+        return centred_scores(compared.pairs, compared.scores(self.kind, self.correlation)) / self.scale
 
 
 def centred_scores(pairs: Pairs, scores: Floats) -> Floats:
@@ -69,48 +68,27 @@ def calibrate(kinds: Sequence[Kind], compared: Comparison) -> tuple[list[Prepare
     prepared, tables = [], []
     n = compared.seen.n_users
     for kind in kinds:
-        setting, scores = _best_setting(kind, compared)
-        scale = 0.0 if scores is None else float(scores.std())
-        if scores is not None and scale > _NOTHING:
-            prepared.append(Prepared(kind, setting, scale))
-            tables.append((scores / scale).reshape(n, n))
-    return prepared, np.array(tables).reshape(len(tables), n, n)
+        correlation = 0.0
+        if isinstance(kind, Scalar):
+            correlation = correlation_of(kind, compared.seen, compared.known)
+            if correlation <= LEAST_CORRELATION:
+                continue
+        scores = centred_scores(compared.pairs, compared.scores(kind, correlation))
+        scale = float(scores.std())
+        if scale > _NOTHING:
+            prepared.append(Prepared(kind, correlation, scale))
+            tables.append((scores / scale).astype(np.float32).reshape(n, n))
+    return prepared, np.array(tables, np.float32).reshape(len(tables), n, n)
 
 
 def prepare(kinds: Sequence[Kind], compared: Comparison) -> list[Prepared]:
-    """Return the kinds of evidence with usual settings, where there is nobody to calibrate on."""
+    """Return the kinds of evidence with the usual correlation, where there is nobody to calibrate on."""
     found = []
     for kind in kinds:
-        setting = USUAL_PRIOR if isinstance(kind, Histogram) else USUAL_CORRELATION
-        scale = float(centred_scores(compared.pairs, compared.scores(kind, setting)).std())
-        if scale > _NOTHING:
-            found.append(Prepared(kind, setting, scale))
+        scores = centred_scores(compared.pairs, compared.scores(kind, USUAL_CORRELATION))
+        if float(scores.std()) > _NOTHING:
+            found.append(Prepared(kind, USUAL_CORRELATION, float(scores.std())))
     return found
-
-
-def _best_setting(kind: Kind, compared: Comparison) -> tuple[float, Floats | None]:
-    """Return the setting under which true pairs are likeliest, and the centred scores by it."""
-    pairs = compared.pairs
-    if isinstance(kind, Histogram):
-        tables, n = Tables.of(kind, compared), compared.seen.n_users
-        tried = ((prior, centred_scores(pairs, tables.scores(pairs, prior))) for prior in PRIORS)
-        return max(tried, key=lambda one: _likelihood(one[1].reshape(n, n)))
-    setting = 0.0
-    if not isinstance(kind, Likelihood):
-        setting = correlation_of(kind, compared.seen, compared.known)
-        if setting <= LEAST_CORRELATION:
-            return setting, None
-    return setting, centred_scores(pairs, compared.scores(kind, setting))
-
-
-def _likelihood(table: Floats) -> float:
-    """Return how likely the true matching is by one table alone, at the best of a few scales."""
-    spread = float(table.std())
-    if spread <= _NOTHING:
-        return -np.inf
-    tables = table[None] / spread
-    loss = _MatchingLoss(tables, 0.0)
-    return max(-loss(np.array([scale]))[0] for scale in _SCALES)
 
 
 def learn_weights(tables: Floats, penalty: float = PENALTY) -> Floats:
@@ -145,14 +123,14 @@ class _MatchingLoss:
     def __init__(self, tables: Floats, penalty: float) -> None:
         n_kinds, n, _ = tables.shape
         self.flat = tables.reshape(n_kinds, n * n)
-        self.true = np.einsum("kii->k", tables)
+        self.true = np.einsum("kii->k", tables, dtype=np.float64)
         self.penalty = penalty
         # Potentials of the last call: the next one is near.
         self.of_trace, self.of_person = np.zeros(n), np.zeros(n)
 
     def __call__(self, weights: Floats) -> tuple[float, Floats]:
         n = len(self.of_trace)
-        scores = (weights @ self.flat).reshape(n, n)
+        scores = (weights.astype(self.flat.dtype) @ self.flat).astype(np.float64).reshape(n, n)
         self.of_trace = -(scores + self.of_person).max(axis=1)
         table = np.exp(scores + self.of_trace[:, None] + self.of_person)
         across = np.ones(n)
@@ -163,5 +141,5 @@ class _MatchingLoss:
         self.of_trace = self.of_trace + np.log(down)
         self.of_person = self.of_person + np.log(across)
         value = -self.of_trace.sum() - self.of_person.sum() - weights @ self.true
-        gradient = self.flat @ table.ravel() - self.true + self.penalty * weights
+        gradient = self.flat @ table.ravel().astype(self.flat.dtype) - self.true + self.penalty * weights
         return float(value + self.penalty / 2 * weights @ weights), gradient

@@ -14,7 +14,7 @@ from tracearena.errors import DataError
 from tracearena.traces import GpsTraces, ObfuscatedTraces, Traces
 from tracearena.traces.clock import DAY_S
 from tracearena.traces.event_times import local_seconds, offset_minutes
-from tracearena.traces.geodesy import MIDDLE_DEGREE_M, metres_per_degree
+from tracearena.traces.geodesy import MIDDLE_DEGREE_M, cell_keys, metres_per_degree
 from tracearena.traces.time import guess_zone
 from tracearena.traces.time import local_seconds as local_seconds_of
 
@@ -26,7 +26,7 @@ NO_PLACE = -1
 MOST_ROWS = 3_000_000
 """Of more GPS points only some days of each user are compared (`thinned`)."""
 
-_COLUMNS = np.int64(2**31)
+_ABOVE_ALL_KEYS = np.int64(2**56)
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,12 +192,8 @@ class Observations:
     def cell(self, side_m: float) -> Ints:
         """Return the number of the square that each row lies in, -1 where its place is missing."""
         known = np.isfinite(self.latitude)
-        latitude, longitude = np.where(known, self.latitude, 0.0), np.where(known, self.longitude, 0.0)
-        row = np.floor(latitude * MIDDLE_DEGREE_M / side_m)
-        width = metres_per_degree((row + 0.5) * side_m / MIDDLE_DEGREE_M)[1]
-        column = np.floor(longitude * np.maximum(width, 1.0) / side_m)
-        numbers = (row.astype(np.int64) + 2**20) * _COLUMNS + column.astype(np.int64) + 2**30
-        return np.where(known, numbers, -1)
+        degrees = (np.where(known, one, 0.0) for one in (self.latitude, self.longitude))
+        return np.where(known, cell_keys(*degrees, side_m) + _ABOVE_ALL_KEYS, -1)
 
     def per_user(self, values: Any) -> Floats:
         """Return the weighted mean of the rows' values of each user; NaN without rows that have one."""
