@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from tracearena.errors import ParameterError
+from tracearena.errors import FileError, ParameterError
 from tracearena.formats import (
     foursquare,
     geolife,
@@ -21,6 +21,7 @@ from tracearena.formats import (
     points,
     pwscup,
     recognition,
+    released_table,
     table,
     tsmc,
 )
@@ -176,11 +177,29 @@ def _events(
         if places is not None and not isinstance(places, (str, PathLike)):
             raise ParameterError("the places of a foursquare file are read from its file of venues")
         return foursquare.read(path, choices=choices, pois=places)
+    if format == released_table.FORMAT:
+        return _released(path, choices, known_places(places))
     laid_out = {"layout": layout} if format in LAYOUTS else {}
     reading: Reading[Traces] = _CHECK_INS[format].read(
         path, choices=choices, places=known_places(places), **laid_out
     )
     return reading
+
+
+def _released(path: Path, choices: Choices, places: Places | None) -> Reading[Traces]:
+    """Read what was released of events, which have one place each, as a table of events is read."""
+    released, report = released_table.read(path)
+    several, deleted = int(released.is_set.sum()), int(released.is_deleted.sum())
+    if several or deleted:
+        problem = (
+            f"holds obfuscated or anonymized traces, {several:,} events with several places and {deleted:,} "
+            "deleted ones; only releases whose events have one place each can be read as traces (describe "
+            "and score utility read the others)"
+        )
+        raise FileError.whole(path, problem, "no-single-places")
+    frame = released.to_frame().explode("places", "lat", "lng").rename({"places": "place"})
+    interval_s = choices.interval_s or released.clock.interval_s
+    return table.events_of(frame, report, replace(choices, interval_s=interval_s), places)
 
 
 def _prepared(path: Path, format: str, places: Any, choices: Choices, times: File | None) -> Reading[Traces]:

@@ -16,7 +16,7 @@ from tracearena.files.whole import require_lasting
 from tracearena.formats import recognition
 from tracearena.formats.one_file import File, Request, read_file, read_rows, refuse_times
 from tracearena.formats.one_folder import read_folder, read_whole
-from tracearena.formats.recognition import FORMATS, GPS_FORMATS
+from tracearena.formats.recognition import READABLE
 from tracearena.intake.choices import Choices
 from tracearena.intake.frames import FRAME, event_rows
 from tracearena.intake.layout import Layout
@@ -54,7 +54,8 @@ def read(
     path_or_frame
         A file or folder, or a pandas, Polars or Arrow table.
     format
-        One of `FORMATS` for events, of `GPS_FORMATS` for points. Recognised from the file if omitted.
+        One of `FORMATS` for events, of `GPS_FORMATS` for points, or ``released``: what was released of
+        events, if each has one place (`read_released` reads the others too). Recognised if omitted.
     places
         The places, their file, or a data frame of them. Formats that have a file of their own for
         them find it beside the file: ``info_region.csv``, ``regions_*.csv``, ``POI_*.csv``, ``raw_POIs.txt``.
@@ -178,6 +179,5 @@ def _settled_frame(frame: pl.DataFrame, format: str | None, layout: Layout) -> s
 
 
 def _require_known(format: str) -> None:
-    known = (*FORMATS, *GPS_FORMATS)
-    if format not in known:
-        raise ParameterError.of("format", format, f"one of {', '.join(known)}")
+    if format not in READABLE:
+        raise ParameterError.of("format", format, f"one of {', '.join(READABLE)}")
