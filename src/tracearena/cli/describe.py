@@ -101,9 +101,9 @@ def _describe_any_size(
 def _propose(reading: ReadingOptions, file: Path, error: FileError, as_json: bool) -> None:
     """Say how a table of unknown columns may be read, with its first rows as they would be; then end."""
     unknown = any(fault.code in ("format", "columns") for fault in error.faults)
-    if not unknown or reading.format is not None or reading.layout() or not file.is_file():
+    if not unknown or reading.format is not None or reading.layout():
         return
-    from tracearena.intake.proposal import propose
+    from tracearena.formats.bundles import propose
 
     proposal = propose(file)
     if proposal is None:
@@ -112,7 +112,6 @@ def _propose(reading: ReadingOptions, file: Path, error: FileError, as_json: boo
         typer.echo(json.dumps({"readable": False, **error.to_dict(), "proposal": proposal.to_dict()}))
         return
     note(f"{error.path}: {error.faults[0]}")
-    note(f"It may be read with these options:\n  {proposal.options}")
     note("Its first rows would then be:")
     for row in proposal.rows:
         note("  " + ", ".join(f"{name} {value}" for name, value in row.items()))

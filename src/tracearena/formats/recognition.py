@@ -72,8 +72,16 @@ def recognise(path: str | PathLike[str], layout: Layout = AS_NAMED) -> str:
     """Return the format of a file of traces."""
     look = look_at(path, layout)
     if not look.formats:
+        from tracearena.formats import bundles
+
         problem = f"holds no traces that can be read: it looks like {look.words}"
-        raise FileError(path, [Fault(None, None, None, problem, "format"), *look.faults])
+        proposal = None if layout.given else bundles.propose(Path(path))
+        faults = list(look.faults)
+        if proposal is not None:
+            problem = f"{problem}; {proposal.sentence}"
+            # How a table without a header may be read is an example there, and known better now.
+            faults = faults if proposal.layout.header else []
+        raise FileError(path, [Fault(None, None, None, problem, "format"), *faults])
     return look.formats[0]
 
 
