@@ -106,7 +106,7 @@ def read(
     frame = event_rows(path_or_frame, layout)
     name = _settled_frame(frame, format, layout)
     refuse_times(Path(FRAME), name, times)
-    report = Report(FRAME, name, strict=strict, timezone=chosen.timezone)
+    report = Report(FRAME, name, header_lines=None, strict=strict, timezone=chosen.timezone)
     if format is None and recognition.are_trips(frame.columns, layout):
         from tracearena.formats import trips
 

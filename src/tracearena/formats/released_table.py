@@ -246,8 +246,9 @@ def _refuse(
     if not at:
         return
     values = [frame[column][row] for row in at[:10]]
+    header_lines = 1 if Path(path).is_file() and not is_parquet(path) else None
     faults = [
-        Fault(frame["row"][row], column, _shown(value), problem, "bad-cell")
+        Fault(frame["row"][row], column, _shown(value), problem, "bad-cell", header_lines)
         for row, value in zip(at, values, strict=False)
     ]
     raise FileError(path, faults, len(at))

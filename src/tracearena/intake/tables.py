@@ -52,6 +52,7 @@ def rows_of_file(
 
     if not Path(path).is_dir() and not is_parquet(path):
         return _csv(path, report, wanted, layout)
+    report.header_lines = None  # rows of Parquet are no lines
     layout.refuse_all_but(UNDELIMITED, path, "Parquet, whose columns have names")
     return _rows_of_folder(Path(path), chosen) if Path(path).is_dir() else read_parquet(path, chosen)
 
@@ -248,7 +249,8 @@ def _narrowed(column: pl.Series, path: str | PathLike[str]) -> pl.Series:
         return narrow
     row = int(lost[0])
     problem = f"the column has the type {_shown(column.dtype)}; a whole number must fit 64 bits with its sign"
-    raise FileError(path, [Fault(row + 1, column.name, str(column[row]), problem, "column-type")], len(lost))
+    fault = Fault(row + 1, column.name, str(column[row]), problem, "column-type", header_lines=None)
+    raise FileError(path, [fault], len(lost))
 
 
 def _shown(kind: pl.DataType) -> str:
