@@ -10,7 +10,7 @@ import typer
 
 from tracearena.cli._console import note, working
 from tracearena.cli._percent import share_of
-from tracearena.cli._stopping import unhurried
+from tracearena.cli._stopping import say_outcome, unhurried
 
 if TYPE_CHECKING:
     from tracearena.audit import Audit, Settings
@@ -82,7 +82,7 @@ def run(
         except KeyboardInterrupt:
             if last is not None:
                 write_audit(last, out, tables=tables, **told)
-                note(f"stopped: {out} holds what was finished, marked as incomplete")
+                say_outcome(f"{out} holds what was finished, marked as incomplete")
             raise
     assert last is not None
     write_audit(last, out, tables=tables, **told)

@@ -12,7 +12,7 @@ import typer
 
 from tracearena.cli._console import note, working
 from tracearena.cli._reading import ReadingOptions
-from tracearena.cli._stopping import unhurried
+from tracearena.cli._stopping import say_outcome, unhurried
 from tracearena.errors import ParameterError
 from tracearena.files.temporary import scratch_folder
 
@@ -301,7 +301,7 @@ def through(
                 parts.discard()
                 raise
             done = f"{len(parts.done)} of {len(table.portions)} parts are finished in {parts.folder}"
-            note(f"{done}; the same command with --resume goes on")
+            say_outcome(f"{done}; the same command with --resume goes on")
             raise
         parts.finish()
         return written
