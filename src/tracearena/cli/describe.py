@@ -121,9 +121,11 @@ def _propose(reading: ReadingOptions, file: Path, error: FileError, as_json: boo
 
 
 def _for_people(result: dict[str, Any]) -> dict[str, Any]:
-    names = ["format", "users", "events", "trajectories", "places", "visited_places", "first", "last", "days"]
-    names += ["bounds", "interval_s", "gaps_over_4h"]
+    names = ["format", "users", "events", "trajectories", "places", "visited_places", "first", "last"]
     people = {name: result[name] for name in names if result[name] is not None}
+    people["span"] = _span(result)
+    names = ["bounds", "interval_s", "gaps_over_4h"]
+    people |= {name: result[name] for name in names if result[name] is not None}
     spread, gaps = result["events_per_user"], result["gap_h"]
     few, many = f"{spread['least']:,}", f"{spread['most']:,}"
     mean, deviation = f"{spread['mean']:,.1f}", f"{spread['standard_deviation']:,.1f}"
@@ -135,6 +137,11 @@ def _for_people(result: dict[str, Any]) -> dict[str, Any]:
     if result["trajectories"] is not None:
         people["times"] = result["times"]
     return people
+
+
+def _span(result: dict[str, Any]) -> str:
+    """Return how long it is from the first event to the last, whether or not all days have some."""
+    return "1 day" if result["days"] == 1 else f"{result['days']:,} days"
 
 
 def _describe_release(
@@ -176,8 +183,8 @@ def _describe_release(
 
 
 def _release_for_people(result: dict[str, Any]) -> dict[str, Any]:
-    names = ["format", "users", "events", "places", "first", "last", "days"]
-    people = {name: result[name] for name in names}
+    names = ["format", "users", "events", "places", "first", "last"]
+    people = {name: result[name] for name in names} | {"span": _span(result)}
     for name in ("released", "kept", "moved", "sets", "deleted"):
         if result[name] is not None:
             people[name] = f"{result[name]:,} ({result[name] / max(result['events'], 1):.1%})"
