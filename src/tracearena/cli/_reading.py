@@ -36,6 +36,7 @@ from tracearena.cli._refusing import refuse
 
 if TYPE_CHECKING:
     from tracearena.intake import Choices, Reading, Report
+    from tracearena.intake.sampling import Sample
     from tracearena.traces import Clock, GpsTraces, IdTable, ObfuscatedTraces, Places, Traces
 
 _OF_TABLES = ("columns", "delimiter", "decimal", "time_format", "one_user")
@@ -175,8 +176,8 @@ class ReadingOptions:
             one_user=None,
         )
 
-    def read(self, path: Path) -> Reading[Traces | GpsTraces]:
-        """Read a file of any format: events at places, or GPS points without a grid."""
+    def read(self, path: Path, sample: Sample | None = None) -> Reading[Traces | GpsTraces]:
+        """Read a file of any format, or a sample of it: events at places, or GPS points without a grid."""
         from tracearena.formats import read
         from tracearena.intake.periods import parse_hours, within_dates, within_hours
 
@@ -190,6 +191,7 @@ class ReadingOptions:
             times=self.times,
             choices=choices,
             resample=self.resample,
+            sample=sample,
             **self.layout(),
         )
         if self.from_date is not None or self.to_date is not None:

@@ -20,8 +20,6 @@ from contextlib import contextmanager, suppress
 from types import FrameType, TracebackType
 from typing import Any, Self
 
-from tracearena.cli._console import note
-
 GRACE_S = 5.0
 """Seconds for the main thread to end by itself; half of what containers wait before they kill."""
 _AGAIN_S = 0.05
@@ -35,6 +33,8 @@ _is_outcome_said = False
 
 def say_outcome(sentence: str) -> None:
     """Say what of the outputs is there after an interruption; nothing else is said of them then."""
+    from tracearena.cli._console import note
+
     global _is_outcome_said
     _is_outcome_said = True
     note(sentence)

@@ -39,6 +39,8 @@ from tracearena.traces import GpsTraces, Places, Traces
 if TYPE_CHECKING:
     import polars as pl
 
+    from tracearena.intake.sampling import Sample
+
 File = str | PathLike[str]
 
 _CHECK_INS: Mapping[str, ModuleType] = {
@@ -69,6 +71,8 @@ class Request:
     layout: Layout
     owner: str | None = None
     """Whose file it is, if the file does not say."""
+    sample: Sample | None = None
+    """How many people are read of more, if not all."""
 
 
 def read_file(path: Path, name: str, request: Request) -> Reading[Traces | GpsTraces]:
@@ -86,7 +90,7 @@ def read_file(path: Path, name: str, request: Request) -> Reading[Traces | GpsTr
         kind = recognition.look_at_frame(frame, layout) if name in EITHER else "points"
         return read_rows(frame, kind, report, replace(request, layout=layout))
     _refuse_resample(path, request.resample)
-    reading = _events(path, name, request.places, request.choices, request.times, request.layout)
+    reading = _events(path, name, request)
     if request.strict:
         reading.report.refuse_losses()
     return reading
@@ -110,7 +114,7 @@ def read_rows(
 def _points(path: Path, format: str, request: Request) -> Reading[GpsTraces]:
     timezone, strict, layout = request.choices.timezone, request.strict, request.layout
     if format == "points":
-        return points.read(path, timezone=timezone, strict=strict, layout=layout)
+        return points.read(path, timezone=timezone, strict=strict, layout=layout, sample=request.sample)
     if format == "geolife":
         reading = geolife.read(path, strict=strict)
     else:
@@ -161,14 +165,8 @@ def _within_bounds(
     return Reading(inside, reading.report)
 
 
-def _events(
-    path: Path,
-    format: str,
-    places: Any,
-    choices: Choices,
-    times: File | None,
-    layout: Layout,
-) -> Reading[Traces]:
+def _events(path: Path, format: str, request: Request) -> Reading[Traces]:
+    places, choices, times = request.places, request.choices, request.times
     if format in ("pwscup", "ppmtf") or (format == "peopleflow" and recognition.is_prepared(path)):
         return _prepared(path, format, places, choices, times)
     if format == "peopleflow":
@@ -179,7 +177,7 @@ def _events(
         return foursquare.read(path, choices=choices, pois=places)
     if format == released_table.FORMAT:
         return _released(path, choices, known_places(places))
-    laid_out = {"layout": layout} if format in LAYOUTS else {}
+    laid_out = {"layout": request.layout, "sample": request.sample} if format in LAYOUTS else {}
     reading: Reading[Traces] = _CHECK_INS[format].read(
         path, choices=choices, places=known_places(places), **laid_out
     )

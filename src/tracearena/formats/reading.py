@@ -26,6 +26,8 @@ from tracearena.traces import GpsTraces, Traces
 if TYPE_CHECKING:
     import polars as pl
 
+    from tracearena.intake.sampling import Sample
+
 
 def read(
     path_or_frame: Any,
@@ -42,6 +44,7 @@ def read(
     decimal: str = ".",
     time_format: str | None = None,
     one_user: str | None = None,
+    sample: Sample | None = None,
     **options: Any,
 ) -> Reading[Traces | GpsTraces]:
     """Read traces and report what their file got wrong.
@@ -73,6 +76,10 @@ def read(
         (``{"user": "MMSI", "time": "BaseDateTime"}`` or ``"user=MMSI,time=BaseDateTime"``), whether
         there is a header, and so on (`intake.layout.Layout`). `one_user` names the one person of
         a table, of GPX files and of others that name nobody.
+    sample
+        Read some people alone, drawn at random, for a first look at a large file (`intake.sampling`). Of
+        tables in CSV and Parquet no other rows are kept in memory. The report says how many people of
+        how many were read.
     **options
         The choices as the command line writes them: ``grid="32x32"``, ``bounds``, ``top=1000``,
         ``interval="20min"``, ``slot="2h"``, ``timezone``, ``utc_hours``.
@@ -100,9 +107,14 @@ def read(
         time_format=time_format,
         one_user=one_user,
     )
-    request = Request(places, times, chosen, resample, strict, layout)
+    request = Request(places, times, chosen, resample, strict, layout, sample=sample)
     if isinstance(path_or_frame, (str, PathLike)):
-        return _read_path(Path(path_or_frame), format, request)
+        reading = _read_path(Path(path_or_frame), format, request)
+        if sample is None:
+            return reading
+        from tracearena.intake.sampling import sampled
+
+        return sampled(reading, sample)
     frame = event_rows(path_or_frame, layout)
     name = _settled_frame(frame, format, layout)
     refuse_times(Path(FRAME), name, times)
