@@ -129,3 +129,51 @@ def test_every_command_counts_the_same_users_and_points_abroad(tmp_path: Path) -
     assert (renamed["pseudonyms"], hidden.n_users, len(hidden)) == (10, *everything)
     assert error["points"] == 600
     assert pl.read_csv(tmp_path / "again.csv")["user_id"].n_unique() == 10
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_release_of_single_places_is_converted_and_scored(tmp_path: Path, suffix: str) -> None:
+    original = check_ins(tmp_path / "checkins.csv")
+    obfuscated, public, plain = (tmp_path / f"{name}.{suffix}" for name in ("obfuscated", "public", "plain"))
+    secret = tmp_path / "secret.csv"
+    answer("obfuscate", "RR(1)", original, obfuscated, "--seed", 1)
+    answer("pseudonymise", obfuscated, public, "--id-table", secret, "--seed", 2)
+    for release in (obfuscated, public):
+        converted = answer("convert", release, plain)
+        assert (converted["format"], converted["users"], converted["dropped_rows"]) == ("released", 12, 0)
+        assert formats.read(plain).traces.n_events == formats.read(release).traces.n_events == 576
+    kept = answer("score", "utility", "--original", original, "--obfuscated", obfuscated)
+    named = answer("score", "utility", "--original", original, "--obfuscated", public, "--id-table", secret)
+    assert kept["utility"] == named["utility"]
+    found = answer("score", "trace-inference", "--original", original, "--inferred", obfuscated)
+    assert found["cells"] == 576
+
+
+def test_a_folder_of_released_parts_is_converted(tmp_path: Path) -> None:
+    original = check_ins(tmp_path / "checkins.csv")
+    answer("obfuscate", "RR(1)", original, tmp_path / "parts", "--to", "partitions")
+    done = tracearena("convert", tmp_path / "parts", tmp_path / "plain.csv", "--json")
+    assert (done.json["events"], done.json["noticed"].get("other files")) == (576, None)
+
+
+def test_a_release_with_sets_and_deleted_events_is_refused_by_a_sentence(tmp_path: Path) -> None:
+    original = check_ins(tmp_path / "checkins.csv")
+    release = tmp_path / "release.csv"
+    made = answer("obfuscate", "MRLH(1,1,0.5)", original, release, "--grid", "8x8", "--seed", 1)
+    done = tracearena("convert", release, tmp_path / "plain.csv")
+    assert done.status == 2
+    assert f"{made['generalised']} events with several places and {made['deleted']} deleted" in done.err
+    assert "describe and score utility" in done.err
+    assert not (tmp_path / "plain.csv").exists()
+
+
+def test_pseudonyms_that_the_id_table_does_not_name_are_refused(tmp_path: Path) -> None:
+    original = check_ins(tmp_path / "checkins.csv")
+    answer("pseudonymise", original, tmp_path / "public.csv", "--id-table", tmp_path / "secret.csv")
+    lines = (tmp_path / "secret.csv").read_text().splitlines(keepends=True)
+    (tmp_path / "fewer.csv").write_text("".join(lines[:-1]))
+    done = tracearena(
+        "score", "utility", "--original", original, "--obfuscated", tmp_path / "public.csv",
+        "--id-table", tmp_path / "fewer.csv",
+    )  # fmt: skip
+    assert (done.status, "whom the id table has not" in done.err) == (2, True)

@@ -58,3 +58,58 @@ def test_what_was_said_is_not_proposed_over(table: Path) -> None:
     done = tracearena("describe", table, "--columns", "user=vessel")
     assert (done.status, done.out) == (2, "")
     assert "no column for the time" in done.err
+
+
+def cabspotting(folder: Path) -> Path:
+    """One file per taxi, without a header: latitude, longitude, occupied or not, seconds since 1970."""
+    folder.mkdir()
+    for number, taxi in enumerate(("abboip", "abcoij", "abdremlu")):
+        rows = [
+            f"{37.75 + i / 997:.5f} {-122.39 - number / 91 - i / 991:.5f} {i // 7 % 2} {1213084687 - 61 * i}"
+            for i in range(40)
+        ]
+        (folder / f"new_{taxi}.txt").write_text("\n".join(rows) + "\n")
+    return folder
+
+
+def t_drive(folder: Path) -> Path:
+    """One file per taxi, without a header: taxi, time, longitude, latitude."""
+    folder.mkdir()
+    for taxi in (1, 2, 3):
+        rows = [
+            f"{taxi},2008-02-02 {i // 60:02}:{i % 60:02}:08,{116.51 + i / 991:.5f},{39.92 + i / 997:.5f}"
+            for i in range(40)
+        ]
+        (folder / f"{taxi}.txt").write_text("\n".join(rows) + "\n")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("made", "options", "users"),
+    [
+        (cabspotting, "--columns time=4,lat=1,lng=2 --no-header --delimiter space", "new_abboip"),
+        (t_drive, "--columns user=1,time=2,lat=4,lng=3 --no-header", "1"),
+    ],
+)
+def test_a_folder_of_taxis_is_told_how_it_is_read(tmp_path: Path, made, options: str, users: str) -> None:
+    folder = made(tmp_path / "taxis")
+    described = tracearena("describe", folder)
+    converted = tracearena("convert", folder, tmp_path / "points.csv")
+    for done in (described, converted):
+        assert done.status == 2
+        assert f"it may be read with {options} (" in done.err
+    assert ("each file is then one person, called like the file" in described.err) == (made is cabspotting)
+    assert f"  user {users}, time 2008-" in described.err
+    read = tracearena("describe", folder, *shlex.split(options), "--json")
+    assert (read.status, read.json["users"], read.json["events"]) == (0, 3, 120)
+
+
+def test_an_occupancy_flag_is_nobody(tmp_path: Path) -> None:
+    file = cabspotting(tmp_path / "taxis") / "new_abboip.txt"
+    done = tracearena("describe", file, "--json")
+    proposal = done.json["proposal"]
+    assert proposal["options"] == (
+        "--columns time=4,lat=1,lng=2 --no-header --delimiter space --one-user new_abboip"
+    )
+    read = tracearena("describe", file, *shlex.split(proposal["options"]), "--json")
+    assert (read.status, read.json["users"]) == (0, 1)

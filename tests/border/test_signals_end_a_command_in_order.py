@@ -191,6 +191,32 @@ def test_training_that_is_stopped_without_a_model_file_says_what_would_have_kept
     assert not (team / "made.csv").exists()
 
 
+AUDITING = """
+import time
+from pathlib import Path
+from tracearena.audit import assessment
+def link(*given, **options):
+    Path(BEGAN).touch()
+    time.sleep(600)
+assessment.link = link
+"""
+
+
+@pytest.mark.parametrize("number", STATUS)
+def test_an_audit_that_is_stopped_says_once_what_is_there(team, number):
+    began, out = team / "began", team / "audit"
+    arguments = ["audit", team / "org.csv", "--places", team / "places.csv", "--out", out, "--draws", 2]
+    script = AUDITING.replace("BEGAN", repr(str(began)))
+    status, said, _ = stopped(arguments, number, began.exists, script)
+    assert status == STATUS[number], said
+    assert said.splitlines()[-2:] == [
+        f"{out} holds what was finished, marked as incomplete",
+        SAYS[number],
+    ]
+    assert "removed" not in said
+    assert (out / "audit.html").is_file()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("number", STATUS)
 def test_workers_of_a_cluster_end_too(team, number):

@@ -43,6 +43,22 @@ def test_a_release_is_audited_beside_the_original(run: Run, team: Path) -> None:
     assert (team / "audit" / "shares.csv").is_file()
 
 
+def test_days_of_the_span_and_days_with_data_have_names_of_their_own(run: Run, tmp_path: Path) -> None:
+    rows = [
+        f"u{user},2012-04-{day:02} {9 + hour}:00:00,p{(user + hour) % 7},40.7{(user + hour) % 7},-74.0"
+        for user in range(12)
+        for day in (1, 3, 10)
+        for hour in range(4)
+    ]
+    (tmp_path / "events.csv").write_text("\n".join(["user,time,place,lat,lng", *rows]) + "\n")
+    described = run("describe", tmp_path / "events.csv")
+    assert [line.split() for line in described.out.splitlines() if "days" in line] == [["span", "10", "days"]]
+    done = run("audit", tmp_path / "events.csv", "--out", tmp_path / "audit", "--seed", 1, "--draws", 2)
+    assert done.status == 0, done.err
+    page = html.unescape((tmp_path / "audit" / "audit.html").read_text())
+    assert "on 3 days with data" in page
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -124,3 +124,35 @@ def test_gaps_are_filled_and_places_merged_on_the_way(
     days = len(np.unique(traces.user_index.astype(np.int64) * 10_000 + traces.clock.day_of(traces.instants)))
     assert again.n_events == found["events"] == days * traces.clock.instants_per_day
     assert len(np.unique(again.place_index)) == 4
+
+
+@pytest.mark.parametrize("form", ["table", "points"])
+@pytest.mark.parametrize(
+    ("cut", "people", "rows"),
+    [
+        (("--from-date", "2012-04-04"), ["bob"], 2),
+        (("--hours", "8-9"), ["ann"], 1),
+        (("--bounds", "40.75,-74.5,40.85,-73.5"), ["bob"], 2),
+    ],
+    ids=lambda cut: " ".join(cut) if isinstance(cut, tuple) else "",
+)
+def test_what_is_counted_after_a_cut_is_what_is_written(
+    tmp_path: Path, form: str, cut: tuple[str, str], people: list[str], rows: int
+) -> None:
+    (tmp_path / "in.csv").write_text(
+        "user,time,place,lat,lng\n"
+        "ann,2012-04-03 08:10:00+00:00,a,40.7,-74.0\n"
+        "ann,2012-04-03 10:10:00+00:00,b,40.71,-74.0\n"
+        "bob,2012-04-04 12:00:00+00:00,c,40.8,-74.0\n"
+        "bob,2012-04-05 12:00:00+00:00,c,40.8,-74.0\n"
+    )
+    zone = ("--timezone", "UTC") if form == "table" else ()
+    found = converted(tmp_path / "in.csv", tmp_path / "out.csv", "--from", form, *cut, *zone)
+    written = read(tmp_path / "out.csv", timezone="UTC").traces
+    if form == "points" and "--hours" in cut:  # which are those of New York
+        people, rows = ["bob"], 2
+    assert (found["users"], found["events" if form == "table" else "points"]) == (len(people), rows)
+    assert (written.user_ids.tolist(), len(written)) == (people, rows)
+    if form == "table":
+        assert found["places"] == 1
+        assert found["noticed"].get("users with one event", 0) == (1 if rows == 1 else 0)

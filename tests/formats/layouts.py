@@ -178,7 +178,7 @@ LAYOUTS = (
         name="T-Drive, without saying what its columns are",
         text="1,2008-02-02 15:36:08,116.51172,39.92123\n1,2008-02-02 15:46:08,116.51135,39.93883\n",
         file="1.txt",
-        refusal="if the first line is no header, --no-header and the numbers of the columns",
+        refusal="it may be read with --columns user=1,time=2,lat=4,lng=3 --no-header",
     ),
     RealLayout(
         name="Cabs of San Francisco, a file each",

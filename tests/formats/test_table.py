@@ -48,6 +48,15 @@ def test_columns_go_by_many_names(tmp_path: Path, header: str, separator: str) -
     assert [traces.clock.label(int(i)) for i in traces.instants] == ["18:00", "19:00"]
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["ts", "ts_utc", "timestamp_utc", "time_utc", "utc_time", "datetime_utc", "utc_datetime", "utc", "UTC"],
+)
+def test_a_time_may_be_named_after_utc(tmp_path: Path, name: str) -> None:
+    events = read(file_of(tmp_path, CSV.replace("datetime", name))).as_events().traces
+    assert (events.n_events, events.clock.first_day) == (2, datetime.date(2012, 4, 3))
+
+
 @pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.parquet"])
 def test_check_ins_come_back_equal(make_check_ins: Callable[..., Traces], tmp_path: Path, name: str) -> None:
     traces = make_check_ins()

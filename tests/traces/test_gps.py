@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -109,3 +111,22 @@ def test_trajectories_can_have_other_ids() -> None:
 def test_a_box_keeps_the_points_on_its_border() -> None:
     traces = GpsTraces.from_points([1] * 3, [0, 1, 2], [0.0, 1.0, 1.1], [0.0, 2.0, 1.0])
     assert traces.take_box(Box(0, 0, 1, 2)).latitude.tolist() == [0.0, 1.0]
+
+
+def test_joining_takes_no_more_memory_where_users_have_long_names() -> None:
+    def peak_bytes(length: int) -> int:
+        n = 20_000
+        parts = [
+            GpsTraces.from_points(
+                [f"{part:0{length}}"] * n, 1000 * np.arange(n), np.full(n, 35.0), np.full(n, 139.0)
+            )
+            for part in range(5)
+        ]
+        tracemalloc.start()
+        try:
+            assert GpsTraces.joined(parts).n_points == 5 * n
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    assert peak_bytes(60) < 1.1 * peak_bytes(1)

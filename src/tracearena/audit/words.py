@@ -111,7 +111,7 @@ TOLD = "attackers are told what made the release"
 
 TITLE = "How risky is {name}?"
 TITLE_RELEASED = "How safe is {release} as a release of {name}?"
-LEAD = "{people:,} people, {events:,} {kind} on {days:,} days; audited by tracearena {version}."
+LEAD = "{people:,} people, {events:,} {kind} on {days:,} days with data; audited by tracearena {version}."
 INCOMPLETE = (
     "This audit was stopped before its end. What is here was measured as described; what is missing was not."
 )

@@ -128,12 +128,10 @@ def _run() -> None:
         sys.stderr.close()
         sys.exit(1)
     except OSError as error:
-        if error.filename is None and error.errno != errno.ENOSPC:
+        is_full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+        if error.filename is None and not is_full:
             raise
-        _fail(
-            f"{error.filename or 'output'}: {error.strerror or error}",
-            1 if error.errno == errno.ENOSPC else 2,
-        )
+        _fail(f"{error.filename or 'output'}: {error.strerror or error}", 1 if is_full else 2)
 
 
 def _options(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +11,7 @@ from tracearena.cli import _event_streams
 from tracearena.cli._console import working
 from tracearena.cli._reading import ReadingOptions, say
 from tracearena.cli._together import naming
+from tracearena.files.temporary import scratch_folder
 
 if TYPE_CHECKING:
     from tracearena.engine import Cluster
@@ -45,12 +45,12 @@ def opened(
 
     paths, options = (train, test, *synthetic), reading
     known: list[tuple[Table[Traces], EventSurvey]] = []
-    with tempfile.TemporaryDirectory(prefix="tracearena-") as scratch:
+    with scratch_folder() as scratch:
         for path in paths:
             if known:
                 first = known[0][1]
                 options = reading.for_another(path).like(first.places, first.clock, first.report)
-            below = Path(scratch) / str(len(known))
+            below = scratch / str(len(known))
             below.mkdir()
             with working(f"reading {path.name}", cluster):
                 found_by = path if cluster is None else path.resolve()  # workers may be elsewhere

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tracearena.cli import _streams
 from tracearena.cli._console import note, release_seed, working
 from tracearena.cli._reading import ReadingOptions
+from tracearena.files.temporary import scratch_folder
 
 if TYPE_CHECKING:
     from tracearena.algorithms import Obfuscator
@@ -77,10 +77,10 @@ def describe(reading: ReadingOptions, path: Path, cluster: Cluster | None) -> Su
     """Describe a table of events."""
     from tracearena import streams
 
-    with tempfile.TemporaryDirectory(prefix="tracearena-") as scratch:
+    with scratch_folder() as scratch:
         with working(f"reading {path.name}", cluster):
             found_by = path if cluster is None else path.resolve()
-            table, found = opened(reading, found_by, Path(scratch), is_shared=False)
+            table, found = opened(reading, found_by, scratch, is_shared=False)
         with working("counting", None if table.is_in_scratch else cluster):
             return streams.describe_events(table, found)
 
@@ -233,12 +233,12 @@ def utility(
 
     if cluster is not None:  # workers may have been started elsewhere
         original, obfuscated = original.resolve(), obfuscated.resolve()
-    with tempfile.TemporaryDirectory(prefix="tracearena-") as scratch:
+    with scratch_folder() as scratch:
         with working(f"reading {original.name}", cluster):
-            table, found = opened(reading, original, Path(scratch), is_shared=False)
+            table, found = opened(reading, original, scratch, is_shared=False)
         for line in found.report.lines():
             note(line)
-        below = Path(scratch) / "released"
+        below = scratch / "released"
         below.mkdir()
         with working(f"reading {obfuscated.name}", cluster):
             both = streams.beside(table, found, obfuscated, below)

@@ -197,7 +197,7 @@ def convert_any_size(
         check=lambda found: refuse_useless_zone(reading, found.report),
     )
     _streams.say_silent(written, out)
-    result = {"format": "gps", "users": written.users, "points": written.points}
+    result = {"format": "gps", "users": written.users - written.silent, "points": written.points}
     print_result(result | {"to": to or "points", "written": [str(out)]}, as_json)
 
 

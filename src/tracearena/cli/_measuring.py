@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,16 +10,20 @@ import typer
 
 from tracearena.cli._console import note, working
 from tracearena.cli._percent import share_of
-from tracearena.cli._stopping import unhurried
+from tracearena.cli._stopping import say_outcome, unhurried
 
 if TYPE_CHECKING:
     from tracearena.audit import Audit, Settings
+    from tracearena.intake.sampling import Sample, Sampled
 
 FileArgument = Annotated[
     Path, typer.Argument(metavar="IN", help="Original traces of any format: events at places, or GPS points.")
 ]
 OutOption = Annotated[Path, typer.Option("--out", help="New folder for audit.html and audit.json.")]
 CsvOption = Annotated[bool, typer.Option("--csv", help="Write tables of all shares beside the page, too.")]
+
+
+_QUICK_READ = "a random sample, for --quick; in the whole file people have more others to hide among"
 
 
 def _option(name: str, help: str) -> Any:
@@ -50,7 +54,12 @@ class MeasuringOptions:
         int, _option("--smallest-group", help="Draw no place on a map where fewer people were.")
     ] = 10
     quick: Annotated[
-        bool, _option("--quick", help="A first page within a minute: 200 people, wider intervals.")
+        bool,
+        _option(
+            "--quick",
+            help="A first page within a minute: at most 2,000 people are read and 200 "
+            "tried, wider intervals.",
+        ),
     ] = False
 
     def settings(self, *, show_people: bool = False) -> Settings:
@@ -63,26 +72,52 @@ class MeasuringOptions:
             show_people=show_people,
         )  # fmt: skip
 
+    def sample(self, seed: int) -> Sample | None:
+        """Return how many people are read of a large file; None for all of them."""
+        from tracearena.intake.sampling import Sample
+
+        return Sample(seed=seed) if self.quick else None
+
 
 def run(
-    given: dict[str, Any], settings: Settings, seed: int, out: Path, *, tables: bool, **told: Any
+    given: dict[str, Any],
+    settings: Settings,
+    seed: int,
+    out: Path,
+    *,
+    tables: bool,
+    read: Sampled | None = None,
+    **told: Any,
 ) -> Audit:
-    """Audit and write the folder; what was finished before Ctrl-C is written, too."""
+    """Audit and write the folder; what was finished before Ctrl-C is written, too.
+
+    Parameters
+    ----------
+    read
+        How many people of the file were read, if not all.
+    """
     from tracearena.audit import stages, write_audit
+    from tracearena.audit.settings import Choice
+
+    def with_sample(audit: Audit) -> Audit:
+        if read is None:
+            return audit
+        people = Choice("people read", f"{read.users:,} of {read.of:,}", _QUICK_READ)
+        return replace(audit, choices=(people, *audit.choices))
 
     last: Audit | None = None
     said = 0
     with unhurried():
         try:
             with working("attacks"):
-                for last in stages(**given, settings=settings, seed=seed):
+                for last in map(with_sample, stages(**given, settings=settings, seed=seed)):
                     for choice in last.choices[said:]:
                         note(f"{choice.name}: {choice.value} ({choice.reason})")
                     said = len(last.choices)
         except KeyboardInterrupt:
             if last is not None:
                 write_audit(last, out, tables=tables, **told)
-                note(f"stopped: {out} holds what was finished, marked as incomplete")
+                say_outcome(f"{out} holds what was finished, marked as incomplete")
             raise
     assert last is not None
     write_audit(last, out, tables=tables, **told)

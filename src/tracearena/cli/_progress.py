@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from tracearena.cli._console import note, working
+from tracearena.cli._console import working
+from tracearena.cli._stopping import say_outcome
 
 if TYPE_CHECKING:
     from tracearena.engine import Cluster
@@ -22,5 +23,5 @@ def shown(what: str, cluster: Cluster | None = None) -> Iterator[None]:
         with working(what, cluster):
             yield
     except KeyboardInterrupt:
-        note(f"stopped at {what}: nothing is written, and the same command begins anew")
+        say_outcome(f"stopped at {what}: nothing is written, and the same command begins anew")
         raise

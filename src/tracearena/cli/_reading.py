@@ -36,7 +36,8 @@ from tracearena.cli._refusing import refuse
 
 if TYPE_CHECKING:
     from tracearena.intake import Choices, Reading, Report
-    from tracearena.traces import Clock, GpsTraces, ObfuscatedTraces, Places, Traces
+    from tracearena.intake.sampling import Sample
+    from tracearena.traces import Clock, GpsTraces, IdTable, ObfuscatedTraces, Places, Traces
 
 _OF_TABLES = ("columns", "delimiter", "decimal", "time_format", "one_user")
 
@@ -175,8 +176,8 @@ class ReadingOptions:
             one_user=None,
         )
 
-    def read(self, path: Path) -> Reading[Traces | GpsTraces]:
-        """Read a file of any format: events at places, or GPS points without a grid."""
+    def read(self, path: Path, sample: Sample | None = None) -> Reading[Traces | GpsTraces]:
+        """Read a file of any format, or a sample of it: events at places, or GPS points without a grid."""
         from tracearena.formats import read
         from tracearena.intake.periods import parse_hours, within_dates, within_hours
 
@@ -190,6 +191,7 @@ class ReadingOptions:
             times=self.times,
             choices=choices,
             resample=self.resample,
+            sample=sample,
             **self.layout(),
         )
         if self.from_date is not None or self.to_date is not None:
@@ -246,19 +248,36 @@ class ReadingOptions:
         return pwscup.found_times(first.report.path) if is_known else own
 
     def read_obfuscated(
-        self, path: Path, original: Reading[Traces], *, allow_repetition: bool = False
+        self,
+        path: Path,
+        original: Reading[Traces],
+        *,
+        allow_repetition: bool = False,
+        id_table: IdTable | None = None,
     ) -> Reading[ObfuscatedTraces]:
         """Read what is released of the original's events, in their order.
 
-        It is a file of obfuscated traces, or traces of any format as they are.
+        It is a file of obfuscated traces, or traces of any format as they are; or, with the table of who
+        is who, anonymized traces.
         """
+        from tracearena.errors import FileError
         from tracearena.formats import read_released
         from tracearena.formats.released import is_released, of_events
         from tracearena.formats.released_table import is_released_table
         from tracearena.intake import Reading
         from tracearena.intake.alignment import aligned
         from tracearena.traces import ObfuscatedTraces
+        from tracearena.traces.ids import positions
 
+        if id_table is not None:
+            self.refuse_limits()
+            released, report = self.read_anonymized(path, original)
+            at = positions(released.user_ids, id_table.pseudonyms)
+            if (at < 0).any():
+                problem = f"has a user {released.user_ids[at < 0][0].item()!r} whom the id table has not"
+                raise FileError.whole(path, problem, "other-users")
+            _, named = aligned(original.traces, released.with_user_ids(id_table.user_ids[at]))
+            return Reading(of_events(named, original.traces, path), report)
         # Beside the contest's traces stand the contest's files, and their mistakes are told as its.
         of_contest = original.report.format == "pwscup" and not is_released_table(path)
         if of_contest or is_released(path):

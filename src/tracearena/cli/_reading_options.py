@@ -21,8 +21,8 @@ FromOption = Annotated[
         "--format",
         rich_help_panel=PANEL,
         help="Format; recognised if omitted. Events: pwscup, ppmtf, peopleflow, foursquare, tsmc, gowalla, "
-        "table, partitions. GPS: points, geolife, gpx, google-records, google-timeline, owntracks, trips, "
-        "porto. Either: geojson, jsonl, gpkg, geoparquet.",
+        "table, partitions, released. GPS: points, geolife, gpx, google-records, google-timeline, owntracks, "
+        "trips, porto. Either: geojson, jsonl, gpkg, geoparquet.",
     ),
 ]
 ColumnsOption = Annotated[

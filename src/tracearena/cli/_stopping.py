@@ -28,6 +28,16 @@ _AGAIN_S = 0.05
 _WORDS = {signal.SIGINT: "stopped by Ctrl-C", signal.SIGTERM: "stopped by SIGTERM"}
 _DEFAULTS = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
 _unhurried = 0
+_is_outcome_said = False
+
+
+def say_outcome(sentence: str) -> None:
+    """Say what of the outputs is there after an interruption; nothing else is said of them then."""
+    from tracearena.cli._console import note
+
+    global _is_outcome_said
+    _is_outcome_said = True
+    note(sentence)
 
 
 @contextmanager
@@ -56,6 +66,8 @@ class Stopping:
         self._unraisable = sys.unraisablehook
 
     def __enter__(self) -> Self:
+        global _is_outcome_said
+        _is_outcome_said = False
         if threading.current_thread() is not threading.main_thread():
             return self
         for number, usual in _DEFAULTS.items():
@@ -133,6 +145,6 @@ class Stopping:
         os._exit(128 + number)
 
     def message(self, number: int) -> str:
-        """Say what ended the program and what became of its outputs."""
+        """Say what ended the program and, unless a command has said so, what became of its outputs."""
         words = _WORDS.get(signal.Signals(number), f"stopped by signal {number}")
-        return f"{words}; outputs that were not complete have been removed"
+        return words if _is_outcome_said else f"{words}; outputs that were not complete have been removed"

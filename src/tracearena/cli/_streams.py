@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -13,8 +12,9 @@ import typer
 
 from tracearena.cli._console import note, working
 from tracearena.cli._reading import ReadingOptions
-from tracearena.cli._stopping import unhurried
+from tracearena.cli._stopping import say_outcome, unhurried
 from tracearena.errors import ParameterError
+from tracearena.files.temporary import scratch_folder
 
 if TYPE_CHECKING:
     from tracearena.engine import Cluster
@@ -170,10 +170,10 @@ def describe(reading: ReadingOptions, path: Path, cluster: Cluster | None) -> Su
     """Describe a table of points."""
     from tracearena import streams
 
-    with tempfile.TemporaryDirectory(prefix="tracearena-") as scratch:
+    with scratch_folder() as scratch:
         with working(f"reading {path.name}", cluster):
             found_by = path if cluster is None else path.resolve()
-            table, found = opened(reading, found_by, Path(scratch), is_shared=False)
+            table, found = opened(reading, found_by, scratch, is_shared=False)
         found.report.path = str(path)
         with working("counting", None if table.is_in_scratch else cluster):
             return streams.describe(table, found)
@@ -301,7 +301,7 @@ def through(
                 parts.discard()
                 raise
             done = f"{len(parts.done)} of {len(table.portions)} parts are finished in {parts.folder}"
-            note(f"{done}; the same command with --resume goes on")
+            say_outcome(f"{done}; the same command with --resume goes on")
             raise
         parts.finish()
         return written

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tracearena.cli._console import note, working
-from tracearena.cli._stopping import unhurried
+from tracearena.cli._stopping import say_outcome, unhurried
 
 if TYPE_CHECKING:
     from tracearena.algorithms import Synthesizer
@@ -72,5 +72,5 @@ def _going_on_from(path: Path | None) -> Iterator[None]:
             yield
         except KeyboardInterrupt:
             if path.exists():
-                note(f"{path}: holds the training so far; the same command goes on from it")
+                say_outcome(f"{path}: holds the training so far; the same command goes on from it")
             raise

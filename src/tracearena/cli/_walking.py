@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from tracearena.cli._console import note
 from tracearena.cli._gps import read_traces
 from tracearena.cli._progress import shown
 from tracearena.cli._reading import ReadingOptions
+from tracearena.files.temporary import scratch_folder
 
 if TYPE_CHECKING:
     from tracearena.engine import Cluster
@@ -81,8 +81,8 @@ def walked(
     who = files.who_is_who()
     if _are_streamed(reading, files, cluster):
         workers = joined(context, cluster)
-        with tempfile.TemporaryDirectory(prefix="tracearena-") as folder:
-            walk = _together(reading, files, who, Path(folder), workers, by_id)
+        with scratch_folder() as folder:
+            walk = _together(reading, files, who, folder, workers, by_id)
             with shown(what, workers):
                 yield walk
         return

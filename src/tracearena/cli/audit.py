@@ -17,6 +17,7 @@ from tracearena.cli._refusing import refuse
 if TYPE_CHECKING:
     from tracearena.audit import Audit
     from tracearena.intake import Reading
+    from tracearena.intake.sampling import Sample, Sampled
     from tracearena.traces import IdTable
 
 
@@ -68,9 +69,11 @@ def audit(
         refuse("a file without a release of real people", mechanism=mechanism)
     used = chosen_seed(seed)
     with shown(f"reading {file.name}"):
-        given = _read(reading, file, released, id_table, synthetic, others)
+        # People of a release, or those who were left out of it, cannot be drawn alike by their ids.
+        sample = measuring.sample(used) if released is None else None
+        given, read = _read(reading, file, released, id_table, synthetic, others, sample)
         given["mechanism"] = mechanism
-    found = run(given, settings, used, out, tables=tables, reading=reading.words)
+    found = run(given, settings, used, out, tables=tables, read=read, reading=reading.words)
     print_result(found.to_dict() if as_json else _for_people(found, out), as_json)
 
 
@@ -81,8 +84,9 @@ def _read(
     id_table: Path | None,
     synthetic: bool,
     others: Path | None,
-) -> dict[str, Any]:
-    """Read everything that is named; returns the arguments of `stages`."""
+    sample: Sample | None,
+) -> tuple[dict[str, Any], Sampled | None]:
+    """Read everything that is named; returns the arguments of `stages`, and how many people were read."""
     from tracearena.cli._reading import say
     from tracearena.traces import GpsTraces
 
@@ -90,7 +94,7 @@ def _read(
         refuse("a file without --released", id_table=id_table, synthetic=synthetic, others=others)
     if not synthetic:
         refuse("a release of real people; --synthetic says that it is none", others=others)
-    original = reading.read(file)
+    original = reading.read(file, sample)
     say(original)
     given: dict[str, Any] = {"traces": original.traces, "source": file, "synthetic": synthetic}
     if isinstance(original.traces, GpsTraces):
@@ -105,7 +109,7 @@ def _read(
     if others is not None:
         given["others"] = _alike(reading, others, original)
     given["id_table"] = _who(id_table)
-    return given
+    return given, original.report.sampled
 
 
 def _release(

@@ -181,6 +181,8 @@ def _convert_events(
     reading: ReadingOptions, file: Path, whole: Reading[Traces], asked: _Asked, key: UserKey, as_json: bool
 ) -> None:
     """Write events at places, and what goes with them."""
+    import numpy as np
+
     from tracearena.files.staging import replacing_all
     from tracearena.formats import GPS_FORMATS, write
     from tracearena.formats.writing import format_of_name
@@ -210,11 +212,13 @@ def _convert_events(
         for path in aside:
             write(outputs[path], path, to=asked.to)
         written = write(outputs[out], out, to=to, places_out=places_out)
+    # A grid has all of its cells, and so has a file of places; a table names those of its events.
+    in_full = traces.places.grid is not None or len(written) > 1
     result |= counts | {
         "to": to,
-        "users": outputs[out].n_users,
+        "users": _n_present(outputs[out]),
         "events": outputs[out].n_events,
-        "places": len(traces.places),
+        "places": len(traces.places) if in_full else len(np.unique(outputs[out].place_index)),
         "written": [str(path) for path in (*written, *aside, *keys)],
     }
     print_result(result if as_json else _for_people(result), as_json)
@@ -254,6 +258,13 @@ def _halves_counted(first: Traces | GpsTraces, second: Traces | GpsTraces) -> di
     }
 
 
+def _n_present(traces: Traces | GpsTraces) -> int:
+    """Count the users of whom a file has a row."""
+    import numpy as np
+
+    return int((np.diff(traces.offsets) > 0).sum())
+
+
 def _convert_points(reading: ReadingOptions, whole: Reading[GpsTraces], asked: _Asked, as_json: bool) -> None:
     """Write GPS points as other GPS points."""
     from tracearena.files.staging import replacing_all
@@ -272,7 +283,7 @@ def _convert_points(reading: ReadingOptions, whole: Reading[GpsTraces], asked: _
     with replacing_all():
         for path, points in outputs.items():
             _gps.write_traces(points, path, to)
-    result |= {"users": traces.n_users, "points": traces.n_points}
+    result |= {"users": _n_present(traces), "points": traces.n_points}
     print_result(
         result | {"to": to or format_of_name(out, "points"), "written": [str(path) for path in outputs]},
         as_json,

@@ -21,6 +21,7 @@ from tracearena.cli._console import (
 )
 from tracearena.cli._declaring import reads_traces
 from tracearena.cli._reading import ReadingOptions, say
+from tracearena.cli._stopping import say_outcome
 
 if TYPE_CHECKING:
     from tracearena.synthesis.ppmtf.tally import Tally
@@ -157,7 +158,7 @@ def _going_on_from(tally: Tally) -> Iterator[None]:
     except BaseException:
         if tally.path is not None and tally.path.exists():
             done = f"{sum(tally.done.values()):,} verifiers are finished in {tally.path}"
-            note(f"{done}; the same command with --resume goes on")
+            say_outcome(f"{done}; the same command with --resume goes on")
         raise
 
 

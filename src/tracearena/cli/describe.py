@@ -101,9 +101,9 @@ def _describe_any_size(
 def _propose(reading: ReadingOptions, file: Path, error: FileError, as_json: bool) -> None:
     """Say how a table of unknown columns may be read, with its first rows as they would be; then end."""
     unknown = any(fault.code in ("format", "columns") for fault in error.faults)
-    if not unknown or reading.format is not None or reading.layout() or not file.is_file():
+    if not unknown or reading.format is not None or reading.layout():
         return
-    from tracearena.intake.proposal import propose
+    from tracearena.formats.bundles import propose
 
     proposal = propose(file)
     if proposal is None:
@@ -112,7 +112,6 @@ def _propose(reading: ReadingOptions, file: Path, error: FileError, as_json: boo
         typer.echo(json.dumps({"readable": False, **error.to_dict(), "proposal": proposal.to_dict()}))
         return
     note(f"{error.path}: {error.faults[0]}")
-    note(f"It may be read with these options:\n  {proposal.options}")
     note("Its first rows would then be:")
     for row in proposal.rows:
         note("  " + ", ".join(f"{name} {value}" for name, value in row.items()))
@@ -122,9 +121,11 @@ def _propose(reading: ReadingOptions, file: Path, error: FileError, as_json: boo
 
 
 def _for_people(result: dict[str, Any]) -> dict[str, Any]:
-    names = ["format", "users", "events", "trajectories", "places", "visited_places", "first", "last", "days"]
-    names += ["bounds", "interval_s", "gaps_over_4h"]
+    names = ["format", "users", "events", "trajectories", "places", "visited_places", "first", "last"]
     people = {name: result[name] for name in names if result[name] is not None}
+    people["span"] = _span(result)
+    names = ["bounds", "interval_s", "gaps_over_4h"]
+    people |= {name: result[name] for name in names if result[name] is not None}
     spread, gaps = result["events_per_user"], result["gap_h"]
     few, many = f"{spread['least']:,}", f"{spread['most']:,}"
     mean, deviation = f"{spread['mean']:,.1f}", f"{spread['standard_deviation']:,.1f}"
@@ -136,6 +137,11 @@ def _for_people(result: dict[str, Any]) -> dict[str, Any]:
     if result["trajectories"] is not None:
         people["times"] = result["times"]
     return people
+
+
+def _span(result: dict[str, Any]) -> str:
+    """Return how long it is from the first event to the last, whether or not all days have some."""
+    return "1 day" if result["days"] == 1 else f"{result['days']:,} days"
 
 
 def _describe_release(
@@ -177,8 +183,8 @@ def _describe_release(
 
 
 def _release_for_people(result: dict[str, Any]) -> dict[str, Any]:
-    names = ["format", "users", "events", "places", "first", "last", "days"]
-    people = {name: result[name] for name in names}
+    names = ["format", "users", "events", "places", "first", "last"]
+    people = {name: result[name] for name in names} | {"span": _span(result)}
     for name in ("released", "kept", "moved", "sets", "deleted"):
         if result[name] is not None:
             people[name] = f"{result[name]:,} ({result[name] / max(result['events'], 1):.1%})"

@@ -22,7 +22,7 @@ from tracearena.cli._measuring import CsvOption, FileArgument, MeasuringOptions,
 from tracearena.cli._percent import share_of
 from tracearena.cli._progress import shown
 from tracearena.cli._reading import ReadingOptions, say
-from tracearena.cli._stopping import unhurried
+from tracearena.cli._stopping import say_outcome, unhurried
 
 if TYPE_CHECKING:
     from tracearena.audit import Protection, Settings
@@ -138,7 +138,7 @@ def _search(
             if last is not None:
                 begun = next(stages(**given, settings=settings, seed=seed))
                 write_audit(begun, out, tables=tables, protection=last)
-                note(f"stopped: {out} holds what was finished, marked as incomplete")
+                say_outcome(f"{out} holds what was finished, marked as incomplete")
             raise
     assert last is not None
     return last

@@ -49,8 +49,15 @@ def utility(
     reading: ReadingOptions,
     original: OriginalOption,
     obfuscated: Annotated[
-        Path, typer.Option("--obfuscated", help="Obfuscated traces (anotraces_*.csv, a table).")
+        Path,
+        typer.Option(
+            "--obfuscated", help="Obfuscated traces (anotraces_*.csv, a table, what protect writes)."
+        ),
     ],
+    id_table: Annotated[
+        Path | None,
+        typer.Option("--id-table", help="Who is who (pse_id,user_id), where the release has pseudonyms."),
+    ] = None,
     rule: RuleOption = Rule.paper,
     threshold: Annotated[
         float, typer.Option("--threshold", min=0, max=1, help="Utility from which a release is valid.")
@@ -59,15 +66,23 @@ def utility(
     as_json: JsonOption = False,
 ) -> None:
     """Score how near the released places are to the original ones (s_U, 1 is untouched)."""
+    from tracearena.formats.pseudonyms import read_who_is_who
     from tracearena.metrics import utility_score
 
-    if rule is Rule.paper and _are_any_size(reading, original, obfuscated, cluster):
+    if rule is Rule.paper and id_table is None and _are_any_size(reading, original, obfuscated, cluster):
         reading.refuse_limits()
         score = _event_streams.utility(reading, original, obfuscated, joined(context, cluster))
     else:
-        refuse("what is read whole: the rule of 2019, and all but tables in Parquet", cluster=cluster)
+        refuse(
+            "what is read whole: the rule of 2019, pseudonyms, and all but tables in Parquet", cluster=cluster
+        )
         truth = reading.read_events(original)
-        released, _ = reading.read_obfuscated(obfuscated, truth, allow_repetition=rule is Rule.official_2019)
+        released, _ = reading.read_obfuscated(
+            obfuscated,
+            truth,
+            allow_repetition=rule is Rule.official_2019,
+            id_table=None if id_table is None else read_who_is_who(id_table),
+        )
         score = utility_score(truth.traces, released, rule=rule.value)
     result = score.to_dict()
     utility = result.pop("utility")

@@ -24,6 +24,7 @@ from tracearena.cli._console import (
 from tracearena.cli._declaring import reads_traces
 from tracearena.cli._reading import ReadingOptions
 from tracearena.cli._refusing import refuse
+from tracearena.cli._stopping import say_outcome
 from tracearena.cli.score import OriginalOption, Rule, RuleOption
 
 if TYPE_CHECKING:
@@ -213,5 +214,5 @@ def _going_on_from(kept: Path) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         if kept.exists():
-            note(f"{kept}: holds the finished rows; the same command goes on from them")
+            say_outcome(f"{kept}: holds the finished rows; the same command goes on from them")
         raise

@@ -8,7 +8,6 @@ import io
 import lzma
 import stat
 import tarfile
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -20,7 +19,7 @@ from typing import IO, Any
 
 from tracearena.errors import FileError
 from tracearena.files.limits import MAX_BYTES, SupportsRead, Unpacked, require_expansion
-from tracearena.files.temporary import naming
+from tracearena.files.temporary import naming, scratch_folder
 
 TAR_NAMES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 NAMES = (*TAR_NAMES, ".zip")
@@ -147,7 +146,7 @@ def _plain_ones(place: Path, found: Iterator[Member]) -> Iterator[Member]:
 def unpacked(path: str | PathLike[str]) -> Iterator[Path]:
     """Give a folder of one's own with the files of an archive, which lasts as long as the block."""
     total = 0
-    with _own_folder() as folder:
+    with scratch_folder() as folder:
         for member in members(path):
             target = folder / member.name
             try:
@@ -161,16 +160,10 @@ def unpacked(path: str | PathLike[str]) -> Iterator[Path]:
 def one_by_one(path: str | PathLike[str]) -> Iterator[Path]:
     """Give the files of an archive as files, of which each is gone when the next comes."""
     for member in members(path):
-        with _own_folder() as folder:
+        with scratch_folder() as folder:
             target = folder / PurePosixPath(member.name).name
             _copied(member, target, path, MAX_UNPACKED_BYTES)
             yield target
-
-
-@contextmanager
-def _own_folder() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="tracearena-") as name:
-        yield Path(name)
 
 
 def _copied(member: Member, target: Path, path: str | PathLike[str], left: int) -> int:

@@ -7,6 +7,7 @@ such a name is still written to, or is what a killed run left.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import secrets
@@ -28,6 +29,7 @@ OURS = "tracearena-"
 LOCKS = fcntl is not None
 """Whether this system can tell a living run's names from a dead one's."""
 _LONGEST_STEM = 50
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 live: set[Path] = set()
 """The temporary names of this process."""
@@ -39,9 +41,44 @@ def naming(path: str | PathLike[str]) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.filename is None or str(error.filename).endswith(PART):
+        if error.errno is None and (number := _full_disk(error)) is not None:
+            raise OSError(number, os.strerror(number), str(path)) from error
+        if error.filename is None or _is_ours(str(error.filename)):
             error.filename, error.filename2 = str(path), None
         raise
+    except Exception as error:
+        number = _full_disk(error)
+        if number is None:
+            raise
+        raise OSError(number, os.strerror(number), str(path)) from error
+
+
+def _is_ours(name: str) -> bool:
+    """Whether a file has, or is below, a temporary name."""
+    return any(OURS in part and part.endswith(PART) for part in Path(name).parts)
+
+
+@contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """Give a folder for temporary files, which is removed at the end; a full disk is told of as theirs."""
+    with tempfile.TemporaryDirectory(prefix=OURS) as name:
+        try:
+            yield Path(name)
+        except OSError as error:
+            if error.errno in _FULL and str(error.filename).startswith(name):
+                words = f"{error.strerror} for temporary files; TMPDIR names another folder for them"
+                raise OSError(error.errno, words, str(Path(name).parent)) from error
+            raise
+
+
+def _full_disk(error: Exception) -> int | None:
+    """Return the number of the system's error if a library says in its own words that a disk is full.
+
+    Polars and Arrow pass on the system's sentence, in an error of their own or in an `OSError` without a
+    number.
+    """
+    words = str(error)
+    return next((number for number in _FULL if os.strerror(number) in words), None)
 
 
 @dataclass

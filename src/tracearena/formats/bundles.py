@@ -28,6 +28,8 @@ from tracearena.traces import GpsTraces
 if TYPE_CHECKING:
     import polars as pl
 
+    from tracearena.intake.proposal import Proposal
+
 HIDDEN = Fault(
     None, None, None,
     "the file is passed over, since its name or its folder's begins with _ or .; rename that to have it read",
@@ -36,6 +38,7 @@ HIDDEN = Fault(
 """What is said of a file that holds traces and is not read for its name."""
 
 _MOST_LOOKS = 100
+_MOST_PROPOSALS = 10
 _NAMES = {"venue": "place", "offset_min": "utc_offset_min"}
 
 
@@ -54,6 +57,22 @@ def look_into(path: Path, look_at: Callable[[Path], Look], wanted: str | None) -
     return Look(
         (), f"{what} of files, the first {seen:,} of them no traces" if seen else f"{what} without files"
     )
+
+
+def propose(path: Path) -> Proposal | None:
+    """Return a layout by which a table, or the tables of a folder, may be read; None if none is found."""
+    from tracearena.intake import proposal
+
+    if path.is_file():
+        return proposal.propose(path)
+    for file in files_of(path)[:_MOST_PROPOSALS] if path.is_dir() else ():
+        found = proposal.propose(file)
+        if found is not None and found.layout.one_user is None:
+            return found
+        if found is not None:
+            whose = "each file is then one person, called like the file"
+            return replace(found, layout=replace(found.layout, one_user=None), whose=whose)
+    return None
 
 
 def _inside(what: str, look: Look) -> Look:

@@ -22,7 +22,7 @@ SAMPLE = 100
 """Rows from which it is told whether times are instants."""
 
 _NUMBER = re.compile(r"-?\d+(\.\d+)?([eE]-?\d+)?")
-_RELEASED = Look((), "obfuscated or anonymized traces in a table (formats.read_released)")
+_RELEASED = Look((released_table.FORMAT,), "obfuscated or anonymized traces in a table")
 
 
 def parquet_look(path: str | PathLike[str], layout: Layout) -> Look:

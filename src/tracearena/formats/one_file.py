@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from tracearena.errors import ParameterError
+from tracearena.errors import FileError, ParameterError
 from tracearena.formats import (
     foursquare,
     geolife,
@@ -21,6 +21,7 @@ from tracearena.formats import (
     points,
     pwscup,
     recognition,
+    released_table,
     table,
     tsmc,
 )
@@ -37,6 +38,8 @@ from tracearena.traces import GpsTraces, Places, Traces
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from tracearena.intake.sampling import Sample
 
 File = str | PathLike[str]
 
@@ -68,6 +71,8 @@ class Request:
     layout: Layout
     owner: str | None = None
     """Whose file it is, if the file does not say."""
+    sample: Sample | None = None
+    """How many people are read of more, if not all."""
 
 
 def read_file(path: Path, name: str, request: Request) -> Reading[Traces | GpsTraces]:
@@ -85,7 +90,7 @@ def read_file(path: Path, name: str, request: Request) -> Reading[Traces | GpsTr
         kind = recognition.look_at_frame(frame, layout) if name in EITHER else "points"
         return read_rows(frame, kind, report, replace(request, layout=layout))
     _refuse_resample(path, request.resample)
-    reading = _events(path, name, request.places, request.choices, request.times, request.layout)
+    reading = _events(path, name, request)
     if request.strict:
         reading.report.refuse_losses()
     return reading
@@ -109,7 +114,7 @@ def read_rows(
 def _points(path: Path, format: str, request: Request) -> Reading[GpsTraces]:
     timezone, strict, layout = request.choices.timezone, request.strict, request.layout
     if format == "points":
-        return points.read(path, timezone=timezone, strict=strict, layout=layout)
+        return points.read(path, timezone=timezone, strict=strict, layout=layout, sample=request.sample)
     if format == "geolife":
         reading = geolife.read(path, strict=strict)
     else:
@@ -160,14 +165,8 @@ def _within_bounds(
     return Reading(inside, reading.report)
 
 
-def _events(
-    path: Path,
-    format: str,
-    places: Any,
-    choices: Choices,
-    times: File | None,
-    layout: Layout,
-) -> Reading[Traces]:
+def _events(path: Path, format: str, request: Request) -> Reading[Traces]:
+    places, choices, times = request.places, request.choices, request.times
     if format in ("pwscup", "ppmtf") or (format == "peopleflow" and recognition.is_prepared(path)):
         return _prepared(path, format, places, choices, times)
     if format == "peopleflow":
@@ -176,11 +175,29 @@ def _events(
         if places is not None and not isinstance(places, (str, PathLike)):
             raise ParameterError("the places of a foursquare file are read from its file of venues")
         return foursquare.read(path, choices=choices, pois=places)
-    laid_out = {"layout": layout} if format in LAYOUTS else {}
+    if format == released_table.FORMAT:
+        return _released(path, choices, known_places(places))
+    laid_out = {"layout": request.layout, "sample": request.sample} if format in LAYOUTS else {}
     reading: Reading[Traces] = _CHECK_INS[format].read(
         path, choices=choices, places=known_places(places), **laid_out
     )
     return reading
+
+
+def _released(path: Path, choices: Choices, places: Places | None) -> Reading[Traces]:
+    """Read what was released of events, which have one place each, as a table of events is read."""
+    released, report = released_table.read(path)
+    several, deleted = int(released.is_set.sum()), int(released.is_deleted.sum())
+    if several or deleted:
+        problem = (
+            f"holds obfuscated or anonymized traces, {several:,} events with several places and {deleted:,} "
+            "deleted ones; only releases whose events have one place each can be read as traces (describe "
+            "and score utility read the others)"
+        )
+        raise FileError.whole(path, problem, "no-single-places")
+    frame = released.to_frame().explode("places", "lat", "lng").rename({"places": "place"})
+    interval_s = choices.interval_s or released.clock.interval_s
+    return table.events_of(frame, report, replace(choices, interval_s=interval_s), places)
 
 
 def _prepared(path: Path, format: str, places: Any, choices: Choices, times: File | None) -> Reading[Traces]:

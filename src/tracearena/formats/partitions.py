@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from os import PathLike
+from typing import TYPE_CHECKING
 
 from tracearena.files.folders import replacing_folder
 from tracearena.formats import table
@@ -10,6 +11,9 @@ from tracearena.intake.choices import Choices
 from tracearena.intake.layout import AS_NAMED, Layout
 from tracearena.intake.report import Reading
 from tracearena.traces import Places, Traces
+
+if TYPE_CHECKING:
+    from tracearena.intake.sampling import Sample
 
 USERS_PER_FILE = 16_384
 """A multiple of every block of users, so that a worker can read the files of its own blocks."""
@@ -21,9 +25,10 @@ def read(
     choices: Choices | None = None,
     places: Places | None = None,
     layout: Layout = AS_NAMED,
+    sample: Sample | None = None,
 ) -> Reading[Traces]:
     """Read a folder of Parquet files with the same columns as one table; rows are counted through."""
-    return table.read(path, choices=choices, places=places, format="partitions", layout=layout)
+    return table.read(path, choices=choices, places=places, format="partitions", layout=layout, sample=sample)
 
 
 def write(traces: Traces, path: str | PathLike[str]) -> None:

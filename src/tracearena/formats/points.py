@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tracearena.files.whole import replacing
 from tracearena.intake.columns import POINTS
 from tracearena.intake.layout import AS_NAMED, Layout
 from tracearena.intake.report import Reading, Report
 from tracearena.traces import GpsTraces
+
+if TYPE_CHECKING:
+    from tracearena.intake.sampling import Sample
 
 
 def read(
@@ -18,6 +22,7 @@ def read(
     timezone: str | None = None,
     strict: bool = False,
     layout: Layout = AS_NAMED,
+    sample: Sample | None = None,
 ) -> Reading[GpsTraces]:
     """Read a CSV file (comma, semicolon or tab; packed or not), a Parquet file, or a folder of them.
 
@@ -32,12 +37,14 @@ def read(
         Refuse a file with a row that cannot be used, instead of leaving it out and reporting it.
     layout
         What its header does not say.
+    sample
+        Read some people alone, drawn at random.
     """
     from tracearena.intake.gps_points import points_of
     from tracearena.intake.tables import rows_of_file
 
     report = Report(str(path), "points", strict=strict, timezone=timezone)
-    return Reading(points_of(rows_of_file(path, report, POINTS, layout), report, layout), report)
+    return Reading(points_of(rows_of_file(path, report, POINTS, layout, sample), report, layout), report)
 
 
 def write(traces: GpsTraces, path: str | PathLike[str]) -> None:

@@ -16,7 +16,7 @@ from tracearena.files.whole import require_lasting
 from tracearena.formats import recognition
 from tracearena.formats.one_file import File, Request, read_file, read_rows, refuse_times
 from tracearena.formats.one_folder import read_folder, read_whole
-from tracearena.formats.recognition import FORMATS, GPS_FORMATS
+from tracearena.formats.recognition import READABLE
 from tracearena.intake.choices import Choices
 from tracearena.intake.frames import FRAME, event_rows
 from tracearena.intake.layout import Layout
@@ -25,6 +25,8 @@ from tracearena.traces import GpsTraces, Traces
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from tracearena.intake.sampling import Sample
 
 
 def read(
@@ -42,6 +44,7 @@ def read(
     decimal: str = ".",
     time_format: str | None = None,
     one_user: str | None = None,
+    sample: Sample | None = None,
     **options: Any,
 ) -> Reading[Traces | GpsTraces]:
     """Read traces and report what their file got wrong.
@@ -54,7 +57,8 @@ def read(
     path_or_frame
         A file or folder, or a pandas, Polars or Arrow table.
     format
-        One of `FORMATS` for events, of `GPS_FORMATS` for points. Recognised from the file if omitted.
+        One of `FORMATS` for events, of `GPS_FORMATS` for points, or ``released``: what was released of
+        events, if each has one place (`read_released` reads the others too). Recognised if omitted.
     places
         The places, their file, or a data frame of them. Formats that have a file of their own for
         them find it beside the file: ``info_region.csv``, ``regions_*.csv``, ``POI_*.csv``, ``raw_POIs.txt``.
@@ -72,6 +76,10 @@ def read(
         (``{"user": "MMSI", "time": "BaseDateTime"}`` or ``"user=MMSI,time=BaseDateTime"``), whether
         there is a header, and so on (`intake.layout.Layout`). `one_user` names the one person of
         a table, of GPX files and of others that name nobody.
+    sample
+        Read some people alone, drawn at random, for a first look at a large file (`intake.sampling`). Of
+        tables in CSV and Parquet no other rows are kept in memory. The report says how many people of
+        how many were read.
     **options
         The choices as the command line writes them: ``grid="32x32"``, ``bounds``, ``top=1000``,
         ``interval="20min"``, ``slot="2h"``, ``timezone``, ``utc_hours``.
@@ -99,13 +107,18 @@ def read(
         time_format=time_format,
         one_user=one_user,
     )
-    request = Request(places, times, chosen, resample, strict, layout)
+    request = Request(places, times, chosen, resample, strict, layout, sample=sample)
     if isinstance(path_or_frame, (str, PathLike)):
-        return _read_path(Path(path_or_frame), format, request)
+        reading = _read_path(Path(path_or_frame), format, request)
+        if sample is None:
+            return reading
+        from tracearena.intake.sampling import sampled
+
+        return sampled(reading, sample)
     frame = event_rows(path_or_frame, layout)
     name = _settled_frame(frame, format, layout)
     refuse_times(Path(FRAME), name, times)
-    report = Report(FRAME, name, strict=strict, timezone=chosen.timezone)
+    report = Report(FRAME, name, header_lines=None, strict=strict, timezone=chosen.timezone)
     if format is None and recognition.are_trips(frame.columns, layout):
         from tracearena.formats import trips
 
@@ -178,6 +191,5 @@ def _settled_frame(frame: pl.DataFrame, format: str | None, layout: Layout) -> s
 
 
 def _require_known(format: str) -> None:
-    known = (*FORMATS, *GPS_FORMATS)
-    if format not in known:
-        raise ParameterError.of("format", format, f"one of {', '.join(known)}")
+    if format not in READABLE:
+        raise ParameterError.of("format", format, f"one of {', '.join(READABLE)}")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from tracearena.errors import Fault, FileError
 from tracearena.files import archives
 from tracearena.files.whole import require_lasting
-from tracearena.formats import geolife, gpx
+from tracearena.formats import geolife, gpx, released_table
 from tracearena.formats.column_looks import SAMPLE, are_instants, parquet_look, table_look, time_of
 from tracearena.formats.first_lines import known_layout
 from tracearena.formats.look import Look
@@ -61,6 +61,9 @@ FORMATS = (
 )
 """Names of the formats that hold traces of events."""
 
+READABLE = (*FORMATS, released_table.FORMAT, *GPS_FORMATS)
+"""Names of all formats that traces are read from: also releases whose events have one place each."""
+
 ROW_FORMATS = (*GPS_FORMATS[3:], *EITHER)
 """Names of the formats that come down to rows of a table (`row_formats`)."""
 
@@ -69,8 +72,16 @@ def recognise(path: str | PathLike[str], layout: Layout = AS_NAMED) -> str:
     """Return the format of a file of traces."""
     look = look_at(path, layout)
     if not look.formats:
+        from tracearena.formats import bundles
+
         problem = f"holds no traces that can be read: it looks like {look.words}"
-        raise FileError(path, [Fault(None, None, None, problem, "format"), *look.faults])
+        proposal = None if layout.given else bundles.propose(Path(path))
+        faults = list(look.faults)
+        if proposal is not None:
+            problem = f"{problem}; {proposal.sentence}"
+            # How a table without a header may be read is an example there, and known better now.
+            faults = faults if proposal.layout.header else []
+        raise FileError(path, [Fault(None, None, None, problem, "format"), *faults])
     return look.formats[0]
 
 
@@ -105,7 +116,7 @@ def is_read_whole(folder: Path, format: str, layout: Layout = AS_NAMED) -> bool:
 
     Where traces in another format lie beside, it would pass them over.
     """
-    if format in ("geolife", "partitions"):
+    if format in ("geolife", "partitions", released_table.FORMAT):
         return True
     whole = format == "gpx" or (format == "points" and bool(files_of(folder)))
     return whole and next(traces_beside(folder, format, layout), None) is None
@@ -115,7 +126,7 @@ def traces_beside(folder: Path, format: str, layout: Layout = AS_NAMED) -> Itera
     """Give the files of a folder that hold traces, and that a reader of the whole folder passes over."""
     from tracearena.formats import folder_files
 
-    tables = set(files_of(folder)) if format in ("points", "partitions") else set()
+    tables = set(files_of(folder)) if format in ("points", "partitions", released_table.FORMAT) else set()
     ending = _ENDINGS.get(format, ())
     for file in folder_files.files_of(folder):
         if file not in tables and not file.name.endswith(ending):
@@ -150,6 +161,8 @@ def look_at(path: str | PathLike[str], layout: Layout = AS_NAMED, wanted: str | 
         inside = look_at(files[0], layout)
         if inside.formats[:1] == ("points",):
             return Look(("points", "partitions"), "a folder of Parquet tables of GPS points")
+        if inside.formats == (released_table.FORMAT,):
+            return inside
         return Look(("partitions",), "a folder of Parquet tables") if inside.formats else inside
     if Path(path).is_dir() or archives.is_archive(path):
         from tracearena.formats import bundles

@@ -258,8 +258,9 @@ def _refuse(
     cells = frame[column].gather(at[:10])
     # Python has no years before 1, which is what may be wrong.
     values = (cells.cast(pl.String) if cells.dtype.is_temporal() else cells).to_list()
+    header_lines = 1 if Path(path).is_file() and not is_parquet(path) else None
     faults = [
-        Fault(frame["row"][row], column, _shown(value), problem, "bad-cell")
+        Fault(frame["row"][row], column, _shown(value), problem, "bad-cell", header_lines)
         for row, value in zip(at, values, strict=False)
     ]
     raise FileError(path, faults, len(at))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -19,6 +20,9 @@ from tracearena.intake.report import Reading, Report
 from tracearena.intake.tables import by_role, rows_of_file
 from tracearena.traces import Places, Traces
 
+if TYPE_CHECKING:
+    from tracearena.intake.sampling import Sample
+
 
 def read(
     path: str | PathLike[str],
@@ -27,10 +31,11 @@ def read(
     places: Places | None = None,
     format: str = "table",
     layout: Layout = AS_NAMED,
+    sample: Sample | None = None,
 ) -> Reading[Traces]:
     """Read a Parquet file or a folder of them, or a CSV file (comma, semicolon or tab; packed or not)."""
     report = Report(str(path), format)
-    raw = rows_of_file(path, report, layout=layout)
+    raw = rows_of_file(path, report, layout=layout, sample=sample)
     return events_of(raw, report, choices or Choices(), places, layout)
 
 

@@ -26,6 +26,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "time": (
         "trackedat", "datetime", "time", "timestamp", "ts", "utctimestamp", "unixtime", "basedatetime",
         "fixtime", "recordedattime", "recordedat", "gpstime", "utctime", "datetimeutc", "timestamputc",
+        "tsutc", "timeutc", "utcdatetime", "utc",
         "eventtime", "checkintime", "calldatetime", "calltime", "devicetime", "servertime",
         "日時", "測位日時", "時刻", "タイムスタンプ",
         "zeitpunkt", "zeitstempel", "zeit", "uhrzeit", "horodatage", "dateheure", "heure", "t",

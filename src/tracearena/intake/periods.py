@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.errors import DataError, ParameterError
+from tracearena.intake.discretise import ODDITIES, notice_oddities
 from tracearena.intake.positions import local_time
 from tracearena.intake.report import Reading, Report
 from tracearena.traces import GpsTraces, Traces
@@ -62,7 +63,7 @@ def within_hours(reading: AnyReading, hours: tuple[int, int]) -> AnyReading:
         raise DataError(f"{report.path}: nothing lies within the hours {hours[0]}-{hours[1]}")
     if not inside.all():
         report.drop(f"outside the hours {hours[0]}-{hours[1]}", int((~inside).sum()))
-    return Reading(kept, report)
+    return _without_absent(kept, report)
 
 
 def _with_shorter_days(traces: Traces, first: int, stop: int) -> Traces:
@@ -124,6 +125,17 @@ def within_dates(reading: AnyReading, first: str | None, last: str | None) -> An
     if isinstance(kept, Traces):
         length = kept.clock.instants_per_day
         kept = kept.take_instants(int(day[inside].min()) * length, (int(day[inside].max()) + 1) * length)
+    return _without_absent(kept, report)
+
+
+def _without_absent(traces: Traces | GpsTraces, report: Report) -> AnyReading:
+    """Return what is left without the users of whom nothing is, and count anew what is odd about it."""
+    present = np.diff(traces.offsets) > 0
+    kept = traces if present.all() else traces.take_users(present)
+    if isinstance(kept, Traces):
+        for reason in ODDITIES:
+            report.noticed.pop(reason, None)
+        notice_oddities(kept, report)
     return Reading(kept, report)
 
 

@@ -58,11 +58,14 @@ class Proposal:
         Its first rows as they would be read: user, time, latitude and longitude, or place.
     doubts
         What might as well be otherwise, for people to decide.
+    whose
+        Of a folder whose files name nobody, whose each file is.
     """
 
     layout: Layout
     rows: tuple[Mapping[str, Any], ...]
     doubts: tuple[str, ...] = ()
+    whose: str = ""
 
     @property
     def keywords(self) -> dict[str, Any]:
@@ -72,6 +75,12 @@ class Proposal:
         return said | (
             {"columns": {option_of(r): c for r, c in layout.columns.items()}} if layout.columns else {}
         )
+
+    @property
+    def sentence(self) -> str:
+        """Both for people, with who is who where files are read that name nobody."""
+        said = ", ".join(f"{name}={value!r}" for name, value in self.keywords.items())
+        return f"it may be read with {self.options} ({said})" + (f"; {self.whose}" if self.whose else "")
 
     @property
     def options(self) -> str:
@@ -274,11 +283,15 @@ def _degrees(column: pl.Series) -> pl.Series | None:
 def _user(frame: pl.DataFrame, header: bool) -> str | None:
     """The column that repeats with the most different values; one that is called an id before others.
 
-    One value throughout is somebody's id where it is called so, or is the first of nameless columns.
+    One value throughout is somebody's id where it is called so, or is the first of nameless columns. What is
+    0 in some rows and 1 in the others is a flag, such as whether a taxi has a passenger.
     """
     repeated = []
     for column in frame:
-        is_id = plain_name(column.name).endswith("id") or (not header and column.name == "1")
+        is_called_id = plain_name(column.name).endswith("id")
+        if not is_called_id and set(column.cast(pl.String).drop_nulls().unique().to_list()) == {"0", "1"}:
+            continue
+        is_id = is_called_id or (not header and column.name == "1")
         decimals = column.dtype.is_float() or (
             column.dtype == pl.String and bool(column.str.contains(_DEGREES).any())
         )

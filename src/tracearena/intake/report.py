@@ -14,6 +14,7 @@ from tracearena.traces import GpsTraces, Traces
 if TYPE_CHECKING:
     import polars as pl
 
+    from tracearena.intake.sampling import Sampled
     from tracearena.traces import ObfuscatedTraces
 
 SHOWN_EXAMPLES = 3
@@ -95,6 +96,8 @@ class Report:
         What its times are taken for where nothing says what they mean; empty where something does.
     doubts
         What speaks against coordinates being degrees.
+    sampled
+        How many people of how many were read, where a sample was asked for.
     """
 
     path: str
@@ -111,6 +114,7 @@ class Report:
     all_unzoned: bool = False
     assumed: str = ""
     doubts: Doubts = field(default_factory=Doubts)
+    sampled: Sampled | None = None
 
     @property
     def dropped_rows(self) -> int:
@@ -209,6 +213,7 @@ class Report:
         """Return the report as lines for people; none if there is nothing to say."""
         said = [] if self.clock is None or self.clock.was_asked_for else [str(self.clock)]
         said += [f"{self.path}: {self.assumed}"] if self.assumed else []
+        said += [f"{self.path}: {self.sampled}"] if self.sampled else []
         said += [f"dropped, {self._line(reason, count)}" for reason, count in self.dropped.items()]
         return said + [f"noticed, {self._line(reason, count)}" for reason, count in self.noticed.items()]
 

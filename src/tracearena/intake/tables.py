@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -21,10 +22,15 @@ from tracearena.intake.report import Report
 from tracearena.intake.text_tables import TextTable
 from tracearena.intake.times import count_instants, goes_with_a_date, joined
 
+if TYPE_CHECKING:
+    from tracearena.intake.sampling import Sample
+
 ROW = "row in the file"
 """The name of the column with the numbers of the rows, where some were dropped already."""
 
-_BYTES_A_VALUE = 8
+BYTES_A_VALUE = 8
+"""Bytes that a value of Parquet takes in memory."""
+
 _NUMBERS = "text or numbers"
 _EXPECTED = {
     "time": "times, dates, text or numbers",
@@ -38,9 +44,17 @@ _SHOWN = 12
 
 
 def rows_of_file(
-    path: str | PathLike[str], report: Report, wanted: Sequence[str] = EVENTS, layout: Layout = AS_NAMED
+    path: str | PathLike[str],
+    report: Report,
+    wanted: Sequence[str] = EVENTS,
+    layout: Layout = AS_NAMED,
+    sample: Sample | None = None,
 ) -> pl.DataFrame:
-    """Read the columns of a CSV or Parquet file, or of a folder of Parquet files, that have a role."""
+    """Read the columns of a CSV or Parquet file, or of a folder of Parquet files, that have a role.
+
+    With a `sample`, the rows of some people alone are read; the report says of how many.
+    """
+    from tracearena.intake import sampling
 
     layout.require_roles(wanted, path)
 
@@ -50,9 +64,18 @@ def rows_of_file(
         notice_rivals(names, found, report, layout)
         return _columns_of(found) if are_enough(found) else names[:_SHOWN]
 
+    if layout.one_user is not None:
+        sample = None
     if not Path(path).is_dir() and not is_parquet(path):
+        if sample is not None:
+            return sampling.sample_text(path, report, wanted, layout, sample)
         return _csv(path, report, wanted, layout)
+    report.header_lines = None  # rows of Parquet are no lines
     layout.refuse_all_but(UNDELIMITED, path, "Parquet, whose columns have names")
+    if sample is not None:
+        return sampling.sample_parquet(
+            Path(path), report, chosen, lambda names: layout.roles(names, wanted)["user"], sample
+        )
     return _rows_of_folder(Path(path), chosen) if Path(path).is_dir() else read_parquet(path, chosen)
 
 
@@ -168,6 +191,20 @@ def _rows_of_folder(folder: Path, wanted: Callable[[list[str]], list[str]]) -> p
     return pl.concat(frames)
 
 
+def parts_of(path: Path) -> list[Path]:
+    """Return the Parquet files of a folder, whose columns must be of the same types, or the file itself."""
+    if not path.is_dir():
+        return [path]
+    files = files_of(path)
+    if not files:
+        raise FileError.whole(path, "holds no .parquet files", "empty")
+    first = parquet_schema(files[0])
+    for file in files[1:]:
+        if parquet_schema(file) != first:
+            raise FileError.whole(file, f"has other columns or types than {files[0].name}", "columns")
+    return files
+
+
 def _columns(frame: pl.DataFrame) -> str:
     return ", ".join(f"{name} {kind}" for name, kind in frame.schema.items())
 
@@ -184,7 +221,7 @@ def read_parquet(
         if most is not None:
             return lazy.select(chosen).head(most).collect()
         rows = int(lazy.select(pl.len()).collect().item())
-        unpacked = rows * len(chosen) * _BYTES_A_VALUE
+        unpacked = rows * len(chosen) * BYTES_A_VALUE
         require_expansion(path, Path(path).stat().st_size, unpacked, MAX_TABLE_EXPANSION)
         return lazy.select(chosen).collect()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
@@ -248,7 +285,8 @@ def _narrowed(column: pl.Series, path: str | PathLike[str]) -> pl.Series:
         return narrow
     row = int(lost[0])
     problem = f"the column has the type {_shown(column.dtype)}; a whole number must fit 64 bits with its sign"
-    raise FileError(path, [Fault(row + 1, column.name, str(column[row]), problem, "column-type")], len(lost))
+    fault = Fault(row + 1, column.name, str(column[row]), problem, "column-type", header_lines=None)
+    raise FileError(path, [fault], len(lost))
 
 
 def _shown(kind: pl.DataType) -> str:

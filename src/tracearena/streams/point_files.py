@@ -52,7 +52,9 @@ class PointFiles:
 
     def report(self, chunk: Chunk) -> Report:
         """Return an empty report of the file of a chunk."""
-        return Report(str(self.files[chunk.file]), "points", timezone=self.timezone)
+        report = self.table.empty_report(chunk, "points")
+        report.timezone = self.timezone
+        return report
 
     @property
     def _is_zoned(self) -> bool:

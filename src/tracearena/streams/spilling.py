@@ -11,6 +11,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tracearena.files.temporary import naming
+
 
 @dataclass(frozen=True)
 class Spill:
@@ -34,7 +36,9 @@ class Spill:
         """Write the rows of a chunk, by the portions they belong to; return where these begin."""
         number_of = owner.to_numpy().astype(np.int64)
         order = np.argsort(number_of, kind="stable")
-        frame[order].write_ipc(_name(folder, number), compression="uncompressed")
+        file = _name(folder, number)
+        with naming(file):
+            frame[order].write_ipc(file, compression="uncompressed")
         counts = np.bincount(number_of, minlength=portions)
         return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 

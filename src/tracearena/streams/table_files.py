@@ -95,7 +95,7 @@ class TableFiles:
 
     def empty_report(self, chunk: Chunk, format: str) -> Report:
         """Return an empty report of the file of a chunk."""
-        return Report(str(self.files[chunk.file]), format)
+        return Report(str(self.files[chunk.file]), format, header_lines=None)
 
 
 def open_table(
@@ -116,6 +116,7 @@ def open_table(
         What is said of a table without rows, and the code of that fault.
     """
     place = Path(path)
+    report.header_lines = None  # rows of Parquet are no lines
     layout.refuse_all_but(UNDELIMITED, place, "Parquet, whose columns have names")
     layout.require_roles(wanted, place)
     files = parquet_files(place)

@@ -13,6 +13,7 @@ import polars as pl
 
 from tracearena.engine import current_progress
 from tracearena.errors import Fault, FileError
+from tracearena.files.temporary import naming
 from tracearena.intake.columns import POINTS
 from tracearena.intake.degrees import Doubts
 from tracearena.intake.layout import Layout
@@ -149,7 +150,8 @@ def _rewritten(
         if len(files.texts) > 1 and "trajectory" not in points.columns:
             points = points.with_columns(trajectory=pl.lit(0, pl.Int64))  # one through all files
         number = first + len(own.chunks)
-        points.drop("row").write_ipc(files.part(number), compression="uncompressed")
+        with naming(files.part(number)):
+            points.drop("row").write_ipc(files.part(number), compression="uncompressed")
         own.seen.append(seen_of(points, report, outside))
         own.counts.take(number, own.seen[-1:])
         own.chunks.append(Chunk(number, 0, points.height))

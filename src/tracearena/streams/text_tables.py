@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from tracearena.engine import current_progress
+from tracearena.files.temporary import naming
 from tracearena.intake.layout import Layout
 from tracearena.intake.report import Report
 from tracearena.intake.tables import ROW
@@ -78,7 +79,9 @@ def _rewritten(
         progress(min(done, total), total)
         if raw.height:
             first = first if counts else raw.head(FIRST_ROWS)
-            raw.write_ipc(_part(folder, len(counts)), compression="uncompressed")
+            part = _part(folder, len(counts))
+            with naming(part):
+                raw.write_ipc(part, compression="uncompressed")
             counts.append(raw.height)
     lost.refuse_if_nothing_is_left(len(counts))
     schema = {name: kind for name, kind in first.schema.items() if name != ROW}

@@ -167,12 +167,13 @@ def scratch_beside(out: Path) -> Iterator[Path]:
 
     target = out.with_name(f"{out.name}.scratch")
     clear_leftovers(target)
-    made = new_folder(target)
-    try:
-        yield made.temporary
-    finally:
-        shutil.rmtree(made.temporary, ignore_errors=True)
-        made.close()
+    with naming(out):
+        made = new_folder(target)
+        try:
+            yield made.temporary
+        finally:
+            shutil.rmtree(made.temporary, ignore_errors=True)
+            made.close()
 
 
 def _folder_of(out: Path) -> Path:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tracearena.errors import DataError
 from tracearena.traces._arrays import checked, frozen, identifiers, trusted
 from tracearena.traces.box import Box
-from tracearena.traces.row_table import RowTable, arranged, distinct, users_of_all
+from tracearena.traces.row_table import RowTable, arranged, distinct
 
 
 class GpsTraces(RowTable):
@@ -164,15 +164,30 @@ class GpsTraces(RowTable):
         Points of users with the same id become one user's, and of her trajectories with the same
         id one trajectory's.
         """
-        users, user_ids = users_of_all(parts)
-        return cls.from_points(
-            users,
+        if not parts:
+            raise DataError("there are no traces to join")
+        # Ids are numbered once per user and trajectory: as text they would take more room than the points.
+        user_ids, user = distinct(np.concatenate([part.user_ids for part in parts]))
+        names, name = distinct(np.concatenate([part.trajectory_ids for part in parts]))
+        last_user = np.cumsum([part.n_users for part in parts])[:-1]
+        last_name = np.cumsum([part.n_trajectories for part in parts])[:-1]
+        users = [
+            np.repeat(own.astype(np.int32), np.diff(part.offsets))
+            for part, own in zip(parts, np.split(user, last_user), strict=True)
+        ]
+        trajectories = [
+            own.astype(np.int32)[part.trajectory]
+            for part, own in zip(parts, np.split(name, last_name), strict=True)
+        ]
+        made = cls.from_points(
+            np.concatenate(users),
             np.concatenate([part.time_ms for part in parts]),
             np.concatenate([part.latitude for part in parts]),
             np.concatenate([part.longitude for part in parts]),
-            trajectories=np.concatenate([part.trajectory_ids[part.trajectory] for part in parts]),
-            user_ids=user_ids,
+            trajectories=np.concatenate(trajectories),
+            user_ids=np.arange(len(user_ids)),
         )
+        return made.with_user_ids(user_ids).with_trajectory_ids(names[made.trajectory_ids])
 
     @property
     def n_points(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING
 
@@ -32,7 +33,7 @@ def csv_of(path: str | PathLike[str], data: bytes, layout: Layout, rows: int, ma
     if footer.rows == 0:
         return f"{layout.header}\n".encode()
     if footer.rows != rows:
-        raise FileError(path, [row_count_fault(footer.rows, rows)])
+        raise FileError(path, [replace(row_count_fault(footer.rows, rows), header_lines=None)])
     if footer.unpacked_bytes > max_bytes + _BYTES_OF_NUMBERS * rows:
         return None
     return _text(_table(path, data, layout), path, layout, max_bytes)
@@ -78,7 +79,8 @@ def _as_text(column: pl.Series, path: str | PathLike[str]) -> pl.Series:
     broken = text.str.contains("[\r\n]").arg_true()
     if len(broken):
         row = int(broken[0])
-        fault = Fault(row + 1, column.name, text[row], "a line break within a cell", "line-break")
+        problem = "a line break within a cell"
+        fault = Fault(row + 1, column.name, text[row], problem, "line-break", header_lines=None)
         raise FileError(path, [fault], len(broken))
     return text
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 
 from tracearena.errors import SHOWN_FAULTS, Fault, FileError
@@ -35,6 +35,7 @@ class Sheet:
     start: int
     faults: list[Fault] = field(default_factory=list)
     total: int = 0
+    header_lines: int | None = 1
 
     def add(self, fault: Fault) -> None:
         """Note a fault."""
@@ -45,7 +46,8 @@ class Sheet:
     def refuse_faulty(self) -> None:
         """Raise if there was a fault."""
         if self.total:
-            order = sorted(self.faults, key=lambda fault: fault.row or 0)
+            faults = [replace(fault, header_lines=self.header_lines) for fault in self.faults]
+            order = sorted(faults, key=lambda fault: fault.row or 0)
             raise FileError(self.path, order, self.total)
 
     def lines(self) -> Iterator[tuple[int, list[str]]]:
@@ -74,7 +76,8 @@ def open_sheet(
     data = read_bytes(path, max_bytes=limit, line_end=None, set_by=set_by)
     if data[:4] in _OTHER:
         raise FileError.whole(path, f"the file is {_OTHER[data[:4]]}", "no-table")
-    if rows is not None and data.startswith(_PARQUET):
+    are_lines = rows is None or not data.startswith(_PARQUET)
+    if rows is not None and not are_lines:
         data = _of_parquet(path, data, layouts, rows, limit, set_by)
     else:
         require_short_lines(path, data)
@@ -91,7 +94,7 @@ def open_sheet(
         if header == layout.header.encode():
             if stop + 1 >= len(data):
                 raise FileError.whole(path, "nothing stands below the header", "no-rows")
-            return Sheet(path, layout, data, stop + 1)
+            return Sheet(path, layout, data, stop + 1, header_lines=1 if are_lines else None)
     raise FileError(path, [_header_fault(header[:_HEADER_CHARACTERS], layouts)])
 
 
