@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tracearena import __version__
 from tracearena.algorithms import Kind, Obfuscator, catalogue
@@ -44,6 +45,7 @@ def assess(
     mechanism: Any = None,
     synthetic: bool = False,
     others: Any = None,
+    attacks: Sequence[str] = (),
     seed: int | None = None,
     **settings: Any,
 ) -> Audit:
@@ -63,6 +65,8 @@ def assess(
         Whether the release is synthetic: nobody in it is a person of the original.
     others
         Traces of people who were not used for a synthetic release, to test membership.
+    attacks
+        Names of further attacks, such as ``my_module:MyLinker``.
     seed
         Of all randomness; drawn and recorded if omitted.
     **settings
@@ -77,7 +81,7 @@ def assess(
     """
     *_, last = stages(
         traces, released, timezone=timezone, id_table=id_table, mechanism=mechanism, synthetic=synthetic,
-        others=others, seed=seed, settings=Settings(**settings),
+        others=others, attacks=attacks, seed=seed, settings=Settings(**settings),
     )  # fmt: skip
     return last
 
@@ -93,6 +97,9 @@ def stages(
     synthetic: bool = False,
     others: Any = None,
     seed: int | None = None,
+    attacks: Sequence[str] = (),
+    people: NDArray[np.int64] | None = None,
+    on_cells: bool = False,
     source: Any = None,
     release_source: Any = None,
 ) -> Iterator[Audit]:
@@ -102,6 +109,10 @@ def stages(
     ----------
     settings
         How to measure.
+    people
+        Users of the original who are looked for; None for all.
+    on_cells
+        Whether the release lies at the cells that the audit makes of the file's places.
     source, release_source
         The files that the traces were read from, for their names and digests.
     """
@@ -110,6 +121,8 @@ def stages(
     measured = settings.in_force()
     original = taken(traces)
     material = Material.of(original, measured, timezone)
+    if on_cells:
+        material = material.on_coarse_ground()
     given = None if released is None else taken(released, released=True)
     if synthetic and given is None:
         raise ParameterError("synthetic says what the release is; there is none")
@@ -135,6 +148,8 @@ def stages(
         version=__version__,
     )
     yield audit
+    if people is not None:
+        material = material.part_of(people)
     steps = _Steps(2 if given is not None and not synthetic else 1)
     published, known = None, Known()
     if given is not None and not synthetic:
@@ -144,11 +159,11 @@ def stages(
         yield audit
     if measured.show_people and not synthetic:
         audit = replace(audit, weeks=weeks(material, published or material.as_it_is()))
-    for stage in _stages_of(material, material.as_it_is(), measured, root, steps, Known()):
+    for stage in _stages_of(material, material.as_it_is(), measured, root, steps, Known(), attacks):
         audit = replace(audit, before=stage)
         yield audit
     if published is not None:
-        for stage in _stages_of(material, published, measured, root, steps, known):
+        for stage in _stages_of(material, published, measured, root, steps, known, attacks):
             audit = replace(audit, after=stage)
             yield audit
     if synthetic:
@@ -164,23 +179,23 @@ class Known(NamedTuple):
     Attributes
     ----------
     defence
-        A defence of events that they run themselves.
+        The defence, which they run themselves.
     circle
         The privacy zones of GPS points.
     """
 
-    defence: Obfuscator | None = None
+    defence: Any = None
     circle: Circle | None = None
 
     @classmethod
     def of(cls, material: Material, published: Published, defence: Any) -> Known:
         """Take what a defence says; without one, look for zones as the owner of both files can."""
         if material.points is None or published.points is None:
-            return cls(defence if defence is not None and "obfuscator" in kinds_of(defence) else None)
+            return cls(defence)
         if defence is not None:
-            return cls(circle=told_circle(defence))
+            return cls(defence, told_circle(defence))
         homes, _ = point_spots(material.points, material.zone)
-        return cls(circle=measured_circle(material.points, published.points, published.at, homes))
+        return cls(None, measured_circle(material.points, published.points, published.at, homes))
 
     def choices(self, defence: Any) -> list[Choice]:
         """Say what attackers know."""
@@ -207,6 +222,7 @@ def _stages_of(
     root: np.random.SeedSequence,
     steps: _Steps,
     known: Known,
+    attacks: Sequence[str],
 ) -> Iterator[Risks]:
     singled = single_out(material, published, settings, child_seed(root, _SINGLING))
     steps.done()
@@ -215,8 +231,9 @@ def _stages_of(
     cut = halves(material, published, settings, child_seed(root, _LINKING))
     left_out = int((np.diff(material.exact.offsets) > 0).sum()) - int(tried(material, published).sum())
     linked, ranked = link(
-        cut, child_seed(root, _LINKING), left_out=left_out, defence=known.defence, tell=steps.done
-    )
+        cut, child_seed(root, _LINKING), left_out=left_out, defence=known.defence, attacks=attacks,
+        tell=steps.done,
+    )  # fmt: skip
     risks = replace(risks, linkability=linked)
     yield risks
     inferred = infer(material, published, cut, ranked, settings, child_seed(root, _INFERRING), known.circle)

@@ -73,8 +73,9 @@ class Cells:
         return at.astype(np.int32)
 
     def places(self, sensitive: NDArray[np.bool_] | None = None) -> Places:
-        """Return the cells as places."""
-        return Places(*self.centres(), sensitive=sensitive)
+        """Return the cells as places; their ids are no numbers, which could be taken for a file's own."""
+        ids = np.char.add("cell-", np.arange(1, len(self.keys) + 1).astype(str))
+        return Places(*self.centres(), ids=ids, sensitive=sensitive)
 
 
 def coarse_places(places: Places, cells: Cells) -> tuple[Places, NDArray[np.int32]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -11,7 +12,9 @@ from tracearena.traces import ObfuscatedTraces, Traces
 from tracearena.traces.different import begins, different
 
 _ENOUGH = 0.8
-"""Share of the people with two days that a common date must leave on both sides."""
+"""Share of the people with two days that a common date must leave on both sides, …"""
+_MANY = 200
+"""… or so many people: an attacker who knows the past knows everybody's up to one date."""
 
 AnyEvents = TypeVar("AnyEvents", Traces, ObfuscatedTraces)
 
@@ -29,20 +32,26 @@ class Cut(NamedTuple):
         Whether all have the same date; otherwise everybody's own days are halved.
     by_days
         Whether days stay whole; a file of one day is cut within it.
+    label
+        The common date in words; empty where there is none.
     """
 
     instant: NDArray[np.int64]
     both: NDArray[np.bool_]
     is_common: bool
     by_days: bool
+    label: str = ""
 
-    def earlier(self, traces: AnyEvents) -> AnyEvents:
-        """Return the events before the cut."""
-        return traces.keep(traces.instants < self.instant[traces.user_index])
+    def earlier(self, traces: AnyEvents, people: NDArray[np.int64] | None = None) -> AnyEvents:
+        """Return the events before the cut, of all people or of those who the traces are of."""
+        return traces.keep(traces.instants < self._of(people)[traces.user_index])
 
-    def later(self, traces: AnyEvents) -> AnyEvents:
-        """Return the events from the cut on."""
-        return traces.keep(traces.instants >= self.instant[traces.user_index])
+    def later(self, traces: AnyEvents, people: NDArray[np.int64] | None = None) -> AnyEvents:
+        """Return the events from the cut on, of all people or of those who the traces are of."""
+        return traces.keep(traces.instants >= self._of(people)[traces.user_index])
+
+    def _of(self, people: NDArray[np.int64] | None) -> NDArray[np.int64]:
+        return self.instant if people is None else self.instant[people]
 
 
 def cut_in_two(traces: Traces) -> Cut:
@@ -61,10 +70,17 @@ def cut_in_two(traces: Traces) -> Cut:
     common = _common(units, offsets, several)
     first, last = _ends(units, offsets)
     divided = several & (first < common) & (common <= last)
-    if divided.sum() >= _ENOUGH * several.sum():
-        return Cut(np.full(traces.n_users, common * length), divided, True, by_days)
+    if divided.sum() >= min(_ENOUGH * several.sum(), _MANY):
+        label = _date(traces, common) if by_days else ""
+        return Cut(np.full(traces.n_users, common * length), divided, True, by_days, label)
     middle = np.minimum(offsets[:-1] + (np.diff(offsets) + 1) // 2, max(len(units) - 1, 0))
     return Cut(units[middle] * length, several, False, by_days)
+
+
+def _date(traces: Traces, day: int) -> str:
+    """Say which day of the clock is meant."""
+    first = traces.clock.first_day
+    return f"the begin of day {day + 1}" if first is None else f"{first + timedelta(days=day):%Y-%m-%d}"
 
 
 def _distinct(users: NDArray[np.int32], unit: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:

@@ -12,10 +12,10 @@ from tracearena.audit.linkability import Halves
 from tracearena.audit.material import Material, Published
 from tracearena.audit.settings import Settings
 from tracearena.audit.shares import Ranked, Record, Share
-from tracearena.audit.sightings import Spots, point_spots, points_of_days, usual_spots
+from tracearena.audit.sightings import Spots, point_spots, usual_spots
 from tracearena.audit.whereabouts import Whereabouts, whereabouts
 from tracearena.audit.zone_homes import Circle, guessed_homes
-from tracearena.traces import GpsTraces, ObfuscatedTraces
+from tracearena.traces import ObfuscatedTraces
 from tracearena.traces.different import different
 from tracearena.traces.geodesy import distance_m, earth_centred
 
@@ -121,7 +121,7 @@ def places_told(
     material: Material, published: Published, cut: Halves, settings: Settings, circle: Circle | None = None
 ) -> tuple[KeyPlace, KeyPlace, KeyPlace | None]:
     """Say whether homes and workplaces are told, and homes behind privacy zones if there are any."""
-    points, trace_of = _points_of(material, published, cut), np.argsort(cut.owner)
+    points, trace_of = None if cut.points is None else cut.points[:2], np.argsort(cut.owner)
     behind = None
     if points is None:
         before, after = usual_spots(ObfuscatedTraces.unchanged(cut.known)), usual_spots(cut.seen)
@@ -137,16 +137,6 @@ def places_told(
         for truth, told in zip(before, after, strict=True)
     )
     return home, work, behind
-
-
-def _points_of(material: Material, published: Published, cut: Halves) -> tuple[GpsTraces, GpsTraces] | None:
-    """Return the GPS points of the two halves: of the people, and as released in the order of the traces."""
-    if material.points is None or published.points is None:
-        return None
-    known = material.points.take_users(cut.users)
-    seen = published.points.take_users(published.at[cut.users[cut.owner]])
-    zone = material.zone
-    return points_of_days(known, zone, cut.known), points_of_days(seen, zone, cut.seen)
 
 
 def _compared(truth: Spots, told: Spots, within_m: float) -> KeyPlace:

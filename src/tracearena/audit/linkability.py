@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,17 +12,21 @@ from numpy.typing import NDArray
 from tracearena.algorithms import Obfuscator, catalogue
 from tracearena.arena.ensemble import Ensemble, make_attacks
 from tracearena.arena.pseudonyms import random_order
+from tracearena.attacks.bayesian.mechanism import ADAPTIVE, UNKNOWN
+from tracearena.attacks.linking import Linker
+from tracearena.attacks.linking.evidence import PLACE_GROUPS, TIME_GROUPS
 from tracearena.audit.cells import visited_only
 from tracearena.audit.material import Material, Published
 from tracearena.audit.settings import Settings
 from tracearena.audit.shares import Ranked, Record, Share
-from tracearena.audit.sightings import Floats, Ints, Spots, usual_spots
+from tracearena.audit.sightings import Floats, Ints, Spots, points_of_days, usual_spots
 from tracearena.audit.singling_out import sample
 from tracearena.engine import child_seed
 from tracearena.errors import TracearenaError
-from tracearena.traces import ObfuscatedTraces, Traces
+from tracearena.traces import GpsTraces, ObfuscatedTraces, Traces
 from tracearena.traces.different import begins
 from tracearena.traces.geodesy import earth_centred
+from tracearena.traces.ids import positions
 
 TOPS = (1, 5, 10)
 DAYS = (1, 2, 4, 7, 14, 28)
@@ -35,7 +39,11 @@ FEWEST = 2
 _FAR_KM = 20.0
 """Farther apart is as far as can be: whoever has no such place is as far from everybody."""
 
-_PEOPLE, _SHUFFLE, _EXACT, _COARSE = range(4)
+LINKER = "Link-R"
+SURE_FROM = (0.5, 0.9)
+"""Posteriors from which on the linker's matches are counted, to see whether they deserve belief."""
+
+_PEOPLE, _SHUFFLE, _EXACT, _COARSE, _LINKER = range(5)
 
 
 @dataclass(frozen=True)
@@ -69,9 +77,13 @@ class Linkability(Record):
     Attributes
     ----------
     attacks
-        Every re-identification attack of the catalogue.
+        The linker, and every re-identification attack of the catalogue.
     strongest
         The name of the one that found the most; of equals the first.
+    evidence
+        What the linker finds by each group of evidence alone.
+    sure
+        Of the linker's matches whose posterior is at least so much, the share that is right.
     home_and_work
         The same by the places of nights and working hours alone.
     days
@@ -82,6 +94,8 @@ class Linkability(Record):
 
     attacks: tuple[Linked, ...]
     strongest: str | None
+    evidence: dict[str, Share]
+    sure: dict[str, Share]
     home_and_work: Linked | None
     days: dict[int, Share]
     people: int
@@ -104,8 +118,12 @@ class Halves(NamedTuple):
         Their earlier events.
     seen, seen_coarse
         Their later events as released, in random order, under numbers.
+    points
+        The GPS points that both were made of, if there are any: known and seen, and the zone of their hours.
     owner
         Who of `users` (index) each number is.
+    is_common
+        Whether all were cut at one date.
     """
 
     users: Ints
@@ -113,30 +131,42 @@ class Halves(NamedTuple):
     known_coarse: Traces
     seen: ObfuscatedTraces
     seen_coarse: ObfuscatedTraces
+    points: tuple[GpsTraces, GpsTraces, str | None] | None
     owner: Ints
+    is_common: bool
 
 
 def halves(
     material: Material, published: Published, settings: Settings, root: np.random.SeedSequence
 ) -> Halves:
-    """Cut the people in two by time, and draw pseudonyms anew for the later half."""
+    """Cut the people in two by time, and draw pseudonyms for the later half."""
     users = sample(tried(material, published), settings.people, root, _PEOPLE)
     order = random_order(len(users), child_seed(root, _SHUFFLE))
     numbers = np.arange(len(users)) + 1
 
     def known(traces: Traces) -> Traces:
-        return material.cut.earlier(traces).take_users(users).with_user_ids(numbers)
+        return material.cut.earlier(traces.take_users(users), users).with_user_ids(numbers)
 
     def seen(released: ObfuscatedTraces) -> ObfuscatedTraces:
-        later = later_of(material, published, released)
-        taken = later.take_users(published.at[users[order]])
-        return taken.with_user_ids(numbers + len(users))
+        taken = released.take_users(published.at[users[order]])
+        later = material.cut.later(taken, users[order])
+        return later.with_user_ids(numbers + len(users))
 
     is_one = material.coarse is material.exact
     known_exact, seen_exact = known(material.exact), seen(published.exact)
     known_coarse = known_exact if is_one else known(material.coarse)
     seen_coarse = seen_exact if published.coarse is published.exact else seen(published.coarse)
-    return Halves(users, known_exact, known_coarse, seen_exact, seen_coarse, order)
+    points = None
+    if material.points is not None and published.points is not None:
+        zone = material.zone
+        points = (
+            points_of_days(material.points.take_users(users), zone, known_exact),
+            points_of_days(published.points.take_users(published.at[users[order]]), zone, seen_exact),
+            zone,
+        )
+    return Halves(
+        users, known_exact, known_coarse, seen_exact, seen_coarse, points, order, material.cut.is_common
+    )
 
 
 def later_of(material: Material, published: Published, released: ObfuscatedTraces) -> ObfuscatedTraces:
@@ -159,21 +189,18 @@ def link(
     root: np.random.SeedSequence,
     *,
     left_out: int = 0,
-    defence: Obfuscator | None = None,
-    attacks: Sequence[str] | None = None,
-    alone: bool = False,
+    defence: Any = None,
+    attacks: Sequence[str] = (),
     tell: Callable[[], None] = lambda: None,
 ) -> tuple[Linkability, Ranked | None]:
-    """Run the attacks.
+    """Run every re-identification attack of the catalogue, and the linker on everything that is left.
 
     Parameters
     ----------
     defence
         What made the release, for attackers who run it themselves; they are tried too.
     attacks
-        Names of re-identification attacks; all of the catalogue if omitted.
-    alone
-        Run nothing but these.
+        Names of further attacks, such as a class of the caller's own.
     tell
         Called after each attack.
 
@@ -184,51 +211,138 @@ def link(
     """
     people = len(cut.users)
     if people < FEWEST:
-        return Linkability((), None, None, {}, people, left_out), None
-    found: list[Linked] = []
-    strongest, most, best = None, -1.0, None
-    for name, ranked in _ranked(cut, root, defence, attacks):
-        one = _linked(name, ranked, cut.owner)
-        found.append(one)
-        tell()
-        if one.first is not None and name != GUESSING and one.first.value > most:
-            strongest, most, best = name, one.first.value, ranked
-    order = {name: at for at, name in enumerate(_names(attacks, defence))}
-    found.sort(key=lambda one: order.get(one.attack, len(order)))
+        return Linkability((), None, {}, {}, None, {}, people, left_out), None
+    by_linker = find_by_linker(cut, root, defence)
+    tell()
+    tries = [by_linker.tries, find_by_attacks(cut, root, attack_names(defence, attacks), defence, tell)]
+    every = [one for some in tries for one in some]
+    best = strongest_of(every)
     result = Linkability(
-        attacks=tuple(found),
-        strongest=strongest,
-        home_and_work=None if alone else _by_home_and_work(cut),
-        days={} if alone else _by_days(cut, root),
+        attacks=tuple(one.linked for one in every),
+        strongest=None if best is None else best.linked.attack,
+        evidence=by_linker.evidence,
+        sure=by_linker.sure,
+        home_and_work=_by_home_and_work(cut),
+        days=_by_days(cut, root),
         people=people,
         left_out=left_out,
     )
-    assert not isinstance(best, TracearenaError)
-    return result, best
+    return result, None if best is None else best.ranked
 
 
-def _names(attacks: Sequence[str] | None, defence: Obfuscator | None) -> list[str]:
-    if attacks is not None:
-        return list(attacks)
-    told = [] if defence is None else ["Polya-R(adaptive)", "Bayes-R(adaptive)"]
-    return [*catalogue.names("reidentification"), *told]
+class Try(NamedTuple):
+    """One attack: what it found, and whom it considers for each pseudonym."""
+
+    linked: Linked
+    ranked: Ranked | None
 
 
-def _ranked(
-    cut: Halves, root: np.random.SeedSequence, defence: Obfuscator | None, attacks: Sequence[str] | None
-) -> Iterator[tuple[str, Ranked | TracearenaError]]:
-    """Give whom each attack considers, quick attacks at the file's places first."""
-    names = _names(attacks, defence)
+class ByLinker(NamedTuple):
+    """What the linker found.
+
+    Attributes
+    ----------
+    tries
+        By all evidence, by times alone and by places alone: with few people a part may find more than all.
+    evidence
+        Share found by each group of evidence alone.
+    sure
+        Calibration: of the matches whose posterior is at least so much, the share that is right.
+    """
+
+    tries: list[Try]
+    evidence: dict[str, Share]
+    sure: dict[str, Share]
+
+
+def strongest_of(tries: Sequence[Try]) -> Try | None:
+    """Return the attack that found the most; of equals the first."""
+    known = [one for one in tries if one.linked.first is not None and one.linked.attack != GUESSING]
+    return max(known, key=lambda one: one.linked.first.value, default=None)  # type: ignore[union-attr]
+
+
+def attack_names(defence: Any, attacks: Sequence[str] = ()) -> list[str]:
+    """Return the attacks to run next to the linker."""
+    told = ["Polya-R(adaptive)", "Bayes-R(adaptive)"] if isinstance(defence, Obfuscator) else []
+    names = [name for name in catalogue.names("reidentification") if name != LINKER]
+    return list(dict.fromkeys([*names, *told, *attacks]))
+
+
+def find_by_linker(
+    cut: Halves,
+    root: np.random.SeedSequence,
+    defence: Any = None,
+    *,
+    channel: bool = True,
+    alone: bool = False,
+) -> ByLinker:
+    """Link by everything: GPS points as they are, events at the file's places.
+
+    Parameters
+    ----------
+    channel
+        Whether likelihoods through the defence's channel are among the evidence.
+    alone
+        Leave out what each group of evidence finds.
+    """
+    known, seen, zone = (cut.known, cut.seen, None) if cut.points is None else cut.points
+    without = () if cut.is_common else ("activity level",)
+    linker = Linker(mechanism=ADAPTIVE if defence is not None else UNKNOWN, channel=channel, timezone=zone)
+    attack = linker.fit(known)
+    matcher: Any = attack.matcher_ if defence is None else attack.against(defence).matcher_
+    match = matcher.without(without).match(seen, seed=child_seed(root, _LINKER))
+    tries = [Try(_linked(str(linker), match.ranked, cut.owner), match.ranked)]
+    for by, groups in (("times", TIME_GROUPS), ("places", PLACE_GROUPS)):
+        if {*groups} & {*match.groups}:
+            ranked = match.by_groups(groups)[:, None]
+            tries.append(Try(_linked(f"{linker} by {by}", ranked, cut.owner), ranked))
+    shares = {} if alone else {group: _share_right(match.by_groups([group]), cut) for group in match.groups}
+    right, sure = match.best == cut.owner, {}
+    for least in SURE_FROM:
+        chosen = match.posterior >= least
+        share = Share.of(right[chosen], 1 / len(cut.users))
+        if share is not None and not alone:
+            sure[f"{least:g}"] = share
+    return ByLinker(tries, {name: one for name, one in shares.items() if one is not None}, sure)
+
+
+def _share_right(best: Ints, cut: Halves) -> Share | None:
+    return Share.of(best == cut.owner, 1 / len(cut.users))
+
+
+def find_by_attacks(
+    cut: Halves,
+    root: np.random.SeedSequence,
+    names: Sequence[str],
+    defence: Any = None,
+    tell: Callable[[], None] = lambda: None,
+) -> list[Try]:
+    """Run attacks of the catalogue, or classes of the caller's, quick ones at the file's places first."""
     quick = [name for name in names if name in ON_PLACES]
+    told = defence if isinstance(defence, Obfuscator) else None
     parts = (
         (quick, *visited_only(cut.known, cut.seen), _EXACT),
         ([name for name in names if name not in quick], cut.known_coarse, cut.seen_coarse, _COARSE),
     )
+    found: dict[str, Try] = {}
     for chosen, known, seen, part in parts:
-        if chosen:
-            team = Ensemble(make_attacks(chosen)).fit(known)
-            for attack, ranked in team.rankings(seen, defence=defence, seed=child_seed(root, part)):
-                yield str(attack), ranked
+        made = make_attacks(chosen)
+        on_points = [one for one in made if cut.points is not None and getattr(one, "takes_points", False)]
+        for attack in on_points:
+            assert cut.points is not None
+            table = attack.fit(cut.points[0]).identify(cut.points[1], seed=child_seed(root, part))
+            ranked = positions(table.user_ids, cut.points[0].user_ids)[:, None]
+            found[str(attack)] = Try(_linked(str(attack), ranked, cut.owner), ranked)
+            tell()
+        rest = [one for one in made if one not in on_points]
+        if rest:
+            team = Ensemble(rest).fit(known)
+            for attack, answer in team.rankings(seen, defence=told, seed=child_seed(root, part)):
+                ranks = None if isinstance(answer, TracearenaError) else answer
+                found[str(attack)] = Try(_linked(str(attack), answer, cut.owner), ranks)
+                tell()
+    order = {name: at for at, name in enumerate(names)}
+    return sorted(found.values(), key=lambda one: order.get(one.linked.attack, len(order)))
 
 
 def _linked(name: str, ranked: Ranked | TracearenaError, owner: Ints) -> Linked:

@@ -130,6 +130,14 @@ class Material:
         """Return the same with the cells for heavy attacks in the place of the file's places."""
         return replace(self, exact=self.coarse, cell=None)
 
+    def part_of(self, people: NDArray[np.int64]) -> Material:
+        """Return the material of some of the people, on the ground of all: the same grid, cut and clock."""
+        exact = self.exact.take_users(people)
+        coarse = exact if self.coarse is self.exact else self.coarse.take_users(people)
+        cut = self.cut._replace(instant=self.cut.instant[people], both=self.cut.both[people])
+        points = None if self.points is None else self.points.take_users(people)
+        return replace(self, exact=exact, coarse=coarse, points=points, cut=cut)
+
     def coarsened(self, traces: Traces) -> Traces:
         """Return events at the file's places at the cells for heavy attacks, if there are any."""
         return traces if self.cell is None else traces.onto(self.coarse.places, self.cell)

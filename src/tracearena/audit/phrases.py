@@ -41,7 +41,7 @@ def cut_words(cut: Cut) -> str:
     """Say how time is cut."""
     if not cut.by_days:
         return "within its one day"
-    return "at one date for all" if cut.is_common else "each person's own days in the middle"
+    return f"at {cut.label}" if cut.is_common else "each person's own days in the middle"
 
 
 def cut_choice(cut: Cut, traces: Traces) -> Choice:

@@ -1,29 +1,43 @@
-"""`protect`: the cheapest defence that holds, chosen on one half of the people and proved on the other."""
+"""`protect`: the most useful defence that holds, chosen on one half of the people and proved on the other."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.audit.assessment import taken
-from tracearena.audit.ladder import ladder, suits_synthesis
+from tracearena.algorithms import catalogue
+from tracearena.arena.pseudonyms import pseudonymise, pseudonymise_users
+from tracearena.audit.assessment import stages, taken
+from tracearena.audit.candidates import candidates, needs_cells, synthetic_candidates
 from tracearena.audit.material import Material
+from tracearena.audit.records import Audit
 from tracearena.audit.settings import Settings
 from tracearena.audit.shares import Record, clopper_pearson
-from tracearena.audit.trials import Trial, try_defence
+from tracearena.audit.trials import (
+    Candidate,
+    Trial,
+    attack_candidate,
+    make_candidate,
+    protected,
+    with_membership,
+)
 from tracearena.audit.virtual_people import VirtualPeople, virtual_people
 from tracearena.checks import require_number
 from tracearena.engine import child_seed, fresh_seed, generator, report, seed_sequence
 from tracearena.errors import DataError
 from tracearena.intake.local_time import LocalTime
+from tracearena.traces import GpsTraces, IdTable
 
 MOST_PROOFS = 3
-"""So many of the cheapest are put to the proof; more would let luck decide."""
+"""So many of the most useful are put to the proof; more would let luck decide."""
 _DIVIDE, _CHOOSE, PROVE, _VIRTUAL = range(4)
+
+Publish = Callable[[Any, IdTable], Any]
+"""Takes a release under pseudonyms and who is who, and returns what others will read."""
 
 
 @dataclass(frozen=True)
@@ -33,13 +47,14 @@ class Protection(Record):
     Attributes
     ----------
     target
-        The risk that the owner allows: the upper end of the 95 % interval of linkability.
+        The risk that the owner allows: the upper end of the 95 % interval of who is found again.
     trials
-        Every defence on the people used for choosing.
+        Every defence on the people used for choosing; those that a more useful one made superfluous were
+        not attacked.
     proofs
-        The cheapest that held there, on the others.
+        Audits of releases, each on people who were not used for choosing, by the name of the defence.
     chosen
-        The first that holds on people who were not used for choosing; None if none does.
+        The first defence whose release keeps all limits; None if none does.
     people
         How many people were used for choosing, and for proving.
     least_provable
@@ -47,12 +62,12 @@ class Protection(Record):
     seed
         Of everything measured.
     virtual
-        What a release of people who never lived would be worth, and betray; None where it was not asked for.
+        What a release of people who never lived would be worth, and betray; only where nothing holds.
     """
 
     target: float
     trials: tuple[Trial, ...]
-    proofs: tuple[Trial, ...]
+    proofs: dict[str, Audit]
     chosen: str | None
     people: tuple[int, int]
     least_provable: float
@@ -60,15 +75,16 @@ class Protection(Record):
     virtual: VirtualPeople | None = None
 
     @property
-    def proof(self) -> Trial | None:
-        """The proof of the chosen defence."""
-        return next((one for one in self.proofs if one.defence == self.chosen), None)
+    def proof(self) -> Audit | None:
+        """The audit of the release of the chosen defence."""
+        return None if self.chosen is None else self.proofs[self.chosen]
 
     @property
-    def held(self) -> list[Trial]:
-        """The defences that held when choosing, the least costly first."""
-        good = [one for one in self.trials if one.holds(self.target)]
-        return sorted(good, key=lambda one: -(one.kept or 0.0))
+    def least(self) -> Trial | None:
+        """The trial with the least risk, of those that every attack was run on; else of all."""
+        known = [one for one in self.trials if one.risk is not None]
+        whole = [one for one in known if not one.at_least]
+        return min(whole or known, key=lambda one: one.risk.high, default=None)  # type: ignore[union-attr]
 
 
 def protect(
@@ -76,11 +92,12 @@ def protect(
     *,
     target: float = 0.05,
     defences: Sequence[str] | None = None,
+    attacks: Sequence[str] = (),
     timezone: str | None = None,
     seed: int | None = None,
     **settings: Any,
 ) -> Protection:
-    """Look for the cheapest defence under which the strongest attack finds few people.
+    """Look for the most useful defence under which the strongest attack finds few people.
 
     Parameters
     ----------
@@ -89,17 +106,20 @@ def protect(
     target
         Largest risk: the upper end of the 95 % interval of the share of people found again.
     defences
-        Names of the catalogue; by default a ladder of those that suit the file.
+        Names of the catalogue, such as ``PL(1,1)+SwapTimes(1km,month)``; by default those that suit the file.
+    attacks
+        Names of further attacks, such as ``my_module:MyLinker``.
     timezone
         Zone of the hours of GPS points.
     seed
-        Of everything that is drawn; drawn itself and recorded if omitted.
+        Of everything that is measured; drawn itself and recorded if omitted.
     **settings
         Fields of `Settings`.
     """
     *_, last = searching(
-        traces, target=target, defences=defences, timezone=timezone, seed=seed, settings=Settings(**settings)
-    )
+        traces, target=target, defences=defences, attacks=attacks, timezone=timezone, seed=seed,
+        settings=Settings(**settings),
+    )  # fmt: skip
     return last
 
 
@@ -109,44 +129,102 @@ def searching(
     target: float,
     settings: Settings,
     defences: Sequence[str] | None = None,
+    attacks: Sequence[str] = (),
     timezone: str | LocalTime | None = None,
     seed: int | None = None,
+    source: Any = None,
+    release_source: Any = None,
+    publish: Publish | None = None,
 ) -> Iterator[Protection]:
-    """Do the same, and give what is known after each defence."""
+    """Do the same, and give what is known after each defence.
+
+    Parameters
+    ----------
+    source, release_source
+        The files of the original and of the release, for their names and digests.
+    publish
+        Writes a release and reads it back, so that the proof is made on the file itself.
+    """
     require_number("target", target, above=0, at_most=1)
     number = fresh_seed() if seed is None else seed
-    root, measured = seed_sequence(number), settings.in_force()
-    material = Material.of(taken(traces), measured, timezone)
+    root = seed_sequence(number)
+    measured = replace(settings, found_again=target).in_force()
+    original = taken(traces)
+    material = Material.of(original, measured, timezone)
     choosing, proving = divided(material, root)
-    names = list(defences or ladder(material.kind, len(material.coarse.places)))
-    parts = [part_of(material, people) for people in (choosing, proving)]
+    part = material.part_of(choosing)
     found = Protection(
         target=target,
         trials=(),
-        proofs=(),
+        proofs={},
         chosen=None,
         people=(len(choosing), len(proving)),
         least_provable=clopper_pearson(0, min(len(choosing), len(proving), measured.people))[1],
         seed=number,
     )
     yield found
-    for done, name in enumerate(names, start=1):
-        trial = try_defence(name, parts[0], measured, child_seed(root, _CHOOSE), target=target)
-        found = replace(found, trials=(*found.trials, trial))
-        report(done, len(names) + MOST_PROOFS)
-        yield found
-    for trial in found.held[:MOST_PROOFS]:
-        proof = try_defence(trial.defence, parts[1], measured, child_seed(root, PROVE), target=target)
-        holds = proof.holds(target)
-        found = replace(found, proofs=(*found.proofs, proof), chosen=trial.defence if holds else found.chosen)
-        yield found
-        if holds:
-            break
-    if defences is None and suits_synthesis(material.kind, len(material.coarse.places)):
-        known = virtual_people(parts[0].coarse, parts[1].coarse, measured, child_seed(root, _VIRTUAL))
-        found = replace(found, virtual=known)
-        yield found
-    report(len(names) + MOST_PROOFS, len(names) + MOST_PROOFS)
+
+    def prove(name: str) -> Audit:
+        released, who = release(name, material)
+        given = released if publish is None else publish(released, who)
+        is_synthetic = catalogue.is_kind(name, "synthesizer")
+        on_cells = material.cell is not None and needs_cells(name)
+        *_, audit = stages(
+            original, given, settings=measured, timezone=timezone, id_table=who, seed=number, people=proving,
+            mechanism=None if is_synthetic else name, attacks=attacks, on_cells=on_cells, source=source,
+            release_source=release_source,
+        )  # fmt: skip
+        return audit
+
+    chance = child_seed(root, _CHOOSE)
+    for names in (list(defences) if defences is not None else candidates(material), synthetic_names(defences, material)):
+        made = []
+        for done, name in enumerate(names, start=1):
+            made.append(make_candidate(name, part, chance))
+            report(done, 2 * len(names) + MOST_PROOFS)
+        failed = [one for one in made if isinstance(one, Trial)]
+        ready = [one for one in made if isinstance(one, Candidate)]
+        # The most useful first: what comes after one that holds need not be attacked.
+        ready.sort(key=lambda one: -(one.trial.kept or 0.0))
+        before = found.trials
+        waiting = [one.trial for one in ready]
+        found = replace(found, trials=(*before, *waiting, *failed))
+        for at, one in enumerate(ready):
+            trial = attack_candidate(one, measured, chance, attacks)
+            if trial.lights and catalogue.is_kind(trial.defence, "synthesizer"):
+                others = material.part_of(proving).coarse
+                trial = with_membership(trial, one, others, measured, chance)
+            waiting[at] = trial
+            found = replace(found, trials=(*before, *waiting, *failed))
+            report(len(names) + at + 1, 2 * len(names) + MOST_PROOFS)
+            yield found
+            if trial.holds and len(found.proofs) < MOST_PROOFS:
+                audit = prove(trial.defence)
+                held = trial.defence if audit.verdict == "green" else None
+                found = replace(found, proofs=found.proofs | {trial.defence: audit}, chosen=held)
+                yield found
+                if held is not None:
+                    return
+    if defences is None and synthetic_candidates(material):
+        real, others = part.coarse, material.part_of(proving).coarse
+        yield replace(found, virtual=virtual_people(real, others, measured, child_seed(root, _VIRTUAL)))
+
+
+def synthetic_names(defences: Sequence[str] | None, material: Material) -> list[str]:
+    """Return the synthesizers that are tried where no defence holds, unless the caller named what to try."""
+    return synthetic_candidates(material) if defences is None else []
+
+
+def release(name: str, material: Material) -> tuple[Any, IdTable]:
+    """Apply a defence to everybody and all days with secret randomness, and draw pseudonyms."""
+    made = catalogue.create(name, ("obfuscator", "gps-obfuscator", "synthesizer"))
+    ground = material.on_coarse_ground() if material.cell is not None and needs_cells(name) else material
+    _, published = protected(made, ground, seed_sequence(None), all_days=True)
+    if published.points is not None:
+        points: tuple[GpsTraces, IdTable] = pseudonymise_users(published.points)
+        return points
+    released = pseudonymise(published.exact)
+    return released.anonymized, released.id_table
 
 
 def divided(material: Material, root: np.random.SeedSequence) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -159,11 +237,3 @@ def divided(material: Material, root: np.random.SeedSequence) -> tuple[NDArray[n
     order = generator(child_seed(root, _DIVIDE)).permutation(people)
     middle = len(order) // 2
     return np.sort(order[:middle]), np.sort(order[middle:])
-
-
-def part_of(whole: Material, people: NDArray[np.int64]) -> Material:
-    """Return the material of some of the people, on the ground of all: the same grid, cut and clock."""
-    coarse = whole.coarse.take_users(people)
-    cut = whole.cut._replace(instant=whole.cut.instant[people], both=whole.cut.both[people])
-    points = None if whole.points is None else whole.points.take_users(people)
-    return replace(whole.on_coarse_ground(), exact=coarse, coarse=coarse, points=points, cut=cut)

@@ -15,7 +15,7 @@ from tracearena.audit.crowds import Crowd
 from tracearena.audit.inference import Inference
 from tracearena.audit.linkability import Linkability
 from tracearena.audit.settings import Choice, Settings
-from tracearena.audit.shares import Record
+from tracearena.audit.shares import Record, Share
 from tracearena.audit.singling_out import SinglingOut
 from tracearena.audit.synthetic import Synthetic
 from tracearena.audit.usefulness import Usefulness
@@ -48,14 +48,15 @@ class Risks(Record):
     linkability: Linkability | None = None
     inference: Inference | None = None
 
-    def lights(self, red: float) -> tuple[Light, ...]:
-        """Judge each question."""
+    def lights(self, settings: Settings) -> tuple[Light, ...]:
+        """Judge each question by its limit."""
         singled, linked, inferred = self.singling_out, self.linkability, self.inference
-        return (
-            light("singling_out", [("found", None if singled is None else singled.headline)], red),
-            light("linkability", [("linked", None if linked is None else linked.headline)], red),
-            light("inference", [("home", None)] if inferred is None else inferred.measured, red),
-        )
+        measured: dict[str, list[tuple[str, Share | None]]] = {
+            "singling_out": [("found", None if singled is None else singled.headline)],
+            "linkability": [("linked", None if linked is None else linked.headline)],
+            "inference": [("home", None)] if inferred is None else inferred.measured,
+        }
+        return tuple(light(question, found, settings.limit(question)) for question, found in measured.items())
 
 
 @dataclass(frozen=True)
@@ -106,24 +107,33 @@ class Audit(Record):
     @property
     def lights(self) -> tuple[Light, ...]:
         """The three lights."""
-        red = self.settings.red
-        made = self.synthetic
+        made, limit = self.synthetic, self.settings.limit
         if made is None:
-            return self.risks.lights(red)
+            return self.risks.lights(self.settings)
+        linked = [("reidentified", made.reidentified), ("copies", _over_guessing(made.copies))]
         return (
-            light("singling_out", [("copies", made.copies)], red),
-            light("linkability", [("reidentified", made.reidentified), ("copies", made.copies)], red),
-            light("inference", [("membership", made.membership), ("copies", made.copies)], red),
+            light("singling_out", [("copies", made.copies)], limit("singling_out")),
+            light("linkability", linked, limit("linkability")),
+            light("inference", [("membership", made.membership)], limit("inference")),
         )
 
     @property
     def verdict(self) -> Light3:
-        """The worst of the lights; grey where one is missing and none is bad."""
+        """The worst of the lights; grey where nobody was looked for."""
         return worst(self.lights)
+
+    @property
+    def headline(self) -> str:
+        """The verdict in one line, the same on the terminal, on the page and in JSON."""
+        return words.VERDICTS[self.verdict]
 
     def to_dict(self) -> dict[str, Any]:
         """Return every number as plain values for JSON."""
-        said = {"verdict": self.verdict, "lights": [one.to_dict() for one in self.lights]}
+        said = {
+            "verdict": self.verdict,
+            "headline": self.headline,
+            "lights": [one.to_dict() for one in self.lights],
+        }
         return said | super().to_dict()
 
     def __repr__(self) -> str:
@@ -134,6 +144,10 @@ class Audit(Record):
         from tracearena.audit.summary import summary_html
 
         return summary_html(self)
+
+
+def _over_guessing(share: Share | None) -> Share | None:
+    return None if share is None else share.advantage
 
 
 def facts_of(traces: Any, kind: str, given: Any, zone: str | None = None) -> FileFacts:

@@ -39,8 +39,8 @@ class Share(Result):
     >>> found = Share.of([1, 0, 1, 1], chance=0.25)
     >>> found.value, round(found.low, 3), round(found.high, 3)
     (0.75, 0.194, 0.994)
-    >>> found.colour(red=0.05)
-    'green'
+    >>> found.advantage.value, found.colour(limit=0.05)
+    (0.5, 'red')
     """
 
     value: float
@@ -58,11 +58,17 @@ class Share(Result):
         low, high = clopper_pearson(float(each.sum()), len(each))
         return cls(float(each.mean()), low, high, len(each), float(chance))
 
-    def colour(self, red: float) -> Colour:
-        """Judge: green where the interval holds guessing, red where all of it is above `red`."""
-        if self.low <= self.chance:
+    @property
+    def advantage(self) -> Share:
+        """How much more than guessing: the same less the chance, at least 0."""
+        value, low, high = (max(end - self.chance, 0.0) for end in (self.value, self.low, self.high))
+        return Share(value, low, high, self.people, 0.0)
+
+    def colour(self, limit: float) -> Colour:
+        """Judge: green where all of the interval is at most `limit`, red where all of it is above."""
+        if self.high <= limit:
             return "green"
-        return "red" if self.low > red else "amber"
+        return "red" if self.low > limit else "amber"
 
 
 def clopper_pearson(successes: float, people: int) -> tuple[float, float]:

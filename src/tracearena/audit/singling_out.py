@@ -183,6 +183,14 @@ def _maybe_among(codes: Ints, wanted: Ints) -> NDArray[np.bool_]:
     return known[bits(codes)]
 
 
+def found_by_sightings(
+    material: Material, published: Published, settings: Settings, root: np.random.SeedSequence
+) -> Share | None:
+    """Return who is found by somebody who saw them four times."""
+    candidates = int((np.diff(published.exact.offsets) > 0).sum())
+    return _found(material, published, candidates, settings, root).get(HEADLINE)
+
+
 def _found(
     material: Material,
     published: Published,

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.attacks.markov import MarkovIdentification, MembershipInference
+from tracearena.attacks.linking import LinkMatcher
+from tracearena.attacks.markov import MarkovIdentification
 from tracearena.audit.settings import Settings
 from tracearena.audit.shares import Record, Share, clopper_pearson
 from tracearena.audit.singling_out import sample
-from tracearena.engine import run_blocks
+from tracearena.engine import child_seed, run_blocks
 from tracearena.errors import DataError
-from tracearena.traces import Traces
+from tracearena.obfuscation import NoObfuscation
+from tracearena.traces import ObfuscatedTraces, Traces
 from tracearena.traces.ids import comparable
 
 NEAR = 0.05
@@ -36,10 +38,10 @@ class Synthetic(Record):
     reidentified
         Share of synthetic traces whose training user is found; None unless they carry training users' ids.
     membership
-        Share of right answers to "was she in the training data", beside always answering the more
-        frequent; None without people who were not.
-    advantage
-        Right alarms minus false ones; 0 is a guess.
+        How much better than guessing somebody tells who was in the training data: 0 is guessing, 1 is
+        certain; None without people who were not.
+    auc
+        How often the linker scores one who was above one who was not; 0.5 is guessing.
     """
 
     copies: Share | None
@@ -47,7 +49,7 @@ class Synthetic(Record):
     nearest_real: float | None
     reidentified: Share | None
     membership: Share | None
-    advantage: float | None
+    auc: float | None
 
 
 def assess_synthetic(
@@ -62,14 +64,14 @@ def assess_synthetic(
         raise DataError("real and synthetic traces need the same places")
     to_real, among_real = _nearest(real, made, settings, root)
     limit = float(np.quantile(among_real, NEAR)) if len(among_real) else 0.0
-    membership, advantage = _membership(real, made, others)
+    membership, auc = _membership(real, made, others, child_seed(root, _OTHERS))
     return Synthetic(
         copies=Share.of(to_real < limit, NEAR) if len(among_real) else None,
         nearest=float(np.median(to_real)) if len(to_real) else None,
         nearest_real=float(np.median(among_real)) if len(among_real) else None,
         reidentified=_reidentified(real, made),
         membership=membership,
-        advantage=advantage,
+        auc=auc,
     )
 
 
@@ -107,10 +109,53 @@ def _reidentified(real: Traces, made: Traces) -> Share | None:
     return Share(float(rate), low, high, traces, 1 / max(real.n_users, 1))
 
 
-def _membership(real: Traces, made: Traces, others: Traces | None) -> tuple[Share | None, float | None]:
-    if others is None:
+def _membership(
+    real: Traces, made: Traces, others: Traces | None, root: np.random.SeedSequence
+) -> tuple[Share | None, float | None]:
+    """Ask whether the linker scores people of the training data above others.
+
+    A person's score is that of the synthetic trace that fits her best, less that of all traces on average.
+
+    Returns
+    -------
+    membership, auc
+        The attacker's advantage, 2 AUC - 1, with its 95 % interval, and the area under the curve itself.
+    """
+    if others is None or not len(made):
         return None, None
-    found = MembershipInference().fit(real, others).evaluate(made)
-    decisions = found.members + found.non_members
-    low, high = clopper_pearson(found.accuracy * decisions, decisions)
-    return Share(found.accuracy, low, high, decisions, found.guess), found.advantage
+    people = Traces.joined(
+        [
+            real.with_user_ids(np.arange(real.n_users)),
+            others.with_user_ids(real.n_users + np.arange(others.n_users)),
+        ]
+    )
+    traces = ObfuscatedTraces.unchanged(made).with_user_ids(-1 - np.arange(made.n_users))
+    match = LinkMatcher(mechanism=NoObfuscation(), channel=False).fit(people).match(traces, seed=root)
+    best = np.full(people.n_users, -np.inf)
+    np.maximum.at(best, match.pairs.users, match.scores)
+    auc, low, high = area_under_curve(best[: real.n_users], best[real.n_users :])
+    advantage = (max(2 * one - 1, 0.0) for one in (auc, low, high))
+    return Share(*advantage, people.n_users, 0.0), auc
+
+
+def area_under_curve(inside: NDArray[np.float64], outside: NDArray[np.float64]) -> tuple[float, float, float]:
+    """Return how often one of the first is above one of the second, with its 95 % interval.
+
+    References
+    ----------
+    Hanley and McNeil, The meaning and use of the area under a receiver operating characteristic curve,
+    Radiology 143 (1982).
+
+    >>> [round(one, 2) for one in area_under_curve(np.array([3.0, 4, 5]), np.array([1.0, 2, 6]))]
+    [0.67, 0.21, 1.0]
+    """
+    n, m = len(inside), len(outside)
+    if not n or not m:
+        return 0.5, 0.0, 1.0
+    ordered = np.sort(outside)
+    below, upto = (np.searchsorted(ordered, inside, side) for side in ("left", "right"))
+    auc = float(((below + upto) / 2).mean() / m)
+    one, other = auc / (2 - auc), 2 * auc**2 / (1 + auc)
+    variance = (auc * (1 - auc) + (n - 1) * (one - auc**2) + (m - 1) * (other - auc**2)) / (n * m)
+    margin = 1.96 * float(np.sqrt(max(variance, 0.0)))
+    return auc, max(auc - margin, 0.0), min(auc + margin, 1.0)

@@ -1,33 +1,37 @@
-"""One defence on some people: what it costs, and whom the strongest attack still finds."""
+"""One defence on some people: what it keeps, and whom the strongest attack still finds."""
 
 from __future__ import annotations
 
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from tracearena.algorithms import Synthesizer, answers, catalogue
-from tracearena.algorithms.kinds import kinds_of
-from tracearena.audit.cutting import Cut
+from tracearena.algorithms import Obfuscator, Synthesizer, answers, catalogue
+from tracearena.audit.candidates import needs_cells
 from tracearena.audit.inference import places_told
-from tracearena.audit.linkability import Halves, halves, link
+from tracearena.audit.linkability import Halves, find_by_attacks, find_by_linker, halves, strongest_of
 from tracearena.audit.material import Material, Published
 from tracearena.audit.settings import Settings
 from tracearena.audit.shares import Record, Share
-from tracearena.audit.usefulness import kept_of, plain_events
+from tracearena.audit.singling_out import found_by_sightings
+from tracearena.audit.synthetic import Synthetic, assess_synthetic
+from tracearena.audit.usefulness import kept_of, kept_of_file, plain_events
+from tracearena.audit.verdict import Light, light, worst
 from tracearena.audit.zone_homes import told_circle
 from tracearena.engine import child_seed
 from tracearena.errors import TracearenaError
 from tracearena.obfuscation.rounding import rounded
-from tracearena.traces import Traces
+from tracearena.traces import GpsTraces, Traces
 
 QUICK = ("VisitProb-R", "HomeProb-R", "FuzzyCount-R")
 HEAVY = ("Polya-R", "Markov-R", "Bayes-R")
 TOLD = ("Polya-R(adaptive)", "Bayes-R(adaptive)")
 """Attackers who know the defence and run it themselves."""
-_MAKE, _ATTACK, _DRAW = range(3)
+_MAKE, _ATTACK, _DRAW, _SIGHTINGS, _MEMBERS = range(5)
+_FEWER_DRAWS = 5
 
 
 @dataclass(frozen=True)
@@ -38,75 +42,151 @@ class Trial(Record):
     ----------
     defence
         Its name in the catalogue.
-    risk
-        Share of people whom the strongest attack finds again.
-    attack
-        Which attack that is.
-    kept
-        How much of the six tasks is left, on average; and of each.
-    tasks
-        The same by task.
-    home
-        Share of homes that are told, by stays at night or, behind privacy zones, by where trips stop.
-    screened
-        Whether quick attacks alone found more than the target, so that the strongest were spared.
+    kept, tasks
+        How much of the six tasks is left at the resolution of the release, on average and of each.
+    kept_of_file
+        The same against the original file, at its own places.
+    on_cells
+        Whether the release lies at cells instead of the file's own places.
+    risk, attack
+        Share of people found again, and by which attack.
+    at_least
+        Whether the attacks already found more than the target when some had not been run: the risk is at
+        least this.
+    lights
+        What was measured, judged by the limits; empty where it was not attacked.
+    synthetic
+        What synthetic traces betray of the people they were made from.
     error
         Why the defence could not be tried.
     """
 
     defence: str
-    risk: Share | None = None
-    attack: str | None = None
     kept: float | None = None
     tasks: dict[str, float] | None = None
-    home: Share | None = None
-    screened: bool = False
+    kept_of_file: float | None = None
+    on_cells: bool = False
+    risk: Share | None = None
+    attack: str | None = None
+    at_least: bool = False
+    lights: tuple[Light, ...] = ()
+    synthetic: Synthetic | None = None
     error: str | None = None
 
-    def holds(self, target: float) -> bool:
-        """Whether the upper end of the interval is at most the target."""
-        return self.risk is not None and self.risk.high <= target
+    @property
+    def holds(self) -> bool:
+        """Whether everything that was measured is within its limit, at the upper end of the interval."""
+        return bool(self.lights) and not self.at_least and worst(self.lights) == "green"
 
 
-def try_defence(
-    name: str, material: Material, settings: Settings, root: np.random.SeedSequence, *, target: float
-) -> Trial:
-    """Release the people of the material under a defence, and attack them; quick attacks first.
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A defence and what it makes of some people, before anybody attacks it."""
+
+    defence: Any
+    material: Material
+    published: Published
+    trial: Trial
+
+
+def make_candidate(name: str, material: Material, root: np.random.SeedSequence) -> Candidate | Trial:
+    """Release the people of the material under a defence, and see what is kept; a trial with the error.
 
     What is drawn depends on the root and on the name of the defence only.
     """
-    chance = child_seed(root, zlib.crc32(name.encode()))
+    chance = _chance(root, name)
     try:
         defence = catalogue.create(name, ("obfuscator", "gps-obfuscator", "synthesizer"))
-        mine, published = protected(defence, material, child_seed(chance, _MAKE))
-        tasks = kept_of(mine.coarse, plain_events(published.coarse, child_seed(chance, _DRAW)))
-        kept = float(np.mean(list(tasks.values()))) if tasks else 0.0
-        cut = halves(mine, published, settings, child_seed(chance, _ATTACK))
-        is_of_places = "obfuscator" in kinds_of(defence)
-        told = TOLD if is_of_places else ()
-        trial = Trial(name, kept=kept, tasks=tasks, home=_home(mine, published, cut, settings, defence))
-        for attacks in (QUICK, HEAVY + told):
-            found, _ = link(
-                cut, child_seed(chance, _ATTACK), attacks=attacks, alone=True,
-                defence=defence if is_of_places else None,
-            )  # fmt: skip
-            risk = found.headline
-            if risk is not None and (trial.risk is None or risk.value > trial.risk.value):
-                trial = replace(trial, risk=risk, attack=found.strongest)
-            if trial.risk is not None and trial.risk.low > target:
-                return replace(trial, screened=attacks is QUICK)
+        on_cells = material.cell is not None and needs_cells(name)
+        ground = material.on_coarse_ground() if on_cells else material
+        mine, published = protected(defence, ground, child_seed(chance, _MAKE))
+        seed = child_seed(chance, _DRAW)
+        tasks = kept_of(mine.coarse, plain_events(published.coarse, seed))
+        whole = kept_of_file(material, published, seed)
     except TracearenaError as error:
         return Trial(name, error=" ".join(str(error).split()))
-    return trial
+    kept = float(np.mean(list(tasks.values()))) if tasks else 0.0
+    trial = Trial(name, kept=kept, tasks=tasks, kept_of_file=whole, on_cells=on_cells)
+    return Candidate(defence, mine, published, trial)
 
 
-def _home(
-    material: Material, published: Published, cut: Halves, settings: Settings, defence: Any
-) -> Share | None:
-    """Return the share of homes that the stronger of two attacks finds."""
-    home, _, behind = places_told(material, published, cut, settings, told_circle(defence))
-    found = [one.found for one in (home, behind) if one is not None and one.found is not None]
-    return max(found, key=lambda share: share.value, default=None)
+def attack_candidate(
+    one: Candidate, settings: Settings, root: np.random.SeedSequence, attacks: Sequence[str] = ()
+) -> Trial:
+    """Attack a candidate, quick attacks first; those that find more than the target spare the others.
+
+    Parameters
+    ----------
+    attacks
+        Names of further attacks, such as a class of the caller's own.
+    """
+    chance = _chance(root, one.trial.defence)
+    seed = child_seed(chance, _ATTACK)
+    try:
+        cut = halves(one.material, one.published, settings, seed)
+        defence = None if isinstance(one.defence, Synthesizer) else one.defence
+        told = TOLD if isinstance(defence, Obfuscator) else ()
+        tries = list(find_by_linker(cut, seed, defence, channel=False, alone=True).tries)
+        rounds = (
+            lambda: find_by_attacks(cut, seed, QUICK, defence),
+            lambda: find_by_attacks(cut, seed, (*HEAVY, *told, *attacks), defence),
+            lambda: find_by_linker(cut, seed, defence, alone=True).tries,
+        )
+        trial = one.trial
+        for more in rounds:
+            trial = _with_strongest(trial, tries, settings)
+            if trial.risk is not None and trial.risk.low > settings.found_again:
+                return replace(trial, at_least=True)
+            tries += more()
+        trial = _with_strongest(trial, tries, settings)
+        return _with_limits(trial, one, cut, settings, chance)
+    except TracearenaError as error:
+        return replace(one.trial, error=" ".join(str(error).split()))
+
+
+def _chance(root: np.random.SeedSequence, name: str) -> np.random.SeedSequence:
+    return child_seed(root, zlib.crc32(name.encode()))
+
+
+def _with_strongest(trial: Trial, tries: Sequence[Any], settings: Settings) -> Trial:
+    best = strongest_of(tries)
+    if best is None:
+        return trial
+    risk = best.linked.first
+    judged = light("linkability", [("linked", risk)], settings.found_again)
+    return replace(trial, risk=risk, attack=best.linked.attack, lights=(judged,))
+
+
+def _with_limits(
+    trial: Trial, one: Candidate, cut: Halves, settings: Settings, chance: np.random.SeedSequence
+) -> Trial:
+    """Judge what else a release gives away, by its own limits."""
+    if isinstance(one.defence, Synthesizer):
+        return trial
+    few = replace(settings, draws=min(settings.draws, _FEWER_DRAWS))
+    seen = found_by_sightings(one.material, one.published, few, child_seed(chance, _SIGHTINGS))
+    told = places_told(one.material, one.published, cut, settings, told_circle(one.defence))
+    names = ("home", "work", "zones")
+    places = [(name, place.found) for name, place in zip(names, told, strict=True) if place is not None]
+    more = (
+        light("singling_out", [("found", seen)], settings.singling_out),
+        light("inference", places, settings.inference),
+    )
+    return replace(trial, lights=(*trial.lights, *more))
+
+
+def with_membership(
+    trial: Trial, one: Candidate, others: Traces, settings: Settings, root: np.random.SeedSequence
+) -> Trial:
+    """Judge synthetic traces: copies of the people they were made from, and whether these can be told."""
+    made = plain_events(one.published.coarse, child_seed(root, _DRAW))
+    real = one.material.cut.later(one.material.coarse)
+    found = assess_synthetic(real, made, others, settings, child_seed(root, _MEMBERS))
+    more = (
+        light("singling_out", [("copies", found.copies)], settings.singling_out),
+        light("inference", [("membership", found.membership)], settings.inference),
+    )
+    return replace(trial, synthetic=found, lights=(*trial.lights, *more))
 
 
 def protected(
@@ -114,7 +194,7 @@ def protected(
 ) -> tuple[Material, Published]:
     """Apply a defence: an obfuscator to all days, a synthesizer to the later ones, or to all if asked for."""
     if material.points is not None:
-        moved = answers.gps_transformed(defence, material.points, seed=seed)
+        moved: GpsTraces = answers.gps_transformed(defence, material.points, seed=seed)
         return material.release(rounded(moved, getattr(defence, "digits", 6)))
     if isinstance(defence, Synthesizer):
         return material.release(synthetic_days(defence, material, seed, all_days=all_days))
@@ -123,7 +203,7 @@ def protected(
 
 def synthetic_days(synthesizer: Synthesizer, material: Material, seed: Any, *, all_days: bool) -> Traces:
     """Train on the days after the cut, or on all, and synthesize as many for the same people."""
-    cut: Cut = material.cut
+    cut = material.cut
     later = material.exact if all_days else cut.later(material.exact)
     length = material.exact.clock.instants_per_day
     first = material.exact.span[0] if all_days else int(cut.instant.min(initial=0))

@@ -15,8 +15,9 @@ from tracearena.audit.shares import Record
 from tracearena.engine import child_seed, generator
 from tracearena.metrics.applications.offloading import served_share
 from tracearena.mobility.laws import radius_of_gyration_km, share_at_home, trip_lengths_km
-from tracearena.traces import ObfuscatedTraces, Traces
+from tracearena.traces import ObfuscatedTraces, Places, Traces
 from tracearena.traces.different import different
+from tracearena.traces.geodesy import earth_centred
 
 HOTSPOTS = 0.1
 """Share of the visited places that count as hotspots."""
@@ -55,13 +56,16 @@ class Usefulness(Record):
     Attributes
     ----------
     tasks
-        One after the other.
+        One after the other, at the resolution of the release.
     kept
         The mean over the tasks; without a release None.
+    kept_of_file
+        The same against the original file, at its own places.
     """
 
     tasks: tuple[Task, ...]
     kept: float | None
+    kept_of_file: float | None = None
 
 
 class _Work(NamedTuple):
@@ -77,18 +81,43 @@ def assess_usefulness(
     order = generator(child_seed(root, _HALVES)).permutation(original.n_users)
     middle = original.n_users // 2
     parts = [original.take_users(np.sort(part)) for part in (order[:middle], order[middle:])]
-    released = None
+    released, whole = None, None
     if published is not None:
         released = plain_events(published.coarse, child_seed(root, _DRAW))
+        whole = kept_of_file(material, published, child_seed(root, _DRAW))
     tasks = tuple(_task(name, work, original, released, parts) for name, work in _TASKS.items())
     kept = [task.kept for task in tasks if task.kept is not None]
-    return Usefulness(tasks, float(np.mean(kept)) if kept else None)
+    return Usefulness(tasks, float(np.mean(kept)) if kept else None, whole)
 
 
 def kept_of(original: Traces, released: Traces) -> dict[str, float]:
     """Return how much of every task a release keeps."""
     found = {name: work.compare(original, released) for name, work in _TASKS.items()}
     return {name: value for name, value in found.items() if np.isfinite(value)}
+
+
+def kept_of_file(material: Material, published: Published, seed: np.random.SeedSequence) -> float:
+    """Return how much of the tasks is left on average against the original file, at its own places.
+
+    What is released at other places counts at the nearest place of the file; trips are as long as released.
+    """
+    original, released = material.exact, plain_events(published.exact, seed)
+    at_own = released
+    if released.places != original.places:
+        at_own = released.onto(original.places, _nearest_places(released.places, original.places))
+    as_released = ("trips", "gyration")
+    found = [
+        work.compare(original, released if name in as_released else at_own) for name, work in _TASKS.items()
+    ]
+    known = [value for value in found if np.isfinite(value)]
+    return float(np.mean(known)) if known else 0.0
+
+
+def _nearest_places(given: Places, wanted: Places) -> NDArray[np.int32]:
+    from scipy.spatial import KDTree
+
+    tree = KDTree(earth_centred(wanted.latitude, wanted.longitude))
+    return np.asarray(tree.query(earth_centred(given.latitude, given.longitude))[1], np.int32)
 
 
 def plain_events(released: ObfuscatedTraces, seed: np.random.SeedSequence) -> Traces:

@@ -9,6 +9,8 @@ from typing import Literal
 from tracearena.audit.shares import Record, Share
 
 QUESTIONS = ("singling_out", "linkability", "inference")
+OVER_GUESSING = ("singling_out", "inference")
+"""Questions that are judged by how much more than guessing is found."""
 Light3 = Literal["green", "amber", "red", "grey"]
 _ORDER: tuple[Light3, ...] = ("red", "amber", "grey", "green")
 
@@ -22,31 +24,47 @@ class Light(Record):
     question
         One of `QUESTIONS`.
     colour
-        Green where no attack beats guessing, red where the most successful certainly does for more than
-        the owner allows; grey where nothing was measured.
+        Green where the upper end of the interval is at most the limit, red where the lower end is above it,
+        amber in between; grey where nothing was measured.
     share
-        The number behind it.
+        What was found.
     what
         What it is a share of, a key of `words.MEASURES`.
+    limit
+        What the owner allows: of the share, or of its advantage over guessing (`OVER_GUESSING`).
     """
 
     question: str
     colour: Light3
     share: Share | None
     what: str
+    limit: float
+
+    @property
+    def judged(self) -> Share | None:
+        """The share that is compared with the limit."""
+        return _judged(self.question, self.share) if self.share is not None else None
 
 
-def light(question: str, measured: Sequence[tuple[str, Share | None]], red: float) -> Light:
-    """Judge a question by its worst measure: the worst colour, and of these the highest lower end."""
-    known = [(what, share, share.colour(red)) for what, share in measured if share is not None]
+def light(question: str, measured: Sequence[tuple[str, Share | None]], limit: float) -> Light:
+    """Judge a question by its worst measure: the worst colour, and of these the highest upper end."""
+    known = [(what, share, _judged(question, share)) for what, share in measured if share is not None]
     if not known:
-        return Light(question, "grey", None, measured[0][0])
-    what, share, colour = min(
-        known, key=lambda one: (_ORDER.index(one[2]), 0.0 if one[2] == "green" else -one[1].low)
-    )
-    return Light(question, colour, share, what)
+        return Light(question, "grey", None, measured[0][0], limit)
+    what, share, judged = min(known, key=lambda one: (_ORDER.index(one[2].colour(limit)), -one[2].high))
+    return Light(question, judged.colour(limit), share, what, limit)
+
+
+def _judged(question: str, share: Share) -> Share:
+    return share.advantage if question in OVER_GUESSING else share
 
 
 def worst(lights: Sequence[Light]) -> Light3:
-    """Return the colour of the verdict: the worst of the lights."""
-    return min((one.colour for one in lights), key=_ORDER.index, default="grey")
+    """Return the colour of the verdict: the worst of what was measured; grey unless people were looked for.
+
+    A question without anything to measure, such as the homes of people who are never seen at night, does
+    not stand in the way.
+    """
+    found = [one.colour for one in lights if one.colour != "grey"]
+    is_linked = any(one.question == "linkability" and one.colour != "grey" for one in lights)
+    return min([*found, *(() if is_linked else ("grey",))], key=_ORDER.index, default="grey")

@@ -98,6 +98,8 @@ class Report:
         What speaks against coordinates being degrees.
     sampled
         How many people of how many were read, where a sample was asked for.
+    user_order
+        The users in the order of their first rows; None where the format has no rows of users.
     """
 
     path: str
@@ -115,6 +117,7 @@ class Report:
     assumed: str = ""
     doubts: Doubts = field(default_factory=Doubts)
     sampled: Sampled | None = None
+    user_order: pl.Series | None = None
 
     @property
     def dropped_rows(self) -> int:

@@ -130,6 +130,7 @@ def sifted(rows: Rows, report: Report, rules: list[Rule]) -> pl.DataFrame:
     kept = report.sift(rows.frame, rules)
     refuse_unread_times(report, rows.names.get("time", "time"), rows.time_format)
     report.refuse_if_nothing_is_left(kept.height)
+    report.user_order = kept["user"].unique(maintain_order=True)
     return kept
 
 

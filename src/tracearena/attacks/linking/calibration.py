@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tracearena.attacks.bayesian.candidates import Pairs
 from tracearena.attacks.bayesian.learning import centred
@@ -17,6 +18,8 @@ from tracearena.attacks.linking.evidence import Kind, Scalar
 from tracearena.attacks.linking.observations import Floats
 from tracearena.attacks.linking.scoring import Comparison, correlation_of
 
+Tables = NDArray[np.float32]
+"""Scores of kinds × traces × people."""
 LEAST_CORRELATION = 0.1
 """Scalars that agree less than this between two periods of the same people are left out."""
 USUAL_CORRELATION = 0.5
@@ -57,7 +60,7 @@ def centred_scores(pairs: Pairs, scores: Floats) -> Floats:
     return centred(pairs, scores[:, None])[:, 0]
 
 
-def calibrate(kinds: Sequence[Kind], compared: Comparison) -> tuple[list[Prepared], Floats]:
+def calibrate(kinds: Sequence[Kind], compared: Comparison) -> tuple[list[Prepared], Tables]:
     """Score people whose traces are known: trace i belongs to person i, and every pair is scored.
 
     Returns
@@ -91,7 +94,7 @@ def prepare(kinds: Sequence[Kind], compared: Comparison) -> list[Prepared]:
     return found
 
 
-def learn_weights(tables: Floats, penalty: float = PENALTY) -> Floats:
+def learn_weights(tables: Tables, penalty: float = PENALTY) -> Floats:
     """Return the non-negative weights that make the true matching, the diagonal, most likely.
 
     Parameters
@@ -120,7 +123,7 @@ class _MatchingLoss:
     whatever the trace, or the reverse, changes nothing in it.
     """
 
-    def __init__(self, tables: Floats, penalty: float) -> None:
+    def __init__(self, tables: Tables, penalty: float) -> None:
         n_kinds, n, _ = tables.shape
         self.flat = tables.reshape(n_kinds, n * n)
         self.true = np.einsum("kii->k", tables, dtype=np.float64)

@@ -19,7 +19,7 @@ from tracearena.attacks.bayesian.candidates import Pairs, everybody
 from tracearena.attacks.bayesian.matcher import BayesMatcher
 from tracearena.attacks.bayesian.mechanism import ADAPTIVE, UNKNOWN
 from tracearena.attacks.bayesian.told import InformedAttack
-from tracearena.attacks.linking.calibration import Prepared, calibrate, learn_weights, prepare
+from tracearena.attacks.linking.calibration import Prepared, Tables, calibrate, learn_weights, prepare
 from tracearena.attacks.linking.evidence import Likelihood, kinds_for
 from tracearena.attacks.linking.observations import (
     Floats,
@@ -67,7 +67,7 @@ class LinkMatch(Match):
     """
 
     def __init__(
-        self, compared: Comparison, prepared: list[Prepared], weights: Floats, tables: Floats | None
+        self, compared: Comparison, prepared: list[Prepared], weights: Floats, tables: Tables | None
     ) -> None:
         self.compared = compared
         self.prepared = prepared
@@ -156,12 +156,16 @@ class LinkMatcher(Matcher):
         Whether likelihoods through the defence's channel are among the evidence.
     timezone
         Zone of the hours of GPS points; guessed from the known points if None.
+    left_out
+        Groups of evidence that are not looked at, because the way in which known and released days were
+        chosen makes them tell who is who.
     """
 
     mechanism: Algorithm | None = None
     evidence: str = "all"
     channel: bool = True
     timezone: str | None = None
+    left_out: tuple[str, ...] = ()
 
     reference_: AnyTraces = field(init=False, repr=False, compare=False)
     bayes_: BayesMatcher | None = field(default=None, init=False, repr=False, compare=False)
@@ -185,7 +189,13 @@ class LinkMatcher(Matcher):
         return self.channel and few and any(isinstance(one, Likelihood) for one in self._kinds(False))
 
     def _kinds(self, is_gps: bool) -> list[Any]:
-        return kinds_for(is_gps, self.evidence)
+        return [kind for kind in kinds_for(is_gps, self.evidence) if kind.group not in self.left_out]
+
+    def without(self, groups: Iterable[str]) -> LinkMatcher:
+        """Return the same matcher, fitted to the same users, that does not look at some groups."""
+        other = copy.copy(self)
+        vars(other)["left_out"] = tuple(groups)
+        return other
 
     def against(self, mechanism: Algorithm | None) -> LinkMatcher:
         """Return the same matcher, fitted to the same users, for another defence."""

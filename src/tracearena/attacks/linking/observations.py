@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tracearena.errors import DataError
 from tracearena.traces import GpsTraces, ObfuscatedTraces, Traces
 from tracearena.traces.clock import DAY_S
-from tracearena.traces.event_times import local_seconds, offset_minutes
+from tracearena.traces.event_times import exact_local_seconds
 from tracearena.traces.geodesy import MIDDLE_DEGREE_M, cell_keys, metres_per_degree
 from tracearena.traces.time import guess_zone
 from tracearena.traces.time import local_seconds as local_seconds_of
@@ -192,8 +192,8 @@ class Observations:
     def cell(self, side_m: float) -> Ints:
         """Return the number of the square that each row lies in, -1 where its place is missing."""
         known = np.isfinite(self.latitude)
-        degrees = (np.where(known, one, 0.0) for one in (self.latitude, self.longitude))
-        return np.where(known, cell_keys(*degrees, side_m) + _ABOVE_ALL_KEYS, -1)
+        latitude, longitude = (np.where(known, one, 0.0) for one in (self.latitude, self.longitude))
+        return np.where(known, cell_keys(latitude, longitude, side_m) + _ABOVE_ALL_KEYS, -1)
 
     def per_user(self, values: Any) -> Floats:
         """Return the weighted mean of the rows' values of each user; NaN without rows that have one."""
@@ -233,21 +233,13 @@ def _of_events(events: Traces | ObfuscatedTraces, place: Ints) -> Observations:
     return Observations(
         n_users=events.n_users,
         user=events.user_index.astype(np.int64),
-        second=_event_seconds(events),
+        second=exact_local_seconds(events),
         millisecond=np.zeros(len(place), np.int16),
         latitude=latitude,
         longitude=longitude,
         place=np.where(known, place, NO_PLACE),
         weight=np.ones(len(place)),
     )
-
-
-def _event_seconds(events: Any) -> Ints:
-    """Return local seconds, as exactly as they are known."""
-    timestamps = getattr(events, "timestamps", None)
-    if timestamps is None:
-        return local_seconds(events)
-    return np.asarray(timestamps + 60 * offset_minutes(events), np.int64)
 
 
 def _of_released(released: ObfuscatedTraces) -> Observations:
