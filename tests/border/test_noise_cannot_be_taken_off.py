@@ -29,7 +29,8 @@ from tracearena.traces.geodesy import metres_per_degree
 SEEDS = 2**16
 EVENTS = 40
 SEED = 12345
-DRAW_NOTHING = {"No", "KAnonymous", "Thin", "Snap", "TrimEnds"}
+DRAW_NOTHING = {"No", "KAnonymous", "Thin", "Snap", "TrimEnds", "Resample"}
+OF_TIME = ("SwapTimes(100km,month)", "SwapHours(100km)", "RoundTime(day)", "PerDay(5)", "ShuffleDays(month)")
 
 
 def command(*arguments: object) -> str:
@@ -133,7 +134,8 @@ ONE_AND_LONG = [
 
 def test_the_attacker_knows_every_mechanism_that_draws() -> None:
     drawing = {*catalogue.names("obfuscator"), *catalogue.names("gps-obfuscator")} - DRAW_NOTHING
-    assert drawing == {*MECHANISMS, "GeoInd", "Zones"}
+    times = {name.partition("(")[0] for name in OF_TIME}
+    assert drawing == {*MECHANISMS, "GeoInd", "Zones", *times}
 
 
 class Release:
@@ -168,6 +170,29 @@ def test_a_seed_is_found_and_a_secret_root_is_not(name: str, tmp_path: Path) -> 
     defence, original, screen = MECHANISMS.get(name, (name, WANDERERS, by_exposure))
     assert Release(tmp_path, defence, original, "--seed", SEED).attacked(screen) == [SEED]
     assert Release(tmp_path, defence, original).attacked(screen) == []
+
+
+@pytest.mark.parametrize("defence", [*OF_TIME, "RR(1)+SwapTimes(100km,all)"])
+def test_times_are_drawn_again_under_a_seed_only(defence: str, tmp_path: Path) -> None:
+    """The attacker tries some seeds, the right one among them, and every number that was printed."""
+    months = Traces.from_dense(np.random.default_rng(1).integers(0, 64, (2, 20 * 56)), REGIONS, CLOCK)
+    pwscup.write_places(months.places, tmp_path / "places.csv")
+    pwscup.write_traces(months, tmp_path / "org.csv")
+    mechanism = catalogue.create(defence, "obfuscator")
+
+    def found(*options: object) -> list[int]:
+        files = (tmp_path / "org.csv", tmp_path / "out.csv", "--places", tmp_path / "places.csv")
+        said = command("obfuscate", defence, *files, *options).replace(str(tmp_path), "")
+        released = (tmp_path / "out.csv").read_bytes()
+        explained = []
+        for seed in sorted({*range(SEED - 50, SEED + 50), *numbers_in(said)}):
+            write(mechanism.transform(months, seed=seed), tmp_path / "try.csv")
+            if (tmp_path / "try.csv").read_bytes() == released:
+                explained.append(seed)
+        return explained
+
+    assert found("--seed", SEED) == [SEED]
+    assert found() == []
 
 
 def a_track(points: int = EVENTS) -> GpsTraces:

@@ -117,6 +117,11 @@ def test_what_is_wrong_is_said_of_the_stage(name: str, kind: Any, told: str) -> 
     assert told in str(refused.value)
 
 
+def test_its_stages_are_described_one_by_one() -> None:
+    with pytest.raises(ParameterError, match=r"is a pipeline; ask for each of its stages: PL\(1,1\), PerDay"):
+        ta.algorithms.describe("PL(1,1)+PerDay(2)")
+
+
 def test_what_is_no_pipeline_is_refused() -> None:
     with pytest.raises(ParameterError, match="two stages or more, not 1"):
         ta.Pipeline([PerDay(n=1)])

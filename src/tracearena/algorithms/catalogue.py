@@ -185,7 +185,7 @@ def resolve(spec: str, kind: Kinds = None, **options: Any) -> tuple[type[Algorit
     >>> resolve("PL(4, 500m)")
     (<class 'tracearena.obfuscation.planar_laplace.PlanarLaplace'>, {'l': 4, 'r': 0.5})
     """
-    stages = _stages(spec)
+    stages = stages_in(spec)
     if stages:
         return _load(_PIPELINE), {"stages": _made_stages(spec, stages, kind, options)}
     name, positional, named = parse(spec)
@@ -223,8 +223,14 @@ def resolve(spec: str, kind: Kinds = None, **options: Any) -> tuple[type[Algorit
     return algorithm, measured
 
 
-def _stages(spec: str) -> list[str]:
-    """Return the names of the stages if a name means a pipeline; some names have a ``+`` of their own."""
+def stages_in(spec: str) -> list[str]:
+    """Return the names of the stages if a name means a pipeline, and none otherwise.
+
+    Some names have a ``+`` of their own.
+
+    >>> stages_in("PL(1,1)+RoundTime(1h)"), stages_in("Interpolate+Smooth(9)")
+    (['PL(1,1)', 'RoundTime(1h)'], [])
+    """
     stages = stages_of(spec)
     head = spec.partition("(")[0].strip()
     is_one = len(stages) == 1 or not all(stages) or ("+" in head and head in entries())
@@ -258,7 +264,7 @@ def is_kind(spec: str, kind: Kind) -> bool:
     >>> is_kind("GeoInd(expected_noise=100m)", "gps-obfuscator")
     True
     """
-    stages = _stages(spec)
+    stages = stages_in(spec)
     if stages:
         return kind in _DEFENCES and all(is_kind(stage, kind) for stage in stages)
     name = parse(spec)[0]

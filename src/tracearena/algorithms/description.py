@@ -14,6 +14,7 @@ from tracearena.algorithms import catalogue
 from tracearena.algorithms.grammar import parse, written
 from tracearena.algorithms.kinds import Algorithm, Kind, constructor_fields, kinds_of, parameter_fields
 from tracearena.algorithms.wording import WORDING
+from tracearena.errors import ParameterError
 
 _WIDTH = 100
 _CITATION = re.compile(r"\s*\(\[[^()]*\)(?=\.?$)")
@@ -134,6 +135,9 @@ def describe(name: str) -> Description:
     >>> describe("Thin").parameters[0].unit
     's'
     """
+    stages = catalogue.stages_in(name)
+    if stages:
+        raise ParameterError(f"{name} is a pipeline; ask for each of its stages: {', '.join(stages)}")
     bare = parse(name)[0]
     return description_of(catalogue.find(bare), bare)
 

@@ -104,7 +104,7 @@ class TimeDefence(Obfuscator, GpsObfuscator):
 
     def _clock(self, traces: Traces | ObfuscatedTraces | GpsTraces) -> WallClock[Any]:
         if isinstance(traces, GpsTraces):
-            return PointClock(traces, self.timezone, self.digits)
+            return PointClock.of(traces, self.timezone, self.digits)
         return EventClock(ObfuscatedTraces.unchanged(traces) if isinstance(traces, Traces) else traces)
 
     @abstractmethod

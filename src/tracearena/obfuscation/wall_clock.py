@@ -7,8 +7,9 @@ time comes from, what a changed one becomes, and what else in the traces would t
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from functools import cached_property
-from typing import Any, Generic, Self, TypeVar
+from typing import Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -200,28 +201,23 @@ class PointClock(WallClock[GpsTraces]):
     recordings would tell when points were recorded.
     """
 
-    def __init__(self, traces: GpsTraces, timezone: str | None, digits: int) -> None:
+    def __init__(self, traces: GpsTraces, zones: NDArray[np.str_], digits: int) -> None:
         self.traces = rounded(traces, digits)
-        self.timezone, self.digits = timezone, digits
-        self.local_ms = self._by_zone(lambda time_ms, zone: local_seconds(time_ms, zone) * 1000)
-        self.local_ms += traces.time_ms % 1000
+        self.zones, self.digits = zones, digits
+        self.local_ms = self._by_zone(local_seconds, traces.time_ms) * 1000 + traces.time_ms % 1000
 
-    @cached_property
-    def _zones(self) -> dict[str, Any]:
-        """The rows of each zone."""
-        traces = self.traces
-        if self.timezone is not None or not traces.n_users:
-            return {self.timezone or "UTC": slice(None)}
-        zones = np.array(
-            [_zone_at(traces, user) for user in range(traces.n_users)]
-        )  # one per person, so that it does not depend on the others
-        return {str(zone): np.flatnonzero((zones == zone)[self.user]) for zone in np.unique(zones)}
+    @classmethod
+    def of(cls, traces: GpsTraces, timezone: str | None, digits: int) -> Self:
+        """Take one zone for all, or look up that of each person, which does not depend on the others."""
+        zones = [timezone or _zone_at(traces, user) for user in range(traces.n_users)]
+        return cls(traces, np.array(zones, np.str_), digits)
 
-    def _by_zone(self, work: Any, times: Ints | None = None) -> Ints:
-        given = self.traces.time_ms if times is None else times
-        made = np.empty(len(given), np.int64)
-        for zone, rows in self._zones.items():
-            made[rows] = work(given[rows], zone)
+    def _by_zone(self, work: Callable[[Ints, str], Ints], times: Ints) -> Ints:
+        """Return what the work makes of the times of all rows, those of one zone after the other."""
+        made = np.empty(len(times), np.int64)
+        for zone in np.unique(self.zones):
+            rows = (self.zones == zone)[self.user]
+            made[rows] = work(times[rows], str(zone))
         return made
 
     def cells(self, side_m: float) -> tuple[Ints, NDArray[np.bool_]]:
@@ -230,20 +226,12 @@ class PointClock(WallClock[GpsTraces]):
         return cell_keys(traces.latitude, traces.longitude, side_m), np.ones(len(traces), bool)
 
     def keep(self, mask: NDArray[np.bool_]) -> Self:
-        """Return some of the points, with the local times that they have among all."""
-        kept = object.__new__(type(self))
-        kept.traces, kept.local_ms = self.traces.keep(mask), self.local_ms[mask]
-        kept.timezone, kept.digits = self.timezone, self.digits
-        number = np.cumsum(mask) - 1
-        kept.__dict__["_zones"] = {
-            zone: rows if isinstance(rows, slice) else number[rows[mask[rows]]]
-            for zone, rows in self._zones.items()
-        }
-        return kept
+        """Return some of the points, in the zones that people have by all."""
+        return type(self)(self.traces.keep(mask), self.zones, self.digits)
 
     def at(self, local_ms: Ints, order: Floats | None = None, step_ms: int = 1) -> GpsTraces:
         """Return the points at other times."""
-        made = self._by_zone(lambda local, zone: utc_ms(local // 1000, zone), local_ms) + local_ms % 1000
+        made = self._by_zone(utc_ms, local_ms // 1000) + local_ms % 1000
         if step_ms == 1:
             # The way back is not unique in the hour that clocks show twice; what did not move stays.
             made = np.where(local_ms == self.local_ms, self.traces.time_ms, made)
