@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena import __version__
-from tracearena.algorithms import Kind, Obfuscator, catalogue
-from tracearena.algorithms.kinds import kinds_of
+from tracearena.algorithms import Kind, catalogue
 from tracearena.audit import words
 from tracearena.audit.crowds import crowds
 from tracearena.audit.inference import infer
-from tracearena.audit.linkability import halves, link, tried
+from tracearena.audit.linkability import Linked, halves, link, tried
 from tracearena.audit.material import Material, Published
 from tracearena.audit.phrases import circle_choice
 from tracearena.audit.records import Audit, Risks, facts_of
 from tracearena.audit.settings import Choice, Settings
+from tracearena.audit.side_channels import order_attacks
 from tracearena.audit.sightings import point_spots
 from tracearena.audit.singling_out import single_out
 from tracearena.audit.synthetic import assess_synthetic
@@ -100,6 +100,7 @@ def stages(
     attacks: Sequence[str] = (),
     people: NDArray[np.int64] | None = None,
     on_cells: bool = False,
+    orders: tuple[Any, Any] = (None, None),
     source: Any = None,
     release_source: Any = None,
 ) -> Iterator[Audit]:
@@ -113,6 +114,8 @@ def stages(
         Users of the original who are looked for; None for all.
     on_cells
         Whether the release lies at the cells that the audit makes of the file's places.
+    orders
+        Users of the original and pseudonyms of the release by their first rows, where files have them.
     source, release_source
         The files that the traces were read from, for their names and digests.
     """
@@ -155,6 +158,8 @@ def stages(
     if given is not None and not synthetic:
         material, published = material.release(given, id_table)
         known = Known.of(material, published, defence)
+        if id_table is not None:
+            known = known._replace(orders=tuple(order_attacks(material, published, id_table, *orders)))
         audit = replace(audit, after=Risks(), choices=(*audit.choices, *known.choices(defence)))
         yield audit
     if measured.show_people and not synthetic:
@@ -182,10 +187,13 @@ class Known(NamedTuple):
         The defence, which they run themselves.
     circle
         The privacy zones of GPS points.
+    orders
+        Whom the order of the released file gives away.
     """
 
     defence: Any = None
     circle: Circle | None = None
+    orders: tuple[Linked, ...] = ()
 
     @classmethod
     def of(cls, material: Material, published: Published, defence: Any) -> Known:
@@ -232,7 +240,7 @@ def _stages_of(
     left_out = int((np.diff(material.exact.offsets) > 0).sum()) - int(tried(material, published).sum())
     linked, ranked = link(
         cut, child_seed(root, _LINKING), left_out=left_out, defence=known.defence, attacks=attacks,
-        tell=steps.done,
+        orders=known.orders, tell=steps.done,
     )  # fmt: skip
     risks = replace(risks, linkability=linked)
     yield risks

@@ -7,7 +7,8 @@ from tracearena.audit.material import Material
 _SWAP = "SwapTimes(1km,month)"
 
 CHECK_INS = (
-    *("PL(4,1)", "PL(1,1)", f"PL(4,1)+{_SWAP}", f"PL(1,1)+{_SWAP}", f"PL(0.5,1)+{_SWAP}", f"PL(0.2,1)+{_SWAP}"),
+    *("PL(4,1)", "PL(1,1)", f"PL(4,1)+{_SWAP}", f"PL(1,1)+{_SWAP}"),
+    *(f"PL(0.5,1)+{_SWAP}", f"PL(0.2,1)+{_SWAP}"),
     *(f"ClusterAveraging(0.7,blur_km=0.5)+{_SWAP}", f"ClusterAveraging(0.3,blur_km=0.5)+{_SWAP}"),
     *("ClusterAveraging(0.3,blur_km=0.5)+RoundTime(day)", f"Decoy(0.7)+{_SWAP}", f"Decoy(0.3)+{_SWAP}"),
     *(f"RR(4)+{_SWAP}", f"RR(1)+{_SWAP}", "RR(1)+RoundTime(day)"),
@@ -20,7 +21,10 @@ REGULAR = (
 )
 """For one event at every instant: times tell nobody apart, and swapped they would fit no such file."""
 
-GRIDS = ("MRLH(0,0,0.5)", "MRLH(0,0,0.8)", "MRLH(1,1,0.5)", "MRLH(2,2,0.5)", "MRLH(3,3,0.8)", "MRLH(4,4,0.95)")
+GRIDS = (
+    *("MRLH(0,0,0.5)", "MRLH(0,0,0.8)", "MRLH(1,1,0.5)"),
+    *("MRLH(2,2,0.5)", "MRLH(3,3,0.8)", "MRLH(4,4,0.95)"),
+)
 """For regular traces on a grid, whose regions can be merged."""
 
 POINTS = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 HOW = "How we measured this"
 INTERVAL = "95 % interval {low:.1%} to {high:.1%}, {people:,} people tried; guessing gives {chance:.2%}."
+NOT_ATTACKED = "not attacked: a more useful one keeps the limits"
 IN_CELLS = " in cells of {side}"
 MEDIAN_ERROR = "median error, m"
 SEED, DIGEST, RELEASE_DIGEST = "seed", "SHA-256 of the file", "SHA-256 of the release"
@@ -29,8 +30,9 @@ LINES = {
     "release": "release against original",
     "before": "file as it is",
     "after": "release",
-    "fails": "finds too many",
-    "holds": "holds when choosing",
+    "at_least": "at least so many are found",
+    "fails": "a limit is not kept",
+    "holds": "limits kept when choosing",
     "proved": "proved",
 }
 GROUPS = {1: "alone", 2: "2 to 4 people", 5: "5 to 9 people", 10: "10 or more"}

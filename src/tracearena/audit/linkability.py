@@ -191,6 +191,7 @@ def link(
     left_out: int = 0,
     defence: Any = None,
     attacks: Sequence[str] = (),
+    orders: Sequence[Linked] = (),
     tell: Callable[[], None] = lambda: None,
 ) -> tuple[Linkability, Ranked | None]:
     """Run every re-identification attack of the catalogue, and the linker on everything that is left.
@@ -201,6 +202,8 @@ def link(
         What made the release, for attackers who run it themselves; they are tried too.
     attacks
         Names of further attacks, such as a class of the caller's own.
+    orders
+        What the order of the released file found (`side_channels.order_attacks`).
     tell
         Called after each attack.
 
@@ -215,7 +218,7 @@ def link(
     by_linker = find_by_linker(cut, root, defence)
     tell()
     tries = [by_linker.tries, find_by_attacks(cut, root, attack_names(defence, attacks), defence, tell)]
-    every = [one for some in tries for one in some]
+    every = [*(one for some in tries for one in some), *(Try(one, None) for one in orders)]
     best = strongest_of(every)
     result = Linkability(
         attacks=tuple(one.linked for one in every),

@@ -10,11 +10,12 @@ from typing import Any
 from tracearena.audit import labels, pictures, words
 from tracearena.audit.inference import Inference
 from tracearena.audit.linkability import BY_DAYS, Linkability
-from tracearena.audit.phrases import duration, filled, length, synthetic_sentences
+from tracearena.audit.phrases import duration, filled, length, percent, synthetic_sentences
 from tracearena.audit.protection import Protection
-from tracearena.audit.protection_page import protection_section
+from tracearena.audit.protection_page import outcome, protection_section
 from tracearena.audit.records import Audit, Risks
 from tracearena.audit.shares import Share
+from tracearena.audit.side_channels import channel_sentences
 from tracearena.audit.singling_out import HEADLINE, SinglingOut
 from tracearena.audit.summary import measure, told
 from tracearena.audit.synthetic import Synthetic
@@ -63,6 +64,8 @@ def audit_page(
         _singling_out(page, risks.singling_out, audit)
     if risks.linkability is not None and audit.synthetic is None:
         _linkability(page, risks.linkability, audit)
+    if risks.linkability is not None and audit.synthetic is None:
+        _channels(page, risks.linkability, audit)
     if risks.inference is not None and audit.synthetic is None:
         _inference(page, risks.inference)
     if audit.usefulness is not None:
@@ -89,23 +92,18 @@ def _lead(audit: Audit) -> str:
 
 def _verdict(page: Page, audit: Audit, protection: Protection | None, reading: Sequence[str]) -> None:
     options = "".join(f" {shlex.quote(word)}" for word in reading)
-    protect = words.PROTECT.format(name=shlex.quote(audit.file.name), reading=options)
-    todo = words.WHAT_TO_DO[audit.verdict].format(protect="\0")
-    if protection is not None and audit.complete:
-        todo = _after_protection(protection, audit.verdict)
-    marked = escape(todo).replace("\0", f"<code>{escape(protect)}</code>")
-    page.html_part(
-        f'<div class="verdict {audit.verdict}"><p><strong>{escape(words.VERDICTS[audit.verdict])}</strong>'
-        f"</p><p>{marked}</p></div>"
+    protect = words.PROTECT.format(
+        name=shlex.quote(audit.file.name), reading=options, target=audit.settings.found_again
     )
-
-
-def _after_protection(found: Protection, verdict: str) -> str:
-    """Say what to do once defences were tried."""
-    if found.chosen is None:
-        return words.NONE_HOLDS.format(tried=len(found.trials))
-    met = words.MET.format(defence=found.chosen, target=found.target)
-    return f"{met} {words.MET_TODO[verdict]}"
+    headline, todo = audit.headline, words.WHAT_TO_DO[audit.verdict].format(protect="\0")
+    if protection is not None:
+        headline = outcome(protection)
+        todo = words.NOT_MET_TODO if protection.chosen is None else words.MET_TODO
+    marked = escape(todo).replace("\0", f"<code>{escape(protect)}</code>")
+    colour = audit.verdict if protection is None or protection.chosen is not None else "red"
+    page.html_part(
+        f'<div class="verdict {colour}"><p><strong>{escape(headline)}</strong></p><p>{marked}</p></div>'
+    )
 
 
 def _lights(page: Page, audit: Audit) -> None:
@@ -117,7 +115,7 @@ def _light(light: Light, audit: Audit) -> str:
     number, what, interval = "–", "", ""
     if light.share is not None:
         share = light.share
-        number = f"{share.value:.1%}" if share.value < 0.995 else f"{share.value:.0%}"
+        number = percent(share.value)
         what = measure(light, audit.settings.within_m)
         interval = filled(labels.INTERVAL, share)
     colour = words.COLOURS[light.colour]
@@ -125,7 +123,7 @@ def _light(light: Light, audit: Audit) -> str:
         f'<li class="{light.colour}"><h2>{escape(words.QUESTIONS[light.question])}</h2>'
         f'<p class="lamp"><i aria-hidden="true"></i> {escape(colour)}</p>'
         f'<p class="big">{escape(number)}</p><p>{escape(what)}</p>'
-        f"<p><small>{escape(interval)} {escape(told(light, audit.settings.red))}</small></p></li>"
+        f"<p><small>{escape(interval)} {escape(told(light))}</small></p></li>"
     )
 
 
@@ -192,11 +190,25 @@ def _linkability(page: Page, found: Linkability, audit: Audit) -> None:
             attack=BY_DAYS,
         )
         page.figure(figure, caption, table=table, name="days-of-reference")
+    if found.evidence:
+        figure, table = pictures.evidence(found)
+        page.figure(figure, said["evidence"], table=table, name="evidence", least_width_px=_WIDE_PX)
+    for least, share in found.sure.items():
+        page.text(filled(said["sure"], share, least=least))
     failed = [[one.attack, one.error] for one in found.attacks if one.error is not None]
     if failed:
         page.table([_T["attack"], _T["reason"]], failed)
     cut = next((one.value for one in audit.choices if one.name == "cut in two"), "")
     _how(page, said["how"].format(cut=cut, people=found.people, left_out=found.left_out))
+
+
+def _channels(page: Page, found: Linkability, audit: Audit) -> None:
+    if found.headline is None:
+        return
+    page.heading(words.CHANNELS["heading"])
+    said = channel_sentences(found, audit.file.kind == words.KINDS["gps"])
+    for sentence in said or [words.CHANNELS["none"]]:
+        page.text(sentence)
 
 
 def _inference(page: Page, found: Inference) -> None:
@@ -290,7 +302,8 @@ def _usefulness(page: Page, found: Usefulness) -> None:
     page.heading(said["heading"])
     page.text(said["lead"] if found.kept is not None else said["alone"])
     figure, table = pictures.tasks(found)
-    caption = said["chance"] if found.kept is None else said["kept"].format(kept=found.kept)
+    whole = found.kept_of_file or 0.0
+    caption = said["chance"] if found.kept is None else said["kept"].format(kept=found.kept, whole=whole)
     page.figure(figure, caption, table=table, name="usefulness", least_width_px=_WIDE_PX)
     _how(page, said["how"])
 

@@ -16,6 +16,18 @@ if TYPE_CHECKING:
     from tracearena.traces import Traces
 
 
+def percent(value: float) -> str:
+    """Write a share: ``9.4%``, ``100%``."""
+    return f"{value:.1%}" if value < 0.995 else f"{value:.0%}"
+
+
+def risk_words(risk: Share, at_least: bool) -> str:
+    """Write the risk of a defence: with its interval, or that it is at least so much."""
+    if at_least:
+        return f"at least {percent(risk.value)}"
+    return f"{percent(risk.value)} ({percent(risk.low)} to {percent(risk.high)})"
+
+
 def share_words(share: Share) -> str:
     """Write a share with its interval and chance."""
     return f"{share.value:.1%} ({share.low:.1%} to {share.high:.1%}; guessing {share.chance:.2%})"
@@ -123,5 +135,5 @@ def synthetic_sentences(found: Synthetic) -> list[str]:
     if found.membership is None:
         told.append(said["no_membership"])
     else:
-        told.append(filled(said["membership"], found.membership, advantage=found.advantage))
+        told.append(filled(said["membership"], found.membership, auc=found.auc))
     return told

@@ -138,6 +138,34 @@ def attacks(found: Linkability) -> tuple[Figure, Table]:
     return {"data": data, "layout": layout}, ([_T["attack"], "among", *_SHARE_COLUMNS], rows)
 
 
+def evidence(found: Linkability) -> tuple[Figure, Table]:
+    """Draw what the linker finds by each group of evidence alone."""
+    names = list(found.evidence)
+    shares = list(found.evidence.values())
+    data = {
+        "type": "bar",
+        "orientation": "h",
+        "x": [share.value for share in shares],
+        "y": names,
+        "error_x": _bars(shares),
+        "marker": {"color": BLUE},
+        "hovertemplate": "%{y}: %{x:.1%}<extra></extra>",
+    }
+    layout = {
+        "height": 120 + 26 * len(names),
+        "showlegend": False,
+        "xaxis": {
+            "title": {"text": labels.AXES["found_safe"]},
+            "range": [0, 1.01],
+            "tickformat": ".0%",
+        },
+        "yaxis": {"type": "category", "autorange": "reversed", "automargin": True},
+        "shapes": [_mark(shares[0].chance)],
+    }
+    rows = [[name, *_numbers(share)] for name, share in found.evidence.items()]
+    return {"data": [data], "layout": layout}, ([_T["evidence"], *_SHARE_COLUMNS], rows)
+
+
 def days(found: Linkability) -> tuple[Figure, Table]:
     """Draw who is found by how many days of reference."""
     shares = found.days

@@ -177,7 +177,8 @@ def searching(
         return audit
 
     chance = child_seed(root, _CHOOSE)
-    for names in (list(defences) if defences is not None else candidates(material), synthetic_names(defences, material)):
+    own = None if defences is None else (list(defences),)
+    for names in own or (candidates(material), synthetic_candidates(material)):
         made = []
         for done, name in enumerate(names, start=1):
             made.append(make_candidate(name, part, chance))
@@ -208,11 +209,6 @@ def searching(
     if defences is None and synthetic_candidates(material):
         real, others = part.coarse, material.part_of(proving).coarse
         yield replace(found, virtual=virtual_people(real, others, measured, child_seed(root, _VIRTUAL)))
-
-
-def synthetic_names(defences: Sequence[str] | None, material: Material) -> list[str]:
-    """Return the synthesizers that are tried where no defence holds, unless the caller named what to try."""
-    return synthetic_candidates(material) if defences is None else []
 
 
 def release(name: str, material: Material) -> tuple[Any, IdTable]:

@@ -6,8 +6,9 @@ import shlex
 from html import escape
 from typing import Any
 
+from tracearena.algorithms import catalogue
 from tracearena.audit import labels, words
-from tracearena.audit.phrases import share_words, synthetic_sentences
+from tracearena.audit.phrases import length, risk_words, synthetic_sentences
 from tracearena.audit.protection import MOST_PROOFS, Protection
 from tracearena.audit.trials import Trial
 from tracearena.audit.virtual_people import VirtualPeople
@@ -30,7 +31,8 @@ def protection_section(page: Page, found: Protection, command: str | None, name:
     said = words.PROTECTED
     page.heading(said["heading"])
     page.text(said["lead"].format(target=found.target))
-    page.text(outcome(found))
+    for sentence in changes(found):
+        page.text(sentence)
     if command is not None:
         page.html_part(f"<p>{escape(said['command'])} <code>{escape(command)}</code></p>")
     figure, table = picture(found)
@@ -55,27 +57,47 @@ def _virtual(page: Page, found: VirtualPeople, name: str) -> None:
 
 
 def outcome(found: Protection) -> str:
-    """Say which defence holds, or that none does and what keeps it from being proved."""
-    said, proof = words.PROTECTED, found.proof
-    if proof is not None and proof.risk is not None:
-        return said["chosen"].format(
-            defence=proof.defence,
-            risk=share_words(proof.risk),
-            people=proof.risk.people,
-            kept=proof.kept or 0.0,
-        )
-    told = said["none"].format(tried=len(found.trials))
-    few = said["few"].format(least=found.least_provable) if found.least_provable > found.target else ""
-    return f"{told} {few}".strip()
+    """Say in one line which defence keeps the limits, or the least risk that was reached and by what."""
+    if found.proof is not None:
+        linked = found.proof.risks.linkability
+        share = None if linked is None else linked.headline
+        assert share is not None
+        risk = risk_words(share, False)
+        return words.MET.format(defence=found.chosen, risk=risk, people=share.people, target=found.target)
+    least, said = found.least, []
+    if least is not None and least.risk is not None:
+        bad = [one for one in least.lights if one.question != "linkability" and one.colour != "green"]
+        also = words.ALSO.format(what=words.QUESTIONS[bad[0].question]) if bad else ""
+        risk = risk_words(least.risk, least.at_least)
+        said.append(words.LEAST.format(risk=risk, defence=least.defence, also=also))
+    if found.least_provable > found.target:
+        said.append(words.TOO_FEW.format(people=min(found.people), least=found.least_provable))
+    return words.NOT_MET.format(tried=len(found.trials), least=" ".join(said)).strip()
+
+
+def changes(found: Protection) -> list[str]:
+    """Say whether the chosen defence moves events to cells, or changes times."""
+    trial = next((one for one in found.trials if one.defence == found.chosen), None)
+    if trial is None or found.proof is None:
+        return []
+    said, side = words.PROTECTED, length(found.proof.settings.cell_m)
+    defence = catalogue.create(trial.defence, ("obfuscator", "gps-obfuscator", "synthesizer"))
+    changes_times = not getattr(defence, "keeps_times", True)
+    return [
+        *([said["cells"].format(defence=trial.defence, side=side)] if trial.on_cells else []),
+        *([said["times"].format(defence=trial.defence)] if changes_times else []),
+    ]
 
 
 def picture(found: Protection) -> tuple[dict[str, Any], Table]:
-    """Draw risk against usefulness, a point a defence."""
+    """Draw risk against usefulness, a point for each defence that was attacked."""
     known = [one for one in found.trials if one.risk is not None]
+    whole = [one for one in known if not one.at_least]
     groups = (
-        (labels.LINES["fails"], [one for one in known if not one.holds(found.target)], GREY, "circle"),
-        (labels.LINES["holds"], [one for one in known if one.holds(found.target)], BLUE, "square"),
-        (labels.LINES["proved"], [one for one in found.proofs if one.defence == found.chosen], GREEN, "star"),
+        (labels.LINES["at_least"], [one for one in known if one.at_least], GREY, "triangle-up-open"),
+        (labels.LINES["fails"], [one for one in whole if not one.holds], GREY, "circle"),
+        (labels.LINES["holds"], [one for one in whole if one.holds], BLUE, "square"),
+        (labels.LINES["proved"], [one for one in whole if one.defence == found.chosen], GREEN, "star"),
     )
     front = {one.defence for one in known if not _is_beaten(one, known)}
     data = [_points(name, trials, colour, symbol, front) for name, trials, colour, symbol in groups if trials]
@@ -88,6 +110,7 @@ def picture(found: Protection) -> tuple[dict[str, Any], Table]:
             "range": [-0.02, 1.08 * highest],
             "tickformat": ".0%",
         },
+        "legend": {"orientation": "h", "y": -0.25, "yanchor": "top"},
         "shapes": [
             {
                 "type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": found.target, "y1": found.target,
@@ -95,10 +118,8 @@ def picture(found: Protection) -> tuple[dict[str, Any], Table]:
             }
         ],
     }  # fmt: skip
-    rows = [_row(one, "choosing") for one in found.trials] + [_row(one, "proof") for one in found.proofs]
-    names = ("defence", "tried_on", "kept", "found", "low", "high", "strongest", "screened", "home", "error")
-    columns = [_T[one] for one in names]
-    return {"data": data, "layout": layout}, (columns, rows)
+    names = ("defence", "kept", "whole", "found", "low", "high", "strongest", "limits", "error")
+    return {"data": data, "layout": layout}, ([_T[one] for one in names], [_row(one) for one in found.trials])
 
 
 def _is_beaten(one: Trial, others: list[Trial]) -> bool:
@@ -114,6 +135,11 @@ def _is_beaten(one: Trial, others: list[Trial]) -> bool:
 
 def _points(name: str, trials: list[Trial], colour: str, symbol: str, front: set[str]) -> dict[str, Any]:
     shares = [one.risk for one in trials if one.risk is not None]
+    # What is at least so much has no interval.
+    ends = [
+        (0.0, 0.0) if one.at_least else (share.high - share.value, share.value - share.low)
+        for one, share in zip(trials, shares, strict=True)
+    ]
     return {
         "type": "scatter",
         "mode": "markers+text",
@@ -127,8 +153,8 @@ def _points(name: str, trials: list[Trial], colour: str, symbol: str, front: set
         "error_y": {
             "type": "data",
             "symmetric": False,
-            "array": [share.high - share.value for share in shares],
-            "arrayminus": [share.value - share.low for share in shares],
+            "array": [above for above, _ in ends],
+            "arrayminus": [below for _, below in ends],
             "thickness": 1,
         },
         "marker": {"color": colour, "symbol": symbol, "size": 10},
@@ -142,8 +168,10 @@ def _short(defence: str) -> str:
     return f"{name})" if cut else name
 
 
-def _row(one: Trial, people: str) -> list[Any]:
-    numbers = [None] * 3 if one.risk is None else [one.risk.value, one.risk.low, one.risk.high]
-    home = None if one.home is None else one.home.value
-    screened = "yes" if one.screened else "no"
-    return [one.defence, people, one.kept, *numbers, one.attack, screened, home, one.error]
+def _row(one: Trial) -> list[Any]:
+    if one.risk is None:
+        return [one.defence, one.kept, one.kept_of_file, *[None] * 5, one.error or labels.NOT_ATTACKED]
+    found = f"{_T['at_least']} {one.risk.value:.4f}" if one.at_least else one.risk.value
+    ends = (None, None) if one.at_least else (one.risk.low, one.risk.high)
+    limits = "; ".join(f"{words.QUESTIONS[two.question]} {words.COLOURS[two.colour]}" for two in one.lights)
+    return [one.defence, one.kept, one.kept_of_file, found, *ends, one.attack, limits, one.error]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tracearena.audit import words
 from tracearena.audit.phrases import share_words
+from tracearena.audit.verdict import OVER_GUESSING
 
 if TYPE_CHECKING:
     from tracearena.audit.records import Audit
@@ -20,20 +21,26 @@ def measure(light: Light, within_m: float) -> str:
     return words.MEASURES[light.what].format(within=within_m)
 
 
-def told(light: Light, red: float) -> str:
+def told(light: Light) -> str:
     """Say what a light's colour means."""
-    return words.SENTENCES[light.colour].format(red=red, why=words.WHY_GREY[light.question])
+    said = words.SENTENCES[light.colour].format(limit=light.limit, why=words.WHY_GREY[light.question])
+    if light.question not in OVER_GUESSING or light.judged is None:
+        return said
+    return f"{words.OVER_GUESSING.format(**light.judged.to_dict())} {said}"
 
 
 def lines(audit: Audit) -> dict[str, Any]:
     """Return the verdict and the three answers, by name, for people on a terminal."""
-    found: dict[str, Any] = {"verdict": f"{audit.verdict}: {words.VERDICTS[audit.verdict]}"}
+    found: dict[str, Any] = {"verdict": f"{audit.verdict}: {audit.headline}"}
     for light in audit.lights:
         number = "" if light.share is None else f": {share_words(light.share)} "
         what = measure(light, audit.settings.within_m) if light.share is not None else ""
         found[light.question] = f"{light.colour}{number}{what}".strip()
     if audit.usefulness is not None and audit.usefulness.kept is not None:
-        found["usefulness"] = f"{audit.usefulness.kept:.0%} of six tasks is kept"
+        whole = audit.usefulness.kept_of_file or 0.0
+        found["usefulness"] = (
+            f"{audit.usefulness.kept:.0%} of six tasks is kept, {whole:.0%} against the original file"
+        )
     return found
 
 
@@ -41,10 +48,11 @@ def summary_html(audit: Audit) -> str:
     """Show an audit in a notebook: verdict, lights, numbers; no style of its own but the dots."""
     rows = "".join(_row(light, audit) for light in audit.lights)
     kept = audit.usefulness.kept if audit.usefulness is not None else None
-    useful = "" if kept is None else f"<p>{escape(words.USEFUL['kept'].format(kept=kept))}</p>"
+    whole = 0.0 if audit.usefulness is None else audit.usefulness.kept_of_file or 0.0
+    useful = "" if kept is None else f"<p>{escape(words.USEFUL['kept'].format(kept=kept, whole=whole))}</p>"
     return (
         f"<div><b>{escape(words.TITLE.format(name=audit.file.name))}</b>"
-        f"<p>{escape(words.VERDICTS[audit.verdict])}</p><table>{rows}</table>{useful}</div>"
+        f"<p>{escape(audit.headline)}</p><table>{rows}</table>{useful}</div>"
     )
 
 

@@ -134,8 +134,8 @@ def _membership(
     best = np.full(people.n_users, -np.inf)
     np.maximum.at(best, match.pairs.users, match.scores)
     auc, low, high = area_under_curve(best[: real.n_users], best[real.n_users :])
-    advantage = (max(2 * one - 1, 0.0) for one in (auc, low, high))
-    return Share(*advantage, people.n_users, 0.0), auc
+    value, least, most = (max(2 * one - 1, 0.0) for one in (auc, low, high))
+    return Share(value, least, most, people.n_users, 0.0), auc
 
 
 def area_under_curve(inside: NDArray[np.float64], outside: NDArray[np.float64]) -> tuple[float, float, float]:

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from tracearena.algorithms import Obfuscator, Synthesizer, answers, catalogue
+from tracearena.attacks.linking.linker import MOST_PLACES
 from tracearena.audit.candidates import needs_cells
 from tracearena.audit.inference import places_told
-from tracearena.audit.linkability import Halves, find_by_attacks, find_by_linker, halves, strongest_of
+from tracearena.audit.linkability import LINKER, Halves, find_by_attacks, find_by_linker, halves, strongest_of
 from tracearena.audit.material import Material, Published
 from tracearena.audit.settings import Settings
 from tracearena.audit.shares import Record, Share
@@ -127,18 +128,15 @@ def attack_candidate(
         defence = None if isinstance(one.defence, Synthesizer) else one.defence
         told = TOLD if isinstance(defence, Obfuscator) else ()
         tries = list(find_by_linker(cut, seed, defence, channel=False, alone=True).tries)
-        rounds = (
-            lambda: find_by_attacks(cut, seed, QUICK, defence),
-            lambda: find_by_attacks(cut, seed, (*HEAVY, *told, *attacks), defence),
-            lambda: find_by_linker(cut, seed, defence, alone=True).tries,
-        )
-        trial = one.trial
-        for more in rounds:
-            trial = _with_strongest(trial, tries, settings)
+        for names in (QUICK, (*HEAVY, *told, *attacks), LINKER):
+            trial = _with_strongest(one.trial, tries, settings)
             if trial.risk is not None and trial.risk.low > settings.found_again:
                 return replace(trial, at_least=True)
-            tries += more()
-        trial = _with_strongest(trial, tries, settings)
+            if names is not LINKER:
+                tries += find_by_attacks(cut, seed, names, defence)
+            elif len(cut.known.places) <= MOST_PLACES and cut.points is None:
+                tries += find_by_linker(cut, seed, defence, alone=True).tries
+        trial = _with_strongest(one.trial, tries, settings)
         return _with_limits(trial, one, cut, settings, chance)
     except TracearenaError as error:
         return replace(one.trial, error=" ".join(str(error).split()))

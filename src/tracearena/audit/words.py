@@ -18,9 +18,9 @@ QUESTIONS = {
 }
 
 COLOURS = {
-    "green": "no attack beat guessing",
-    "amber": "some risk",
-    "red": "high risk",
+    "green": "within the limit",
+    "amber": "not proven",
+    "red": "above the limit",
     "grey": "not measured",
 }
 
@@ -32,7 +32,7 @@ MEASURES = {
     "zones": "of homes behind privacy zones are found to within {within:.0f} m, from where trips stop",
     "copies": "of synthetic people are nearer to a real person than real people are to each other",
     "reidentified": "of synthetic traces lead back to the person they were made from",
-    "membership": "of answers to “was she in the data?” are right",
+    "membership": "better than guessing who was in the data",
     "marked": "of visitors of places marked as sensitive are found together with their visit",
     "health": "of visitors of places of health are found together with their visit",
     "worship": "of visitors of places of worship are found together with their visit",
@@ -57,11 +57,12 @@ CATEGORIES = {
 KEY_PLACES = {"home": "home", "work": "workplace", "zones": "home behind privacy zones"}
 
 SENTENCES = {
-    "green": "The interval holds what guessing gives: the attacks that were tried learned nothing.",
-    "amber": "More than guessing, but not certainly more than the limit of {red:.0%}.",
-    "red": "Certainly more than the limit of {red:.0%}.",
+    "green": "The upper end of the interval is at most the limit of {limit:.0%}.",
+    "amber": "The interval reaches over the limit of {limit:.0%}.",
+    "red": "The lower end of the interval is above the limit of {limit:.0%}.",
     "grey": "Nothing could be measured: {why}",
 }
+OVER_GUESSING = "{value:.1%} more than guessing ({low:.1%} to {high:.1%})."
 WHY_GREY = {
     "singling_out": "the file has nobody to look for.",
     "linkability": "too few people are on record on both sides of the cut.",
@@ -70,36 +71,37 @@ WHY_GREY = {
 
 VERDICTS = {
     "red": "Do not publish this file as it is: people in it can be recognised.",
-    "amber": "Publish this file only to people who are bound not to look for anybody: some can be "
-    "recognised.",
-    "green": "None of the attacks that were tried did better than guessing.",
+    "amber": "Not proven: a risk may be above its limit. Publish this file only to people who are bound "
+    "not to "
+    "look for anybody.",
+    "green": "Every risk that was measured is within its limit.",
     "grey": "This audit could not answer every question.",
 }
 WHAT_TO_DO = {
-    "red": "Let tracearena look for a defence that holds: {protect}. Where none holds, publish synthetic "
-    "traces or "
-    "counts, or do not publish.",
-    "amber": "Compare defences on this file: {protect}. Keep contracts and access limits where you stay "
-    "with it.",
+    "red": "Let tracearena look for a defence that keeps the limits: {protect}. Where none does, "
+    "publish counts or "
+    "synthetic traces, or do not publish.",
+    "amber": "Compare defences on this file: {protect}. More people make intervals narrower.",
     "green": "Check that it is still useful (below), keep the original and the table of who is who to "
-    "yourself, and "
-    "audit again when a stronger attack is known.",
+    "yourself, and audit again when a stronger attack is known.",
     "grey": "Give the audit more people, or more days of each.",
 }
-NONE_HOLDS = (
-    "None of the {tried} defences that were tried holds (below). Publish counts or synthetic traces, allow "
-    "more, or do not publish."
+MET = (
+    "{defence} keeps the limits: {risk} of {people:,} people who were not used for choosing are found again "
+    "(target {target:.1%})."
 )
-MET = "{defence} meets the target of {target:.1%} for who is found again."
-MET_TODO = {
-    "red": "The other lights say what else it leaves: try a stronger defence, or do not publish.",
-    "amber": "The other lights say what else it leaves: keep contracts and access limits, or try a stronger "
-    "defence.",
-    "green": "Check that the release is still useful (below), and keep the original and the table of who is "
-    "who to yourself.",
-    "grey": "Give the audit more people, or more days of each, for the rest.",
-}
-PROTECT = "tracearena protect {name} safer.csv{reading} --target-risk 5% --out protected"
+NOT_MET = "Nothing was published: none of {tried} defences keeps the limits. {least}"
+LEAST = "The least risk reached is {risk} found again, by {defence}{also}."
+ALSO = ", which fails another limit: {what}"
+TOO_FEW = "{people:,} people in the test half cannot prove a risk below {least:.1%}."
+MET_TODO = (
+    "Check that the release is still useful (below), and keep the original and the table of who is who to "
+    "yourself."
+)
+NOT_MET_TODO = (
+    "Publish counts or synthetic traces instead, allow more (--target-risk, --limit), or do not publish."
+)
+PROTECT = "tracearena protect {name} safer.csv{reading} --target-risk {target:.0%} --out protected"
 
 NOBODY_KNOWN = (
     "no released user has an id of the original: if they are pseudonyms, name the table of who is who with "
@@ -152,14 +154,21 @@ LINKED = {
     "attacks": "{strongest} finds {value:.1%} of {people:,} people again (between {low:.1%} and "
     "{high:.1%}); guessing "
     "finds {chance:.2%}.",
+    "evidence": "What each kind of evidence finds alone, when the linker looks at nothing else: times "
+    "and details "
+    "of the file tell people apart, too.",
+    "sure": "Of the matches that the linker believes in with a posterior of at least {least}, "
+    "{value:.0%} are "
+    "right ({low:.0%} to {high:.0%}).",
     "home_and_work": "From the places of nights and working hours alone, {value:.1%} are found.",
     "days": "How much the attacker must know: {least:.1%} of people are found from {first} of their own "
     "days, "
     "{most:.1%} from {last} (by {attack}).",
     "how": "The file is cut in two by time ({cut}). The earlier part is known; the later part is shuffled "
     "and numbered "
-    "anew. Every re-identification attack of the catalogue then says who is who, for {people:,} people at "
-    "once; "
+    "anew. The linker, which looks at everything that is left, and every other re-identification attack "
+    "of the "
+    "catalogue then say who is who, for {people:,} people at once; "
     "{left_out:,} others are not on record on both sides. The crowd is those people and no larger, which "
     "errs on the "
     "side of caution for a larger file. Intervals are those of Clopper and Pearson (95 %).",
@@ -197,9 +206,9 @@ SYNTHETIC = {
     "the nearest other (0 is the same places, 1 nothing in common).",
     "reidentified": "{value:.1%} of synthetic traces lead back to the person they were made from (guessing: "
     "{chance:.2%}).",
-    "membership": "Whether somebody was in the data is told rightly in {value:.1%} of cases; always "
-    "answering the more "
-    "frequent is right in {chance:.1%}. Right alarms less false ones: {advantage:.3f}.",
+    "membership": "The linker scores somebody who was in the data above somebody who was not in "
+    "{auc:.1%} of cases "
+    "(guessing: 50 %): an advantage of {value:.1%} ({low:.1%} to {high:.1%}).",
     "no_membership": "Whether somebody was in the data at all was not tested: it needs people who were not "
     "(--others).",
 }
@@ -211,7 +220,8 @@ USEFUL = {
     "chance: a "
     "release need not be nearer than that.",
     "chance": "How alike two random halves of the people are in each task; 1 is the same.",
-    "kept": "Over all six tasks {kept:.0%} is kept.",
+    "kept": "Over all six tasks {kept:.0%} is kept at the resolution of the release, {whole:.0%} against the "
+    "original file.",
     "how": "Counts by place and hour and flows: what two distributions have in common (1 minus the total "
     "variation). "
     "Trip lengths and radius of gyration: 1 minus the largest gap of the cumulative distributions. Time at "
@@ -230,28 +240,33 @@ TASKS = {
 }
 PROTECTED = {
     "heading": "What protects it",
-    "lead": "Defences from mild to strong, each against the strongest attacks. The target: at most "
-    "{target:.1%} of people "
-    "found again, by the upper end of the 95 % interval, on people who were not used for choosing.",
-    "chosen": "{defence} is the cheapest that holds: {risk} of {people:,} other people are found again, and "
-    "{kept:.0%} of the six tasks is kept.",
-    "none": "None of the {tried} defences holds. Publish counts or synthetic traces, allow more, or do not "
-    "publish.",
-    "few": "So few people can prove no risk below {least:.1%}, even if nobody at all is found.",
-    "picture": "What each defence leaves of the six tasks, and whom the strongest attack still finds. "
-    "The lower right is good; the dotted line is the target. Named are those that none beats in both.",
+    "lead": "Defences, the most useful first, each against the strongest attacks. The target: at most "
+    "{target:.1%} "
+    "of people found again, by the upper end of the 95 % interval, on people who were not used for choosing.",
+    "picture": "What each defence leaves of the six tasks, and whom the strongest attack still finds; "
+    "of those "
+    "drawn as triangles at least so many, because weaker attacks already exceed the target. The lower "
+    "right is "
+    "good; the dotted line is the target.",
+    "cells": "{defence} puts events at cells of {side}, not at the file's own places.",
+    "times": "{defence} changes times: what is released is not when people were there.",
     "how": "The people are divided at random into {choosing:,} for choosing and {proving:,} for the proof. "
-    "Quick attacks come "
-    "first; where they alone find more than the target, the strongest are spared. These weigh all evidence, "
-    "without a "
-    "word on the defence and with it. Defences that hand true traces to others are not tried. At most "
-    "{proofs} defences "
-    "are put to the proof.",
-    "command": "The command that makes it:",
+    "Attacks that are quick come first; where they alone find more than the target, the others are "
+    "spared and the "
+    "risk is given as “at least”. Defences less useful than one that keeps the limits are not attacked. "
+    "Defences "
+    "that hand true traces to others are not tried. The proof is an audit of the released file itself, "
+    "on the "
+    "people who were not used for choosing; at most {proofs} defences are put to it.",
+    "command": "The command that makes it again, with other randomness:",
     "virtual": "People who never lived: {people:,} virtual people drawn from a model of those used for "
     "choosing ({synthesizer}) keep {kept:.0%} of the six tasks. Nobody can be found again among them: none "
     "of them is a person; what they may betray is asked otherwise.",
     "virtual_command": "The command that makes such a file:",
+}
+CHANNELS = {
+    "heading": "What gives people away apart from places",
+    "none": "Neither times nor details of the file tell people apart.",
 }
 CHANGED = {
     "heading": "What the release changed",
@@ -285,6 +300,9 @@ LIMITS = (
     "The strongest of several attacks is chosen by its success on these people, which favours the "
     "attacker a "
     "little.",
+    "The attacker knows days that are not in the release. Somebody who knows days that are, to the "
+    "place and the "
+    "minute, is the one of the question about singling out.",
     "Whoever downloads a file has it for ever, and can wait for a better attack.",
     "This page is no legal advice. It answers, with measurements, the three questions of Opinion "
     "05/2014 of the "
@@ -337,8 +355,10 @@ TABLE = {
     "low": "low",
     "high": "high",
     "strongest": "strongest attack",
-    "screened": "quick attacks only",
-    "home": "homes told",
+    "at_least": "at least",
+    "limits": "limits",
+    "whole": "kept of the original file",
+    "evidence": "evidence",
     "error": "error",
     "measure": "measure",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -38,9 +39,18 @@ class MeasuringOptions:
         int, _option("--people", help="Try attacks for so many people; of more, for a random sample.")
     ] = 1000
     draws: Annotated[int, _option("--draws", help="How often a person's known points are drawn.")] = 20
-    red: Annotated[
-        str, _option("--red", help="A light is red where the lower end of its interval is above this.")
-    ] = "5%"
+    limit: Annotated[
+        list[str] | None,
+        _option(
+            "--limit",
+            help="What may be found: NAME=SHARE, of found-again, singling-out and inference; the last two "
+            "above guessing. [default: found-again=5% singling-out=20% inference=20%]",
+        ),
+    ] = None
+    attack: Annotated[
+        list[str] | None,
+        _option("--attack", help="A further attack, such as my_module:MyLinker; repeat for more."),
+    ] = None
     within: Annotated[
         float, _option("--within", help="Metres within which a home or a workplace counts as found.")
     ] = 200.0
@@ -66,10 +76,11 @@ class MeasuringOptions:
         """Return them as the audit takes them."""
         from tracearena.audit import Settings
 
+        limits: dict[str, Any] = limits_of(self.limit or ())
         return Settings(
-            people=self.people, draws=self.draws, red=share_of("--red", self.red), within_m=self.within,
-            cell_m=self.cell, interval_min=self.every, smallest_group=self.smallest_group, quick=self.quick,
-            show_people=show_people,
+            people=self.people, draws=self.draws, within_m=self.within, cell_m=self.cell,
+            interval_min=self.every, smallest_group=self.smallest_group, quick=self.quick,
+            show_people=show_people, **limits,
         )  # fmt: skip
 
     def sample(self, seed: int) -> Sample | None:
@@ -77,6 +88,21 @@ class MeasuringOptions:
         from tracearena.intake.sampling import Sample
 
         return Sample(seed=seed) if self.quick else None
+
+
+def limits_of(said: Sequence[str]) -> dict[str, float]:
+    """Return what ``--limit`` says, by the settings of an audit."""
+    from tracearena.audit.settings import LIMITS
+    from tracearena.errors import ParameterError
+
+    known = {name.replace("_", "-"): name for name in LIMITS.values()}
+    found = {}
+    for one in said:
+        name, sign, share = one.partition("=")
+        if name not in known or not sign:
+            raise ParameterError.of("--limit", one, f"NAME=SHARE, the name one of {', '.join(known)}")
+        found[known[name]] = share_of(f"--limit {name}", share)
+    return found
 
 
 def run(

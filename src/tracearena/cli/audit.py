@@ -72,7 +72,7 @@ def audit(
         # People of a release, or those who were left out of it, cannot be drawn alike by their ids.
         sample = measuring.sample(used) if released is None else None
         given, read = _read(reading, file, released, id_table, synthetic, others, sample)
-        given["mechanism"] = mechanism
+        given |= {"mechanism": mechanism, "attacks": measuring.attack or ()}
     found = run(given, settings, used, out, tables=tables, read=read, reading=reading.words)
     print_result(found.to_dict() if as_json else _for_people(found, out), as_json)
 
@@ -102,34 +102,42 @@ def _read(
 
         given["timezone"] = local_time(original.traces, original.report)
     if released is not None:
+        release = _release(reading, released, original, id_table, synthetic)
         given |= {
-            "released": _release(reading, released, original, id_table, synthetic),
+            "released": release.traces,
             "release_source": released,
+            "orders": tuple(_order(one) for one in (original, release)),
         }
     if others is not None:
-        given["others"] = _alike(reading, others, original)
+        given["others"] = _alike(reading, others, original).traces
     given["id_table"] = _who(id_table)
     return given, original.report.sampled
 
 
 def _release(
     reading: ReadingOptions, path: Path, original: Reading[Any], id_table: Path | None, synthetic: bool
-) -> Any:
+) -> Reading[Any]:
     from tracearena.traces import Traces
 
     if synthetic or not isinstance(original.traces, Traces):
         return _alike(reading, path, original)
     if original.report.format == "pwscup" and id_table is None:
-        return reading.read_obfuscated(path, original).traces
-    return reading.read_anonymized(path, original).traces
+        return reading.read_obfuscated(path, original)
+    return reading.read_anonymized(path, original)
 
 
-def _alike(reading: ReadingOptions, path: Path, original: Reading[Any]) -> Any:
+def _order(reading: Reading[Any]) -> Any:
+    """Return the users of a file by their first rows, where it has rows."""
+    order = reading.report.user_order
+    return None if order is None else order.to_numpy()
+
+
+def _alike(reading: ReadingOptions, path: Path, original: Reading[Any]) -> Reading[Any]:
     from tracearena.traces import Traces
 
     if isinstance(original.traces, Traces):
-        return reading.read_alike(path, original).traces
-    return reading.for_another(path).read_points(path).traces
+        return reading.read_alike(path, original)
+    return reading.for_another(path).read_points(path)
 
 
 def _who(path: Path | None) -> IdTable | None:
@@ -144,4 +152,4 @@ def _for_people(found: Audit, out: Path) -> dict[str, Any]:
     from tracearena.audit.summary import lines
     from tracearena.audit.writing import PAGE
 
-    return {"page": str(out / PAGE), **lines(found)}
+    return {**lines(found), "page": str(out / PAGE)}

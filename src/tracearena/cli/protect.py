@@ -25,10 +25,12 @@ from tracearena.cli._reading import ReadingOptions, say
 from tracearena.cli._stopping import say_outcome, unhurried
 
 if TYPE_CHECKING:
-    from tracearena.audit import Protection, Settings
-    from tracearena.intake import Report
-    from tracearena.intake.local_time import LocalTime
+    from tracearena.audit import Audit, Protection, Settings
+    from tracearena.intake import Reading
     from tracearena.traces import IdTable
+
+NOTHING_HOLDS = 3
+"""Exit status where no defence keeps the limits."""
 
 
 def register(app: typer.Typer) -> None:
@@ -56,7 +58,9 @@ def protect(
     defences: Annotated[
         list[str] | None,
         typer.Option(
-            "--defences", help="A defence to try; repeat for more. [default: a ladder that suits the file]"
+            "--defences",
+            help="A defence to try, such as 'PL(1,1)+SwapTimes(1km,month)'; repeat for more. "
+            "[default: those that suit the file]",
         ),
     ] = None,
     id_table: Annotated[
@@ -66,13 +70,15 @@ def protect(
     seed: SeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Find the cheapest defence that holds, apply it to the traces, and show the proof.
+    """Find the most useful defence that keeps the limits, apply it to the traces, and prove the release.
 
-    Defences are chosen on one half of the people and proved on the other. The release is drawn from
-    the system's secret source, whatever --seed says: that is for the measurement. Where nothing holds,
-    it is said, and SAFER is not written.
+    Defences are chosen on one half of the people; the proof is an audit of the released file on the other
+    half. The release is drawn from the system's secret source, whatever --seed says: that is for the
+    measurement. Exit status 0: a release was written and keeps all limits. 3: none does; the page says the
+    least risk that was reached and by what, and SAFER is not written.
     """
-    from tracearena.algorithms import catalogue
+    from tracearena.audit.protection_page import outcome
+    from tracearena.audit.writing import PAGE
     from tracearena.intake.positions import local_time
     from tracearena.traces import GpsTraces
 
@@ -86,54 +92,101 @@ def protect(
     say(original)
     traces = original.traces
     zone = local_time(traces, original.report) if isinstance(traces, GpsTraces) else None
+    release = _Release(reading, original, safer, id_table)
     given: dict[str, Any] = {"traces": traces, "source": file, "timezone": zone}
-    found = _search(given, target, settings, defences, used, out, tables)
-    command = None
-    if found.chosen is not None:
-        released, at_own_places = _release(found.chosen, traces, settings, zone)
-        _write(released, safer, id_table, original.report)
-        given |= {"released": released, "release_source": safer}
-        if not catalogue.is_kind(found.chosen, "synthesizer"):
-            given["mechanism"] = found.chosen
-        days = 1
-        if not isinstance(traces, GpsTraces):
-            days = -(-traces.n_instants // traces.clock.instants_per_day)
-        command = (
-            _command(found.chosen, file, safer, original.report, days, reading.words)
-            if at_own_places
-            else _again(found.chosen, file, safer, out, reading.words)
-        )
-    audit = run(given, settings, used, out, tables=tables, protection=found, command=command)
-    result = {"defence": found.chosen, "file": str(safer) if found.chosen else None, "command": command}
+    asked = {"target": target, "defences": defences, "attacks": measuring.attack or ()}
+    try:
+        found = _search(given, asked, settings, used, out, tables, release)
+        command = None
+        if found.chosen is not None:
+            command = _command(found, file, safer, out, target_risk, reading.words)
+        audit = found.proof
+        if audit is None:
+            audit = run(given, settings, used, out, tables=tables, protection=found)
+        else:
+            _write_page(audit, out, tables=tables, protection=found, command=command)
+            release.keep()
+    finally:
+        release.discard()
+    result = {
+        "verdict": outcome(found),
+        "defence": found.chosen,
+        "file": str(safer) if found.chosen else None,
+        "command": command,
+    }
     if as_json:
         print_result(result | {"protection": found.to_dict(), "audit": audit.to_dict()}, True)
-        return
-    known = {name: value for name, value in result.items() if value is not None}
-    print_result({**known, **_for_people(found, out)}, False)
+    else:
+        known = {name: value for name, value in result.items() if value is not None}
+        print_result({**known, **_useful(found), "page": str(out / PAGE)}, False)
+    if found.chosen is None:
+        raise typer.Exit(NOTHING_HOLDS)
+
+
+class _Release:
+    """The file that is being proved: written next to its place, and moved there when it is proved."""
+
+    def __init__(
+        self, reading: ReadingOptions, original: Reading[Any], safer: Path, id_table: Path | None
+    ) -> None:
+        self._reading, self._original = reading, original
+        self._safer, self._id_table = safer, id_table
+        self._draft = safer.with_name(f".unproved-{safer.name}")
+        self._who: IdTable | None = None
+
+    @property
+    def name(self) -> Path:
+        """Where it is being proved."""
+        return self._draft
+
+    def publish(self, released: Any, who: IdTable) -> Any:
+        """Write a release under pseudonyms, and read it as others will."""
+        from tracearena.cli import _gps
+        from tracearena.cli._forms import form_of, write_anonymized
+        from tracearena.traces import GpsTraces
+
+        self._who = who
+        if isinstance(released, GpsTraces):
+            _gps.write_traces(released, self._draft)
+            return self._reading.for_another(self._draft).read_points(self._draft).traces
+        contest = self._original.report.format == "pwscup"
+        write_anonymized(released, self._draft, form_of(self._draft, None, contest=contest))
+        return self._reading.read_anonymized(self._draft, self._original).traces
+
+    def keep(self) -> None:
+        """Move the release to its place, and write who is who if that is asked for."""
+        assert self._who is not None
+        if self._id_table is not None:
+            _write_secret(self._who, self._id_table)
+        self._draft.replace(self._safer)
+
+    def discard(self) -> None:
+        """Remove what was not proved."""
+        self._draft.unlink(missing_ok=True)
 
 
 def _search(
     given: dict[str, Any],
-    target: float,
+    asked: dict[str, Any],
     settings: Settings,
-    defences: list[str] | None,
     seed: int,
     out: Path,
     tables: bool,
+    release: _Release,
 ) -> Protection:
     """Try the defences, and say of each what became of it; after Ctrl-C a page holds what is known."""
     from tracearena.audit import searching, stages, write_audit
 
     last: Protection | None = None
-    said = 0
-    traces, zone = given["traces"], given["timezone"]
+    said: set[str] = set()
     with unhurried():
         try:
             with working("defences"):
                 for last in searching(
-                    traces, target=target, settings=settings, defences=defences, timezone=zone, seed=seed
-                ):
-                    said = _say(last, said)
+                    **given, **asked, settings=settings, seed=seed, publish=release.publish,
+                    release_source=release.name,
+                ):  # fmt: skip
+                    _say(last, said)
         except KeyboardInterrupt:
             if last is not None:
                 begun = next(stages(**given, settings=settings, seed=seed))
@@ -144,77 +197,54 @@ def _search(
     return last
 
 
-def _say(found: Protection, said: int) -> int:
-    """Say what became of the defences tried since; returns how many were."""
-    from tracearena.audit.phrases import share_words
+def _write_page(audit: Audit, out: Path, **told: Any) -> None:
+    from tracearena.audit import write_audit
 
-    tried = (*found.trials, *found.proofs)
-    for one in tried[said:]:
-        risk = one.error if one.risk is None else f"{share_words(one.risk)} found by {one.attack}"
+    write_audit(audit, out, **told)
+
+
+def _say(found: Protection, said: set[str]) -> None:
+    """Say what became of the defences tried since."""
+    from tracearena.audit.phrases import risk_words
+
+    for one in found.trials:
+        if one.defence in said or (one.risk is None and one.error is None):
+            continue
+        said.add(one.defence)
+        risk = one.error
+        if one.risk is not None:
+            risk = f"{risk_words(one.risk, one.at_least)} found by {one.attack}"
         kept = "" if one.kept is None else f", {one.kept:.0%} kept"
-        note(f"{'proof of ' if one in found.proofs else ''}{one.defence}: {risk}{kept}")
-    return len(tried)
+        over = [light.question for light in one.lights if light.colour not in ("green", "grey")]
+        also = "".join(f"; {name.replace('_', ' ')} over its limit" for name in over if name != "linkability")
+        note(f"{one.defence}: {risk}{kept}{also}")
+    for name, audit in found.proofs.items():
+        if f"proof of {name}" not in said:
+            said.add(f"proof of {name}")
+            linked = audit.risks.linkability
+            share = None if linked is None else linked.headline
+            risk = "nobody" if share is None else risk_words(share, False)
+            note(f"proof of {name}: {risk} found again, {audit.verdict}")
 
 
-def _command(defence: str, file: Path, safer: Path, report: Report, days: int, reading: list[str]) -> str:
-    """Return the commands that do the same step by step."""
-    from tracearena.algorithms import catalogue
-
-    is_synthetic = catalogue.is_kind(defence, "synthesizer")
-    between = "synthetic.csv" if is_synthetic else "obfuscated.csv"
-    makes = ["synthesize" if is_synthetic else "obfuscate", defence, str(file), between, *reading]
-    if is_synthetic:
-        makes += ["--traces-per-user", str(days)]
-    original = []
-    if report.format == "pwscup" and not is_synthetic:
-        original = ["--original", str(file), *reading]
-    names = ["pseudonymise", between, str(safer), *original, "--id-table", "secret.csv"]
-    return f"{shlex.join(['tracearena', *makes])} && {shlex.join(['tracearena', *names])}"
-
-
-def _again(defence: str, file: Path, safer: Path, out: Path, reading: list[str]) -> str:
-    """Return the command for a release at cells, which only this command makes."""
+def _command(
+    found: Protection, file: Path, safer: Path, out: Path, target_risk: str, reading: list[str]
+) -> str:
+    """Return the command that makes such a release again."""
     words = ["tracearena", "protect", str(file), str(safer), *reading, "--out", str(out)]
-    return shlex.join([*words, "--defences", defence])
+    return shlex.join([*words, "--target-risk", target_risk, "--defences", str(found.chosen)])
 
 
-def _release(defence: str, traces: Any, settings: Settings, zone: LocalTime | None) -> tuple[Any, bool]:
-    """Apply a defence to all of the traces, with secret randomness.
+def _useful(found: Protection) -> dict[str, str]:
+    """Say what is kept, and whether events were moved to cells or to other times."""
+    from tracearena.audit.protection_page import changes
 
-    Returns
-    -------
-    released, at_own_places
-        The release, and whether it lies at the file's own places, not at cells that were made of them.
-    """
-    from tracearena.algorithms import catalogue
-    from tracearena.audit.material import Material
-    from tracearena.audit.trials import protected
-    from tracearena.engine import seed_sequence
-
-    made = catalogue.create(defence, ("obfuscator", "gps-obfuscator", "synthesizer"))
-    with shown("users"):
-        material = Material.of(traces, settings, zone)
-        _, published = protected(made, material.on_coarse_ground(), seed_sequence(None), all_days=True)
-    released = published.points if published.points is not None else published.exact
-    return released, material.cell is None
-
-
-def _write(released: Any, safer: Path, id_table: Path | None, report: Report) -> None:
-    """Write the release under pseudonyms, and the table of who is who if it is asked for."""
-    from tracearena.arena import pseudonymise, pseudonymise_users
-    from tracearena.cli import _gps
-    from tracearena.cli._forms import form_of, write_anonymized
-    from tracearena.traces import GpsTraces
-
-    if isinstance(released, GpsTraces):
-        public, who = pseudonymise_users(released)
-        _gps.write_traces(public, safer)
-    else:
-        release = pseudonymise(released)
-        who = release.id_table
-        write_anonymized(release.anonymized, safer, form_of(safer, None, contest=report.format == "pwscup"))
-    if id_table is not None:
-        _write_secret(who, id_table)
+    if found.proof is None or found.proof.usefulness is None:
+        return {}
+    kept, whole = found.proof.usefulness.kept or 0.0, found.proof.usefulness.kept_of_file or 0.0
+    told = {"usefulness": f"{kept:.0%} of six tasks is kept, {whole:.0%} against the original file"}
+    said = changes(found)
+    return told | ({"changed": " ".join(said)} if said else {})
 
 
 def _write_secret(who: IdTable, path: Path) -> None:
@@ -224,10 +254,3 @@ def _write_secret(who: IdTable, path: Path) -> None:
     rows = zip(who.pseudonyms.tolist(), who.user_ids.tolist(), strict=True)
     with replacing(path, private=True) as out:
         out.write(csv_text(HEADER, rows).encode())
-
-
-def _for_people(found: Protection, out: Path) -> dict[str, Any]:
-    from tracearena.audit.protection_page import outcome
-    from tracearena.audit.writing import PAGE
-
-    return {"outcome": outcome(found), "page": str(out / PAGE)}

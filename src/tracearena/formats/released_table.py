@@ -118,7 +118,9 @@ def read(
         frame = _parquet(path) if is_parquet(path) else _csv(path)
     if not frame.height:
         raise FileError.whole(path, "has a header and no rows", "empty")
-    return Reading(of_rows(path, frame, places, clock), Report(str(path), FORMAT, frame.height))
+    order = identifiers(frame["user_id"]).unique(maintain_order=True)
+    report = Report(str(path), FORMAT, frame.height, user_order=order)
+    return Reading(of_rows(path, frame, places, clock), report)
 
 
 def of_rows(

@@ -1,0 +1,124 @@
+"""Side channels of a release: what tells people apart that nobody meant to publish."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.audit.linkability import Linkability, Linked
+from tracearena.audit.material import Material, Published
+from tracearena.audit.shares import Share
+from tracearena.traces import IdTable
+from tracearena.traces.ids import positions
+
+SENTENCES = {
+    "hours": "the hours at which they are seen",
+    "intervals": "the time between their rows",
+    "exact intervals": "the seconds between their points",
+    "first and last of day": "when their days begin and end",
+    "day activity": "the days on which they are seen",
+    "seconds": "the seconds and minutes of their times",
+    "decimals": "the decimals of their coordinates",
+    "duplicates": "repeated coordinates or times",
+}
+"""Groups of evidence that look at times or at the file itself, in words."""
+ORDERS = ("the order of rows", "the order of pseudonyms", "the numbers of trajectories")
+"""Attacks by the order of the released file."""
+NAMED_FROM = 0.02
+"""A channel is named where the lower end of what it finds is above this, and above guessing."""
+_UNLIKELY = 4.5
+"""Rank correlations of so many standard deviations do not happen by chance."""
+
+
+def channel_sentences(found: Linkability, is_gps: bool) -> list[str]:
+    """Say by what alone people can be told apart, apart from places."""
+    channels = [(share, SENTENCES.get(_key(group, is_gps))) for group, share in found.evidence.items()]
+    channels += [(one.first, one.attack) for one in found.attacks if one.attack in ORDERS and one.first]
+    told = [
+        (share.value, f"People can be told apart by {what} alone: {share.value:.1%} are found.")
+        for share, what in channels
+        if what is not None and share.low > max(NAMED_FROM, share.chance)
+    ]
+    return [sentence for _, sentence in sorted(told, reverse=True)]
+
+
+def _key(group: str, is_gps: bool) -> str:
+    return "exact intervals" if is_gps and group == "intervals" else group
+
+
+def order_attacks(
+    material: Material,
+    published: Published,
+    id_table: IdTable,
+    original_order: NDArray[Any] | None = None,
+    release_order: NDArray[Any] | None = None,
+) -> list[Linked]:
+    """Match the k-th person of the original to the k-th of the release, in every order that files have.
+
+    Parameters
+    ----------
+    original_order
+        Ids of the users by their first rows in the file; None where rows are in the order of users.
+    release_order
+        Pseudonyms by their first rows in the released file.
+
+    Returns
+    -------
+    attacks
+        One for each order that correlates with that of the original, with the share it finds.
+    """
+    users = np.flatnonzero((published.at >= 0) & material.cut.both)
+    if len(users) < 3:
+        return []
+    known = [users.astype(np.float64)]
+    if original_order is not None:
+        known.append(_ranks(positions(material.exact.user_ids[users], original_order)))
+    seen = {"the order of pseudonyms": published.at[users].astype(np.float64)}
+    if release_order is not None:
+        at = positions(id_table.user_ids, material.exact.user_ids[users])
+        pseudonym = np.empty(len(users), id_table.pseudonyms.dtype)
+        pseudonym[at[at >= 0]] = id_table.pseudonyms[at >= 0]
+        seen["the order of rows"] = _ranks(positions(pseudonym, release_order))
+    if published.points is not None:
+        first = _first_trajectories(published)
+        if first is not None:
+            seen["the numbers of trajectories"] = first[published.at[users]]
+    found = []
+    for name, order in seen.items():
+        shares = [_matched(one, order) for one in known]
+        best = max((one for one in shares if one is not None), key=lambda one: one.value, default=None)
+        if best is not None:
+            found.append(Linked(name, {1: best}))
+    return found
+
+
+def _ranks(at: NDArray[np.int64]) -> NDArray[np.float64]:
+    return np.where(at >= 0, at, np.nan).astype(np.float64)
+
+
+def _first_trajectories(published: Published) -> NDArray[np.float64] | None:
+    """Return the lowest number among each user's trajectories; None where they have no numbers."""
+    points = published.points
+    assert points is not None
+    if points.trajectory_ids.dtype.kind not in "iu" or points.n_trajectories < points.n_users:
+        return None
+    first = np.full(points.n_users, np.inf)
+    owner = points.trajectory_user
+    np.minimum.at(first, owner[owner >= 0], points.trajectory_ids[owner >= 0].astype(np.float64))
+    return np.where(np.isfinite(first), first, np.nan)
+
+
+def _matched(known: NDArray[np.float64], seen: NDArray[np.float64]) -> Share | None:
+    """Return who is found by rank, forwards or backwards; None where the orders have nothing in common."""
+    both = np.isfinite(known) & np.isfinite(seen)
+    n = int(both.sum())
+    if n < 3 or len(np.unique(seen[both])) < n:
+        return None
+    mine, theirs = (np.argsort(np.argsort(one[both], kind="stable")) for one in (known, seen))
+    correlation = float(np.corrcoef(mine, theirs)[0, 1])
+    if abs(correlation) * np.sqrt(n - 1) < _UNLIKELY:
+        return None
+    right = mine == (theirs if correlation > 0 else n - 1 - theirs)
+    return Share.of(right, 1 / n)
