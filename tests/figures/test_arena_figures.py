@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from tracearena.arena import AttackScores, SweepRow
 from tracearena.figures import figure
+from tracearena.figures.arena.defences import AVERAGING, disguise_findings
 from tracearena.figures.data import Size
 
 
@@ -29,3 +31,17 @@ def test_the_front_is_marked(tmp_path: Path) -> None:
     assert "Pareto front" in picture.read_text()
     with numbers.open(newline="") as file:
         assert {line["defence"]: line["on_front"] for line in csv.DictReader(file)}["No"] == "True"
+
+
+def release(defence: str, left: float) -> SweepRow:
+    return SweepRow(defence, 0.7, True, AttackScores({"Bayes-R": 0.5}, {"Bayes-T": left}))
+
+
+@pytest.mark.parametrize(("impostor", "long", "short"), [(0.6, True, False), (0.3, False, True)])
+def test_disguises_are_compared_on_long_and_on_short_traces(impostor: float, long: bool, short: bool) -> None:
+    rows = [release(AVERAGING, 0.4), release("Impostor(0.7)", impostor), release("Decoy(0.7)", 0.35)]
+    of_weeks, of_days = disguise_findings(rows, rows, 10)
+    assert (of_weeks.holds, of_days.holds) == (long, short)
+    assert "10 known and 10 released days" in of_weeks.statement
+    assert "2 known and 2 released days" in of_days.statement
+    assert f"Impostor(0.7) {impostor:.3f}" in of_days.measured

@@ -26,7 +26,7 @@ from tracearena.pages.page import Page
 from tracearena.traces import Places
 
 _T = words.TABLE
-_WIDE_PX = 420
+_WIDE_PX = 320
 
 
 def audit_page(

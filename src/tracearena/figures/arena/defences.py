@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from tracearena.arena import SAMPLE_DEFENCES, SweepRow
 from tracearena.arena.findings import Finding, Tell, announce, titled
-from tracearena.figures.arena.trial import tried
-from tracearena.figures.data import DEFENCES, Source
+from tracearena.figures.arena.trial import PEOPLE, tried
+from tracearena.figures.data import DEFENCES, Size, Source
 from tracearena.figures.privacy_scatter import NAMES, USEFULNESS, WHEREABOUTS, draw_bands
 from tracearena.figures.style import canvas, label_points, save
 from tracearena.figures.tables import write_records
 
 TIE = 1e-9
+AVERAGING = "ClusterAveraging(0.7,100,0.5)"
+DISGUISES = ("Impostor(0.7)", "Decoy(0.7)")
+FEW_DAYS = 2
+"""Days known, and as many released, of the traces that count as short."""
 
 
 def make(
@@ -23,14 +28,23 @@ def make(
     source: Source,
     tell: Tell | None,
     *,
-    defences: Sequence[str] = tuple(dict.fromkeys((*SAMPLE_DEFENCES, *DEFENCES))),
+    defences: Sequence[str] = tuple(dict.fromkeys((*SAMPLE_DEFENCES, *DEFENCES, *DISGUISES))),
 ) -> list[Path]:
-    """Write arena-defences.svg and arena-defences.csv."""
+    """Write arena-defences.svg and arena-defences.csv.
+
+    Disguises and cluster averaging are tried on short traces too: which of them hides more depends on it.
+    """
     rows = tried(source, defences, ("all",))
     front = pareto(rows)
-    table = [row.to_dict() | {"on_front": row.defence in front} for row in rows]
-    write_records(out / "arena-defences.csv", table)
+    users, days = source.sized(PEOPLE)
+    table = [{"days": days} | row.to_dict() | {"on_front": row.defence in front} for row in rows]
     found = findings(rows)
+    compared = (AVERAGING, *DISGUISES)
+    if source.data is None and days > FEW_DAYS and set(compared) <= set(defences):
+        short = tried(replace(source, size=Size(users, FEW_DAYS)), compared, ("all",))
+        table += [{"days": FEW_DAYS} | row.to_dict() | {"on_front": False} for row in short]
+        found += disguise_findings(rows, short, days)
+    write_records(out / "arena-defences.csv", table)
     announce(found, tell)
     return [_draw(rows, front, out / "arena-defences.svg", found), out / "arena-defences.csv"]
 
@@ -74,6 +88,23 @@ def findings(rows: Sequence[SweepRow]) -> list[Finding]:
         f"highest s_T,min = {by_place.scores.minima[1]:.3f} {by_place.defence}"
     )
     return [Finding(statement, by_name is by_place, told, by_place.scores.minima[1])]
+
+
+def disguise_findings(long: Sequence[SweepRow], short: Sequence[SweepRow], days: int) -> list[Finding]:
+    """Say whether disguises hide more of the whereabouts than cluster averaging, on long and short traces."""
+    return [
+        _disguised(long, f"of {days} known and {days} released days a disguise hides more", True),
+        _disguised(short, f"of {FEW_DAYS} known and {FEW_DAYS} released days no disguise hides more", False),
+    ]
+
+
+def _disguised(rows: Sequence[SweepRow], statement: str, expected: bool) -> Finding:
+    left = {row.defence: row.scores.minima[1] for row in rows if row.defence in (AVERAGING, *DISGUISES)}
+    averaged = left.pop(AVERAGING)
+    told = ", ".join(f"{name} {value:.3f}" for name, value in (left | {AVERAGING: averaged}).items())
+    best = max(left.values())
+    statement = f"{statement} of the whereabouts than cluster averaging"
+    return Finding(statement, (best > averaged + TIE) == expected, f"s_T,min = {told}", best - averaged)
 
 
 def _draw(rows: Sequence[SweepRow], front: set[str], path: Path, found: Sequence[Finding]) -> Path:
