@@ -32,10 +32,16 @@ ATTACK_KINDS: tuple[Kind, ...] = ("reidentification", "trace-inference")
 SAMPLE_ATTACKS = ("Random-R", "VisitProb-R", "HomeProb-R", "Random-T", "VisitProb-T", "HomeProb-T")
 """The six sample attacks of 2019."""
 
-ADAPTIVE_ATTACKS = ("Polya-R(adaptive)", "Bayes-R(adaptive)", "Bayes-T(adaptive)", "Tracking-T(adaptive)")
+ADAPTIVE_ATTACKS = (
+    "Polya-R(adaptive)",
+    "Bayes-R(adaptive)",
+    "Link-R(adaptive)",
+    "Bayes-T(adaptive)",
+    "Tracking-T(adaptive)",
+)
 """Attackers who run the very defence that they meet on what they know."""
 
-UNTOLD_ATTACKS = ("Polya-R", "Markov-R", "Bayes-R", "Bayes-T", "Tracking-T", "Habits-T")
+UNTOLD_ATTACKS = ("Polya-R", "Markov-R", "Bayes-R", "Link-R", "Bayes-T", "Tracking-T", "Habits-T")
 """Attackers who weigh all they know without a word on the defence."""
 
 KNOWING_ATTACKS = ("Aligned-R",)

@@ -100,6 +100,7 @@ def stages(
     attacks: Sequence[str] = (),
     people: NDArray[np.int64] | None = None,
     on_cells: bool = False,
+    before: Risks | None = None,
     orders: tuple[Any, Any] = (None, None),
     source: Any = None,
     release_source: Any = None,
@@ -114,6 +115,8 @@ def stages(
         Users of the original who are looked for; None for all.
     on_cells
         Whether the release lies at the cells that the audit makes of the file's places.
+    before
+        The risks of the file as it is, where they are known already.
     orders
         Users of the original and pseudonyms of the release by their first rows, where files have them.
     source, release_source
@@ -164,7 +167,8 @@ def stages(
         yield audit
     if measured.show_people and not synthetic:
         audit = replace(audit, weeks=weeks(material, published or material.as_it_is()))
-    for stage in _stages_of(material, material.as_it_is(), measured, root, steps, Known(), attacks):
+    as_it_is = _stages_of(material, material.as_it_is(), measured, root, steps, Known(), attacks)
+    for stage in as_it_is if before is None else [before]:
         audit = replace(audit, before=stage)
         yield audit
     if published is not None:

@@ -152,7 +152,6 @@ def searching(
     original = taken(traces)
     material = Material.of(original, measured, timezone)
     choosing, proving = divided(material, root)
-    part = material.part_of(choosing)
     found = Protection(
         target=target,
         trials=(),
@@ -165,14 +164,15 @@ def searching(
     yield found
 
     def prove(name: str) -> Audit:
+        before = next((one.before for one in found.proofs.values()), None)
         released, who = release(name, material)
         given = released if publish is None else publish(released, who)
         is_synthetic = catalogue.is_kind(name, "synthesizer")
         on_cells = material.cell is not None and needs_cells(name)
         *_, audit = stages(
             original, given, settings=measured, timezone=timezone, id_table=who, seed=number, people=proving,
-            mechanism=None if is_synthetic else name, attacks=attacks, on_cells=on_cells, source=source,
-            release_source=release_source,
+            mechanism=None if is_synthetic else name, attacks=attacks, on_cells=on_cells, before=before,
+            source=source, release_source=release_source,
         )  # fmt: skip
         return audit
 
@@ -181,7 +181,7 @@ def searching(
     for names in own or (candidates(material), synthetic_candidates(material)):
         made = []
         for done, name in enumerate(names, start=1):
-            made.append(make_candidate(name, part, chance))
+            made.append(make_candidate(name, material, choosing, chance))
             report(done, 2 * len(names) + MOST_PROOFS)
         failed = [one for one in made if isinstance(one, Trial)]
         ready = [one for one in made if isinstance(one, Candidate)]
@@ -207,7 +207,7 @@ def searching(
                 if held is not None:
                     return
     if defences is None and synthetic_candidates(material):
-        real, others = part.coarse, material.part_of(proving).coarse
+        real, others = (material.part_of(people).coarse for people in (choosing, proving))
         yield replace(found, virtual=virtual_people(real, others, measured, child_seed(root, _VIRTUAL)))
 
 

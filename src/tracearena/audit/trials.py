@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tracearena.algorithms import Obfuscator, Synthesizer, answers, catalogue
 from tracearena.attacks.linking.linker import MOST_PLACES
@@ -90,10 +91,17 @@ class Candidate:
     trial: Trial
 
 
-def make_candidate(name: str, material: Material, root: np.random.SeedSequence) -> Candidate | Trial:
-    """Release the people of the material under a defence, and see what is kept; a trial with the error.
+def make_candidate(
+    name: str, material: Material, people: NDArray[np.int64], root: np.random.SeedSequence
+) -> Candidate | Trial:
+    """Release everybody under a defence, as the owner would, and see what is kept; a trial with the error.
 
     What is drawn depends on the root and on the name of the defence only.
+
+    Parameters
+    ----------
+    people
+        Who will be looked for.
     """
     chance = _chance(root, name)
     try:
@@ -108,7 +116,7 @@ def make_candidate(name: str, material: Material, root: np.random.SeedSequence) 
         return Trial(name, error=" ".join(str(error).split()))
     kept = float(np.mean(list(tasks.values()))) if tasks else 0.0
     trial = Trial(name, kept=kept, tasks=tasks, kept_of_file=whole, on_cells=on_cells)
-    return Candidate(defence, mine, published, trial)
+    return Candidate(defence, mine.part_of(people), replace(published, at=published.at[people]), trial)
 
 
 def attack_candidate(

@@ -46,7 +46,7 @@ MOST_PAIRS = 9_000_000
 CALIBRATION_USERS = 400
 FEWEST_CALIBRATION_USERS = 10
 """With fewer people on both sides of the cut every kind of evidence counts the same."""
-_ROUNDS = 300
+_ROUNDS = 100
 _DRAW, _CHOOSE, _THIN, _SETTLE, _CHANNEL, _LESSON = range(6)
 
 AnyTraces = Traces | GpsTraces
@@ -118,12 +118,14 @@ class LinkMatch(Match):
         return list(dict.fromkeys(one.kind.group for one in self.prepared))
 
     def by_groups(self, groups: Iterable[str]) -> NDArray[np.int64]:
-        """Return the user of each pseudonym by some groups of evidence alone, weighed for themselves."""
+        """Return the user of each pseudonym by some groups of evidence alone, weighed for themselves.
+
+        The assignment is that with the largest sum of scores.
+        """
         chosen = {*groups}
         kinds = [at for at, one in enumerate(self.prepared) if one.kind.group in chosen]
         weights = np.ones(len(kinds)) if self._tables is None else learn_weights(self._tables[kinds])
-        scores = self._weighed(kinds, weights)
-        return assign(self.pairs, certainty(self.pairs, scores, rounds=_ROUNDS))
+        return assign(self.pairs, self._weighed(kinds, weights))
 
     def _weighed(self, kinds: Iterable[int], weights: Floats) -> Floats:
         total = np.zeros(len(self.pairs.users))
