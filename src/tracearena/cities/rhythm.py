@@ -53,7 +53,7 @@ class Variety(NamedTuple):
         correlation between one period and the next. People take a service up, tire of it and return.
     """
 
-    hour_tilt: float = 0.5
+    hour_tilt: float = 0.48
     favourite_hours: float = 0.15
     weekday_spread: float = 0.5
     burst: float = -0.6
