@@ -76,9 +76,7 @@ def traits(traces: Traces) -> dict[str, Any]:
 def in_common(known: Traces, later: Traces) -> dict[str, float]:
     """Return the rank correlation of each trait between the two halves."""
     before, after = traits(known), traits(later)
-    return {
-        name: float(spearmanr(before[name], after[name], nan_policy="omit").statistic) for name in before
-    }
+    return {name: float(spearmanr(before[name], after[name], nan_policy="omit").statistic) for name in before}
 
 
 def size(known: Traces, later: Traces) -> str:
@@ -117,7 +115,9 @@ def main() -> None:
         for seed, parts in cities.items():
             rows.append(measure(*parts))
             print_row(f"city, seed {seed}", rows[-1], digits)
-        print_row("city, mean", {name: float(np.mean([row[name] for row in rows])) for name in rows[0]}, digits)
+        print_row(
+            "city, mean", {name: float(np.mean([row[name] for row in rows])) for name in rows[0]}, digits
+        )
 
 
 if __name__ == "__main__":

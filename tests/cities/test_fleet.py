@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import kstest
 
-from tracearena.cities import simulate_fleet
 from tracearena.cities import gps as receivers
+from tracearena.cities import simulate_fleet
 from tracearena.cities.fleet import LONGEST_INTERVAL_S, SHORTEST_INTERVAL_S
 from tracearena.cities.simulation import UTC_OFFSET_S
 from tracearena.engine import use
@@ -47,9 +48,8 @@ def test_every_vehicle_reports_at_an_interval_of_its_own(fleet: GpsTraces) -> No
     typical = np.array([np.median(gaps(fleet, vehicle)) for vehicle in range(60)])
     assert typical.min() >= SHORTEST_INTERVAL_S - 1
     assert typical.max() <= LONGEST_INTERVAL_S + 1
-    # Evenly spread: the distance from the uniform distribution is what 60 draws allow.
-    expected = np.linspace(SHORTEST_INTERVAL_S, LONGEST_INTERVAL_S, 60)
-    assert np.abs(np.sort(typical) - expected).max() < 20
+    # Every whole number of seconds is as likely.
+    assert kstest(typical, "uniform", (SHORTEST_INTERVAL_S - 0.5, 101)).pvalue > 0.01
     for vehicle in range(60):
         single = gaps(fleet, vehicle)[gaps(fleet, vehicle) < 1.5 * typical[vehicle]]
         assert np.abs(single - typical[vehicle]).max() <= 6
@@ -66,6 +66,17 @@ def test_reports_come_at_whole_seconds_and_in_order(fleet: GpsTraces) -> None:
     assert min(gaps(fleet, vehicle).min() for vehicle in range(60)) > SHORTEST_INTERVAL_S - 5
 
 
+def test_some_vehicles_have_a_fixed_day_off() -> None:
+    fleet = simulate_fleet(vehicles=40, days=70, seed=4)
+    begins = np.flatnonzero(np.diff(fleet.trajectory, prepend=-1))
+    weekday = (fleet.time_ms[begins] // 1000 + UTC_OFFSET_S) // DAY_S % 7
+    # Day shifts alone: a late one may begin after midnight.
+    hour = (fleet.time_ms[begins] // 1000 + UTC_OFFSET_S) % DAY_S // 3600
+    by_day = np.stack([np.bincount(weekday[fleet.user_index[begins] == u], minlength=7) for u in range(40)])
+    by_day = by_day[[np.ptp(hour[fleet.user_index[begins] == u]) < 8 for u in range(40)]]
+    assert 0.3 < (by_day.min(axis=1) == 0).mean() < 0.7
+
+
 def test_shifts_take_hours_and_vehicles_have_days_off(fleet: GpsTraces) -> None:
     begins = np.flatnonzero(np.diff(fleet.trajectory, prepend=-1))
     ends = np.append(begins[1:], fleet.n_points) - 1
@@ -73,8 +84,8 @@ def test_shifts_take_hours_and_vehicles_have_days_off(fleet: GpsTraces) -> None:
     assert 7.5 < np.median(hours) < 8.5
     assert hours.max() < 14
     of_vehicle = np.bincount(fleet.user_index[begins], minlength=60)
-    assert of_vehicle.max() <= 12
-    assert 9 < of_vehicle.mean() < 11
+    assert 10 < of_vehicle.mean() < 12.5
+    assert of_vehicle.min() < 9
 
 
 def test_every_vehicle_starts_at_its_own_time_of_day(fleet: GpsTraces) -> None:
@@ -83,7 +94,7 @@ def test_every_vehicle_starts_at_its_own_time_of_day(fleet: GpsTraces) -> None:
     vehicle = fleet.user_index[begins]
     mean = np.bincount(vehicle, np.cos(angle)) + 1j * np.bincount(vehicle, np.sin(angle))
     # The mean resultant length is 1 where all shifts begin at the same time.
-    assert np.median(np.abs(mean) / np.bincount(vehicle)) > 0.98
+    assert np.median(np.abs(mean) / np.bincount(vehicle)) > 0.95
     assert np.abs(np.exp(1j * angle).mean()) < 0.7
 
 

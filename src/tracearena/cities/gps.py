@@ -148,7 +148,7 @@ def _recordings(
     running = _on_the_way(region) & np.repeat(on_days, steps_per_day)
     running &= rng.random(len(region)) >= _HOLES_PER_STEP
     running[-1] = False
-    corners = stations_of(user, region, buildings)
+    corners = _stations(user, region, buildings)
     second, trajectory = _sampled(rng, running, interval_s * rng.choice([0.4, 0.6, 1.0]))
     x, y = along_streets(corners, second)
     x, y = x + position_errors(rng, len(x)), y + position_errors(rng, len(y))
@@ -166,7 +166,7 @@ def _on_the_way(region: NDArray[np.int32]) -> NDArray[np.bool_]:
     return np.asarray(np.convolve(moving, np.ones(2 * _LINGER + 1), mode="same") > 0)
 
 
-def stations_of(user: int, region: NDArray[np.int32], buildings: Floats) -> Floats:
+def _stations(user: int, region: NDArray[np.int32], buildings: Floats) -> Floats:
     """Return where the person is at the beginning of each step: a building of the region.
 
     At home, the most frequent region, everybody has a door of their own.

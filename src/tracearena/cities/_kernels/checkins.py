@@ -69,7 +69,7 @@ def own_hours(rng: Any, hours: Any, variety: Any) -> Any:
 
 @njit(cache=True, nogil=True)
 def own_days(rng: Any, weekdays: Any, variety: Any) -> Any:
-    """Draw how somebody's outings are spread over the days: by her weekdays, and by times more or less active."""
+    """Draw how somebody's outings are spread over the days: by weekday, and by how active the period is."""
     liked = np.empty(7)
     for i in range(7):
         liked[i] = np.exp(variety.weekday_spread * rng.standard_normal())
@@ -173,7 +173,15 @@ def check_in(rng: Any, atlas: Any, who: Any, customs: Any, weekdays: Any, at: An
 
 @njit(cache=True, nogil=True)
 def check_in_all(
-    rng: Any, atlas: Any, habits: Any, customs: Any, ways: Any, weekdays: Any, offsets: Any, at: Any, venues: Any
+    rng: Any,
+    atlas: Any,
+    habits: Any,
+    customs: Any,
+    ways: Any,
+    weekdays: Any,
+    offsets: Any,
+    at: Any,
+    venues: Any,
 ) -> None:
     """Fill the events of a block of people; those of person ``u`` are ``offsets[u]:offsets[u + 1]``."""
     for u in range(len(ways)):
