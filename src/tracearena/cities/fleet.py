@@ -155,7 +155,7 @@ def _draw_vehicle(rng: np.random.Generator, town: Atlas) -> _Vehicle:
 def _depots(town: Atlas) -> NDArray[np.int64]:
     """Return the regions of the depots, which are the same for every fleet: more where more people live."""
     rng = np.random.default_rng([2019, _DEPOTS])
-    return np.searchsorted(town.homes, rng.random(DEPOTS) * town.homes[-1], side="right")
+    return np.asarray(np.searchsorted(town.homes, rng.random(DEPOTS) * town.homes[-1], side="right"))
 
 
 def _record(
