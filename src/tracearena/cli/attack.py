@@ -87,6 +87,10 @@ def attack(
     check_outputs(out, inputs=(reference, anonymized, *reading.files))
     refuse_stale_key(reference, out)
     attacker = _made(name, mechanism, legacy_2019)
+    if getattr(attacker, "takes_points", False) and _has_points(reading, reference):
+        refuse(f"{name} on GPS points", cluster=cluster)
+        _link_points(reading, attacker, out, reference, anonymized, to, chosen_seed(seed), as_json)
+        return
     before = reading.read_events(reference)
     after = reading.read_anonymized(anonymized, before)
     form = form_of(out, to, contest=after.report.format == "pwscup")
@@ -114,6 +118,35 @@ def attack(
         result["kind"] = "inferred traces"
         result["cells"] = traces.n_events
     print_result(result, as_json)
+
+
+def _has_points(reading: ReadingOptions, path: Path) -> bool:
+    """Whether a file holds GPS points that no grid makes events of."""
+    from tracearena.formats.recognition import is_gps
+    from tracearena.intake.layout import Layout
+
+    return reading.grid is None and is_gps(path, reading.format, Layout.parse(**reading.layout()))
+
+
+def _link_points(
+    reading: ReadingOptions,
+    attacker: Any,
+    out: Path,
+    reference: Path,
+    anonymized: Path,
+    to: str | None,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Say who is who among GPS points."""
+    form = form_of(out, to, contest=False)
+    known = reading.read_points(reference).traces
+    target = reading.for_another(anonymized).read_points(anonymized).traces
+    with working("blocks of the attack"):
+        table = attacker.fit(known).identify(target, seed=seed)
+    write_inferred_table(table, out, form)
+    counts = {"pseudonyms": target.n_users, "kind": "inferred ID table"}
+    print_result({"attack": str(attacker), "file": str(out), **counts}, as_json)
 
 
 def _made(name: str, mechanism: str | None, legacy_2019: bool) -> Any:
