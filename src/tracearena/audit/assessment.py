@@ -16,7 +16,7 @@ from tracearena.audit.crowds import crowds
 from tracearena.audit.inference import infer
 from tracearena.audit.linkability import Linked, halves, link, tried
 from tracearena.audit.material import Material, Published
-from tracearena.audit.phrases import circle_choice
+from tracearena.audit.phrases import PEOPLE_TRIED, circle_choice, proof_choice
 from tracearena.audit.records import Audit, Risks, facts_of
 from tracearena.audit.settings import Choice, Settings
 from tracearena.audit.side_channels import order_attacks
@@ -158,8 +158,10 @@ def stages(
     if given is not None and not synthetic:
         material, published = material.release(given, id_table)
     everybody, everything = material, published
+    as_it_is = file if on_cells else material
     if people is not None:
-        material = material.part_of(people)
+        audit = replace(audit, choices=(*_others(audit.choices), proof_choice(len(people))))
+        material, as_it_is = material.part_of(people), as_it_is.part_of(people)
         published = None if published is None else replace(published, at=published.at[people])
     if published is not None:
         known = Known.of(material, published, defence)
@@ -169,10 +171,10 @@ def stages(
         yield audit
     if measured.show_people and not synthetic:
         audit = replace(audit, weeks=weeks(material, published or material.as_it_is()))
-    as_it_is = _stages_of(
-        material, material.as_it_is(), measured, root, steps, Known(), attacks, unchanged=True
+    unchanged = _stages_of(
+        as_it_is, as_it_is.as_it_is(), measured, root, steps, Known(), attacks, unchanged=True
     )
-    for stage in as_it_is if before is None else [before]:
+    for stage in unchanged if before is None else [before]:
         audit = replace(audit, before=stage)
         yield audit
     if published is not None:
@@ -184,6 +186,11 @@ def stages(
     useful = assess_usefulness(file, everybody, everything, child_seed(root, _USING))
     steps.done()
     yield replace(audit, usefulness=useful, complete=True)
+
+
+def _others(choices: Sequence[Choice]) -> list[Choice]:
+    """Return what was chosen but for the number of people."""
+    return [one for one in choices if one.name != PEOPLE_TRIED]
 
 
 class Known(NamedTuple):

@@ -68,12 +68,23 @@ def cut_choice(cut: Cut, traces: Traces) -> Choice:
     return Choice("cut in two", cut_words(cut), reason)
 
 
+PEOPLE_TRIED = "people tried"
+
+
+def proof_choice(people: int) -> Choice:
+    """Say on how many people a release is proved."""
+    reason = (
+        "those on both sides of the cut who were not used for choosing; some have nothing released after it"
+    )
+    return Choice(PEOPLE_TRIED, f"{people:,}", reason)
+
+
 def people_choice(there: int, settings: Settings) -> Choice:
     """Say for how many people attacks are tried."""
     if there <= settings.people:
-        return Choice("people tried", f"{there:,}", "everybody who is on record on both sides of the cut")
+        return Choice(PEOPLE_TRIED, f"{there:,}", "everybody who is on record on both sides of the cut")
     reason = f"a random sample of {there:,}, enough for intervals of about {1 / settings.people**0.5:.0%}"
-    return Choice("people tried", f"{settings.people:,}", f"{reason}; --people takes more")
+    return Choice(PEOPLE_TRIED, f"{settings.people:,}", f"{reason}; --people takes more")
 
 
 def cells_choice(cells: Cells, settings: Settings) -> Choice:

@@ -68,7 +68,7 @@ def outcome(found: Protection) -> str:
     least, said = found.least, []
     if least is not None and least.risk is not None:
         bad = [one for one in least.lights if one.question != "linkability" and one.colour != "green"]
-        also = words.ALSO.format(what=words.QUESTIONS[bad[0].question]) if bad else ""
+        also = words.ALSO.format(what=bad[0].question.replace("_", " ")) if bad else ""
         risk = risk_words(least.risk, least.at_least)
         said.append(words.LEAST.format(risk=risk, defence=least.defence, also=also))
     if found.least_provable > found.target:

@@ -198,31 +198,68 @@ def _found(
     settings: Settings,
     root: np.random.SeedSequence,
 ) -> dict[int, Share]:
-    """Look for people by true sightings of them, at the file's own places and instants."""
-    from tracearena.audit._kernels import found_draws
+    """Look for people by true sightings of them, at the file's own places and instants.
 
+    Several attackers try, and the one who finds the most counts: one looks where people were at those
+    instants, the others at the places alone, whenever that was, as coarse as each of a few sides.
+    """
     truth, seen = material.exact, published.exact
     event, place, _ = seen.pairs()
-    xyz = truth.places.points_km
-    window = seen.instants[event].astype(np.int64)
+    scale = max(displacement_km(material, published), _EXACT_KM)
+    by_time = truth.instants.astype(np.int64), seen.instants[event].astype(np.int64)
+    attackers = [(*by_time, seen.user_index[event].astype(np.int64), place, scale)]
+    # Whoever was somewhere often is there once.
+    width = max(len(truth.places), 1)
+    user, where = np.divmod(different(seen.user_index[event].astype(np.int64) * width + place), width)
+    for side_m in SIDES_M[:3]:
+        cells = cell_keys(truth.places.latitude, truth.places.longitude, side_m)
+        attackers.append((cells[truth.place_index], cells[where], user, where, side_m / 4000))
+    shares = [_shares_found(material, published, *one, candidates, settings, root) for one in attackers]
+    return {k: max((one[k] for one in shares), key=lambda share: share.value) for k in shares[0]}
+
+
+def _shares_found(
+    material: Material,
+    published: Published,
+    known_window: Ints,
+    window: Ints,
+    user: Ints,
+    place: NDArray[Any],
+    scale_km: float,
+    candidates: int,
+    settings: Settings,
+    root: np.random.SeedSequence,
+) -> dict[int, Share]:
+    """Return who is named by 1, 2, … sightings, compared with what was released in the same windows.
+
+    Parameters
+    ----------
+    known_window
+        The window of each true event: an instant, or a cell.
+    window, user, place
+        What was released.
+    scale_km
+        How far released places are from true ones.
+    """
+    from tracearena.audit._kernels import found_draws
+
+    truth, xyz = material.exact, material.exact.places.points_km
     order = np.argsort(window, kind="stable")
     windows, begins = np.unique(window[order], return_index=True)
-    release = (
-        windows, np.append(begins, len(order)).astype(np.int64),
-        seen.user_index[event][order].astype(np.int64), xyz[place[order]],
-    )  # fmt: skip
-    scale = max(displacement_km(material, published), _EXACT_KM)
+    offsets = np.append(begins, len(order)).astype(np.int64)
+    release = (windows, offsets, user[order], xyz[place[order]])
     present = np.diff(truth.offsets) > 0
     people = sample(present, settings.people, root, _PEOPLE)
+    n_released = published.exact.n_users
 
     def work(block: int, first: int, stop: int) -> Floats:
-        user = int(people[first])
-        rows = slice(truth.offsets[user], truth.offsets[user + 1])
-        uniform = stream(root, _DRAWN, user).random((settings.draws, POINTS))
+        person = int(people[first])
+        rows = slice(truth.offsets[person], truth.offsets[person + 1])
+        uniform = stream(root, _DRAWN, person).random((settings.draws, POINTS))
         credit = np.zeros(POINTS)
         found_draws(
-            truth.instants[rows].astype(np.int64), xyz[truth.place_index[rows]], uniform, *release,
-            scale, _NOISE_FLOOR, candidates, int(published.at[user]), seen.n_users, credit,
+            known_window[rows], xyz[truth.place_index[rows]], uniform, *release, scale_km, _NOISE_FLOOR,
+            candidates, int(published.at[person]), n_released, credit,
         )  # fmt: skip
         return credit / settings.draws
 

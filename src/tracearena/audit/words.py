@@ -90,9 +90,9 @@ MET = (
     "{defence} keeps the limits: {risk} of {people:,} people who were not used for choosing are found again "
     "(target {target:.1%})."
 )
-NOT_MET = "Nothing was published: none of {tried} defences keeps the limits. {least}"
+NOT_MET = "No release was written: none of {tried} defences keeps the limits. {least}"
 LEAST = "The least risk reached is {risk} found again, by {defence}{also}."
-ALSO = ", which fails another limit: {what}"
+ALSO = ", for which another limit is not proven ({what})"
 TOO_FEW = "{people:,} people in the test half cannot prove a risk below {least:.1%}."
 MET_TODO = (
     "Check that the release is still useful (below), and keep the original and the table of who is who to "

@@ -11,6 +11,7 @@ from typing import Any
 
 from tracearena.audit.page import audit_page
 from tracearena.audit.protection import Protection
+from tracearena.audit.protection_page import outcome
 from tracearena.audit.records import Audit, Risks
 from tracearena.audit.shares import Share
 from tracearena.files import replacing, replacing_folder, write_csv
@@ -40,6 +41,7 @@ def write_audit(
     """
     said = audit.to_dict()
     if protection is not None:
+        said |= {"headline": outcome(protection)}
         said |= {"protection": protection.to_dict() | {"command": command}}
     names = [PAGE, NUMBERS, *([SHARES, USEFULNESS] if tables else [])]
     with replacing_folder(folder) as made:

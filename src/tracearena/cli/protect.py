@@ -80,11 +80,14 @@ def protect(
     """
     from tracearena.audit.protection_page import outcome
     from tracearena.audit.writing import PAGE
+    from tracearena.errors import ParameterError
     from tracearena.intake.positions import local_time
     from tracearena.traces import GpsTraces
 
     check_outputs(safer, id_table, inputs=(file, *reading.files))
     check_outputs(out, inputs=(file, safer), folders=True)
+    if any(one.startswith("found-again") for one in measuring.limit or ()):
+        raise ParameterError("--limit found-again is for audit; protect takes it as --target-risk")
     target = share_of("--target-risk", target_risk)
     settings = measuring.settings()
     used = chosen_seed(seed)
@@ -218,7 +221,9 @@ def _say(found: Protection, said: set[str]) -> None:
             risk = f"{risk_words(one.risk, one.at_least)} found by {one.attack}"
         kept = "" if one.kept is None else f", {one.kept:.0%} kept"
         over = [light.question for light in one.lights if light.colour not in ("green", "grey")]
-        also = "".join(f"; {name.replace('_', ' ')} over its limit" for name in over if name != "linkability")
+        also = "".join(
+            f"; {name.replace('_', ' ')} not within its limit" for name in over if name != "linkability"
+        )
         note(f"{one.defence}: {risk}{kept}{also}")
     for name, audit in found.proofs.items():
         if f"proof of {name}" not in said:
