@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.border.command_line import tracearena
+from tracearena.audit.ladder import ladder
 
 from tracearena.algorithms import catalogue
 from tracearena.audit import Protection, Share, protect
-from tracearena.audit.ladder import ladder
 from tracearena.audit.protection_page import outcome, picture
 from tracearena.audit.trials import Trial
 from tracearena.cities import simulate
