@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tracearena import __version__
 from tracearena.algorithms import Kind, catalogue
+from tracearena.arena.ensemble import make_attacks
 from tracearena.audit import words
 from tracearena.audit.crowds import crowds
 from tracearena.audit.inference import infer
@@ -122,6 +123,8 @@ def stages(
     source, release_source
         The files that the traces were read from, for their names and digests.
     """
+    # A name that is misspelt is refused before any work.
+    make_attacks(attacks)
     number = fresh_seed() if seed is None else seed
     root = seed_sequence(number)
     measured = settings.in_force()

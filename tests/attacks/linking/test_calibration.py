@@ -32,6 +32,7 @@ def loss(weights: Floats, tables: Floats, penalty: float = PENALTY) -> float:
     return float(free - np.trace(scores) + penalty / 2 * (weights**2).sum())
 
 
+@pytest.mark.slow
 def test_the_weights_minimise_the_loss() -> None:
     tables = tables_of([2.0, 1.0, 0.0])
     learned = learn_weights(tables.astype(np.float32))

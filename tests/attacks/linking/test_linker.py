@@ -181,7 +181,7 @@ def test_posteriors_are_shares_of_belief(small_city: tuple[Traces, Traces]) -> N
 
 def test_an_ensemble_gives_its_answer(small_city: tuple[Traces, Traces]) -> None:
     case = released(*small_city)
-    attack = catalogue.create("Link-R(No,times)", "reidentification")
-    assert (attack.mechanism, attack.evidence) == ("No", "times")
+    attack = catalogue.create("Link-R(No,places)", "reidentification")
+    assert (attack.mechanism, attack.evidence) == ("No", "places")
     ((_, ranked),) = Ensemble([attack]).fit(case.known).rankings(case.seen, seed=3)
-    assert (case.known.user_ids[ranked[:, 0]] == case.truth.user_ids).mean() > 2 / len(case.truth)
+    assert (case.known.user_ids[ranked[:, 0]] == case.truth.user_ids).mean() > 0.3
