@@ -296,7 +296,7 @@ def test_a_stopped_search_keeps_what_was_tried(owner: Path, monkeypatch: pytest.
         (["--limit", "inference=much"], "--limit inference = 'much' is not allowed"),
         (["--target-risk", "0%"], "target"),
         (["--attack", "my_module:Nothing"], "my_module"),
-        (["--attack", "PL(1,1)"], "PL(1,1)"),
+        (["--attack", "PL(1,1)"], "PL is a defence of traces at places"),
         (["--defences", "Nonsense(1)"], "Nonsense"),
     ],
 )
