@@ -54,7 +54,7 @@ OPENED = {
     "tracearena.attacks.tracking": (25, set()),
     "tracearena.attacks.zone_finding": (21, set()),
     "tracearena.audit": (150, {"polars"}),
-    "tracearena.cities": (29, set()),
+    "tracearena.cities": (30, set()),
     "tracearena.contest": (114, set()),
     "tracearena.engine": (14, set()),
     "tracearena.files": (10, set()),

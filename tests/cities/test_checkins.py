@@ -59,6 +59,12 @@ def test_people_check_in_by_day(checkins: Traces) -> None:
     assert ((hour >= 11) & (hour < 14)).mean() > 0.15
 
 
+def test_the_first_people_of_a_larger_simulation_check_in_alike() -> None:
+    many = cities.simulate(users=600, days=60, mode="checkins", seed=7)
+    few = cities.simulate(users=300, days=60, mode="checkins", seed=7)
+    assert few == many.take_users(np.arange(300))
+
+
 def test_nights_are_for_bars_and_mornings_for_trains(checkins: Traces) -> None:
     assert checkins.places.categories is not None
     category = checkins.places.categories[checkins.place_index]

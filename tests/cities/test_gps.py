@@ -29,7 +29,7 @@ def test_points_come_every_few_seconds(city: GpsTraces) -> None:
 
 
 def test_people_keep_to_the_streets_and_to_human_speed(city: GpsTraces) -> None:
-    north, east = receivers._degree_m()
+    north, east = receivers.degree_m()
     x, y = (city.longitude - 150.0) * east, (city.latitude - 34.9) * north
     street = receivers.STREET_M
     off_street = np.minimum(

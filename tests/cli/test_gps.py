@@ -6,10 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from tracearena.cities import simulate_gps
+from tracearena.cities import simulate_fleet, simulate_gps
 from tracearena.cli import build
 from tracearena.errors import TracearenaError
 from tracearena.formats import geolife, read
@@ -162,3 +163,10 @@ def test_dates_and_a_box_cut_what_is_described(tree: Path) -> None:
     middle = (box["south"] + box["north"]) / 2
     half = run("describe", tree, "--bounds", f"{box['south']},{box['west']},{middle},{box['east']}")
     assert 0 < half["events"] < whole["events"]
+
+
+def test_the_city_writes_the_points_of_a_fleet(tmp_path: Path) -> None:
+    out = tmp_path / "fleet.parquet"
+    result = run("city", out, "--mode", "fleet", "--users", 3, "--days", 2, "--seed", 1)
+    assert result["mode"] == "fleet"
+    assert np.array_equal(read(out).traces.time_ms, simulate_fleet(3, 2, seed=1).time_ms)

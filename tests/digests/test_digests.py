@@ -20,7 +20,7 @@ from tests.digests.conftest import Known, digest
 from tracearena.algorithms import catalogue
 from tracearena.algorithms.kinds import kinds_of
 from tracearena.arena import pseudonymise
-from tracearena.cities import simulate, simulate_gps
+from tracearena.cities import simulate, simulate_fleet, simulate_gps
 from tracearena.contest import rehearse
 from tracearena.formats import FORMATS, write
 from tracearena.formats.recognition import EITHER
@@ -93,6 +93,11 @@ def test_the_city_lives_as_it_did(mode: Any, known: Known) -> None:
 
 def test_receivers_record_what_they_did(points: GpsTraces, known: Known) -> None:
     known("city gps", digest(points.time_ms, points.latitude, points.longitude))
+
+
+def test_the_fleet_drives_as_it_did(known: Known) -> None:
+    fleet = simulate_fleet(vehicles=3, days=2, seed=1)
+    known("city fleet", digest(fleet.time_ms, fleet.latitude, fleet.longitude))
 
 
 @pytest.mark.parametrize("format", [name for name in FORMATS if name not in ("partitions", *EITHER)])

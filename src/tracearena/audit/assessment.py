@@ -129,9 +129,8 @@ def stages(
     root = seed_sequence(number)
     measured = settings.in_force()
     original = taken(traces)
-    material = Material.of(original, measured, timezone)
-    if on_cells:
-        material = material.on_coarse_ground()
+    file = Material.of(original, measured, timezone)
+    material = file.on_coarse_ground() if on_cells else file
     given = None if released is None else taken(released, released=True)
     if synthetic and given is None:
         raise ParameterError("synthetic says what the release is; there is none")
@@ -157,12 +156,15 @@ def stages(
         version=__version__,
     )
     yield audit
-    if people is not None:
-        material = material.part_of(people)
     steps = _Steps(2 if given is not None and not synthetic else 1)
     published, known = None, Known()
     if given is not None and not synthetic:
         material, published = material.release(given, id_table)
+    everybody, everything = material, published
+    if people is not None:
+        material = material.part_of(people)
+        published = None if published is None else replace(published, at=published.at[people])
+    if published is not None:
         known = Known.of(material, published, defence)
         if id_table is not None:
             known = known._replace(orders=tuple(order_attacks(material, published, id_table, *orders)))
@@ -170,7 +172,9 @@ def stages(
         yield audit
     if measured.show_people and not synthetic:
         audit = replace(audit, weeks=weeks(material, published or material.as_it_is()))
-    as_it_is = _stages_of(material, material.as_it_is(), measured, root, steps, Known(), attacks)
+    as_it_is = _stages_of(
+        material, material.as_it_is(), measured, root, steps, Known(), attacks, unchanged=True
+    )
     for stage in as_it_is if before is None else [before]:
         audit = replace(audit, before=stage)
         yield audit
@@ -179,8 +183,8 @@ def stages(
             audit = replace(audit, after=stage)
             yield audit
     if synthetic:
-        audit, published = _with_synthetic(audit, material, given, others, measured, root)
-    useful = assess_usefulness(material, published, child_seed(root, _USING))
+        audit, everything = _with_synthetic(audit, material, given, others, measured, root)
+    useful = assess_usefulness(file, everybody, everything, child_seed(root, _USING))
     steps.done()
     yield replace(audit, usefulness=useful, complete=True)
 
@@ -238,6 +242,8 @@ def _stages_of(
     steps: _Steps,
     known: Known,
     attacks: Sequence[str],
+    *,
+    unchanged: bool = False,
 ) -> Iterator[Risks]:
     singled = single_out(material, published, settings, child_seed(root, _SINGLING))
     steps.done()
@@ -247,7 +253,7 @@ def _stages_of(
     left_out = int((np.diff(material.exact.offsets) > 0).sum()) - int(tried(material, published).sum())
     linked, ranked = link(
         cut, child_seed(root, _LINKING), left_out=left_out, defence=known.defence, attacks=attacks,
-        orders=known.orders, tell=steps.done,
+        orders=known.orders, unchanged=unchanged, tell=steps.done,
     )  # fmt: skip
     risks = replace(risks, linkability=linked)
     yield risks

@@ -23,6 +23,7 @@ from tracearena.audit.sightings import Floats, Ints, Spots, points_of_days, usua
 from tracearena.audit.singling_out import sample
 from tracearena.engine import child_seed
 from tracearena.errors import TracearenaError
+from tracearena.obfuscation import NoObfuscation
 from tracearena.traces import GpsTraces, ObfuscatedTraces, Traces
 from tracearena.traces.different import begins
 from tracearena.traces.geodesy import earth_centred
@@ -192,6 +193,7 @@ def link(
     defence: Any = None,
     attacks: Sequence[str] = (),
     orders: Sequence[Linked] = (),
+    unchanged: bool = False,
     tell: Callable[[], None] = lambda: None,
 ) -> tuple[Linkability, Ranked | None]:
     """Run every re-identification attack of the catalogue, and the linker on everything that is left.
@@ -204,6 +206,8 @@ def link(
         Names of further attacks, such as a class of the caller's own.
     orders
         What the order of the released file found (`side_channels.order_attacks`).
+    unchanged
+        Whether the file is released as it is, which the linker knows.
     tell
         Called after each attack.
 
@@ -215,7 +219,8 @@ def link(
     people = len(cut.users)
     if people < FEWEST:
         return Linkability((), None, {}, {}, None, {}, people, left_out), None
-    by_linker = find_by_linker(cut, root, defence)
+    is_known = unchanged and cut.points is None
+    by_linker = find_by_linker(cut, root, NoObfuscation() if is_known else defence)
     tell()
     tries = [by_linker.tries, find_by_attacks(cut, root, attack_names(defence, attacks), defence, tell)]
     every = [*(one for some in tries for one in some), *(Try(one, None) for one in orders)]
@@ -294,11 +299,12 @@ def find_by_linker(
     attack = linker.fit(known)
     matcher: Any = attack.matcher_ if defence is None else attack.against(defence).matcher_
     match = matcher.without(without).match(seen, seed=child_seed(root, _LINKER))
-    tries = [Try(_linked(str(linker), match.ranked, cut.owner), match.ranked)]
+    name = LINKER if defence is None or isinstance(defence, NoObfuscation) else str(linker)
+    tries = [Try(_linked(name, match.ranked, cut.owner), match.ranked)]
     for by, groups in (("times", TIME_GROUPS), ("places", PLACE_GROUPS)):
         if {*groups} & {*match.groups}:
             ranked = match.by_groups(groups)[:, None]
-            tries.append(Try(_linked(f"{linker} by {by}", ranked, cut.owner), ranked))
+            tries.append(Try(_linked(f"{name} by {by}", ranked, cut.owner), ranked))
     shares = {} if alone else {group: _share_right(match.by_groups([group]), cut) for group in match.groups}
     right, sure = match.best == cut.owner, {}
     for least in SURE_FROM:

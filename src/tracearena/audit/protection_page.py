@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from html import escape
 from typing import Any
 
@@ -10,6 +11,7 @@ from tracearena.algorithms import catalogue
 from tracearena.audit import labels, words
 from tracearena.audit.phrases import length, risk_words, synthetic_sentences
 from tracearena.audit.protection import MOST_PROOFS, Protection
+from tracearena.audit.shares import Share
 from tracearena.audit.trials import Trial
 from tracearena.audit.virtual_people import VirtualPeople
 from tracearena.pages.page import Page, Table
@@ -59,8 +61,7 @@ def _virtual(page: Page, found: VirtualPeople, name: str) -> None:
 def outcome(found: Protection) -> str:
     """Say in one line which defence keeps the limits, or the least risk that was reached and by what."""
     if found.proof is not None:
-        linked = found.proof.risks.linkability
-        share = None if linked is None else linked.headline
+        share = _proved(found)
         assert share is not None
         risk = risk_words(share, False)
         return words.MET.format(defence=found.chosen, risk=risk, people=share.people, target=found.target)
@@ -97,11 +98,17 @@ def picture(found: Protection) -> tuple[dict[str, Any], Table]:
     """Draw risk against usefulness, a point for each defence that was attacked."""
     known = [one for one in found.trials if one.risk is not None]
     whole = [one for one in known if not one.at_least]
+    proved = [replace(one, risk=_proved(found)) for one in whole if one.defence == found.chosen]
     groups = (
         (labels.LINES["at_least"], [one for one in known if one.at_least], GREY, "triangle-up-open"),
         (labels.LINES["fails"], [one for one in whole if not one.holds], GREY, "circle"),
-        (labels.LINES["holds"], [one for one in whole if one.holds], BLUE, "square"),
-        (labels.LINES["proved"], [one for one in whole if one.defence == found.chosen], GREEN, "star"),
+        (
+            labels.LINES["holds"],
+            [one for one in whole if one.holds and one.defence != found.chosen],
+            BLUE,
+            "square",
+        ),
+        (labels.LINES["proved"], proved, GREEN, "star"),
     )
     front = {one.defence for one in known if not _is_beaten(one, known)}
     data = [_points(name, trials, colour, symbol, front) for name, trials, colour, symbol in groups if trials]
@@ -124,6 +131,12 @@ def picture(found: Protection) -> tuple[dict[str, Any], Table]:
     }  # fmt: skip
     names = ("defence", "kept", "whole", "found", "low", "high", "strongest", "limits", "error")
     return {"data": data, "layout": layout}, ([_T[one] for one in names], [_row(one) for one in found.trials])
+
+
+def _proved(found: Protection) -> Share | None:
+    """Return whom the strongest attack finds in the release that was proved."""
+    linked = None if found.proof is None else found.proof.risks.linkability
+    return None if linked is None else linked.headline
 
 
 def _is_beaten(one: Trial, others: list[Trial]) -> bool:
@@ -152,7 +165,7 @@ def _points(name: str, trials: list[Trial], colour: str, symbol: str, front: set
         "y": [share.value for share in shares],
         "text": [_short(one.defence) if one.defence in front else "" for one in trials],
         "customdata": [one.defence for one in trials],
-        "textposition": "top center",
+        "textposition": ["top left" if (one.kept or 0.0) > 0.5 else "top right" for one in trials],
         "textfont": {"size": 10},
         "error_y": {
             "type": "data",
@@ -167,9 +180,9 @@ def _points(name: str, trials: list[Trial], colour: str, symbol: str, front: set
 
 
 def _short(defence: str) -> str:
-    """Leave out of a name what only says how long a model is trained."""
+    """Break a name into its stages, and leave out what only says how long a model is trained."""
     name, cut, _ = defence.partition(",zeros")
-    return f"{name})" if cut else name
+    return f"{name})" if cut else name.replace("+", "<br>+")
 
 
 def _row(one: Trial) -> list[Any]:

@@ -74,9 +74,15 @@ class _Work(NamedTuple):
 
 
 def assess_usefulness(
-    material: Material, published: Published | None, root: np.random.SeedSequence
+    file: Material, material: Material, published: Published | None, root: np.random.SeedSequence
 ) -> Usefulness:
-    """Do every task with the original, with the release, and with two halves of the people."""
+    """Do every task with the original, with the release, and with two halves of the people.
+
+    Parameters
+    ----------
+    file, material
+        The original at its own places, and on the ground of the release.
+    """
     original = material.coarse
     order = generator(child_seed(root, _HALVES)).permutation(original.n_users)
     middle = original.n_users // 2
@@ -84,7 +90,7 @@ def assess_usefulness(
     released, whole = None, None
     if published is not None:
         released = plain_events(published.coarse, child_seed(root, _DRAW))
-        whole = kept_of_file(material, published, child_seed(root, _DRAW))
+        whole = kept_of_file(file, published, child_seed(root, _DRAW))
     tasks = tuple(_task(name, work, original, released, parts) for name, work in _TASKS.items())
     kept = [task.kept for task in tasks if task.kept is not None]
     return Usefulness(tasks, float(np.mean(kept)) if kept else None, whole)

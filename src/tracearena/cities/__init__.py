@@ -1,7 +1,7 @@
 """The embedded city: believable people on a map of its own, so that everything runs with no download.
 
-`simulate` makes `Traces` with their `Places` and `Clock`; `regions` and `pois` are the map, `laws`
-measures how human any traces look.
+`simulate` makes `Traces` with their `Places` and `Clock`, `simulate_gps` and `simulate_fleet` make points of
+people and of vehicles; `regions` and `pois` are the map, `laws` measures how human any traces look.
 """
 
 import lazy_loader

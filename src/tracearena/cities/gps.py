@@ -28,14 +28,14 @@ _LINGER = 2
 """Steps that a receiver records before leaving and after arriving."""
 _JITTER_M = 4.0
 _JITTER_MEMORY = 0.95
-_LOST = 0.02
+LOST = 0.02
 """Share of single points that a receiver loses."""
 _HOLES_PER_STEP = 0.02
 _LIVES, _RECEIVERS, _MAP = range(3)
 
 
 @dataclass(frozen=True)
-class _Recordings:
+class Recordings:
     """The points of one user."""
 
     time_ms: NDArray[np.int64]
@@ -83,17 +83,17 @@ def simulate_gps(
     with use(progress=None):
         stays = simulate(users, days, clock=clock, seed=lives)
     table = stays.place_index.reshape(users, -1)
-    buildings = _buildings()
+    buildings = build_buildings()
 
-    def work(block: int, first: int, stop: int) -> _Recordings:
+    def work(block: int, first: int, stop: int) -> Recordings:
         rng = stream(root, _RECEIVERS, first)
         return _recordings(rng, first, table[first], buildings, days, interval_s, recorded)
 
     found = run_blocks(work, [(u, u + 1) for u in range(users)], report=True)
-    return _joined(found)
+    return join_recordings(found)
 
 
-def _joined(found: list[_Recordings]) -> GpsTraces:
+def join_recordings(found: list[Recordings]) -> GpsTraces:
     trajectories = [int(one.trajectory[-1]) + 1 if len(one.trajectory) else 0 for one in found]
     first = np.concatenate([[0], np.cumsum(trajectories)[:-1]])
     lengths = [len(one.time_ms) for one in found]
@@ -110,13 +110,13 @@ def _joined(found: list[_Recordings]) -> GpsTraces:
     )
 
 
-def _buildings() -> Floats:
+def build_buildings() -> Floats:
     """Return x, y in metres (from the south-west corner) of the buildings, regions × buildings × 2.
 
     They stand at streets that run east.
     """
     places = regions()
-    north, east = _degree_m()
+    north, east = degree_m()
     centre = np.column_stack([(places.longitude - GRID.west) * east, (places.latitude - GRID.south) * north])
     rng = np.random.default_rng([2019, _MAP])
     size = np.array([GRID.cell_width * east, GRID.cell_height * north])
@@ -125,7 +125,7 @@ def _buildings() -> Floats:
     return np.asarray(spots)
 
 
-def _degree_m() -> tuple[float, float]:
+def degree_m() -> tuple[float, float]:
     north, east = metres_per_degree((GRID.south + GRID.north) / 2)
     return float(north), float(east)
 
@@ -138,7 +138,7 @@ def _recordings(
     days: int,
     interval_s: float,
     recorded: float,
-) -> _Recordings:
+) -> Recordings:
     """Record one person."""
     steps_per_day = len(region) // days
     # A few record nearly every day and many now and then.
@@ -150,13 +150,13 @@ def _recordings(
     running[-1] = False
     corners = _stations(user, region, buildings)
     second, trajectory = _sampled(rng, running, interval_s * rng.choice([0.4, 0.6, 1.0]))
-    x, y = _along_streets(corners, second)
-    x, y = x + _jitter(rng, len(x)), y + _jitter(rng, len(y))
-    north, east = _degree_m()
+    x, y = along_streets(corners, second)
+    x, y = x + position_errors(rng, len(x)), y + position_errors(rng, len(y))
+    north, east = degree_m()
     midnight = (FIRST_DAY - EPOCH).days * DAY_S - UTC_OFFSET_S
     # PLT files and many receivers give whole seconds.
     time_ms = (np.floor(second).astype(np.int64) + midnight) * 1000
-    return _Recordings(time_ms, GRID.south + y / north, GRID.west + x / east, trajectory)
+    return Recordings(time_ms, GRID.south + y / north, GRID.west + x / east, trajectory)
 
 
 def _on_the_way(region: NDArray[np.int32]) -> NDArray[np.bool_]:
@@ -188,15 +188,25 @@ def _sampled(
     recording = np.repeat(np.arange(len(starts), dtype=np.int32), counts)
     number = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
     second = starts[recording] + number * interval_s
-    kept = rng.random(len(second)) >= _LOST
+    kept = rng.random(len(second)) >= LOST
     recording = recording[kept]
     return second[kept], np.unique(recording, return_inverse=True)[1].astype(np.int32)
 
 
-def _along_streets(stations: Floats, second: Floats) -> tuple[Floats, Floats]:
-    """Return x and y at each second: along the street, up a cross street, along the next street."""
-    step = np.minimum((second // _STEP_S).astype(np.int64), len(stations) - 2)
-    share = second / _STEP_S - step
+def along_streets(stations: Floats, second: Floats, step_s: int = _STEP_S) -> tuple[Floats, Floats]:
+    """Return x and y at each second: along the street, up a cross street, along the next street.
+
+    Parameters
+    ----------
+    stations
+        Where somebody is at the beginning of each step.
+    second
+        Seconds since the beginning of the first step.
+    step_s
+        Length of a step.
+    """
+    step = np.minimum((second // step_s).astype(np.int64), len(stations) - 2)
+    share = second / step_s - step
     a, b = stations[step], stations[step + 1]
     cross = np.rint((0.3 * a[:, 0] + 0.7 * b[:, 0]) / STREET_M) * STREET_M
     first, middle = np.abs(cross - a[:, 0]), np.abs(b[:, 1] - a[:, 1])
@@ -212,7 +222,7 @@ def _along_streets(stations: Floats, second: Floats) -> tuple[Floats, Floats]:
     return x, a[:, 1] + np.sign(b[:, 1] - a[:, 1]) * on_middle
 
 
-def _jitter(rng: np.random.Generator, count: int) -> Floats:
+def position_errors(rng: np.random.Generator, count: int) -> Floats:
     """Errors in metres that persist for a while: a first-order autoregression."""
     from scipy.signal import lfilter
 

@@ -13,7 +13,7 @@ from tracearena.checks import require_choice, require_number, require_whole
 from tracearena.cities.atlas import build_atlas
 from tracearena.cities.land_use import regions
 from tracearena.cities.people import ARCHETYPES, habits
-from tracearena.cities.rhythm import hours_of_checkins, kinds_of_checkins
+from tracearena.cities.rhythm import customs_of_checkins
 from tracearena.cities.venues import KINDS, pois
 from tracearena.engine import SeedLike, block_ranges, run_blocks, seed_sequence, stream
 from tracearena.errors import ParameterError
@@ -167,15 +167,15 @@ def _checkins(
 
     if clock.start_s or clock.instants_per_day * clock.interval_s != DAY_S:
         raise ParameterError("the clock of check-ins must cover whole days: they happen at any hour")
-    places, town, customs, weekdays = pois(top), build_atlas(top), habits(), _weekdays(clock, days)
-    hours, kinds = hours_of_checkins(), kinds_of_checkins(np.bincount(town.kind, minlength=len(KINDS)) > 0)
+    places, town, weekdays = pois(top), build_atlas(top), _weekdays(clock, days)
+    lives, customs = habits(), customs_of_checkins(np.bincount(town.kind, minlength=len(KINDS)) > 0)
 
     def work(block: int, first: int, stop: int) -> tuple[Any, ...]:
         counts = _counts(stream(root, _COUNTS, block), stop - first, checkins_per_user)
         offsets = np.concatenate([[0], np.cumsum(counts)])
         at, visited = np.empty(offsets[-1], np.int64), np.empty(offsets[-1], np.int32)
         rng, ways = stream(root, _LIVES, block), _ways(root, block, stop - first)
-        check_in_all(rng, town, customs, ways, hours, kinds, weekdays, offsets, at, visited)
+        check_in_all(rng, town, lives, customs, ways, weekdays, offsets, at, visited)
         return counts, at, visited
 
     done = run_blocks(work, block_ranges(users, USERS_PER_BLOCK), report=True)

@@ -25,6 +25,7 @@ class Mode(StrEnum):
     regular = "regular"
     checkins = "checkins"
     gps = "gps"
+    fleet = "fleet"
 
 
 def register(app: typer.Typer) -> None:
@@ -34,10 +35,20 @@ def register(app: typer.Typer) -> None:
 
 def city(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="Where the traces go.")],
-    users: Annotated[int, typer.Option("--users", min=1, help="Number of people.")] = 4_000,
-    days: Annotated[int, typer.Option("--days", min=1, help="Number of consecutive days.")] = 40,
+    users: Annotated[
+        int | None,
+        typer.Option("--users", min=1, help="Number of people or vehicles. [default: 4000, fleet 500]"),
+    ] = None,
+    days: Annotated[
+        int | None,
+        typer.Option("--days", min=1, help="Number of consecutive days. [default: 40, fleet 14]"),
+    ] = None,
     mode: Annotated[
-        Mode, typer.Option("--mode", help="An event at every instant, sparse check-ins, or GPS points.")
+        Mode,
+        typer.Option(
+            "--mode",
+            help="An event at every instant, sparse check-ins, GPS points of people, or of vehicles.",
+        ),
     ] = Mode.regular,
     to: Annotated[
         str | None,
@@ -60,8 +71,10 @@ def city(
     from tracearena.errors import ParameterError
     from tracearena.formats.pwscup import PWS_CLOCK
 
-    if mode is Mode.gps:
-        _gps(out, users, days, to, seed, as_json)
+    users = users or (500 if mode is Mode.fleet else 4_000)
+    days = days or (14 if mode is Mode.fleet else 40)
+    if mode in (Mode.gps, Mode.fleet):
+        _points(out, mode, users, days, to, seed, as_json)
         return
     check_outputs(out, places_out)
     target = to or _format_of(out, mode)
@@ -96,18 +109,20 @@ def city(
     )
 
 
-def _gps(out: Path, users: int, days: int, to: str | None, seed: int | None, as_json: bool) -> None:
+def _points(
+    out: Path, mode: Mode, users: int, days: int, to: str | None, seed: int | None, as_json: bool
+) -> None:
     """Write points of receivers: a GeoLife folder, or a table or GPX by the name of `out`."""
-    from tracearena.cities.gps import simulate_gps
+    from tracearena.cities import simulate_fleet, simulate_gps
     from tracearena.formats import write
     from tracearena.formats.writing import format_of_name
 
     used = chosen_seed(seed)
-    with working("people"):
-        traces = simulate_gps(users, days, seed=used)
+    with working("people" if mode is Mode.gps else "vehicles"):
+        traces = (simulate_gps if mode is Mode.gps else simulate_fleet)(users, days, seed=used)
     write(traces, out, to=to)
     counts = {"users": users, "days": days, "points": traces.n_points, "trajectories": traces.n_trajectories}
-    result = {"mode": "gps", "format": to or format_of_name(out, "points"), **counts}
+    result = {"mode": mode.value, "format": to or format_of_name(out, "points"), **counts}
     print_result(result | {"seed": used, "written": [str(out)]}, as_json)
 
 

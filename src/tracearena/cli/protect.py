@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -133,13 +134,13 @@ class _Release:
     ) -> None:
         self._reading, self._original = reading, original
         self._safer, self._id_table = safer, id_table
-        self._draft = safer.with_name(f".unproved-{safer.name}")
+        self._folder = safer.with_name(f".unproved-{safer.name}")
         self._who: IdTable | None = None
 
     @property
-    def name(self) -> Path:
-        """Where it is being proved."""
-        return self._draft
+    def draft(self) -> Path:
+        """Where it is being proved, under the name that it will have."""
+        return self._folder / self._safer.name
 
     def publish(self, released: Any, who: IdTable) -> Any:
         """Write a release under pseudonyms, and read it as others will."""
@@ -148,23 +149,24 @@ class _Release:
         from tracearena.traces import GpsTraces
 
         self._who = who
+        self._folder.mkdir(exist_ok=True)
         if isinstance(released, GpsTraces):
-            _gps.write_traces(released, self._draft)
-            return self._reading.for_another(self._draft).read_points(self._draft).traces
+            _gps.write_traces(released, self.draft)
+            return self._reading.for_another(self.draft).read_points(self.draft).traces
         contest = self._original.report.format == "pwscup"
-        write_anonymized(released, self._draft, form_of(self._draft, None, contest=contest))
-        return self._reading.read_anonymized(self._draft, self._original).traces
+        write_anonymized(released, self.draft, form_of(self.draft, None, contest=contest))
+        return self._reading.read_anonymized(self.draft, self._original).traces
 
     def keep(self) -> None:
         """Move the release to its place, and write who is who if that is asked for."""
         assert self._who is not None
         if self._id_table is not None:
             _write_secret(self._who, self._id_table)
-        self._draft.replace(self._safer)
+        self.draft.replace(self._safer)
 
     def discard(self) -> None:
         """Remove what was not proved."""
-        self._draft.unlink(missing_ok=True)
+        shutil.rmtree(self._folder, ignore_errors=True)
 
 
 def _search(
@@ -186,7 +188,7 @@ def _search(
             with working("defences"):
                 for last in searching(
                     **given, **asked, settings=settings, seed=seed, publish=release.publish,
-                    release_source=release.name,
+                    release_source=release.draft,
                 ):  # fmt: skip
                     _say(last, said)
         except KeyboardInterrupt:

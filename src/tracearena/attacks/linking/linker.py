@@ -19,7 +19,15 @@ from tracearena.attacks.bayesian.candidates import Pairs, everybody
 from tracearena.attacks.bayesian.matcher import BayesMatcher
 from tracearena.attacks.bayesian.mechanism import ADAPTIVE, UNKNOWN
 from tracearena.attacks.bayesian.told import InformedAttack
-from tracearena.attacks.linking.calibration import Prepared, Tables, calibrate, learn_weights, prepare
+from tracearena.attacks.linking.calibration import (
+    PENALTY_OF_EVENTS,
+    PENALTY_OF_POINTS,
+    Prepared,
+    Tables,
+    calibrate,
+    learn_weights,
+    prepare,
+)
 from tracearena.attacks.linking.evidence import Likelihood, kinds_for
 from tracearena.attacks.linking.observations import (
     Floats,
@@ -124,7 +132,9 @@ class LinkMatch(Match):
         """
         chosen = {*groups}
         kinds = [at for at, one in enumerate(self.prepared) if one.kind.group in chosen]
-        weights = np.ones(len(kinds)) if self._tables is None else learn_weights(self._tables[kinds])
+        weights = np.ones(len(kinds))
+        if self._tables is not None:
+            weights = learn_weights(self._tables[kinds], _penalty(self.compared))
         return assign(self.pairs, self._weighed(kinds, weights))
 
     def _weighed(self, kinds: Iterable[int], weights: Floats) -> Floats:
@@ -141,6 +151,10 @@ class LinkMatch(Match):
             # Half precision of a double is enough for a table that is kept for other sums.
             kept[at] = self.prepared[at].scores(self.compared).astype(np.float32)
         return np.asarray(kept[at])
+
+
+def _penalty(compared: Comparison) -> float:
+    return PENALTY_OF_POINTS if compared.seen.draws[0].is_gps else PENALTY_OF_EVENTS
 
 
 @dataclass(kw_only=True)
@@ -248,7 +262,7 @@ class LinkMatcher(Matcher):
             prepared = prepare(kinds, compared)
             return LinkMatch(compared, prepared, np.ones(len(prepared)), None)
         prepared, tables = calibrate(kinds, lesson)
-        return LinkMatch(compared, prepared, learn_weights(tables), tables)
+        return LinkMatch(compared, prepared, learn_weights(tables, _penalty(compared)), tables)
 
     def _simulated(self, root: np.random.SeedSequence) -> list[Released]:
         """Return what the defence makes of the known days, several times; the last is for calibration."""

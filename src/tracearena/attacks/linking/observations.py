@@ -191,6 +191,12 @@ class Observations:
 
     def cell(self, side_m: float) -> Ints:
         """Return the number of the square that each row lies in, -1 where its place is missing."""
+        cells: dict[float, Ints] = self.__dict__.setdefault("_cells", {})
+        if side_m not in cells:
+            cells[side_m] = self._cell(side_m)
+        return cells[side_m]
+
+    def _cell(self, side_m: float) -> Ints:
         known = np.isfinite(self.latitude)
         latitude, longitude = (np.where(known, one, 0.0) for one in (self.latitude, self.longitude))
         return np.where(known, cell_keys(latitude, longitude, side_m) + _ABOVE_ALL_KEYS, -1)
