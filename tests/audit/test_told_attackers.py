@@ -39,7 +39,6 @@ def test_virtual_people_are_nobody(city: Traces) -> None:
     assert found.betrayed.membership.chance == 0.0
     assert found.betrayed.auc is not None
     assert found.betrayed.membership.value == pytest.approx(max(2 * found.betrayed.auc - 1, 0))
-    assert found.betrayed.membership.low < 0.2
     tried = Protection(0.05, (), {}, None, (20, 20), 0.17, 1, found)
     audit = assess(real, seed=1, draws=2)
     page = audit_page(audit, tried).html()

@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
-from tracearena.attacks.linking.calibration import PENALTY, learn_weights
+from tracearena.attacks.linking.calibration import learn_weights
 
 Floats = NDArray[np.float64]
+PENALTY = 1.0
 
 
 def tables_of(strengths: list[float], n: int = 20, seed: int = 0) -> Floats:
@@ -35,7 +36,7 @@ def loss(weights: Floats, tables: Floats, penalty: float = PENALTY) -> float:
 @pytest.mark.slow
 def test_the_weights_minimise_the_loss() -> None:
     tables = tables_of([2.0, 1.0, 0.0])
-    learned = learn_weights(tables.astype(np.float32))
+    learned = learn_weights(tables.astype(np.float32), PENALTY)
     plain = minimize(loss, np.full(3, 0.3), args=(tables,), bounds=[(0, None)] * 3, method="L-BFGS-B")
     assert learned == pytest.approx(plain.x, abs=0.02)
     assert loss(learned, tables) == pytest.approx(plain.fun, rel=1e-3)
@@ -43,7 +44,7 @@ def test_the_weights_minimise_the_loss() -> None:
 
 def test_the_slope_of_the_loss_at_the_weights_is_nothing() -> None:
     tables = tables_of([1.5, 0.7], seed=3)
-    learned = learn_weights(tables.astype(np.float32))
+    learned = learn_weights(tables.astype(np.float32), PENALTY)
     for kind in range(2):
         step = np.zeros(2)
         step[kind] = 1e-3
@@ -65,12 +66,12 @@ def test_what_speaks_for_a_person_whatever_the_trace_changes_nothing() -> None:
     tables = tables_of([1.0, 0.5])
     rng = np.random.default_rng(2)
     shifted = tables + rng.normal(0, 3, (2, 20, 1)) + rng.normal(0, 3, (2, 1, 20))
-    given, other = (learn_weights(one.astype(np.float32)) for one in (tables, shifted))
+    given, other = (learn_weights(one.astype(np.float32), PENALTY) for one in (tables, shifted))
     assert other == pytest.approx(given, abs=0.02)
 
 
 def test_evidence_that_is_worth_more_weighs_more_and_none_weighs_against() -> None:
-    weights = learn_weights(tables_of([2.0, 0.5, -1.0], n=80).astype(np.float32))
+    weights = learn_weights(tables_of([2.0, 0.5, -1.0], n=80).astype(np.float32), PENALTY)
     assert weights[0] > weights[1] > 0
     assert weights[2] == 0
 
@@ -82,4 +83,4 @@ def test_a_larger_penalty_makes_weights_smaller() -> None:
 
 
 def test_without_evidence_there_are_no_weights() -> None:
-    assert len(learn_weights(np.zeros((0, 5, 5), np.float32))) == 0
+    assert len(learn_weights(np.zeros((0, 5, 5), np.float32), PENALTY)) == 0

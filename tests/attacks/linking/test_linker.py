@@ -21,7 +21,7 @@ from tracearena.attacks.linking import EVIDENCE, Linker, Observations, histogram
 from tracearena.audit.shares import clopper_pearson
 from tracearena.cities import simulate
 from tracearena.engine import use
-from tracearena.errors import ParameterError
+from tracearena.errors import DataError, ParameterError
 from tracearena.obfuscation import RandomizedResponse
 from tracearena.traces import Traces
 
@@ -169,6 +169,13 @@ def test_vehicles_are_known_by_the_seconds_between_their_points(evidence: str) -
 def test_points_of_a_defence_that_is_not_known_are_compared_as_they_are() -> None:
     known, later = vehicles(20)
     assert found(Linker(timezone="UTC"), released_points(known, later)) > 0.9
+
+
+def test_points_and_events_are_not_compared(small_city: tuple[Traces, Traces]) -> None:
+    case, points = released(*small_city), released_points(*vehicles(5))
+    for known, seen in ((case.known, points.seen), (points.known, case.seen)):
+        with pytest.raises(DataError, match="one of the two has GPS points and the other events at places"):
+            Linker(timezone="UTC").fit(known).identify(seen, seed=1)
 
 
 def test_posteriors_are_shares_of_belief(small_city: tuple[Traces, Traces]) -> None:
