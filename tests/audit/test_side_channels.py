@@ -196,3 +196,52 @@ def test_rows_in_the_order_of_the_original_are_named(tmp_path: Path, order: str)
     else:
         assert "the order of rows" not in attacks
         assert "Neither times nor details of the file tell people apart." in page
+
+
+OWN = '''
+from dataclasses import dataclass
+from typing import ClassVar
+import numpy as np
+import tracearena as ta
+
+@dataclass(kw_only=True)
+class ByName(ta.algorithms.ReidentificationAttack):
+    """Say that everybody kept the id."""
+    name: ClassVar[str] = "ByName"
+    takes_points: ClassVar[bool] = True
+
+    def fit(self, reference):
+        self.user_ids_ = reference.user_ids
+        return self
+
+    def identify(self, anonymized, *, seed=None):
+        assert not np.isin(anonymized.user_ids, self.user_ids_).any()
+        return ta.traces.IdTable(anonymized.user_ids, self.user_ids_)
+
+@dataclass(kw_only=True)
+class Fails(ByName):
+    """Find that this is nothing for it."""
+    name: ClassVar[str] = "Fails"
+
+    def identify(self, anonymized, *, seed=None):
+        raise ta.errors.DataError("these are no taxis")
+'''
+
+
+def test_an_attack_of_ones_own_gets_points_and_no_true_ids(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "attacks_on_points.py").write_text(OWN)
+    monkeypatch.syspath_prepend(tmp_path)
+    names = ["attacks_on_points:ByName", "attacks_on_points:Fails", "Link-R(unknown,intervals)"]
+    audit = assess(
+        points_of(intervals), attacks=names, timezone="America/New_York", seed=1, draws=2, cell_m=5000.0
+    )
+    assert audit.before.linkability is not None
+    found = {one.attack.partition(":")[2] or one.attack: one for one in audit.before.linkability.attacks}
+    by_name, by_intervals = (found[name].first for name in ("ByName", "Link-R(unknown,intervals)"))
+    assert by_name is not None
+    assert by_name.value < 0.2
+    assert by_intervals is not None
+    assert by_intervals.value > 0.9
+    assert found["Fails"].error == "these are no taxis"

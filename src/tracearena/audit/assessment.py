@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from tracearena import __version__
 from tracearena.algorithms import Kind, catalogue
-from tracearena.arena.ensemble import make_attacks
 from tracearena.audit import words
 from tracearena.audit.crowds import crowds
 from tracearena.audit.inference import infer
@@ -124,7 +123,8 @@ def stages(
         The files that the traces were read from, for their names and digests.
     """
     # A name that is misspelt is refused before any work.
-    make_attacks(attacks)
+    for name in attacks:
+        catalogue.create(name, "reidentification")
     number = fresh_seed() if seed is None else seed
     root = seed_sequence(number)
     measured = settings.in_force()

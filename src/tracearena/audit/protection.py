@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.algorithms import Kind, catalogue
-from tracearena.arena.ensemble import make_attacks
 from tracearena.arena.pseudonyms import pseudonymise, pseudonymise_users
 from tracearena.audit.assessment import stages, taken
 from tracearena.audit.candidates import candidates, needs_cells, synthetic_candidates
@@ -149,7 +148,8 @@ def searching(
     """
     require_number("target", target, above=0, at_most=1)
     # A name that is misspelt is refused before any work.
-    make_attacks(attacks)
+    for name in attacks:
+        catalogue.create(name, "reidentification")
     for name in defences or ():
         catalogue.create(name, _PROTECTORS)
     number = fresh_seed() if seed is None else seed

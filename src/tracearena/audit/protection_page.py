@@ -70,10 +70,10 @@ def outcome(found: Protection) -> str:
         # Where the release was put to the proof, that says more than the people it was chosen on.
         proof = found.proofs.get(least.defence)
         lights = least.lights if proof is None else proof.lights
-        risk = next((one.share for one in lights if one.question == "linkability" and one.share), least.risk)
+        linked = (one.share for one in lights if one.question == "linkability" and one.share is not None)
         bad = [one for one in lights if one.question != "linkability" and one.colour in ("red", "amber")]
         also = words.ALSO.format(what=words.LIMITED[bad[0].question]) if bad else ""
-        reached = risk_words(risk, least.at_least)
+        reached = risk_words(next(linked, least.risk), least.at_least)
         said.append(words.LEAST.format(risk=reached, defence=least.defence, also=also))
     if found.least_provable > found.target:
         said.append(words.TOO_FEW.format(people=min(found.people), least=found.least_provable))
