@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.algorithms import Obfuscator, answers, catalogue
-from tracearena.arena.ensemble import Ensemble, make_attacks
+from tracearena.arena.ensemble import KNOWING_ATTACKS, Ensemble, make_attacks
 from tracearena.arena.pseudonyms import random_order
 from tracearena.attacks.bayesian.mechanism import ADAPTIVE, UNKNOWN
 from tracearena.attacks.linking import Linker
@@ -274,7 +274,7 @@ def strongest_of(tries: Sequence[Try]) -> Try | None:
 def attack_names(defence: Any, attacks: Sequence[str] = ()) -> list[str]:
     """Return the attacks to run next to the linker."""
     told = ["Polya-R(adaptive)", "Bayes-R(adaptive)"] if isinstance(defence, Obfuscator) else []
-    names = [name for name in catalogue.names("reidentification") if name != LINKER]
+    names = [name for name in catalogue.names("reidentification") if name not in (LINKER, *KNOWING_ATTACKS)]
     return list(dict.fromkeys([*names, *told, *attacks]))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
@@ -18,12 +19,13 @@ from tests.attacks.linking.cases import (
 from tracearena.algorithms import catalogue
 from tracearena.arena import Ensemble
 from tracearena.attacks.linking import EVIDENCE, Linker, Observations, histogram
+from tracearena.attacks.linking.observations import thinned
 from tracearena.audit.shares import clopper_pearson
 from tracearena.cities import simulate
 from tracearena.engine import use
 from tracearena.errors import DataError, ParameterError
 from tracearena.obfuscation import RandomizedResponse
-from tracearena.traces import Traces
+from tracearena.traces import GpsTraces, Traces
 
 
 @pytest.fixture(scope="module")
@@ -176,6 +178,29 @@ def test_points_and_events_are_not_compared(small_city: tuple[Traces, Traces]) -
     for known, seen in ((case.known, points.seen), (points.known, case.seen)):
         with pytest.raises(DataError, match="one of the two has GPS points and the other events at places"):
             Linker(timezone="UTC").fit(known).identify(seen, seed=1)
+
+
+def test_of_many_points_some_whole_days_are_compared() -> None:
+    points, _ = vehicles(50)
+    days = 24 * 3600 * 1000
+    assert thinned(points, np.random.default_rng(1), most=len(points)) is points
+    week = GpsTraces.from_points(
+        np.tile(points.user_index, 7),
+        np.concatenate([points.time_ms + 2 * day * days for day in range(7)]),
+        np.tile(points.latitude, 7),
+        np.tile(points.longitude, 7),
+    )
+    few = thinned(week, np.random.default_rng(1), most=len(week) // 3)
+    assert len(week) / 4 < len(few) < len(week) / 1.6
+    before, after = (
+        Counter(zip(one.user_index.tolist(), (one.time_ms - 5 * 3_600_000) // days, strict=True))
+        for one in (week, few)
+    )
+    # A day that begins before midnight by the sun may be cut there, and nowhere else.
+    assert all(before[day] == count for day, count in after.items())
+    for user in range(week.n_users):
+        known = [day for one, day in before if one == user]
+        assert {(user, min(known)), (user, max(known))} <= {*after}
 
 
 def test_posteriors_are_shares_of_belief(small_city: tuple[Traces, Traces]) -> None:

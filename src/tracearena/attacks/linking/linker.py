@@ -291,8 +291,9 @@ class LinkMatcher(Matcher):
         return released
 
     def _observed(self, traces: Released, root: np.random.SeedSequence) -> Observations:
-        rows = Observations.of(traces, self.timezone)
-        return thinned(rows, generator(child_seed(root, _THIN))) if rows.is_gps else rows
+        if isinstance(traces, GpsTraces):
+            traces = thinned(traces, generator(child_seed(root, _THIN)))
+        return Observations.of(traces, self.timezone)
 
     def _calibration(
         self, simulated: list[Released], observed: list[Observations], root: np.random.SeedSequence

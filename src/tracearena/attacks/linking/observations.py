@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 NO_PLACE = -1
 """The place of a row that has coordinates only, or nothing at all."""
 
-MOST_ROWS = 3_000_000
+MOST_ROWS = 1_000_000
 """Of more GPS points only some days of each user are compared (`thinned`)."""
 
 _ABOVE_ALL_KEYS = np.int64(2**56)
@@ -303,19 +303,24 @@ def common_cut(draws: Sequence[Observations]) -> int | None:
     return int(best[np.argmin(np.abs(best - middle))]) + low
 
 
-def thinned(rows: Observations, rng: np.random.Generator, most: int = MOST_ROWS) -> Observations:
-    """Return the rows of some days of each user, drawn at random, if there are more than `most` in all.
+def thinned(points: GpsTraces, rng: np.random.Generator, most: int = MOST_ROWS) -> GpsTraces:
+    """Return the points of some days of each user, drawn at random, if there are more than `most` in all.
 
-    Days stay whole, so that intervals and moves stay what they are. Everybody keeps her first and last day.
+    Days stay whole, so that intervals and moves stay what they are; they begin at midnight by the sun, which
+    is near enough. Everybody keeps the first and the last day.
     """
-    if len(rows) <= most:
-        return rows
-    day = np.cumsum(rows.begins_day) - 1
-    kept = rng.random(int(day[-1]) + 1) < most / len(rows)
-    there = rows.counts > 0
-    kept[day[rows.offsets[:-1][there]]] = True
-    kept[day[rows.offsets[1:][there] - 1]] = True
-    return rows.keep(kept[day])
+    if len(points) <= most:
+        return points
+    sun_ms = round(float(np.median(points.longitude)) / 15) * 3_600_000
+    day = (points.time_ms + sun_ms) // (DAY_S * 1000)
+    begins = np.ones(len(points), bool)
+    begins[1:] = (np.diff(day) != 0) | (np.diff(points.user_index) != 0)
+    block = np.cumsum(begins) - 1
+    kept = rng.random(int(block[-1]) + 1) < most / len(points)
+    there = np.diff(points.offsets) > 0
+    kept[block[points.offsets[:-1][there]]] = True
+    kept[block[points.offsets[1:][there] - 1]] = True
+    return points.keep(kept[block])
 
 
 def check_same_kind(known: Observations, seen: Observations) -> None:
