@@ -144,12 +144,16 @@ def test_trajectory_numbers_in_the_order_of_users_are_named() -> None:
         assert f"{told_by('the numbers of trajectories')}100.0% are found." in said
 
 
-def checkin_rows() -> pl.DataFrame:
-    """Check-ins of people at any venue and time of one's own month, in the order of users."""
+def checkin_rows(*, own_second: bool = False) -> pl.DataFrame:
+    """Check-ins of people at any venue and minute of four weeks, in the order of users.
+
+    With seconds of their own, everybody's clock shows always the same one.
+    """
     rng = np.random.default_rng(3)
     events = 25
     user = np.repeat(np.arange(USERS), events)
     second = np.sort(rng.integers(0, 28 * 86_400, (USERS, events)), axis=1).ravel() // 60 * 60
+    second += user if own_second else 0
     venue = rng.integers(0, 50, len(user))
     return pl.DataFrame(
         {
@@ -160,6 +164,17 @@ def checkin_rows() -> pl.DataFrame:
             "lng": (-74.0 + venue % 7 / 100).round(4),
         }
     )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("own_second", [True, False])
+def test_seconds_of_check_ins_are_named(own_second: bool) -> None:
+    original = checkin_rows(own_second=own_second)
+    places = original.select("place", "lat", "lng").sample(fraction=1.0, shuffle=True, seed=1)
+    audit = assess(original, original.with_columns(places), seed=1, draws=2)
+    said = sentences(audit)
+    what = told_by("the seconds and minutes of their times")
+    assert any(one.startswith(what) for one in said) == own_second, said
 
 
 @pytest.mark.slow

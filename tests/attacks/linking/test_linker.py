@@ -196,7 +196,7 @@ def test_of_many_points_some_whole_days_are_compared() -> None:
         Counter(zip(one.user_index.tolist(), (one.time_ms - 5 * 3_600_000) // days, strict=True))
         for one in (week, few)
     )
-    # A day that begins before midnight by the sun may be cut there, and nowhere else.
+    # Midnight by the sun is that of UTC five hours later.
     assert all(before[day] == count for day, count in after.items())
     for user in range(week.n_users):
         known = [day for one, day in before if one == user]
