@@ -10,7 +10,7 @@ import pytest
 from tracearena.audit.cells import moved_release, visited_only
 from tracearena.audit.crowds import crowds
 from tracearena.audit.inference import infer
-from tracearena.audit.linkability import Halves, halves, link
+from tracearena.audit.linkability import Halves, find_by_attacks, halves, link
 from tracearena.audit.material import Material
 from tracearena.audit.settings import Settings
 from tracearena.audit.shares import Ranked
@@ -50,9 +50,9 @@ Attacked = tuple[Material, Halves, Ranked, ObfuscatedTraces]
 def attacked(people: Traces, blurred: ObfuscatedTraces) -> Attacked:
     material, published = Material.of(people, FEW).release(blurred)
     cut = halves(material, published, FEW, ROOT)
-    _, ranked = link(cut, ROOT, attacks=["VisitProb-R"], alone=True)
-    assert ranked is not None
-    return material, cut, ranked, blurred
+    (tried,) = find_by_attacks(cut, ROOT, ["VisitProb-R"])
+    assert tried.ranked is not None
+    return material, cut, tried.ranked, blurred
 
 
 def nights_at(places: list[int], hours: list[int]) -> int:
@@ -151,7 +151,7 @@ def test_whereabouts_cost_the_distance_up_to_two_kilometres(attacked: Attacked, 
 def test_home_and_work_alone_find_the_nearest_pair(people: Traces) -> None:
     material = Material.of(people, FEW)
     cut = halves(material, material.as_it_is(), FEW, ROOT)
-    found, _ = link(cut, ROOT, attacks=["VisitProb-R"])
+    found, _ = link(cut, ROOT)
     before, after = usual_spots(ObfuscatedTraces.unchanged(cut.known)), usual_spots(cut.seen)
     credit = []
     for trace, owner in enumerate(cut.owner.tolist()):
@@ -174,11 +174,11 @@ def test_home_and_work_alone_find_the_nearest_pair(people: Traces) -> None:
 def test_fewer_days_of_reference_are_the_last_ones(people: Traces) -> None:
     material = Material.of(people, FEW)
     cut = halves(material, material.as_it_is(), FEW, ROOT)
-    found, _ = link(cut, ROOT, attacks=["VisitProb-R"])
+    found, _ = link(cut, ROOT)
     assert list(found.days) == [1, 2, 3]
     last = cut.known.keep(people.clock.day_of(cut.known.instants) == 2)
-    again, _ = link(cut._replace(known=last), ROOT, attacks=["VisitProb-R"], alone=True)
-    assert found.days[1] == again.attacks[0].first
+    (again,) = find_by_attacks(cut._replace(known=last), ROOT, ["VisitProb-R"])
+    assert found.days[1] == again.linked.first
 
 
 def test_groups_at_night_are_people_of_the_same_place(people: Traces) -> None:
@@ -263,11 +263,11 @@ def test_attacks_on_venues_are_the_same_without_venues_where_nobody_is(people: T
     known, seen = visited_only(cut.known, cut.seen)
     assert len(known.places) == len({*cut.known.place_index.tolist(), *cut.seen.codes.tolist()})
     names = ["VisitProb-R", "HomeProb-R", "FuzzyCount-R"]
-    fewer, _ = link(cut, ROOT, attacks=names, alone=True)
+    fewer = [one.linked for one in find_by_attacks(cut, ROOT, names)]
     gridded = Material.of(people, FEW)
     whole = halves(gridded, gridded.as_it_is(), FEW, ROOT)
-    all_of_them, _ = link(whole, ROOT, attacks=names[:2], alone=True)
-    assert fewer.attacks[:2] == all_of_them.attacks
+    all_of_them = [one.linked for one in find_by_attacks(whole, ROOT, names[:2])]
+    assert fewer[:2] == all_of_them
     assert [tuple(one) for one in known.places.points_km[seen.codes]] == [
         tuple(one) for one in venues.places.points_km[cut.seen.codes]
     ]

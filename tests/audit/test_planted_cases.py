@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,10 +12,12 @@ import pytest
 from tracearena.arena import pseudonymise
 from tracearena.audit import Audit, assess
 from tracearena.obfuscation import MRLH, RandomizedResponse
-from tracearena.traces import ObfuscatedTraces, Traces
+from tracearena.traces import GpsTraces, ObfuscatedTraces, Traces
 
 Make = Callable[..., Traces]
 DAYS = 4
+FEW_PEOPLE: dict[str, Any] = {"found_again": 0.25, "inference": 0.25}
+"""Limits that can be proved with forty people."""
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +51,7 @@ def test_more_points_never_tell_less(as_it_is: Audit) -> None:
 
 def test_one_place_for_all_is_green(city: Traces) -> None:
     everywhere = ObfuscatedTraces.like(city, np.full(city.n_events, 5))
-    audit = assess(city, everywhere, seed=1, draws=4)
+    audit = assess(city, everywhere, seed=1, draws=4, **FEW_PEOPLE)
     assert audit.verdict == "green"
     assert audit.usefulness is not None
     assert audit.usefulness.kept is not None
@@ -56,7 +59,9 @@ def test_one_place_for_all_is_green(city: Traces) -> None:
 
 
 def test_places_at_random_are_green(city: Traces) -> None:
-    audit = assess(city, RandomizedResponse(epsilon=0.001).transform(city, seed=2), seed=1, draws=4)
+    audit = assess(
+        city, RandomizedResponse(epsilon=0.001).transform(city, seed=2), seed=1, draws=4, **FEW_PEOPLE
+    )
     assert audit.after is not None
     assert {light.question: light.colour for light in audit.lights}["linkability"] == "green"
     assert audit.verdict == "green"
@@ -95,7 +100,8 @@ def test_a_tourist_in_a_crowd_stands_out_alone(people_at: Make) -> None:
     linked = audit.before.linkability
     assert linked is not None
     assert linked.headline is not None
-    assert linked.headline.value == pytest.approx(2 / 30, abs=1 / 30)
+    # Of all attacks the luckiest is taken.
+    assert linked.headline.value <= 5 / 30
     assert audit.lights[1].colour in ("green", "amber")
 
 
@@ -117,10 +123,15 @@ def test_pseudonyms_need_their_table(city: Traces) -> None:
         assess(city, release.anonymized, seed=1, draws=2)
     audit = assess(city, release.anonymized, id_table=release.id_table, seed=1, draws=4)
     assert audit.after is not None
-    assert (audit.after.linkability, audit.after.inference) == (
-        audit.before.linkability,
-        audit.before.inference,
+    linked = [one.linkability for one in (audit.before, audit.after)]
+    # The linker is told that the file as it is was not changed, and has to find that out of the release.
+    before, after = (
+        [one for one in found.attacks if not one.attack.startswith("Link-R")]
+        for found in linked
+        if found is not None
     )
+    assert before == after
+    assert audit.after.inference == audit.before.inference
     assert audit.after.singling_out is not None
     assert audit.before.singling_out is not None
     assert audit.after.singling_out.found == audit.before.singling_out.found
@@ -158,3 +169,23 @@ def test_copies_of_real_people_are_no_synthetic_release(city: Traces) -> None:
     assert strangers.synthetic is not None
     assert strangers.synthetic.copies is not None
     assert strangers.synthetic.copies.low <= 0.05
+
+
+def test_points_of_one_day_are_not_known_and_released_at_once() -> None:
+    rng = np.random.default_rng(4)
+    users, count = 30, 160
+    # Anywhere, every five minutes of one day: nothing of its begin tells whose its end is.
+    time = 1_333_324_800_000 + 300_000 * (60 + np.arange(count))
+    points = GpsTraces.from_points(
+        np.repeat(np.arange(users), count),
+        np.tile(time, users),
+        rng.uniform(40.6, 40.9, users * count),
+        rng.uniform(-74.1, -73.8, users * count),
+    )
+    audit = assess(points, seed=1, draws=2, timezone="UTC", cell_m=5000.0)
+    assert "within its one day" in [choice.value for choice in audit.choices]
+    linked = audit.before.linkability
+    assert linked is not None
+    assert linked.headline is not None
+    assert linked.people == users
+    assert linked.headline.value < 0.3

@@ -1,24 +1,24 @@
-"""The cheapest defence that holds is found, proved on other people, and applied."""
+"""The most useful defence that keeps the limits is found, and its release proved on other people."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
+from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
-from tests.border.command_line import tracearena
 
 from tracearena.algorithms import catalogue
-from tracearena.audit import Protection, Share, protect
-from tracearena.audit.ladder import ladder
-from tracearena.audit.protection_page import outcome, picture
+from tracearena.audit import Protection, Settings, Share, protect
+from tracearena.audit.candidates import CHECK_INS, GRIDS, POINTS, REGULAR, SYNTHESIS, candidates
+from tracearena.audit.material import Material
+from tracearena.audit.protection import release, searching
+from tracearena.audit.protection_page import changes, outcome, picture
 from tracearena.audit.trials import Trial
+from tracearena.audit.verdict import light
 from tracearena.cities import simulate
-from tracearena.traces import Traces
+from tracearena.traces import IdTable, Places, Traces
 
-DEFENCES = ["No", "PL(2,1)", "RR(0.01)", "RR(0.1)"]
+DEFENCES = ["RR(0.01)", "No", "RR(0.1)", "PL(2,1)"]
 TARGET = 0.3
 
 
@@ -28,118 +28,192 @@ def people() -> Traces:
 
 
 @pytest.fixture(scope="module")
+def check_ins() -> Traces:
+    """Check-ins at venues with whole numbers as ids."""
+    made = simulate(users=120, days=30, mode="checkins", checkins_per_user=30, seed=2)
+    places = made.places
+    return made.onto(Places(places.latitude, places.longitude, ids=1000 + np.arange(len(places))))
+
+
+@pytest.fixture(scope="module")
 def found(people: Traces) -> Protection:
-    return protect(people, target=TARGET, defences=DEFENCES, seed=1)
+    return protect(people, target=TARGET, defences=DEFENCES, seed=1, draws=2)
+
+
+def tried(*trials: Trial, **others: Any) -> Protection:
+    given: dict[str, Any] = {
+        "target": 0.05, "trials": trials, "proofs": {}, "chosen": None, "people": (90, 90),
+        "least_provable": 0.04, "seed": 1,
+    }  # fmt: skip
+    return Protection(**given | others)
 
 
 @pytest.mark.slow
-def test_all_are_tried_and_the_unprotected_file_fails(found: Protection) -> None:
-    assert [one.defence for one in found.trials] == DEFENCES
+def test_the_most_useful_come_first_and_the_unprotected_file_fails(found: Protection) -> None:
+    assert {one.defence for one in found.trials} == {*DEFENCES}
+    kept = [one.kept for one in found.trials]
+    assert kept == sorted(kept, key=lambda value: -(value or 0))
     unprotected = found.trials[0]
+    assert unprotected.defence == "No"
+    assert unprotected.kept == pytest.approx(1.0)
     assert unprotected.risk is not None
     assert unprotected.risk.value > 0.9
-    assert unprotected.screened
-    assert unprotected.kept == pytest.approx(1.0)
+    assert unprotected.at_least
+    assert not unprotected.holds
 
 
 @pytest.mark.slow
 def test_the_chosen_one_holds_on_people_who_were_not_used_for_choosing(found: Protection) -> None:
     assert found.people == (30, 30)
-    proof = found.proof
-    assert proof is not None
-    assert proof.risk is not None
-    assert proof.risk.high <= TARGET
-    assert not proof.screened
+    assert found.proof is not None
+    assert found.proof.verdict == "green"
+    linked = found.proof.risks.linkability
+    assert linked is not None
+    assert linked.headline is not None
+    assert linked.people == 30
+    assert linked.headline.high <= TARGET
     assert found.chosen in ("RR(0.01)", "RR(0.1)")
-    assert found.chosen == found.held[0].defence or len(found.proofs) > 1
+    assert found.chosen in outcome(found)
+    assert "(target 30.0%)" in outcome(found)
 
 
-def test_the_cheapest_that_held_comes_first() -> None:
-    low, high = Share(0.0, 0.0, 0.04, 90, 0.01), Share(0.5, 0.4, 0.6, 90, 0.01)
-    trials = (Trial("costly", low, kept=0.2), Trial("cheap", low, kept=0.6), Trial("useless", high, kept=0.9))
-    tried = Protection(0.05, trials, (), None, (90, 90), 0.04, 1)
-    assert [one.defence for one in tried.held] == ["cheap", "costly"]
+@pytest.mark.slow
+def test_what_comes_after_the_chosen_one_is_not_attacked(found: Protection) -> None:
+    at = [one.defence for one in found.trials].index(str(found.chosen))
+    assert [one.risk is None for one in found.trials] == [False] * (at + 1) + [True] * (
+        len(DEFENCES) - at - 1
+    )
+
+
+@pytest.mark.slow
+def test_the_picture_has_every_defence_that_was_attacked(found: Protection) -> None:
+    figure, (_, rows) = picture(found)
+    drawn = [name for part in figure["data"] for name in part["customdata"]]
+    assert {*drawn} == {one.defence for one in found.trials if one.risk is not None}
+    assert len(rows) == len(found.trials)
+    unprotected = next(row for row in rows if row[0] == "No")
+    assert str(unprotected[3]).startswith("at least ")
+
+
+def test_at_least_is_drawn_apart_and_without_an_interval() -> None:
+    share = Share(0.4, 0.3, 0.5, 90, 0.01)
+    one = Trial("quick", kept=0.5, risk=share, attack="VisitProb-R", at_least=True)
+    other = Trial("whole", kept=0.4, risk=share, attack="Link-R")
+    figure, (_, rows) = picture(tried(one, other))
+    parts = {part["name"]: part for part in figure["data"]}
+    quick = parts["at least so many are found"]
+    assert quick["customdata"] == ["quick"]
+    assert (quick["error_y"]["array"], quick["error_y"]["arrayminus"]) == ([0.0], [0.0])
+    assert parts["a limit is not kept"]["customdata"] == ["whole"]
+    assert [row[3] for row in rows] == ["at least 0.4000", 0.4]
 
 
 def test_the_picture_names_those_that_none_beats_in_both() -> None:
     risks = [Share(value, 0.0, 0.9, 90, 0.01) for value in (0.1, 0.5, 0.5, 0.9)]
     kept = (0.2, 0.6, 0.4, 0.9)
     names = ("strong", "middle", "PPMTF(16,2,zeros=all)", "weak")
-    trials = tuple(Trial(*one[:2], kept=one[2]) for one in zip(names, risks, kept, strict=True))
-    figure, _ = picture(Protection(0.05, trials, (), None, (90, 90), 0.04, 1))
+    trials = [Trial(one, risk=risk, kept=part) for one, risk, part in zip(names, risks, kept, strict=True)]
+    figure, _ = picture(tried(*trials))
     (points,) = figure["data"]
     assert points["text"] == ["strong", "middle", "", "weak"]
     assert figure["layout"]["yaxis"]["range"][1] == pytest.approx(1.08 * 0.9)
 
 
+def test_where_nothing_holds_the_least_risk_is_named_and_by_what() -> None:
+    low, high = Share(0.1, 0.05, 0.2, 90, 0.01), Share(0.5, 0.4, 0.6, 90, 0.01)
+    lights = (light("linkability", [("linked", low)], 0.05), light("singling_out", [("found", high)], 0.2))
+    strong = Trial("strong", kept=0.2, risk=low, lights=lights)
+    quick = Trial("quick", kept=0.3, risk=Share(0.08, 0.06, 0.09, 90, 0.01), at_least=True)
+    weak = Trial("weak", kept=0.9, risk=high)
+    said = outcome(tried(weak, strong, quick))
+    assert said == (
+        "Nothing was published: none of 3 defences keeps the limits. The least risk reached is "
+        "10.0% (5.0% to 20.0%) found again, by strong, which does not keep the limit of singling out."
+    )
+    assert "at least 8.0% found again, by quick" in outcome(tried(quick))
+    assert outcome(tried()) == "Nothing was published: none of 0 defences keeps the limits."
+
+
 def test_it_says_so_when_nothing_holds(people: Traces) -> None:
-    found = protect(people, target=0.01, defences=["No"], seed=1)
-    assert found.chosen is None
-    assert "None of the 1 defences holds" in outcome(found)
-    assert "So few people can prove no risk below 11.6%" in outcome(found)
+    found = protect(people, target=0.01, defences=["No"], seed=1, draws=2)
+    assert (found.chosen, found.proof, found.proofs) == (None, None, {})
+    assert "none of 1 defences keeps the limits" in outcome(found)
+    assert "The least risk reached is at least " in outcome(found)
+    assert "30 people in the test half cannot prove a risk below 11.6%" in outcome(found)
 
 
 @pytest.mark.slow
-def test_the_picture_has_every_defence(found: Protection) -> None:
-    figure, (_, rows) = picture(found)
-    drawn = [name for part in figure["data"] for name in part["customdata"]]
-    assert set(drawn) == set(DEFENCES)
-    assert len(rows) == len(found.trials) + len(found.proofs)
+def test_a_limit_of_singling_out_is_a_limit(people: Traces) -> None:
+    found = protect(
+        people, target=1.0, defences=["RR(0.1)"], singling_out=0.0, inference=1.0, seed=1, draws=2
+    )
+    assert found.chosen is None
+    assert "by RR(0.1), which does not keep the limit of singling out." in outcome(found)
 
 
-@pytest.mark.parametrize("kind", ["gps", "regular", "check-ins"])
-def test_every_step_of_the_ladders_can_be_made(kind: str) -> None:
-    for name in ladder(kind, 100):
+@pytest.mark.slow
+def test_a_release_that_fails_its_proof_is_not_chosen(people: Traces) -> None:
+    """What is published turns out to be the original."""
+
+    def publish(released: Any, who: IdTable) -> Any:
+        true = people.take_users(np.searchsorted(people.user_ids, who.user_ids))
+        return true.with_user_ids(who.pseudonyms)
+
+    *_, found = searching(
+        people, target=TARGET, settings=Settings(draws=2), defences=["RR(0.1)"], seed=1, publish=publish
+    )
+    assert found.trials[0].holds
+    assert found.chosen is None
+    assert found.proofs["RR(0.1)"].verdict == "red"
+    assert "The least risk reached is 100% " in outcome(found)
+
+
+@pytest.mark.slow
+def test_venues_with_numbers_are_not_taken_for_cells(check_ins: Traces) -> None:
+    defence = "ClusterAveraging(0.3,blur_km=0.5)+RoundTime(day)"
+    assert len(check_ins.places) > 100
+    found = protect(
+        check_ins, target=0.5, defences=[defence], seed=1, draws=2, most_places=100, singling_out=1.0,
+        inference=1.0,
+    )  # fmt: skip
+    assert found.chosen == defence, outcome(found)
+    (trial,) = found.trials
+    assert trial.on_cells
+    assert trial.kept_of_file is not None
+    assert trial.kept is not None
+    assert trial.kept_of_file < trial.kept
+    cells, times = changes(found)
+    assert "at cells of 500 m, not at the file's own places" in cells
+    assert "changes times" in times
+
+
+def test_venues_stay_venues_unless_whole_traces_are_compared(check_ins: Traces) -> None:
+    material = Material.of(check_ins, Settings(most_places=100))
+    released, who = release("PL(1,1)", material)
+    assert released.places == check_ins.places
+    assert {*who.user_ids.tolist()} == {*check_ins.user_ids.tolist()}
+    moved, _ = release("ClusterAveraging(0.3,blur_km=0.5)", material)
+    assert len(moved.places) <= 100
+
+
+@pytest.mark.parametrize("names", [CHECK_INS, REGULAR, GRIDS, POINTS, SYNTHESIS])
+def test_every_candidate_can_be_made(names: tuple[str, ...]) -> None:
+    for name in names:
         catalogue.create(name, ("obfuscator", "gps-obfuscator", "synthesizer"))
+
+
+def test_candidates_suit_the_file(people: Traces, check_ins: Traces) -> None:
+    assert candidates(Material.of(check_ins, Settings())) == list(CHECK_INS)
+    assert candidates(Material.of(people, Settings())) == [*GRIDS, *REGULAR]
 
 
 def test_a_defence_that_fails_is_named(people: Traces) -> None:
     found = protect(people, target=0.3, defences=["GeoInd(100m)"], seed=1)
     assert found.trials[0].error is not None
+    assert found.chosen is None
 
 
-@pytest.mark.slow
-def test_protect_writes_the_release_under_pseudonyms_and_the_page(people: Traces, tmp_path: Path) -> None:
-    table = people.to_frame().with_columns(pl.col("user_id").cast(pl.String).str.replace("^", "person-"))
-    table.write_csv(tmp_path / "in.csv")
-    words = ["--target-risk", "30%", "--defences", "RR(0.01)", "--seed", 1, "--draws", 2]
-    done = tracearena(
-        "protect", tmp_path / "in.csv", tmp_path / "safer.csv", "--out", tmp_path / "audit", *words,
-        "--id-table", tmp_path / "secret.csv", "--json",
-    )  # fmt: skip
-    assert done.status == 0, done.err
-    assert done.json["defence"] == "RR(0.01)"
-    first, _, second = done.json["command"].partition(" && ")
-    assert first.startswith("tracearena obfuscate 'RR(0.01)' ")
-    assert second.startswith("tracearena pseudonymise obfuscated.csv ")
-    assert "person-" not in (tmp_path / "safer.csv").read_text()
-    assert len((tmp_path / "secret.csv").read_text().splitlines()) == 61
-    page = (tmp_path / "audit" / "audit.html").read_text()
-    assert "What protects it" in page
-    assert "person-" not in page
-    numbers = json.loads((tmp_path / "audit" / "audit.json").read_text())
-    assert numbers["protection"]["chosen"] == "RR(0.01)"
-    assert numbers["after"]["linkability"]["people"] == 60
-
-
-@pytest.mark.slow
-def test_gps_points_are_protected_too(tmp_path: Path) -> None:
-    rng = np.random.default_rng(1)
-    home = rng.uniform([35.6, 139.6], [35.75, 139.85], (40, 2))
-    rows = [
-        {"user": f"u{user}", "time": 1_600_000_000 + 1800 * step, "lat": lat, "lng": lng}
-        for user in range(40)
-        for step in range(4 * 48)
-        for lat, lng in [home[user] + rng.normal(0, 0.003, 2)]
-    ]
-    pl.DataFrame(rows).write_csv(tmp_path / "in.csv")
-    words = ["--target-risk", "60%", "--defences", "Snap(500m)", "--defences", "Snap(500km)", "--seed", 1]
-    done = tracearena(
-        "protect", tmp_path / "in.csv", tmp_path / "safer.csv", "--out", tmp_path / "audit", *words,
-        "--draws", 2, "--json",
-    )  # fmt: skip
-    assert done.status == 0, done.err
-    assert done.json["defence"] == "Snap(500km)", done.err
-    released = pl.read_csv(tmp_path / "safer.csv")
-    assert released.height == len(rows)
-    assert done.json["audit"]["verdict"] == "green"
+def test_what_is_measured_depends_on_the_seed_and_not_on_the_other_defences(people: Traces) -> None:
+    alone, *_ = protect(people, target=0.3, defences=["No"], seed=1, draws=2).trials
+    both = protect(people, target=0.3, defences=["PL(4,1)", "No"], seed=1, draws=2).trials
+    assert next(one for one in both if one.defence == "No") == alone

@@ -36,8 +36,10 @@ def test_virtual_people_are_nobody(city: Traces) -> None:
     assert found.betrayed.copies is not None
     assert found.betrayed.copies.low <= 0.05
     assert found.betrayed.membership is not None
-    assert found.betrayed.membership.chance == pytest.approx(0.5)
-    tried = Protection(0.05, (), (), None, (20, 20), 0.17, 1, found)
+    assert found.betrayed.membership.chance == 0.0
+    assert found.betrayed.auc is not None
+    assert found.betrayed.membership.value == pytest.approx(max(2 * found.betrayed.auc - 1, 0))
+    tried = Protection(0.05, (), {}, None, (20, 20), 0.17, 1, found)
     audit = assess(real, seed=1, draws=2)
     page = audit_page(audit, tried).html()
     assert "People who never lived: 20 virtual people" in page

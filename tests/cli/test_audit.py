@@ -62,7 +62,10 @@ def test_days_of_the_span_and_days_with_data_have_names_of_their_own(run: Run, t
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--red", "much"], "--red = 'much' is not allowed; it must be a share such as 5% or 0.05"),
+        (
+            ["--limit", "found-again=much"],
+            "--limit found-again = 'much' is not allowed; it must be a share such as 5% or 0.05",
+        ),
         (["--synthetic"], "--synthetic does not apply to a file without --released"),
         (["--people", "0"], "--people = 0 is not allowed"),
     ],
@@ -94,45 +97,3 @@ def test_a_stopped_audit_leaves_a_page_marked_incomplete(
     assert "holds what was finished" in done.err
     assert "stopped before its end" in (team / "a" / "audit.html").read_text()
     assert not json.loads((team / "a" / "audit.json").read_text())["complete"]
-
-
-def test_a_stopped_search_leaves_what_was_tried(
-    run: Run, team: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from tracearena.audit import protection
-
-    tried: list[str] = []
-    really = protection.try_defence
-
-    def once(name: str, *arguments: object, **options: object) -> object:
-        if tried:
-            raise KeyboardInterrupt
-        tried.append(name)
-        return really(name, *arguments, **options)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(protection, "try_defence", once)
-    words = ("--places", team / "places.csv", "--out", team / "a", "--defences", "No", "--defences", "RR(1)")
-    done = run("protect", team / "org.csv", team / "safer.csv", *words, "--draws", 2)
-    assert done.status != 0
-    assert "holds what was finished" in done.err
-    page = (team / "a" / "audit.html").read_text()
-    assert "stopped before its end" in page
-    assert "What protects it" in page
-    numbers = json.loads((team / "a" / "audit.json").read_text())
-    assert [one["defence"] for one in numbers["protection"]["trials"]] == ["No"]
-    assert not (team / "safer.csv").exists()
-
-
-def test_the_command_that_makes_a_release_can_be_run(
-    run: Run, team: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(team)
-    words = ("--places", "places.csv", "--out", "a", "--defences", "RR(0.1)", "--target-risk", "100%")
-    done = run("protect", "org.csv", "safer.csv", *words, "--draws", 2, "--seed", 1, "--json")
-    assert done.status == 0, done.err
-    for command in done.json["command"].split(" && "):
-        again = [word.replace("safer", "again") for word in shlex.split(command)]
-        step = run(*again[1:])
-        assert step.status == 0, step.err
-    header = [(team / name).read_text().splitlines()[0] for name in ("safer.csv", "again.csv")]
-    assert header[0] == header[1]

@@ -104,8 +104,9 @@ def called(algorithm: Algorithm, method: str, given: object) -> object:
 
 
 def also_taken(algorithm: Algorithm) -> list[type]:
-    """Return what a defence of several kinds takes besides; one of time also follows other defences."""
-    served = [GpsTraces] if kinds_of(algorithm)[1:] == ("gps-obfuscator",) else []
+    """Return what an algorithm of several kinds takes besides; a defence of time follows other defences."""
+    takes_points = kinds_of(algorithm)[1:] == ("gps-obfuscator",) or getattr(algorithm, "takes_points", False)
+    served = [GpsTraces] if takes_points else []
     return [*served, ObfuscatedTraces] if isinstance(algorithm, TimeDefence) else served
 
 

@@ -12,8 +12,8 @@ from tracearena.errors import FileError
 from tracearena.files.limits import LONGEST_LINE
 from tracearena.formats import points
 from tracearena.intake.layout import AS_NAMED, Layout
+from tracearena.intake.text_pieces import pieces
 from tracearena.streams.streamable import are_many, unstreamable
-from tracearena.streams.text_pieces import pieces
 
 HEADER = "uid,time,lat,lon,traj"
 

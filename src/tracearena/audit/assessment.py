@@ -122,6 +122,9 @@ def stages(
     source, release_source
         The files that the traces were read from, for their names and digests.
     """
+    # A name that is misspelt is refused before any work.
+    for name in attacks:
+        catalogue.create(name, "reidentification")
     number = fresh_seed() if seed is None else seed
     root = seed_sequence(number)
     measured = settings.in_force()

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.algorithms import Obfuscator, catalogue
+from tracearena.algorithms import Obfuscator, answers, catalogue
 from tracearena.arena.ensemble import KNOWING_ATTACKS, Ensemble, make_attacks
 from tracearena.arena.pseudonyms import random_order
 from tracearena.attacks.bayesian.mechanism import ADAPTIVE, UNKNOWN
@@ -159,10 +159,12 @@ def halves(
     seen_coarse = seen_exact if published.coarse is published.exact else seen(published.coarse)
     points = None
     if material.points is not None and published.points is not None:
-        zone = material.zone
+        zone, by_days = material.zone, material.cut.by_days
+        before = material.points.take_users(users)
+        after = published.points.take_users(published.at[users[order]])
         points = (
-            points_of_days(material.points.take_users(users), zone, known_exact),
-            points_of_days(published.points.take_users(published.at[users[order]]), zone, seen_exact),
+            points_of_days(before, zone, known_exact, by_days=by_days).with_user_ids(numbers),
+            points_of_days(after, zone, seen_exact, by_days=by_days).with_user_ids(numbers + len(users)),
             zone,
         )
     return Halves(
@@ -338,10 +340,9 @@ def find_by_attacks(
         made = make_attacks(chosen)
         on_points = [one for one in made if cut.points is not None and getattr(one, "takes_points", False)]
         for attack in on_points:
-            assert cut.points is not None
-            table = attack.fit(cut.points[0]).identify(cut.points[1], seed=child_seed(root, part))
-            ranked = positions(table.user_ids, cut.points[0].user_ids)[:, None]
-            found[str(attack)] = Try(_linked(str(attack), ranked, cut.owner), ranked)
+            answer = _answer_on_points(attack, cut, defence, child_seed(root, part))
+            ranks = None if isinstance(answer, TracearenaError) else answer
+            found[str(attack)] = Try(_linked(str(attack), answer, cut.owner), ranks)
             tell()
         rest = [one for one in made if one not in on_points]
         if rest:
@@ -352,6 +353,22 @@ def find_by_attacks(
                 tell()
     order = {name: at for at, name in enumerate(names)}
     return sorted(found.values(), key=lambda one: order.get(one.linked.attack, len(order)))
+
+
+def _answer_on_points(
+    attack: Any, cut: Halves, defence: Any, seed: np.random.SeedSequence
+) -> Ranked | TracearenaError:
+    """Return whom an attack takes for whom by GPS points; one that fails says why, and stops no other."""
+    assert cut.points is not None
+    known, seen, _ = cut.points
+    try:
+        fitted: Any = answers.fitted(attack, known)  # type: ignore[arg-type]
+        if getattr(fitted, "waits", False) and defence is not None:
+            fitted = fitted.against(defence)
+        table = answers.identified(fitted, seen, known, seed=seed)  # type: ignore[arg-type]
+    except TracearenaError as error:
+        return error
+    return positions(table.user_ids, known.user_ids)[:, None]
 
 
 def _linked(name: str, ranked: Ranked | TracearenaError, owner: Ints) -> Linked:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.algorithms import catalogue
+from tracearena.algorithms import Kind, catalogue
 from tracearena.arena.pseudonyms import pseudonymise, pseudonymise_users
 from tracearena.audit.assessment import stages, taken
 from tracearena.audit.candidates import candidates, needs_cells, synthetic_candidates
@@ -35,6 +35,7 @@ from tracearena.traces import GpsTraces, IdTable
 MOST_PROOFS = 3
 """So many of the most useful are put to the proof; more would let luck decide."""
 _DIVIDE, _CHOOSE, PROVE, _VIRTUAL = range(4)
+_PROTECTORS: tuple[Kind, ...] = ("obfuscator", "gps-obfuscator", "synthesizer")
 
 Publish = Callable[[Any, IdTable], Any]
 """Takes a release under pseudonyms and who is who, and returns what others will read."""
@@ -146,6 +147,11 @@ def searching(
         Writes a release and reads it back, so that the proof is made on the file itself.
     """
     require_number("target", target, above=0, at_most=1)
+    # A name that is misspelt is refused before any work.
+    for name in attacks:
+        catalogue.create(name, "reidentification")
+    for name in defences or ():
+        catalogue.create(name, _PROTECTORS)
     number = fresh_seed() if seed is None else seed
     root = seed_sequence(number)
     measured = replace(settings, found_again=target).in_force()
@@ -190,6 +196,7 @@ def searching(
         before = found.trials
         waiting = [one.trial for one in ready]
         found = replace(found, trials=(*before, *waiting, *failed))
+        yield found
         for at, one in enumerate(ready):
             trial = attack_candidate(one, measured, chance, attacks)
             if trial.lights and catalogue.is_kind(trial.defence, "synthesizer"):
@@ -213,7 +220,7 @@ def searching(
 
 def release(name: str, material: Material) -> tuple[Any, IdTable]:
     """Apply a defence to everybody and all days with secret randomness, and draw pseudonyms."""
-    made = catalogue.create(name, ("obfuscator", "gps-obfuscator", "synthesizer"))
+    made = catalogue.create(name, _PROTECTORS)
     ground = material.on_coarse_ground() if material.cell is not None and needs_cells(name) else material
     _, published = protected(made, ground, seed_sequence(None), all_days=True)
     if published.points is not None:

@@ -67,10 +67,14 @@ def outcome(found: Protection) -> str:
         return words.MET.format(defence=found.chosen, risk=risk, people=share.people, target=found.target)
     least, said = found.least, []
     if least is not None and least.risk is not None:
-        bad = [one for one in least.lights if one.question != "linkability" and one.colour != "green"]
-        also = words.ALSO.format(what=bad[0].question.replace("_", " ")) if bad else ""
-        risk = risk_words(least.risk, least.at_least)
-        said.append(words.LEAST.format(risk=risk, defence=least.defence, also=also))
+        # Where the release was put to the proof, that says more than the people it was chosen on.
+        proof = found.proofs.get(least.defence)
+        lights = least.lights if proof is None else proof.lights
+        linked = (one.share for one in lights if one.question == "linkability" and one.share is not None)
+        bad = [one for one in lights if one.question != "linkability" and one.colour in ("red", "amber")]
+        also = words.ALSO.format(what=words.LIMITED[bad[0].question]) if bad else ""
+        reached = risk_words(next(linked, least.risk), least.at_least)
+        said.append(words.LEAST.format(risk=reached, defence=least.defence, also=also))
     if found.least_provable > found.target:
         said.append(words.TOO_FEW.format(people=min(found.people), least=found.least_provable))
     return words.NOT_MET.format(tried=len(found.trials), least=" ".join(said)).strip()

@@ -108,17 +108,23 @@ def usual_spots(events: ObfuscatedTraces) -> tuple[Spots, Spots]:
     return spots[0], spots[1]
 
 
-def points_of_days(points: GpsTraces, zone: str | None, chosen: EventTable) -> GpsTraces:
-    """Return the points from the first to the last day of each user's chosen events."""
-    first_day = chosen.clock.first_day
-    origin = 0 if first_day is None else (first_day - EPOCH).days
-    day = local_seconds_of(points.time_ms, zone or "UTC") // DAY_S - origin
-    days = chosen.clock.day_of(chosen.instants)
+def points_of_days(
+    points: GpsTraces, zone: str | None, chosen: EventTable, *, by_days: bool = True
+) -> GpsTraces:
+    """Return the points from the first to the last day of each user's chosen events.
+
+    Where a file of one day was cut within it (not `by_days`), those from the first to the last instant.
+    """
+    clock = chosen.clock
+    origin = 0 if clock.first_day is None else (clock.first_day - EPOCH).days
+    second = local_seconds_of(points.time_ms, zone or "UTC") - origin * DAY_S
+    unit = second // (DAY_S if by_days else round(clock.interval_s))
+    units = clock.day_of(chosen.instants) if by_days else chosen.instants
     first, last = np.full(chosen.n_users, 2**31), np.full(chosen.n_users, -1)
-    np.minimum.at(first, chosen.user_index, days)
-    np.maximum.at(last, chosen.user_index, days)
+    np.minimum.at(first, chosen.user_index, units)
+    np.maximum.at(last, chosen.user_index, units)
     user = points.user_index
-    return points.keep((day >= first[user]) & (day <= last[user]))
+    return points.keep((unit >= first[user]) & (unit <= last[user]))
 
 
 def night_events(

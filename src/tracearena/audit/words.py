@@ -92,7 +92,8 @@ MET = (
 )
 NOT_MET = "No release was written: none of {tried} defences keeps the limits. {least}"
 LEAST = "The least risk reached is {risk} found again, by {defence}{also}."
-ALSO = ", for which another limit is not proven ({what})"
+ALSO = ", which is not proven to keep the limit of {what}"
+LIMITED = {"singling_out": "singling out", "inference": "inference"}
 TOO_FEW = "{people:,} people in the test half cannot prove a risk below {least:.1%}."
 MET_TODO = (
     "Check that the release is still useful (below), and keep the original and the table of who is who to "

@@ -83,6 +83,12 @@ class MeasuringOptions:
             show_people=show_people, **limits,
         )  # fmt: skip
 
+    @property
+    def words(self) -> list[str]:
+        """The limits and the further attacks as they were said, for a command that is printed."""
+        said = (("--limit", self.limit), ("--attack", self.attack))
+        return [word for name, values in said for value in values or () for word in (name, value)]
+
     def sample(self, seed: int) -> Sample | None:
         """Return how many people are read of a large file; None for all of them."""
         from tracearena.intake.sampling import Sample

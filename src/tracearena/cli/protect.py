@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -89,7 +90,7 @@ def protect(
     if any(one.startswith("found-again") for one in measuring.limit or ()):
         raise ParameterError("--limit found-again is for audit; protect takes it as --target-risk")
     target = share_of("--target-risk", target_risk)
-    settings = measuring.settings()
+    settings = replace(measuring.settings(), found_again=target)
     used = chosen_seed(seed)
     with shown(f"reading {file.name}"):
         original = reading.read(file)
@@ -103,7 +104,8 @@ def protect(
         found = _search(given, asked, settings, used, out, tables, release)
         command = None
         if found.chosen is not None:
-            command = _command(found, file, safer, out, target_risk, reading.words)
+            said = [*reading.words, *measuring.words, "--target-risk", target_risk]
+            command = _command(found, file, safer, out, said)
         audit = found.proof
         if audit is None:
             audit = run(given, settings, used, out, tables=tables, protection=found)
@@ -234,12 +236,10 @@ def _say(found: Protection, said: set[str]) -> None:
             note(f"proof of {name}: {risk} found again, {audit.verdict}")
 
 
-def _command(
-    found: Protection, file: Path, safer: Path, out: Path, target_risk: str, reading: list[str]
-) -> str:
-    """Return the command that makes such a release again."""
-    words = ["tracearena", "protect", str(file), str(safer), *reading, "--out", str(out)]
-    return shlex.join([*words, "--target-risk", target_risk, "--defences", str(found.chosen)])
+def _command(found: Protection, file: Path, safer: Path, out: Path, said: list[str]) -> str:
+    """Return the command that makes such a release again, with the options that were said."""
+    words = ["tracearena", "protect", str(file), str(safer), *said, "--out", str(out)]
+    return shlex.join([*words, "--defences", str(found.chosen)])
 
 
 def _useful(found: Protection) -> dict[str, str]:

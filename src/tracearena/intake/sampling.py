@@ -106,8 +106,7 @@ def sample_text(
     path: str | PathLike[str], report: Report, wanted: Sequence[str], layout: Layout, sample: Sample
 ) -> pl.DataFrame:
     """Return the rows of the people drawn of a text file, which is read twice, a piece at a time."""
-    from tracearena.streams.text_files import Text
-    from tracearena.streams.text_rows import Manner, Otherwise, rows_of
+    from tracearena.intake.text_rows import Manner, Otherwise, Text, rows_of
 
     text, manner = Text(Path(path), layout), Manner()
 

@@ -12,6 +12,7 @@ from tracearena.intake.columns import EVENTS, POINTS, are_enough
 from tracearena.intake.columns import are_points as are_columns_of_points
 from tracearena.intake.layout import ONE_USER, Layout
 from tracearena.intake.tables import is_parquet, parquet_schema
+from tracearena.intake.text_pieces import estimated_lines
 from tracearena.intake.text_tables import header_fields
 from tracearena.streams.table_files import (
     count_rows,
@@ -29,7 +30,6 @@ from tracearena.streams.text_files import (
     texts_of,
     unstreamable_text,
 )
-from tracearena.streams.text_pieces import estimated_lines
 
 
 def unstreamable(path: Path, layout: Layout) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from tracearena.errors import FileError
@@ -11,20 +11,13 @@ from tracearena.formats import recognition
 from tracearena.intake.columns import POINTS
 from tracearena.intake.layout import Layout
 from tracearena.intake.tables import is_parquet
+from tracearena.intake.text_rows import Text
 from tracearena.intake.text_tables import header_fields
 from tracearena.streams.table_files import named_folders, visible_files
 
 TWO_COLUMNS = "has date and time in two columns"
 ENDINGS = (".csv", ".csv.gz")
 """How the names of text files in a folder end."""
-
-
-@dataclass(frozen=True)
-class Text:
-    """A text file and how its rows are laid out; of whom they are may be said by its folder."""
-
-    path: Path
-    layout: Layout
 
 
 def is_text(path: Path) -> bool:

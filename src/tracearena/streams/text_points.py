@@ -18,12 +18,11 @@ from tracearena.intake.columns import POINTS
 from tracearena.intake.degrees import Doubts
 from tracearena.intake.layout import Layout
 from tracearena.intake.report import Report
+from tracearena.intake.text_pieces import estimated_bytes
+from tracearena.intake.text_rows import BYTES_A_ROW, FIRST_ROWS, Manner, Otherwise, Text, rows_of
 from tracearena.streams.point_rows import usable_points
 from tracearena.streams.survey import Counts, Seen, Survey, seen_of, summed_up
 from tracearena.streams.table_files import Chunk
-from tracearena.streams.text_files import Text
-from tracearena.streams.text_pieces import estimated_bytes
-from tracearena.streams.text_rows import BYTES_A_ROW, FIRST_ROWS, Manner, Otherwise, rows_of
 from tracearena.traces import Box
 from tracearena.traces.time import require_zone
 

@@ -13,10 +13,9 @@ from tracearena.files.temporary import naming
 from tracearena.intake.layout import Layout
 from tracearena.intake.report import Report
 from tracearena.intake.tables import ROW
+from tracearena.intake.text_pieces import estimated_bytes
+from tracearena.intake.text_rows import BYTES_A_ROW, FIRST_ROWS, Manner, Otherwise, Text, rows_of
 from tracearena.streams.table_files import Chunk, TableFiles
-from tracearena.streams.text_files import Text
-from tracearena.streams.text_pieces import estimated_bytes
-from tracearena.streams.text_rows import BYTES_A_ROW, FIRST_ROWS, Manner, Otherwise, rows_of
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ from tracearena.attacks.linking.observations import (
 )
 from tracearena.attacks.linking.scoring import Comparison, Side
 from tracearena.attacks.matching import Match, Matcher, MatchingIdentification
-from tracearena.checks import require_fitted
+from tracearena.checks import require_fitted, require_kind
 from tracearena.engine import SeedLike, child_seed, generator, seed_sequence
 from tracearena.errors import DataError
 from tracearena.traces import GpsTraces, IdTable, ObfuscatedTraces, Traces
@@ -386,10 +386,14 @@ class Linker(InformedAttack, MatchingIdentification):
 
     def fit(self, reference: AnyTraces) -> Self:
         """Keep what is known of every user."""
+        if not isinstance(reference, GpsTraces):
+            require_kind(self, reference, Traces)
         return self.use(self.matcher().fit(reference))
 
     def identify(self, anonymized: Released, *, seed: SeedLike = None) -> IdTable:
         """Return the inferred ID table."""
+        if not isinstance(anonymized, GpsTraces):
+            require_kind(self, anonymized, ObfuscatedTraces)
         self._ready()
         matcher: Any = self.matcher_
         best = matcher.match(anonymized, seed=seed).best

@@ -14,15 +14,23 @@ import polars as pl
 
 from tracearena.errors import FileError
 from tracearena.intake.delimited import WINDOWS_1252, from_windows_1252, is_utf8, odd_letters
+from tracearena.intake.layout import Layout
 from tracearena.intake.report import Report
 from tracearena.intake.tables import ROW, notice_rivals
+from tracearena.intake.text_pieces import pieces
 from tracearena.intake.text_tables import TextTable
-from tracearena.streams.text_files import Text
-from tracearena.streams.text_pieces import pieces
 
 BYTES_A_ROW = 32
 FIRST_ROWS = 1 << 16
 """Rows whose times tell how all are written."""
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text file and how its rows are laid out; of whom they are may be said by its folder."""
+
+    path: Path
+    layout: Layout
 
 
 @dataclass(frozen=True)
