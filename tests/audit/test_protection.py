@@ -127,11 +127,11 @@ def test_where_nothing_holds_the_least_risk_is_named_and_by_what() -> None:
     weak = Trial("weak", kept=0.9, risk=high)
     said = outcome(tried(weak, strong, quick))
     assert said == (
-        "Nothing was published: none of 3 defences keeps the limits. The least risk reached is "
-        "10.0% (5.0% to 20.0%) found again, by strong, which does not keep the limit of singling out."
+        "No release was written: none of 3 defences keeps the limits. The least risk reached is "
+        "10.0% (5.0% to 20.0%) found again, by strong, which is not proven to keep the limit of singling out."
     )
     assert "at least 8.0% found again, by quick" in outcome(tried(quick))
-    assert outcome(tried()) == "Nothing was published: none of 0 defences keeps the limits."
+    assert outcome(tried()) == "No release was written: none of 0 defences keeps the limits."
 
 
 def test_it_says_so_when_nothing_holds(people: Traces) -> None:
@@ -148,7 +148,7 @@ def test_a_limit_of_singling_out_is_a_limit(people: Traces) -> None:
         people, target=1.0, defences=["RR(0.1)"], singling_out=0.0, inference=1.0, seed=1, draws=2
     )
     assert found.chosen is None
-    assert "by RR(0.1), which does not keep the limit of singling out." in outcome(found)
+    assert "by RR(0.1), which is not proven to keep the limit of singling out." in outcome(found)
 
 
 @pytest.mark.slow

@@ -182,7 +182,7 @@ def test_no_advantage_at_all_is_a_limit_that_nothing_keeps(owner: Path) -> None:
     words = ("--target-risk", "50%", "--limit", "inference=100%", "--limit", "singling-out=0%")
     done = protect(owner, *words, "--defences", HIDES, "--json")
     assert done.status == 3, done.err
-    assert "does not keep the limit of singling out" in done.json["verdict"]
+    assert "is not proven to keep the limit of singling out" in done.json["verdict"]
     assert {path.name for path in owner.iterdir()} == {"in.csv", "audit"}
 
 
