@@ -37,8 +37,9 @@ MOST_PROOFS = 3
 _DIVIDE, _CHOOSE, PROVE, _VIRTUAL = range(4)
 _PROTECTORS: tuple[Kind, ...] = ("obfuscator", "gps-obfuscator", "synthesizer")
 
-Publish = Callable[[Any, IdTable], Any]
-"""Takes a release under pseudonyms and who is who, and returns what others will read."""
+Publish = Callable[[Any, IdTable], tuple[Any, Any]]
+"""Takes a release under pseudonyms and who is who, and returns what others will read: traces, and pseudonyms
+by their first rows (or None)."""
 
 
 @dataclass(frozen=True)
@@ -135,6 +136,7 @@ def searching(
     seed: int | None = None,
     source: Any = None,
     release_source: Any = None,
+    original_order: Any = None,
     publish: Publish | None = None,
 ) -> Iterator[Protection]:
     """Do the same, and give what is known after each defence.
@@ -143,6 +145,8 @@ def searching(
     ----------
     source, release_source
         The files of the original and of the release, for their names and digests.
+    original_order
+        Users of the original by their first rows, where its file has them.
     publish
         Writes a release and reads it back, so that the proof is made on the file itself.
     """
@@ -172,13 +176,13 @@ def searching(
     def prove(name: str) -> Audit:
         before = next((one.before for one in found.proofs.values()), None)
         released, who = release(name, material)
-        given = released if publish is None else publish(released, who)
+        given, order = (released, None) if publish is None else publish(released, who)
         is_synthetic = catalogue.is_kind(name, "synthesizer")
         on_cells = material.cell is not None and needs_cells(name)
         *_, audit = stages(
             original, given, settings=measured, timezone=timezone, id_table=who, seed=number, people=proving,
             mechanism=None if is_synthetic else name, attacks=attacks, on_cells=on_cells, before=before,
-            source=source, release_source=release_source,
+            orders=(original_order, order), source=source, release_source=release_source,
         )  # fmt: skip
         return audit
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from tracearena.audit.shares import Record, Share
+from tracearena.audit.shares import Record, Share, clopper_pearson
 
 QUESTIONS = ("singling_out", "linkability", "inference")
 OVER_GUESSING = ("singling_out", "inference")
@@ -47,12 +47,23 @@ class Light(Record):
 
 
 def light(question: str, measured: Sequence[tuple[str, Share | None]], limit: float) -> Light:
-    """Judge a question by its worst measure: the worst colour, and of these the highest upper end."""
+    """Judge a question by its worst measure: the worst colour, and of these the highest upper end.
+
+    Of several measures those are left out of which so few people could prove nothing, even if none of them
+    were found, unless too many were.
+    """
     known = [(what, share, _judged(question, share)) for what, share in measured if share is not None]
+    if question != "linkability":
+        known = [one for one in known if one[2].colour(limit) != "amber" or _can_prove(one[1], limit)]
     if not known:
         return Light(question, "grey", None, measured[0][0], limit)
     what, share, judged = min(known, key=lambda one: (_ORDER.index(one[2].colour(limit)), -one[2].high))
     return Light(question, judged.colour(limit), share, what, limit)
+
+
+def _can_prove(share: Share, limit: float) -> bool:
+    """Whether the limit would be kept if nobody were found."""
+    return clopper_pearson(0, share.people)[1] - share.chance <= limit
 
 
 def _judged(question: str, share: Share) -> Share:

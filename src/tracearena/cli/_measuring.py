@@ -15,6 +15,7 @@ from tracearena.cli._stopping import say_outcome, unhurried
 
 if TYPE_CHECKING:
     from tracearena.audit import Audit, Settings
+    from tracearena.intake import Reading
     from tracearena.intake.sampling import Sample, Sampled
 
 FileArgument = Annotated[
@@ -109,6 +110,12 @@ def limits_of(said: Sequence[str]) -> dict[str, float]:
             raise ParameterError.of("--limit", one, f"NAME=SHARE, the name one of {', '.join(known)}")
         found[known[name]] = share_of(f"--limit {name}", share)
     return found
+
+
+def order_of(reading: Reading[Any]) -> Any:
+    """Return the users of a file by their first rows, where it has rows."""
+    order = reading.report.user_order
+    return None if order is None else order.to_numpy()
 
 
 def run(

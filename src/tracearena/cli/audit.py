@@ -9,7 +9,7 @@ import typer
 
 from tracearena.cli._console import JsonOption, SeedOption, check_outputs, chosen_seed, print_result
 from tracearena.cli._declaring import reads_traces
-from tracearena.cli._measuring import CsvOption, FileArgument, MeasuringOptions, OutOption, run
+from tracearena.cli._measuring import CsvOption, FileArgument, MeasuringOptions, OutOption, order_of, run
 from tracearena.cli._progress import shown
 from tracearena.cli._reading import ReadingOptions
 from tracearena.cli._refusing import refuse
@@ -106,7 +106,7 @@ def _read(
         given |= {
             "released": release.traces,
             "release_source": released,
-            "orders": tuple(_order(one) for one in (original, release)),
+            "orders": tuple(order_of(one) for one in (original, release)),
         }
     if others is not None:
         given["others"] = _alike(reading, others, original).traces
@@ -124,12 +124,6 @@ def _release(
     if original.report.format == "pwscup" and id_table is None:
         return reading.read_obfuscated(path, original)
     return reading.read_anonymized(path, original)
-
-
-def _order(reading: Reading[Any]) -> Any:
-    """Return the users of a file by their first rows, where it has rows."""
-    order = reading.report.user_order
-    return None if order is None else order.to_numpy()
 
 
 def _alike(reading: ReadingOptions, path: Path, original: Reading[Any]) -> Reading[Any]:

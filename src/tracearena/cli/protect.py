@@ -20,7 +20,7 @@ from tracearena.cli._console import (
     working,
 )
 from tracearena.cli._declaring import reads_traces
-from tracearena.cli._measuring import CsvOption, FileArgument, MeasuringOptions, OutOption, run
+from tracearena.cli._measuring import CsvOption, FileArgument, MeasuringOptions, OutOption, order_of, run
 from tracearena.cli._percent import share_of
 from tracearena.cli._progress import shown
 from tracearena.cli._reading import ReadingOptions, say
@@ -145,8 +145,13 @@ class _Release:
         """Where it is being proved, under the name that it will have."""
         return self._folder / self._safer.name
 
-    def publish(self, released: Any, who: IdTable) -> Any:
-        """Write a release under pseudonyms, and read it as others will."""
+    @property
+    def original_order(self) -> Any:
+        """The users of the original by their first rows."""
+        return order_of(self._original)
+
+    def publish(self, released: Any, who: IdTable) -> tuple[Any, Any]:
+        """Write a release under pseudonyms, and read it as others will, with the order of its rows."""
         from tracearena.cli import _gps
         from tracearena.cli._forms import form_of, write_anonymized
         from tracearena.traces import GpsTraces
@@ -155,10 +160,12 @@ class _Release:
         self._folder.mkdir(exist_ok=True)
         if isinstance(released, GpsTraces):
             _gps.write_traces(released, self.draft)
-            return self._reading.for_another(self.draft).read_points(self.draft).traces
+            given: Reading[Any] = self._reading.for_another(self.draft).read_points(self.draft)
+            return given.traces, order_of(given)
         contest = self._original.report.format == "pwscup"
         write_anonymized(released, self.draft, form_of(self.draft, None, contest=contest))
-        return self._reading.read_anonymized(self.draft, self._original).traces
+        given = self._reading.read_anonymized(self.draft, self._original)
+        return given.traces, order_of(given)
 
     def keep(self) -> None:
         """Move the release to its place, and write who is who if that is asked for."""
@@ -191,7 +198,7 @@ def _search(
             with working("defences"):
                 for last in searching(
                     **given, **asked, settings=settings, seed=seed, publish=release.publish,
-                    release_source=release.draft,
+                    release_source=release.draft, original_order=release.original_order,
                 ):  # fmt: skip
                     _say(last, said)
         except KeyboardInterrupt:
