@@ -155,9 +155,9 @@ def test_a_limit_of_singling_out_is_a_limit(people: Traces) -> None:
 def test_a_release_that_fails_its_proof_is_not_chosen(people: Traces) -> None:
     """What is published turns out to be the original."""
 
-    def publish(released: Any, who: IdTable) -> Any:
+    def publish(released: Any, who: IdTable) -> tuple[Any, None]:
         true = people.take_users(np.searchsorted(people.user_ids, who.user_ids))
-        return true.with_user_ids(who.pseudonyms)
+        return true.with_user_ids(who.pseudonyms), None
 
     *_, found = searching(
         people, target=TARGET, settings=Settings(draws=2), defences=["RR(0.1)"], seed=1, publish=publish

@@ -74,3 +74,14 @@ def test_the_verdict_is_the_worst_and_nothing_without_people_to_look_for() -> No
     assert worst([singled, linked, nothing]) == "green"
     assert worst([singled, unsure, nothing]) == "amber"
     assert worst([singled, nothing, light("linkability", [("linked", None)], 0.05)]) == "grey"
+
+
+def test_visitors_too_few_to_prove_anything_do_not_decide() -> None:
+    homes = Share.of([0.0] * 100, 0.0)
+    visitors = Share.of([0.0] * 8, 0.0)
+    assert visitors is not None
+    assert visitors.colour(0.2) == "amber"
+    assert light("inference", [("home", homes), ("health", visitors)], 0.2).colour == "green"
+    assert light("inference", [("health", visitors)], 0.2).colour == "amber"
+    found = Share.of([1.0] * 8, 0.0)
+    assert light("inference", [("home", homes), ("health", found)], 0.2).colour == "red"

@@ -49,12 +49,13 @@ class Light(Record):
 def light(question: str, measured: Sequence[tuple[str, Share | None]], limit: float) -> Light:
     """Judge a question by its worst measure: the worst colour, and of these the highest upper end.
 
-    Of several measures those are left out of which so few people could prove nothing, even if none of them
-    were found, unless too many were.
+    Of several measures those are left out for which people are so few that they could prove nothing, even if
+    none of them were found, such as the visitors of a rare kind of place; unless too many were.
     """
     known = [(what, share, _judged(question, share)) for what, share in measured if share is not None]
-    if question != "linkability":
-        known = [one for one in known if one[2].colour(limit) != "amber" or _can_prove(one[1], limit)]
+    if len(known) > 1:
+        proving = [one for one in known if one[2].colour(limit) != "amber" or _can_prove(one[1], limit)]
+        known = proving or known
     if not known:
         return Light(question, "grey", None, measured[0][0], limit)
     what, share, judged = min(known, key=lambda one: (_ORDER.index(one[2].colour(limit)), -one[2].high))
