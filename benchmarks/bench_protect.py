@@ -20,7 +20,7 @@ import numpy as np
 
 import tracearena as ta
 from tracearena.algorithms import catalogue
-from tracearena.audit import Settings, protect
+from tracearena.audit import Settings, searching
 from tracearena.audit.candidates import needs_cells
 from tracearena.audit.linkability import find_by_linker, halves, strongest_of
 from tracearena.audit.material import Material
@@ -60,7 +60,8 @@ def one_seed(data: str, target: float, seed: int, gowalla: str | None) -> Iterat
     began = time.process_time()
     aside = np.zeros(traces.n_users, bool)
     aside[np.random.default_rng(seed).permutation(traces.n_users)[: traces.n_users // 3]] = True
-    chosen = protect(traces.take_users(np.flatnonzero(~aside)), target=target, seed=seed)
+    others = traces.take_users(np.flatnonzero(~aside))
+    *_, chosen = searching(others, target=target, settings=Settings(), seed=seed, compare=False)
     seconds = time.process_time() - began
     if chosen.chosen is None or chosen.proof is None or chosen.proof.usefulness is None:
         least = chosen.least

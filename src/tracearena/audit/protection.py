@@ -14,7 +14,7 @@ from tracearena.arena.pseudonyms import pseudonymise, pseudonymise_users
 from tracearena.audit.assessment import stages, taken
 from tracearena.audit.candidates import candidates, needs_cells, synthetic_candidates
 from tracearena.audit.material import Material
-from tracearena.audit.records import Audit
+from tracearena.audit.records import Audit, Risks
 from tracearena.audit.settings import Settings
 from tracearena.audit.shares import Record, clopper_pearson
 from tracearena.audit.trials import (
@@ -137,6 +137,7 @@ def searching(
     source: Any = None,
     release_source: Any = None,
     original_order: Any = None,
+    compare: bool = True,
     publish: Publish | None = None,
 ) -> Iterator[Protection]:
     """Do the same, and give what is known after each defence.
@@ -147,6 +148,8 @@ def searching(
         The files of the original and of the release, for their names and digests.
     original_order
         Users of the original by their first rows, where its file has them.
+    compare
+        Whether a proof also measures the file as it is, to show what the release changed.
     publish
         Writes a release and reads it back, so that the proof is made on the file itself.
     """
@@ -174,7 +177,7 @@ def searching(
     yield found
 
     def prove(name: str) -> Audit:
-        before = next((one.before for one in found.proofs.values()), None)
+        before = next((one.before for one in found.proofs.values()), None if compare else Risks())
         released, who = release(name, material)
         given, order = (released, None) if publish is None else publish(released, who)
         is_synthetic = catalogue.is_kind(name, "synthesizer")

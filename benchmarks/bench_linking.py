@@ -1,0 +1,107 @@
+"""How many people does the linker find, next to every other re-identification attack, and by what?
+
+    bench_linking.py [--gowalla FILE] [--fleet]
+
+Prints, for each defence, the share of people found by the linker with all evidence, by times and by places
+alone, and by the strongest attacks of the catalogue on the same release, with the 95 % interval of the linker;
+then what each group of evidence finds alone, and of the matches with a posterior of at least 0.5 how many are
+right. People have at least five events on both sides of the median date; places of check-ins are cells of 500 m
+where there are more than 4,096. The attackers know the defence.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import Any
+
+import numpy as np
+
+import tracearena as ta
+from tracearena.algorithms import catalogue
+from tracearena.arena import Ensemble, make_attacks
+from tracearena.attacks.linking import Linker, Observations
+from tracearena.attacks.linking.evidence import PLACE_GROUPS, TIME_GROUPS
+from tracearena.audit.cells import Cells, coarse_places
+from tracearena.audit.shares import clopper_pearson
+from tracearena.traces import GpsTraces
+
+FEWEST_EVENTS = 5
+MOST_PLACES = 4096
+CHECK_INS = (
+    *("No", "PL(1,1)", "PL(0.5,1)", "RR(1)", "Decoy(0.3)", "ClusterAveraging(0.3,blur_km=0.5)"),
+    *("RR(1)+SwapTimes(1km,month)", "Decoy(0.3)+SwapTimes(1km,month)"),
+    "ClusterAveraging(0.3,blur_km=0.5)+SwapTimes(1km,month)",
+)
+POINTS = ("Snap(10km)", "GeoInd(500m,10min)", "Thin(2h)", "Snap(10km)+PerDay(12)+SwapTimes(10km,day)")
+OTHERS = ("VisitProb-R", "HomeProb-R", "FuzzyCount-R", "Polya-R(adaptive)", "Markov-R", "Bayes-R(adaptive)")
+
+
+def main() -> None:
+    """Print the tables that are asked for; the city's always."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--gowalla")
+    parser.add_argument("--fleet", action="store_true")
+    asked = parser.parse_args()
+    city = ta.simulate(users=1000, days=180, mode="checkins", checkins_per_user=65, seed=21)
+    cases = [("city", city, CHECK_INS)]
+    if asked.gowalla:
+        cases.append(("Gowalla", ta.read(asked.gowalla).traces, CHECK_INS))
+    if asked.fleet:
+        cases.append(("fleet", ta.cities.simulate_fleet(vehicles=500, days=14, seed=21), POINTS))
+    for name, traces, defences in cases:
+        known, later, order = halves(traces)
+        print(f"{name}: {len(order)} people", flush=True)
+        for defence in defences:
+            one_defence(defence, known, later, order)
+
+
+def halves(traces: Any) -> tuple[Any, Any, Any]:
+    """Cut at the median date, and shuffle who is on both sides."""
+    day = Observations.of(traces).day
+    early = day < int(np.median(day))
+    known, later = traces.keep(early), traces.keep(~early)
+    both = np.flatnonzero(
+        (np.diff(known.offsets) >= FEWEST_EVENTS) & (np.diff(later.offsets) >= FEWEST_EVENTS)
+    )
+    numbers = np.arange(len(both)) + 1
+    order = np.random.default_rng(7).permutation(len(both))
+    parts = [part.take_users(both).with_user_ids(numbers) for part in (known, later)]
+    if not isinstance(traces, GpsTraces) and len(traces.places) > MOST_PLACES:
+        at = traces.places.latitude[traces.place_index], traces.places.longitude[traces.place_index]
+        places, cell = coarse_places(traces.places, Cells.of(*at, 500.0, MOST_PLACES))
+        parts = [part.onto(places, cell) for part in parts]
+    return parts[0], parts[1], order
+
+
+def one_defence(name: str, known: Any, later: Any, order: Any) -> None:
+    """Release the later days, and attack them."""
+    defence = catalogue.create(name, ("obfuscator", "gps-obfuscator"))
+    released = (
+        defence.transform(later, seed=5).take_users(order).with_user_ids(np.arange(len(order)) + 100_001)
+    )
+    began = time.process_time()
+    match: Any = Linker(mechanism="adaptive").fit(known).against(defence).matcher_.match(released, seed=3)
+    right = match.best == order
+    low, high = clopper_pearson(float(right.sum()), len(order))
+    parts = {by: (match.by_groups(groups) == order).mean() for by, groups in _PARTS.items()}
+    seconds = time.process_time() - began
+    sure = match.posterior >= 0.5
+    others = {}
+    if not isinstance(known, GpsTraces):
+        team = Ensemble(make_attacks(list(OTHERS))).fit(known)
+        for attack, ranked in team.rankings(released, defence=defence, seed=1):
+            others[str(attack)] = (
+                "-" if isinstance(ranked, Exception) else f"{(ranked[:, 0] == order).mean():.1%}"
+            )
+    print(f"  {name}: {right.mean():.1%} ({low:.1%} to {high:.1%}), {seconds:.0f} s of CPU", flush=True)
+    print(f"    {', '.join(f'{by} alone {share:.1%}' for by, share in parts.items())}; others: {others}")
+    alone = {group: f"{(match.by_groups([group]) == order).mean():.1%}" for group in match.groups}
+    share = f"{right[sure].mean():.0%}" if sure.any() else "-"
+    print(f"    groups: {alone}; posterior >= 0.5: {int(sure.sum())}, right {share}", flush=True)
+
+
+_PARTS = {"times": TIME_GROUPS, "places": PLACE_GROUPS}
+
+if __name__ == "__main__":
+    main()
