@@ -3,10 +3,10 @@
     bench_linking.py [--gowalla FILE] [--fleet]
 
 Prints, for each defence, the share of people found by the linker with all evidence, by times and by places
-alone, and by the strongest attacks of the catalogue on the same release, with the 95 % interval of the linker;
-then what each group of evidence finds alone, and of the matches with a posterior of at least 0.5 how many are
-right. People have at least five events on both sides of the median date; places of check-ins are cells of 500 m
-where there are more than 4,096. The attackers know the defence.
+alone, and by the strongest attacks of the catalogue on the same release, with the 95 % interval of the
+linker; then what each group of evidence finds alone, and of the matches with a posterior of at least 0.5 how
+many are right. People have at least five events on both sides of the median date; places of check-ins are
+cells of 500 m where there are more than 4,096. The attackers know the defence.
 """
 
 from __future__ import annotations
