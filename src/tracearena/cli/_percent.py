@@ -8,7 +8,7 @@ from tracearena.errors import ParameterError
 def share_of(name: str, text: str) -> float:
     """Return a share from 0 to 1.
 
-    >>> share_of("--red", "5%"), share_of("--red", "0.05")
+    >>> share_of("--limit", "5%"), share_of("--limit", "0.05")
     (0.05, 0.05)
     """
     bare = text.strip()
