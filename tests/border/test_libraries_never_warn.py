@@ -105,23 +105,26 @@ def synthesize(name: str, training: Traces) -> None:
 
 
 def obfuscate(name: str, original: Traces) -> None:
-    utility_score(original, catalogue.create(name).transform(original, seed=1))
+    defence = catalogue.create(name)
+    released = defence.transform(original, seed=1)
+    if defence.keeps_times:
+        utility_score(original, released)
 
 
 def used(
     entry: str, name: str, events: list[Traces], points: list[GpsTraces]
 ) -> Iterator[Callable[[], object]]:
-    kind = catalogue.entries()[entry].kind
-    if kind.startswith("gps"):
-        for some in points:
-            if kind == "gps-obfuscator":
-                yield lambda some=some: catalogue.create(name).transform(some, seed=1)
-            else:
-                yield lambda some=some: catalogue.create(name).recover(some)
-        return
-    act = {"obfuscator": obfuscate, "synthesizer": synthesize}.get(kind, attack)
-    for some in events:
-        yield lambda some=some: act(name, some)
+    for kind in catalogue.entries()[entry].kinds:
+        if kind.startswith("gps"):
+            for some in points:
+                if kind == "gps-obfuscator":
+                    yield lambda some=some: catalogue.create(name).transform(some, seed=1)
+                else:
+                    yield lambda some=some: catalogue.create(name).recover(some)
+            continue
+        act = {"obfuscator": obfuscate, "synthesizer": synthesize}.get(kind, attack)
+        for some in events:
+            yield lambda some=some, act=act: act(name, some)
 
 
 def test_extremes_are_those_of_algorithms_that_there_are():

@@ -147,7 +147,7 @@ def area_under_curve(inside: NDArray[np.float64], outside: NDArray[np.float64]) 
     Radiology 143 (1982).
 
     >>> [round(one, 2) for one in area_under_curve(np.array([3.0, 4, 5]), np.array([1.0, 2, 6]))]
-    [0.67, 0.21, 1.0]
+    [0.67, 0.2, 1.0]
     """
     n, m = len(inside), len(outside)
     if not n or not m:
