@@ -15,7 +15,7 @@ from tracearena.audit.protection import release, searching
 from tracearena.audit.protection_page import changes, outcome, picture
 from tracearena.audit.trials import Trial
 from tracearena.audit.verdict import light
-from tracearena.cities import simulate
+from tracearena.cities import simulate, simulate_fleet
 from tracearena.traces import IdTable, Places, Traces
 
 DEFENCES = ["RR(0.01)", "No", "RR(0.1)", "PL(2,1)"]
@@ -217,3 +217,14 @@ def test_what_is_measured_depends_on_the_seed_and_not_on_the_other_defences(peop
     alone, *_ = protect(people, target=0.3, defences=["No"], seed=1, draws=2).trials
     both = protect(people, target=0.3, defences=["PL(4,1)", "No"], seed=1, draws=2).trials
     assert next(one for one in both if one.defence == "No") == alone
+
+
+@pytest.mark.slow
+def test_defences_of_time_protect_points() -> None:
+    fleet = simulate_fleet(vehicles=24, days=6, seed=1)
+    found = protect(
+        fleet, target=0.9, defences=["Snap(10km)+PerDay(2)+SwapTimes(10km,week)"], seed=1, draws=2,
+        singling_out=1.0, inference=1.0,
+    )  # fmt: skip
+    assert found.trials[0].error is None
+    assert found.chosen == found.trials[0].defence

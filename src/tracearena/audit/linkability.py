@@ -224,7 +224,8 @@ def link(
     is_known = unchanged and cut.points is None
     by_linker = find_by_linker(cut, root, NoObfuscation() if is_known else defence)
     tell()
-    tries = [by_linker.tries, find_by_attacks(cut, root, attack_names(defence, attacks), defence, tell)]
+    names = attack_names(defence_of_events(cut, defence), attacks)
+    tries = [by_linker.tries, find_by_attacks(cut, root, names, defence, tell)]
     every = [*(one for some in tries for one in some), *(Try(one, None) for one in orders)]
     best = strongest_of(every)
     result = Linkability(
@@ -271,9 +272,14 @@ def strongest_of(tries: Sequence[Try]) -> Try | None:
     return max(known, key=lambda one: one.linked.first.value, default=None)  # type: ignore[union-attr]
 
 
-def attack_names(defence: Any, attacks: Sequence[str] = ()) -> list[str]:
+def defence_of_events(cut: Halves, defence: Any) -> Obfuscator | None:
+    """Return the defence if attackers can run it on events; that of points works on none."""
+    return defence if cut.points is None and isinstance(defence, Obfuscator) else None
+
+
+def attack_names(defence: Obfuscator | None, attacks: Sequence[str] = ()) -> list[str]:
     """Return the attacks to run next to the linker."""
-    told = ["Polya-R(adaptive)", "Bayes-R(adaptive)"] if isinstance(defence, Obfuscator) else []
+    told = [] if defence is None else ["Polya-R(adaptive)", "Bayes-R(adaptive)"]
     names = [name for name in catalogue.names("reidentification") if name not in (LINKER, *KNOWING_ATTACKS)]
     return list(dict.fromkeys([*names, *told, *attacks]))
 
@@ -330,7 +336,7 @@ def find_by_attacks(
 ) -> list[Try]:
     """Run attacks of the catalogue, or classes of the caller's, quick ones at the file's places first."""
     quick = [name for name in names if name in ON_PLACES]
-    told = defence if isinstance(defence, Obfuscator) else None
+    told = defence_of_events(cut, defence)
     parts = (
         (quick, *visited_only(cut.known, cut.seen), _EXACT),
         ([name for name in names if name not in quick], cut.known_coarse, cut.seen_coarse, _COARSE),

@@ -10,11 +10,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.algorithms import Obfuscator, Synthesizer, answers, catalogue
+from tracearena.algorithms import Synthesizer, answers, catalogue
 from tracearena.attacks.linking.linker import MOST_PLACES
 from tracearena.audit.candidates import needs_cells
 from tracearena.audit.inference import places_told
-from tracearena.audit.linkability import LINKER, Halves, find_by_attacks, find_by_linker, halves, strongest_of
+from tracearena.audit.linkability import (
+    LINKER,
+    Halves,
+    defence_of_events,
+    find_by_attacks,
+    find_by_linker,
+    halves,
+    strongest_of,
+)
 from tracearena.audit.material import Material, Published
 from tracearena.audit.settings import Settings
 from tracearena.audit.shares import Record, Share
@@ -134,7 +142,7 @@ def attack_candidate(
     try:
         cut = halves(one.material, one.published, settings, seed)
         defence = None if isinstance(one.defence, Synthesizer) else one.defence
-        told = TOLD if isinstance(defence, Obfuscator) else ()
+        told = () if defence_of_events(cut, defence) is None else TOLD
         tries = list(find_by_linker(cut, seed, defence, channel=False, alone=True).tries)
         for names in (QUICK, (*HEAVY, *told, *attacks), LINKER):
             trial = _with_strongest(one.trial, tries, settings)
