@@ -101,7 +101,7 @@ def test_at_least_is_drawn_apart_and_without_an_interval() -> None:
     other = Trial("whole", kept=0.4, risk=share, attack="Link-R")
     figure, (_, rows) = picture(tried(one, other))
     parts = {part["name"]: part for part in figure["data"]}
-    quick = parts["at least so many are found"]
+    quick = parts["at least this many are found"]
     assert quick["customdata"] == ["quick"]
     assert (quick["error_y"]["array"], quick["error_y"]["arrayminus"]) == ([0.0], [0.0])
     assert parts["a limit is not kept"]["customdata"] == ["whole"]

@@ -30,7 +30,7 @@ LINES = {
     "release": "release against original",
     "before": "file as it is",
     "after": "release",
-    "at_least": "at least so many are found",
+    "at_least": "at least this many are found",
     "fails": "a limit is not kept",
     "holds": "limits kept when choosing",
     "proved": "proved",

@@ -26,6 +26,7 @@ from tracearena.pages.page import Page
 from tracearena.traces import Places
 
 _T = words.TABLE
+_FEWEST_MATCHES = 10
 _WIDE_PX = 320
 
 
@@ -194,7 +195,8 @@ def _linkability(page: Page, found: Linkability, audit: Audit) -> None:
         figure, table = pictures.evidence(found)
         page.figure(figure, said["evidence"], table=table, name="evidence", least_width_px=_WIDE_PX)
     for least, share in found.sure.items():
-        page.text(filled(said["sure"], share, least=least))
+        if share.people >= _FEWEST_MATCHES:
+            page.text(filled(said["sure"], share, least=least))
     failed = [[one.attack, one.error] for one in found.attacks if one.error is not None]
     if failed:
         page.table([_T["attack"], _T["reason"]], failed)

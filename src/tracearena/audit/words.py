@@ -155,16 +155,14 @@ LINKED = {
     "attacks": "{strongest} finds {value:.1%} of {people:,} people again (between {low:.1%} and "
     "{high:.1%}); guessing "
     "finds {chance:.2%}.",
-    "evidence": "What each kind of evidence finds alone, when the linker looks at nothing else: times "
-    "and details "
-    "of the file tell people apart, too.",
+    "evidence": "What each kind of evidence finds alone, when the linker looks at nothing else.",
     "sure": "Of the matches that the linker believes in with a posterior of at least {least}, "
     "{value:.0%} are "
     "right ({low:.0%} to {high:.0%}).",
     "home_and_work": "From the places of nights and working hours alone, {value:.1%} are found.",
-    "days": "How much the attacker must know: {least:.1%} of people are found from {first} of their own "
-    "days, "
-    "{most:.1%} from {last} (by {attack}).",
+    "days": "How much the attacker must know: at least {least:.1%} of people are found from {first} of "
+    "their own "
+    "days, at least {most:.1%} from {last} (by {attack}, which is quick and not the strongest).",
     "how": "The file is cut in two by time ({cut}). The earlier part is known; the later part is shuffled "
     "and numbered "
     "anew. The linker, which looks at everything that is left, and every other re-identification attack "
@@ -244,11 +242,11 @@ PROTECTED = {
     "lead": "Defences, the most useful first, each against the strongest attacks. The target: at most "
     "{target:.1%} "
     "of people found again, by the upper end of the 95 % interval, on people who were not used for choosing.",
-    "picture": "What each defence leaves of the six tasks, and whom the strongest attack still finds; "
-    "of those "
-    "drawn as triangles at least so many, because weaker attacks already exceed the target. The lower "
-    "right is "
-    "good; the dotted line is the target.",
+    "picture": "What each defence leaves of the six tasks, and the people whom the strongest attack "
+    "still finds. "
+    "Triangles are at least this many, because some attacks already exceed the target and the others "
+    "were not "
+    "run. The lower right is good; the dotted line is the target.",
     "cells": "{defence} puts events at cells of {side}, not at the file's own places.",
     "times": "{defence} changes times: what is released is not when people were there.",
     "how": "The people are divided at random into {choosing:,} for choosing and {proving:,} for the proof. "
