@@ -82,3 +82,15 @@ def test_a_sweep_draws_the_band(run: Callable[..., Done], team: Path) -> None:
     with open(team / "table.csv", newline="") as file:
         lines = list(csv.DictReader(file))
     assert all(float(line["s_T_estimate"]) <= float(line["s_T_ceiling"]) for line in lines)
+
+
+@pytest.mark.slow
+def test_points_are_linked_as_points(run: Callable[..., Done], tmp_path: Path) -> None:
+    known, public = tmp_path / "known.parquet", tmp_path / "public.parquet"
+    run("city", known, "--mode", "fleet", "--users", 30, "--days", 4, "--seed", 1)
+    run("pseudonymise", known, public, "--id-table", tmp_path / "ids.csv", "--seed", 2)
+    files = ("--reference", known, "--anonymized", public)
+    done = run("attack", "Link-R", tmp_path / "guess.csv", *files, "--seed", 3, "--json")
+    assert done.status == 0, done.err
+    truth, guess = (dict(csv.reader((tmp_path / name).open())) for name in ("ids.csv", "guess.csv"))
+    assert sum(truth[one] == guess[one] for one in truth) > 20
