@@ -92,5 +92,7 @@ def test_points_are_linked_as_points(run: Callable[..., Done], tmp_path: Path) -
     files = ("--reference", known, "--anonymized", public)
     done = run("attack", "Link-R", tmp_path / "guess.csv", *files, "--seed", 3, "--json")
     assert done.status == 0, done.err
-    truth, guess = (dict(csv.reader((tmp_path / name).open())) for name in ("ids.csv", "guess.csv"))
+    truth, guess = (
+        dict(csv.reader((tmp_path / name).read_text().splitlines())) for name in ("ids.csv", "guess.csv")
+    )
     assert sum(truth[one] == guess[one] for one in truth) > 20
