@@ -8,13 +8,14 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tracearena.attacks.linking.observations import best_cut
 from tracearena.traces import ObfuscatedTraces, Traces
 from tracearena.traces.different import begins, different
 
 _ENOUGH = 0.8
 """Share of the people with two days that a common date must leave on both sides, …"""
 _MANY = 200
-"""… or so many people: an attacker who knows the past knows everybody's up to one date."""
+"""… or this number of people: an attacker who knows the past knows everybody's up to one date."""
 
 AnyEvents = TypeVar("AnyEvents", Traces, ObfuscatedTraces)
 
@@ -103,11 +104,4 @@ def _common(units: NDArray[np.int64], offsets: NDArray[np.int64], several: NDArr
     if not several.any():
         return int(units.min(initial=0))
     first, last = _ends(units, offsets)
-    low = int(units.min())
-    change = np.zeros(int(units.max()) - low + 2, np.int64)
-    np.add.at(change, first[several] + 1 - low, 1)
-    np.add.at(change, last[several] + 1 - low, -1)
-    people = np.cumsum(change)
-    best = np.flatnonzero(people == people.max())
-    middle = float(np.median(units)) - low + 0.5
-    return int(best[np.argmin(np.abs(best - middle))]) + low
+    return best_cut(first[several], last[several], float(np.median(units)))

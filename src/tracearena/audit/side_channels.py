@@ -29,7 +29,7 @@ ORDERS = ("the order of rows", "the order of pseudonyms", "the numbers of trajec
 NAMED_FROM = 0.02
 """A channel is named where the lower end of what it finds is above this, and above guessing."""
 _UNLIKELY = 4.5
-"""Rank correlations of so many standard deviations do not happen by chance."""
+"""Rank correlations of this many standard deviations do not happen by chance."""
 
 
 def channel_sentences(found: Linkability, is_gps: bool) -> list[str]:

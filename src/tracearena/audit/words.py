@@ -165,7 +165,7 @@ LINKED = {
     "days, at least {most:.1%} from {last} (by {attack}, which is quick and not the strongest).",
     "how": "The file is cut in two by time ({cut}). The earlier part is known; the later part is shuffled "
     "and numbered "
-    "anew. The linker, which looks at everything that is left, and every other re-identification attack "
+    "again. The linker, which looks at everything that is left, and every other re-identification attack "
     "of the "
     "catalogue then say who is who, for {people:,} people at once; "
     "{left_out:,} others are not on record on both sides. The crowd is those people and no larger, which "

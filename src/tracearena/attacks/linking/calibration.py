@@ -25,9 +25,9 @@ LEAST_CORRELATION = 0.1
 USUAL_CORRELATION = 0.5
 """Of scalars, where there is nobody to calibrate on."""
 PENALTY_OF_EVENTS, PENALTY_OF_POINTS = 3.0, 100.0
-"""Half of this times the squared weights is added to the loss. Points are so many that two parts of the
-known days tell everybody apart, and weights would grow without end. Chosen on check-ins of the city and on
-the fleet (seeds 98 and 99)."""
+"""Half of this times the squared weights is added to the loss. With many points, two parts of the known days
+tell everybody apart, and weights would grow without end. Chosen on check-ins of the city and on the fleet
+(seeds 98 and 99)."""
 _ROUNDS = 60
 _TOLERANCE = 1e-5
 _SINKHORN_ROUNDS = 20

@@ -87,7 +87,7 @@ class Observations:
         return replace(self, members=None, **{name: getattr(self, name)[mask] for name in columns})
 
     def take_users(self, users: Any) -> Observations:
-        """Return the rows of some users, who are numbered anew in the order given."""
+        """Return the rows of some users, who are numbered from 0 in the order given."""
         chosen = np.asarray(users, np.int64)
         lengths = np.diff(self.offsets)[chosen]
         starts = np.concatenate([[0], np.cumsum(lengths)])
@@ -293,14 +293,21 @@ def common_cut(draws: Sequence[Observations]) -> int | None:
     several = there & (first < last)
     if not several.any():
         return None
-    low = int(first[several].min())
-    change = np.zeros(int(last[several].max()) - low + 2, np.int64)
-    np.add.at(change, first[several] + 1 - low, 1)
-    np.add.at(change, last[several] + 1 - low, -1)
+    return best_cut(first[several], last[several], float(np.median(rows.day)))
+
+
+def best_cut(first: Ints, last: Ints, middle: float) -> int:
+    """Return the day that leaves the most people on both sides of it, by their first and last days.
+
+    Of equal days the one nearest to `middle` is taken.
+    """
+    low = int(first.min())
+    change = np.zeros(int(last.max()) - low + 2, np.int64)
+    np.add.at(change, first + 1 - low, 1)
+    np.add.at(change, last + 1 - low, -1)
     people = np.cumsum(change)
     best = np.flatnonzero(people == people.max())
-    middle = float(np.median(rows.day)) - low + 0.5
-    return int(best[np.argmin(np.abs(best - middle))]) + low
+    return int(best[np.argmin(np.abs(best - (middle - low + 0.5)))]) + low
 
 
 def thinned(points: GpsTraces, rng: np.random.Generator, most: int = MOST_ROWS) -> GpsTraces:
