@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pytest
 
-from tracearena.algorithms import catalogue
+from tracearena.algorithms import Synthesizer, catalogue
 from tracearena.audit import Protection, Settings, Share, protect
 from tracearena.audit.candidates import CHECK_INS, GRIDS, POINTS, REGULAR, SYNTHESIS, candidates
 from tracearena.audit.material import Material
@@ -228,3 +229,43 @@ def test_defences_of_time_protect_points() -> None:
     )  # fmt: skip
     assert found.trials[0].error is None
     assert found.chosen == found.trials[0].defence
+
+
+@dataclass(kw_only=True)
+class Copyist(Synthesizer):
+    """Gives the days of each person it learnt from to another one."""
+
+    name: ClassVar[str] = "Copyist"
+
+    def fit(self, traces: Traces, *, seed: Any = None) -> Self:
+        self.learnt_ = traces
+        return self
+
+    def synthesize(self, traces_per_user: int = 1, *, seed: Any = None) -> Traces:
+        learnt, length = self.learnt_, self.learnt_.clock.instants_per_day
+        first = learnt.span[0] // length * length
+        moved = learnt.take_users(np.roll(np.arange(learnt.n_users), 1)).with_user_ids(learnt.user_ids)
+        return Traces(
+            moved.places, moved.clock, user_ids=moved.user_ids, offsets=moved.offsets,
+            instants=moved.instants - first, place_index=moved.place_index,
+            span=(0, traces_per_user * length),
+        )  # fmt: skip
+
+
+@pytest.mark.slow
+def test_membership_is_asked_of_people_whom_the_synthesizer_never_saw(people: Traces) -> None:
+    name = f"{__name__}:Copyist"
+    found = protect(
+        people, target=0.9, defences=[name], seed=1, draws=2, singling_out=1.0, inference=1.0
+    )  # fmt: skip
+    (trial,) = found.trials
+    assert trial.error is None
+    assert trial.synthetic is not None
+    assert trial.synthetic.auc == pytest.approx(1.0, abs=0.1)
+    audit = found.proofs[name]
+    assert audit.synthetic is not None
+    assert audit.synthetic.auc == pytest.approx(1.0, abs=0.1)
+    judged = {light.question: light.what for light in audit.lights}
+    assert judged["inference"] == "membership"
+    strict = protect(people, target=0.9, defences=[name], seed=1, draws=2, singling_out=1.0)
+    assert strict.chosen is None

@@ -61,14 +61,14 @@ def audit_page(
         _synthetic(page, audit.synthetic)
     if audit.after is not None:
         _changes(page, audit.before, audit.after)
-    if risks.singling_out is not None and audit.synthetic is None:
-        _singling_out(page, risks.singling_out, audit)
-    if risks.linkability is not None and audit.synthetic is None:
-        _linkability(page, risks.linkability, audit)
-    if risks.linkability is not None and audit.synthetic is None:
-        _channels(page, risks.linkability, audit)
-    if risks.inference is not None and audit.synthetic is None:
-        _inference(page, risks.inference)
+    if audit.judges_risks:
+        if risks.singling_out is not None:
+            _singling_out(page, risks.singling_out, audit)
+        if risks.linkability is not None:
+            _linkability(page, risks.linkability, audit)
+            _channels(page, risks.linkability, audit)
+        if risks.inference is not None:
+            _inference(page, risks.inference)
     if audit.usefulness is not None:
         _usefulness(page, audit.usefulness)
     _crowd(page, audit)

@@ -21,6 +21,7 @@ from tracearena.audit.trials import (
     Candidate,
     Trial,
     attack_candidate,
+    betrayed,
     make_candidate,
     protected,
     with_membership,
@@ -34,7 +35,7 @@ from tracearena.traces import GpsTraces, IdTable
 
 MOST_PROOFS = 3
 """So many of the most useful are put to the proof; more would let luck decide."""
-_DIVIDE, _CHOOSE, PROVE, _VIRTUAL = range(4)
+_DIVIDE, _CHOOSE, _PROVE, _VIRTUAL = range(4)
 _PROTECTORS: tuple[Kind, ...] = ("obfuscator", "gps-obfuscator", "synthesizer")
 
 Publish = Callable[[Any, IdTable], tuple[Any, Any]]
@@ -187,7 +188,15 @@ def searching(
             mechanism=None if is_synthetic else name, attacks=attacks, on_cells=on_cells, before=before,
             orders=(original_order, order), source=source, release_source=release_source,
         )  # fmt: skip
-        return audit
+        if not is_synthetic:
+            return audit
+        # Nobody is a stranger to what learnt from everybody: membership is measured on a twin of the release,
+        # made from the people of the proof alone.
+        twin = make_candidate(name, material, proving, child_seed(root, _PROVE))
+        if isinstance(twin, Trial):
+            raise DataError(f"{name}: {twin.error}")
+        strangers = material.part_of(choosing)
+        return replace(audit, synthetic=betrayed(twin, strangers, measured, child_seed(root, _PROVE)))
 
     chance = child_seed(root, _CHOOSE)
     own = None if defences is None else (list(defences),)
@@ -207,8 +216,7 @@ def searching(
         for at, one in enumerate(ready):
             trial = attack_candidate(one, measured, chance, attacks)
             if trial.lights and catalogue.is_kind(trial.defence, "synthesizer"):
-                others = material.part_of(proving).coarse
-                trial = with_membership(trial, one, others, measured, chance)
+                trial = with_membership(trial, one, material.part_of(proving), measured, chance)
             waiting[at] = trial
             found = replace(found, trials=(*before, *waiting, *failed))
             report(len(names) + at + 1, 2 * len(names) + MOST_PROOFS)

@@ -48,15 +48,15 @@ class Risks(Record):
     linkability: Linkability | None = None
     inference: Inference | None = None
 
-    def lights(self, settings: Settings) -> tuple[Light, ...]:
-        """Judge each question by its limit."""
+    @property
+    def measured(self) -> dict[str, list[tuple[str, Share | None]]]:
+        """The shares by which each question is judged."""
         singled, linked, inferred = self.singling_out, self.linkability, self.inference
-        measured: dict[str, list[tuple[str, Share | None]]] = {
+        return {
             "singling_out": [("found", None if singled is None else singled.headline)],
             "linkability": [("linked", None if linked is None else linked.headline)],
             "inference": [("home", None)] if inferred is None else inferred.measured,
         }
-        return tuple(light(question, found, settings.limit(question)) for question, found in measured.items())
 
 
 @dataclass(frozen=True)
@@ -107,15 +107,20 @@ class Audit(Record):
     @property
     def lights(self) -> tuple[Light, ...]:
         """The three lights."""
-        made, limit = self.synthetic, self.settings.limit
-        if made is None:
-            return self.risks.lights(self.settings)
-        linked = [("reidentified", made.reidentified), ("copies", _over_guessing(made.copies))]
-        return (
-            light("singling_out", [("copies", made.copies)], limit("singling_out")),
-            light("linkability", linked, limit("linkability")),
-            light("inference", [("membership", made.membership)], limit("inference")),
+        measured = self.risks.measured if self.judges_risks else {}
+        if self.synthetic is not None:
+            measured = {
+                question: [*measured.get(question, ()), *found]
+                for question, found in self.synthetic.measured.items()
+            }
+        return tuple(
+            light(question, found, self.settings.limit(question)) for question, found in measured.items()
         )
+
+    @property
+    def judges_risks(self) -> bool:
+        """Whether the risks count: those of the file as it is do not, where the release is of nobody."""
+        return self.synthetic is None or self.after is not None
 
     @property
     def verdict(self) -> Light3:
@@ -144,10 +149,6 @@ class Audit(Record):
         from tracearena.audit.summary import summary_html
 
         return summary_html(self)
-
-
-def _over_guessing(share: Share | None) -> Share | None:
-    return None if share is None else share.advantage
 
 
 def facts_of(traces: Any, kind: str, given: Any, zone: str | None = None) -> FileFacts:

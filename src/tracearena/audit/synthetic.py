@@ -51,6 +51,16 @@ class Synthetic(Record):
     membership: Share | None
     auc: float | None
 
+    @property
+    def measured(self) -> dict[str, list[tuple[str, Share | None]]]:
+        """The shares by which each question is judged."""
+        above_chance = None if self.copies is None else self.copies.advantage
+        return {
+            "singling_out": [("copies", self.copies)],
+            "linkability": [("reidentified", self.reidentified), ("copies", above_chance)],
+            "inference": [("membership", self.membership)],
+        }
+
 
 def assess_synthetic(
     real: Traces,

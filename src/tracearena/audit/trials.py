@@ -104,7 +104,8 @@ def make_candidate(
 ) -> Candidate | Trial:
     """Release everybody under a defence, as the owner would, and see what is kept; a trial with the error.
 
-    What is drawn depends on the root and on the name of the defence only.
+    A synthesizer learns from those who will be looked for alone, so that all others are strangers to it. What
+    is drawn depends on the root and on the name of the defence only.
 
     Parameters
     ----------
@@ -116,6 +117,8 @@ def make_candidate(
         defence = catalogue.create(name, ("obfuscator", "gps-obfuscator", "synthesizer"))
         on_cells = material.cell is not None and needs_cells(name)
         ground = material.on_coarse_ground() if on_cells else material
+        if isinstance(defence, Synthesizer):
+            ground, people = ground.part_of(people), np.arange(len(people))
         mine, published = protected(defence, ground, child_seed(chance, _MAKE))
         seed = child_seed(chance, _DRAW)
         tasks = kept_of(mine.coarse, plain_events(published.coarse, seed))
@@ -190,17 +193,23 @@ def _with_limits(
 
 
 def with_membership(
-    trial: Trial, one: Candidate, others: Traces, settings: Settings, root: np.random.SeedSequence
+    trial: Trial, one: Candidate, others: Material, settings: Settings, root: np.random.SeedSequence
 ) -> Trial:
     """Judge synthetic traces: copies of the people they were made from, and whether these can be told."""
+    found = betrayed(one, others, settings, root)
+    questions = ("singling_out", "inference")
+    judged = [light(one, found.measured[one], settings.limit(one)) for one in questions]
+    return replace(trial, synthetic=found, lights=(*trial.lights, *judged))
+
+
+def betrayed(one: Candidate, others: Material, settings: Settings, root: np.random.SeedSequence) -> Synthetic:
+    """Return what synthetic traces betray of the people they were made from, next to others.
+
+    Both are known by the days that the synthesizer learns from.
+    """
     made = plain_events(one.published.coarse, child_seed(root, _DRAW))
-    real = one.material.cut.later(one.material.coarse)
-    found = assess_synthetic(real, made, others, settings, child_seed(root, _MEMBERS))
-    more = (
-        light("singling_out", [("copies", found.copies)], settings.singling_out),
-        light("inference", [("membership", found.membership)], settings.inference),
-    )
-    return replace(trial, synthetic=found, lights=(*trial.lights, *more))
+    real, strangers = (each.cut.later(each.coarse) for each in (one.material, others))
+    return assess_synthetic(real, made, strangers, settings, child_seed(root, _MEMBERS))
 
 
 def protected(

@@ -127,7 +127,8 @@ class UserKey:
 
     def text(self) -> bytes:
         """Return the key as its file, by number."""
-        return csv_text(HEADER, sorted((number, own) for own, number in self.numbers.items())).encode()
+        rows = sorted((number, own) for own, number in self.numbers.items())
+        return csv_text(HEADER, rows, exact=True).encode()
 
     def contradiction(self, other: UserKey) -> str | None:
         """Say which user has another number, or which number another user, in another key."""

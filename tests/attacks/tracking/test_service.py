@@ -97,7 +97,7 @@ def test_who_knows_how_fakes_move_takes_the_path_that_fakes_do_not():
     assert (ViterbiTracking().fit(people, fakes).track(sent) == 0).all()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_semantic_fakes_hide_less_from_who_knows_their_generator():
     training, original = cities.simulate(100, 2, seed=2).split_days(1)
     classes = location_classes(training, 50, seed=1)
