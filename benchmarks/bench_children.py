@@ -1,8 +1,9 @@
-"""Claims: a bomb is refused in 2 s and 300 MB (T27); a file of the final round is checked in a few seconds.
+"""Claims: a bomb is refused in 2 s and 300 MB (T27); a confined child costs a fraction of a new interpreter.
 
 Checks good files and bombs in children of the judge, as every upload is, and prints seconds from start to
-answer, processor seconds and largest size. The ratio is against the same checker in a process that has
-everything loaded: what a process of its own costs.
+answer, processor seconds and largest size. The first ratio is against the same checker in a process that has
+everything loaded: what a child costs. Then small files, of which a final round has thousands, are checked
+and scored, and compared with a fork server of their own for each child: an interpreter that starts anew.
 
     python benchmarks/bench_children.py [users] [instants]
 """
@@ -11,10 +12,8 @@ from __future__ import annotations
 
 import gzip
 import io
-import json
 import os
 import platform
-import subprocess
 import sys
 import tempfile
 import time
@@ -27,13 +26,15 @@ from tracearena.contest.rules import Rules
 from tracearena.files.whole import Held
 from tracearena.formats import pwscup
 from tracearena.server.sandbox.check_child import checked
-from tracearena.server.sandbox.checked import Verdict
+from tracearena.server.sandbox.checked import Checked, Verdict
+from tracearena.server.sandbox.child_processes import Usage
+from tracearena.server.sandbox.children import FORK_SERVER, check_upload, score_checked
 from tracearena.server.sandbox.frames import Frame
-from tracearena.traces import Grid, ObfuscatedTraces, Places, PlaceSets, Traces
+from tracearena.traces import Grid, IdTable, ObfuscatedTraces, Places, PlaceSets, Traces
 from tracearena.traces.geodesy import CONTEST_KM_PER_DEGREE
 
-SCRIPT = Path(__file__).resolve().parents[1] / "tests" / "server" / "measured_check.py"
 RUNS = 3
+SMALL_RUNS, ANEW_RUNS = 200, 10
 RULES = Rules()
 
 
@@ -55,14 +56,15 @@ def parquet(cells: list[str] | pl.Series) -> bytes:
     return file.getvalue()
 
 
-def files(folder: Path, users: int, instants: int) -> dict[str, bytes]:
-    """Write the frame of a team; return its obfuscated traces in all forms, and bombs."""
+def files(users: int, instants: int) -> tuple[Frame, dict[str, bytes]]:
+    """Return the frame of a team, its obfuscated traces in all forms, and bombs."""
     released = generalised(users, instants)
-    (folder / "frame").write_bytes(Frame.of(released).to_bytes())
-    pwscup.write_obfuscated(released, folder / "ano.csv")
-    text = (folder / "ano.csv").read_bytes()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "ano.csv"
+        pwscup.write_obfuscated(released, path)
+        text = path.read_bytes()
     megabyte = gzip.compress(b"5\n" * 2**19)
-    return {
+    return Frame.of(released), {
         "obfuscated, .csv": text,
         "obfuscated, .csv.gz": gzip.compress(text, 6),
         "obfuscated, Parquet": parquet(text.decode().splitlines()[1:]),
@@ -72,14 +74,45 @@ def files(folder: Path, users: int, instants: int) -> dict[str, bytes]:
     }
 
 
-def inside(folder: Path, content: bytes) -> tuple[float, str]:
-    """Return seconds of the checker alone, and its verdict."""
-    frame = Frame.from_bytes((folder / "frame").read_bytes())
-    started = time.perf_counter()
+def inside(frame: Frame, content: bytes) -> tuple[float, str]:
+    """Return processor seconds of the checker alone, and its verdict."""
+    started = time.process_time()
     said = checked(
         Held("bench", content), frame, "obfuscated", RULES.largest_file_mb * 2**20, RULES.largest_listed_ids
     )
-    return time.perf_counter() - started, said.code if isinstance(said, Verdict) else "good"
+    return time.process_time() - started, code_of(said)
+
+
+def code_of(said: Checked | Verdict) -> str:
+    return said.code if isinstance(said, Verdict) else "good"
+
+
+def small_files() -> None:
+    """Print what one small file costs, checked and scored, and what it would with two new interpreters."""
+    truth = IdTable(np.arange(1, 2001), np.arange(1, 2001))
+    places = Places([0.0, 1.0], [0.0, 1.0], ids=[1, 2])
+    frame = Frame(places, pwscup.PWS_CLOCK, truth.user_ids, 0, 20, truth.pseudonyms)
+    content = b"user_id\n" + b"".join(b"%d\n" % user for user in truth.user_ids)
+
+    def check_and_score(runs: int, *, anew: bool) -> float:
+        used = os.times()
+        for _ in range(runs):
+            found = check_upload(content, frame, "inferred-table", RULES, file_name="small")
+            if anew:
+                FORK_SERVER.close()
+            score_checked(found, truth, RULES)
+            if anew:
+                FORK_SERVER.close()
+        FORK_SERVER.close()  # what it and its children used counts when it has ended
+        now = os.times()
+        return (sum(now[:4]) - sum(used[:4])) / runs
+
+    check_and_score(1, anew=True)
+    alone = [check_and_score(SMALL_RUNS, anew=False), check_and_score(ANEW_RUNS, anew=True)]
+    print(
+        f"an inferred ID table, checked and scored: processor {alone[0]:.3f} s with one fork server for "
+        f"{SMALL_RUNS} files, {alone[1]:.3f} s with a new interpreter each time ({alone[1] / alone[0]:.1f}×)"
+    )
 
 
 def main(users: int = 2000, instants: int = 400) -> None:
@@ -87,25 +120,23 @@ def main(users: int = 2000, instants: int = 400) -> None:
     print(
         f"{users} users × {instants} instants, {platform.machine()}, {os.cpu_count()} cores, best of {RUNS}"
     )
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        uploads = files(folder, users, instants)
-        inside(folder, uploads["obfuscated, .csv"])  # compiled, from here on
-        for what, content in uploads.items():
-            (folder / "upload").write_bytes(content)
-            runs = []
-            for _ in range(RUNS):
-                command = [sys.executable, str(SCRIPT), str(folder / "frame"), str(folder / "upload")]
-                runs.append(json.loads(subprocess.run(command, capture_output=True, check=True).stdout))
-            alone, code = min(inside(folder, content) for _ in range(RUNS))
-            quickest = min(run["wall_s"] for run in runs)
-            cpu, size = (float(np.min([run[key] for run in runs])) for key in ("cpu_s", "rss_mb"))
-            assert {run["code"] for run in runs} == {code}
-            print(
-                f"{what:30} {len(content) / 1e6:6.1f} MB: {code:9} in {quickest:.2f} s, "
-                f"processor {cpu:.2f} s, {size:.0f} MB; "
-                f"the checker alone {alone:.2f} s ({quickest / alone:.1f}×)"
-            )
+    frame, uploads = files(users, instants)
+    inside(frame, uploads["obfuscated, .csv"])  # compiled, from here on
+    for what, content in uploads.items():
+        runs: list[tuple[float, Usage]] = []
+        alone, code = min(inside(frame, content) for _ in range(RUNS))
+        for _ in range(RUNS):
+            started = time.perf_counter()
+            said = check_upload(content, frame, "obfuscated", RULES, file_name="bench")
+            runs.append((time.perf_counter() - started, FORK_SERVER.usage))
+            assert code_of(said) == code
+        cpu_s = min(usage.cpu_s for _, usage in runs)
+        print(
+            f"{what:30} {len(content) / 1e6:6.1f} MB: {code:9} in {min(wall_s for wall_s, _ in runs):.2f} s, "
+            f"processor {cpu_s:.2f} s, {min(usage.rss_mb for _, usage in runs):.0f} MB; "
+            f"the checker alone {alone:.2f} s ({cpu_s / alone:.1f}×)"
+        )
+    small_files()
 
 
 if __name__ == "__main__":

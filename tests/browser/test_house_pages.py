@@ -84,6 +84,7 @@ def test_what_is_left_ticks_by_the_clock_of_the_server(
         page.wait_for_function(later, arg=first)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_no_page_is_wider_than_a_small_phone(held: Held, page_of: Callable[..., Any], scheme: str) -> None:
     """320 pixels, with names that want more room, and not a word on the console."""

@@ -52,6 +52,7 @@ def test_what_is_left_is_said_in_the_readers_language(
             assert page.locator("[role=timer]").inner_text().startswith(f"{days} 23:")
 
 
+@pytest.mark.long
 def test_no_japanese_page_is_wider_than_a_phone(held: Held, page_of: Callable[..., Any]) -> None:
     """390 pixels; a line may break between any two letters, but tables and pictures may not push it."""
     held.anonymization()

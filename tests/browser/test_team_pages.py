@@ -206,6 +206,7 @@ def test_an_archive_shows_what_became_of_each_file(
     assert "team 003 attacks; you are logged in as team 001" in rows[1]
 
 
+@pytest.mark.long
 def test_no_team_page_scrolls_sideways(
     site: Site, held: Held, tmp_path: Path, page_of: Callable[..., Any]
 ) -> None:

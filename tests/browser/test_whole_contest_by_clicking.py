@@ -108,6 +108,7 @@ def _hold_ceremony(boss: Any) -> None:
     boss.get_by_role("link", name="End").click()
 
 
+@pytest.mark.long
 def test_a_whole_contest_by_clicking(
     holding: Callable[..., Held], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page_of: Callable[..., Any]
 ) -> None:

@@ -65,7 +65,8 @@ def changed(archive: Path, to: Path, change: Callable[[Path], object], *, mend: 
 def mend_hashes(folder: Path) -> None:
     """Let the manifest name the files as they are."""
     manifest = json.loads((folder / "manifest.json").read_text())
-    files = [path for path in folder.rglob("*") if path.is_file() and path != folder / "manifest.json"]
+    own = ("manifest.json", "manifest.json.sig")
+    files = [path for path in folder.rglob("*") if path.is_file() and path.name not in own]
     manifest["sha256"] = {
         path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in files
     }

@@ -117,7 +117,7 @@ def test_swapping_traces_hides_names_and_nothing_else(held: Rehearsal) -> None:
     assert max(found) - min(found) < 0.15
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_board_ranks_sensibly() -> None:
     """With 20 + 20 days habits tell who is who, unless the defence is good."""
     held = rehearse(users=300, seed=1)

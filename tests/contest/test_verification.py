@@ -150,6 +150,23 @@ CHANGES = {
         "score",
         "results/trace_inference.csv",
     ),
+    "a file that is not listed": (
+        reword("submissions/received.csv", "etraces_team002-001_data01_IDP.csv,", "etraces_team009.csv,"),
+        "arrival",
+        "submissions/etraces_team002-001",
+    ),
+    "a refusal that nobody made": (
+        lambda folder: (folder / "results/refused.csv").write_text(
+            "file,code,reason\nsubmissions/etraces_team002-001_data01_IDP.csv,late,came late\n"
+        ),
+        "refusal",
+        "results/refused.csv",
+    ),
+    "teams that are not there any more": (
+        all_of(*(reword(place + "contest.toml", "teams = 2", "teams = 1") for place in ("", ALL))),
+        "unreadable",
+        "judge/answers/",
+    ),
     "an arrival": (
         reword("submissions/received.csv", "etraces_team002-001_data01_IDP.csv,2026-05-1",
                "etraces_team002-001_data01_IDP.csv,2026-05-2"),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import secrets
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +20,17 @@ from tracearena.files.whole import Held as InMemory
 from tracearena.formats import pwscup
 from tracearena.server import clock
 from tracearena.server.judge import work_off
-from tracearena.server.judging import scoring
+from tracearena.server.judging import sample_work, scoring
 from tracearena.server.models import DataSet, State, Submission, Team, UploadKind
-from tracearena.server.sandbox import check_child, checked, score_child
-from tracearena.server.sandbox.frames import Frame, truth_parts
+from tracearena.server.sandbox import attack_child, check_child, checked, score_child
+from tracearena.server.sandbox.child_side import read_framed
+from tracearena.server.sandbox.frames import Frame, truth_of, truth_parts
+from tracearena.server.sandbox.packing import unpack
 from tracearena.server.store import jobs
 from tracearena.server.store.grids import grid_of
 from tracearena.server.store.sealing import seal, unseal
 from tracearena.server.uploads import quota
-from tracearena.traces import IdTable, Traces
+from tracearena.traces import IdTable, ObfuscatedTraces, Traces
 
 
 def judged(held: Contest) -> int:
@@ -136,5 +140,13 @@ def without_children(monkeypatch: pytest.MonkeyPatch) -> None:
             arrays = arrays | {"among": np.asarray(among)}
         return score_child.score(found, values, arrays, rules)
 
+    def attack(
+        names: Sequence[str], reference: Traces, released: ObfuscatedTraces, **settings: Any
+    ) -> list[Traces | IdTable]:
+        request = attack_child.request_of(reference, released, names=names, **settings)
+        answer = io.BytesIO(attack_child._work(io.BytesIO(request)))
+        return [truth_of(*unpack(read_framed(answer))) for _ in names]
+
+    monkeypatch.setattr(sample_work, "run_attacks", attack)
     monkeypatch.setattr(scoring, "check_upload", check)
     monkeypatch.setattr(scoring, "score_checked", score)

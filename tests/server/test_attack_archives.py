@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
 import re
@@ -16,6 +17,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from tests.server import hands
 from tests.server.conftest import SCHEDULE, Held
 from tests.server.visitors import browser, joined
+
+from tracearena.server.store.enciphered import EncipheredFile
 
 ADDRESS = "/team/targets/archive"
 TABLE, TRACES = "etable_team001-{}_data01_IDP.csv", "etraces_team001-{}_data01_IDP.csv"
@@ -87,6 +90,33 @@ def test_each_file_becomes_a_submission_of_its_own(held: Held, attacking: Any, t
     }
 
 
+def test_thirty_megabytes_are_taken_and_never_lie_on_the_disk_in_clear(
+    held: Held, attacking: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page says 64 MB; the archive waits enciphered while its files are handed in."""
+    content = os.urandom(30 * 2**20)
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as packed:
+        packed.writestr(TRACES.format("002"), content)
+    seen: list[bytes] = []
+    write = EncipheredFile.write
+
+    def spied(file: EncipheredFile, piece: bytes) -> int:
+        count = write(file, piece)
+        if not seen:
+            seen.append(os.pread(file._file.fileno(), len(piece), 0))
+        return count
+
+    monkeypatch.setattr(EncipheredFile, "write", spied)
+    answer = _send(attacking, archive.getvalue())
+    assert [said.startswith("Receipt") for _, said in _rows(answer)] == [True]
+    assert len(seen[0]) > 1_000
+    assert b"etraces" not in seen[0]
+    from tracearena.server.models import Submission
+
+    assert Submission.objects.get(kind="inferred-traces").sha256 == hashlib.sha256(content).hexdigest()
+
+
 def test_the_same_archive_twice_gives_the_same_receipts(attacking: Any) -> None:
     """A double click, or a page that is loaded again, hands in once."""
     content = _zip({TABLE.format("002"): b"user_id\n1\n", TABLE.format("003"): b"user_id\n2\n"})
@@ -150,6 +180,10 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
     "a way out": (lambda: _zip({f"../../{TABLE.format('002')}": b"x"}), "leads out of it"),
     "an absolute name": (lambda: _zip({f"/etc/{TABLE.format('002')}": b"x"}), "leads out of it"),
     "an archive in it": (lambda: _zip({"more.zip": b"x"}), "another archive"),
+    "an archive after a good file": (
+        lambda: _zip({TABLE.format("002"): b"user_id\n", "more.zip": b"x"}),
+        "another archive",
+    ),
     "a link": (_with_link, "a link"),
     "encrypted": (_encrypted, "encrypted"),
     "a bomb": (_bomb, "unpacks to more than"),

@@ -11,9 +11,9 @@ from django.db import connections
 from tests.server import hands
 from tests.server.conftest import DAY, SCHEDULE, Held
 from tests.server.routes import pages
-from tests.server.visitors import organiser
+from tests.server.visitors import joined, organiser
 
-from tracearena.server.models import AuditEntry, Job, JobState, Rescoring
+from tracearena.server.models import AuditEntry, Job, JobState, Member, Rescoring
 from tracearena.server.store.audit_log import first_broken, log
 
 
@@ -47,6 +47,7 @@ def test_every_form_of_an_organiser_is_written_down(
     """With a name; a form that is added later fails here until it is."""
     hands.without_children(monkeypatch)
     boss, why = organiser(held), {"reason": "a team asks for it"}
+    joined(held, "001", "ann")
     held.anonymization()
     failed = Job.objects.get(key=f"check/{hands.defend(held, '001', tmp_path).pk}")
     Job.objects.filter(pk=failed.pk).update(state=JobState.FAILED)
@@ -62,6 +63,10 @@ def test_every_form_of_an_organiser_is_written_down(
 
     act("/organiser/teams", {"name": "Paper Cranes"})
     act("/organiser/teams/<str:number>/reset", {})
+    member = Member.objects.get(username="ann").pk
+    act("/organiser/people", {})
+    act("/organiser/people/<int:number>/reset", {}, member)
+    act("/organiser/people/<int:number>/disable", {}, member)
     act("/organiser/jobs/<int:number>", {"act": "again", **why}, failed.pk)
     hands.judged(held)
     later = (SCHEDULE.results_begin + DAY).isoformat()

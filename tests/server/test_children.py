@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,27 +17,56 @@ import numpy as np
 import pytest
 from tests.server.uploads import FRAME, GOOD, ORIGINAL, PLACES
 
+from tracearena.arena import pseudonymise
+from tracearena.arena.ensemble import Ensemble, make_attacks
 from tracearena.contest.file_scores import reidentification_of, trace_inference_of, utility_of
 from tracearena.contest.rules import Rules
+from tracearena.engine import child_seed, seed_sequence
 from tracearena.errors import DataError
 from tracearena.server.sandbox import child_processes
 from tracearena.server.sandbox.checked import Checked, Kind, Verdict, shown_name
-from tracearena.server.sandbox.child_processes import ChildDied, Limits, run_command
+from tracearena.server.sandbox.child_processes import ChildDied, ForkServer, Limits
 from tracearena.server.sandbox.child_side import framed
-from tracearena.server.sandbox.children import SCORE, check_upload, run_child, score_checked
+from tracearena.server.sandbox.children import FORK_SERVER, check_upload, run_attacks, score_checked
 from tracearena.server.sandbox.frames import Frame
 from tracearena.server.sandbox.packing import pack
 from tracearena.server.store.sealing import SealError, new_pair, seal, unsealed_chunks
 from tracearena.traces import Clock, IdTable, ObfuscatedTraces, Places, PlaceSets, Traces
 
-PROBE = [sys.executable, "-I", str(Path(__file__).with_name("probe_child.py"))]
+PROBE_COMMAND = [sys.executable, "-I", str(Path(__file__).with_name("probe_child.py"))]
+PROBE = ForkServer(PROBE_COMMAND)
 ROOMY = Limits(memory_mb=400, cpu_s=20, wall_s=120)
 RULES = Rules()
 TABLE = IdTable([3, 4], [2, 1])
 
 
+A_JUDGE = f"""
+from tracearena.server.sandbox.child_processes import ForkServer, Limits
+ForkServer({PROBE_COMMAND!r}).run("probe", [b"sleep"], limits=Limits(memory_mb=400))
+"""
+
+
+def child_of(process: int) -> int:
+    """Return the number of the first child of a process, when there is one."""
+    for _ in range(6_000):
+        for entry in Path("/proc").iterdir():
+            with suppress(OSError):
+                if entry.name.isdigit() and f"\nPPid:\t{process}\n" in (entry / "status").read_text():
+                    return int(entry.name)
+        time.sleep(0.01)
+    raise AssertionError(f"process {process} has no child")
+
+
+def is_running(process: int) -> bool:
+    """Whether a process is there and has not ended."""
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{process}/status").read_text()
+    except OSError:
+        return False
+
+
 def probe(what: bytes, limits: Limits = ROOMY) -> bytes:
-    return run_command(PROBE, [what], limits=limits)
+    return PROBE.run("probe", [what], limits=limits)
 
 
 def died(what: bytes, limits: Limits = ROOMY) -> ChildDied:
@@ -52,13 +84,15 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         patch.setenv("TRACEARENA_SECRET", "canary")
         patch.setenv("PYTHONPATH", str(secret.parent))
         os.set_inheritable(file.fileno(), True)
+        PROBE.close()  # the next one is started now
         found = json.loads(probe(b"report"))
-    return {**found, "secret": str(secret)}
+    return found  # type: ignore[no-any-return]
 
 
 def test_a_child_has_an_environment_of_its_own(report: dict[str, Any]) -> None:
     # Python itself sets LC_CTYPE where nothing says how text is written.
     allowed = {
+        "OMP_NUM_THREADS",
         "OPENBLAS_NUM_THREADS",
         "POLARS_MAX_THREADS",
         "NUMBA_NUM_THREADS",
@@ -70,15 +104,13 @@ def test_a_child_has_an_environment_of_its_own(report: dict[str, Any]) -> None:
 
 
 def test_a_child_inherits_no_descriptor(report: dict[str, Any]) -> None:
-    others = {name: place for name, place in report["open_files"].items() if not place.startswith("pipe:")}
-    assert others == {}
-    assert report["secret"] not in json.dumps(report["open_files"])
+    """It has four pipes: its request, twice its words, its answer."""
+    assert report["open_files"] == dict.fromkeys("0123", True)
 
 
 def test_a_child_knows_no_key_and_no_folder(report: dict[str, Any]) -> None:
-    assert report["arguments"][1:] == ["400", "20", "120"]
+    assert report["arguments"][1:] == []
     assert report["folder"] == "/"
-    assert report["is_leader"]
     assert report["modules"] == []
 
 
@@ -88,7 +120,7 @@ def test_a_child_has_limits_before_it_reads(report: dict[str, Any]) -> None:
         "DATA": 400 * 2**20,
         "AS": 4496 * 2**20,
         "CPU": 20,
-        "FSIZE": 16 * 2**20,
+        "FSIZE": 0,
         "NOFILE": 64,
     }
     assert report["limits"] == wanted
@@ -102,7 +134,7 @@ def test_a_child_answers_once_whatever_is_printed() -> None:
 def test_requests_and_answers_may_be_larger_than_a_pipe() -> None:
     large = os.urandom(3 * 2**20)
     pieces = [large[start : start + 100_000] for start in range(0, len(large), 100_000)]
-    assert run_command(PROBE, [b"", *pieces, b""], limits=ROOMY) == large
+    assert PROBE.run("probe", [b"", *pieces, b""], limits=ROOMY) == large
 
 
 def test_t11_a_child_that_takes_too_much_memory_is_stopped() -> None:
@@ -128,20 +160,43 @@ def test_a_child_that_crashes_says_how() -> None:
     assert "the end" not in str(error)
 
 
-def test_a_child_cannot_fill_the_disk() -> None:
-    assert probe(b"file") == b"File too large"
+def test_children_are_one_after_the_other_of_one_process() -> None:
+    first, second = (probe(b"number").split() for _ in range(2))
+    assert first[0] != second[0]
+    assert first[1] == second[1]
 
 
-def test_what_a_child_started_ends_with_it() -> None:
-    number = int(probe(b"descendant"))
-    for _ in range(500):
-        if (
-            not Path(f"/proc/{number}").exists()
-            or "\nState:\tZ" in Path(f"/proc/{number}/status").read_text()
-        ):
-            return
+@pytest.mark.parametrize("who", ["the process that it is forked from", "the judge"])
+def test_a_child_ends_with(who: str) -> None:
+    """Whoever is killed, the child does not go on."""
+    judge = subprocess.Popen([sys.executable, "-c", A_JUDGE], stderr=subprocess.DEVNULL)
+    server = child_of(judge.pid)
+    child = child_of(server)
+    os.kill(judge.pid if who == "the judge" else server, signal.SIGKILL)
+    for number in (child, server):
+        for _ in range(1_000):
+            if not is_running(number):
+                break
+            time.sleep(0.01)
+        else:
+            pytest.fail("it still runs")
+    judge.kill()
+    judge.wait()
+
+
+def test_what_tells_the_judge_to_end_leaves_its_child_at_work() -> None:
+    """A service is stopped by a signal to each of its processes; the judge finishes its job."""
+    os.kill(int(probe(b"number").split()[1]), signal.SIGTERM)
+    assert probe(b"end myself") == b"end myself"
+
+
+def test_after_the_death_of_its_server_there_is_another() -> None:
+    server = int(probe(b"number").split()[1])
+    os.kill(server, signal.SIGKILL)
+    while is_running(server):
         time.sleep(0.01)
-    pytest.fail("a process that a child started is still there")
+    assert died(b"print").reason == "exit"
+    assert probe(b"print") == b"print"
 
 
 def test_an_answer_without_end_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,9 +204,9 @@ def test_an_answer_without_end_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> No
     assert died(bytes(2_000_000)).reason == "memory"
 
 
-def test_a_module_that_is_not_there_is_a_death() -> None:
+def test_work_that_is_not_there_is_a_death() -> None:
     with pytest.raises(ChildDied) as caught:
-        run_child("tracearena.server.nobody", [b""], limits=ROOMY)
+        PROBE.run("nobody", [b""], limits=ROOMY)
     assert caught.value.reason == "exit"
 
 
@@ -226,7 +281,7 @@ def test_arrays_that_do_not_fit_the_truth_are_no_score() -> None:
 
 def test_a_request_that_ends_too_early_is_no_score() -> None:
     with pytest.raises(ChildDied) as caught:
-        run_child(SCORE, [framed(pack({}))[:-1]], limits=ROOMY)
+        FORK_SERVER.run("score", [framed(pack({}))[:-1]], limits=ROOMY)
     assert "ends too early" in caught.value.said
 
 
@@ -297,3 +352,28 @@ def test_compiled_code_is_kept_where_only_its_owner_writes(monkeypatch: pytest.M
     assert kept == str(Path.home() / ".cache" / "tracearena" / "numba")
     monkeypatch.setenv("NUMBA_CACHE_DIR", "/var/cache/tracearena")
     assert child_processes._environment()["NUMBA_CACHE_DIR"] == "/var/cache/tracearena"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "names", [("VisitProb-R", "Random-T", "Random-R", "HomeProb-T"), ("Polya-R", "Tracking-T")]
+)
+def test_the_judges_attacks_answer_in_a_child_as_they_do_outside(
+    names: tuple[str, ...], make_walks: Callable[..., Traces]
+) -> None:
+    reference, original = make_walks(users=6, days=4).split_days(2)
+    released = pseudonymise(ObfuscatedTraces.unchanged(original), seed=3).anonymized
+    options = RULES.scoring.of_attackers
+    found = run_attacks(names, reference, released, options=options, seed=(1, 2, 1))
+    attacks, own = make_attacks(names, **options), child_seed(seed_sequence(1), 2, 1)
+    outside = dict(Ensemble(attacks).fit(reference).answers(released, seed=own))
+    for attack, answer in zip(attacks, found, strict=True):
+        assert answer == outside[attack]
+
+
+def test_the_judges_attacks_have_limits(make_walks: Callable[..., Traces]) -> None:
+    reference, original = make_walks(users=2_000, days=4).split_days(2)
+    released, tight = ObfuscatedTraces.unchanged(original), Limits(memory_mb=10)
+    with pytest.raises(ChildDied) as caught:
+        run_attacks(["VisitProb-R"], reference, released, options={}, seed=(1,), limits=tight)
+    assert caught.value.reason == "memory"

@@ -10,9 +10,11 @@ from typing import Any
 import httpx
 import pytest
 
+from tracearena.contest.receipts import ListedReceipt, list_text, public_signing_key, receipt_commitment, sign
 from tracearena.errors import DataError, FileError, ParameterError
 from tracearena.server.client import connection, keeping
 from tracearena.server.client.connection import Client, ServerRefused, Unreachable
+from tracearena.server.client.receipt_checks import check_receipts
 from tracearena.server.client.transfers import download, upload
 
 CONTENT = bytes(range(256)) * 4_000
@@ -199,3 +201,52 @@ def test_a_login_is_kept_for_its_owner_alone(tmp_path: Path, monkeypatch: pytest
     path.chmod(0o640)
     with pytest.raises(FileError, match="chmod 600"):
         keeping.kept()
+
+
+class _Lists:
+    """Answers with the list of the anonymization phase, signed by a key."""
+
+    def __init__(self, lines: list[ListedReceipt], signed_by: bytes) -> None:
+        name = "receipts_anonymization.csv"
+        content = list_text(lines).encode()
+        self.files = {name: content, f"{name}.sig": sign(signed_by, name, content).encode()}
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        path = request.url.path.removeprefix("/api/v1/")
+        if path == "contest":
+            return httpx.Response(200, json={"signing_key": public_signing_key(32 * b"k")})
+        if path == "data":
+            digests = {name: hashlib.sha256(content).hexdigest() for name, content in self.files.items()}
+            files = [{"name": n, "size": len(c), "sha256": digests[n]} for n, c in self.files.items()]
+            return httpx.Response(200, json={"files": files})
+        return httpx.Response(200, content=self.files[path.removeprefix("files/")])
+
+
+def test_a_receipt_that_is_not_in_the_signed_list_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Missing, with another time, or of a phase that is not closed yet; late ones do not count."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    url = client(Server()).url
+    at = "2026-05-03T00:00:00+00:00"
+    for number in range(1, 6):
+        receipt = {
+            "id": number,
+            "target": "002" if number == 4 else None,
+            "sha256": SHA256,
+            "late": number == 5,
+        }
+        for _ in range(2):
+            keeping.keep_receipt(url, receipt | {"salt": f"salt {number}", "received_at": at, "state": "x"})
+    assert keeping.receipts_file().stat().st_mode & 0o777 == 0o600
+    lines = [ListedReceipt(n, at, receipt_commitment(SHA256, f"salt {n}")) for n in (1, 3)]
+    lines[1] = ListedReceipt(3, at.replace("03", "04", 1), lines[1].commitment)
+    found = check_receipts(client(_Lists(lines, 32 * b"k")))
+    assert [(one.receipt, one.state, one.is_wrong) for one in found] == [
+        (1, "listed", False),
+        (2, "MISSING", True),
+        (3, "LISTED OTHERWISE", True),
+        (4, "its phase is not closed yet", False),
+    ]
+    with pytest.raises(DataError, match="signed by another key"):
+        check_receipts(client(_Lists(lines, 32 * b"o")))

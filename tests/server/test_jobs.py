@@ -10,7 +10,7 @@ from django.db import connections
 from tests.server.conftest import Held
 
 from tracearena.server import clock
-from tracearena.server.models import AuditEntry, Job, JobState, Team
+from tracearena.server.models import AuditEntry, Job, JobState, Team, Worker
 from tracearena.server.store import jobs
 
 
@@ -97,18 +97,68 @@ def test_three_tries_and_then_it_has_failed(held: Held) -> None:
     assert jobs.take("a") is not None
 
 
-def test_a_lost_worker_is_no_failed_try(held: Held) -> None:
-    """But a job over which ten workers were lost is given to nobody any more."""
+def _begin() -> jobs.Taken:
+    """Take a job and begin to work on it, as a worker does."""
+    taken = jobs.take("a")
+    assert taken is not None
+    now = clock.machine_now()
+    Worker.objects.update_or_create(
+        name="a", defaults={"doing": taken.key, "started_at": now, "seen_at": now}
+    )
+    return taken
+
+
+def test_a_job_that_kills_three_workers_in_a_row_has_failed(held: Held) -> None:
+    """A poison file: it is given to nobody any more, and the failure is the job's."""
     _put(1)
     told: list[str] = []
-    for number in range(1, jobs.MOST_TAKINGS + 1):
-        taken = jobs.take("a")
-        assert taken is not None
-        assert taken.fence == number
+    for number in range(1, 4):
+        assert _begin().fence == number
         assert jobs.take_back_of("a", lambda job, error: told.append(error)) == 1
     assert jobs.take("a") is None
-    assert told == ["10 workers were lost over it"]
-    assert Job.objects.get().tries == 0
+    assert told == ["3 workers in a row were lost over it"]
+    job = Job.objects.get()
+    assert (job.state, job.tries, job.losses) == (JobState.FAILED, 0, 3)
+    assert jobs.try_again(job)
+    assert _begin().fence == 4
+    assert jobs.take_back_of("a", _ignored) == 1
+    assert Job.objects.get().state == JobState.WAITING
+
+
+def test_a_worker_that_dies_before_its_work_costs_no_job_anything(held: Held) -> None:
+    """However often, as in a loop of crashes at the start."""
+    _put(1)
+    for _ in range(20):
+        assert jobs.take("a") is not None
+        assert jobs.take_back_of("a", _ignored) == 1
+    assert (Job.objects.get().state, Job.objects.get().losses) == (JobState.WAITING, 0)
+
+
+def _lost() -> str:
+    """Lose a worker over the job that is next."""
+    key = _begin().key
+    assert jobs.take_back_of("a", _ignored) == 1
+    return key
+
+
+def test_a_worker_that_dies_over_every_job_is_to_blame_itself(held: Held) -> None:
+    """Each job waits for the others, so no job loses three in a row; only ten in all are too many."""
+    for number in range(3):
+        _put(number, f"00{number + 1}")
+    for _ in range(9):
+        assert len({_lost() for _ in range(3)}) == 3
+    assert set(Job.objects.values_list("state", "losses")) == {(JobState.WAITING, 9)}
+    failed = Job.objects.get(key=_lost())
+    assert (failed.state, failed.error) == (JobState.FAILED, "10 workers were lost over it")
+
+
+def test_leases_run_by_the_clock_of_the_database(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A judge on a machine whose clock is an hour ahead takes nothing from the others."""
+    _put(1)
+    assert jobs.take("a") is not None
+    ahead = clock.machine_now() + timedelta(hours=1)
+    monkeypatch.setattr(clock, "machine_now", lambda: ahead)
+    assert jobs.take_back_expired(_ignored) == 0
 
 
 def test_what_was_given_back_or_withdrawn(held: Held) -> None:

@@ -28,9 +28,10 @@ def running(
     *,
     key: str | None = None,
     command: Sequence[str] = ("-m", "tracearena.server.judge"),
+    before: Sequence[str] = (),
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Run a judge."""
-    whole = [sys.executable, *command, str(held.folder.path), "--name", name]
+    whole = [*before, sys.executable, *command, str(held.folder.path), "--name", name]
     log = held.folder.path.parent / f"{name}.log"
     with (
         open(log, "ab") as file,
@@ -166,3 +167,30 @@ def test_a_job_that_takes_too_long_is_given_back_at_the_signal(held: Held) -> No
         assert judge.wait(PATIENCE_S) == 0
     job = Job.objects.get()
     assert (job.state, job.tries, job.worker) == (JobState.WAITING, 0, "")
+
+
+def test_what_a_judges_kernel_lacks_is_in_the_status_and_in_the_log(
+    held: Held, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    from tracearena.cli.contest_server.status import _lines
+    from tracearena.server.judging import working
+    from tracearena.server.judging.truths import Bench
+    from tracearena.server.operations.status import status
+
+    assert dict(_lines(status(held.folder)))["guards"] == "unknown while no judge works"
+    monkeypatch.setattr(working.Working, "_beat", lambda judge: None)
+    told = []
+
+    def look(judge: working.Working) -> None:
+        told.append(status(held.folder))
+        judge.end()
+
+    monkeypatch.setattr(working.Working, "_look", look)
+    for missing, said in (("", "all in place"), ("This kernel has no Landlock.", "judge 1: This kernel has")):
+        monkeypatch.setattr(working, "missing_guards", lambda missing=missing: missing)
+        judge = working.Working(Bench(held.folder, held.judge_private_key), "judge 1")
+        judge.run()
+        found = told.pop()
+        assert found["judges"][0]["missing_guards"] == missing
+        assert dict(_lines(found))["guards"].startswith(said)
+        assert ("judge 1: This kernel has no Landlock." in caplog.text) is bool(missing)

@@ -61,7 +61,7 @@ def test_a_phase_does_not_go_on_once_its_data_is_published(
     _moved("anonymization_end", 0.5)
     held.at(SCHEDULE.anonymization_end + 0.6 * DAY)
     judged(held)
-    with pytest.raises(DataError, match="published already"):
+    with pytest.raises(DataError, match="the judge closed this phase"):
         _moved("anonymization_end", 0.9)
 
 

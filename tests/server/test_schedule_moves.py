@@ -57,13 +57,13 @@ def test_an_end_is_not_put_off_once_something_hangs_on_it(
     hands.judged(held)
     upload.refresh_from_db()
     assert upload.state == State.PUBLISHED
-    with pytest.raises(DataError, match="published already"):
+    with pytest.raises(DataError, match="the judge closed this phase"):
         move("anonymization_end", SCHEDULE.anonymization_end + DAY / 2, **WHY)
-    with pytest.raises(DataError, match="published already"):
+    with pytest.raises(DataError, match="the judge closed this phase"):
         move("anonymization_end", SCHEDULE.attack_end + DAY, **WHY)  # whatever else is wrong with it
     held.at(SCHEDULE.attack_end)
     hands.judged(held)
-    with pytest.raises(DataError, match="scored already"):
+    with pytest.raises(DataError, match="the judge closed this phase"):
         move("attack_end", SCHEDULE.attack_end + DAY / 2, **WHY)
 
 

@@ -44,14 +44,22 @@ def test_the_key_is_in_no_command_line(held: Held) -> None:
     """Only judges have a secret, which goes through their pipe."""
     key = held.judge_private_key
     commands = list(_commands(held.folder, key, Serving(workers=2)))
-    assert [(name, secret) for name, _, secret in commands] == [
-        ("web", None),
-        ("judge 1", key),
-        ("judge 2", key),
-    ]
+    found = [(name.rpartition(" ")[0] or name, secret) for name, _, secret in commands]
+    assert found == [("web", None), ("judge 1", key), ("judge 2", key)]
     assert not [word for _, command, _ in commands for word in command if key.hex() in word]
     assert [name for name, _, _ in _commands(held.folder, None, Serving())] == ["web"]
-    assert [name for name, _, _ in _commands(held.folder, key, Serving(web=False, workers=1))] == ["judge 1"]
+    (only,) = _commands(held.folder, key, Serving(web=False, workers=1))
+    assert only[0].startswith("judge 1 ")
+
+
+def test_no_two_judges_have_one_name(held: Held) -> None:
+    """Not even those of two machines whose processes happen to have the same number."""
+    from tracearena.server.models import Worker
+
+    serving = Serving(web=False, workers=2)
+    names = [name for _ in range(2) for name, _, _ in _commands(held.folder, held.judge_private_key, serving)]
+    assert len(set(names)) == 4
+    assert max(map(len, names)) <= Worker._meta.get_field("name").max_length
 
 
 @pytest.mark.slow

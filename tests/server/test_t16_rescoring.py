@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.border.command_line import tracearena
 from tests.server import hands
 from tests.server.conftest import Held
 
@@ -44,6 +45,26 @@ def _run(held: Held) -> Rescoring:
     made.refresh_from_db()
     assert made.state == RescoringState.COMPARED
     return made
+
+
+def test_what_is_scored_after_the_start_is_no_part_of_a_rescoring(
+    held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing can be started before there is a score; later scores neither differ nor stand in the way."""
+    hands.without_children(monkeypatch)
+    held.anonymization()
+    with pytest.raises(ParameterError, match="no score yet"):
+        rescoring.start("organiser", "too early")
+    hands.defend(held, "001", tmp_path)
+    hands.judged(held)
+    made = _run(held)
+    hands.defend(held, "002", tmp_path, "PL(5,1)")
+    hands.judged(held)
+    before = _values()
+    assert len(before) == 2
+    assert rescoring.differences(made) == []
+    rescoring.apply(made, "organiser")
+    assert _values() == before
 
 
 def test_t13_scored_twice_is_scored_the_same(scored: Held) -> None:
@@ -86,6 +107,32 @@ def test_t16_nothing_changes_until_it_is_applied(scored: Held) -> None:
     assert list(acts) == [("re-scoring started", "organiser"), ("re-scoring applied", "organiser")]
 
 
+def test_t16_what_changes_in_board_and_awards_is_shown_before_it_is_applied(scored: Held) -> None:
+    """Exactly what the frozen results say before and after, though no single score differs."""
+    attack = Score.objects.get(key__startswith="final/", kind="reidentification")
+    before = boards.result_that_holds()
+    # A score that came in behind the frozen result, as by a file that was counted too late.
+    Score.objects.filter(key=attack.key).update(value=0.0)
+    boards.forget()
+    made = rescoring.start("organiser", "by hand")
+    Rescoring.objects.update(state=RescoringState.COMPARED)
+    for score in scores.counting("utility", "final", "sample"):
+        scores.write(score.key, score.value, submission=score.submission, rescoring=made,
+                     sample=(score.sample, score.kind, score.data_set))  # fmt: skip
+    assert rescoring.differences(made) == []
+    said = rescoring.result_differences(made)
+    assert "board 001/1 s_R_min" in {one.key for one in said}
+    rescoring.apply(made, "organiser")
+    assert rescoring.result_differences(made) == said
+    after = boards.result_that_holds()
+    rows = list(zip(before["board"], after["board"], strict=True))
+    assert any(old != new for old, new in rows)
+    for old, new in rows:
+        for column in ("utility", "valid", "s_R_min", "s_T_min"):
+            key = f"board {new['team']}/{new['data_set']} {column}"
+            assert (key in {one.key for one in said}) == (old[column] != new[column])
+
+
 def test_t16_cancelled_is_as_if_it_had_not_been(scored: Held) -> None:
     """Whether it has come to its end or not; a cancelled one is not applied any more."""
     attack = Score.objects.get(key__startswith="final/", kind="reidentification")
@@ -102,6 +149,11 @@ def test_t16_cancelled_is_as_if_it_had_not_been(scored: Held) -> None:
     assert _values() == rows
     with pytest.raises(ParameterError, match="is cancelled"):
         rescoring.apply(made, "organiser")
+    for one in (made, other):
+        one.refresh_from_db()
+        assert rescoring.differences(one) == rescoring.result_differences(one) == []
+    shown = tracearena("contest", "rescore", "show", scored.folder.path).out
+    assert shown == f"re-scoring {other.pk}: cancelled\nall scores are as they were\n"
 
 
 def test_t16_one_at_a_time_and_only_when_it_is_whole(scored: Held, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,4 +200,5 @@ def test_t17_there_is_no_result_while_a_job_is_open(
         assert do(taken, bench) == ""
         done.append(taken.kind)
     assert done[-2:] == ["final", "open"]
-    assert sorted(done[:-2]) == ["check"] + ["publish"] * 4 + ["sample"] * 2 + ["sample score"] * 2
+    others = sorted(kind for kind in done[:-2] if kind != "receipts")
+    assert others == ["check"] + ["publish"] * 4 + ["sample"] * 2 + ["sample score"] * 2

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import gzip
 import io
-import json
-import subprocess
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 from tests.server.uploads import FRAME, GOOD
 
+from tracearena.contest.rules import Rules
 from tracearena.files.whole import Held
 from tracearena.server.sandbox.check_child import checked
 from tracearena.server.sandbox.checked import Verdict
+from tracearena.server.sandbox.child_processes import ChildDied, Usage
+from tracearena.server.sandbox.children import FORK_SERVER, check_upload
 
-SCRIPT = Path(__file__).with_name("measured_check.py")
+RULES = Rules()
 CPU_S, RSS_MB = 2.0, 300.0
 LARGEST = 64 * 2**20
 GIGABYTE = 2**30
@@ -85,43 +84,33 @@ BOMBS: dict[str, tuple[Callable[[], bytes], str]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def frame(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The frame in a file, after a first check that may have had to compile."""
-    folder = tmp_path_factory.mktemp("frame")
-    (folder / "frame").write_bytes(FRAME.to_bytes())
-    (folder / "good.csv").write_bytes(GOOD["obfuscated"])
-    assert measured(folder / "frame", folder / "good.csv")["code"] == "good"
-    return folder / "frame"
-
-
-def measured(frame: Path, upload: Path) -> dict[str, Any]:
-    """Return the verdict on a file, and what the child cost."""
-    command = [sys.executable, str(SCRIPT), str(frame), str(upload)]
-    done = subprocess.run(command, capture_output=True, check=True, text=True, timeout=300)
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+def verdict_and_cost(content: bytes) -> tuple[str, Usage]:
+    """Return the verdict on a file, and what the child used."""
+    try:
+        result = check_upload(content, FRAME, "obfuscated", RULES, file_name="bomb")
+    except ChildDied as error:
+        return f"died of {error.reason}: {error.said}", FORK_SERVER.usage
+    return result.code if isinstance(result, Verdict) else "good", FORK_SERVER.usage
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("bomb", BOMBS)
-def test_t27_a_bomb_is_refused_in_two_seconds_and_300_mb(bomb: str, frame: Path, tmp_path: Path) -> None:
+def test_t27_a_bomb_is_refused_in_two_seconds_and_300_mb(bomb: str) -> None:
     make, code = BOMBS[bomb]
-    (tmp_path / "bomb").write_bytes(make())
-    assert (tmp_path / "bomb").stat().st_size < LARGEST / 8
-    cost = measured(frame, tmp_path / "bomb")
-    assert cost["code"] == code
-    assert cost["cpu_s"] < CPU_S
-    assert cost["rss_mb"] < RSS_MB
+    content = make()
+    assert len(content) < LARGEST / 8
+    verdict, cost = verdict_and_cost(content)
+    assert verdict == code
+    assert cost.cpu_s < CPU_S
+    assert cost.rss_mb < RSS_MB
 
 
 @pytest.mark.slow
-def test_t27_the_cost_of_a_child_is_really_measured(frame: Path, tmp_path: Path) -> None:
+def test_t27_the_cost_of_a_child_is_really_measured() -> None:
     """A file that may be large costs more than one that is small."""
-    (tmp_path / "small").write_bytes(GOOD["obfuscated"])
-    (tmp_path / "large").write_bytes(b"reg_id\n" + b"5 6\n" * (2**22))
-    small, large = (measured(frame, tmp_path / name) for name in ("small", "large"))
-    assert large["rss_mb"] > small["rss_mb"] + 16
+    _, small = verdict_and_cost(GOOD["obfuscated"])
+    _, large = verdict_and_cost(b"reg_id\n" + b"5 6\n" * (2**22))
+    assert large.rss_mb > small.rss_mb + 16
 
 
 def test_t27_a_small_bomb_is_refused_by_the_same_limits() -> None:

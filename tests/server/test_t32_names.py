@@ -6,6 +6,7 @@ import csv
 import html
 import io
 import re
+import zipfile
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -116,3 +117,27 @@ def test_ten_thousand_letters_are_refused_or_cut_wherever_somebody_gives_a_name(
         for of, field in ((Member, "username"), (Team, "name"), (Token, "label"), (Submission, "file_name"))
     ]
     assert max(longest) <= 120
+
+
+def test_a_file_name_is_no_formula_in_the_list_of_what_was_refused(
+    held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The export can be opened in a spreadsheet, and still verifies."""
+    from tracearena.contest import verify_archive
+    from tracearena.files import csv_rows
+    from tracearena.server.judging.export import export
+    from tracearena.server.judging.truths import Bench
+    from tracearena.server.models import Submission
+
+    hands.without_children(monkeypatch)
+    held.anonymization()
+    bad = hands.hand_in(held, "003", "obfuscated", b"no table")
+    Submission.objects.filter(pk=bad.pk).update(file_name=HOSTILE[1])
+    played(held, tmp_path, monkeypatch, until="results")
+    export(Bench(held.folder, held.judge_private_key), tmp_path / "friday.zip")
+    with zipfile.ZipFile(tmp_path / "friday.zip") as archive:
+        written = archive.read("results/refused.csv").decode()
+    cells = [cell for line in csv.reader(io.StringIO(written, newline="")) for cell in line]
+    assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@", "\t", "\r"))]
+    assert any(cell.startswith(HOSTILE[1]) for line in csv_rows(written) for cell in line)
+    assert verify_archive(tmp_path / "friday.zip").is_right

@@ -65,9 +65,10 @@ def test_the_start_page_says_what_to_do_next(
     by_form(client, "obfuscated/1", _all_deleted(held, tmp_path), "b")
     hands.judged(held)
     assert "the utility is below 0.7" in _step(client)
-    _release(held, "001", "002", "003", tmp_path=tmp_path)
-    held.anonymization()
+    hands.defend(held, "001", tmp_path)
+    hands.judged(held)
     assert "valid; you may hand in something better" in _step(client)
+    _release(held, "001", "002", "003", tmp_path=tmp_path)
     held.at(SCHEDULE.anonymization_end)
     assert "Nothing to do" in _step(client)
     held.attack()
@@ -186,13 +187,56 @@ def test_all_files_come_as_one_archive(held: Held, tmp_path: Path, monkeypatch: 
     }  # fmt: skip
     _release(held, "002", tmp_path=tmp_path)
     held.at(SCHEDULE.attack_begin - timedelta(milliseconds=1))
-    assert set(_unpacked(client)) == {*before, "commitments.csv"}
+    lists = {"commitments.csv", "receipts_anonymization.csv", "receipts_anonymization.csv.sig"}
+    assert set(_unpacked(client)) == {*before, *lists}
     held.attack()
     after = _unpacked(client)
     assert {"pubtraces_team002_data01_IDP.csv", "reftraces_team002_data01_IDP.csv"} <= set(after)
     for name, content in after.items():
         assert content == (held.folder.everybody / name).read_bytes()
         assert name in _page(client, "/team/data")
+
+
+def test_the_archive_of_all_files_is_a_file_that_the_judge_wrote(
+    held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has a length and a tag, comes in parts, and nothing is packed again for a download."""
+    from tracearena.server.site.views import data
+
+    hands.without_children(monkeypatch)
+    client = joined(held, "001")
+    held.anonymization()
+    hands.defend(held, "002", tmp_path)
+    hands.judged(held)
+    held.at(SCHEDULE.anonymization_end)
+    hands.judged(held)
+    assert len(list(held.folder.packed.iterdir())) == 2
+    monkeypatch.setattr(data, "zip_stream", None)
+    for moment in (SCHEDULE.attack_begin - timedelta(milliseconds=1), SCHEDULE.attack_begin):
+        held.at(moment)
+        whole = client.get("/team/data/everybody")
+        content = b"".join(whole.streaming_content)
+        assert int(whole["Content-Length"]) == len(content)
+        assert 'filename="everybody.zip"' in whole["Content-Disposition"]
+        part = client.get("/team/data/everybody", headers={"Range": "bytes=100-"})
+        assert (part.status_code, b"".join(part.streaming_content)) == (206, content[100:])
+        known = client.get("/team/data/everybody", headers={"If-None-Match": whole["ETag"]})
+        assert known.status_code == 304
+        names = zipfile.ZipFile(io.BytesIO(content)).namelist()
+        assert ("pubtraces_team002_data01_IDP.csv" in names) is (moment == SCHEDULE.attack_begin)
+
+
+def test_an_archive_that_is_out_of_date_is_not_sent(held: Held) -> None:
+    """What is new is in the download at once; the judge writes it when it looks, and removes the old one."""
+    client = joined(held, "001")
+    hands.judged(held)
+    old = set(held.folder.packed.iterdir())
+    (held.folder.everybody / "news.txt").write_bytes(b"news")
+    assert _unpacked(client)["news.txt"] == b"news"
+    hands.judged(held)
+    assert old.isdisjoint(held.folder.packed.iterdir())
+    assert "ETag" in client.get("/team/data/everybody")
+    assert _unpacked(client)["news.txt"] == b"news"
 
 
 def _unpacked(client: Any) -> dict[str, bytes]:
@@ -243,6 +287,25 @@ def test_a_team_sees_its_own_original_and_nobody_elses(held: Held) -> None:
     client.cookies["unlock"] = joined(held, "002").cookies["unlock"].value
     for address in ("/team/traces/1", "/team/traces/1/events"):
         assert client.get(address).status_code == 403
+
+
+def test_own_traces_are_read_once(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many pages show them, and for each team its own."""
+    from tracearena.server.site import own_traces
+
+    own, other = joined(held, "001"), joined(held, "002")
+    names, read = [], own_traces.pwscup.read_traces
+
+    def noted(file: Any, *grid: Any) -> Any:
+        names.append(file.name)
+        return read(file, *grid)
+
+    monkeypatch.setattr(own_traces.pwscup, "read_traces", noted)
+    for client in (own, other):
+        said = {client.get("/team/traces/1/events").content for _ in range(3)}
+        assert len(said) == 1
+        _page(client, "/team/traces/1")
+    assert [name[:17] for name in names] == ["orgtraces_team001", "orgtraces_team002"]
 
 
 @pytest.mark.slow

@@ -39,13 +39,13 @@ def _rush(site: Site, secret: str, name: str, senders: int = 50) -> Counter[int]
         return Counter(pool.map(one, range(senders)))
 
 
-def _check_limit(holding: Callable[..., Held], rounds: int) -> None:
+def _check_limit(holding: Callable[..., Held], rounds: int, *options: str) -> None:
     from tracearena.server.models import Job, Quota, Submission
 
     held = holding(obfuscated_uploads=LIMIT)
     held.anonymization()
     secret = program(held, "001").secret
-    with served(held, "--threads", "16") as site:
+    with served(held, *options) as site:
         for number in range(rounds):
             assert _rush(site, secret, f"round-{number}") == {201: LIMIT, 409: 50 - LIMIT}
             assert Quota.objects.get().used == LIMIT
@@ -71,6 +71,12 @@ def test_t01_fifty_uploads_at_once_at_a_limit_of_five(holding: Callable[..., Hel
     _check_limit(holding, 2)
 
 
+@pytest.mark.slow
+def test_t01_the_limit_holds_over_two_web_processes(holding: Callable[..., Held]) -> None:
+    """What counts is in the database, whichever process takes an upload."""
+    _check_limit(holding, 1, "--workers", "2")
+
+
 @pytest.mark.long
 def test_t01_fifty_uploads_at_once_twenty_times(holding: Callable[..., Held]) -> None:
     """Always exactly five."""
@@ -85,7 +91,7 @@ def test_t02_one_key_twenty_times_at_once_is_one_submission(holding: Callable[..
     held = holding(obfuscated_uploads=1)
     held.anonymization()
     secret = program(held, "001").secret
-    with served(held, "--threads", "16") as site, ThreadPoolExecutor(20) as pool:
+    with served(held) as site, ThreadPoolExecutor(20) as pool:
         answers = list(pool.map(lambda _: _send(site, secret, "the-same", b"rows"), range(20)))
     assert [answer.status_code for answer in answers] == 20 * [201]
     assert len({answer.text for answer in answers}) == 1

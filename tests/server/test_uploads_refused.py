@@ -20,7 +20,18 @@ import pytest
 from django.test import Client
 from django.test.client import FakePayload
 from tests.server.conftest import SCHEDULE, Held
-from tests.server.visitors import PASSWORD, Program, Site, browser, by_form, joined, program, served, token
+from tests.server.visitors import (
+    PASSWORD,
+    Program,
+    Site,
+    browser,
+    by_form,
+    joined,
+    memory_mb,
+    program,
+    served,
+    token,
+)
 
 from tracearena.server.store.sealing import unseal
 from tracearena.server.uploads import receiving
@@ -116,11 +127,11 @@ def test_a_retry_when_nothing_is_left_gets_the_old_receipt(holding: Callable[...
 def test_what_the_judge_has_closed_takes_nothing_more(held: Held) -> None:
     """A file that is written down after the judge went on is late, whenever it came."""
     from tracearena.server import clock
-    from tracearena.server.models import DataSet
+    from tracearena.server.models import Contest
 
     caller = program(held, "001")
     held.anonymization()
-    DataSet.objects.filter(team__number="001").update(closed_at=clock.now())
+    Contest.objects.update(anonymization_closed_at=clock.now())
     assert caller.upload("obfuscated/1", b"rows", "k").json()["late"] is True
 
 
@@ -212,30 +223,43 @@ def test_t28_a_file_above_the_cap_is_413(holding: Callable[..., Held]) -> None:
 def test_t28_a_form_without_a_file_takes_no_large_body(held: Held) -> None:
     """A visitor cannot keep the server reading: what is too large by its own account is not read."""
     client, unread = joined(held, "001"), FakePayload()
-    for who, path in (
-        (browser(), "/login"),
-        (client, "/password"),
-        (browser(), "/team/uploads/obfuscated/1"),
+    for who, path, length, status in (
+        (browser(), "/login", 2**16 + 1, 413),
+        (client, "/password", 2**16 + 1, 413),
+        (client, "/team/uploads/obfuscated/1", 2**32, 413),
+        (client, "/team/targets/archive", 2**32, 413),
+        (browser(), "/team/uploads/obfuscated/1", 2**20, 403),
+        (browser(), "/team/targets/archive", 2**20, 403),
     ):
         kind = "multipart/form-data; boundary=cut"
-        answer = who.generic("POST", path, content_type=kind, CONTENT_LENGTH=2**32, **{"wsgi.input": unread})
-        assert answer.status_code == 413, path
+        answer = who.generic("POST", path, content_type=kind, CONTENT_LENGTH=length, **{"wsgi.input": unread})
+        assert answer.status_code == status, path
+
+
+def test_a_body_without_a_length_is_411(held: Held) -> None:
+    """In chunks nobody knows how long it is before it has come; by form and by API."""
+    held.anonymization()
+    client, caller = _form_and_program(held)
+    chunks = {"HTTP_TRANSFER_ENCODING": "chunked", "CONTENT_LENGTH": ""}
+    headers = {"Authorization": f"Bearer {caller.secret}", "Idempotency-Key": "k"}
+    for path in ("/team/uploads/obfuscated/1", "/login", "/api/v1/uploads/obfuscated/1"):
+        assert client.generic("POST", path, headers=headers, **chunks).status_code == 411
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["length", "chunks", "form"])
-def test_t28_four_gigabytes_are_413_after_the_cap(holding: Callable[..., Held], way: str) -> None:
-    """Whether the length is told, is not told, or comes in a form; the memory of the server stays flat."""
+def test_t28_four_gigabytes_are_refused(holding: Callable[..., Held], way: str) -> None:
+    """Whether the length is known, unknown, or comes in a form; the memory of the server stays flat."""
     held = holding(largest_file_mb=8)
     held.anonymization()
     client, caller = _form_and_program(held)
     with served(held) as site:
         _send_much(site, caller.secret, client, way, 2**20)
-        before = _memory_mb(site)
+        before = memory_mb(site)
         status, sent = _send_much(site, caller.secret, client, way, 2**32)
-        assert status == 413
+        assert status == (411 if way == "chunks" else 413)
         assert sent < 64 * 2**20
-        assert _memory_mb(site) - before < 32
+        assert memory_mb(site) - before < 32
         assert not [path for path in held.folder.uploads.rglob("*") if path.stat().st_size > 2**21]
         assert not list(held.folder.incoming.iterdir())
 
@@ -303,13 +327,6 @@ def _form_parts(client: Client, size: int) -> tuple[str, bytes, bytes]:
         f"Cookie: {cookies}\r\nContent-Length: {len(first) + size + len(last)}\r\n"
     )
     return head, first.encode(), last.encode()
-
-
-def _memory_mb(site: Site) -> float:
-    """Return the memory of the process that serves, the child of the one that was started."""
-    children = Path(f"/proc/{site.process.pid}/task/{site.process.pid}/children").read_text().split()
-    status = Path(f"/proc/{children[0]}/status").read_text()
-    return int(status.split("VmRSS:")[1].split()[0]) / 1024
 
 
 NASTY = {

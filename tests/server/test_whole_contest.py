@@ -164,6 +164,10 @@ def test_a_whole_contest_with_the_client_only(
         wait_for("the result", lambda: people[0].done("board")["snapshot"] is not None)
         shown = people[0].done("board")["snapshot"]
         wait_for("the end of all jobs", lambda: _open_jobs(tmp_path) == 0)
+        for person in people:
+            checked = person.done("receipts")
+            assert len(checked) >= 2
+            assert {one["state"] for one in checked} == {"listed"}
     done = tracearena("contest", "export", "friday", "friday.zip", "--json", folder=tmp_path)
     assert done.status == 0, done.err
     assert done.json["originals"] is True

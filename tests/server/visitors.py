@@ -9,9 +9,10 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -20,6 +21,7 @@ from django.test import Client
 from tests.server.conftest import Held
 
 PASSWORD = "seven green bottles"
+PAGES = ("/", "/rules", "/board", "/login")
 
 
 def browser(**options: Any) -> Client:
@@ -122,15 +124,15 @@ class Site:
 
 
 @contextmanager
-def served(held: Held, *options: str) -> Iterator[Site]:
-    """Serve a contest, and wait until it answers."""
-    port = _free_port()
+def served(held: Held, *options: str, before: Sequence[str] = ()) -> Iterator[Site]:
+    """Serve a contest, and wait until it answers; `before` is what starts the process, such as unshare."""
+    port = free_port()
     url = f"http://127.0.0.1:{port}"
     log_path = held.folder.path.parent / "web.log"
     command = [sys.executable, "-m", "tracearena.server.web", str(held.folder.path)]
     with log_path.open("ab") as log:
         process = subprocess.Popen(
-            [*command, "--bind", f"127.0.0.1:{port}", *options],
+            [*before, *command, "--bind", f"127.0.0.1:{port}", *options],
             stderr=log,
             stdout=log,
             start_new_session=True,
@@ -148,6 +150,13 @@ def served(held: Held, *options: str) -> Iterator[Site]:
                 site.kill()
 
 
+def memory_mb(site: Site) -> float:
+    """Return the memory of the process that serves, the child of the one that was started."""
+    children = Path(f"/proc/{site.process.pid}/task/{site.process.pid}/children").read_text().split()
+    status = Path(f"/proc/{children[0]}/status").read_text()
+    return int(status.split("VmRSS:")[1].split()[0]) / 1024
+
+
 def _wait_for(site: Site) -> None:
     until = time.monotonic() + 60
     while time.monotonic() < until:
@@ -160,7 +169,27 @@ def _wait_for(site: Site) -> None:
     raise AssertionError(site.log.read_text())
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a port that nobody listens on now."""
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return int(one.getsockname()[1])
+
+
+def page_times(url: str, count: int) -> list[float]:
+    """Ask for pages, each over a connection of its own, and return the seconds that each took."""
+    taken = []
+    for number in range(count):
+        begin = time.perf_counter()
+        assert httpx.get(url + PAGES[number % len(PAGES)], timeout=20).status_code == 200
+        taken.append(time.perf_counter() - begin)
+    return taken
+
+
+def upload_time(url: str, secret: str, key: str) -> float:
+    """Hand in a file of 3 MB by the API, and return the seconds that it took."""
+    begin = time.perf_counter()
+    headers = upload_headers(secret, key)
+    path = f"{url}/api/v1/uploads/obfuscated/1"
+    assert httpx.post(path, content=3 * 2**20 * b"x", headers=headers, timeout=60).status_code == 201
+    return time.perf_counter() - begin

@@ -132,6 +132,21 @@ def _run() -> None:
         if error.filename is None and not is_full:
             raise
         _fail(f"{error.filename or 'output'}: {error.strerror or error}", 1 if is_full else 2)
+    except Exception as error:
+        said = _database_trouble(error)
+        if said is None:
+            raise
+        _fail(said, 2)
+
+
+def _database_trouble(error: Exception) -> str | None:
+    """Say what is wrong with a contest's database, if that is what an error is about."""
+    if "django.db" not in sys.modules:
+        return None
+    from tracearena.server.refused import is_database_trouble
+    from tracearena.server.store.database import trouble
+
+    return trouble(error) if is_database_trouble(error) else None
 
 
 def _options(

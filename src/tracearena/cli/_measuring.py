@@ -25,7 +25,11 @@ OutOption = Annotated[Path, typer.Option("--out", help="New folder for audit.htm
 CsvOption = Annotated[bool, typer.Option("--csv", help="Write tables of all shares beside the page, too.")]
 
 
-_QUICK_READ = "a random sample, for --quick; in the whole file people have more others to hide among"
+_SAMPLED = "a random sample of a large file; in the whole file people have more others to hide among"
+_LARGE_BYTES = 300 << 20
+"""A file up to this size is read as a whole."""
+_MOST_PEOPLE, _MOST_ROWS = 1_000_000, 20_000_000
+"""Of a larger file, a random sample of people with about this many rows in total is read."""
 
 
 def _option(name: str, help: str) -> Any:
@@ -90,11 +94,15 @@ class MeasuringOptions:
         said = (("--limit", self.limit), ("--attack", self.attack))
         return [word for name, values in said for value in values or () for word in (name, value)]
 
-    def sample(self, seed: int) -> Sample | None:
+    def sample(self, file: Path, seed: int) -> Sample | None:
         """Return how many people are read of a large file; None for all of them."""
         from tracearena.intake.sampling import Sample
 
-        return Sample(seed=seed) if self.quick else None
+        if self.quick:
+            return Sample(seed=seed)
+        files = file.rglob("*") if file.is_dir() else [file]
+        is_large = sum(one.stat().st_size for one in files if one.is_file()) > _LARGE_BYTES
+        return Sample(users=_MOST_PEOPLE, rows=_MOST_ROWS, seed=seed) if is_large else None
 
 
 def limits_of(said: Sequence[str]) -> dict[str, float]:
@@ -141,7 +149,7 @@ def run(
     def with_sample(audit: Audit) -> Audit:
         if read is None:
             return audit
-        people = Choice("people read", f"{read.users:,} of {read.of:,}", _QUICK_READ)
+        people = Choice("people read", f"{read.users:,} of {read.of:,}", _SAMPLED)
         return replace(audit, choices=(people, *audit.choices))
 
     last: Audit | None = None

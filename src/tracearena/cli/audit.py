@@ -70,7 +70,7 @@ def audit(
     used = chosen_seed(seed)
     with shown(f"reading {file.name}"):
         # People of a release, or those who were left out of it, cannot be drawn alike by their ids.
-        sample = measuring.sample(used) if released is None else None
+        sample = measuring.sample(file, used) if released is None else None
         given, read = _read(reading, file, released, id_table, synthetic, others, sample)
         given |= {"mechanism": mechanism, "attacks": measuring.attack or ()}
     found = run(given, settings, used, out, tables=tables, read=read, reading=reading.words)

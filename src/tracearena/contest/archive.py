@@ -4,6 +4,7 @@ Inside is a contest's folder as `tracearena.contest.handout` lays it out, with t
 manifest with the hash of every file::
 
     manifest.json       versions, who was released, the awards, SHA-256 of every other file
+    manifest.json.sig   the contest's public key and its signature, where it was held on a server
     contest.toml        name, rules, schedule
     preliminary.csv     totals of a round before this one, where there was one
     judge/              ID tables, salts, users of live boards, what was released, answers of the judge's
@@ -11,7 +12,7 @@ manifest with the hash of every file::
                         obfuscated traces but the released ones
     everybody/          what everybody had, the commitments among it
     submissions/        what the teams handed in and what counts, with the times of arrival
-    results/            board, matrices, sums, awards
+    results/            board, matrices, sums, awards; the audit log of a contest on a server
 """
 
 from __future__ import annotations
@@ -33,11 +34,13 @@ from tracearena.contest.charter import read_charter
 from tracearena.contest.file_scores import SCORER_VERSION
 from tracearena.contest.handout import EVERYBODY, JUDGE, MANIFEST, SUBMISSIONS, file_digest
 from tracearena.contest.ledger import LEDGER
+from tracearena.contest.receipts import sign
 from tracearena.errors import FileError
 from tracearena.files import read_bytes, replacing
 from tracearena.files.archives import unpacked
 
 RESULTS, BOARD, PRELIMINARY = "results", "board.json", "preliminary.csv"
+SIGNATURE, AUDIT_LOG = f"{MANIFEST}.sig", "audit_log.json"
 FORMAT, VERSION = "tracearena-contest-archive", 1
 _FOLDERS = (JUDGE, EVERYBODY, SUBMISSIONS, RESULTS)
 _FILES = (charters.NAME, PRELIMINARY)
@@ -65,11 +68,15 @@ class Archive:
         """Return every file that is there but the manifest, by its name inside."""
         found = (path for path in self.folder.rglob("*") if path.is_file())
         names = sorted(path.relative_to(self.folder).as_posix() for path in found)
-        return [name for name in names if name != MANIFEST]
+        return [name for name in names if name not in (MANIFEST, SIGNATURE)]
 
 
 def write_archive(
-    folder: str | PathLike[str], path: str | PathLike[str], *, originals: bool = False
+    folder: str | PathLike[str],
+    path: str | PathLike[str],
+    *,
+    originals: bool = False,
+    signing_key: bytes | None = None,
 ) -> dict[str, Any]:
     """Write a contest's folder with its results as one zip, and return the manifest.
 
@@ -85,6 +92,8 @@ def write_archive(
         Whether the teams' original traces may be given away. Without them nobody can find utilities and
         s_T again, and everything else still; obfuscated traces that were not released are left out too,
         since a team may have handed in its originals as they are.
+    signing_key
+        The contest's private key, of 32 bytes, where its manifest is to be signed.
     """
     place = Path(folder)
     for needed in (charters.NAME, *_FOLDERS, f"{RESULTS}/{BOARD}"):
@@ -95,8 +104,10 @@ def write_archive(
     names = [name for name in _files_below(place) if _is_given(place, name, originals)]
     manifest = _manifest(place, names, originals)
     with replacing(path) as out, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
-        with archive.open(_entry(MANIFEST), "w") as member:
-            member.write((json.dumps(manifest, indent=1, sort_keys=True) + "\n").encode())
+        listed = (json.dumps(manifest, indent=1, sort_keys=True) + "\n").encode()
+        archive.writestr(_entry(MANIFEST), listed)
+        if signing_key is not None:
+            archive.writestr(_entry(SIGNATURE), sign(signing_key, MANIFEST, listed))
         for name in names:
             with (
                 archive.open(_entry(name), "w", force_zip64=True) as member,
@@ -155,7 +166,7 @@ def _require_names(place: Path, names: list[str]) -> None:
     """Refuse names that have no place in an archive, and those that are one name on some systems."""
     seen: set[str] = set()
     for name in names:
-        if name != MANIFEST and not _belongs(name):
+        if name not in (MANIFEST, SIGNATURE) and not _belongs(name):
             raise FileError.whole(place, "holds a file that has no place in an archive", "bad-name", name)
         alike = unicodedata.normalize("NFC", name).casefold()
         if alike in seen:

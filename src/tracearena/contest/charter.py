@@ -14,6 +14,9 @@
     [names]              # optional; how the page calls the teams
     001 = "Paper Cranes"
 
+    [extra_time.003]     # optional; ends that come later for one team than for the others
+    attack_end = 2026-05-24T12:00:00+09:00
+
     [data]               # optional; as in `DataSource`, paths counted from this file
     source = "traces"
     file = "walks.csv"
@@ -43,7 +46,7 @@ NAME = "contest.toml"
 PSEUDONYMISED = "000"
 """The number of the pseudonymised team."""
 _MOST_BYTES = 2**20
-_TABLES = ("rules", "schedule", "names", "data")
+_TABLES = ("rules", "schedule", "names", "extra_time", "data")
 _NUMBER = re.compile(r"[0-9]{3}", re.ASCII)
 _LONGEST_NAME = 60
 
@@ -63,6 +66,8 @@ class Charter:
         The rules, and when it takes place; without a schedule nothing is ever late.
     names
         What teams call themselves, by their numbers.
+    extra_time
+        Ends that come later for a team, by its number, as `Schedule.extended` takes them.
     data
         What the data is to be made from, or was; None where nothing is said of it.
 
@@ -77,15 +82,21 @@ class Charter:
     rules: Rules = field(default_factory=Rules)
     schedule: Schedule | None = None
     names: Mapping[str, str] = field(default_factory=dict)
+    extra_time: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     data: DataSource | None = None
 
     def __post_init__(self) -> None:
         _require_text("name", self.name)
         require_whole("teams", self.teams, at_least=1, at_most=999 - self.rules.sample_teams)
-        for team, called in self.names.items():
+        for team in (*self.names, *self.extra_time):
             if not _NUMBER.fullmatch(team) or not 1 <= int(team) <= self.teams:
                 raise ParameterError.of("team", team, f"a number from 001 to {self.teams:03d}")
+        for team, called in self.names.items():
             _require_text(team, called)
+        if self.extra_time and self.schedule is None:
+            raise ParameterError("without a schedule nothing is late, and nobody can have extra time")
+        for team in self.extra_time:
+            self.schedule_of(team)
 
     @property
     def numbers(self) -> tuple[str, ...]:
@@ -101,6 +112,10 @@ class Charter:
     def for_everybody(self) -> Charter:
         """The same without what is the organiser's own: seeds and paths of the data."""
         return self if self.data is None else replace(self, data=self.data.for_everybody)
+
+    def schedule_of(self, team: str) -> Schedule | None:
+        """Return when what takes place for a team, which may have more time than the others."""
+        return None if self.schedule is None else self.schedule.extended(self.extra_time.get(team, {}))
 
     def called(self, team: str) -> str:
         """Return the number of a team and, if it has one, its name."""
@@ -143,7 +158,14 @@ def read_charter(path: str | PathLike[str], *, to_make: bool = False) -> Charter
     for team, called in found.get("names", {}).items():
         alone = given | {"names": {team: called}}
         place.checked(f"names.{team}", Charter, **alone)
-    return Charter(**given, names=found.get("names", {}))
+    given["names"] = found.get("names", {})
+    for team, ends in found.get("extra_time", {}).items():
+        if not isinstance(ends, dict):
+            raise place.fault(f"extra_time.{team}", ends, f"it must be a table: [extra_time.{team}]")
+        own = {"extra_time": {team: _texts(ends)}}
+        place.checked(f"extra_time.{team}", Charter, **given, **own)
+    extra_time = {team: _texts(ends) for team, ends in found.get("extra_time", {}).items()}
+    return Charter(**given, extra_time=extra_time)
 
 
 def charter_text(charter: Charter) -> str:
@@ -155,6 +177,8 @@ def charter_text(charter: Charter) -> str:
     if charter.names:
         lines += ["", "[names]"]
         lines += [f"{team} = {_toml(called)}" for team, called in sorted(charter.names.items())]
+    for team, ends in sorted(charter.extra_time.items()):
+        lines += ["", f"[extra_time.{team}]", *(f"{point} = {at}" for point, at in sorted(ends.items()))]
     if charter.data is not None:
         said = charter.data.beside(Path()).to_dict()
         lines += ["", "[data]", *(f"{key} = {_toml(value)}" for key, value in said.items())]

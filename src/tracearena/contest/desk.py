@@ -136,7 +136,11 @@ class Desk:
         targets = self.intake.targets()
         about: dict[Target, list[_Attack]] = {target: [] for target in targets}
         for attack in self._attacks():
-            about[_target(attack[1])].append(attack)
+            target = _target(attack[1])
+            if target not in about:
+                problem = f"is about team {target[0]}, and the contest has {len(self.intake.teams)} teams"
+                raise FileError.whole(attack[2][-1], problem, "unknown-target")
+            about[target].append(attack)
         for done, target in enumerate(targets):
             report(done, len(targets))
             truth = Truth(self, target)

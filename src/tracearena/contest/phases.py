@@ -13,6 +13,9 @@ from tracearena.checks import require_choice, require_number
 from tracearena.errors import ParameterError
 from tracearena.language import said
 
+ENDS = ("anonymization_end", "attack_end")
+"""Points of a schedule that may come later for one team than for the others."""
+
 
 class Phase(StrEnum):
     """The phases of a contest, in their order."""
@@ -113,6 +116,29 @@ class Schedule:
             if getattr(self, following) == getattr(self, point):
                 changed[following] = at
         return replace(self, **changed)
+
+    def extended(self, ends: Mapping[str, Any]) -> Schedule:
+        """Return the schedule of a team that has more time than the others.
+
+        Whatever ends later for one team ends before the next phase begins for everybody.
+
+        Parameters
+        ----------
+        ends
+            Some of `ENDS`, as ISO 8601 texts with a time zone. One that is earlier than everybody's changes
+            nothing.
+
+        Examples
+        --------
+        >>> begin = datetime(2026, 5, 4, tzinfo=UTC)
+        >>> schedule = Schedule.weeks(begin).moved("results_begin", begin + timedelta(days=20))
+        >>> schedule.extended({"attack_end": "2026-05-19T12:00Z"}).attack_end.isoformat()
+        '2026-05-19T12:00:00+00:00'
+        """
+        for point in ends:
+            require_choice("point", point, ENDS)
+        later = {point: require_utc(_parsed(at, point), point) for point, at in ends.items()}
+        return replace(self, **{point: max(getattr(self, point), at) for point, at in later.items()})
 
     def to_dict(self) -> dict[str, str]:
         """Return the schedule as ISO 8601 texts."""

@@ -8,8 +8,6 @@ where a team would attack itself, an empty cell where nobody attacked.
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,7 +20,7 @@ from tracearena.contest.charter import PSEUDONYMISED
 from tracearena.contest.records import AttackKind, AttackRecord, Role, Roster, UtilityRecord
 from tracearena.contest.rules import Rules
 from tracearena.errors import Fault, FileError
-from tracearena.files import read_bytes
+from tracearena.files import csv_rows, read_bytes
 
 OWN = "-"
 _TEAM = re.compile(r"[0-9]{3}", re.ASCII)
@@ -187,7 +185,7 @@ def _cells(path: Path, first: Sequence[str]) -> tuple[list[str], list[list[str]]
         text = read_bytes(path, max_bytes=_MOST_BYTES).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise FileError.whole(path, "is not UTF-8", "not-utf8") from None
-    lines = list(csv.reader(io.StringIO(text, newline="")))
+    lines = csv_rows(text)
     if not lines:
         raise FileError.whole(path, "has no lines", "empty-file")
     header = lines[0]

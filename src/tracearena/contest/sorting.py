@@ -9,20 +9,21 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tracearena.contest import charter as charters
-from tracearena.contest.arrivals import ARRIVALS
+from tracearena.contest.arrivals import ARRIVALS, Arrival
 from tracearena.contest.board import PSEUDONYMISED_DATA_SET
 from tracearena.contest.charter import PSEUDONYMISED, Charter
 from tracearena.contest.handout import COMMITMENTS, DATA_SETS, HANDED_IN, MANIFEST, REGIONS, SALTS, TIMES
 from tracearena.contest.ledger import LEDGER
 from tracearena.contest.phases import Gate, phase_at
+from tracearena.contest.receipts import RECEIPTS
 from tracearena.contest.refusal import Refusal, visible
 from tracearena.errors import FileError, ParameterError
 from tracearena.files import read_bytes
 from tracearena.formats.pwscup import PwsName
 
-_FRAME = {charters.NAME, REGIONS, TIMES, MANIFEST, SALTS, COMMITMENTS, ARRIVALS, LEDGER}
+_FRAME = {charters.NAME, REGIONS, TIMES, MANIFEST, SALTS, COMMITMENTS, ARRIVALS, RECEIPTS, LEDGER}
 _LIVE = re.compile(r"live_team[0-9]{3}_data0[12]_(IDP|TRP)\.csv", re.ASCII)
-_NEVER = datetime.min.replace(tzinfo=UTC)
+_NEVER = Arrival(0, datetime.min.replace(tzinfo=UTC))
 _WRONG_NAME = (
     "is no name of a file that teams hand in, such as anotraces_team001_data01_IDP.csv, "
     "etable_team001-002_data01_IDP.csv or etraces_team001-002_data02_TRP.csv"
@@ -39,7 +40,7 @@ class Sorting:
         submissions: Path,
         charter: Charter,
         teams: tuple[str, ...],
-        arrivals: Mapping[str, datetime] | None,
+        arrivals: Mapping[str, Arrival] | None,
     ) -> None:
         self.folder, self.judge, self.submissions = folder, judge, submissions
         self.charter, self.teams, self.arrivals = charter, teams, arrivals
@@ -116,7 +117,7 @@ class Sorting:
     def _key(self, path: Path) -> str:
         return path.relative_to(self.submissions).as_posix()
 
-    def _arrival(self, path: Path) -> datetime | None:
+    def _arrival(self, path: Path) -> Arrival | None:
         return (self.arrivals or {}).get(self._key(path))
 
     def _submitted(self) -> Iterator[Path]:
@@ -149,13 +150,13 @@ class Sorting:
         return self._late(name, path)
 
     def _late(self, name: PwsName, path: Path) -> tuple[str, str] | None:
-        schedule = self.charter.schedule
+        schedule = self.charter.schedule_of(f"{name.attacker or name.team:03d}")
         if self.arrivals is None or schedule is None or name.team == 0 == (name.attacker or 0):
             return None
         key = self._key(path)
         if key not in self.arrivals:
             return "no-arrival", f"{ARRIVALS} does not say when it came"
-        at = self.arrivals[key].astimezone(UTC)
+        at = self.arrivals[key].at.astimezone(UTC)
         answer = phase_at(schedule, at)
         gate = answer.obfuscated if name.kind == "anotraces" else answer.attacks
         if gate is Gate.OPEN:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -10,24 +11,42 @@ from pathlib import Path
 from typing import Any
 
 from tracearena.contest import charter as charters
-from tracearena.contest.archive import BOARD, PRELIMINARY, RESULTS, Archive, read_archive, read_json
+from tracearena.contest.archive import (
+    AUDIT_LOG,
+    BOARD,
+    PRELIMINARY,
+    RESULTS,
+    Archive,
+    read_archive,
+    read_json,
+)
 from tracearena.contest.blind_desk import BlindDesk
 from tracearena.contest.board import Target
 from tracearena.contest.charter import PSEUDONYMISED
 from tracearena.contest.commitment import Commitment, verify
+from tracearena.contest.completeness import REFUSED, Completeness, table
 from tracearena.contest.differences import Finding, table_differences, value_differences
-from tracearena.contest.handout import EVERYBODY, JUDGE, MANIFEST, file_digest, official, read_commitments
+from tracearena.contest.handout import (
+    EVERYBODY,
+    JUDGE,
+    MANIFEST,
+    SUBMISSIONS,
+    file_digest,
+    official,
+    read_commitments,
+)
 from tracearena.contest.intake import Intake, read_submissions
+from tracearena.contest.log_chain import first_broken, read_audit_log
 from tracearena.contest.records import AttackKind
 from tracearena.contest.results import write_results
 from tracearena.contest.score_tables import read_totals
 from tracearena.contest.truth import Truth
-from tracearena.errors import FileError, TracearenaError
+from tracearena.errors import FileError, ParameterError, TracearenaError
 from tracearena.files import read_bytes
 
 _AGAIN = ".again"
-_NOT_COMPARED = ("refused.csv",)
-"""An archive has what counts, and the judge's own list what did not as well."""
+_KEY = re.compile(r"[0-9a-f]{64}", re.ASCII)
+_AUDIT_LOG = f"{RESULTS}/{AUDIT_LOG}"
 
 
 @dataclass(frozen=True)
@@ -44,12 +63,16 @@ class Verification:
         Scores that could not be found again, for the original traces are not in the archive.
     findings
         What is wrong; empty if nothing is.
+    signed_by
+        The public key that signed the archive, None if nobody did. Anybody can make a key: compare it with
+        the one that the contest showed.
     """
 
     name: str
     checked: dict[str, int]
     told: tuple[str, ...]
     findings: tuple[Finding, ...]
+    signed_by: str | None = None
 
     @property
     def is_right(self) -> bool:
@@ -63,20 +86,32 @@ class Verification:
             "right": self.is_right,
             "checked": dict(self.checked),
             "not_made_again": list(self.told),
+            "signed_by": self.signed_by,
             "findings": [finding.to_dict() for finding in self.findings],
         }
 
 
-def verify_archive(path: str | PathLike[str]) -> Verification:
+def verify_archive(path: str | PathLike[str], *, key: str | None = None) -> Verification:
     """Judge an archive from scratch, and hold everything against what it says.
 
     Every file has the hash of the manifest; every ID table (with the users of a live board) opens its
     commitment; what was released is the upload under the ID table; utilities, all s_R and s_T, board and
-    awards are those of the results, to 10⁻¹². A file that is no archive is an error; whatever is wrong
-    inside is a finding.
+    awards are those of the results, to 10⁻¹². Every file that was handed in is listed; every receipt of a
+    contest on a server is in the signed lists that were published, and was judged or refused; the audit log
+    has no gap. A file that is no archive is an error; whatever is wrong inside is a finding.
+
+    Parameters
+    ----------
+    path
+        The archive.
+    key
+        The contest's public key, 64 hexadecimal digits, as its rules page shows it. Without it the archive
+        may be signed by anybody.
     """
+    if key is not None and not _KEY.fullmatch(key):
+        raise ParameterError.of("key", key, "64 hexadecimal digits in lower case")
     with read_archive(path) as archive:
-        return _Check(archive).run()
+        return _Check(archive, Completeness(archive, key)).run()
 
 
 @dataclass
@@ -84,9 +119,11 @@ class _Check:
     """One archive, looked at from all sides."""
 
     archive: Archive
+    uploads: Completeness
     findings: list[Finding] = field(default_factory=list)
     checked: dict[str, int] = field(default_factory=dict)
     told: tuple[str, ...] = ()
+    signed_by: str | None = None
 
     @property
     def folder(self) -> Path:
@@ -96,6 +133,8 @@ class _Check:
         """Look at everything, as far as one can get."""
         self._hashes()
         self._copies()
+        with self._noted(SUBMISSIONS):
+            self._uploads()
         with self._noted(charters.NAME):
             intake = read_submissions(self.folder, self.folder / charters.NAME, originals=False)
             desk = self._desk(intake)
@@ -108,7 +147,8 @@ class _Check:
                 self._results(desk, released)
             self.told = tuple(desk.told())
         named = self.archive.manifest.get("name")
-        return Verification(str(named), self.checked, self.told, tuple(dict.fromkeys(self.findings)))
+        findings = tuple(dict.fromkeys(self.findings))
+        return Verification(str(named), self.checked, self.told, findings, self.signed_by)
 
     def _desk(self, intake: Intake) -> BlindDesk:
         """Return the judge's desk; scores that need missing originals are those of the results."""
@@ -122,6 +162,25 @@ class _Check:
             found = file_digest(self.folder / name) if name in files else "no such file"
             self._hold("hash", name, digests.get(name, f"a line in {MANIFEST}"), found)
         self.checked["files"] = len(files)
+
+    def _uploads(self) -> None:
+        """Everything that was handed in is accounted for."""
+        self.signed_by = self.uploads.signer()
+        self.findings += self.uploads.unlisted()
+        if self.uploads.has_receipts:
+            self.findings += self.uploads.unsigned()
+            self.findings += self.uploads.wrong_receipts()
+            self.checked["receipts"] = len(self.uploads.receipts)
+            with self._noted(_AUDIT_LOG):
+                self._audit_log()
+
+    def _audit_log(self) -> None:
+        entries = read_audit_log(self.folder / _AUDIT_LOG)
+        broken = first_broken(entries)
+        if broken is not None:
+            where = f"{_AUDIT_LOG}, {broken + 1}"
+            self._find("audit log", where, "an entry that follows from the one before", "another")
+        self.checked["log entries"] = len(entries)
 
     def _copies(self) -> None:
         """Everybody had the very files that the judge had."""
@@ -198,18 +257,23 @@ class _Check:
         self.checked["utilities"] = len(judged.utilities) - len(desk.told_utilities)
         self.checked["attacks"] = len(judged.attacks) - len(desk.told_inferences)
         (self.folder / _AGAIN).mkdir()
-        for path in write_results(self.folder / _AGAIN, board, awards, (), preliminary):
+        for path in write_results(self.folder / _AGAIN, board, awards, judged.refused, preliminary):
             name = f"{RESULTS}/{path.name}"
-            if path.name in _NOT_COMPARED or path.name == BOARD:
+            if path.name == REFUSED:
+                with self._noted(name):
+                    self.findings += self.uploads.wrong_refusals(table(path)[1:])
+            if path.name in (REFUSED, BOARD):
                 continue
             with self._noted(name):
                 found = read_bytes(self.folder / name).decode("utf-8", "replace")
                 self.findings += table_differences("score", name, path.read_text("utf-8"), found)
         with self._noted(f"{RESULTS}/{BOARD}"):
             found_board = read_json(self.folder / RESULTS / BOARD)
-            if isinstance(found_board, dict):
-                found_board["refused"] = []
             expected = read_json(self.folder / _AGAIN / BOARD)
+            # The judge's own table has uploads too that are not in the archive: it is compared by itself.
+            expected["refused"] = [row[:2] for row in self.uploads.refused]
+            if isinstance(found_board, dict):
+                found_board["refused"] = _refused_rows(found_board.get("refused"))
             self.findings += value_differences("score", f"{RESULTS}/{BOARD}", expected, found_board)
         manifest = self.archive.manifest
         winners = {award.name: list(award.winners) for award in awards}
@@ -255,6 +319,12 @@ def _told_scores(path: Path) -> tuple[dict[Target, float], dict[tuple[str, Targe
     if not all(value is None or _is_score(value) for value in (*utilities.values(), *inferences.values())):
         raise FileError.whole(path, "holds scores that are none", "not-a-board")
     return utilities, inferences
+
+
+def _refused_rows(refused: Any) -> Any:
+    """Return file and code of what a board says was refused; what is no such list is left as it is."""
+    is_list = isinstance(refused, list) and all(isinstance(one, dict) for one in refused)
+    return [[one.get("file"), one.get("code")] for one in refused] if is_list else refused
 
 
 def _is_score(value: Any) -> bool:

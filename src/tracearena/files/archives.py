@@ -107,23 +107,33 @@ def members(path: str | PathLike[str]) -> Iterator[Member]:
     yield from _plain_ones(place, (_tar_members if by_name else _zip_members)(place))
 
 
-def held_members(name: str, content: bytes, most_files: int) -> Iterator[Member]:
-    """Give the files of a ZIP archive that is in memory, as `members` does.
+def open_members(name: str, file: IO[bytes], most_files: int) -> Iterator[Member]:
+    """Give the files of a ZIP archive that is open already, as `members` does.
 
     Parameters
     ----------
     name
         What errors call it.
-    content
-        The archive.
+    file
+        The archive, read at any place.
     most_files
         How many it may hold, folders and hidden ones included: their list alone takes memory.
     """
     place = Path(name)
-    # Every entry of the list of files begins so; elsewhere these four bytes come once in 4 GB by chance.
-    if content.count(_ENTRY) > most_files:
+    if _entries(file) > most_files:
         raise FileError.whole(place, f"holds more than {most_files:,} files", "too-large")
-    yield from _plain_ones(place, _zip_members(place, content))
+    yield from _plain_ones(place, _zip_members(place, file))
+
+
+def _entries(file: IO[bytes]) -> int:
+    """Count how often an entry of a list of files begins; elsewhere its four bytes come once in 4 GB."""
+    found, before = 0, b""
+    file.seek(0)
+    while piece := file.read(_PIECE):
+        piece = before + piece
+        found += piece.count(_ENTRY)
+        before = piece[1 - len(_ENTRY) :]
+    return found
 
 
 def _plain_ones(place: Path, found: Iterator[Member]) -> Iterator[Member]:
@@ -223,12 +233,12 @@ def _unpacker(raw: IO[bytes]) -> Callable[[Any], Any]:
     return lzma.LZMAFile if start.startswith(b"\xfd7zXZ\0") else lambda file: file
 
 
-def _zip_members(place: Path, held: bytes | None = None) -> Iterator[Member]:
-    source = place if held is None else io.BytesIO(held)
-    with naming(place), _whole(place, "zip"), zipfile.ZipFile(source) as archive:
+def _zip_members(place: Path, file: IO[bytes] | None = None) -> Iterator[Member]:
+    with naming(place), _whole(place, "zip"), zipfile.ZipFile(place if file is None else file) as archive:
+        size = place.stat().st_size if file is None else file.seek(0, io.SEEK_END)
         # Sizes that an archive does not keep to are cut off where they are read.
         total = sum(member.file_size for member in archive.infolist())
-        require_expansion(place, place.stat().st_size if held is None else len(held), total)
+        require_expansion(place, size, total)
         if total > MAX_ARCHIVE_BYTES:
             raise too_large(place, MAX_ARCHIVE_BYTES)
         for member in archive.infolist():

@@ -1,22 +1,36 @@
-"""The one clock of a contest: UTC, to the microsecond.
+"""The one clock of a contest: UTC, to the microsecond, and never behind what the contest has seen.
 
-Everything that hangs on the time asks here. In a rehearsal the clock is driven: it shows the time that
-stands in a file, or goes on from there, and the pages say so.
+Everything that depends on the time asks `now`. The judges write the time down every few seconds; where the
+machine's clock goes back, the contest's time stands still until the machine has caught up. In a rehearsal
+the clock is driven: it shows the time that stands in a file, or goes on from there, and the pages say so.
 """
 
 from __future__ import annotations
 
 import os
+import time
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 VARIABLE = "TRACEARENA_CLOCK"
 """Names the file of a driven clock; only a rehearsal sets it, and only for what it starts itself."""
 _WRITTEN_DOWN = timedelta(minutes=1)
+_NOTED_EVERY = timedelta(seconds=5)
+_KEPT_S = 1.0
+"""For this long a process uses the highest time that it has read, so that a page asks the database once."""
+_LEAP_S = 60.0
+"""A clock that moves by more than this against the machine's steady clock has leapt."""
 
 
 def now() -> datetime:
-    """Return the contest's time."""
+    """Return the contest's time: what the clock shows, but never less than the contest has seen."""
+    highest = _highest()
+    return shown() if highest is None else max(shown(), highest)
+
+
+def shown() -> datetime:
+    """Return what the clock shows, whatever the contest has seen."""
     path = os.environ.get(VARIABLE)
     if path is None:
         return datetime.now(UTC)
@@ -25,11 +39,68 @@ def now() -> datetime:
 
 
 def machine_now() -> datetime:
-    """Return the machine's own time, by which leases run out and signs of life are dated.
-
-    Nobody drives it: a rehearsal that jumps over a week takes no job from a worker.
-    """
+    """Return the machine's own time, which nobody drives."""
     return datetime.now(UTC)
+
+
+def note() -> None:
+    """Write down what the clock shows, so that nobody goes behind it any more; judges do so at every look.
+
+    What this process has read before does not count: somebody may have set the contest's time back since.
+    """
+    from django.db.models import Q
+
+    from tracearena.server.models import Contest
+
+    at = shown()
+    behind = Q(seen_at__isnull=True) | Q(seen_at__lt=at - _NOTED_EVERY)
+    if Contest.objects.filter(behind, pk=1).update(seen_at=at):
+        forget()
+
+
+def forget() -> None:
+    """Forget the highest time that this process has read, after it was written."""
+    _kept.clear()
+
+
+@dataclass
+class LeapDetector:
+    """Tells whether the machine's clock can be believed: a leap counts once it has lasted for a minute.
+
+    A wrong clock that shows next year for a second would otherwise close every phase. The measure is the
+    machine's steady clock, which nobody sets and which runs on while the machine sleeps.
+    """
+
+    _offset_s: float | None = None
+    _new_offset_s: float | None = None
+    _leapt_at_s: float = 0.0
+
+    def is_steady(self, shown_s: float, steady_s: float) -> bool:
+        """Whether the clock goes on as before.
+
+        Parameters
+        ----------
+        shown_s
+            What the clock shows, in seconds.
+        steady_s
+            What the steady clock shows, in seconds.
+        """
+        offset_s = shown_s - steady_s
+        if self._offset_s is None or abs(offset_s - self._offset_s) <= _LEAP_S:
+            self._offset_s, self._new_offset_s = offset_s, None
+            return True
+        if self._new_offset_s is None or abs(offset_s - self._new_offset_s) > _LEAP_S:
+            self._new_offset_s, self._leapt_at_s = offset_s, steady_s
+        if steady_s - self._leapt_at_s < _LEAP_S:
+            return False
+        self._offset_s, self._new_offset_s = offset_s, None
+        return True
+
+    def is_steady_now(self) -> bool:
+        """Whether the machine's clock goes on as before; a driven one is always believed."""
+        if is_driven():
+            return True
+        return self.is_steady(machine_now().timestamp(), time.clock_gettime(time.CLOCK_BOOTTIME))
 
 
 def is_over(end: datetime) -> bool:
@@ -39,6 +110,27 @@ def is_over(end: datetime) -> bool:
     driven clock stands still meanwhile, and nothing is to be waited for.
     """
     return now() >= end + (timedelta(0) if is_driven() else _WRITTEN_DOWN)
+
+
+_kept: dict[str, tuple[float, datetime | None]] = {}
+"""By the folder of the contest: when the highest time was read, on the monotonic clock, and what it was."""
+
+
+def _highest() -> datetime | None:
+    """Return the highest time that the contest has seen; None before there is a contest."""
+    from django.apps import apps
+    from django.conf import settings
+
+    if not apps.ready or not settings.CONTEST_FOLDER.path.is_dir():
+        return None
+    key = str(settings.CONTEST_FOLDER.path)
+    read_s, highest = _kept.get(key, (float("-inf"), None))
+    if time.monotonic() - read_s >= _KEPT_S:
+        from tracearena.server.models import Contest
+
+        highest = Contest.objects.filter(pk=1).values_list("seen_at", flat=True).first()
+        _kept[key] = time.monotonic(), highest
+    return highest
 
 
 def is_driven() -> bool:

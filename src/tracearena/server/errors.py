@@ -7,13 +7,20 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
-from django.db import InterfaceError, OperationalError
 from django.http import HttpResponse, JsonResponse
 from django.template.loader import render_to_string
 from django.utils.translation import gettext
 
 from tracearena.language import marked
-from tracearena.server.refused import FOR_TEAMS, Refused, database_away, disk_full, is_disk_full, shape
+from tracearena.server.refused import (
+    FOR_TEAMS,
+    Refused,
+    database_away,
+    disk_full,
+    is_database_trouble,
+    is_disk_full,
+    shape,
+)
 
 API = "/api/"
 _OF_THE_BODY = ("Content-Type", "Content-Length")
@@ -44,6 +51,7 @@ _PHRASES = {
     403: marked("Forbidden"),
     404: marked("Not Found"),
     405: marked("Method Not Allowed"),
+    408: marked("Request Timeout"),
     409: marked("Conflict"),
     410: marked("Gone"),
     411: marked("Length Required"),
@@ -79,8 +87,8 @@ class Errors:
         if is_disk_full(exception):
             _LOG.error("the disk is full: %s", exception)
             exception = disk_full()
-        elif isinstance(exception, (InterfaceError, OperationalError)):
-            _LOG.error("the database is away: %s", exception)
+        elif is_database_trouble(exception):
+            _LOG.error("the database is away or damaged: %s", exception)
             exception = database_away()
         if isinstance(exception, Refused):
             return refusal(request, exception)

@@ -1,4 +1,4 @@
-"""The judge as a process: ``python -m tracearena.server.judge DIR [--name NAME] [--lifeline]``.
+"""The judge as a process: ``python -m tracearena.server.judge DIR --name NAME [--lifeline]``.
 
 Its private key comes as the first line of its standard input, 64 hexadecimal digits, and is nowhere else.
 With a lifeline it ends when its standard input does.
@@ -7,7 +7,6 @@ With a lifeline it ends when its standard input does.
 from __future__ import annotations
 
 import argparse
-import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -15,7 +14,7 @@ from contextlib import suppress
 
 from tracearena.server.lifeline import end_with_parent
 from tracearena.server.settings import configure
-from tracearena.server.store import core_files
+from tracearena.server.store import process_memory
 from tracearena.server.store.folder import Folder
 from tracearena.server.store.sealing import SealError, public_of
 
@@ -32,10 +31,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Work until SIGTERM."""
     parser = argparse.ArgumentParser(prog="tracearena.server.judge")
     parser.add_argument("folder")
-    parser.add_argument("--name", default=f"judge-{os.getpid()}")
+    parser.add_argument("--name", required=True, help="unique among all judges of the contest")
     parser.add_argument("--lifeline", action="store_true")
     given = parser.parse_args(arguments)
-    core_files.forbid()
+    process_memory.hide()
     folder = Folder(given.folder)
     private_key = _key_from_stdin(folder)
     configure(folder)

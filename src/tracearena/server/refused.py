@@ -63,6 +63,18 @@ def disk_full() -> Refused:
     )
 
 
+def read_only() -> Refused:
+    """Say that nothing was kept because the disk cannot be written."""
+    return Refused(
+        507,
+        "read-only",
+        gettext(
+            "The server cannot write to its disk. Nothing of this request was kept and no upload was used "
+            "up: tell the organiser, and send it again later."
+        ),
+    )
+
+
 def database_away() -> Refused:
     """Say that the database does not answer, and that nothing is lost by that."""
     return Refused(
@@ -82,6 +94,14 @@ def is_disk_full(error: BaseException) -> bool:
     from django.db import DatabaseError
 
     return isinstance(error, DatabaseError) and any(word in str(error).lower() for word in _FULL_WORDS)
+
+
+def is_database_trouble(error: BaseException) -> bool:
+    """Whether an error says that the database is away, damaged or busy, and nothing of our own is wrong."""
+    from django.db import DatabaseError, InterfaceError, OperationalError
+
+    # SQLite says that a page is damaged by the plain class; its subclasses have causes of their own.
+    return isinstance(error, (InterfaceError, OperationalError)) or type(error) is DatabaseError
 
 
 def not_found() -> Refused:

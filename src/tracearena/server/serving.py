@@ -9,6 +9,8 @@ from __future__ import annotations
 import http.client
 import ipaddress
 import logging
+import os
+import secrets
 import signal
 import socket
 import subprocess
@@ -32,6 +34,7 @@ _PATIENCE_S = 20.0
 _FIRST_DELAY_S, _LONGEST_DELAY_S = 0.5, 30.0
 _STEADY_S = 60.0
 """Who lives so long has recovered, and is started again at once if it dies."""
+_LONGEST_HOST = 24
 _logger = logging.getLogger(__name__)
 
 
@@ -45,6 +48,8 @@ class Serving:
         Where the web process listens.
     workers
         Number of judges.
+    web_workers
+        Number of processes that answer requests.
     address
         How browsers reach it.
     web
@@ -54,6 +59,7 @@ class Serving:
     host: str = "127.0.0.1"
     port: int = 8000
     workers: int = 2
+    web_workers: int = 1
     address: Address = field(default_factory=Address)
     web: bool = True
 
@@ -76,7 +82,12 @@ class Serving:
 
 
 def serve(
-    folder: Folder, key: bytes | None, serving: Serving, *, ready: Callable[[str], None] = print
+    folder: Folder,
+    key: bytes | None,
+    serving: Serving,
+    *,
+    ready: Callable[[str], None] = print,
+    log: IO[bytes] | None = None,
 ) -> None:
     """Run web and judges until SIGTERM or SIGINT comes.
 
@@ -90,11 +101,13 @@ def serve(
         Where and how.
     ready
         Told the address when the first page answers.
+    log
+        Where the processes write what they say; where this one does if left out.
     """
     if serving.web:
         require_free(serving)
     with occupancy.serving(folder) as lock, until_signal() as stop:
-        _supervise(_children(folder, key, serving, lock), serving, stop, ready)
+        _supervise(_children(folder, key, serving, lock, log), serving, stop, ready)
 
 
 @contextmanager
@@ -153,7 +166,7 @@ def _commands(
     if serving.web:
         listening = f"[{serving.host}]" if ":" in serving.host else serving.host
         command = [*python, "tracearena.server.web", place, "--lifeline"]
-        command += ["--bind", f"{listening}:{serving.port}"]
+        command += ["--bind", f"{listening}:{serving.port}", "--workers", str(serving.web_workers)]
         for option, values in (
             ("--allowed-host", address.hosts),
             ("--trusted-proxy", address.trusted_proxies),
@@ -161,9 +174,18 @@ def _commands(
             command += [word for value in values for word in (option, value)]
         yield "web", [*command, *(["--secure"] if address.secure else [])], None
     if key is not None:
+        own = process_name()
         for number in range(1, serving.workers + 1):
-            name = f"judge {number}"
+            name = f"judge {number} {own}"
             yield name, [*python, "tracearena.server.judge", place, "--lifeline", "--name", name], key
+
+
+def process_name() -> str:
+    """Return a name that no other process has, on whatever machine: host, process and four drawn letters.
+
+    Containers may share both host name and process number.
+    """
+    return f"{socket.gethostname()[:_LONGEST_HOST]}-{os.getpid()}-{secrets.token_hex(2)}"
 
 
 class _Child:
@@ -284,13 +306,13 @@ def require_free(serving: Serving) -> None:
 
 
 def _answers(serving: Serving) -> bool:
-    """Whether the first page answers, as a browser on this machine would ask for it."""
+    """Whether the web answers and has its database."""
     everywhere = {"0.0.0.0": "127.0.0.1", "::": "::1"}
     place = everywhere.get(serving.host, serving.host)
     connection = http.client.HTTPConnection(place, serving.port, timeout=_PATIENCE_S)
     try:
-        connection.request("GET", "/", headers={"Host": "localhost"})
-        return connection.getresponse().status < http.HTTPStatus.INTERNAL_SERVER_ERROR
+        connection.request("GET", "/health", headers={"Host": "localhost"})
+        return connection.getresponse().status == http.HTTPStatus.OK
     except OSError:
         return False
     finally:

@@ -20,6 +20,8 @@ ENGLISH = "en"
 LANGUAGES = [(ENGLISH, "English"), ("ja", "日本語")]
 """By code; each has its catalogue under ``locale/`` and calls itself as its readers do."""
 _HOST = re.compile(r"\.?[a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\]", re.ASCII | re.IGNORECASE)
+_HOUSEHOLD = 64
+"""Bits of an IPv6 address that one customer does not choose freely."""
 _OF_A_CONTEST = (
     "CONTEST_FOLDER",
     "CONTEST_SECRETS",
@@ -68,6 +70,21 @@ def _is_address(text: str) -> bool:
         return str(ipaddress.ip_address(text)) == text
     except ValueError:
         return False
+
+
+def network_of(address: str) -> str:
+    """Return an address, of IPv6 the network that one customer has: all its addresses are one.
+
+    >>> network_of("192.0.2.7"), network_of("2001:db8::1:2:3:4")
+    ('192.0.2.7', '2001:db8::/64')
+    """
+    try:
+        known = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(known, ipaddress.IPv6Address) and known.ipv4_mapped is None:
+        return str(ipaddress.ip_network((int(known), _HOUSEHOLD), strict=False))
+    return str(known)
 
 
 def configure(folder: Folder, address: Address | None = None, *, database: str | None = None) -> None:

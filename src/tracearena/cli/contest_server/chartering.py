@@ -83,7 +83,7 @@ class Wanted:
                 raise ParameterError(f"{file}: has a [schedule]; --begin and the days of phases belong there")
             return said.schedule
         begin = given.pop("begin", None)
-        now = clock.now().replace(second=0, microsecond=0)
+        now = clock.shown().replace(second=0, microsecond=0)
         return Schedule.weeks(now if begin is None else moment(begin, "--begin"), **given)
 
 
@@ -91,7 +91,7 @@ def _to_come(schedule: Schedule) -> Schedule:
     """Refuse a contest in which nobody could hand anything in: what has begun is never taken back."""
     from tracearena.server import clock
 
-    if schedule.anonymization_end <= clock.now():
+    if schedule.anonymization_end <= clock.shown():
         raise ParameterError(
             f"the anonymization phase is over already: it ends at {schedule.anonymization_end.isoformat()}; "
             "begin later"

@@ -39,7 +39,7 @@ def register(group: typer.Typer) -> None:
     team = typer.Typer(
         help="Take part: fetch data, check, hand in, watch.", no_args_is_help=True, rich_markup_mode=None
     )
-    for command in (login, data, check, submit, attack, status, watch, board):
+    for command in (login, data, check, submit, attack, status, watch, receipts, board):
         team.command()(command)
     group.add_typer(team, name="client")
 
@@ -176,6 +176,27 @@ def watch(
             time.sleep(every)
 
 
+def receipts(as_json: JsonOption = False) -> None:
+    """Check that the lists of receipts which the judge signed have every receipt that was kept here.
+
+    A receipt is kept when a file is handed in with this client; a list is published when its phase is closed.
+    The exit status is 1 if a receipt is missing or a list says something else.
+    """
+    from tracearena.server.client.receipt_checks import check_receipts
+
+    with _client() as client:
+        found = check_receipts(client)
+    if as_json:
+        typer.echo(json.dumps([{"receipt": one.receipt, "state": one.state} for one in found]))
+    else:
+        for one in found:
+            typer.echo(f"{one.receipt:>5}  {one.state}")
+        if not found:
+            typer.echo("no receipts are kept here")
+    if any(one.is_wrong for one in found):
+        raise typer.Exit(1)
+
+
 def board(as_json: JsonOption = False) -> None:
     """Show what may be seen of the scores now."""
     with _client() as client:
@@ -210,10 +231,12 @@ def _called(one: dict[str, Any]) -> str:
 
 
 def _hand_in(path: str, file: Path, as_json: bool) -> None:
+    from tracearena.server.client.keeping import keep_receipt
     from tracearena.server.client.transfers import upload
 
     with _client() as client, progress_bar(file.name) as progress:
         receipt = upload(client, path, file, progress)
+        keep_receipt(client.url, receipt)
     if as_json:
         typer.echo(json.dumps(receipt))
     else:

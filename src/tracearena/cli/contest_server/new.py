@@ -21,6 +21,7 @@ from tracearena.cli._declaring import reads_traces
 from tracearena.cli._reading import ReadingOptions
 from tracearena.cli.contest_server.chartering import Wanted
 from tracearena.cli.contest_server.opening import (
+    DatabaseOption,
     PassphraseFdOption,
     given_passphrase,
     key_file,
@@ -81,10 +82,7 @@ def new(
     factors: Annotated[int, typer.Option("--factors", help="Factors of the model.")] = 32,
     iterations: Annotated[int, typer.Option("--iterations", help="Gibbs iterations.")] = 100,
     zeros: ZerosOption = "all",
-    database: Annotated[
-        str | None,
-        typer.Option("--database", help="postgresql://user:password@host/name. [default: SQLite in DIR]"),
-    ] = None,
+    database: DatabaseOption = None,
     judge_key: Annotated[
         Path | None,
         typer.Option(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from importlib.util import find_spec
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tracearena.cli._console import note
 from tracearena.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -24,9 +26,26 @@ _LONGEST_PASSPHRASE = 1_000
 ContestArgument = Annotated[
     Path, typer.Argument(metavar="DIR", help="The contest's folder, as `contest new` makes it.")
 ]
+BaseUrlOption = Annotated[str, typer.Option("--base-url", help="Where the contest is reached, for the link.")]
 JudgeKeyOption = Annotated[
     Path | None,
     typer.Option("--judge-key", help="File of the judge's private key. [default: DIR.judge-key]"),
+]
+DATABASE_HELP = "postgresql://user@host/name, without its password."
+
+
+def checked_database(url: str | None) -> str | None:
+    """Refuse a password in an option."""
+    if url is None:
+        return None
+    from tracearena.server.store.database import require_no_password
+
+    return require_no_password(url)
+
+
+DatabaseOption = Annotated[
+    str | None,
+    typer.Option("--database", callback=checked_database, help=f"{DATABASE_HELP} [default: SQLite]"),
 ]
 PassphraseFdOption = Annotated[
     int | None,
@@ -46,14 +65,19 @@ def require_extra(extra: str) -> None:
         raise ParameterError(f"this needs {', '.join(missing)}: pip install 'tracearena[{extra}]'")
 
 
-def opened(path: Path) -> Folder:
-    """Return a contest's folder, with Django turned to it."""
+def opened(path: Path, *, any_version: bool = False) -> Folder:
+    """Return a contest's folder, with Django turned to it; its tables must be those of this version."""
     require_extra("server")
     from tracearena.server.settings import configure
     from tracearena.server.store.folder import Folder
 
     folder = Folder(path)
     configure(folder)
+    folder.require_database()
+    if not any_version:
+        from tracearena.server.store.schema import require_current
+
+        require_current(folder)
     return folder
 
 
@@ -65,12 +89,12 @@ def key_file(folder: Path, judge_key: Path | None) -> Path:
 
 def read_key(folder: Path, judge_key: Path | None, passphrase_fd: int | None) -> bytes:
     """Return the judge's private key, which must be that of the contest."""
-    from tracearena.server.store import core_files
+    from tracearena.server.store import process_memory
     from tracearena.server.store.folder import Folder
     from tracearena.server.store.keys import needs_passphrase, read_judge_key
     from tracearena.server.store.sealing import public_of
 
-    core_files.forbid()
+    process_memory.hide()
     path = key_file(folder, judge_key)
     secrets = Folder(folder).read_secrets()
     if not path.is_file():
@@ -97,3 +121,23 @@ def given_passphrase(descriptor: int | None, what: str, *, twice: bool = False) 
         raise ParameterError(f"{what}: there is no terminal to ask for the passphrase; use --passphrase-fd")
     typed: str = typer.prompt(f"Passphrase of {what}", hide_input=True, confirmation_prompt=twice, err=True)
     return typed
+
+
+def print_link(said: str, secret: str, base_url: str, as_json: bool, **facts: str) -> None:
+    """Print a link by which somebody comes in, and for whom it is.
+
+    Parameters
+    ----------
+    said
+        For whom, for people; `facts` say so in JSON.
+    secret
+        The link's.
+    """
+    from tracearena.server.people.links import path_of
+
+    link = base_url.rstrip("/") + path_of(secret)
+    if as_json:
+        typer.echo(json.dumps(facts | {"link": link}))
+        return
+    typer.echo(f"{said}  {link}")
+    note("the link is shown once, and is good for 72 hours")

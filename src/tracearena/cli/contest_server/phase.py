@@ -24,6 +24,10 @@ def phase(
         str | None,
         typer.Argument(metavar="[POINT]", help="What to move, such as anonymization_end or attack_begin."),
     ] = None,
+    team: Annotated[
+        str | None,
+        typer.Option("--team", help="Put an end off for this team alone, such as 003: it has extra time."),
+    ] = None,
     to: Annotated[
         str | None, typer.Option("--to", help="When it is to be, such as 2026-05-15T09:00+09:00.")
     ] = None,
@@ -35,26 +39,36 @@ def phase(
     """Show the schedule, or move one point of it.
 
     A point is moved into the future only. What has begun is not taken back, and an end that has passed
-    is put off only while nothing was published or scored by it.
+    is put off only until the judge closes the phase, a minute later. Extra time of one team ends before
+    the next phase begins for everybody; the judge waits for it.
     """
     opened(folder)
     from tracearena.contest import phase_at
     from tracearena.server import clock
     from tracearena.server.models import Contest
-    from tracearena.server.operations.schedule_moves import move
+    from tracearena.server.operations.schedule_moves import give_time, move
 
     if point is not None:
         if to is None or reason is None:
             raise ParameterError(f"{point}: say when with --to, and why with --reason")
-        move(point, moment(to, "--to"), reason=reason, actor="command line")
-    elif to is not None or reason is not None:
-        raise ParameterError("--to and --reason have no meaning without the point to move")
-    schedule, now = Contest.now_held().schedule, clock.now()
+        at, why = moment(to, "--to"), {"reason": reason, "actor": "command line"}
+        if team is None:
+            move(point, at, **why)
+        else:
+            give_time(team, point, at, **why)
+    elif to is not None or reason is not None or team is not None:
+        raise ParameterError("--team, --to and --reason have no meaning without the point to move")
+    contest, now = Contest.now_held(), clock.now()
+    schedule = contest.schedule
     answer = phase_at(schedule, now).to_dict()
     if as_json:
-        typer.echo(json.dumps({"clock": now.isoformat(), **answer, "schedule": schedule.to_dict()}))
+        told = {"schedule": schedule.to_dict(), "extra_time": contest.extra_time}
+        typer.echo(json.dumps({"clock": now.isoformat(), **answer, **told}))
         return
     _print(now.isoformat(), answer, schedule.to_dict())
+    for number, ends in sorted(contest.extra_time.items()):
+        for end in sorted(ends):
+            typer.echo(f"{end:<20} {getattr(contest.schedule_of(number), end).isoformat()}  team {number}")
 
 
 def _print(now: str, answer: dict[str, Any], schedule: dict[str, str]) -> None:

@@ -15,7 +15,7 @@ from tracearena.cli._console import JsonOption, SeedOption, chosen_seed, note
 from tracearena.cli._reading import ReadingOptions
 from tracearena.cli.contest_server.client import print_shown
 from tracearena.cli.contest_server.invented import Put, charter_of, driven, made
-from tracearena.cli.contest_server.opening import require_extra
+from tracearena.cli.contest_server.opening import DatabaseOption, require_extra
 from tracearena.cli.contest_server.people import People
 
 if TYPE_CHECKING:
@@ -36,10 +36,7 @@ def rehearse(
     users: Annotated[int, typer.Option("--users", help="Virtual users of a team.")] = 50,
     days: Annotated[int, typer.Option("--days", help="Days of a user, half reference, half original.")] = 4,
     workers: Annotated[int, typer.Option("--workers", min=1, max=64, help="Judges.")] = 2,
-    database: Annotated[
-        str | None,
-        typer.Option("--database", help="postgresql://user:password@host/name, empty. [default: SQLite]"),
-    ] = None,
+    database: DatabaseOption = None,
     seed: SeedOption = None,
     as_json: JsonOption = False,
 ) -> None:

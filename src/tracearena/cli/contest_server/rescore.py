@@ -21,7 +21,7 @@ _SHOWN = 20
 def register(group: typer.Typer) -> None:
     """Add the group of commands."""
     staged = typer.Typer(
-        help="Score everything anew: start, show, apply or cancel.",
+        help="Score everything again: start, show, apply or cancel.",
         no_args_is_help=True,
         rich_markup_mode=None,
     )
@@ -45,7 +45,7 @@ def start(
 
 
 def show(folder: ContestArgument, as_json: JsonOption = False) -> None:
-    """Show how far the last re-scoring is, and which scores come out otherwise."""
+    """Show how far the last re-scoring is, and what it changes: scores, board and awards."""
     opened(folder)
     _tell(_last(), as_json)
 
@@ -83,17 +83,28 @@ def _tell(one: Rescoring, as_json: bool) -> None:
     from tracearena.server.judging import rescoring
 
     one.refresh_from_db()
-    changed = [found.to_dict() for found in rescoring.differences(one)] if one.state != "running" else []
+    is_compared = one.state != "running"
+    changed = [found.to_dict() for found in rescoring.differences(one)] if is_compared else []
+    result = [found.to_dict() for found in rescoring.result_differences(one)] if is_compared else []
     if as_json:
-        typer.echo(
-            json.dumps({"number": one.pk, "state": one.state, "reason": one.reason, "changed": changed})
-        )
+        about = {"number": one.pk, "state": one.state, "reason": one.reason}
+        typer.echo(json.dumps(about | {"changed": changed, "result": result}))
         return
     typer.echo(f"re-scoring {one.pk}: {one.state}")
     if one.state == "running":
         typer.echo("the judges are at work; `contest rescore show` tells when all is compared")
         return
+    if one.state == "cancelled":
+        typer.echo("all scores are as they were")
+        return
     typer.echo(f"{len(changed)} scores come out otherwise" if changed else "every score comes out the same")
+    _list(changed)
+    stay = "board and awards stay as they are"
+    typer.echo(f"{len(result)} places of board and awards change" if result else stay)
+    _list(result)
+
+
+def _list(changed: list[dict[str, Any]]) -> None:
     for found in changed[:_SHOWN]:
         typer.echo(f"{found['key']}: {_said(found['before'])} → {_said(found['after'])}")
     if len(changed) > _SHOWN:
@@ -101,4 +112,6 @@ def _tell(one: Rescoring, as_json: bool) -> None:
 
 
 def _said(value: Any) -> str:
-    return "none" if value is None else f"{value:.6f}"
+    if isinstance(value, float):
+        return f"{value:.6f}"
+    return "none" if value in (None, "") else str(value)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -45,6 +47,9 @@ def serve(
         str, typer.Option("--host", help="Address to listen on; others can reach what is not loopback.")
     ] = "127.0.0.1",
     workers: Annotated[int, typer.Option("--workers", min=1, max=64, help="Judges.")] = 2,
+    web_workers: Annotated[
+        int, typer.Option("--web-workers", min=1, max=16, help="Processes that answer requests.")
+    ] = 1,
     only: Annotated[
         str | None,
         typer.Option("--only", help="web or judges: one half, for two users of the system. [default: both]"),
@@ -60,6 +65,10 @@ def serve(
     secure: Annotated[
         bool, typer.Option("--secure", help="Browsers come by HTTPS only, which a proxy in front speaks.")
     ] = False,
+    log: Annotated[
+        Path | None,
+        typer.Option("--log", help="Add the log to this file, which may be renamed. [default: terminal]"),
+    ] = None,
     judge_key: JudgeKeyOption = None,
     passphrase_fd: PassphraseFdOption = None,
 ) -> None:
@@ -76,7 +85,7 @@ def serve(
 
     if demo:
         given = {"only": only, "allowed_host": allowed_host, "trusted_proxy": trusted_proxy, "secure": secure}
-        refuse("a demo", **given, judge_key=judge_key, passphrase_fd=passphrase_fd)
+        refuse("a demo", **given, log=log, judge_key=judge_key, passphrase_fd=passphrase_fd)
         _show(folder, host, port, workers, phase or "attack")
         return
     if folder is None:
@@ -84,18 +93,23 @@ def serve(
     refuse("a contest of yours; `contest phase` moves it", phase=phase)
     if only is not None:
         require_choice("--only", only, ("web", "judges"))
+    # First, since SQLite on a disk that cannot be written looks damaged.
+    _require_writable(folder)
     contest = opened(folder)
+    from tracearena.server.log_files import log_file
     from tracearena.server.serving import Serving, serve
     from tracearena.server.settings import Address
 
     address = Address(
         hosts=tuple(allowed_host or ()), secure=secure, trusted_proxies=tuple(trusted_proxy or ())
     )
-    serving = Serving(host=host, port=port, workers=workers, address=address, web=only != "judges")
+    serving = Serving(
+        host=host, port=port, workers=workers, web_workers=web_workers, address=address, web=only != "judges"
+    )
     key = None if only == "web" else read_key(folder, judge_key, passphrase_fd)
-    _bring_up_to_date()
-    with unhurried():
-        serve(contest, key, serving, ready=lambda url: typer.echo(f"The contest is at {url}"))
+    _require_whole()
+    with unhurried(), nullcontext() if log is None else log_file(log) as pipe:
+        serve(contest, key, serving, ready=lambda url: typer.echo(f"The contest is at {url}"), log=pipe)
     note("ended; what was handed in is safe, and work that was not finished goes on at the next start")
 
 
@@ -110,10 +124,17 @@ def _show(folder: Path | None, host: str, port: int, workers: int, phase: str) -
     show(host, port, workers, phase)
 
 
-def _bring_up_to_date() -> None:
-    """Give the database the tables of this version."""
-    from django.core.management import call_command
+def _require_writable(folder: Path) -> None:
+    """Refuse a folder that nothing can be handed in to, as after a fault of its disk."""
+    if folder.is_dir() and os.statvfs(folder).f_flag & os.ST_RDONLY:
+        raise ParameterError(f"{folder}: cannot be written; its disk is mounted read-only")
+
+
+def _require_whole() -> None:
+    """Refuse a damaged database, before processes are started that could do nothing with it."""
     from django.db import connections
 
-    call_command("migrate", verbosity=0)
+    from tracearena.server.store.database import require_whole
+
+    require_whole()
     connections.close_all()

@@ -1,4 +1,4 @@
-"""``tracearena contest backup``, ``restore`` and ``move``: where a contest lies."""
+"""``tracearena contest backup``, ``restore``, ``move`` and ``upgrade``: where a contest lies."""
 
 from __future__ import annotations
 
@@ -8,7 +8,14 @@ from typing import Annotated
 import typer
 
 from tracearena.cli._console import JsonOption, note, print_result
-from tracearena.cli.contest_server.opening import ContestArgument, opened, require_extra
+from tracearena.cli.contest_server.opening import (
+    DATABASE_HELP,
+    ContestArgument,
+    DatabaseOption,
+    checked_database,
+    opened,
+    require_extra,
+)
 
 _SQLITE = "sqlite"
 
@@ -18,6 +25,7 @@ def register(group: typer.Typer) -> None:
     group.command()(backup)
     group.command()(restore)
     group.command()(move)
+    group.command()(upgrade)
 
 
 def backup(
@@ -39,10 +47,7 @@ def backup(
 def restore(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Archive that `contest backup` wrote.")],
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="New folder for the contest.")],
-    database: Annotated[
-        str | None,
-        typer.Option("--database", help="postgresql://user:password@host/name. [default: SQLite in DIR]"),
-    ] = None,
+    database: DatabaseOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Make a contest's folder and database of a backup: all of it, or nothing."""
@@ -58,7 +63,7 @@ def restore(
 def move(
     folder: ContestArgument,
     database: Annotated[
-        str, typer.Option("--database", help="postgresql://user:password@host/name, or sqlite.")
+        str, typer.Option("--database", callback=checked_database, help=f"sqlite, or {DATABASE_HELP}")
     ],
     as_json: JsonOption = False,
 ) -> None:
@@ -70,3 +75,18 @@ def move(
     url = None if database == _SQLITE else database
     rows = turn(contest, url)
     print_result({"database": shown(url), "tables": len(rows), "rows": sum(rows.values())}, as_json)
+
+
+def upgrade(
+    folder: ContestArgument,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="New archive for a backup made before it.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Let a contest that nobody serves go on with this version of tracearena; a backup is made first."""
+    contest = opened(folder, any_version=True)
+    from tracearena.server.operations.upgrading import upgrade as bring_up_to_date
+
+    steps = bring_up_to_date(contest, file)
+    print_result({"applied": len(steps), **({"backup": str(file)} if steps else {})}, as_json)
+    if not steps:
+        note("the database is up to date; nothing was changed, and no backup was made")

@@ -9,17 +9,17 @@ import typer
 
 from tracearena.cli._console import JsonOption, note
 from tracearena.cli.contest_server.opening import (
+    BaseUrlOption,
     ContestArgument,
     JudgeKeyOption,
     PassphraseFdOption,
     opened,
+    print_link,
     read_key,
 )
 
 if TYPE_CHECKING:
     from tracearena.server.models import Team
-
-BaseUrlOption = Annotated[str, typer.Option("--base-url", help="Where the contest is reached, for the link.")]
 
 
 def register(group: typer.Typer) -> None:
@@ -49,7 +49,7 @@ def add(
     opened(folder)
     from tracearena.server.people import teams
 
-    _tell(*teams.add(name, read_key(folder, judge_key, passphrase_fd)), base_url, as_json)
+    _print_link(*teams.add(name, read_key(folder, judge_key, passphrase_fd)), base_url, as_json)
 
 
 def list_teams(folder: ContestArgument, as_json: JsonOption = False) -> None:
@@ -88,15 +88,10 @@ def reset(
     from tracearena.server.people import teams
 
     key = read_key(folder, judge_key, passphrase_fd)
-    _tell(*teams.reset(number, key, everything=members), base_url, as_json)
+    _print_link(*teams.reset(number, key, everything=members), base_url, as_json)
 
 
-def _tell(team: Team, secret: str, base_url: str, as_json: bool) -> None:
-    from tracearena.server.people.links import path_of
-
-    link = base_url.rstrip("/") + path_of(secret)
-    if as_json:
-        typer.echo(json.dumps({"number": team.number, "name": team.name, "link": link}))
-        return
-    typer.echo(f"team {team}  {link}")
-    note("the link is shown once, and is good for 72 hours")
+def _print_link(team: Team, secret: str, base_url: str, as_json: bool) -> None:
+    print_link(f"team {team}", secret, base_url, as_json, number=team.number, name=team.name)
+    if not as_json:
+        note("links that this team was given before are void")

@@ -53,7 +53,6 @@ def _shown(held: Account) -> list[Sight]:
         return []
     last = held.rules.data_sets
     ranked = [row for row in held.board.rows if row.valid and row.role is Role.TEAM and row.data_set == last]
-    ranked = ranked or [row for row in held.board.rows if row.role is Role.PSEUDONYMISED]
     best: Sight | None = None
     hiding: Sight | None = None
     for row in ranked:

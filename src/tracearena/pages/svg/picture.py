@@ -13,7 +13,6 @@ from tracearena.language import counted, said
 from tracearena.pages.page import html_table
 
 _SHOWN_ROWS = 200
-_FORMULAS = ("=", "+", "-", "@")
 
 
 @dataclass(frozen=True)
@@ -53,8 +52,7 @@ class Picture:
         >>> Picture("<svg/>", "One.", ("team", "score"), (("=1+1", -0.5),)).csv()
         "team,score\n'=1+1,-0.5\n"
         """
-        return csv_text([_plain(name) for name in self.table_header],
-                        [[_plain(value) for value in row] for row in self.table_rows])  # fmt: skip
+        return csv_text(self.table_header, self.table_rows)
 
     def markup(self, csv_address: str = "") -> str:
         """Return the picture as a figure of a page, its numbers as a table to open.
@@ -80,11 +78,6 @@ class Picture:
         link = f'<p class="save"><a download="" href="{escape(csv_address)}">{words}</a></p>'
         save = link if csv_address else ""
         return f"<details><summary>{escape(said('The numbers'))}</summary>{save}{table}{left}</details>"
-
-
-def _plain(value: Any) -> Any:
-    """Put an apostrophe before words that a spreadsheet would take for a formula."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULAS) else value
 
 
 def legend(badges: Sequence[str]) -> str:

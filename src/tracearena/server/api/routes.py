@@ -10,7 +10,7 @@ from ninja import NinjaAPI
 from tracearena import __version__
 from tracearena.contest import phase_at
 from tracearena.server import clock
-from tracearena.server.api.access import Bearer, give_errors_one_shape
+from tracearena.server.api.access import Bearer, anybody, give_errors_one_shape
 from tracearena.server.api.shapes import (
     ContestInfo,
     Data,
@@ -22,6 +22,7 @@ from tracearena.server.api.shapes import (
     TargetState,
 )
 from tracearena.server.models import Contest, Submission, UploadKind
+from tracearena.server.people.tokens import Caller
 from tracearena.server.refused import not_found
 from tracearena.server.results import boards
 from tracearena.server.store import downloads
@@ -71,15 +72,18 @@ def contest(request: Any) -> Any:
         "rules": held.rules.to_dict(),
         "sentences": held.rules.explain(),
         "schedule": held.schedule.to_dict(),
+        "extra_time": held.extra_time,
         "version": __version__,
+        "signing_key": held.signing_key,
     }
 
 
-@api.get("/phase", auth=None, response=PhaseNow)
+@api.get("/phase", auth=[Bearer(), anybody], response=PhaseNow)
 def phase(request: Any) -> Any:
-    """What is open now, by the clock of the server; for everybody."""
-    now = clock.now()
-    answer = phase_at(Contest.now_held().schedule, now)
+    """What is open now, by the clock of the server; for everybody, and with a token for its team."""
+    now, contest = clock.now(), Contest.now_held()
+    own = isinstance(request.auth, Caller)
+    answer = phase_at(contest.schedule_of(request.auth.token.team.number) if own else contest.schedule, now)
     return {"now": now.isoformat(), "clock_is_driven": clock.is_driven(), **answer.to_dict()}
 
 

@@ -15,7 +15,9 @@ class ContestInfo(Schema):
     rules: dict[str, Any]
     sentences: list[str]
     schedule: dict[str, str]
+    extra_time: dict[str, dict[str, str]] = Field(description="Ends that come later for a team, by number")
     version: str = Field(description="Version of tracearena that checks and scores")
+    signing_key: str = Field(description="Public key (Ed25519) of the lists of receipts; empty at first")
 
 
 class PhaseNow(Schema):
@@ -87,6 +89,7 @@ class Receipt(Schema):
     target: str | None = Field(description="The team attacked; null for obfuscated traces")
     data_set: int
     sha256: str
+    salt: str = Field(description="Opens the line of this receipt in the list that is published")
     size: int
     received_at: str
     state: str

@@ -1,4 +1,4 @@
-"""Where a team's token is kept: in a file of its owner alone, among the settings of the system's user."""
+"""Where a team's token and its receipts are kept: in files of their owner, among the user's settings."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ import os
 import stat
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from tracearena.errors import FileError, ParameterError
 from tracearena.files import read_bytes, replacing
 
 _MOST_BYTES = 2**16
+_OF_A_RECEIPT = ("id", "target", "sha256", "salt", "received_at", "late")
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,34 @@ def keep(login: Login) -> Path:
         file.write((json.dumps(asdict(login)) + "\n").encode())
     path.chmod(0o600)
     return path
+
+
+def receipts_file() -> Path:
+    """Return where receipts are kept, one a line."""
+    return login_file().with_name("contest-receipts.jsonl")
+
+
+def keep_receipt(url: str, receipt: dict[str, Any]) -> None:
+    """Write a receipt down, with the contest that gave it; the first one of a number stays."""
+    if all(one["id"] != receipt["id"] for one in kept_receipts(url)):
+        path = receipts_file()
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with open(path, "a", encoding="utf-8") as file:
+            said = {name: receipt[name] for name in _OF_A_RECEIPT}
+            file.write(json.dumps({"url": url, "receipt": said}) + "\n")
+        path.chmod(0o600)
+
+
+def kept_receipts(url: str) -> list[dict[str, Any]]:
+    """Return the receipts of a contest, as they were kept."""
+    path = receipts_file()
+    if not path.is_file():
+        return []
+    try:
+        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        return [line["receipt"] for line in lines if line["url"] == url]
+    except (ValueError, TypeError, KeyError):
+        raise FileError.whole(path, "cannot be read; move it away", "not-json") from None
 
 
 def kept() -> Login:

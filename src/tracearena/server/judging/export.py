@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,10 +13,11 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from tracearena.contest import Charter, Refusal, Role, make_awards, write_results
-from tracearena.contest.archive import RESULTS, write_archive
-from tracearena.contest.arrivals import ARRIVALS
+from tracearena.contest.archive import AUDIT_LOG, RESULTS, write_archive
+from tracearena.contest.arrivals import ARRIVALS, HEADER
 from tracearena.contest.charter import NAME, charter_text, read_charter
 from tracearena.contest.commitment import live_text
+from tracearena.contest.completeness import refused_name
 from tracearena.contest.handout import (
     EVERYBODY,
     JUDGE,
@@ -27,6 +29,7 @@ from tracearena.contest.handout import (
     official,
 )
 from tracearena.contest.intake import answer_path
+from tracearena.contest.receipts import RECEIPTS, RECEIPTS_HEADER
 from tracearena.errors import DataError, FileError
 from tracearena.files import write_csv
 from tracearena.formats import pwscup
@@ -37,7 +40,7 @@ from tracearena.server.judging.truths import Bench
 from tracearena.server.models import Contest, DataSet, State, Submission, Team, UploadKind
 from tracearena.server.results import boards
 from tracearena.server.store import snapshots
-from tracearena.server.store.audit_log import log
+from tracearena.server.store.audit_log import log, public_entries
 from tracearena.server.store.jobs import open_jobs
 from tracearena.traces import ObfuscatedTraces
 
@@ -69,7 +72,7 @@ def export(
     originals = include_originals or contest.people == "virtual"
     with tempfile.TemporaryDirectory(prefix=".export-", dir=Path(path).absolute().parent) as place:
         _Export(bench, contest, Path(place)).write(originals=originals)
-        manifest = write_archive(place, path, originals=originals)
+        manifest = write_archive(place, path, originals=originals, signing_key=bench.signing_key)
     log(actor, "contest exported", originals=originals, files=len(manifest["sha256"]))
     return manifest
 
@@ -106,8 +109,11 @@ class _Export:
                 self._release(data_set)
         self._samples()
         self._handed_in()
+        self._receipts()
         board = boards.stored_board()
         write_results(self.place / RESULTS, board, make_awards(board), list(_refused()))
+        log_text = json.dumps(public_entries(), indent=1, ensure_ascii=False)
+        (self.place / RESULTS / AUDIT_LOG).write_text(log_text + "\n", encoding="utf-8")
 
     def _everybody(self) -> None:
         everybody = self.bench.folder.everybody
@@ -125,7 +131,8 @@ class _Export:
         teams = Team.objects.filter(role=Role.TEAM)
         names = {team.number: team.name for team in teams if team.name != team.number}
         made = read_charter(self.bench.folder.charter)
-        return replace(made, schedule=self.contest.schedule, names=names).for_everybody
+        held = {"schedule": self.contest.schedule, "extra_time": self.contest.extra_time}
+        return replace(made, **held, names=names).for_everybody
 
     def _truth(self, data_set: DataSet, *, originals: bool) -> None:
         team, number = int(data_set.team.number), data_set.number
@@ -162,16 +169,27 @@ class _Export:
 
     def _handed_in(self) -> None:
         """Write every file that the checker took, each in a folder of its receipt, and when it came."""
-        arrivals = {}
+        arrivals = []
         for one in Submission.objects.filter(state__in=_TAKEN).select_related("team", "data_set__team"):
             attacker = None if one.kind == UploadKind.OBFUSCATED else int(one.team.number)
             kind = _HANDED_IN[UploadKind(one.kind)]
-            name = official(kind, int(one.data_set.team.number), one.data_set.number, attacker=attacker)
-            path = self.submissions / f"team{one.team.number}" / f"{one.pk:06d}" / str(name)
+            official_name = official(
+                kind, int(one.data_set.team.number), one.data_set.number, attacker=attacker
+            )
+            path = self.submissions / f"team{one.team.number}" / f"{one.pk:06d}" / str(official_name)
             path.parent.mkdir(parents=True)
             path.write_bytes(self.bench.upload(one))
-            arrivals[path.relative_to(self.submissions).as_posix()] = one.received_at.isoformat()
-        write_csv(self.submissions / ARRIVALS, ["file", "received"], sorted(arrivals.items()))
+            name = path.relative_to(self.submissions).as_posix()
+            arrivals.append((name, one.received_at.isoformat(), one.pk))
+        write_csv(self.submissions / ARRIVALS, HEADER, sorted(arrivals))
+
+    def _receipts(self) -> None:
+        """Write every receipt, with what opens its line in the published lists."""
+        rows = [
+            (one.pk, one.team.number, one.received_at.isoformat(), one.sha256, one.salt, one.state)
+            for one in Submission.objects.select_related("team").order_by("pk")
+        ]
+        write_csv(self.submissions / RECEIPTS, RECEIPTS_HEADER, rows)
 
 
 def _refused() -> Iterator[Refusal]:
@@ -181,4 +199,4 @@ def _refused() -> Iterator[Refusal]:
             "code": one.state,
             "reason": one.reason or "came after the end of the phase",
         }
-        yield Refusal(f"team{one.team.number}/{one.pk:06d}", str(verdict["code"]), str(verdict["reason"]))
+        yield Refusal(refused_name(one.team.number, one.pk), str(verdict["code"]), str(verdict["reason"]))

@@ -32,9 +32,9 @@ from tracearena.traces import ObfuscatedTraces
 
 
 def is_due(contest: Contest) -> bool:
-    """Whether the phase is over and every upload of it has been looked at."""
+    """Whether the phase is closed and every upload of it has been looked at."""
     unseen = Submission.objects.filter(kind=UploadKind.OBFUSCATED, state=State.RECEIVED)
-    return clock.is_over(contest.schedule.anonymization_end) and not unseen.exists()
+    return contest.anonymization_closed_at is not None and not unseen.exists()
 
 
 def publish(taken: jobs.Taken, bench: Bench) -> None:

@@ -13,7 +13,7 @@ from tracearena.errors import ParameterError
 from tracearena.server import clock, wordings
 from tracearena.server.judging.scoring import sample_score, score_of
 from tracearena.server.judging.truths import Bench
-from tracearena.server.models import Contest, DataSet, JobState, Rescoring, RescoringState, Score
+from tracearena.server.models import Contest, DataSet, Job, JobState, Rescoring, RescoringState, Score
 from tracearena.server.results import boards
 from tracearena.server.store import jobs, scores
 from tracearena.server.store.audit_log import log
@@ -23,19 +23,19 @@ _STAGED = (scores.UTILITY, scores.FINAL, scores.SAMPLE)
 
 @dataclass(frozen=True)
 class Difference:
-    """A score that came out otherwise, or not at all.
+    """A score, a cell of the board or an award that came out otherwise, or not at all.
 
     Attributes
     ----------
     key
-        What was scored.
+        What was scored, such as ``final/23``, or a place of the result, such as ``board 001/1 s_R_min``.
     before, after
-        The score that counts, and the new one; None where there is none.
+        What counts, and what is new; None where there is none.
     """
 
     key: str
-    before: float | None
-    after: float | None
+    before: Any
+    after: Any
 
     def to_dict(self) -> dict[str, Any]:
         """Return the difference as plain values for JSON."""
@@ -47,10 +47,13 @@ def start(actor: str, reason: str) -> Rescoring:
     with transaction.atomic():
         if Rescoring.objects.filter(state__in=(RescoringState.RUNNING, RescoringState.COMPARED)).exists():
             raise ParameterError(gettext("a re-scoring is under way already: apply it or cancel it first"))
+        staged = list(scores.counting(*_STAGED))
+        if not staged:
+            raise ParameterError(gettext("there is no score yet that could be made again"))
         rescoring = Rescoring.objects.create(reason=reason, created_at=clock.now())
-        for score in scores.counting(*_STAGED):
+        for score in staged:
             about = {"score": score.pk, "rescoring": rescoring.pk}
-            jobs.enqueue("rescore", f"rescore/{rescoring.pk}/{score.pk}", about)
+            jobs.enqueue("rescore", f"{_prefix(rescoring)}{score.pk}", about)
         log(actor, "re-scoring started", number=rescoring.pk, reason=reason)
     return rescoring
 
@@ -74,21 +77,52 @@ def rescore(taken: jobs.Taken, bench: Bench) -> None:
 
 def compare_when_done(rescoring: Rescoring) -> None:
     """Let a re-scoring wait for a decision when nothing of it is open any more."""
-    prefix = f"rescore/{rescoring.pk}/"
-    if not jobs.open_jobs("rescore").filter(key__startswith=prefix).exists():
+    if not jobs.open_jobs("rescore").filter(key__startswith=_prefix(rescoring)).exists():
         running = Rescoring.objects.filter(pk=rescoring.pk, state=RescoringState.RUNNING)
         running.update(state=RescoringState.COMPARED)
 
 
 def differences(rescoring: Rescoring) -> list[Difference]:
-    """Return what came out otherwise, or failed to come out, in the order of the keys."""
+    """Return which scores came out otherwise, or failed to, in the order of the keys.
+
+    A cancelled re-scoring changed nothing, and there is nothing to compare.
+    """
+    if rescoring.state == RescoringState.CANCELLED:
+        return []
     if rescoring.state == RescoringState.APPLIED:
         kept = rescoring.scores.filter(key__startswith=f"{scores.BEFORE}/")
         before = {score.key.removeprefix(f"{scores.BEFORE}/"): score.value for score in kept}
         after = {score.key: score.value for score in scores.counting(*_STAGED) if score.key in before}
     else:
-        before = {score.key: score.value for score in scores.counting(*_STAGED)}
+        # What was scored since it was started is no part of it, and stays as it is.
+        names = Job.objects.filter(key__startswith=_prefix(rescoring)).values_list("key", flat=True)
+        staged = scores.counting(*_STAGED).filter(pk__in=[int(name.rpartition("/")[2]) for name in names])
+        before = {score.key: score.value for score in staged}
         after = {score.key: score.value for score in rescoring.scores.all()}
+    return _differences(before, after)
+
+
+def result_differences(rescoring: Rescoring) -> list[Difference]:
+    """Return what changes, or has changed, in board and awards when a re-scoring is applied."""
+    if rescoring.state == RescoringState.APPLIED:
+        return [Difference(**one) for one in rescoring.result_changes]
+    if rescoring.state == RescoringState.CANCELLED:
+        return []
+    return _differences(_cells(boards.result_that_holds()), _cells(boards.staged_result(rescoring)))
+
+
+def _cells(result: dict[str, Any]) -> dict[str, Any]:
+    """Return what people look at in a result, by its place: the cells of the board, and who won what."""
+    cells = {
+        f"board {row['team']}/{row['data_set']} {column}": row[column]
+        for row in result["board"]
+        for column in ("utility", "valid", "s_R_min", "s_T_min")
+    }
+    winners = {f"award {award['name']}": ", ".join(award["winners"]) for award in result["awards"]}
+    return cells | winners
+
+
+def _differences(before: dict[str, Any], after: dict[str, Any]) -> list[Difference]:
     return [
         Difference(key, before.get(key), after.get(key))
         for key in sorted(before.keys() | after.keys())
@@ -101,12 +135,14 @@ def apply(rescoring: Rescoring, actor: str) -> None:
     with transaction.atomic():
         # The contest's row first, as everybody takes it who takes data sets after it.
         Contest.objects.select_for_update().get(pk=1)
-        changed = differences(rescoring)
+        changed, result = differences(rescoring), result_differences(rescoring)
         _decide(rescoring, RescoringState.COMPARED, to=RescoringState.APPLIED)
         failed = [one.key for one in changed if one.after is None]
         if failed:
             said = gettext("the re-scoring is not whole: %(score)s failed; cancel it")
             raise ParameterError(said % {"score": failed[0]})
+        rescoring.result_changes = [one.to_dict() for one in result]
+        rescoring.save(update_fields=["result_changes"])
         for new in rescoring.scores.all():
             old = Score.objects.get(key=new.key, rescoring__isnull=True)
             Score.objects.filter(pk=old.pk).update(key=f"{scores.BEFORE}/{old.key}", rescoring=rescoring)
@@ -116,7 +152,7 @@ def apply(rescoring: Rescoring, actor: str) -> None:
         boards.forget()
         if boards.final_snapshot() is not None:
             boards.freeze_final()
-        log(actor, "re-scoring applied", number=rescoring.pk, changed=len(changed))
+        log(actor, "re-scoring applied", number=rescoring.pk, changed=len(changed), result=len(result))
 
 
 def cancel(rescoring: Rescoring, actor: str) -> None:
@@ -124,9 +160,14 @@ def cancel(rescoring: Rescoring, actor: str) -> None:
     with transaction.atomic():
         open_states = (RescoringState.RUNNING, RescoringState.COMPARED)
         _decide(rescoring, *open_states, to=RescoringState.CANCELLED)
-        waiting = jobs.open_jobs("rescore").filter(key__startswith=f"rescore/{rescoring.pk}/")
+        waiting = jobs.open_jobs("rescore").filter(key__startswith=_prefix(rescoring))
         waiting.filter(state=JobState.WAITING).update(state=JobState.DONE, finished_at=clock.now())
         log(actor, "re-scoring cancelled", number=rescoring.pk)
+
+
+def _prefix(rescoring: Rescoring) -> str:
+    """Return how the keys of its jobs begin; the number of a score follows."""
+    return f"rescore/{rescoring.pk}/"
 
 
 def _decide(rescoring: Rescoring, *from_: str, to: str) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from tracearena.arena.ensemble import Ensemble, make_attacks
+import logging
+
+from tracearena.arena.ensemble import make_attacks
 from tracearena.contest import AttackKind
 from tracearena.contest.sample_answers import SEED
-from tracearena.engine import child_seed, seed_sequence, use
 from tracearena.files import replacing
 from tracearena.formats import pwscup
 from tracearena.server.judging.scoring import ANSWERS, sample_score
@@ -13,23 +14,33 @@ from tracearena.server.judging.truths import Bench, file_name
 from tracearena.server.models import Contest, DataSet
 from tracearena.server.operations.creation import out_of_sight
 from tracearena.server.results import boards
+from tracearena.server.sandbox.children import ChildDied, run_attacks
 from tracearena.server.store import jobs, scores
 from tracearena.server.store.grids import grid_of
 from tracearena.traces import IdTable, ObfuscatedTraces, Traces
+
+_log = logging.getLogger(__name__)
 
 
 def attack(taken: jobs.Taken, bench: Bench) -> None:
     """Run the sample attacks on a data set and seal the answers; a live board gets their scores at once."""
     data_set = _data_set(taken)
     rules = Contest.now_held().rules
-    attacks = make_attacks(rules.sample_attacks, **rules.scoring.of_attackers)
-    by_attack = dict(zip(map(id, attacks), rules.sample_attacks, strict=True))
-    own = child_seed(seed_sequence(SEED), int(data_set.team.number), data_set.number)
-    with use(progress=None):
-        ensemble = Ensemble(attacks).fit(bench.reference(data_set))
-        for one, answer in ensemble.answers(_public(data_set, bench), seed=own):
-            path = bench.answer_path(by_attack[id(one)], data_set, ANSWERS[AttackKind(one.kind)])
-            with replacing(path, private=True) as file:
+    kinds = kinds_of(rules.sample_attacks)
+    if kinds:
+        try:
+            answers = run_attacks(
+                rules.sample_attacks,
+                bench.reference(data_set),
+                _public(data_set, bench),
+                options=rules.scoring.of_attackers,
+                seed=(SEED, int(data_set.team.number), data_set.number),
+            )
+        except ChildDied as death:
+            _log.warning("the judge's attacks on %s ended: %s", data_set, death.said)
+            raise
+        for (name, kind), answer in zip(kinds.items(), answers, strict=True):
+            with replacing(bench.answer_path(name, data_set, ANSWERS[kind]), private=True) as file:
                 file.write(bench.sealed(_text(answer)))
     _write(taken, data_set, bench, on_live_users=True)
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from django.conf import settings
 from django.db.models import QuerySet
 
 from tracearena.contest.live import refresh_at
 from tracearena.server import clock
-from tracearena.server.judging import final_scores, publication
+from tracearena.server.judging import closing, final_scores, publication
 from tracearena.server.judging.failures import written_down
 from tracearena.server.judging.rescoring import compare_when_done
 from tracearena.server.models import (
@@ -23,12 +24,14 @@ from tracearena.server.models import (
     Submission,
 )
 from tracearena.server.results import boards
-from tracearena.server.store import jobs
+from tracearena.server.store import everybody_archive, jobs
 
 
 def sweep() -> None:
-    """Put in every job that is due, take back those of workers that are gone, freeze boards."""
+    """Put in every job that is due, take back those of workers that are gone, close phases, freeze boards."""
     jobs.take_back_expired(written_down)
+    clock.note()
+    closing.close_when_over(Contest.now_held())
     contest = Contest.now_held()
     for look in _LOOKS:
         look(contest)
@@ -54,13 +57,13 @@ def _live_board(contest: Contest) -> None:
     if contest.rules.mode != "live":
         return
     at = refresh_at(contest.rules, clock.now())
-    within = contest.schedule.attack_begin <= at <= contest.schedule.attack_end
+    within = contest.schedule.attack_begin <= at <= contest.last("attack_end")
     if within and not Snapshot.objects.filter(name=boards.live_name(at)).exists():
         boards.freeze_live(at)
 
 
 def _to_score(contest: Contest) -> None:
-    if not clock.is_over(contest.schedule.attack_end) or jobs.open_jobs("check").exists():
+    if contest.attack_closed_at is None or jobs.open_jobs("check").exists():
         return
     for submission in final_scores.counting_attacks():
         about = {"submission": submission.pk}
@@ -71,7 +74,7 @@ def _to_score(contest: Contest) -> None:
 
 
 def _to_freeze(contest: Contest) -> None:
-    if not clock.is_over(contest.schedule.attack_end) or final_scores.missing():
+    if contest.attack_closed_at is None or final_scores.missing():
         return
     if boards.final_snapshot() is None and not DataSet.objects.filter(closed_at__isnull=True).exists():
         jobs.enqueue("final", "final")
@@ -88,6 +91,12 @@ def _rescored(contest: Contest) -> None:
         compare_when_done(rescoring)
 
 
+def _to_pack(contest: Contest) -> None:
+    """Write everybody's files as one archive, when no more of them are about to come."""
+    if not jobs.open_jobs("publish", "open").exists():
+        everybody_archive.write(settings.CONTEST_FOLDER)
+
+
 def _for_data_sets(kind: str, data_sets: QuerySet[DataSet]) -> None:
     for data_set in data_sets.select_related("team"):
         jobs.enqueue(kind, f"{kind}/{data_set}", {"data_set": data_set.pk})
@@ -102,4 +111,5 @@ _LOOKS: tuple[Callable[[Contest], None], ...] = (
     _to_freeze,
     _to_open,
     _rescored,
+    _to_pack,
 )

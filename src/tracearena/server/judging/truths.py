@@ -22,6 +22,7 @@ from tracearena.server.models import DataSet, Submission, UploadKind
 from tracearena.server.sandbox.frames import Frame
 from tracearena.server.store.folder import Folder
 from tracearena.server.store.grids import grid_of
+from tracearena.server.store.keys import derived_signing_key
 from tracearena.server.store.sealing import public_of, seal, unseal
 from tracearena.traces import IdTable, Traces
 
@@ -86,6 +87,11 @@ class Bench:
     def public_key(self) -> bytes:
         """To whom the judge's own secrets are sealed."""
         return public_of(self.private_key)
+
+    @property
+    def signing_key(self) -> bytes:
+        """By which the judge signs what it publishes."""
+        return derived_signing_key(self.private_key)
 
     def sealed(self, content: bytes) -> bytes:
         """Return bytes that only the judge can read."""

@@ -8,8 +8,10 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
+from datetime import timedelta
 
 from django.db import connections
+from django.db.models.functions import Now
 
 from tracearena.server import clock
 from tracearena.server.judging import (
@@ -19,6 +21,7 @@ from tracearena.server.judging import (
     live_scores,
     opening,
     publication,
+    receipt_lists,
     rescoring,
     rewrapping,
     sample_work,
@@ -27,6 +30,7 @@ from tracearena.server.judging.failures import written_down
 from tracearena.server.judging.sweeping import sweep
 from tracearena.server.judging.truths import Bench
 from tracearena.server.models import Worker
+from tracearena.server.sandbox.child_side import missing_guards
 from tracearena.server.store import jobs
 
 BEAT_S = 5.0
@@ -34,10 +38,14 @@ SWEEP_S = 2.0
 IDLE_S = 0.5
 GRACE_S = 10.0
 """So long a worker that is to end goes on with its job before it gives it back."""
+FORGOTTEN = timedelta(hours=1)
+"""A worker that was not seen for this long is not listed any more."""
+LEAPT = "the clock of this machine has leapt; no phase is closed until it has been steady for a minute"
 
 WORK: dict[str, Callable[[jobs.Taken, Bench], None]] = {
     "check": checking.check,
     "publish": publication.publish,
+    "receipts": receipt_lists.publish,
     "sample": sample_work.attack,
     "live": live_scores.score_live,
     "score": final_scores.score,
@@ -71,6 +79,7 @@ def do(taken: jobs.Taken, bench: Bench) -> str:
 
 def work_off(bench: Bench, name: str) -> int:
     """Sweep and work until nothing is due, and return how many jobs were done."""
+    receipt_lists.publish_key(bench)
     done = 0
     while True:
         sweep()
@@ -90,13 +99,15 @@ class Working:
     bench
         What it works with.
     name
-        What it is called; there is one process of a name, so what an earlier one held is free.
+        What it is called. No two processes at once have one name, on whatever machine, so what an earlier one
+        held is free.
     """
 
     def __init__(self, bench: Bench, name: str) -> None:
         self.bench, self.name = bench, name
         self.ending = False
         self._taken: jobs.Taken | None = None
+        self._leaps, self._is_steady = clock.LeapDetector(), True
 
     def end(self) -> None:
         """Come to an end: the job in hand is finished, or given back if that takes too long."""
@@ -104,20 +115,36 @@ class Working:
 
     def run(self) -> None:
         """Work until `end` is called."""
-        now = clock.machine_now()
-        fresh = {"started_at": now, "seen_at": now, "doing": "", "error": ""}
-        Worker.objects.update_or_create(name=self.name, defaults=fresh)
+        missing = missing_guards()
+        if missing:
+            _log.warning("%s: %s", self.name, missing)
+        receipt_lists.publish_key(self.bench)
+        # What the one before was doing when it was lost is known until its row is written over.
         jobs.take_back_of(self.name, written_down)
+        Worker.objects.filter(seen_at__lt=Now() - FORGOTTEN).delete()
+        fresh = {"started_at": Now(), "seen_at": Now(), "doing": "", "error": "", "missing_guards": missing}
+        Worker.objects.update_or_create(name=self.name, defaults=fresh)
         heart = threading.Thread(target=self._beat, daemon=True)
         heart.start()
         swept = float("-inf")
         while not self.ending:
             if time.monotonic() - swept >= SWEEP_S:
-                self._safely(sweep)
+                self._safely(self._look)
                 swept = time.monotonic()
             if not self._safely(self._one):
                 time.sleep(IDLE_S)
+        Worker.objects.filter(name=self.name).delete()
         connections.close_all()
+
+    def _look(self) -> None:
+        """Put in what is due, unless the machine's clock has just leapt."""
+        is_steady = self._leaps.is_steady_now()
+        if is_steady != self._is_steady:
+            self._is_steady = is_steady
+            _log.warning("%s: %s", self.name, "the clock is steady again" if is_steady else LEAPT)
+            self._show(error="" if is_steady else LEAPT)
+        if is_steady:
+            sweep()
 
     def _one(self) -> bool:
         self._taken = taken = jobs.take(self.name)
@@ -165,4 +192,4 @@ class Working:
                 connections.close_all()
 
     def _show(self, **more: str) -> None:
-        Worker.objects.filter(name=self.name).update(seen_at=clock.machine_now(), **more)
+        Worker.objects.filter(name=self.name).update(seen_at=Now(), **more)

@@ -4,6 +4,8 @@ import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
 
+from tracearena.server.models.uploads import new_salt
+
 
 class Migration(migrations.Migration):
     initial = True
@@ -23,6 +25,7 @@ class Migration(migrations.Migration):
                 ("password", models.CharField(max_length=128, verbose_name="password")),
                 ("last_login", models.DateTimeField(blank=True, null=True, verbose_name="last login")),
                 ("username", models.CharField(max_length=60, unique=True)),
+                ("folded_name", models.CharField(max_length=240, unique=True)),
                 ("is_organiser", models.BooleanField(default=False)),
                 ("is_active", models.BooleanField(default=True)),
                 ("wrapped_key", models.BinaryField(null=True)),
@@ -61,10 +64,15 @@ class Migration(migrations.Migration):
                 ("name", models.CharField(max_length=60)),
                 ("rules_values", models.JSONField()),
                 ("schedule_values", models.JSONField()),
+                ("extra_time", models.JSONField(default=dict)),
                 ("people", models.CharField(max_length=10)),
                 ("created_at", models.DateTimeField()),
+                ("seen_at", models.DateTimeField(null=True)),
+                ("anonymization_closed_at", models.DateTimeField(null=True)),
+                ("attack_closed_at", models.DateTimeField(null=True)),
                 ("published_at", models.DateTimeField(null=True)),
                 ("backed_up_at", models.DateTimeField(null=True)),
+                ("signing_key", models.CharField(blank=True, max_length=64)),
             ],
         ),
         migrations.CreateModel(
@@ -125,6 +133,7 @@ class Migration(migrations.Migration):
                 ("reason", models.CharField(max_length=200)),
                 ("created_at", models.DateTimeField()),
                 ("finished_at", models.DateTimeField(null=True)),
+                ("result_changes", models.JSONField(default=list)),
             ],
         ),
         migrations.CreateModel(
@@ -182,6 +191,7 @@ class Migration(migrations.Migration):
                 ("seen_at", models.DateTimeField()),
                 ("doing", models.CharField(blank=True, max_length=120)),
                 ("error", models.TextField(blank=True)),
+                ("missing_guards", models.TextField(blank=True)),
             ],
         ),
         migrations.CreateModel(
@@ -207,6 +217,7 @@ class Migration(migrations.Migration):
                 ("file_name", models.CharField(max_length=120)),
                 ("sha256", models.CharField(max_length=64)),
                 ("size", models.PositiveBigIntegerField()),
+                ("salt", models.CharField(default=new_salt, max_length=32)),
                 ("received_at", models.DateTimeField()),
                 ("idempotency_key", models.CharField(max_length=100)),
                 ("quota", models.CharField(blank=True, max_length=60)),
@@ -316,6 +327,15 @@ class Migration(migrations.Migration):
                         to="contest.team",
                     ),
                 ),
+                (
+                    "member",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="links",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
@@ -348,6 +368,9 @@ class Migration(migrations.Migration):
                 ("taken_at", models.DateTimeField(null=True)),
                 ("finished_at", models.DateTimeField(null=True)),
                 ("tries", models.PositiveSmallIntegerField(default=0)),
+                ("losses", models.PositiveSmallIntegerField(default=0)),
+                ("losses_in_a_row", models.PositiveSmallIntegerField(default=0)),
+                ("lost_at", models.DateTimeField(null=True)),
                 ("fence", models.PositiveIntegerField(default=0)),
                 ("worker", models.CharField(blank=True, max_length=60)),
                 ("lease_until", models.DateTimeField(null=True)),

@@ -22,7 +22,8 @@ class Job(models.Model):
 
     `key` is what the job is about, so that nothing is put in twice. A worker holds it until
     `lease_until` and prolongs that while it works; each taking raises `fence`, and only the holder of
-    the last fence may write a result. `team` is whose turn it uses.
+    the last fence may write a result. `tries` counts its failures, `losses` the workers that were lost over
+    it, the last one at `lost_at`. `team` is whose turn it uses.
     """
 
     kind = models.CharField(max_length=20)
@@ -35,6 +36,9 @@ class Job(models.Model):
     taken_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
     tries = models.PositiveSmallIntegerField(default=0)
+    losses = models.PositiveSmallIntegerField(default=0)
+    losses_in_a_row = models.PositiveSmallIntegerField(default=0)
+    lost_at = models.DateTimeField(null=True)
     fence = models.PositiveIntegerField(default=0)
     worker = models.CharField(max_length=60, blank=True)
     lease_until = models.DateTimeField(null=True)
@@ -54,12 +58,16 @@ class RescoringState(models.TextChoices):
 
 
 class Rescoring(models.Model):
-    """All scores made anew beside those that count, to be compared, then applied or cancelled."""
+    """All scores made anew beside those that count, to be compared, then applied or cancelled.
+
+    `result_changes` is what an applied one changed in board and awards.
+    """
 
     state = models.CharField(max_length=10, choices=RescoringState.choices, default=RescoringState.RUNNING)
     reason = models.CharField(max_length=200)
     created_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True)
+    result_changes = models.JSONField(default=list)
 
 
 class Score(models.Model):
@@ -94,10 +102,11 @@ class Score(models.Model):
 
 
 class Worker(models.Model):
-    """A judge process that shows it is alive."""
+    """A judge process that shows it is alive, and what its kernel lacks to guard against uploads."""
 
     name = models.CharField(max_length=60, unique=True)
     started_at = models.DateTimeField()
     seen_at = models.DateTimeField()
     doing = models.CharField(max_length=120, blank=True)
     error = models.TextField(blank=True)
+    missing_guards = models.TextField(blank=True)

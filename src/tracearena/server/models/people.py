@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import unicodedata
+from typing import Any
+
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
 from django.db import models
 
@@ -10,6 +13,15 @@ from tracearena.contest import Role
 
 def _choices(kinds: type[models.TextChoices] | type[Role]) -> list[tuple[str, str]]:
     return [(kind.value, kind.value) for kind in kinds]
+
+
+def folded(name: str) -> str:
+    """Return what names have in common that people take for the same: case, width, spaces at the ends.
+
+    >>> folded(" Ｍ001"), folded("Straße") == folded("STRASSE")
+    ('m001', True)
+    """
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).strip().casefold())
 
 
 class Team(models.Model):
@@ -34,9 +46,13 @@ class Team(models.Model):
 
 
 class Member(AbstractBaseUser):
-    """Somebody who logs in: a member of a team or an organiser."""
+    """Somebody who logs in: a member of a team or an organiser.
+
+    No two have names that differ only in case or width: `folded_name` is unique.
+    """
 
     username = models.CharField(max_length=60, unique=True)
+    folded_name = models.CharField(max_length=240, unique=True)
     team = models.ForeignKey(Team, on_delete=models.PROTECT, null=True, related_name="members")
     is_organiser = models.BooleanField(default=False)
     is_active = models.BooleanField(default=True)
@@ -59,6 +75,11 @@ class Member(AbstractBaseUser):
     def __str__(self) -> str:
         return self.username
 
+    def save(self, *args: Any, **named: Any) -> None:
+        """Store the member, and the name as it is compared."""
+        self.folded_name = folded(self.username)
+        super().save(*args, **named)
+
 
 class LinkKind(models.TextChoices):
     """What a link is for."""
@@ -68,10 +89,14 @@ class LinkKind(models.TextChoices):
 
 
 class Link(models.Model):
-    """A link that lets somebody in: an organiser once, members of a team until it expires or is withdrawn."""
+    """A link that lets somebody in: an organiser once, members of a team until it expires or is withdrawn.
+
+    One for a `member` who has an account already gives that account a new password.
+    """
 
     kind = models.CharField(max_length=16, choices=LinkKind.choices)
     team = models.ForeignKey(Team, on_delete=models.PROTECT, null=True, related_name="links")
+    member = models.ForeignKey(Member, on_delete=models.PROTECT, null=True, related_name="links")
     digest = models.CharField(max_length=64, unique=True)
     wrapped_key = models.BinaryField(null=True)
     places = models.PositiveIntegerField(default=1)

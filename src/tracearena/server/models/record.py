@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from django.db import models
@@ -10,15 +11,27 @@ from tracearena.contest import Rules, Schedule
 
 
 class Contest(models.Model):
-    """The one contest of this database: rules, and the schedule as it stands now."""
+    """The one contest of this database: rules, and the schedule as it stands now.
+
+    `extra_time` has the ends that come later for a team than for the others, as `Charter` has them.
+
+    `seen_at` is the highest time that the judges have seen: the contest never goes behind it. A phase is
+    closed by the judge a minute after its end; uploads that are in the database by then count if they came
+    in time, and none that comes later does. `signing_key` is the public key of the lists of receipts.
+    """
 
     name = models.CharField(max_length=60)
     rules_values = models.JSONField()
     schedule_values = models.JSONField()
+    extra_time = models.JSONField(default=dict)
     people = models.CharField(max_length=10)
     created_at = models.DateTimeField()
+    seen_at = models.DateTimeField(null=True)
+    anonymization_closed_at = models.DateTimeField(null=True)
+    attack_closed_at = models.DateTimeField(null=True)
     published_at = models.DateTimeField(null=True)
     backed_up_at = models.DateTimeField(null=True)
+    signing_key = models.CharField(max_length=64, blank=True)
 
     def __str__(self) -> str:
         return self.name
@@ -37,6 +50,14 @@ class Contest(models.Model):
     def schedule(self) -> Schedule:
         """When what takes place."""
         return Schedule.from_dict(self.schedule_values)
+
+    def schedule_of(self, team: str) -> Schedule:
+        """Return when what takes place for a team, which may have more time than the others."""
+        return self.schedule.extended(self.extra_time.get(team, {}))
+
+    def last(self, point: str) -> datetime:
+        """Return when the last team has come to an end of the schedule."""
+        return max(getattr(self.schedule_of(team), point) for team in ("", *self.extra_time))
 
 
 class Snapshot(models.Model):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import secrets
+
 from django.db import models
 
 from tracearena.server.models.people import Member, Team
@@ -60,10 +62,16 @@ class Quota(models.Model):
         constraints = [models.UniqueConstraint(fields=["team", "what"], name="one_quota_a_purpose")]
 
 
+def new_salt() -> str:
+    """Return 128 random bits as text."""
+    return secrets.token_hex(16)
+
+
 class Submission(models.Model):
     """One upload; its number is that of the receipt, and of two the later one has the larger number.
 
-    `verdict` is what the checker said of a refused file, `reason` why the judge failed.
+    `salt` hides `sha256` in the published list of receipts. `verdict` is what the checker said of a refused
+    file, `reason` why the judge failed.
     """
 
     team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="submissions")
@@ -73,6 +81,7 @@ class Submission(models.Model):
     file_name = models.CharField(max_length=120)
     sha256 = models.CharField(max_length=64)
     size = models.PositiveBigIntegerField()
+    salt = models.CharField(max_length=32, default=new_salt)
     received_at = models.DateTimeField()
     idempotency_key = models.CharField(max_length=100)
     quota = models.CharField(max_length=60, blank=True)

@@ -27,8 +27,18 @@ from tracearena.server.store.audit_log import log
 from tracearena.server.store.folder import SETTINGS, Folder
 
 
-def backup(folder: Folder, path: str | PathLike[str]) -> dict[str, Any]:
-    """Write everything of the contest to one new archive, for its owner alone; return its manifest."""
+def backup(folder: Folder, path: str | PathLike[str], stored: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Write everything of the contest to one new archive, for its owner alone; return its manifest.
+
+    Parameters
+    ----------
+    folder
+        The contest, which may be served meanwhile.
+    path
+        The archive, whose name ends in ``.tar``.
+    stored
+        Tables of an older version, as `schema.stored_tables` gives them: then nothing is written to them.
+    """
     target = Path(path)
     if not target.name.endswith(".tar"):
         raise ParameterError(f"{path}: a backup is a tar archive; let its name end in .tar")
@@ -39,7 +49,7 @@ def backup(folder: Folder, path: str | PathLike[str]) -> dict[str, Any]:
         writer = _Writer(archive)
         with tempfile.TemporaryFile() as rows:
             with contents.at_one_moment():
-                rows.writelines(contents.lines())
+                rows.writelines(contents.lines(stored))
             writer.add(ROWS, rows)
         secrets = replace(folder.read_secrets(), database=None)
         writer.add_bytes(SETTINGS, json.dumps(asdict(secrets)).encode())
@@ -53,8 +63,9 @@ def backup(folder: Folder, path: str | PathLike[str]) -> dict[str, Any]:
             "files": writer.known,
         }
         writer.add_bytes(MANIFEST, json.dumps(manifest).encode())
-    Contest.objects.filter(pk=1).update(backed_up_at=made_at)
-    log("command line", "backup made", file=target.name, files=len(writer.known))
+    if stored is None:
+        Contest.objects.filter(pk=1).update(backed_up_at=made_at)
+        log("command line", "backup made", file=target.name, files=len(writer.known))
     return manifest
 
 

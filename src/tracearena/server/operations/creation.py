@@ -136,7 +136,7 @@ def _fill_database(
     call_command("migrate", verbosity=0)
     if Contest.objects.exists():
         raise DataError("the database holds a contest already; name an empty one")
-    now = clock.now()
+    now = clock.shown()
     with transaction.atomic():
         Contest.objects.create(pk=1, name=charter.name, rules_values=charter.rules.to_dict(),
                                schedule_values=schedule.to_dict(), people=people,

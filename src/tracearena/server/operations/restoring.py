@@ -51,13 +51,14 @@ def _fill(folder: Folder, rows: Path, name: str) -> None:
     from django.db import connections
 
     from tracearena.server.models import Worker
-    from tracearena.server.store import contents
+    from tracearena.server.store import contents, jobs
     from tracearena.server.store.audit_log import log
 
     with open(rows, "rb") as source:
         contents.fill(source)
     # Those who worked on the contest that was backed up do not work on this one.
     Worker.objects.all().delete()
+    jobs.take_back_all()
     rows.unlink()
     log("command line", "contest restored", file=name)
     connections.close_all()

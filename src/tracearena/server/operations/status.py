@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import Count
+from django.db.models.functions import Now
 
 from tracearena.contest import phase_at
 from tracearena.server import clock
@@ -26,6 +27,7 @@ def status(folder: Folder) -> dict[str, Any]:
         "contest": contest.name,
         "clock": now.isoformat(),
         "clock_is_driven": clock.is_driven(),
+        "clock_ahead_s": (now - clock.shown()).total_seconds(),
         "phase": None if answer.phase is None else answer.phase.value,
         "next_change": None if answer.next_change is None else answer.next_change.isoformat(),
         "teams": Team.objects.filter(role="team").count(),
@@ -33,7 +35,7 @@ def status(folder: Folder) -> dict[str, Any]:
         "uploads": _counts(Submission.objects.all()),
         "queue": _queue(now),
         "last_error": _last_error(),
-        "judges": [_judge(one) for one in Worker.objects.order_by("name")],
+        "judges": [_judge(one) for one in Worker.objects.annotate(now=Now()).order_by("name")],
         "disk_free_bytes": shutil.disk_usage(folder.path).free,
         "backup_age_s": _age(contest.backed_up_at, now),
         "published": contest.published_at is not None,
@@ -43,8 +45,7 @@ def status(folder: Folder) -> dict[str, Any]:
 
 def judge_is_away() -> bool:
     """Whether no judge has shown a sign of life within a minute."""
-    since = clock.machine_now() - timedelta(seconds=SEEN_S)
-    return not Worker.objects.filter(seen_at__gte=since).exists()
+    return not Worker.objects.filter(seen_at__gte=Now() - timedelta(seconds=SEEN_S)).exists()
 
 
 def _counts(rows: Any) -> dict[str, int]:
@@ -67,10 +68,17 @@ def _last_error() -> dict[str, Any] | None:
     return {"job": job.key, "state": job.state, "error": job.error, "at": at and at.isoformat()}
 
 
-def _judge(one: Worker) -> dict[str, Any]:
-    # Signs of life are dated by the machine's own clock, which nobody drives.
-    seen = (clock.machine_now() - one.seen_at).total_seconds()
-    return {"name": one.name, "works": seen < SEEN_S, "seen_s": seen, "doing": one.doing, "error": one.error}
+def _judge(one: Any) -> dict[str, Any]:
+    # Signs of life are dated by the database's clock, which all machines share and nobody drives.
+    seen = (one.now - one.seen_at).total_seconds()
+    return {
+        "name": one.name,
+        "works": seen < SEEN_S,
+        "seen_s": seen,
+        "doing": one.doing,
+        "error": one.error,
+        "missing_guards": one.missing_guards,
+    }
 
 
 def _age(at: datetime | None, now: datetime) -> float | None:

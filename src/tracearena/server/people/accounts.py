@@ -22,7 +22,8 @@ from django.utils.translation import gettext
 
 from tracearena.server import clock
 from tracearena.server.models import Link, LinkKind, Member
-from tracearena.server.people import links, throttling
+from tracearena.server.models.people import folded
+from tracearena.server.people import links, throttling, tokens
 from tracearena.server.refused import Refused
 from tracearena.server.store.audit_log import log
 from tracearena.server.store.keys import (
@@ -43,7 +44,7 @@ _LONGEST_NAME, _LONGEST_PASSWORD = 60, 1_000
 
 
 def redeem(secret: str, name: str, password: str) -> tuple[Member, bytes | None]:
-    """Make an account of a link; return the member and, for a team's, the team's key."""
+    """Make an account of a link, or give one a new password; return the member and the key of its team."""
     link = links.usable(secret)
     if link is None:
         raise Refused(
@@ -51,26 +52,39 @@ def redeem(secret: str, name: str, password: str) -> tuple[Member, bytes | None]
         )
     if link.kind == LinkKind.INVITATION and link.wrapped_key is None:
         raise Refused(503, "link", gettext("This link is still being prepared: try again in a minute."))
-    member = Member(username=_checked_name(name), created_at=clock.now(), team=link.team)
-    member.is_organiser = link.kind == LinkKind.ORGANISER
+    member = _whose(link, name)
     _check_password(password, member)
     key = None
     if link.wrapped_key is not None:
         key = unwrap(bytes(link.wrapped_key), secret_key(secret), links.PURPOSE)
         member.wrapped_key = wrap_by_password(key, password)
     member.set_password(password)
-    _save_new(member, link)
+    _save(member, link)
     return member, key
 
 
-def _save_new(member: Member, link: Link) -> None:
+def _whose(link: Link, name: str) -> Member:
+    """Return the account that a link is for, which has the name that is given, or a new one of that name."""
+    if link.member is None:
+        organiser = link.kind == LinkKind.ORGANISER
+        return Member(
+            username=_checked_name(name), created_at=clock.now(), team=link.team, is_organiser=organiser
+        )
+    if folded(name) != link.member.folded_name:
+        said = gettext("This link gives an account of yours a new password: use the name of that account.")
+        raise Refused(400, "name", said)
+    return link.member
+
+
+def _save(member: Member, link: Link) -> None:
+    is_new = link.member is None
     try:
         with transaction.atomic():
             if not links.take_place(link):
                 raise Refused(410, "link", gettext("This link was used up just now: ask for a new one."))
-            member.save()
+            member.save(update_fields=None if is_new else ["password", "wrapped_key"])
             whose = "organiser" if member.team is None else f"team {member.team.number}"
-            log(member.username, "account made", of=whose)
+            log(member.username, "account made" if is_new else "password renewed by link", of=whose)
     except IntegrityError:
         raise Refused(409, "name-taken", gettext("Somebody has this name already: choose another.")) from None
 
@@ -78,10 +92,10 @@ def _save_new(member: Member, link: Link) -> None:
 def authenticate(name: str, password: str, address: str) -> tuple[Member, bytes | None]:
     """Return who logs in and the team's key; the same answer, and as much work, for every failure."""
     # PostgreSQL takes no zero byte, and nobody has one in a name.
-    name = unicodedata.normalize("NFKC", name).strip()[: _LONGEST_NAME + 1].replace("\0", "\ufffd")
+    name = folded(name[: _LONGEST_NAME + 1]).replace("\0", "\ufffd")
     password = password[:_LONGEST_PASSWORD]
     throttling.count_try(name, address)
-    member = Member.objects.select_related("team").filter(username=name).first()
+    member = Member.objects.select_related("team").filter(folded_name=name).first()
     right = _password_is_right(member, password)
     key = _team_key_of(member, password)
     if member is None or not right or not member.is_active or (key is None and member.team is not None):
@@ -111,7 +125,7 @@ def enter(request: Any, response: Any, member: Member, team_key: bytes | None) -
     """Log somebody in, under a new session; return the response with the cookie that unwraps the key."""
     request.session.flush()  # Django alone would keep the session of who logs in twice
     django_login(request, member)
-    throttling.remember(member.username, request.META["REMOTE_ADDR"])
+    throttling.remember(member.folded_name, request.META["REMOTE_ADDR"])
     if team_key is not None:
         secret = new_secret()
         wrapped = wrap(team_key, secret_key(secret), _PURPOSE)
@@ -148,13 +162,16 @@ def team_key(request: Any) -> bytes:
 
 
 def change_password(request: Any, old: str, new: str) -> None:
-    """Change the password of who is logged in; all other logins of theirs end."""
+    """Change the password of who is logged in; all other logins of theirs end, and all their tokens."""
     member, key = authenticate(request.user.username, old, request.META["REMOTE_ADDR"])
     _check_password(new, member)
     if key is not None:
         member.wrapped_key = wrap_by_password(key, new)
     member.set_password(new)
-    member.save(update_fields=["password", "wrapped_key"])
+    with transaction.atomic():
+        member.save(update_fields=["password", "wrapped_key"])
+        tokens.revoke_all(member)
+        log(member.username, "password changed")
     update_session_auth_hash(request, member)
 
 

@@ -7,12 +7,13 @@ takes the key over under a password of their own.
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 from django.conf import settings
 from django.db.models import F, Q, QuerySet
 
 from tracearena.server import clock
-from tracearena.server.models import Link, LinkKind, Team
+from tracearena.server.models import Link, LinkKind, Member, Team
 from tracearena.server.store import jobs
 from tracearena.server.store.keys import digest, new_secret, secret_key, wrap
 from tracearena.server.store.sealing import seal
@@ -23,29 +24,36 @@ PLACES = 10
 PURPOSE = "link"
 
 
-def organiser_link() -> str:
-    """Make a link by which one organiser comes in, and return its secret."""
+def organiser_link(member: Member | None = None) -> str:
+    """Make a link by which one organiser comes in, and return its secret.
+
+    With a member it gives that account a new password.
+    """
     secret = new_secret()
-    _store(LinkKind.ORGANISER, secret, places=1)
+    _store(LinkKind.ORGANISER, secret, places=1, member=member)
     return secret
 
 
-def invitation(team: Team, private_key: bytes, *, places: int = PLACES) -> str:
-    """Make a link by which members of a team come in, and return its secret."""
+def invitation(team: Team, private_key: bytes, member: Member | None = None) -> str:
+    """Make a link by which members of a team come in, and return its secret.
+
+    With a member it gives that one account a new password.
+    """
     secret = new_secret()
     wrapped = wrap(private_key, secret_key(secret), PURPOSE)
-    _store(LinkKind.INVITATION, secret, team=team, wrapped_key=wrapped, places=places)
+    _store(LinkKind.INVITATION, secret, places=1 if member else PLACES, team=team, member=member,
+           wrapped_key=wrapped)  # fmt: skip
     return secret
 
 
-def invitation_by_judge(team: Team, *, places: int = PLACES) -> str:
+def invitation_by_judge(team: Team, member: Member | None = None) -> str:
     """Make a link whose key the judge wraps, inside the caller's transaction, and return its secret.
 
     Whoever asks for it does not have the team's key. The judge has it in escrow, and gets the secret
     sealed: from the database nobody can come in by this link.
     """
     secret = new_secret()
-    link = _store(LinkKind.INVITATION, secret, team=team, places=places)
+    link = _store(LinkKind.INVITATION, secret, places=1 if member else PLACES, team=team, member=member)
     sealed = seal(bytes.fromhex(settings.CONTEST_SECRETS.judge_public_key), secret.encode())
     jobs.enqueue("rewrap", f"rewrap/{link.pk}", {"link": link.pk, "sealed": sealed.hex()}, team=team)
     return secret
@@ -61,9 +69,9 @@ def take_place(link: Link) -> bool:
     return bool(_usable().filter(pk=link.pk).update(places=F("places") - 1))
 
 
-def withdraw(team: Team) -> int:
-    """End all open invitations of a team."""
-    return _usable().filter(team=team).update(withdrawn_at=clock.now())
+def withdraw(**whose: Team | Member | None) -> int:
+    """End all open links of a ``team``, which is None for organisers, or of one ``member``."""
+    return _usable().filter(**whose).update(withdrawn_at=clock.now())
 
 
 def path_of(link_secret: str) -> str:
@@ -79,16 +87,8 @@ def _usable() -> QuerySet[Link]:
     return Link.objects.filter(Q(places__gt=0) & Q(withdrawn_at__isnull=True) & Q(expires_at__gt=clock.now()))
 
 
-def _store(
-    kind: str, secret: str, *, places: int, team: Team | None = None, wrapped_key: bytes | None = None
-) -> Link:
+def _store(kind: str, secret: str, **about: Any) -> Link:
     now = clock.now()
     return Link.objects.create(
-        kind=kind,
-        team=team,
-        digest=digest(secret),
-        wrapped_key=wrapped_key,
-        places=places,
-        created_at=now,
-        expires_at=now + VALID,
+        kind=kind, digest=digest(secret), created_at=now, expires_at=now + VALID, **about
     )

@@ -15,6 +15,7 @@ from tracearena.contest import Charter
 from tracearena.errors import DataError, ParameterError
 from tracearena.server import clock
 from tracearena.server.models import Link, Member, Team, Token
+from tracearena.server.models.people import folded
 from tracearena.server.people import links
 from tracearena.server.store.audit_log import log
 from tracearena.server.store.sealing import unseal
@@ -53,7 +54,7 @@ def add_by_judge(name: str, actor: str) -> tuple[Team, str]:
     """Do the same without the judge's key: the judge makes the link ready."""
     with transaction.atomic():
         team = _named(name, actor)
-        links.withdraw(team)
+        links.withdraw(team=team)
         return team, links.invitation_by_judge(team)
 
 
@@ -111,5 +112,5 @@ def _new_link(team: Team, judge_key: bytes) -> str:
 def _require_new_name(name: str, team: Team) -> None:
     """Refuse a name that the contest's file could not hold, or that another team has."""
     Charter(teams=int(team.number), names={team.number: name})
-    if Team.objects.filter(name=name).exclude(pk=team.pk).exists():
+    if folded(name) in map(folded, Team.objects.exclude(pk=team.pk).values_list("name", flat=True)):
         raise ParameterError(gettext("a team is called %(name)s already") % {"name": repr(name)})

@@ -7,7 +7,6 @@ so tries from where its owner has logged in of late are counted apart, and nobod
 
 from __future__ import annotations
 
-import ipaddress
 from datetime import timedelta
 
 from django.db.models import F
@@ -17,13 +16,12 @@ from django.utils.translation import gettext
 from tracearena.server import clock
 from tracearena.server.models import LoginTry
 from tracearena.server.refused import Refused
+from tracearena.server.settings import network_of
 
 WINDOW = timedelta(minutes=15)
 TRIES_A_NAME, TRIES_AN_ADDRESS = 10, 50
 _FORGOTTEN = timedelta(days=1)
 _KNOWN = timedelta(days=30)
-_HOUSEHOLD = 64
-"""Bits of an IPv6 address that one customer does not choose freely."""
 
 
 def count_try(name: str, address: str) -> None:
@@ -58,30 +56,15 @@ def _take(who: str, most: int) -> bool:
 def _whose(name: str, address: str) -> str:
     """Return under what a try is counted besides its address: the name, or the name at home."""
     is_known = LoginTry.objects.filter(who=_home(name, address), since__gt=clock.now()).exists()
-    return _who("name at home", f"{name} {_network(address)}") if is_known else _who("name", name)
+    return _who("name at home", f"{name} {network_of(address)}") if is_known else _who("name", name)
 
 
 def _home(name: str, address: str) -> str:
-    return _who("home", f"{name} {_network(address)}")
+    return _who("home", f"{name} {network_of(address)}")
 
 
 def _place(address: str) -> str:
-    return _who("address", _network(address))
-
-
-def _network(address: str) -> str:
-    """Return an address, of IPv6 the network that one customer has: all its addresses are one.
-
-    >>> _network("192.0.2.7"), _network("2001:db8::1:2:3:4")
-    ('192.0.2.7', '2001:db8::/64')
-    """
-    try:
-        known = ipaddress.ip_address(address)
-    except ValueError:
-        return address
-    if isinstance(known, ipaddress.IPv6Address) and known.ipv4_mapped is None:
-        return str(ipaddress.ip_network((int(known), _HOUSEHOLD), strict=False))
-    return str(known)
+    return _who("address", network_of(address))
 
 
 def _who(kind: str, value: str) -> str:

@@ -68,6 +68,11 @@ def revoke(team: Team, number: int) -> bool:
     )
 
 
+def revoke_all(member: Member) -> int:
+    """End all tokens that a member made."""
+    return Token.objects.filter(member=member, revoked_at__isnull=True).update(revoked_at=clock.now())
+
+
 def _note_use(token: Token) -> None:
     now = clock.now()
     # Not at every request: reading would otherwise wait for those who write.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -21,7 +22,7 @@ from tracearena.contest import (
 )
 from tracearena.contest.live import rounded
 from tracearena.server import clock
-from tracearena.server.models import Contest, DataSet, Score, Snapshot, Team
+from tracearena.server.models import Contest, DataSet, Rescoring, Score, Snapshot, Team
 from tracearena.server.store import scores, snapshots
 
 FINAL = "final"
@@ -36,6 +37,18 @@ def stored_board() -> Board:
 def live_board(until: datetime) -> Board:
     """Return the live board of the answers that were scored until a moment."""
     return _board(list(scores.counting(scores.LIVE).filter(made_at__lte=until)))
+
+
+def staged_result(rescoring: Rescoring) -> dict[str, Any]:
+    """Return the result as it will be once the scores of a re-scoring count."""
+    new = dict(rescoring.scores.values_list("key", "value"))
+    return result_of(_board(list(scores.counting(scores.FINAL, scores.SAMPLE)), new))
+
+
+def result_that_holds() -> dict[str, Any]:
+    """Return the result that was frozen last, or what the scores give where none was."""
+    final = final_snapshot()
+    return result_of(stored_board()) if final is None else snapshots.content_of(final)
 
 
 def result_of(board: Board) -> dict[str, Any]:
@@ -127,9 +140,12 @@ def is_published(contest: Contest, now: datetime) -> bool:
     return contest.published_at is not None and contest.published_at <= now
 
 
-def _board(attacks: list[Score]) -> Board:
-    contest = Contest.now_held()
-    return make_board(contest.rules, _roster(contest), _utilities(), map(_attack, attacks))
+def _board(attacks: list[Score], new: Mapping[str, float] | None = None) -> Board:
+    """Return the board of these attacks; new scores, by their keys, replace those that count."""
+    contest, utilities = Contest.now_held(), _utility_scores()
+    for score in (*attacks, *utilities):
+        score.value = (new or {}).get(score.key, score.value)
+    return make_board(contest.rules, _roster(contest), map(_utility, utilities), map(_attack, attacks))
 
 
 def _roster(contest: Contest) -> Roster:
@@ -141,19 +157,23 @@ def _numbers(role: Role) -> tuple[str, ...]:
     return tuple(Team.objects.filter(role=role).values_list("number", flat=True))
 
 
-def _utilities() -> list[UtilityRecord]:
+def _utility_scores() -> list[Score]:
     """Return the utilities that count; once a data set is closed that is the upload it was closed with."""
     closed = dict(DataSet.objects.filter(closed_at__isnull=False).values_list("pk", "counts_id"))
     return [
-        UtilityRecord(
-            team=score.data_set.team.number,
-            utility=score.value,
-            data_set=score.data_set.number,
-            receipt=score.submission_id or 0,
-        )
+        score
         for score in scores.counting(scores.UTILITY)
         if closed.get(score.data_set_id, score.submission_id) == score.submission_id
     ]
+
+
+def _utility(score: Score) -> UtilityRecord:
+    return UtilityRecord(
+        team=score.data_set.team.number,
+        utility=score.value,
+        data_set=score.data_set.number,
+        receipt=score.submission_id or 0,
+    )
 
 
 def _attack(score: Score) -> AttackRecord:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tracearena.contest.handout import COMMITMENTS, SALTS
+from tracearena.contest.receipts import LISTS, signature_file
 from tracearena.server.store.folder import Folder
 
 
@@ -51,6 +52,12 @@ def files(folder: Folder) -> list[str]:
     found = promises(folder, opened=True)
     kept = [name for one in found if one.salt for name in (one.table, one.live) if name]
     return [COMMITMENTS, SALTS, *kept] if kept else []
+
+
+def receipt_lists(folder: Folder) -> list[str]:
+    """Return the signed lists of receipts that are published, each with its signature."""
+    lists = [folder.everybody / name for name in LISTS.values()]
+    return [path.name for one in lists if one.is_file() for path in (one, signature_file(one))]
 
 
 def _live(everybody: Path, table: str) -> str:

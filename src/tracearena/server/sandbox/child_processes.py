@@ -1,36 +1,40 @@
-"""Children: freshly executed processes with limits, for work that may go wrong.
+"""Children: processes with limits and without rights, for work that may go wrong.
 
-Nothing of the parent's memory, environment, open files or keys is in a child. It limits its memory,
-processor time and files before it reads its request (`child_side`), and ends with all that it started
-when its time is over.
+A child is forked from a process that has never held a secret (`fork_server`), so nothing of the judge's
+memory, environment, open files or keys is in it. It gives up its rights before it reads its request
+(`child_side`), and is killed when its time is over.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import selectors
 import signal
+import socket
 import subprocess
 import sys
-import time
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO, Any, Literal, cast
+from typing import Any, Literal, NoReturn
 
 from tracearena.contest.rules import Rules
 from tracearena.errors import TracearenaError
-from tracearena.server.sandbox.child_side import OUT_OF_MEMORY
+from tracearena.server.sandbox.child_side import KILL, LONGEST_MESSAGE, OUT_OF_MEMORY
 
 Reason = Literal["memory", "cpu", "wall-clock", "signal", "exit"]
 
 _PIPE_BYTES = 2**16
 _KEPT_WORDS = 2_000
 _LARGEST_ANSWER = 2**30
-_PAUSE_S = 0.005
+_COMMAND = (sys.executable, "-I", "-m", "tracearena.server.sandbox.fork_server")
 _NO_MEMORY = (b"memory allocation of", b"bad_alloc", b"out of memory", b"Cannot allocate memory")
-_ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
+_ONE_THREAD = dict.fromkeys(
+    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS", "NUMBA_NUM_THREADS"), "1"
+)
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,7 @@ class Limits:
     memory_mb
         Megabytes of 2^20 bytes.
     cpu_s, wall_s
-        Seconds of processor time, and seconds from its start.
+        Seconds of processor time, and seconds from its start on.
     """
 
     memory_mb: int
@@ -53,6 +57,13 @@ class Limits:
     def of(cls, rules: Rules) -> Limits:
         """Return limits that the largest file by the rules stays within."""
         return cls(512 + 12 * rules.largest_file_mb)
+
+    @classmethod
+    def of_attacks(cls) -> Limits:
+        """Return limits of the judge's own attacks: most of the machine's memory, and two hours."""
+        machine_mb = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20
+        hours_s = 2 * 3600
+        return cls(machine_mb * 3 // 4, cpu_s=hours_s * (os.cpu_count() or 1), wall_s=hours_s)
 
 
 class ChildDied(TracearenaError):
@@ -72,76 +83,148 @@ class ChildDied(TracearenaError):
         self.said = said
 
 
-def run_child(module: str, request: Iterable[bytes], *, limits: Limits) -> bytes:
-    """Run a module as a child and return its answer, or raise `ChildDied`."""
-    return run_command([sys.executable, "-I", "-m", module], request, limits=limits)
+@dataclass(frozen=True)
+class Usage:
+    """What a child used: seconds of processor time, and megabytes at its largest."""
+
+    cpu_s: float
+    rss_mb: float
 
 
-def run_command(command: Sequence[str], request: Iterable[bytes], *, limits: Limits) -> bytes:
-    """Run a child by its command, to which the limits are added."""
-    numbers = [str(limit) for limit in (limits.memory_mb, limits.cpu_s, limits.wall_s)]
-    deadline = time.monotonic() + limits.wall_s
-    with subprocess.Popen(
-        [*command, *numbers],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=_environment(),
-        cwd="/",
-        close_fds=True,
-        start_new_session=True,
-    ) as child:
+class ForkServer:
+    """Children of one process that is started when the first is wanted, and ends with this one.
+
+    Parameters
+    ----------
+    command
+        The program that calls `fork_server.serve`.
+
+    Attributes
+    ----------
+    usage
+        What the last child used.
+    """
+
+    def __init__(self, command: Sequence[str] = _COMMAND) -> None:
+        self.usage = Usage(0.0, 0.0)
+        self._command = list(command)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._control: socket.socket | None = None
+        self._turn = threading.Lock()
+
+    def run(self, work: str, request: Iterable[bytes], *about: str, limits: Limits) -> bytes:
+        """Let a child do a kind of work on a request and return its answer, or raise `ChildDied`.
+
+        What the work is about, other than the request, is made ready before the child is there.
+        """
+        with self._turn:
+            talk = _Talk(self._asked([work, *about], limits), iter(request))
+            try:
+                is_whole = talk.go_on()
+            except BaseException:  # of the request: what it should hold cannot be read
+                self._end_child()
+                raise
+            ended = self._ended() if is_whole else self._end_child()
+        said = bytes(talk.said)
+        if not is_whole or ended["status"]:
+            reason = _reason(ended, said) if is_whole else "memory"
+            raise ChildDied(reason, said.decode("utf-8", "replace"))
+        return bytes(talk.answer)
+
+    def close(self) -> None:
+        """End the server, and its child if there is one."""
+        if self._control is not None and self._process is not None:
+            self._control.close()
+            self._process.wait()
+        self._control = self._process = None
+
+    def _asked(self, work: list[str], limits: Limits) -> tuple[int, int, int]:
+        """Ask for a child, and return our ends of the pipes to and from it."""
+        control = self._control or self._start()
+        request, answer, said = os.pipe(), os.pipe(), os.pipe()
+        theirs = [request[0], answer[1], said[1]]
         try:
-            talk = _Talk(child, iter(request))
-            in_time = talk.go_on_until(deadline) and _ends_before(child, deadline)
+            socket.send_fds(control, [json.dumps({"work": work, **asdict(limits)}).encode()], theirs)
+        except OSError:
+            for pipe in (request[1], answer[0], said[0]):
+                os.close(pipe)
+            self._died()
         finally:
-            # Not yet waited for, so the number is still the child's.
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(child.pid, signal.SIGKILL)
-    said = bytes(talk.said)
-    if not in_time or child.returncode:
-        reason = _reason(child.returncode, said) if in_time else talk.stopped
-        raise ChildDied(reason, said.decode("utf-8", "replace"))
-    return bytes(talk.answer)
+            for pipe in theirs:
+                os.close(pipe)
+        return request[1], answer[0], said[0]
+
+    def _start(self) -> socket.socket:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            self._process = subprocess.Popen(
+                self._command, stdin=theirs.fileno(), stdout=subprocess.DEVNULL, env=_environment(), cwd="/",
+                start_new_session=True,
+            )  # fmt: skip
+        self._control = ours
+        return ours
+
+    def _ended(self) -> dict[str, Any]:
+        """Wait for the child's end and return how it ended."""
+        message = b""
+        if self._control is not None:
+            with suppress(OSError):
+                message = self._control.recv(LONGEST_MESSAGE)
+        if not message:
+            self._died()
+        ended: dict[str, Any] = json.loads(message)
+        self.usage = Usage(ended["cpu_s"], ended["rss_mb"])
+        return ended
+
+    def _end_child(self) -> dict[str, Any]:
+        if self._control is not None:
+            with suppress(OSError):
+                self._control.send(KILL)
+        return self._ended()
+
+    def _died(self) -> NoReturn:
+        """Forget a server that has died, and its child with it; the next request starts another."""
+        self.close()
+        raise ChildDied("exit", "the process that children are forked from has ended")
 
 
 class _Talk:
     """What goes to a child and comes from it, whatever the order."""
 
-    def __init__(self, child: subprocess.Popen[bytes], request: Iterator[bytes]) -> None:
+    def __init__(self, pipes: Sequence[int], request: Iterator[bytes]) -> None:
         self.answer, self.said = bytearray(), bytearray()
-        self.stopped: Reason = "wall-clock"
         self._request, self._piece = request, memoryview(b"")
-        self._stdin, self._stdout, self._stderr = (
-            cast(IO[bytes], pipe) for pipe in (child.stdin, child.stdout, child.stderr)
-        )
+        self._stdin, self._stdout, self._stderr = pipes
         self._ways = selectors.DefaultSelector()
-        for pipe in (self._stdin, self._stdout, self._stderr):
-            os.set_blocking(pipe.fileno(), False)
-            writes = pipe is self._stdin
+        for pipe in pipes:
+            os.set_blocking(pipe, False)
+            writes = pipe == self._stdin
             self._ways.register(pipe, selectors.EVENT_WRITE if writes else selectors.EVENT_READ)
 
-    def go_on_until(self, deadline: float) -> bool:
-        """Talk until the child has nothing more to say; False if it takes too long or says too much."""
-        with self._ways:
+    def go_on(self) -> bool:
+        """Talk until the child has nothing more to say, or has ended; False if it says too much.
+
+        A child that takes too long is ended by its parent.
+        """
+        try:
             while self._ways.get_map():
-                ready = self._ways.select(max(deadline - time.monotonic(), 0))
-                if not ready:
-                    return False
-                for key, _ in ready:
-                    self._handle(key.fileobj)
+                for key, _ in self._ways.select():
+                    self._handle(key.fd)
                 if len(self.answer) > _LARGEST_ANSWER:
-                    self.stopped = "memory"
                     return False
+        finally:
+            for key in list(self._ways.get_map().values()):
+                self._end(key.fd)
+            self._ways.close()
         return True
 
-    def _handle(self, pipe: Any) -> None:
-        if pipe is self._stdin:
+    def _handle(self, pipe: int) -> None:
+        if pipe == self._stdin:
             self._write()
-        elif pipe is self._stdout:
-            self.answer += self._read(self._stdout)
+        elif pipe == self._stdout:
+            self.answer += self._read(pipe)
         else:
-            self.said += self._read(self._stderr)
+            self.said += self._read(pipe)
             del self.said[:-_KEPT_WORDS]
 
     def _write(self) -> None:
@@ -152,44 +235,36 @@ class _Talk:
                 return
             self._piece = memoryview(following)
         try:
-            sent = os.write(self._stdin.fileno(), self._piece[:_PIPE_BYTES])
+            sent = os.write(self._stdin, self._piece[:_PIPE_BYTES])
         except BrokenPipeError:  # it has made up its mind, or is dead
             self._end(self._stdin)
             return
         self._piece = self._piece[sent:]
 
-    def _read(self, pipe: IO[bytes]) -> bytes:
-        piece = os.read(pipe.fileno(), _PIPE_BYTES)
+    def _read(self, pipe: int) -> bytes:
+        piece = os.read(pipe, _PIPE_BYTES)
         if not piece:
             self._end(pipe)
         return piece
 
-    def _end(self, pipe: IO[bytes]) -> None:
+    def _end(self, pipe: int) -> None:
         self._ways.unregister(pipe)
-        pipe.close()
+        os.close(pipe)
 
 
-def _ends_before(child: subprocess.Popen[bytes], deadline: float) -> bool:
-    """Wait for the end of a child without taking its number back."""
-    while os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(_PAUSE_S)
-    return True
-
-
-def _reason(status: int, said: bytes) -> Reason:
+def _reason(ended: dict[str, Any], said: bytes) -> Reason:
+    status = ended["status"]
+    if not ended["in_time"]:
+        return "wall-clock"
     if status == OUT_OF_MEMORY or any(words in said for words in _NO_MEMORY):
         return "memory"
     if status == -signal.SIGXCPU:
         return "cpu"
-    if status == -signal.SIGALRM:
-        return "wall-clock"
     return "signal" if status < 0 else "exit"
 
 
 def _environment() -> dict[str, str]:
-    """Return a child's whole environment: one thread, and where compiled code is kept if not beside ours.
+    """Return the children's whole environment: one thread, and where compiled code lies if not beside ours.
 
     Compiled code is never kept in a folder that others may write to: it is run.
     """

@@ -1,29 +1,42 @@
 """Uploads are read, and scored, in processes of their own that can be killed without harm.
 
 `check_upload` takes the bytes of a file and gives its arrays or the verdict on it, `score_checked` takes
-the arrays and the truth and gives the score. What a child answers is not trusted: a verdict is cut to
-size, arrays are handed on unread.
+the arrays and the truth and gives the score, `run_attacks` runs the judge's own attacks. What a child
+answers is not trusted: a verdict is cut to size, arrays are handed on unread.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from typing import Any
 
 import numpy as np
 
 from tracearena.contest.rules import Rules
 from tracearena.errors import DataError
+from tracearena.server.sandbox.attack_child import request_of
 from tracearena.server.sandbox.checked import Checked, Kind, Verdict, shown_name
-from tracearena.server.sandbox.child_processes import ChildDied, Limits, run_child
-from tracearena.server.sandbox.child_side import framed
-from tracearena.server.sandbox.frames import Frame, truth_parts
-from tracearena.server.sandbox.packing import pack, unpack_values
-from tracearena.traces import IdTable, Traces
+from tracearena.server.sandbox.child_processes import ChildDied, ForkServer, Limits
+from tracearena.server.sandbox.child_side import framed, read_framed
+from tracearena.server.sandbox.frames import Frame, truth_of, truth_parts
+from tracearena.server.sandbox.packing import pack, unpack, unpack_values
+from tracearena.traces import IdTable, ObfuscatedTraces, Traces
 
-__all__ = ["Checked", "ChildDied", "Frame", "Limits", "Verdict", "check_upload", "run_child", "score_checked"]
+__all__ = [
+    "FORK_SERVER",
+    "Checked",
+    "ChildDied",
+    "Frame",
+    "Limits",
+    "Verdict",
+    "check_upload",
+    "run_attacks",
+    "score_checked",
+]
 
-CHECK, SCORE = "tracearena.server.sandbox.check_child", "tracearena.server.sandbox.score_child"
+FORK_SERVER = ForkServer()
 
 
 def check_upload(
@@ -62,7 +75,7 @@ def check_upload(
     }
     head = framed(pack(values | {"check": asked}, arrays))
     pieces = [data] if isinstance(data, bytes) else data
-    answer = run_child(CHECK, _chained(head, pieces), limits=limits or Limits.of(rules))
+    answer = FORK_SERVER.run("check", _chained(head, pieces), limits=limits or Limits.of(rules))
     try:
         said = unpack_values(answer)
         return Verdict.from_dict(said["verdict"]) if "verdict" in said else _of_kind(answer, kind)
@@ -91,7 +104,7 @@ def score_checked(
     if among is not None:
         arrays = arrays | {"among": np.asarray(among)}
     request = framed(pack(values | {"rules": rules.to_dict()}, arrays)) + framed(checked.arrays)
-    answer = run_child(SCORE, [request], limits=limits or Limits.of(rules))
+    answer = FORK_SERVER.run("score", [request], limits=limits or Limits.of(rules))
     try:
         value = unpack_values(answer).get("value")
     except DataError as error:
@@ -99,6 +112,34 @@ def score_checked(
     if not isinstance(value, (int, float)) or not 0 <= value <= 1:
         raise ChildDied("exit", f"the score is {value!r}")
     return float(value)
+
+
+def run_attacks(
+    names: Sequence[str],
+    reference: Traces,
+    released: ObfuscatedTraces,
+    *,
+    options: Mapping[str, Any],
+    seed: Sequence[int],
+    limits: Limits | None = None,
+) -> list[Traces | IdTable]:
+    """Run attacks in a child and return their answers, in the order of the names.
+
+    Parameters
+    ----------
+    options
+        Settings of the attacks.
+    seed
+        A seed, and the numbers of its child that the attacks draw from.
+    """
+    request = request_of(reference, released, names=names, options=dict(options), seed=seed)
+    # In a server of its own: what attacks load would make every child that checks an upload larger.
+    with closing(ForkServer()) as server:
+        answer = io.BytesIO(server.run("attack", [request], *names, limits=limits or Limits.of_attacks()))
+    try:
+        return [truth_of(*unpack(read_framed(answer))) for _ in names]
+    except DataError as error:
+        raise ChildDied("exit", str(error)) from None
 
 
 def _of_kind(answer: bytes, kind: Kind) -> Checked:

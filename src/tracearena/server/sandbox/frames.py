@@ -137,3 +137,10 @@ def truth_parts(truth: Traces | IdTable) -> tuple[dict[str, Any], Arrays]:
         return {}, {"pseudonyms": truth.pseudonyms, "table": truth.user_ids}
     values, arrays = Frame.of(truth).parts()
     return values, arrays | {"cells": truth.dense().ravel()}
+
+
+def truth_of(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Traces | IdTable:
+    """Return the traces or the ID table whose `truth_parts` these are."""
+    if "table" in arrays:
+        return IdTable(arrays["pseudonyms"], arrays["table"])
+    return Frame.from_parts(values, arrays).filled(arrays["cells"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tracearena.contest import Phase, phase_at
+from tracearena.contest import Phase, Schedule, phase_at
 from tracearena.server import clock
 from tracearena.server.models import Contest
 from tracearena.server.operations.status import judge_is_away
@@ -24,7 +24,7 @@ def everywhere(request: Any) -> dict[str, Any]:
     return {
         "contest": contest,
         "now": now,
-        "phase": phase_at(contest.schedule, now),
+        "phase": phase_at(_schedule_for(contest, member), now),
         "phases": list(Phase),
         "clock_is_driven": clock.is_driven(),
         "clock_stands_still": clock.stands_still(),
@@ -36,6 +36,12 @@ def everywhere(request: Any) -> dict[str, Any]:
         "here": _here(request, [*places, *own_places]),
         "judge_is_away": member is not None and judge_is_away(),
     }
+
+
+def _schedule_for(contest: Contest, member: Any) -> Schedule:
+    """Return the schedule of who is looking: a team may have more time than the others."""
+    team = None if member is None else member.team
+    return contest.schedule if team is None else contest.schedule_of(team.number)
 
 
 def _here(request: Any, places: list[navigation.Entry]) -> str:

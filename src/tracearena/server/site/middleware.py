@@ -7,6 +7,8 @@ from typing import Any
 
 from django.conf import settings
 
+from tracearena.server.serving import is_loopback
+
 Answer = Callable[[Any], Any]
 
 POLICY = "; ".join(
@@ -33,6 +35,7 @@ HEADERS = {
 }
 _HSTS = "max-age=31536000"
 _FORWARDED = ("HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_PROTO")
+_OF_PROXIES = ("HTTP_FORWARDED", "HTTP_VIA", "HTTP_X_REAL_IP")
 
 
 class Headers:
@@ -54,13 +57,18 @@ class Headers:
 
 
 class Proxies:
-    """Believes what a request says of its way here only if a trusted proxy brings it."""
+    """Believes what a request says of its way here only if a trusted proxy brings it.
+
+    A request is from this machine if it comes from loopback and no proxy has brought it.
+    """
 
     def __init__(self, get_response: Answer) -> None:
         self._get_response = get_response
 
     def __call__(self, request: Any) -> Any:
         trusted = settings.CONTEST_ADDRESS.trusted_proxies
+        is_brought = any(name in request.META for name in (*_FORWARDED, *_OF_PROXIES))
+        request.is_from_this_machine = is_loopback(request.META["REMOTE_ADDR"]) and not is_brought
         said = {name: request.META.pop(name, "") for name in _FORWARDED}
         if request.META.get("REMOTE_ADDR") in trusted:
             request.META["REMOTE_ADDR"] = _client(said["HTTP_X_FORWARDED_FOR"], request, trusted)

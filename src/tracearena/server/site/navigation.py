@@ -51,6 +51,7 @@ def _organisers() -> list[tuple[str, str]]:
         (_("Phases"), "/organiser/phases"),
         (_("Dry run"), "/organiser/dry-run"),
         (_("Teams"), "/organiser/teams"),
+        (_("People"), "/organiser/people"),
         (_("Submissions"), "/organiser/submissions"),
         (_("Re-scoring"), "/organiser/rescoring"),
         (_("Ceremony"), "/organiser/ceremony"),

@@ -41,7 +41,8 @@ class NextStep:
 def next_step(team: Team) -> NextStep:
     """Return what a team should do now."""
     contest, now = Contest.now_held(), clock.now()
-    schedule, phase = contest.schedule, phase_at(contest.schedule, now)
+    schedule = contest.schedule_of(team.number)
+    phase = phase_at(schedule, now)
     if phase.obfuscated is Gate.EARLY:
         return _prepare(schedule.anonymization_begin)
     if phase.obfuscated is Gate.OPEN:

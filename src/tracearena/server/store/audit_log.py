@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from typing import Any
 
 from django.db import transaction
 
+from tracearena.contest.log_chain import BEGINNING, entry_digest
 from tracearena.server import clock
 from tracearena.server.models import AuditEntry, Contest
 
-_BEGINNING = 64 * "0"
+_PUBLIC = (
+    "contest made",
+    "schedule moved",
+    "clock set back",
+    "phase closed",
+    "receipts published",
+    "data set closed",
+    "data set released",
+    "job failed",
+    "job tried again",
+    "job set aside",
+    "result frozen",
+    "results published",
+    "ID tables opened",
+    "re-scoring started",
+    "re-scoring applied",
+    "re-scoring cancelled",
+    "ceremony opened",
+    "archive asked for",
+    "contest exported",
+)
+"""Acts that concern the result. Who has an account, and where backups lie, is nobody else's business."""
 
 
 def log(actor: str, act: str, **details: Any) -> AuditEntry:
@@ -20,7 +40,7 @@ def log(actor: str, act: str, **details: Any) -> AuditEntry:
         # Whoever writes holds the contest's row: of two at once the second sees the first one's entry.
         Contest.objects.select_for_update().filter(pk=1).first()
         last = AuditEntry.objects.order_by("-pk").first()
-        before = _BEGINNING if last is None else last.sha256
+        before = BEGINNING if last is None else last.sha256
         entry = AuditEntry(at=clock.now(), actor=actor, act=act, details=details, before=before)
         entry.sha256 = _digest(entry)
         entry.save()
@@ -29,7 +49,7 @@ def log(actor: str, act: str, **details: Any) -> AuditEntry:
 
 def first_broken() -> AuditEntry | None:
     """Return the first entry that does not follow from the one before, None if the log is whole."""
-    before = _BEGINNING
+    before = BEGINNING
     for entry in AuditEntry.objects.iterator():
         if entry.before != before or entry.sha256 != _digest(entry):
             return entry
@@ -37,6 +57,25 @@ def first_broken() -> AuditEntry | None:
     return None
 
 
+def public_entries() -> list[dict[str, Any]]:
+    """Return the log as anybody may read it: of acts that do not concern the result only time and hashes."""
+    hidden = {"actor": "", "act": "", "details": None}
+    return [
+        _values(entry) if entry.act in _PUBLIC else _values(entry) | hidden
+        for entry in AuditEntry.objects.iterator()
+    ]
+
+
+def _values(entry: AuditEntry) -> dict[str, Any]:
+    return {
+        "at": entry.at.isoformat(),
+        "actor": entry.actor,
+        "act": entry.act,
+        "details": entry.details,
+        "before": entry.before,
+        "sha256": entry.sha256,
+    }
+
+
 def _digest(entry: AuditEntry) -> str:
-    said = [entry.before, entry.at.isoformat(), entry.actor, entry.act, entry.details]
-    return hashlib.sha256(json.dumps(said, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
+    return entry_digest(_values(entry))

@@ -57,9 +57,9 @@ def at_one_moment() -> Iterator[None]:
         yield
 
 
-def lines() -> Iterator[bytes]:
-    """Yield every row of every table, in a fixed order."""
-    for name, model in tables().items():
+def lines(stored: dict[str, Any] | None = None) -> Iterator[bytes]:
+    """Yield every row of every table, in a fixed order; of tables of another version if they are given."""
+    for name, model in (stored or tables()).items():
         for row in model._default_manager.order_by("pk").iterator(_BATCH):
             written = {field.attname: _plain(field, row) for field in model._meta.concrete_fields}
             yield json.dumps([name, written], sort_keys=True, ensure_ascii=False).encode() + b"\n"

@@ -1,11 +1,11 @@
-"""Which database: SQLite in the contest's folder, or PostgreSQL by its URL."""
+"""Which database: SQLite in the contest's folder, or PostgreSQL by its URL; and what to do if it breaks."""
 
 from __future__ import annotations
 
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from tracearena.errors import ParameterError
+from tracearena.errors import DataError, ParameterError
 from tracearena.server.store.folder import Folder
 
 PATIENCE_S = 30
@@ -46,13 +46,51 @@ def shown(url: str | None) -> str:
     return f"{parts.scheme}://{name + '@' if name else ''}{host}{parts.path}"
 
 
+def require_no_password(url: str | None) -> str | None:
+    """Return what an option says of the database, if it has no password in it."""
+    parts = urlsplit(url or "")
+    if parts.password is not None or "password" in dict(parse_qsl(parts.query)):
+        raise ParameterError(
+            f"--database: {shown(url)} was given with a password, which everybody on this machine can read "
+            "in the list of processes; leave it out, and put it where PostgreSQL's own programs look: "
+            "~/.pgpass (mode 0600), the file that PGPASSFILE names, or PGPASSWORD"
+        )
+    return url
+
+
+def trouble(error: BaseException) -> str:
+    """Say what is wrong with the database of the contest that is held, and what to do."""
+    from django.conf import settings
+
+    folder, url = settings.CONTEST_FOLDER, settings.CONTEST_SECRETS.database
+    said = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    if "locked" in said:
+        return f"{folder.database}: is busy ({said}); try again in a minute"
+    restore = "restore the last backup: tracearena contest restore BACKUP NEW-FOLDER"
+    if url is None:
+        return (
+            f"{folder.database}: cannot be used ({said}). If it is there, is yours and the disk works, it is "
+            f"damaged: end the server, keep the file, and {restore}"
+        )
+    return f"{shown(url)} cannot be used ({said}). Start PostgreSQL again; if its data is lost, {restore}"
+
+
+def require_whole() -> None:
+    """Refuse a database of which a page is damaged; PostgreSQL looks after its own."""
+    from django.db import DatabaseError, connection
+
+    if connection.vendor == "sqlite":
+        with connection.cursor() as cursor:
+            found = cursor.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if found != "ok":
+            raise DataError(trouble(DatabaseError(found.replace("\n", " "))))
+
+
 def _postgresql(url: str) -> dict[str, Any]:
     parts = urlsplit(url)
     name = unquote(parts.path.removeprefix("/"))
     if parts.scheme not in _SCHEMES or not name or "/" in name:
-        raise ParameterError(
-            f"--database: got {shown(url)}; it must be postgresql://user:password@host:port/name"
-        )
+        raise ParameterError(f"--database: got {shown(url)}; it must be postgresql://user@host:port/name")
     try:
         port = parts.port
     except ValueError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import threading
 from collections.abc import Iterator
 from functools import lru_cache, partial
 from pathlib import Path
@@ -23,19 +24,26 @@ from tracearena.server.store.sealing import unseal
 
 _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})", re.ASCII)
 _STEP = 2**18
+_hashing = threading.Lock()
 
 
-def public_files() -> list[Path]:
+def public_files(*, with_targets: bool | None = None) -> list[Path]:
     """Return what everybody who takes part may have now; targets come when the attack phase begins.
 
     The judge has them ready before: so nobody starts earlier than others.
+
+    Parameters
+    ----------
+    with_targets
+        Whether the targets are among them; by default the clock decides.
     """
-    begun = clock.now() >= Contest.now_held().schedule.attack_begin
+    if with_targets is None:
+        with_targets = clock.now() >= Contest.now_held().schedule.attack_begin
     targets = set(Team.objects.exclude(role=Role.SAMPLE).values_list("number", flat=True))
     found = (path for path in settings.CONTEST_FOLDER.everybody.iterdir() if path.is_file())
     # What stands under a temporary name is not there yet, and does not say whose it is.
     files = sorted(path for path in found if not path.name.startswith("."))
-    return [path for path in files if begun or not _is_of(path, targets)]
+    return [path for path in files if with_targets or not _is_of(path, targets)]
 
 
 def described(path: Path) -> dict[str, Any]:
@@ -60,6 +68,11 @@ def send_file(request: Any, path: Path) -> Any:
     """Answer with a file that anybody may have who asks for it; who that is, is for the caller to know."""
     about = described(path)
     return _send(request, path.name, about["size"], about["sha256"], partial(_pieces, path))
+
+
+def send_archive(request: Any, path: Path, name: str) -> Any:
+    """Answer with an archive whose own name says what is in it, under a name for people."""
+    return _send(request, name, path.stat().st_size, path.stem, partial(_pieces, path))
 
 
 def send_bundle(request: Any, team: Team, team_key: bytes) -> Any:
@@ -121,8 +134,14 @@ def _pieces(path: Path, start: int, stop: int) -> Iterator[bytes]:
             yield piece
 
 
-@lru_cache(maxsize=1_000)
 def _sha256(path: Path, changed_at: int, size: int) -> str:
+    # One at a time: many who ask for the same page at once do not all read the same files.
+    with _hashing:
+        return _kept_sha256(path, changed_at, size)
+
+
+@lru_cache(maxsize=1_000)
+def _kept_sha256(path: Path, changed_at: int, size: int) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

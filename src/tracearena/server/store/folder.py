@@ -12,6 +12,7 @@
     incoming/           uploads that are still coming in, sealed likewise
     archive/            archives of contests that are over, for everybody to see
     exports/            archives of this one that the judge made for the organiser
+    exports/everybody/  everybody's files as one archive, with the targets and without
     serving.lock        held while the contest is served
 
 The judge's private key is not in it.
@@ -105,6 +106,11 @@ class Folder:
         return self.path / "exports"
 
     @property
+    def packed(self) -> Path:
+        """Everybody's files as one archive."""
+        return self.exports / EVERYBODY
+
+    @property
     def lock(self) -> Path:
         """What those hold who serve the contest."""
         return self.path / "serving.lock"
@@ -147,6 +153,12 @@ class Folder:
             problem = f"is of layout {held.layout}; this version of tracearena knows {_LAYOUT}"
             raise FileError.whole(self.settings, problem, "other-version")
         return held
+
+    def require_database(self) -> None:
+        """Refuse a folder whose own database is gone, before SQLite makes an empty one in its place."""
+        if self.read_secrets().database is None and not self.database.is_file():
+            problem = "is not there; restore the last backup: tracearena contest restore BACKUP NEW-FOLDER"
+            raise FileError.whole(self.database, problem, "no-database")
 
     def write_secrets(self, secrets: Secrets) -> None:
         """Write the server's own file, for its owner alone."""

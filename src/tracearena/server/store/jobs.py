@@ -3,7 +3,13 @@
 A job is done at least once and counts exactly once. Whoever takes one holds it by a lease and prolongs
 that while it works; a job whose worker is gone returns to the queue. Every taking raises the job's
 fence, and a result is written in one transaction with the end of the job, by the holder of the last fence
-alone: a worker that was thought dead writes nothing.
+alone: a worker that was thought dead writes nothing. Leases run by the clock of the database, which all
+machines share.
+
+A job may kill its worker, and a worker may be killed for reasons of its own. A worker that is told to end
+gives its job back, and one that was lost before it began its work leaves no trace on the job. Any other loss
+is counted. Jobs that lost fewer workers come first; a job that lost three in a row, while no other job lost
+one, has failed for good, and so has one that lost ten in all.
 """
 
 from __future__ import annotations
@@ -16,16 +22,19 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import Count, F, Max, Min, QuerySet
+from django.db.models.functions import Now
 
 from tracearena.errors import TracearenaError
 from tracearena.server import clock
-from tracearena.server.models import Job, JobState, Team
+from tracearena.server.models import Job, JobState, Team, Worker
 
 LEASE = timedelta(seconds=30)
 MOST_TRIES = 3
 """A job that failed so often has failed for good."""
-MOST_TAKINGS = 10
-"""A job whose workers were lost so often is not given to another one: it may be what kills them."""
+MOST_LOSSES_IN_A_ROW = 3
+"""A job that lost this many workers, while no other job lost one, is what kills them."""
+MOST_LOSSES = 10
+"""A job that lost this many workers in all is not given to another one, whatever killed them."""
 LONGEST_ERROR = 2_000
 
 OPEN = (JobState.WAITING, JobState.RUNNING)
@@ -103,7 +112,7 @@ def take(worker: str) -> Taken | None:
 
 def prolong(taken: Taken) -> bool:
     """Hold a job for another while; False if it is lost."""
-    return bool(_held(taken).update(lease_until=clock.machine_now() + LEASE))
+    return bool(_held(taken).update(lease_until=Now() + LEASE))
 
 
 @contextmanager
@@ -144,7 +153,7 @@ def fail(taken: Taken, error: str, aftermath: Aftermath) -> None:
 
 def take_back_expired(aftermath: Aftermath) -> int:
     """Return jobs to the queue whose lease ran out."""
-    late = Job.objects.filter(state=JobState.RUNNING, lease_until__lt=clock.machine_now())
+    late = Job.objects.filter(state=JobState.RUNNING, lease_until__lt=Now())
     return _take_back(late, aftermath)
 
 
@@ -153,10 +162,17 @@ def take_back_of(worker: str, aftermath: Aftermath) -> int:
     return _take_back(Job.objects.filter(state=JobState.RUNNING, worker=worker), aftermath)
 
 
+def take_back_all() -> None:
+    """Return every job to the queue, without blame, where nobody works: in a contest that was restored."""
+    held = Job.objects.filter(state=JobState.RUNNING)
+    held.update(state=JobState.WAITING, lease_until=None, worker="")
+
+
 def try_again(job: Job) -> bool:
     """Put a job that has failed for good into the queue once more, inside the caller's transaction."""
     failed = Job.objects.filter(pk=job.pk, state=JobState.FAILED)
-    return bool(failed.update(state=JobState.WAITING, tries=0, finished_at=None, due_at=clock.now()))
+    fresh = {"tries": 0, "losses": 0, "losses_in_a_row": 0, "finished_at": None}
+    return bool(failed.update(state=JobState.WAITING, due_at=clock.now(), **fresh))
 
 
 def _take_back(held: QuerySet[Job], aftermath: Aftermath) -> int:
@@ -167,9 +183,23 @@ def _take_back(held: QuerySet[Job], aftermath: Aftermath) -> int:
             if not same.update(state=JobState.WAITING, lease_until=None, worker=""):
                 continue
             returned += 1
-            if job.fence >= MOST_TAKINGS:
-                _end(job, f"{job.fence} workers were lost over it", aftermath)
+            # A worker says what it does when it begins to do it.
+            if Worker.objects.filter(name=job.worker, doing=job.key).exists():
+                _count_loss(job, aftermath)
     return returned
+
+
+def _count_loss(job: Job, aftermath: Aftermath) -> None:
+    others = Job.objects.exclude(pk=job.pk).filter(lost_at__isnull=False)
+    if job.lost_at is not None:
+        others = others.filter(lost_at__gt=job.lost_at)
+    in_a_row = 1 if job.lost_at is None or others.exists() else job.losses_in_a_row + 1
+    losses = job.losses + 1
+    Job.objects.filter(pk=job.pk).update(losses=losses, losses_in_a_row=in_a_row, lost_at=Now())
+    if in_a_row >= MOST_LOSSES_IN_A_ROW:
+        _end(job, f"{in_a_row} workers in a row were lost over it", aftermath)
+    elif losses >= MOST_LOSSES:
+        _end(job, f"{losses} workers were lost over it", aftermath)
 
 
 def _end(job: Job, error: str, aftermath: Aftermath) -> None:
@@ -184,24 +214,28 @@ def _held(taken: Taken) -> QuerySet[Job]:
 
 
 def _in_turn() -> list[int]:
-    """Return the first due job of every team, in the order of their turns."""
+    """Return the first due job of every team, in the order of their turns; jobs that lost workers wait."""
     due = Job.objects.filter(state=JobState.WAITING, due_at__lte=clock.now())
-    first = dict(due.order_by().values_list("team").annotate(Min("pk")))
+    fewest = due.order_by().values_list("team").annotate(Min("losses"))
+    first: dict[int | None, tuple[int, int]] = {}
+    for team, losses in fewest:
+        oldest = due.filter(team=team, losses=losses).aggregate(pk=Min("pk"))["pk"]
+        if oldest is not None:
+            first[team] = losses, oldest
     working = Job.objects.filter(state=JobState.RUNNING)
     running = dict(working.order_by().values_list("team").annotate(Count("pk")))
     served = Job.objects.filter(taken_at__isnull=False)
     last = dict(served.order_by().values_list("team").annotate(Max("taken_at")))
 
-    def turn(team: int | None) -> tuple[int, float, int]:
-        at = last.get(team)
-        return running.get(team, 0), 0.0 if at is None else at.timestamp(), first[team]
+    def turn(team: int | None) -> tuple[int, int, float, int]:
+        (losses, pk), at = first[team], last.get(team)
+        return losses, running.get(team, 0), 0.0 if at is None else at.timestamp(), pk
 
-    return [first[team] for team in sorted(first, key=turn)]
+    return [first[team][1] for team in sorted(first, key=turn)]
 
 
 def _give(job: Job, worker: str) -> Taken | None:
-    now = clock.machine_now()
-    given = {"taken_at": now, "lease_until": now + LEASE, "worker": worker, "fence": F("fence") + 1}
+    given = {"taken_at": Now(), "lease_until": Now() + LEASE, "worker": worker, "fence": F("fence") + 1}
     fenced = Job.objects.filter(pk=job.pk, state=JobState.WAITING, fence=job.fence)
     if not fenced.update(state=JobState.RUNNING, **given):
         return None

@@ -105,6 +105,11 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def derived_signing_key(judge_key: bytes) -> bytes:
+    """Return the Ed25519 private key by which a judge signs; its own key does not follow from it."""
+    return _derived(judge_key, "signature of the judge")
+
+
 def write_judge_key(path: str | PathLike[str], passphrase: str | None) -> bytes:
     """Make the judge's pair, write it to a new file for its owner alone, and return the public key."""
     if passphrase == "":

@@ -1,7 +1,7 @@
 """One archive with attacks on many targets: each file in it becomes an upload of its own.
 
 The target and the kind come from the official name of a file, the attacker from the login alone. The
-archive is read as hostile bytes: within limits, from memory, and never put on the disk in clear.
+archive is read as hostile bytes: within limits, and never put on the disk in clear.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+from typing import IO
 
 from django.utils.translation import gettext
 
 from tracearena.contest.handout import DATA_SETS
 from tracearena.errors import FileError
 from tracearena.files.archives import Member as Packed
-from tracearena.files.archives import held_members
-from tracearena.files.whole import Held
+from tracearena.files.archives import open_members
 from tracearena.formats.pwscup import PwsName
 from tracearena.server.models import Contest, Member, Submission
 from tracearena.server.refused import Refused
@@ -39,24 +39,29 @@ class Outcome:
     problem: str = ""
 
 
-def hand_in_all(member: Member, archive: Held, key: str) -> list[Outcome]:
+def hand_in_all(member: Member, name: str, archive: IO[bytes], key: str) -> list[Outcome]:
     """Hand in every attack of an archive; one that is refused keeps no other from being taken.
 
     Parameters
     ----------
     member
         Who hands it in, for their team.
+    name, archive
+        The archive, read at any place, and what it is called.
     key
         The idempotency key of the archive: the same archive under the same key gives the same receipts.
     """
     submitting.checked_key(key)
-    return list(_outcomes(member, archive, key))
+    return list(_outcomes(member, name, archive, key))
 
 
-def _outcomes(member: Member, archive: Held, key: str) -> Iterator[Outcome]:
+def _outcomes(member: Member, archive_name: str, archive: IO[bytes], key: str) -> Iterator[Outcome]:
     seen: set[str] = set()
     try:
-        for packed in held_members(archive.name, archive.content, MOST_FILES):
+        # What is wrong with the archive keeps all of it out, wherever in it that stands.
+        for _ in open_members(archive_name, archive, MOST_FILES):
+            pass
+        for packed in open_members(archive_name, archive, MOST_FILES):
             name = harmless_name(packed.name)
             if name in seen:
                 twice = gettext("This name comes twice in the archive; only the first one was looked at.")
@@ -65,7 +70,7 @@ def _outcomes(member: Member, archive: Held, key: str) -> Iterator[Outcome]:
             seen.add(name)
             yield _outcome(member, packed, name, key)
     except FileError as error:
-        yield Outcome(archive.name, problem=_said(error))
+        yield Outcome(archive_name, problem=_said(error))
 
 
 def _outcome(member: Member, packed: Packed, name: str, key: str) -> Outcome:

@@ -6,6 +6,7 @@ too large or that finds the disk full leaves nothing behind; what a kill leaves 
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import secrets
@@ -21,14 +22,16 @@ from django.utils.translation import gettext
 
 from tracearena.server import clock
 from tracearena.server.errors import API, refusal
-from tracearena.server.refused import Refused, disk_full, is_disk_full
+from tracearena.server.refused import Refused, disk_full, is_disk_full, read_only
 from tracearena.server.store.folder import Folder
 from tracearena.server.store.sealing import CHUNK_BYTES, Sealer
 
 _FORGOTTEN_S = 3600
 _MB = 2**20
-_FORM_MB = 1
-"""What a form may bring besides its file."""
+FORM_BYTES = 64 * 1024
+"""What a form may bring, besides its file if it has one."""
+GIVEN_UP = "tracearena.given_up"
+"""Where the environment of a request says why its body was not read to the end: `too_slow`, `too_many`."""
 
 
 class Receiving:
@@ -123,15 +126,13 @@ def receiving(most_mb: int) -> Receiving:
 def chunks_of(request: Any, most_mb: int) -> Iterator[bytes]:
     """Yield the body of a request; one that breaks off is an error, not a short file."""
     length = _length(request)
-    if length is not None and length > most_mb * _MB:
+    if length > most_mb * _MB:
         raise too_large(most_mb * _MB)
-    # Django reads no further than Content-Length says, which a body in chunks does not have.
-    stream = request if length is not None else request.environ["wsgi.input"]
     come = 0
-    while chunk := _read(stream):
+    while chunk := _read(request):
         come += len(chunk)
         yield chunk
-    if length is not None and come != length:
+    if come != length:
         raise cut_off()
 
 
@@ -153,26 +154,43 @@ def sweep(folder: Folder) -> None:
 
 
 class Bodies:
-    """Refuses a form that is too large by its own account, before a byte of it is read.
+    """Decides by the header of a request whether its body is read: where to, how large, from whom.
 
-    Forms without a file are small. The API reads its bodies itself, and only those of uploads.
+    The API reads its bodies itself, and only those of uploads.
     """
 
     def __init__(self, get_response: Any) -> None:
         self._get_response = get_response
 
     def __call__(self, request: Any) -> Any:
-        return self._get_response(request)
+        why = request.environ.get(GIVEN_UP)
+        return self._get_response(request) if why is None else refusal(request, why())
 
     def process_view(self, request: Any, *_: Any) -> Any:
-        """Answer instead of the view where the body is too large."""
+        """Answer instead of the view where the body is not wanted."""
         if request.path.startswith(API) or request.method in ("GET", "HEAD"):
             return None
-        most_mb = _most_mb_of(request)
-        allowed = _FORM_MB if most_mb is None else most_mb + _FORM_MB
-        if int(request.META.get("CONTENT_LENGTH") or 0) <= allowed * _MB:
-            return None
-        return refusal(request, too_large((most_mb or _FORM_MB) * _MB))
+        try:
+            _check_form(request)
+        except Refused as refused:
+            return refusal(request, refused)
+        return None
+
+
+def _check_form(request: Any) -> None:
+    is_empty = not request.META.get("CONTENT_LENGTH") and "HTTP_TRANSFER_ENCODING" not in request.META
+    length = 0 if is_empty else _length(request)
+    if length <= FORM_BYTES:
+        return
+    if not getattr(request.resolver_match.func, "takes_a_file", False):
+        raise Refused(
+            413, "too-large", gettext("A form without a file has at most 64 KB; this one is larger.")
+        )
+    most_mb = _most_mb_of(request)
+    if most_mb is None:
+        raise Refused(403, "not-a-team", gettext("Files are taken from members of teams: log in first."))
+    if length > most_mb * _MB + FORM_BYTES:
+        raise too_large(most_mb * _MB)
 
 
 class Handler(FileUploadHandler):
@@ -235,15 +253,12 @@ def _most_mb_of(request: Any) -> int | None:
     return Contest.now_held().rules.largest_file_mb
 
 
-def _length(request: Any) -> int | None:
-    if "chunked" in request.META.get("HTTP_TRANSFER_ENCODING", "").lower():
-        return None
+def _length(request: Any) -> int:
     try:
-        return int(request.META["CONTENT_LENGTH"])
+        # A body in chunks has no length that counts, whatever else its header says.
+        return int("" if "HTTP_TRANSFER_ENCODING" in request.META else request.META["CONTENT_LENGTH"])
     except (KeyError, ValueError):
-        raise Refused(
-            411, "no-length", gettext("The body has no length: send Content-Length or chunks.")
-        ) from None
+        raise Refused(411, "no-length", gettext("The body has no length: send Content-Length.")) from None
 
 
 def _read(stream: Any) -> bytes:
@@ -259,7 +274,21 @@ def cut_off() -> Refused:
     return Refused(400, "cut-off", message)
 
 
+def too_slow() -> Refused:
+    """Say that a body came too slowly to be waited for."""
+    message = gettext("This came too slowly, under 16 KB a second. Nothing was kept: send it again.")
+    return Refused(408, "too-slow", message)
+
+
+def too_many() -> Refused:
+    """Say that a body waited too long for others to come in."""
+    message = gettext("Too many files of your team, or of all, are coming in at once. Send it again later.")
+    return Refused(429, "too-many", message)
+
+
 def _explained(error: OSError) -> Exception:
+    if error.errno == errno.EROFS:
+        return read_only()
     return disk_full() if is_disk_full(error) else error
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext
 
-from tracearena.contest import Gate, Role, Rules, phase_at
+from tracearena.contest import Gate, Role, Rules, Schedule, phase_at
 from tracearena.server import clock
 from tracearena.server.models import Contest, DataSet, Member, State, Submission, Team, UploadKind
 from tracearena.server.refused import Refused, not_found
@@ -93,15 +93,19 @@ def harmless_name(name: str) -> str:
 def check_gate(errand: Errand) -> None:
     """Refuse, before a byte is read, what would be refused after the last one."""
     contest = Contest.now_held()
-    if _gate(contest, errand.kind, clock.now()) is Gate.EARLY:
+    if _gate(contest.schedule_of(errand.team.number), errand.kind, clock.now()) is Gate.EARLY:
         raise _early(contest, errand.kind)
     if errand.kind != UploadKind.OBFUSCATED and errand.data_set.released_at is None:
         raise not_found()
 
 
-def is_late_now(kind: str) -> bool:
-    """Whether what comes in now is late."""
-    return _gate(Contest.now_held(), kind, clock.now()) is Gate.LATE
+def is_late_now(kind: str, team: str = "") -> bool:
+    """Whether what comes in now is late, for a team that may have extra time or for all others."""
+    contest = Contest.now_held()
+    return (
+        _closed_at(contest, kind) is not None
+        or _gate(contest.schedule_of(team), kind, clock.now()) is Gate.LATE
+    )
 
 
 def hand_in(errand: Errand, file: Receiving) -> Submission:
@@ -131,6 +135,7 @@ def receipt(submission: Submission) -> dict[str, Any]:
         "target": None if submission.kind == UploadKind.OBFUSCATED else data_set.team.number,
         "data_set": data_set.number,
         "sha256": submission.sha256,
+        "salt": submission.salt,
         "size": submission.size,
         "received_at": submission.received_at.isoformat(),
         "state": submission.state,
@@ -149,16 +154,21 @@ def uploads_left(team: Team, kind: str, data_set: DataSet, rules: Rules) -> int:
 
 
 def _taken(errand: Errand, file: Receiving) -> Submission:
+    # Until the commit the judge cannot close the phase; it is read again, now that it stands still.
+    DataSet.objects.select_for_update().get(pk=errand.data_set.pk)
     contest = Contest.now_held()
-    gate = _gate(contest, errand.kind, file.arrived_at)
+    gate = _gate(contest.schedule_of(errand.team.number), errand.kind, file.arrived_at)
     if gate is Gate.EARLY:
         raise _early(contest, errand.kind)
-    late = gate is Gate.LATE or _is_closed(errand)
+    closed_at = _closed_at(contest, errand.kind)
+    late = gate is Gate.LATE or closed_at is not None
+    # A receipt never says that a file came in time and is late: what finds its phase closed came afterwards.
+    received_at = file.arrived_at if closed_at is None else max(file.arrived_at, closed_at)
     what = quota.purpose(errand.kind, errand.data_set, late=late)
     most = limit(contest.rules, errand.kind)
     if not quota.take(errand.team, what, most):
         raise _used_up(most, late)
-    submission = _row(errand, file, what, late)
+    submission = _row(errand, file, what, late, received_at)
     if not late:
         jobs.enqueue("check", f"check/{submission.pk}", {"submission": submission.pk}, team=errand.team)
     # The last act before the commit: should that fail, a file without a row is left, never the reverse.
@@ -166,7 +176,7 @@ def _taken(errand: Errand, file: Receiving) -> Submission:
     return submission
 
 
-def _row(errand: Errand, file: Receiving, what: str, late: bool) -> Submission:
+def _row(errand: Errand, file: Receiving, what: str, late: bool, received_at: datetime) -> Submission:
     return Submission.objects.create(
         team=errand.team,
         member=errand.member,
@@ -175,11 +185,11 @@ def _row(errand: Errand, file: Receiving, what: str, late: bool) -> Submission:
         file_name=errand.file_name,
         sha256=file.sha256,
         size=file.size,
-        received_at=file.arrived_at,
+        received_at=received_at,
         idempotency_key=errand.key,
         quota=what,
         state=State.LATE if late else State.RECEIVED,
-        finished_at=file.arrived_at if late else None,
+        finished_at=received_at if late else None,
     )
 
 
@@ -196,16 +206,14 @@ def _with_key(errand: Errand, file: Receiving) -> Submission | None:
     return found
 
 
-def _gate(contest: Contest, kind: str, at: datetime) -> Gate:
-    answer = phase_at(contest.schedule, at)
+def _gate(schedule: Schedule, kind: str, at: datetime) -> Gate:
+    answer = phase_at(schedule, at)
     return answer.obfuscated if kind == UploadKind.OBFUSCATED else answer.attacks
 
 
-def _is_closed(errand: Errand) -> bool:
-    """Whether the judge has gone on to publish: nothing may slip in behind its back."""
-    if errand.kind != UploadKind.OBFUSCATED:
-        return False
-    return DataSet.objects.select_for_update().get(pk=errand.data_set.pk).closed_at is not None
+def _closed_at(contest: Contest, kind: str) -> datetime | None:
+    """Return when the judge closed the phase of an upload: nothing may slip in behind its back."""
+    return contest.anonymization_closed_at if kind == UploadKind.OBFUSCATED else contest.attack_closed_at
 
 
 def _early(contest: Contest, kind: str) -> Refused:

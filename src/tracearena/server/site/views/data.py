@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.http import StreamingHttpResponse
 from django.shortcuts import render
 from django.utils.http import content_disposition_header
@@ -15,8 +16,10 @@ from tracearena.formats.pwscup import PwsName
 from tracearena.server.models import Team
 from tracearena.server.people import accounts
 from tracearena.server.site.views.roles import for_members, for_team
-from tracearena.server.store import downloads
-from tracearena.server.store.zip_streams import zip_stream
+from tracearena.server.store import downloads, everybody_archive
+from tracearena.server.store.everybody_archive import zip_stream
+
+_NAME = "everybody.zip"
 
 
 @require_safe
@@ -41,9 +44,13 @@ def bundle(request: Any) -> Any:
 @require_safe
 @for_team
 def everything(request: Any) -> Any:
-    """All of everybody's files in one archive."""
-    response = StreamingHttpResponse(zip_stream(downloads.public_files()), content_type="application/zip")
-    response.headers["Content-Disposition"] = content_disposition_header(True, "everybody.zip")
+    """All of everybody's files in one archive: the judge's, or until it is written one made on the way."""
+    files = downloads.public_files()
+    path = everybody_archive.path_of(settings.CONTEST_FOLDER, files)
+    if path.is_file():
+        return downloads.send_archive(request, path, _NAME)
+    response = StreamingHttpResponse(zip_stream(files), content_type="application/zip")
+    response.headers["Content-Disposition"] = content_disposition_header(True, _NAME)
     return response
 
 

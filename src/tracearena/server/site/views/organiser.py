@@ -76,7 +76,7 @@ def reset(request: Any, number: str) -> Any:
     if team is None:
         raise not_found()
     with transaction.atomic():
-        links.withdraw(team)
+        links.withdraw(team=team)
         secret = links.invitation_by_judge(team)
         log(request.user.username, "link renewed", team=number)
     return _teams(request, team, secret)

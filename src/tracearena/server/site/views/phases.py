@@ -10,10 +10,11 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
+from tracearena.contest import Role
 from tracearena.errors import TracearenaError
 from tracearena.pages.svg import timeline_picture
 from tracearena.server import clock, wordings
-from tracearena.server.models import Contest
+from tracearena.server.models import Contest, Team
 from tracearena.server.operations import readiness, schedule_moves
 from tracearena.server.refused import Refused
 from tracearena.server.site.views.public import schedule_points
@@ -36,8 +37,12 @@ def phases(request: Any) -> Any:
 def _move(request: Any) -> None:
     given = request.POST
     point, reason, to = given.get("point", ""), given.get("reason", ""), _moment(given.get("to", ""))
+    team, told = given.get("team", ""), {"reason": reason, "actor": request.user.username}
     try:
-        schedule_moves.move(point, to, reason=reason, actor=request.user.username)
+        if team:
+            schedule_moves.give_time(team, point, to, **told)
+        else:
+            schedule_moves.move(point, to, **told)
     except TracearenaError as error:
         raise Refused(409, "not-moved", str(error)) from None
 
@@ -60,6 +65,7 @@ def _shown(request: Any, refused: Refused | None = None) -> Any:
         "points": schedule_points(),
         "movable": _movable(contest),
         "following": following,
+        "teams": Team.objects.filter(role=Role.TEAM).values_list("number", flat=True),
         "checks": readiness.checklist(settings.CONTEST_FOLDER, contest, now),
         "refused": refused,
         "given": request.POST,
@@ -70,6 +76,4 @@ def _shown(request: Any, refused: Refused | None = None) -> Any:
 def _movable(contest: Contest) -> list[tuple[str, str, datetime]]:
     """Return the words, the name and the time of every point that can be moved."""
     schedule = contest.schedule
-    return [
-        (wordings.point(name), name, getattr(schedule, name)) for name in schedule_moves.movable(schedule)
-    ]
+    return [(wordings.point(name), name, getattr(schedule, name)) for name in schedule_moves.movable(contest)]

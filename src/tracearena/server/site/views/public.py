@@ -10,7 +10,7 @@ from django.conf import settings
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils.http import content_disposition_header
-from django.utils.translation import override
+from django.utils.translation import gettext, override
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_safe
 
@@ -44,8 +44,13 @@ def home(request: Any) -> Any:
 @require_safe
 def rules(request: Any) -> Any:
     """The rules in plain sentences, and the schedule."""
-    chapters = Contest.now_held().rules.chapters()
-    return render(request, "rules.html", {"chapters": _numbered(chapters), "points": schedule_points()})
+    contest = Contest.now_held()
+    about = {
+        "chapters": _numbered(contest.rules.chapters()),
+        "points": schedule_points(),
+        "signing_key": contest.signing_key,
+    }
+    return render(request, "rules.html", about)
 
 
 @require_safe
@@ -63,6 +68,7 @@ def board(request: Any) -> Any:
         "labels": parties.labels(shown["names"]),
         "styles": parties.styles(),
         "promises": commitments.promises(settings.CONTEST_FOLDER, opened=published),
+        "receipt_lists": commitments.receipt_lists(settings.CONTEST_FOLDER),
     }
     return render(request, "board.html", about)
 
@@ -84,9 +90,10 @@ def board_numbers(request: Any, name: str) -> Any:
 
 @require_safe
 def opened(request: Any, name: str) -> Any:
-    """A file that opens a promise of the judge, for everybody once the results are open."""
+    """A signed list of receipts, or a file that opens a promise of the judge once the results are open."""
+    folder = settings.CONTEST_FOLDER
     is_open = boards.is_published(Contest.now_held(), clock.now())
-    if not is_open or name not in commitments.files(settings.CONTEST_FOLDER):
+    if name not in commitments.receipt_lists(folder) + (commitments.files(folder) if is_open else []):
         raise not_found()
     return downloads.send_public(request, name)
 
@@ -101,9 +108,17 @@ def pictures(request: Any) -> Any:
 
 
 def schedule_points() -> list[tuple[str, Any]]:
-    """Return begin and end of each phase, by name."""
-    schedule = Contest.now_held().schedule
-    return [(wordings.point(name), getattr(schedule, name)) for name in schedule.to_dict()]
+    """Return begin and end of each phase, by name, and what comes later for one team."""
+    contest = Contest.now_held()
+    points = [(wordings.point(name), getattr(contest.schedule, name)) for name in contest.schedule.to_dict()]
+    for team, ends in sorted(contest.extra_time.items()):
+        own = contest.schedule_of(team)
+        about = gettext("%(point)s of team %(team)s, which has extra time")
+        points += [
+            (about % {"point": wordings.point(name), "team": team}, getattr(own, name))
+            for name in sorted(ends)
+        ]
+    return points
 
 
 def _refreshed_at(snapshot: dict[str, Any] | None) -> datetime | None:

@@ -85,6 +85,7 @@ def _shown(request: Any, found: Rescoring, refused: Refused | None = None) -> An
         "more": max(0, len(changed) - _SHOWN),
         "failed": sum(one.after is None for one in changed),
         "left": jobs.open_jobs("rescore").filter(key__startswith=own).count(),
+        "result": [] if found.state == "running" else rescoring.result_differences(found),
         "refused": refused,
     }
     return render(request, "organiser/rescoring.html", about, status=refused.status if refused else 200)

@@ -9,6 +9,7 @@ from django.http import JsonResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from tracearena.contest import phase_at
 from tracearena.pages.svg import gauge_picture
 from tracearena.server import clock
 from tracearena.server.models import Contest, Submission
@@ -25,12 +26,13 @@ _A_PAGE = 100
 @for_team
 def start(request: Any) -> Any:
     """What to do next and until when, own data sets with their utility, targets that are open."""
-    team, rules = request.user.team, Contest.now_held().rules
+    team, contest, now = request.user.team, Contest.now_held(), clock.now()
     targets = attack_progress.targets(team)
     about = {
         "step": next_step(team),
+        "has_extra_time": phase_at(contest.schedule_of(team.number), now) != phase_at(contest.schedule, now),
         "data_sets": [
-            one | {"gauge": gauge_picture(one["utility"], rules, name=f"gauge-{one['number']}")}
+            one | {"gauge": gauge_picture(one["utility"], contest.rules, name=f"gauge-{one['number']}")}
             for one in standing.data_sets(team)
         ],
         "targets": targets,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from django.http import JsonResponse
+from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
@@ -18,7 +18,6 @@ from django.views.decorators.http import require_safe
 from tracearena.language import marked
 from tracearena.pages.changes import liveliest_day
 from tracearena.pages.svg.trace_map import true_day_picture
-from tracearena.pages.svg.viewer import ground_data
 from tracearena.server.models import Contest
 from tracearena.server.people import accounts
 from tracearena.server.refused import Refused
@@ -68,20 +67,10 @@ def released(request: Any, number: int) -> Any:
 @require_safe
 @for_team
 def events(request: Any, number: int) -> Any:
-    """All original traces of a data set as plain numbers, for the viewer in the browser.
-
-    Everybody has an event at each of the instants, so these are said once.
-    """
+    """All original traces of a data set as plain numbers, for the viewer in the browser."""
     data_set = submitting.own_data_set(request.user.team, number)
-    original = own_traces.original(request.user.team, data_set, accounts.team_key(request))
-    return JsonResponse(
-        {
-            **ground_data(original),
-            "people": original.user_ids.tolist(),
-            "instants": original.instants[: original.offsets[1]].tolist(),
-            "places": original.place_index.tolist(),
-        }
-    )
+    text = own_traces.events_text(request.user.team, data_set, accounts.team_key(request))
+    return HttpResponse(text, content_type="application/json")
 
 
 def _days(original: Traces) -> list[int]:

@@ -22,12 +22,13 @@ WHOLE = "yes"
 """Value of the field behind the file: it is there only if the form has come whole."""
 
 
-def _takes_a_file(view: Callable[..., Any]) -> Callable[..., Any]:
+def takes_a_file(view: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark a view as one whose form may bring a file; others take small forms alone."""
     view.takes_a_file = True  # type: ignore[attr-defined]
     return view
 
 
-@_takes_a_file
+@takes_a_file
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_team
 def obfuscated(request: Any, number: int) -> Any:
@@ -36,7 +37,7 @@ def obfuscated(request: Any, number: int) -> Any:
     return _form(request, UploadKind.OBFUSCATED, data_set)
 
 
-@_takes_a_file
+@takes_a_file
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_team
 def attack(request: Any, team: str, number: int, kind: str) -> Any:
@@ -62,7 +63,7 @@ def _form(request: Any, kind: str, data_set: DataSet) -> Any:
         about = {
             "errand": errand,
             "left": submitting.uploads_left(team, kind, data_set, rules),
-            "is_late": submitting.is_late_now(kind),
+            "is_late": submitting.is_late_now(kind, team.number),
         }
         return render(request, "team/upload.html", about | empty_form(rules))
     file = _file(request)

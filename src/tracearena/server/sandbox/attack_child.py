@@ -1,0 +1,71 @@
+"""The child that runs the judge's own attacks: it gets what every team has, and no truth."""
+
+from __future__ import annotations
+
+from typing import IO, Any
+
+import numpy as np
+
+from tracearena.arena.ensemble import Ensemble, make_attacks
+from tracearena.engine import child_seed, seed_sequence, use
+from tracearena.server.sandbox.child_side import Work, framed, read_framed
+from tracearena.server.sandbox.frames import Frame, truth_of, truth_parts
+from tracearena.server.sandbox.packing import pack, unpack
+from tracearena.traces import Clock, ObfuscatedTraces, Places, PlaceSets, Traces
+
+
+def prepared(*names: str) -> Work:
+    """Load and compile what attacks need, on the traces of two users, and return the work."""
+    places = Places([0.0, 0.01, 0.02], [0.0, 0.0, 0.0], km_per_degree=(100, 100))
+    dense = np.array([[0, 1, 0, 1], [2, 2, 2, 2]])
+    reference, original = Traces.from_dense(dense, places, Clock(instants_per_day=2)).split_days(1)
+    ensemble = Ensemble(make_attacks(names))
+    with use(progress=None, threads=1):
+        ensemble.fit(reference)
+        for _ in ensemble.attempts(ObfuscatedTraces.unchanged(original), None, 1):
+            pass
+    return _work
+
+
+def request_of(reference: Traces, released: ObfuscatedTraces, **settings: Any) -> bytes:
+    """Return what `_work` reads: the traces, and names, options and seed of the attacks."""
+    values, arrays = truth_parts(reference)
+    events = {
+        "pseudonyms": released.user_ids,
+        "event_offsets": released.offsets,
+        "instants": released.instants,
+        "codes": released.codes,
+        "set_offsets": released.sets.offsets,
+        "members": released.sets.members,
+    }
+    frame_values, frame_arrays = Frame.of(released).parts()
+    return framed(pack(values | {"attack": settings}, arrays)) + framed(
+        pack(frame_values, frame_arrays | events)
+    )
+
+
+def _work(request: IO[bytes]) -> bytes:
+    values, arrays = unpack(read_framed(request))
+    asked: dict[str, Any] = values["attack"]
+    reference = truth_of(values, arrays)
+    assert isinstance(reference, Traces)
+    released = _released(*unpack(read_framed(request)))
+    attacks = make_attacks(asked["names"], **asked["options"])
+    seed = child_seed(seed_sequence(asked["seed"][0]), *asked["seed"][1:])
+    with use(progress=None):
+        ensemble = Ensemble(attacks).fit(reference)
+        found = {id(one): answer for one, answer in ensemble.answers(released, seed=seed)}
+    return b"".join(framed(pack(*truth_parts(found[id(one)]))) for one in attacks)
+
+
+def _released(values: dict[str, Any], arrays: dict[str, Any]) -> ObfuscatedTraces:
+    frame = Frame.from_parts(values, arrays)
+    return ObfuscatedTraces(
+        frame.places,
+        frame.clock,
+        codes=arrays["codes"],
+        sets=PlaceSets(arrays["set_offsets"], arrays["members"]),
+        user_ids=arrays["pseudonyms"],
+        offsets=arrays["event_offsets"],
+        instants=arrays["instants"],
+    )

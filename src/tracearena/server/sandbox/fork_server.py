@@ -1,0 +1,110 @@
+"""The process that children are forked from: ``python -I -m tracearena.server.sandbox.fork_server``.
+
+It has loaded and compiled all that children need, so a child costs milliseconds and writes nothing. It is
+given no key, no folder and no byte of an upload: pipes that lead to a child go through it unread. Its
+standard input is a socket; each message asks for a child, and is answered when the child has ended.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import socket
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from importlib import import_module
+from typing import Any
+
+from numba.core import caching, dispatcher
+
+from tracearena.server import libc
+from tracearena.server.sandbox.child_side import KILL, LONGEST_MESSAGE, Work, answer_request
+from tracearena.server.store import process_memory
+
+_NEW_NETWORK = 0x40000000
+_PIPES = 3
+
+
+def serve(prepare: Mapping[str, Callable[..., Work]]) -> None:
+    """Fork children, one at a time, until the other end of the socket is closed.
+
+    Parameters
+    ----------
+    prepare
+        For each kind of work a function that loads and compiles what it needs, and returns it. It is
+        called once, before the first child, with what the work is about.
+    """
+    process_memory.hide()
+    # Whoever stops a whole service signals every process of it; the judge says when its child ends.
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if libc.is_linux():
+        with suppress(PermissionError):
+            libc.unshare(_NEW_NETWORK)
+    control = socket.socket(fileno=os.dup(0))
+    ready: dict[tuple[str, ...], Work] = {}
+    while True:
+        message, pipes, _, _ = socket.recv_fds(control, LONGEST_MESSAGE, _PIPES)
+        if not message:
+            return
+        if message == KILL:  # the child had ended already
+            continue
+        asked = json.loads(message)
+        name, *about = kind = tuple(asked["work"])
+        if kind not in ready:
+            ready[kind] = prepare[name](*about)
+            _require_one_thread()
+        child = os.fork()
+        if child == 0:
+            _compile_in_memory()
+            answer_request(ready[kind], pipes, asked["memory_mb"], asked["cpu_s"])
+        for pipe in pipes:
+            os.close(pipe)
+        ended = _watch(child, control, asked["wall_s"])
+        with suppress(BrokenPipeError):  # the judge is dead, as the next message tells
+            control.send(json.dumps(ended).encode())
+
+
+def _watch(child: int, control: socket.socket, wall_s: float) -> dict[str, Any]:
+    """Wait for the end of a child, or bring it about; nothing else can take its number until then."""
+    ended = os.pidfd_open(child)
+    ready, _, _ = select.select([ended, control.fileno()], [], [], wall_s)
+    if ended not in ready:
+        os.kill(child, signal.SIGKILL)
+    os.close(ended)
+    _, status, used = os.wait4(child, 0)
+    return {
+        "status": os.waitstatus_to_exitcode(status),
+        "in_time": bool(ready),
+        "cpu_s": used.ru_utime + used.ru_stime,
+        "rss_mb": used.ru_maxrss / 1024,
+    }
+
+
+def _require_one_thread() -> None:
+    """End rather than fork while another thread may hold a lock that no child would ever get."""
+    # A thread that was just joined may take a moment to leave.
+    for _ in range(100):
+        number = len(os.listdir("/proc/self/task"))
+        if number == 1:
+            return
+        time.sleep(0.01)
+    raise SystemExit(f"children cannot be forked from a process with {number} threads")
+
+
+def _compile_in_memory() -> None:
+    """Keep Numba from the folder of compiled code: what a child could write there, others would run."""
+    nothing: Any = lambda *_: None  # noqa: E731
+    dispatcher.Dispatcher.enable_caching = nothing  # type: ignore[method-assign]
+    caching.Cache.load_overload = caching.Cache.save_overload = nothing  # type: ignore[method-assign]
+
+
+def _prepare(name: str) -> Callable[..., Work]:
+    module = f"tracearena.server.sandbox.{name}_child"
+    return lambda *about: import_module(module).prepared(*about)
+
+
+if __name__ == "__main__":
+    serve({name: _prepare(name) for name in ("check", "score", "attack")})
