@@ -9,7 +9,7 @@ export OMP_WAIT_POLICY ?= PASSIVE
 # Tests start many interpreters: they need not compile the same source again each time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo contest test test-long check lint bench docs messages clean
+.PHONY: demo contest test test-long check lint record bench docs messages clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("tracearena needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
@@ -37,6 +37,9 @@ test: lint
 
 test-long: $(STAMP)
 	$(BIN)/pytest -n 2 -m long tests
+
+record: $(STAMP)
+	$(BIN)/pytest -q -n 2 tests/recorded --record-anew
 
 bench: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
