@@ -135,7 +135,7 @@ def test_in_the_city_it_is_never_weaker_than_twenty_lines(mechanism: str) -> Non
     assert_never_weaker(None, mechanism)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("mechanism", ONE_AND_LONG)
 def test_on_check_ins_it_is_never_weaker_than_twenty_lines(shared_data: Path, mechanism: str) -> None:
     assert_never_weaker(shared_data, mechanism)

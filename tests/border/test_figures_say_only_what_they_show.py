@@ -563,7 +563,7 @@ def test_the_command_prints_what_holds(tmp_path: Path, monkeypatch: pytest.Monke
         assert finding["number"] > 0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_osaka_does_not_show_the_correlation_of_2019(tmp_path: Path, shared_data: Path) -> None:
     data = shared_data / "pwscup2019-osaka"
     told = run("figure", "contest-9", "--data", data, "--out", tmp_path, "--json")

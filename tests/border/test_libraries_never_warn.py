@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import subprocess
 import sys
 import warnings
@@ -133,11 +134,22 @@ def test_extremes_are_those_of_algorithms_that_there_are():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("entry", catalogue.entries())
+def test_some_extreme_parameters_make_no_library_warn(entry, events, points):
+    every = specs(entry)
+    check(entry, random.Random(1).sample(every, min(6, len(every))), events, points)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("entry", EXTREMES)
 def test_no_allowed_parameter_makes_a_library_warn(entry, events, points):
+    check(entry, specs(entry), events, points)
+
+
+def check(entry: str, names: list[str], events: list[Traces], points: list[GpsTraces]) -> None:
     worked = 0
     with warnings.catch_warnings(), np.errstate(over="raise", invalid="raise", divide="raise"):
         warnings.simplefilter("error")
-        for spec in specs(entry):
+        for spec in names:
             for work in used(entry, spec, events, points):
                 try:
                     work()
@@ -153,8 +165,8 @@ def test_no_allowed_parameter_makes_a_library_warn(entry, events, points):
     "defence",
     [
         "RR(700)",
-        pytest.param("RR(745)", marks=pytest.mark.slow),
-        pytest.param("ClusterAveraging(0.7,2,1e9)", marks=pytest.mark.slow),
+        pytest.param("RR(745)", marks=pytest.mark.long),
+        pytest.param("ClusterAveraging(0.7,2,1e9)", marks=pytest.mark.long),
     ],
 )
 def test_stderr_has_the_seed_and_nothing_else(tmp_path, make_walks, defence):

@@ -55,6 +55,7 @@ COMMANDS = {
     "contest serve": ["folder"],
     "contest team add": ["folder", "A team"],
     "contest team reset": ["folder", "001"],
+    "contest member reset": ["folder", "ann"],
     "contest export": ["folder", "out.zip"],
     "contest rehearse": [],
     "contest client check": ["org.csv"],
@@ -118,10 +119,15 @@ def test_all_commands_with_numbers_are_tried() -> None:
     assert len(options()) > 60
 
 
-@pytest.mark.parametrize(
-    ("command", "option"),
-    [case if not i % 8 else pytest.param(*case, marks=pytest.mark.slow) for i, case in enumerate(options())],
-)
+def cases() -> Iterator[Any]:
+    """Every option of every command: in everyday tests where it comes first, for commands share options."""
+    seen: set[str] = set()
+    for command, option in options():
+        yield pytest.param(command, option, marks=[pytest.mark.long] if option in seen else [])
+        seen.add(option)
+
+
+@pytest.mark.parametrize(("command", "option"), list(cases()))
 def test_it_is_refused_by_a_sentence(
     command: str,
     option: str,

@@ -172,6 +172,7 @@ def test_a_seed_is_found_and_a_secret_root_is_not(name: str, tmp_path: Path) -> 
     assert Release(tmp_path, defence, original).attacked(screen) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("defence", [*OF_TIME, "RR(1)+SwapTimes(100km,all)"])
 def test_times_are_drawn_again_under_a_seed_only(defence: str, tmp_path: Path) -> None:
     """The attacker tries some seeds, the right one among them, and every number that was printed."""

@@ -217,7 +217,7 @@ def test_an_audit_that_is_stopped_says_once_what_is_there(team, number):
     assert (out / "audit.html").is_file()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("number", STATUS)
 def test_workers_of_a_cluster_end_too(team, number):
     pytest.importorskip("distributed")

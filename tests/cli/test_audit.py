@@ -97,3 +97,20 @@ def test_a_stopped_audit_leaves_a_page_marked_incomplete(
     assert "holds what was finished" in done.err
     assert "stopped before its end" in (team / "a" / "audit.html").read_text()
     assert not json.loads((team / "a" / "audit.json").read_text())["complete"]
+
+
+def test_of_a_file_that_is_too_large_people_are_drawn(tmp_path: Path) -> None:
+    from tracearena.cli._measuring import MeasuringOptions
+
+    small, large = tmp_path / "small.csv", tmp_path / "large.csv"
+    for path, size in ((small, 1 << 20), (large, 400 << 20)):
+        with path.open("wb") as file:
+            file.truncate(size)
+    options = MeasuringOptions()
+    assert options.sample(small, 1) is None
+    drawn = options.sample(large, 1)
+    assert drawn is not None
+    assert drawn.rows == 20_000_000
+    quick = MeasuringOptions(quick=True).sample(small, 1)
+    assert quick is not None
+    assert quick.rows < drawn.rows

@@ -75,6 +75,7 @@ def make_deadly(monkeypatch: pytest.MonkeyPatch, flag: Path) -> None:
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_worker_killed_in_the_middle_changes_no_byte(
     run, team: Path, own: Cluster, name: str, monkeypatch: pytest.MonkeyPatch

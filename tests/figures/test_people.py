@@ -78,7 +78,7 @@ def test_gaps_and_single_days_are_refused() -> None:
         lives([[0, 1, 1]])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_figure_has_its_numbers(tmp_path: Path) -> None:
     told: list[object] = []
     files = figure("contest-people")(tmp_path, seed=1, size=Size(40, 4), iterations=3, tell=told.append)

@@ -12,7 +12,7 @@ from tracearena.figures import figure
 from tracearena.figures.data import Size
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["sglt-similarity", "sglt-tables", "sglt-qq", "sglt-lbs", "sglt-classes"])
 def test_every_figure_has_a_picture_and_its_numbers(name: str, tmp_path: Path) -> None:
     less: dict[str, Any] = {"counts": (2,)} if name == "sglt-lbs" else {}
@@ -21,7 +21,7 @@ def test_every_figure_has_a_picture_and_its_numbers(name: str, tmp_path: Path) -
     assert len(table.read_text().splitlines()) > 3
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_published_table_stands_beside_both_sets_of_rules(shared_data: Path, tmp_path: Path) -> None:
     said: list[Any] = []
     picture, table = figure("sglt-published")(

@@ -21,7 +21,7 @@ def rows(path):
         return list(csv.DictReader(file))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_privacy_and_utility_of_the_synthesizers(tmp_path):
     few = QUICK | {"alphas": (1, 200), "copied": (0, 3), "dropped": (0, 1), "classes": (5, 9)}
     picture, numbers = figure("ppmtf-7")(tmp_path, seed=1, **few)

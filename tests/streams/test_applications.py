@@ -49,6 +49,7 @@ def released(run: Callable[..., str], path: Path, defence: str, name: str = "rel
     return out
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("application", [ERROR, HOMES, HOTSPOTS], ids=lambda one: one[0])
 @pytest.mark.parametrize(
     ("layout", "defence"),
@@ -116,7 +117,7 @@ def test_a_city_is_chosen_among_far_ones_alike(
     both_ways(*HOTSPOTS, "--original", path, "--released", path, "--expected-noise", "100m")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.usefixtures("small_portions")
 @pytest.mark.parametrize("layout", ["parts", pytest.param("shuffled", marks=pytest.mark.long)])
 def test_workers_find_what_threads_find(layout: str, tmp_path: Path, run: Callable[..., str]) -> None:

@@ -120,7 +120,7 @@ def test_text_that_is_refused_near_its_end_leaves_nothing_behind(
     assert [one.name for one in tmp_path.iterdir()] == ["points.csv"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.usefixtures("small_portions")
 @pytest.mark.parametrize("layout", ["shuffled", "csv"])
 def test_workers_write_the_parts_that_threads_write(

@@ -125,7 +125,7 @@ def test_a_release_does_not_go_on_with_other_places(
     run(*command, "--places", tmp_path / "places.csv", "--resume")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("table", KINDS, indirect=True)
 def test_workers_shuffle_as_threads_do(table: Path, tmp_path: Path, run: Callable[..., str]) -> None:
     for name, cluster in (("here", ()), ("there", ("--cluster", "local:2"))):

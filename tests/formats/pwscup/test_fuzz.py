@@ -54,7 +54,7 @@ def strings(valid: bytes, seed: int) -> list[bytes]:
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("kind", VALID)
 def test_ten_thousand_strings_are_accepted_or_refused_and_the_accepted_come_back(
     kind: str,
