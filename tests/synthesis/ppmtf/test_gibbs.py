@@ -101,7 +101,6 @@ def test_sums_over_cells_are_those_of_every_outer_product(z, kind):
     expected = [x[first:stop].T @ x[first:stop] for first, stop in pairwise(offsets)]
     found = pairs.gram(left, right)
     assert np.allclose(found, expected, rtol=1e-13, atol=1e-13)
-    assert np.array_equal(found, found.transpose(0, 2, 1))
 
 
 def test_rows_have_the_mean_and_covariance_of_their_conditional():
