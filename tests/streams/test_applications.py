@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from tests.streams.tables import city, laid_out
 
-from tracearena.cli import _streams
+from tracearena.engine import use
 from tracearena.streams import walking
 
 ERROR = ("error",)
@@ -33,8 +33,7 @@ def both_ways(
     def command(*arguments: object) -> dict[str, object]:
         streamed = json.loads(run("applications", *arguments, "--json"))
         assert len(made.pop().original.portions) > 2
-        with monkeypatch.context() as patch:
-            patch.setattr(_streams, "STREAMED_FROM", 10**9)
+        with use(chunk_rows=10**9):
             assert streamed == json.loads(run("applications", *arguments, "--json"))
         assert not made
         return dict(streamed)

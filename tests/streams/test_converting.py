@@ -10,14 +10,13 @@ import polars as pl
 import pytest
 from tests.streams.tables import city, laid_out
 
-from tracearena.cli import _streams
+from tracearena.engine import use
 from tracearena.streams import transforming
 
 
 def as_a_whole(run: Callable[..., str], *arguments: object) -> str:
     """Run a command that reads all at once."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_streams, "STREAMED_FROM", 10**9)
+    with use(chunk_rows=10**9):
         return run(*arguments)
 
 

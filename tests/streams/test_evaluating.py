@@ -13,8 +13,8 @@ import pytest
 from tests.border.command_line import tracearena
 from tests.streams.event_tables import frame_of, laid_out
 
-from tracearena.cli import _streams
 from tracearena.cli import evaluate as command
+from tracearena.engine import use
 
 UTILITY = ("evaluate", "--utility-only", "--json")
 PRIVACY = {
@@ -52,8 +52,7 @@ def in_portions(run: Callable[..., str], *words: object) -> dict[str, Any]:
 
 
 def at_once(run: Callable[..., str], *words: object) -> dict[str, Any]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_streams, "STREAMED_FROM", 10**9)
+    with use(chunk_rows=10**9):
         found: dict[str, Any] = json.loads(run(*words))
     return found
 

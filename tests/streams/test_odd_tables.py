@@ -116,7 +116,8 @@ def test_many_gaps_are_rounded_and_the_long_ones_counted_as_they_are(
     frame = pl.DataFrame({"user_id": [1, 1, 2, 2], "lat": [35.0] * 4, "lon": [139.0] * 4, "time": times})
     far = frame.with_columns(time=pl.when(pl.int_range(4) == 1).then(pl.lit(times[2])).otherwise("time"))
     far.write_parquet(tmp_path / "p.parquet")
-    table, found = streams.table_of(tmp_path / "p.parquet", tmp_path, portion=2)
+    with use(chunk_rows=2):
+        table, found = streams.table_of(tmp_path / "p.parquet", tmp_path)
     summary = streams.describe(table, found)
     assert summary.gaps_over_4h == 1
     assert summary.gap_h["longest"] == pytest.approx(5 + 1 / 3600, abs=1e-3)

@@ -12,7 +12,7 @@ import pytest
 from tests.border.command_line import tracearena
 from tests.streams.tables import city, laid_out
 
-from tracearena.cli import _streams
+from tracearena.engine import use
 from tracearena.streams import portions, transforming
 
 
@@ -38,12 +38,12 @@ def test_a_large_table_gets_the_pseudonyms_of_a_small_one(
         made.append(shuffled(*given, **options))  # type: ignore[arg-type]
         return made[-1]
 
-    for way, limit in (("streamed", 1), ("whole", 10**9)):
-        monkeypatch.setattr(_streams, "STREAMED_FROM", limit)
+    for way, chunk_rows in (("streamed", 700), ("whole", 10**9)):
         monkeypatch.setattr("tracearena.streams.shuffled", kept)
         (tmp_path / way).mkdir()
         arguments = (path, tmp_path / way / name, "--id-table", tmp_path / way / "ids.csv")
-        run("pseudonymise", *arguments, "--seed", 5)
+        with use(chunk_rows=chunk_rows):
+            run("pseudonymise", *arguments, "--seed", 5)
     assert [len(table.portions) > 3 for table in made] == [True]
     read = pl.read_parquet if name.endswith(".parquet") else pl.read_csv
     assert read(tmp_path / "streamed" / name).equals(read(tmp_path / "whole" / name))

@@ -63,7 +63,8 @@ def test_whole_degrees_in_one_part_are_no_cells(folder: Path, tmp_path: Path) ->
     for name, latitude in (("a", 35.5), ("b", 35.0)):
         frame = points(300, latitude, user=name).with_columns(lon=pl.lit(139.0))
         frame.rename({"lat": "y", "lon": "x"}).write_parquet(folder / f"{name}.parquet")
-    table, found = table_of(folder, tmp_path / "scratch", portion=100)
+    with use(chunk_rows=100):
+        table, found = table_of(folder, tmp_path / "scratch")
     assert found.counts.tolist() == [300, 300]
     assert sum(table.traces(one.number).n_points for one in table.portions) == 600
 
