@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tracearena import streams
+from tracearena.engine import use
 from tracearena.errors import FileError
 from tracearena.files.limits import LONGEST_LINE
 from tracearena.formats import points
