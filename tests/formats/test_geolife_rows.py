@@ -16,6 +16,7 @@ from tracearena.errors import FileError
 from tracearena.formats import geolife
 from tracearena.formats.geolife import _kernels as kernels
 from tracearena.formats.geolife import parsing
+from tracearena.intake.report import Report
 
 HEADER = b"Geolife trajectory\r\nWGS 84\r\nAltitude is in Feet\r\nReserved 3\r\n0,2,255,My Track\r\n0\r\n"
 ROW = b"39.976372,116.33888,0,206,39759.0673842593,2008-11-07,01:37:02"
@@ -140,10 +141,8 @@ def test_files_parsed_together_do_not_touch_each_other(together: int) -> None:
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_files_read_together_do_not_touch_each_other(tmp_path: Path, threads: int) -> None:
-    nothing = {
-        f"Data/0{user:02}/Trajectory/0.plt": b"" for user in range(3, 70)
-    }  # more than a block of files
-    for name, content in (NEIGHBOURS | nothing).items():
+    empty = {f"Data/000/Trajectory/{number}.plt": b"" for number in range(10, 80)}  # blocks have 64 files
+    for name, content in (NEIGHBOURS | empty).items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(content)
     with use(threads=threads):
