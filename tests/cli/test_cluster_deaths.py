@@ -97,8 +97,10 @@ def test_a_worker_killed_in_the_middle_changes_no_byte(
     here = made("here.csv")
     flag = team / "killed"
     if name == "training":
-        true = distributed._draw_round
-        monkeypatch.setattr(distributed, "_draw_round", deadly(true, flag))
+        meet = distributed.meet
+        monkeypatch.setattr(
+            distributed, "meet", lambda own, work, seats: meet(own, deadly(work, flag), seats)
+        )
     else:
         make_deadly(monkeypatch, flag)
     assert made("there.csv", "--cluster", own.scheduler) == here

@@ -13,7 +13,6 @@ import pytest
 from tests.border.command_line import tracearena
 from tests.streams.event_tables import frame_of, laid_out
 
-from tracearena.cli import evaluate as command
 from tracearena.engine import use
 
 UTILITY = ("evaluate", "--utility-only", "--json")
@@ -46,7 +45,7 @@ def tables(folder: Path, layout: str, *, kept: float = 0.6) -> list[object]:
 def in_portions(run: Callable[..., str], *words: object) -> dict[str, Any]:
     """Evaluate tables that must not be read at once."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.delattr(command, "_read")
+        patch.setattr("tracearena.formats.read", None)
         found: dict[str, Any] = json.loads(run(*UTILITY, *words))
     return found
 

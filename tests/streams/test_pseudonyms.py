@@ -13,7 +13,7 @@ from tests.border.command_line import tracearena
 from tests.streams.tables import city, laid_out
 
 from tracearena.engine import use
-from tracearena.streams import portions, transforming
+from tracearena.streams import portions
 
 
 @pytest.mark.usefixtures("small_portions")
@@ -57,16 +57,17 @@ def test_a_run_that_is_stopped_leaves_no_release_and_no_secret(
     tmp_path: Path, run: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = laid_out(city(), tmp_path, "csv")
-    change, seen = transforming._changed, list[int]()
+    traces, seen = portions.Table.traces, list[int]()
 
-    def interrupted(table: object, way: object, number: int) -> object:
+    def interrupted(table: portions.Table, number: int) -> object:
         seen.append(number)
         if len(seen) > 3:
             raise KeyboardInterrupt
-        return change(table, way, number)  # type: ignore[arg-type]
+        return traces(table, number)
 
-    monkeypatch.setattr(transforming, "_changed", interrupted)
+    monkeypatch.setattr(portions.Table, "traces", interrupted)
     run("pseudonymise", path, tmp_path / "out.parquet", "--id-table", tmp_path / "ids.csv", status=130)
+    assert len(seen) > 3
     assert [one.name for one in tmp_path.iterdir()] == ["points.csv"]
 
 
