@@ -8,8 +8,6 @@ import pytest
 
 from tracearena import formats
 from tracearena.cities import simulate
-from tracearena.formats import partitions
-from tracearena.formats.place_files import write_places
 from tracearena.intake.tables import files_of
 
 QUICK = "PPMTF(2,iterations=3,zeros=all)"
@@ -79,14 +77,13 @@ def test_every_command_gives_the_same_with_a_cluster(run, team: Path, address: s
 
 @pytest.mark.slow
 def test_folders_of_files_go_in_and_out(run, tmp_path: Path, address: str) -> None:
-    people = simulate(1_500, 5, mode="checkins", top=30, checkins_per_user=5.0, seed=1)
-    partitions.write(people, tmp_path / "in", users_per_file=1_024)
-    write_places(people.places, tmp_path / "places.csv")
+    people = simulate(16_400, 2, mode="checkins", top=30, checkins_per_user=1.0, seed=1)  # two files
+    formats.write(people, tmp_path / "in", to="partitions", places_out=tmp_path / "places.csv")
     made = {}
     for name, given in {"here": (), "there": ("--cluster", address)}.items():
         done = run(
             "synthesize", QUICK, tmp_path / "in", tmp_path / name, "--places", tmp_path / "places.csv",
-            "--traces-per-user", 11, *SEED, *given,
+            "--traces-per-user", 1, *SEED, *given,
         )  # fmt: skip
         assert done.status == 0, done.err
         made[name] = [file.read_bytes() for file in files_of(tmp_path / name)]
