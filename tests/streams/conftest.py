@@ -15,8 +15,15 @@ from tracearena.streams.unfinished import Unfinished
 
 @pytest.fixture
 def small_portions() -> Iterator[None]:
-    """Stream tables of a few hundred points or events, as many at a time."""
+    """Stream tables of a few hundred events, as many at a time."""
     with use(chunk_rows=700):
+        yield
+
+
+@pytest.fixture
+def portions_of_points() -> Iterator[None]:
+    """Stream tables of a few thousand points, as many at a time: some portions have several users."""
+    with use(chunk_rows=20_000):
         yield
 
 

@@ -16,7 +16,7 @@ from tracearena.streams import transforming
 GEOIND = ("obfuscate", "GeoInd(100m)")
 
 
-@pytest.mark.usefixtures("small_portions")
+@pytest.mark.usefixtures("portions_of_points")
 @pytest.mark.parametrize(("layout", "name"), [("parts", "out.parquet"), ("shuffled csv", "out.csv")])
 def test_a_large_file_is_obfuscated_as_a_small_one(
     layout: str, name: str, tmp_path: Path, run: Callable[..., str]
@@ -32,7 +32,7 @@ def test_a_large_file_is_obfuscated_as_a_small_one(
         assert pl.read_parquet(tmp_path / name).equals(pl.read_parquet(tmp_path / f"whole-{name}"))
 
 
-@pytest.mark.usefixtures("small_portions")
+@pytest.mark.usefixtures("portions_of_points")
 @pytest.mark.parametrize("layout", ["parts", "csv"])
 def test_a_large_file_is_described_as_a_small_one(
     layout: str, tmp_path: Path, run: Callable[..., str]
@@ -43,7 +43,7 @@ def test_a_large_file_is_described_as_a_small_one(
         assert streamed == json.loads(run("describe", path, "--json"))
 
 
-@pytest.mark.usefixtures("small_portions")
+@pytest.mark.usefixtures("portions_of_points")
 @pytest.mark.parametrize("seed", [("--seed", "3"), ()])
 def test_a_stopped_run_goes_on_where_it_was(
     seed: tuple[str, ...], tmp_path: Path, run: Callable[..., str], monkeypatch: pytest.MonkeyPatch
@@ -119,7 +119,7 @@ def test_text_that_is_refused_near_its_end_leaves_nothing_behind(
 
 
 @pytest.mark.long
-@pytest.mark.usefixtures("small_portions")
+@pytest.mark.usefixtures("portions_of_points")
 @pytest.mark.parametrize("layout", ["shuffled", "csv"])
 def test_workers_write_the_parts_that_threads_write(
     layout: str, tmp_path: Path, run: Callable[..., str]
@@ -134,7 +134,7 @@ def test_workers_write_the_parts_that_threads_write(
     assert described[0] == described[1]
 
 
-@pytest.mark.usefixtures("small_portions")
+@pytest.mark.usefixtures("portions_of_points")
 @pytest.mark.parametrize("layout", ["parts", "no trajectories", "csv"])
 def test_users_outside_the_bounds_are_users_still(
     layout: str, tmp_path: Path, run: Callable[..., str]

@@ -20,7 +20,7 @@ def as_a_whole(run: Callable[..., str], *arguments: object) -> str:
         return run(*arguments)
 
 
-@pytest.mark.usefixtures("small_portions")
+@pytest.mark.usefixtures("portions_of_points")
 @pytest.mark.parametrize(
     ("layout", "name"),
     [
@@ -45,7 +45,7 @@ def test_a_large_table_is_converted_as_a_small_one(
         assert pl.read_csv(tmp_path / name).equals(pl.read_csv(tmp_path / f"whole-{name}"))
 
 
-@pytest.mark.usefixtures("small_portions")
+@pytest.mark.usefixtures("portions_of_points")
 def test_parts_of_text_are_its_points_and_a_stopped_run_goes_on(
     tmp_path: Path, run: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -71,7 +71,7 @@ def test_parts_of_text_are_its_points_and_a_stopped_run_goes_on(
     assert pl.read_parquet(tmp_path / "out" / "*.parquet").equals(city().to_frame())
 
 
-@pytest.mark.usefixtures("small_portions")
+@pytest.mark.usefixtures("portions_of_points")
 def test_a_bad_row_is_left_out_and_nothing_else(tmp_path: Path, run: Callable[..., str]) -> None:
     path = laid_out(city(), tmp_path, "csv")
     rows = path.read_text().splitlines()

@@ -77,7 +77,7 @@ def test_folders_may_say_whose_points_they_hold(tmp_path: Path) -> None:
         assert table.traces(one.number) == own
 
 
-@pytest.mark.usefixtures("small_portions")
+@pytest.mark.usefixtures("portions_of_points")
 def test_commands_take_a_folder_as_they_take_a_file(tmp_path: Path, run: Callable[..., str]) -> None:
     path = folder_of(city().to_frame(), tmp_path)
     blur = ("obfuscate", "GeoInd(100m)", path)
