@@ -57,7 +57,8 @@ def use(
         Whom to tell of the work; None for nobody.
     chunk_rows
         Tables with at least this many rows are worked through in chunks of users, each of about this many
-        rows. None for chunks of 2²⁰ rows, of tables with at least 2,000,000.
+        rows; a folder of parts is cut where chunks end. None for chunks of 2²⁰ rows, of tables with at least
+        2,000,000.
 
     Examples
     --------
