@@ -32,20 +32,8 @@ DOORS = sorted(
 )
 WITH_STUBS = [door for door in DOORS if (SOURCE.parent / door.replace(".", "/") / "__init__.pyi").is_file()]
 
-OF_DJANGO = {"tracearena.server.api", "tracearena.server.models"}
-"""Packages that Django loads whole, when it is told which contest to serve."""
-
 NEEDS_POLARS = {"tracearena", "tracearena.formats", "tracearena.streams"}
 """Doors that load Polars when they are opened; no other loads a heavy package."""
-
-LIGHT = (
-    "tracearena.traces.traces",
-    "tracearena.traces.gps",
-    "tracearena.obfuscation.none",
-    "tracearena.attacks.random_guess",
-    "tracearena.contest.phases",
-)
-"""Modules that need no heavy package."""
 
 FRONT = {
     "Box",
@@ -123,7 +111,7 @@ def stub(door: str) -> tuple[list[str], list[str]]:
     return imported, [name for name in lists[0] if not name.startswith("__")]
 
 
-@pytest.mark.parametrize("door", [door for door in DOORS if door not in OF_DJANGO])
+@pytest.mark.parametrize("door", DOORS)
 def test_importing_a_door_loads_nothing_heavy(door: str, loaded: Loaded) -> None:
     assert not loaded(f"import {door}")
 
@@ -132,11 +120,6 @@ def test_importing_a_door_loads_nothing_heavy(door: str, loaded: Loaded) -> None
 def test_an_opened_door_has_loaded_what_it_needs(door: str, loaded: Loaded) -> None:
     heavy = loaded(f"import {door} as door\nfor name in door.__all__: getattr(door, name)")
     assert heavy == ({"polars"} if door in NEEDS_POLARS else set())
-
-
-@pytest.mark.parametrize("module", LIGHT)
-def test_a_light_module_is_light(module: str, loaded: Loaded) -> None:
-    assert not loaded(f"import {module}")
 
 
 def test_the_front_door_shows_its_names_and_the_rooms_and_nothing_else() -> None:

@@ -4,15 +4,27 @@ from __future__ import annotations
 
 import ast
 import csv
+import inspect
 import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
 
-from tracearena.audit import Audit, Settings, assess, audit_page, stages, words, write_audit
+from tracearena.audit import (
+    Audit,
+    Settings,
+    assess,
+    audit_page,
+    page,
+    pictures,
+    protection_page,
+    stages,
+    write_audit,
+)
 from tracearena.audit.words import QUESTIONS
 from tracearena.cities import simulate
 from tracearena.obfuscation import PlanarLaplace
@@ -213,9 +225,9 @@ def test_a_week_is_the_first_of_the_person_and_may_be_empty(people_at: Callable[
     assert "0 places in her first week" in audit_page(empty).html()
 
 
-@pytest.mark.parametrize("name", ["page", "pictures", "protection_page"])
-def test_texts_are_kept_apart_for_whoever_translates_them(name: str) -> None:
-    tree = ast.parse((Path(words.__file__).parent / f"{name}.py").read_text())
+@pytest.mark.parametrize("module", [page, pictures, protection_page])
+def test_texts_are_kept_apart_for_whoever_translates_them(module: ModuleType) -> None:
+    tree = ast.parse(inspect.getsource(module))
     documented = [one for one in ast.walk(tree) if isinstance(one, ast.Module | ast.FunctionDef)]
     notes = {id(one.body[0].value) for one in documented if isinstance(one.body[0], ast.Expr)}
     texts = [

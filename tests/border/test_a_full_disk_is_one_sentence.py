@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from tests.border.command_line import Done, tracearena
 
-from tracearena.cli import _streams
+from tracearena.engine import use
 
 ROOM_BYTES = 20_000
 
@@ -88,12 +88,11 @@ def test_an_output_without_room_is_named_and_nothing_is_left(checkins, command):
 
 @pytest.mark.parametrize("form", ["events", "points"])
 def test_describe_says_that_there_is_no_room_for_temporary_files(checkins, form, monkeypatch, tmp_path):
-    # A table of this size or more is sorted through the disk.
-    monkeypatch.setattr(_streams, "STREAMED_FROM", 1)
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(scratch))
-    done = in_little_room("describe", checkins, *(["--from", "points"] if form == "points" else []))
+    with use(chunk_rows=1):  # a table of this size or more is sorted through the disk
+        done = in_little_room("describe", checkins, *(["--from", "points"] if form == "points" else []))
     assert done.status == 1
     assert done.err.splitlines()[-1] == (
         f"{scratch}: File too large for temporary files; TMPDIR names another folder for them"

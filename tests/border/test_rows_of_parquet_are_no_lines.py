@@ -9,7 +9,7 @@ import pytest
 from tests.border.command_line import tracearena
 
 import tracearena as ta
-from tracearena.cli import _streams
+from tracearena.engine import use
 
 ROWS = 700
 BAD = 613
@@ -35,8 +35,7 @@ def table(*, places: bool) -> pl.DataFrame:
     ids=["events", "points", "many points"],
 )
 @pytest.mark.parametrize("form", ["csv", "parquet", "parts"])
-def test_a_bad_row_is_told_by_its_number(tmp_path: Path, monkeypatch, form, streamed, places) -> None:
-    monkeypatch.setattr(_streams, "STREAMED_FROM", 1 if streamed else 10**9)
+def test_a_bad_row_is_told_by_its_number(tmp_path: Path, form, streamed, places) -> None:
     rows, path, told = table(places=places), tmp_path / f"rows.{form}", f"row {BAD}"
     if form == "csv":
         rows.write_csv(path)
@@ -48,7 +47,8 @@ def test_a_bad_row_is_told_by_its_number(tmp_path: Path, monkeypatch, form, stre
         rows[:400].write_parquet(path / "part-1.parquet")
         rows[400:].write_parquet(path / "part-2.parquet")
         told = f"part-2.parquet: row {BAD - 400}" if streamed else told
-    done = tracearena("describe", path)
+    with use(chunk_rows=1 if streamed else 10**9):
+        done = tracearena("describe", path)
     assert done.status == 0
     what = "places of one name" if places else "unsorted"
     (said,) = [line for line in done.out.splitlines() if line.startswith(f"noticed, {what}")]

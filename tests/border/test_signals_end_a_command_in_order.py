@@ -18,7 +18,7 @@ from tracearena.traces import Traces
 STATUS = {signal.SIGINT: 130, signal.SIGTERM: 143}
 SAYS = {signal.SIGINT: "stopped by Ctrl-C", signal.SIGTERM: "stopped by SIGTERM"}
 PATIENCE_S = 120
-RUNNING = "\nimport sys\nfrom tracearena.cli import main\nsys.argv[0] = 'tracearena'\nmain()"
+RUNNING = "\nimport sys\nfrom tracearena.cli import main\nsys.argv[0] = 'tracearena'\nmain(grace_s={grace_s})"
 HEARING = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
 """What runs in the background of a shell ignores Ctrl-C, and so would the commands of these tests."""
 
@@ -34,10 +34,15 @@ def team(tmp_path: Path, make_walks: Callable[..., Traces]) -> Path:
 
 
 def stopped(
-    arguments: list[object], number: signal.Signals, ready: Callable[[], bool], script: str = ""
+    arguments: list[object],
+    number: signal.Signals,
+    ready: Callable[[], bool],
+    script: str = "",
+    *,
+    grace_s: float = 5.0,
 ) -> tuple[int, str, int]:
     """Start a command, send it a signal when it is ready; return status, stderr and its process group."""
-    start = f"{HEARING}{script}{RUNNING}"
+    start = f"{HEARING}{script}{RUNNING.format(grace_s=grace_s)}"
     with subprocess.Popen(
         [sys.executable, "-c", start, *map(str, arguments)],
         stderr=subprocess.PIPE,
@@ -87,14 +92,11 @@ cities.simulate = work
 """
 SLEEPING = "time.sleep(600)"
 IN_THREADS = (
-    "from tracearena.engine import run_blocks; import tracearena.cli._stopping as s; s.GRACE_S = 0.5; "
+    "from tracearena.engine import run_blocks; "
     "run_blocks(lambda *_: time.sleep(600), [(0, 1), (1, 2), (2, 3)])"
 )
-UNKNOWN_THREAD = (
-    "import tracearena.cli._stopping as s; s.GRACE_S = 0.5; "
-    "threading.Thread(target=time.sleep, args=(600,)).start(); time.sleep(600)"
-)
-COMPILED = "import numba, tracearena.cli._stopping as s; s.GRACE_S = 0.5; numba.njit(nogil=True)(FOREVER)(1)"
+UNKNOWN_THREAD = "threading.Thread(target=time.sleep, args=(600,)).start(); time.sleep(600)"
+COMPILED = "import numba; numba.njit(nogil=True)(FOREVER)(1)"
 FOREVER = """
 def FOREVER(n):
     while n > 0:
@@ -112,7 +114,11 @@ def FOREVER(n):
 def test_wherever_the_work_is_files_under_temporary_names_go_and_the_status_tells(tmp_path, number, work):
     script = (FOREVER + WRITING).replace("WORK", work).replace("FOLDER", repr(str(tmp_path)))
     status, said, group = stopped(
-        ["city", tmp_path / "city.csv", "--seed", 1], number, (tmp_path / "ready").exists, script
+        ["city", tmp_path / "city.csv", "--seed", 1],
+        number,
+        (tmp_path / "ready").exists,
+        script,
+        grace_s=5.0 if work == SLEEPING else 0.5,
     )
     assert status == STATUS[number], said
     assert SAYS[number] in said
@@ -223,8 +229,8 @@ def test_workers_of_a_cluster_end_too(team, number):
     pytest.importorskip("distributed")
     began = team / "began"
     script = (
-        "from pathlib import Path\nimport tracearena.cli._cluster as c\ntrue = c.note\n"
-        f"c.note = lambda text: (true(text), Path({str(began)!r}).touch())\n"
+        "from pathlib import Path\nfrom tracearena.engine import Cluster\ntrue = Cluster.dashboard.fget\n"
+        f"Cluster.dashboard = property(lambda own: (true(own), Path({str(began)!r}).touch())[0])\n"
     )
     arguments = [
         "synthesize", "PPMTF(2,iterations=100000)", team / "org.csv", team / "made.csv",

@@ -8,7 +8,6 @@ import pytest
 
 from tracearena import formats
 from tracearena.cities import simulate
-from tracearena.formats import partitions
 from tracearena.intake.tables import files_of
 
 QUICK = "PPMTF(2,iterations=3,zeros=all)"
@@ -77,9 +76,8 @@ def test_every_command_gives_the_same_with_a_cluster(run, team: Path, address: s
 
 
 @pytest.mark.slow
-def test_folders_of_files_go_in_and_out(run, tmp_path: Path, address: str, monkeypatch) -> None:
-    people = simulate(1_500, 5, mode="checkins", top=30, checkins_per_user=5.0, seed=1)
-    monkeypatch.setattr(partitions, "USERS_PER_FILE", 1_024)
+def test_folders_of_files_go_in_and_out(run, tmp_path: Path, address: str) -> None:
+    people = simulate(16_400, 2, mode="checkins", top=30, checkins_per_user=1.0, seed=1)  # two files
     formats.write(people, tmp_path / "in", to="partitions", places_out=tmp_path / "places.csv")
     made = {}
     for name, given in {"here": (), "there": ("--cluster", address)}.items():

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from tracearena.cities import simulate_gps
-from tracearena.engine import Cluster
-from tracearena.streams import portions
+from tracearena.engine import Cluster, use
 from tracearena.synthesis.ppmtf import distributed
 
 pytestmark = pytest.mark.slow
@@ -97,8 +96,10 @@ def test_a_worker_killed_in_the_middle_changes_no_byte(
     here = made("here.csv")
     flag = team / "killed"
     if name == "training":
-        true = distributed._draw_round
-        monkeypatch.setattr(distributed, "_draw_round", deadly(true, flag))
+        meet = distributed.meet
+        monkeypatch.setattr(
+            distributed, "meet", lambda own, work, seats: meet(own, deadly(work, flag), seats)
+        )
     else:
         make_deadly(monkeypatch, flag)
     assert made("there.csv", "--cluster", own.scheduler) == here
@@ -132,13 +133,13 @@ def test_a_worker_killed_in_the_middle_of_a_release_changes_no_byte(
     run, tmp_path: Path, own: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(portions.table_of.__kwdefaults__, "portion", 9_000)
     gps_parts(tmp_path)
     command = ("obfuscate", "GeoInd(100m)", "gps")
-    assert run(*command, "here", "--to", "partitions", *SEED).status == 0
-    make_deadly(monkeypatch, tmp_path / "killed")
     there = ("there", "--to", "partitions", *SEED, "--cluster", own.scheduler)
-    assert run(*command, *there).status == 0
+    with use(chunk_rows=9_000):
+        assert run(*command, "here", "--to", "partitions", *SEED).status == 0
+        make_deadly(monkeypatch, tmp_path / "killed")
+        assert run(*command, *there).status == 0
     assert (tmp_path / "killed").exists()
     parts = sorted(part.name for part in Path("here").iterdir())
     assert len(parts) > 2

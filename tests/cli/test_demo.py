@@ -11,6 +11,7 @@ import pytest
 from tests.contest.residents import Residents
 
 from tracearena import contest
+from tracearena.errors import DataError
 
 
 @pytest.fixture
@@ -69,13 +70,21 @@ def test_a_folder_that_cannot_be_is_bad_input(run: Callable[..., Any], tmp_path:
 
 
 def test_a_long_stage_says_how_far_it_is_where_there_is_no_bar(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    run: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tracearena.cli.demo import _stages
+    now = [100.0]
 
-    now = iter([100.0, 104.0, 111.0, 111.0, 112.0])
-    monkeypatch.setattr(time, "monotonic", lambda: next(now))
-    with _stages() as tell:
-        for what, done in (("teams defend", 0), ("teams defend", 1), ("teams defend", 2), ("attacks", 0)):
+    def rehearse(tell: Callable[[str, int, int], None], **_: Any) -> None:
+        for what, done, now[0] in (
+            ("defend", 0, 100),
+            ("defend", 1, 104),
+            ("defend", 2, 111),
+            ("attack", 0, 112),
+        ):
             tell(what, done, 7)
-    assert capsys.readouterr().err.splitlines() == ["teams defend", "teams defend: 2 of 7", "attacks"]
+        raise DataError("over")
+
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(contest, "rehearse", rehearse)
+    done = run("demo", "--out", tmp_path / "demo", "--seed", "1")
+    assert done.err.splitlines() == ["defend", "defend: 2 of 7", "attack", "over"]

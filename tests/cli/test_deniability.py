@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partialmethod
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from tracearena.formats import pwscup, write
 from tracearena.synthesis import PPMTF
 from tracearena.synthesis.ppmtf.tally import Tally
+from tracearena.synthesis.ppmtf.verifying import Scan
 from tracearena.traces import Places
 
 QUICK = "PPMTF(2,iterations=3,zeros=all)"
@@ -50,10 +52,10 @@ def test_the_pass_rate_is_told_and_k_prime_written(run, made: Path) -> None:
 @pytest.fixture
 def stopping(monkeypatch: pytest.MonkeyPatch) -> Callable[[int | None], None]:
     """Have tests count in rounds of eight verifiers, and stop after so many of them as by Ctrl-C."""
-    keep = Tally.keep
+    keep, count = Tally.keep, Scan.count
 
     def stop_after(rounds: int | None) -> None:
-        monkeypatch.setattr("tracearena.synthesis.ppmtf.verifying._largest_round", lambda: 8)
+        monkeypatch.setattr(Scan, "count", partialmethod(count, rounds=(8, 8)))
         kept: list[int] = []
 
         def keep_and_stop(self: Tally, *what: Any) -> None:

@@ -18,11 +18,11 @@ from tracearena.contest import (
     Judged,
     attack_all,
     charter_text,
+    handout,
     judge,
     make_awards,
     read_submissions,
     release_all,
-    releasing,
     verify,
 )
 from tracearena.contest import desk as desk_module
@@ -96,12 +96,12 @@ def test_t25_a_release_that_is_killed_is_nothing_or_is_finished_by_the_next(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(releasing.handout, "write_commitments", killed)
+        patch.setattr(handout, "write_commitments", killed)
         with pytest.raises(KeyboardInterrupt):
             release_all(read_submissions(folder))
     assert not list(folder.rglob("p*_team001*"))
     with monkeypatch.context() as patch:
-        patch.setattr(releasing, "_hand_out", killed)
+        patch.setattr(handout, "copy_files", killed)
         with pytest.raises(KeyboardInterrupt):
             release_all(read_submissions(folder))
     fixed = {name: digest for name, digest in hashes(folder / "judge").items() if name.startswith("p")}

@@ -7,6 +7,7 @@ from tests.threads import on_threads
 from tracearena.engine import (
     block_ranges,
     child_seed,
+    current_chunk_rows,
     run_blocks,
     seed_sequence,
     stream,
@@ -59,6 +60,18 @@ def test_the_environment_can_limit_threads(monkeypatch: pytest.MonkeyPatch) -> N
         thread_count()
     with pytest.raises(ParameterError), use(threads=0):
         thread_count()
+
+
+def test_the_rows_of_a_chunk_hold_inside_the_block_alone() -> None:
+    with use(chunk_rows=7):
+        assert current_chunk_rows(100) == 7
+        with use(threads=1):
+            assert current_chunk_rows(100) == 7
+        with use(chunk_rows=None):
+            assert current_chunk_rows(100) == 100
+    assert current_chunk_rows(100) == 100
+    with pytest.raises(ParameterError, match="chunk_rows"), use(chunk_rows=0):
+        pass
 
 
 def test_streams_are_reproducible_and_different_from_each_other() -> None:

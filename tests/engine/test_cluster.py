@@ -127,10 +127,9 @@ def test_what_is_no_address_is_refused(address):
         Cluster(address)
 
 
-def test_a_scheduler_that_does_not_answer_is_named(monkeypatch):
-    monkeypatch.setattr("tracearena.engine.cluster.PATIENCE_S", 0.2)
+def test_a_scheduler_that_does_not_answer_is_named():
     with pytest.raises(ClusterError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9"):
-        Cluster("tcp://127.0.0.1:9")
+        Cluster("tcp://127.0.0.1:9", timeout_s=0.2)
 
 
 @pytest.mark.slow
@@ -147,12 +146,11 @@ def test_a_scheduler_without_workers_is_named(monkeypatch):
     def give_up(*_: object, **__: object) -> None:
         raise TimeoutError
 
-    # A short patience would be one for the scheduler too, which answers when the machine lets it.
-    monkeypatch.setattr("tracearena.engine.cluster.PATIENCE_S", 60)
+    # A short time would be one for the scheduler too, which answers when the machine lets it.
     monkeypatch.setattr("distributed.Client.wait_for_workers", give_up)
     told = pytest.raises(ClusterError, match="has no workers; start some with: dask worker tcp://")
     with LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0") as empty, told:
-        Cluster(empty.scheduler_address)
+        Cluster(empty.scheduler_address, timeout_s=60)
 
 
 @pytest.mark.slow

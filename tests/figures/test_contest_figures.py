@@ -7,6 +7,7 @@ from zlib import crc32
 import numpy as np
 import pytest
 
+from tracearena import create
 from tracearena.arena import AttackScores, SweepRow
 from tracearena.engine import child_seed, seed_sequence
 from tracearena.errors import DataError
@@ -104,7 +105,8 @@ def test_contest_13_measures_every_use_for_every_group(tmp_path: Path) -> None:
 def test_transitions_of_releases_are_compared_region_by_region() -> None:
     (team,) = teams(Source(size=SMALL))
     (ours,) = (row for row in contest_13.usefulness([team], None, 1) if row.defence == "PL(1,1)")
-    released = contest_13._released(team, "PL(1,1)", child_seed(seed_sequence(1), crc32(b"PL(1,1)"), 0))
+    seed = child_seed(seed_sequence(1), crc32(b"PL(1,1)"), 0)
+    released = create("PL(1,1)").transform(team.original, seed=seed)
     assert team.original.places.grid is not None
     assert team.original.places.grid.rows == 32
     assert ours.tm_emd == tm_emd_sliced(team.original, released, bins=32)

@@ -16,6 +16,7 @@ from tracearena.errors import FileError
 from tracearena.formats import geolife
 from tracearena.formats.geolife import _kernels as kernels
 from tracearena.formats.geolife import parsing
+from tracearena.intake.report import Report
 
 HEADER = b"Geolife trajectory\r\nWGS 84\r\nAltitude is in Feet\r\nReserved 3\r\n0,2,255,My Track\r\n0\r\n"
 ROW = b"39.976372,116.33888,0,206,39759.0673842593,2008-11-07,01:37:02"
@@ -124,16 +125,26 @@ NEIGHBOURS = {
 }
 
 
-@pytest.mark.parametrize("together", [1, 200, 4 * 2**20])
+@pytest.mark.parametrize("together", [1, 200])
+def test_files_parsed_together_do_not_touch_each_other(together: int) -> None:
+    found = []
+    for size in (together, 4 * 2**20):
+        report = Report("geolife", "geolife", header_lines=6)
+        recordings = parsing.parsed(NEIGHBOURS.items(), report, bytes_at_a_time=size)
+        columns = [
+            (one.user, one.name, *map(np.ndarray.tolist, (one.time_ms, one.latitude, one.longitude)))
+            for one in recordings
+        ]
+        found.append((report.to_dict(), columns))
+    assert found[0] == found[1]
+
+
 @pytest.mark.parametrize("threads", [1, 2])
-def test_files_parsed_together_do_not_touch_each_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, together: int, threads: int
-) -> None:
-    for name, content in NEIGHBOURS.items():
+def test_files_read_together_do_not_touch_each_other(tmp_path: Path, threads: int) -> None:
+    empty = {f"Data/000/Trajectory/{number}.plt": b"" for number in range(10, 80)}  # blocks have 64 files
+    for name, content in (NEIGHBOURS | empty).items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(content)
-    monkeypatch.setattr(parsing, "_BYTES_AT_A_TIME", together)
-    monkeypatch.setattr(geolife.reading, "_FILES_PER_BLOCK", 2 if threads == 2 else 64)
     with use(threads=threads):
         reading = geolife.read(tmp_path)
     traces, report = reading.traces, reading.report

@@ -11,10 +11,9 @@ from tracearena.formats import partitions, recognise
 from tracearena.intake.tables import files_of
 
 
-def test_what_is_written_is_read_again(make_check_ins, tmp_path, monkeypatch):
-    monkeypatch.setattr(partitions, "USERS_PER_FILE", 6)
+def test_what_is_written_is_read_again(make_check_ins, tmp_path):
     traces = make_check_ins(20, 400)
-    formats.write(traces, tmp_path / "parts", to="partitions")
+    partitions.write(traces, tmp_path / "parts", users_per_file=6)
     files = [file.name for file in files_of(tmp_path / "parts")]
     assert files == ["part-00000.parquet", "part-00001.parquet", "part-00002.parquet", "part-00003.parquet"]
     again, report = formats.read(tmp_path / "parts", places=traces.places)

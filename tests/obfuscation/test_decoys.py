@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
 from tests.examples import examples
 
 from tracearena.errors import ParameterError
 from tracearena.formats import pwscup
 from tracearena.metrics import utility_score
 from tracearena.obfuscation import Decoy, Impostor
-from tracearena.obfuscation import partners as seeking
 from tracearena.obfuscation.imitation import moves_to_partners
 from tracearena.obfuscation.partners import partners, parts_of_day
 from tracearena.traces import Clock, ObfuscatedTraces, Places, Traces
@@ -141,25 +141,25 @@ def test_with_noise_another_seed_gives_other_partners(make_walks: Walks) -> None
     assert np.array_equal(first, second)
 
 
-def test_many_users_find_partners_in_their_part_of_the_map(
-    make_walks: Walks, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_users_find_partners_in_their_part_of_the_map(make_walks: Walks) -> None:
     original = make_walks(users=50, days=2)
-    monkeypatch.setattr(seeking, "MOST_TOGETHER", 8)
-    partner = partners(original, 0.5, 0.5, np.random.SeedSequence(1))
+    partner = partners(original, 0.5, 0.5, np.random.SeedSequence(1), most_together=8)
     assert sorted(partner) == list(range(50))
     assert (partner != np.arange(50)).all()
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0])
-def test_sparse_and_dense_tables_differ_alike(
-    make_walks: Walks, monkeypatch: pytest.MonkeyPatch, share: float
+def test_the_partners_of_sparse_and_dense_tables_have_the_least_difference(
+    make_walks: Walks, share: float
 ) -> None:
-    described = seeking._described(make_walks(users=9, days=2), 0.5)
-    rows = described.toarray()
-    monkeypatch.setattr(seeking, "_SPARSE", share)
-    exact = np.sqrt(((rows[:, None] - rows[None, :]) ** 2).sum(axis=2))
-    assert seeking._differences(described) == pytest.approx(exact, abs=1e-5)
+    original = make_walks(users=9, days=2)
+    rows = np.zeros((9, 4 * len(original.places)))
+    column = parts_of_day(original, 4) * len(original.places) + original.place_index
+    np.add.at(rows, (original.user_index, column), 1)
+    exact = np.sqrt(((rows[:, None] - rows[None, :]) ** 2).sum(axis=2)) + 1e6 * np.eye(9)
+    partner = partners(original, 0.0, 0.0, np.random.SeedSequence(1), sparse_share=share)
+    least = exact[linear_sum_assignment(exact)].sum()
+    assert exact[np.arange(9), partner].sum() == pytest.approx(least, abs=1e-9)
 
 
 def test_a_decoy_keeps_hospitals_among_hospitals_and_an_impostor_does_not(make_walks: Walks) -> None:

@@ -212,7 +212,5 @@ def held(holding: Callable[..., Held]) -> Held:
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let Argon2 take next to no memory, where a test logs in fifty times."""
     from tracearena.server.people.passwords import Argon2
-    from tracearena.server.store import keys
 
     monkeypatch.setattr(Argon2, "memory_cost", 8)
-    monkeypatch.setattr(keys, "_MEMORY_KIB", 8)

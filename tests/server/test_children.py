@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -199,9 +199,11 @@ def test_after_the_death_of_its_server_there_is_another() -> None:
     assert probe(b"print") == b"print"
 
 
-def test_an_answer_without_end_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(child_processes, "_LARGEST_ANSWER", 1_000_000)
-    assert died(bytes(2_000_000)).reason == "memory"
+def test_an_answer_without_end_is_cut_off() -> None:
+    server = ForkServer(PROBE_COMMAND, most_bytes=1_000_000)
+    with closing(server), pytest.raises(ChildDied) as caught:
+        server.run("probe", [bytes(2_000_000)], limits=ROOMY)
+    assert caught.value.reason == "memory"
 
 
 def test_work_that_is_not_there_is_a_death() -> None:

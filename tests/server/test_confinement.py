@@ -263,9 +263,9 @@ def cache(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     assert folder.exists() == (request.param == "all is compiled")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("NUMBA_CACHE_DIR", str(folder))
-        patch.setattr(children, "FORK_SERVER", server := ForkServer())
+        children.FORK_SERVER.close()  # the next one is started with this folder
         yield folder
-    server.close()
+    children.FORK_SERVER.close()
 
 
 @pytest.mark.slow

@@ -11,13 +11,15 @@ from tests.server.conftest import Held
 
 from tracearena.contest.handout import COMMITMENTS
 from tracearena.errors import ParameterError
-from tracearena.server.judging import failures, final_scores, publication, scoring
+from tracearena.formats import pwscup
+from tracearena.server.judging import failures, final_scores, scoring
 from tracearena.server.judging.truths import Bench
 from tracearena.server.models import AuditEntry, DataSet, Job, JobState, Score, State, Submission
 from tracearena.server.results import boards
 from tracearena.server.sandbox.children import ChildDied
 from tracearena.server.store.sealing import seal
 from tracearena.server.uploads import quota
+from tracearena.traces import ObfuscatedTraces
 
 
 @pytest.fixture(autouse=True)
@@ -155,14 +157,14 @@ def test_what_was_released_counts(held: Held, tmp_path: Path, monkeypatch: pytes
     released = hands.defend(held, "001", tmp_path)
     hands.judged(held)
     first = Submission.objects.order_by("pk").first()
-    real = publication._hand_out
+    write = pwscup.write_anonymized
 
-    def meanwhile(data_set: DataSet, *given: object) -> None:
-        real(data_set, *given)  # type: ignore[arg-type]
-        if data_set.team.number == "001":
-            DataSet.objects.filter(pk=data_set.pk).update(counts=first, utility=0.5)
+    def meanwhile(public: ObfuscatedTraces, path: Path) -> None:
+        write(public, path)
+        if "team001" in path.name:
+            DataSet.objects.filter(team__number="001").update(counts=first, utility=0.5)
 
-    monkeypatch.setattr(publication, "_hand_out", meanwhile)
+    monkeypatch.setattr(pwscup, "write_anonymized", meanwhile)
     held.attack()
     hands.judged(held)
     found = DataSet.objects.get(team__number="001")

@@ -135,7 +135,7 @@ def test_a_lease_runs_out_where_not_even_the_failure_can_be_written(
 
     jobs.enqueue("check", "check/1", {"submission": 1})
     monkeypatch.setattr(working, "do", away)
-    worker = working.Working(Bench(held.folder, held.judge_private_key), "judge 1")
+    worker = working.Working(Bench(held.folder, held.judge_private_key), "judge 1", grace_s=10)
     assert not worker._safely(worker._one)
     assert worker._taken is None
     assert Job.objects.get().state == JobState.RUNNING
@@ -149,9 +149,8 @@ from tracearena.server.settings import configure
 configure(Folder(Path(sys.argv[1])))
 from tracearena.server import judge
 from tracearena.server.judging import working
-working.GRACE_S = 1.0
 working.WORK["check"] = lambda taken, bench: time.sleep(600)
-judge.main(sys.argv[1:])
+judge.main(sys.argv[1:], grace_s=1.0)
 """
 
 
@@ -188,7 +187,7 @@ def test_what_a_judges_kernel_lacks_is_in_the_status_and_in_the_log(
     monkeypatch.setattr(working.Working, "_look", look)
     for missing, said in (("", "all in place"), ("This kernel has no Landlock.", "judge 1: This kernel has")):
         monkeypatch.setattr(working, "missing_guards", lambda missing=missing: missing)
-        judge = working.Working(Bench(held.folder, held.judge_private_key), "judge 1")
+        judge = working.Working(Bench(held.folder, held.judge_private_key), "judge 1", grace_s=10)
         judge.run()
         found = told.pop()
         assert found["judges"][0]["missing_guards"] == missing

@@ -146,9 +146,7 @@ def test_what_does_not_fit_is_no_past_contest(boss: Any, member: Any, over: Held
     )
 
 
-def test_files_that_are_no_archives_are_left_alone(
-    boss: Any, over: Held, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_that_are_no_archives_are_left_alone(boss: Any, over: Held) -> None:
     """No zip, a link, another name, a manifest that lies, a list of files that takes too much."""
     path = _archived(boss, over)
     assert past_contests.unreadable(over.folder) == []
@@ -162,10 +160,7 @@ def test_files_that_are_no_archives_are_left_alone(
     _rewritten(place / "lie.zip", {BOARD: lambda content: content + b" "}, honest=False)
     assert [one.file for one in past_contests.past_contests(over.folder)] == ["test-contest.zip"]
     assert {name for name, _ in past_contests.unreadable(over.folder)} == {"text.zip", "cut.zip", "lie.zip"}
-    monkeypatch.setattr(past_contests, "_MOST_READ", 1_000)
-    past_contests._read_once.cache_clear()
-    assert past_contests.past_contests(over.folder) == []
-    past_contests._read_once.cache_clear()
+    assert past_contests.past_contests(over.folder, most_read=1_000) == []
 
 
 def test_an_archive_comes_after_the_results(boss: Any) -> None:

@@ -164,7 +164,12 @@ def _fill_disk(patched: pytest.MonkeyPatch, moment: str) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     if moment == "begin":
-        patched.setattr(receiving, "_for_the_group", full)
+        real = os.open
+        patched.setattr(
+            os,
+            "open",
+            lambda path, *how, **named: (full if "/incoming/" in str(path) else real)(path, *how, **named),
+        )
     elif moment == "write":
         patched.setattr(receiving.Sealer, "write", full)
     elif moment == "sync":

@@ -69,7 +69,7 @@ def test_no_refusal_has_words_that_nobody_can_translate() -> None:
 def test_no_script_has_sentences_of_its_own() -> None:
     """They stand in the page, in its language."""
     scripts = sorted((catalogues.SOURCE / "server" / "static").glob("*.js"))
-    assert len(scripts) >= 6
+    assert scripts
     for path in scripts:
         code = re.sub(r"^ *//.*$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
         assert not re.findall(r"""["'`][A-Za-z]+(?: [a-z]+){2,}""", code), path

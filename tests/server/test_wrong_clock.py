@@ -227,7 +227,7 @@ def test_a_judge_whose_clock_has_leapt_closes_nothing(held: Held, monkeypatch: p
     steady: list[Any] = [False, False, True]
     monkeypatch.setattr(clock.LeapDetector, "is_steady_now", lambda self: steady.pop(0))
     Worker.objects.create(name="judge 1", started_at=clock.now(), seen_at=clock.now())
-    worker = working.Working(Bench(held.folder, held.judge_private_key), "judge 1")
+    worker = working.Working(Bench(held.folder, held.judge_private_key), "judge 1", grace_s=10)
     for _ in range(2):
         worker._look()
         assert Contest.now_held().anonymization_closed_at is None

@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from tests.border.command_line import tracearena
 
-from tracearena.cli import _streams
-from tracearena.streams import event_tables, portions, releases, transforming, walking
+from tracearena.engine import use
+from tracearena.streams import transforming
 from tracearena.streams.unfinished import Unfinished
 
 
 @pytest.fixture
-def small_portions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stream every table, a few thousand points or a few hundred events at a time."""
-    monkeypatch.setattr(_streams, "STREAMED_FROM", 1)
-    for made in (portions.table_of, portions.shuffled, walking.walk_together):
-        monkeypatch.setattr(made, "__kwdefaults__", {**made.__kwdefaults__, "portion": 20_000})
-    for looked_at in (event_tables.event_table_of, releases.release_table_of):
-        small = {**looked_at.__kwdefaults__, "portion": 700, "chunk": 999}
-        monkeypatch.setattr(looked_at, "__kwdefaults__", small)
+def small_portions() -> Iterator[None]:
+    """Stream tables of a few hundred events, as many at a time."""
+    with use(chunk_rows=700):
+        yield
 
 
 @pytest.fixture
-def small_shuffles(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shuffle a few hundred events at a time."""
-    small = {**portions.shuffled.__kwdefaults__, "portion": 700}
-    monkeypatch.setattr(portions.shuffled, "__kwdefaults__", small)
+def portions_of_points() -> Iterator[None]:
+    """Stream tables of a few thousand points, as many at a time: some portions have several users."""
+    with use(chunk_rows=20_000):
+        yield
 
 
 @pytest.fixture

@@ -24,6 +24,12 @@ def city(users: int = 40, days: int = 3, seed: int = 1) -> Traces:
     return simulate(users=users, days=days, seed=seed)
 
 
+@cache
+def crowd() -> pl.DataFrame:
+    """Return the events of 4,320 users, two of each: parts of events have at least 1,024 users."""
+    return city(60).to_frame().with_columns(user_id=pl.int_range(pl.len()) // 2)
+
+
 def frame_of(layout: str) -> pl.DataFrame:
     """Return the events of a city with the columns of a layout."""
     frame = city().to_frame()

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from tests.streams.tables import city, laid_out
 
-from tracearena.cli import _streams
+from tracearena.engine import use
 from tracearena.streams import walking
 
 ERROR = ("error",)
@@ -21,7 +21,7 @@ ZONES = ("zones", "--mechanism", "Zones(500m)")
 
 @pytest.fixture
 def both_ways(
-    run: Callable[..., str], monkeypatch: pytest.MonkeyPatch, small_portions: None
+    run: Callable[..., str], monkeypatch: pytest.MonkeyPatch, portions_of_points: None
 ) -> Callable[..., dict[str, object]]:
     """Run an application on both ways; return the result if it is one."""
     made, together = list[walking.Together](), walking.walk_together
@@ -33,8 +33,7 @@ def both_ways(
     def command(*arguments: object) -> dict[str, object]:
         streamed = json.loads(run("applications", *arguments, "--json"))
         assert len(made.pop().original.portions) > 2
-        with monkeypatch.context() as patch:
-            patch.setattr(_streams, "STREAMED_FROM", 10**9)
+        with use(chunk_rows=10**9):
             assert streamed == json.loads(run("applications", *arguments, "--json"))
         assert not made
         return dict(streamed)
@@ -96,7 +95,7 @@ def test_pseudonyms_are_told_by_their_table_and_strangers_come_last(
 
 
 def test_ids_that_are_other_peoples_are_refused_in_large_tables_too(
-    tmp_path: Path, run: Callable[..., str], small_portions: None
+    tmp_path: Path, run: Callable[..., str], portions_of_points: None
 ) -> None:
     path = laid_out(city(), tmp_path, "file")
     swapped = tmp_path / "swapped.parquet"
@@ -118,7 +117,7 @@ def test_a_city_is_chosen_among_far_ones_alike(
 
 
 @pytest.mark.long
-@pytest.mark.usefixtures("small_portions")
+@pytest.mark.usefixtures("portions_of_points")
 @pytest.mark.parametrize("layout", ["parts", pytest.param("shuffled", marks=pytest.mark.long)])
 def test_workers_find_what_threads_find(layout: str, tmp_path: Path, run: Callable[..., str]) -> None:
     path = laid_out(city(), tmp_path, layout)

@@ -10,21 +10,20 @@ import polars as pl
 import pytest
 from tests.streams.tables import city, laid_out
 
-from tracearena.cli import _streams
+from tracearena.engine import use
 from tracearena.streams import transforming
 
 GEOIND = ("obfuscate", "GeoInd(100m)")
 
 
-@pytest.mark.usefixtures("small_portions")
+@pytest.mark.usefixtures("portions_of_points")
 @pytest.mark.parametrize(("layout", "name"), [("parts", "out.parquet"), ("shuffled csv", "out.csv")])
 def test_a_large_file_is_obfuscated_as_a_small_one(
     layout: str, name: str, tmp_path: Path, run: Callable[..., str]
 ) -> None:
     path = laid_out(city(), tmp_path, layout)
     streamed = json.loads(run(*GEOIND, path, tmp_path / name, "--seed", 3, "--json"))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_streams, "STREAMED_FROM", 10**9)
+    with use(chunk_rows=10**9):
         whole = json.loads(run(*GEOIND, path, tmp_path / f"whole-{name}", "--seed", 3, "--json"))
     assert {**streamed, "file": ""} == {**whole, "file": ""}
     if name.endswith(".csv"):
@@ -33,19 +32,18 @@ def test_a_large_file_is_obfuscated_as_a_small_one(
         assert pl.read_parquet(tmp_path / name).equals(pl.read_parquet(tmp_path / f"whole-{name}"))
 
 
-@pytest.mark.usefixtures("small_portions")
+@pytest.mark.usefixtures("portions_of_points")
 @pytest.mark.parametrize("layout", ["parts", "csv"])
 def test_a_large_file_is_described_as_a_small_one(
     layout: str, tmp_path: Path, run: Callable[..., str]
 ) -> None:
     path = laid_out(city(), tmp_path, layout)
     streamed = json.loads(run("describe", path, "--json"))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_streams, "STREAMED_FROM", 10**9)
+    with use(chunk_rows=10**9):
         assert streamed == json.loads(run("describe", path, "--json"))
 
 
-@pytest.mark.usefixtures("small_portions")
+@pytest.mark.usefixtures("portions_of_points")
 @pytest.mark.parametrize("seed", [("--seed", "3"), ()])
 def test_a_stopped_run_goes_on_where_it_was(
     seed: tuple[str, ...], tmp_path: Path, run: Callable[..., str], monkeypatch: pytest.MonkeyPatch
@@ -121,7 +119,7 @@ def test_text_that_is_refused_near_its_end_leaves_nothing_behind(
 
 
 @pytest.mark.long
-@pytest.mark.usefixtures("small_portions")
+@pytest.mark.usefixtures("portions_of_points")
 @pytest.mark.parametrize("layout", ["shuffled", "csv"])
 def test_workers_write_the_parts_that_threads_write(
     layout: str, tmp_path: Path, run: Callable[..., str]
@@ -136,7 +134,7 @@ def test_workers_write_the_parts_that_threads_write(
     assert described[0] == described[1]
 
 
-@pytest.mark.usefixtures("small_portions")
+@pytest.mark.usefixtures("portions_of_points")
 @pytest.mark.parametrize("layout", ["parts", "no trajectories", "csv"])
 def test_users_outside_the_bounds_are_users_still(
     layout: str, tmp_path: Path, run: Callable[..., str]
@@ -147,8 +145,7 @@ def test_users_outside_the_bounds_are_users_still(
     streamed, whole = tmp_path / "streamed.csv", tmp_path / "whole.csv"
     described = json.loads(run("describe", path, *bounds, "--json"))
     blurred = json.loads(run(*GEOIND, path, streamed, "--seed", 1, *bounds, "--json"))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_streams, "STREAMED_FROM", 10**9)
+    with use(chunk_rows=10**9):
         assert described == json.loads(run("describe", path, *bounds, "--json"))
         at_once = json.loads(run(*GEOIND, path, whole, "--seed", 1, *bounds, "--json"))
     assert described["users"] == city().n_users
@@ -156,16 +153,15 @@ def test_users_outside_the_bounds_are_users_still(
     assert streamed.read_bytes() == whole.read_bytes()
 
 
-@pytest.mark.usefixtures("small_portions")
 def test_times_have_fractions_only_where_a_released_one_has(tmp_path: Path, run: Callable[..., str]) -> None:
     rows = [f"{user},2024-05-01T12:{minute:02}:00{part}Z,35.7,139.7"
             for user in range(3) for minute in range(9) for part in ("", ".500")]  # fmt: skip
     path = tmp_path / "points.csv"
     path.write_text("\n".join(["user,time,lat,lon", *rows, ""]))
     for defence in ("Thin(60s)", "GeoInd(100m)"):
-        with pytest.MonkeyPatch.context() as patch:
+        with use(chunk_rows=1):
             run("obfuscate", defence, path, tmp_path / "streamed.csv", "--seed", 1)
-            patch.setattr(_streams, "STREAMED_FROM", 10**9)
+        with use(chunk_rows=10**9):
             run("obfuscate", defence, path, tmp_path / "whole.csv", "--seed", 1)
         assert (tmp_path / "streamed.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
 

@@ -10,18 +10,17 @@ import polars as pl
 import pytest
 from tests.streams.tables import city, laid_out
 
-from tracearena.cli import _streams
+from tracearena.engine import use
 from tracearena.streams import transforming
 
 
 def as_a_whole(run: Callable[..., str], *arguments: object) -> str:
     """Run a command that reads all at once."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_streams, "STREAMED_FROM", 10**9)
+    with use(chunk_rows=10**9):
         return run(*arguments)
 
 
-@pytest.mark.usefixtures("small_portions")
+@pytest.mark.usefixtures("portions_of_points")
 @pytest.mark.parametrize(
     ("layout", "name"),
     [
@@ -46,7 +45,7 @@ def test_a_large_table_is_converted_as_a_small_one(
         assert pl.read_csv(tmp_path / name).equals(pl.read_csv(tmp_path / f"whole-{name}"))
 
 
-@pytest.mark.usefixtures("small_portions")
+@pytest.mark.usefixtures("portions_of_points")
 def test_parts_of_text_are_its_points_and_a_stopped_run_goes_on(
     tmp_path: Path, run: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -72,7 +71,7 @@ def test_parts_of_text_are_its_points_and_a_stopped_run_goes_on(
     assert pl.read_parquet(tmp_path / "out" / "*.parquet").equals(city().to_frame())
 
 
-@pytest.mark.usefixtures("small_portions")
+@pytest.mark.usefixtures("portions_of_points")
 def test_a_bad_row_is_left_out_and_nothing_else(tmp_path: Path, run: Callable[..., str]) -> None:
     path = laid_out(city(), tmp_path, "csv")
     rows = path.read_text().splitlines()

@@ -13,8 +13,7 @@ import pytest
 from tests.border.command_line import tracearena
 from tests.streams.event_tables import frame_of, laid_out
 
-from tracearena.cli import _streams
-from tracearena.cli import evaluate as command
+from tracearena.engine import use
 
 UTILITY = ("evaluate", "--utility-only", "--json")
 PRIVACY = {
@@ -46,14 +45,13 @@ def tables(folder: Path, layout: str, *, kept: float = 0.6) -> list[object]:
 def in_portions(run: Callable[..., str], *words: object) -> dict[str, Any]:
     """Evaluate tables that must not be read at once."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.delattr(command, "_read")
+        patch.setattr("tracearena.formats.read", None)
         found: dict[str, Any] = json.loads(run(*UTILITY, *words))
     return found
 
 
 def at_once(run: Callable[..., str], *words: object) -> dict[str, Any]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_streams, "STREAMED_FROM", 10**9)
+    with use(chunk_rows=10**9):
         found: dict[str, Any] = json.loads(run(*words))
     return found
 

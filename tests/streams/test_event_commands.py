@@ -8,9 +8,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.streams.event_tables import city, frame_of, laid_out, options_of
+from tests.streams.event_tables import city, crowd, frame_of, laid_out, options_of
 
-from tracearena.cli import _event_streams, _streams
+from tracearena.engine import use
 from tracearena.formats import read
 from tracearena.streams import transforming
 
@@ -19,8 +19,7 @@ PL = ("obfuscate", "PL(4,1)")
 
 def as_a_whole(run: Callable[..., str], *arguments: object) -> str:
     """Run a command that reads all at once."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_streams, "STREAMED_FROM", 10**9)
+    with use(chunk_rows=10**9):
         return run(*arguments)
 
 
@@ -69,7 +68,7 @@ def test_a_large_table_is_described_as_a_small_one(
     assert json.loads(run(*command)) == json.loads(as_a_whole(run, *command))
 
 
-@pytest.mark.usefixtures("small_portions", "small_shuffles")
+@pytest.mark.usefixtures("small_portions")
 @pytest.mark.parametrize("layout", ["text ids", "shuffled", "csv"])
 def test_a_large_table_is_pseudonymised_as_a_small_one(
     layout: str, tmp_path: Path, run: Callable[..., str]
@@ -84,7 +83,7 @@ def test_a_large_table_is_pseudonymised_as_a_small_one(
     assert (tmp_path / "streamed" / "ids.csv").read_bytes() == (tmp_path / "whole" / "ids.csv").read_bytes()
 
 
-@pytest.mark.usefixtures("small_portions", "small_shuffles")
+@pytest.mark.usefixtures("small_portions")
 @pytest.mark.parametrize(
     ("defence", "layout", "name"),
     [
@@ -196,17 +195,14 @@ def test_released_parts_are_read_as_one_table(tmp_path: Path, run: Callable[...,
 
 
 @pytest.mark.usefixtures("small_portions")
-def test_parts_are_the_events_by_whole_blocks_of_users(
-    tmp_path: Path, run: Callable[..., str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(_event_streams, "USERS_PER_PART", 16)
-    path = laid_out(tmp_path, "shuffled")
+def test_parts_are_the_events_by_whole_blocks_of_users(tmp_path: Path, run: Callable[..., str]) -> None:
+    path = laid_out(tmp_path, "shuffled", crowd())
     places = ("--places-out", tmp_path / "places.csv")
     told = json.loads(run("convert", path, tmp_path / "out", "--to", "partitions", *places, "--json"))
     assert (tmp_path / "places.csv").read_text().count("\n") == told["places"] + 1
-    assert (told["to"], told["events"]) == ("partitions", city().n_events)
+    assert (told["to"], told["events"]) == ("partitions", len(crowd()))
     users = [pl.read_parquet(part)["user_id"].n_unique() for part in sorted((tmp_path / "out").iterdir())]
-    assert users == [16, 16, 8]
+    assert users == [1_024] * 4 + [224]
     assert read(tmp_path / "out").traces == read(path).traces
 
 

@@ -8,26 +8,20 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.streams.event_tables import city, laid_out, options_of
+from tests.streams.event_tables import crowd, laid_out, options_of
 
-from tracearena.cli import _event_streams, _streams
+from tracearena.engine import use
 from tracearena.formats import read
 
-pytestmark = pytest.mark.usefixtures("small_portions", "small_shuffles", "three_users_a_part")
+pytestmark = pytest.mark.usefixtures("small_portions")
 PARTS = ("--to", "partitions")
 KINDS = ["events", "text events", "release"]
 
 
 @pytest.fixture
-def three_users_a_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let three users be the fewest of a part of events."""
-    monkeypatch.setattr(_event_streams, "USERS_PER_PART", 3)
-
-
-@pytest.fixture
 def table(request: pytest.FixtureRequest, tmp_path: Path, run: Callable[..., str]) -> Path:
     """A table of events in any order, or of what was released of it."""
-    path = laid_out(tmp_path, "shuffled csv" if request.param == "text events" else "shuffled")
+    path = laid_out(tmp_path, "shuffled csv" if request.param == "text events" else "shuffled", crowd())
     if request.param != "release":
         return path
     grid = [word for name, value in options_of("on a grid").items() for word in (f"--{name}", value)]
@@ -48,7 +42,6 @@ def test_parts_are_the_whole_in_pieces_and_a_stopped_run_goes_on(
     tmp_path: Path,
     run: Callable[..., str],
     stop: Callable[..., dict[str, int]],
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     out, ids = tmp_path / "out", tmp_path / "ids.csv"
     before = {one.name for one in tmp_path.iterdir()}
@@ -63,8 +56,8 @@ def test_parts_are_the_whole_in_pieces_and_a_stopped_run_goes_on(
     pseudonyms = pl.read_csv(ids)["pse_id"].to_list()
     assert parts["user_id"].unique(maintain_order=True).to_list() == pseudonyms == sorted(pseudonyms)
     if seed:
-        monkeypatch.setattr(_streams, "STREAMED_FROM", 10**9)
-        run("pseudonymise", table, tmp_path / "one.parquet", "--id-table", tmp_path / "other.csv", *seed)
+        with use(chunk_rows=10**9):
+            run("pseudonymise", table, tmp_path / "one.parquet", "--id-table", tmp_path / "other.csv", *seed)
         assert parts.equals(pl.read_parquet(tmp_path / "one.parquet"))
         assert ids.read_bytes() == (tmp_path / "other.csv").read_bytes()
 
@@ -91,9 +84,9 @@ def test_neither_names_nor_times_nor_sizes_of_parts_tell_how_users_stood_before(
 def test_parts_of_events_can_be_trained_on(table: Path, tmp_path: Path, run: Callable[..., str]) -> None:
     run("pseudonymise", table, tmp_path / "out", *PARTS, "--id-table", tmp_path / "ids.csv")
     users = [pl.read_parquet(part)["user_id"].n_unique() for part in parts_of(tmp_path / "out")]
-    assert {count % 3 for count in users[:-1]} == {0}
-    assert sum(users) == city().n_users
-    assert read(tmp_path / "out").traces.n_events == city().n_events
+    assert {count % 1_024 for count in users[:-1]} == {0}
+    assert sum(users) == crowd()["user_id"].n_unique()
+    assert read(tmp_path / "out").traces.n_events == len(crowd())
 
 
 @pytest.mark.parametrize("table", ["events", "release"], indirect=True)
@@ -106,7 +99,7 @@ def test_a_run_that_was_killed_at_its_very_end_goes_on_with_its_id_table(
     kept = [one.read_bytes() for one in secrets]
     told = json.loads(run(*command, "--resume", "--json"))
     assert [one.read_bytes() for one in secrets] == kept
-    assert told["pseudonyms"] == city().n_users
+    assert told["pseudonyms"] == pl.read_parquet(table / "*.parquet")["user_id"].n_unique()
     assert len(parts_of(tmp_path / "out")) > 3
 
 

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from tests.streams.event_tables import city, laid_out, options_of
 
-from tracearena.cli import _streams
+from tracearena.engine import use
 
 SCORE = ("score", "utility", "--json")
 Score = Callable[..., dict[str, object]]
@@ -24,8 +24,7 @@ def score(run: Callable[..., str]) -> Score:
     def scored(original: Path, obfuscated: Path, *options: object) -> dict[str, object]:
         command = (*SCORE, "--original", original, "--obfuscated", obfuscated, *options)
         streamed: dict[str, object] = json.loads(run(*command))
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(_streams, "STREAMED_FROM", 10**9)
+        with use(chunk_rows=10**9):
             assert json.loads(run(*command)) == streamed
         return streamed
 

@@ -31,7 +31,8 @@ def streamed(
     path: Path, layout: str, scratch: Path, chunk: int = 333
 ) -> tuple[streams.Table[Traces], EventSurvey]:
     choices = Choices.parse(**options_of(layout))
-    return streams.event_table_of(path, scratch, choices=choices, portion=700, chunk=chunk)
+    with use(chunk_rows=700):
+        return streams.event_table_of(path, scratch, choices=choices, chunk=chunk)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -188,7 +189,8 @@ def test_a_part_of_other_columns_and_a_table_without_a_usable_row_are_refused(tm
 
 
 def test_parts_for_training_hold_whole_blocks_of_users(tmp_path: Path) -> None:
-    table, _ = streams.event_table_of(laid_out(tmp_path, "file"), tmp_path, portion=700, users=8)
+    with use(chunk_rows=700):
+        table, _ = streams.event_table_of(laid_out(tmp_path, "file"), tmp_path, users=8)
     sizes = [one.stop_user - one.first_user for one in table.portions]
     assert sizes == [8, 8, 8, 8, 8]
     assert sum(map(len, table.portions)) == city().n_events

@@ -12,7 +12,7 @@ import pytest
 from tests.streams.tables import city
 
 from tracearena import streams
-from tracearena.cli import _streams
+from tracearena.engine import use
 from tracearena.formats import read
 from tracearena.intake.layout import AS_NAMED
 
@@ -31,7 +31,8 @@ def folder_of(frame: pl.DataFrame, folder: Path, files: int = 4) -> Path:
 def require_same(path: Path, scratch: Path) -> dict[str, object]:
     expected, report = read(path)
     for chunk in (7_001, 1 << 20):
-        table, found = streams.table_of(path, scratch, portion=20_000, chunk=chunk)
+        with use(chunk_rows=20_000):
+            table, found = streams.table_of(path, scratch, chunk=chunk)
         assert len(table.portions) > 3
         for one in table.portions:
             own = expected.take_users(slice(one.first_user, one.stop_user))
@@ -68,21 +69,21 @@ def test_folders_may_say_whose_points_they_hold(tmp_path: Path) -> None:
         folder.mkdir(parents=True)
         rows.drop("user_id").write_csv(folder / "data.csv")
     assert streams.folders_name_columns(tmp_path / "points")
-    table, found = streams.table_of(tmp_path / "points", tmp_path, portion=20_000)
+    with use(chunk_rows=20_000):
+        table, found = streams.table_of(tmp_path / "points", tmp_path)
     assert found.user_ids.tolist() == city().user_ids.tolist()
     for one in table.portions:
         own = city().take_users(slice(one.first_user, one.stop_user))
         assert table.traces(one.number) == own
 
 
-@pytest.mark.usefixtures("small_portions")
+@pytest.mark.usefixtures("portions_of_points")
 def test_commands_take_a_folder_as_they_take_a_file(tmp_path: Path, run: Callable[..., str]) -> None:
     path = folder_of(city().to_frame(), tmp_path)
     blur = ("obfuscate", "GeoInd(100m)", path)
     run(*blur, tmp_path / "out", "--to", "partitions", "--seed", 3)
     described = json.loads(run("describe", path, "--json"))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_streams, "STREAMED_FROM", 10**9)
+    with use(chunk_rows=10**9):
         run(*blur, tmp_path / "whole.parquet", "--seed", 3)
         assert described == json.loads(run("describe", path, "--json"))
     parts = pl.read_parquet(tmp_path / "out" / "*.parquet")

@@ -12,10 +12,9 @@ import polars as pl
 import pytest
 
 from tracearena import streams
-from tracearena.engine import secret
+from tracearena.engine import secret, use
 from tracearena.errors import ParameterError
 from tracearena.formats import points
-from tracearena.streams import gaps
 from tracearena.streams.gaps import Tally
 from tracearena.streams.unfinished import Unfinished
 
@@ -105,19 +104,17 @@ def test_a_run_whose_secret_root_is_gone_does_not_go_on_under_another(tmp_path: 
         parts.root(root, 2)
 
 
-def test_many_gaps_are_rounded_and_the_long_ones_counted_as_they_are(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(gaps, "MOST_VALUES", 1)
+def test_many_gaps_are_rounded_and_the_long_ones_counted_as_they_are(tmp_path: Path) -> None:
     four_hours = 4 * 3_600_000
-    rounded = Tally.of(np.array([5])) + Tally.of(np.array([four_hours + 1]))
+    rounded = Tally.of(np.array([5]), most_values=1) + Tally.of(np.array([four_hours + 1]))
     assert four_hours * (1 - 1 / 8_192) <= rounded.values.max() <= four_hours
     times = [BEGIN, BEGIN.replace(hour=1), BEGIN.replace(hour=5, second=1), BEGIN.replace(hour=6)]
     frame = pl.DataFrame({"user_id": [1, 1, 2, 2], "lat": [35.0] * 4, "lon": [139.0] * 4, "time": times})
     far = frame.with_columns(time=pl.when(pl.int_range(4) == 1).then(pl.lit(times[2])).otherwise("time"))
     far.write_parquet(tmp_path / "p.parquet")
-    table, found = streams.table_of(tmp_path / "p.parquet", tmp_path, portion=2)
-    summary = streams.describe(table, found)
+    with use(chunk_rows=2):
+        table, found = streams.table_of(tmp_path / "p.parquet", tmp_path)
+    summary = streams.describe(table, found, most_gaps=1)
     assert summary.gaps_over_4h == 1
     assert summary.gap_h["longest"] == pytest.approx(5 + 1 / 3600, abs=1e-3)
 

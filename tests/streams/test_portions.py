@@ -27,7 +27,8 @@ def whole(path: Path, layout: str) -> GpsTraces:
 def test_portions_are_what_the_whole_has_of_their_users(layout: str, chunk: int, tmp_path: Path) -> None:
     path = laid_out(city(), tmp_path, layout)
     expected = whole(path, layout)
-    table, found = streams.table_of(path, tmp_path, portion=20_000, chunk=chunk)
+    with use(chunk_rows=20_000):
+        table, found = streams.table_of(path, tmp_path, chunk=chunk)
     assert found.is_sorted == ("shuffled" not in layout)
     assert len(table.portions) > 3
     assert found.n_points == len(expected)
@@ -40,7 +41,8 @@ def test_portions_are_what_the_whole_has_of_their_users(layout: str, chunk: int,
 def test_a_description_by_portions_is_that_of_the_whole(layout: str, tmp_path: Path) -> None:
     path = laid_out(city(), tmp_path, layout)
     reading = points.read(path) if layout != "hive" else None
-    table, found = streams.table_of(path, tmp_path, portion=20_000, chunk=9_999)
+    with use(chunk_rows=20_000):
+        table, found = streams.table_of(path, tmp_path, chunk=9_999)
     summary = streams.describe(table, found).to_dict()
     if reading is None:
         summary = {name: summary[name] for name in ("users", "events", "gap_h", "bounds", "trajectories")}
@@ -64,8 +66,8 @@ def test_every_defence_writes_what_it_gives_on_the_whole(name: str, layout: str,
     defence = catalogue.create(name, "gps-obfuscator")
     expected = defence.transform(points.read(path).traces, seed=7).to_frame()
     for number, (threads, chunk) in enumerate([(1, 7_777), (3, 1 << 20)]):
-        with use(threads=threads):
-            table, found = streams.table_of(path, tmp_path, portion=20_000, chunk=chunk)
+        with use(threads=threads, chunk_rows=20_000):
+            table, found = streams.table_of(path, tmp_path, chunk=chunk)
             change = streams.obfuscation(table, defence, seed_sequence(7), 6)
             one = tmp_path / f"out{number}.parquet"
             written = streams.write_changed(table, found, one, change)
@@ -88,7 +90,8 @@ def test_a_row_that_cannot_be_used_is_named_with_its_file(tmp_path: Path) -> Non
     frame = pl.read_parquet(third)
     bad = pl.when(pl.int_range(pl.len()) == 16).then(95.0).otherwise(pl.col("latitude")).alias("latitude")
     frame.with_columns(bad).write_parquet(third)
-    table, found = streams.table_of(path, tmp_path, portion=20_000, chunk=10_000)
+    with use(chunk_rows=20_000):
+        table, found = streams.table_of(path, tmp_path, chunk=10_000)
     assert found.report.dropped == {"bad latitude": 1}
     (example,) = found.report.examples_of("bad latitude")
     assert (example.path, example.fault.row, example.fault.value) == (str(third), 17, "95.0")

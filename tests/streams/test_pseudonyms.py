@@ -12,11 +12,11 @@ import pytest
 from tests.border.command_line import tracearena
 from tests.streams.tables import city, laid_out
 
-from tracearena.cli import _streams
-from tracearena.streams import portions, transforming
+from tracearena.engine import use
+from tracearena.streams import portions
 
 
-@pytest.mark.usefixtures("small_portions")
+@pytest.mark.usefixtures("portions_of_points")
 @pytest.mark.parametrize(
     ("layout", "name"),
     [
@@ -38,12 +38,12 @@ def test_a_large_table_gets_the_pseudonyms_of_a_small_one(
         made.append(shuffled(*given, **options))  # type: ignore[arg-type]
         return made[-1]
 
-    for way, limit in (("streamed", 1), ("whole", 10**9)):
-        monkeypatch.setattr(_streams, "STREAMED_FROM", limit)
+    for way, chunk_rows in (("streamed", 20_000), ("whole", 10**9)):
         monkeypatch.setattr("tracearena.streams.shuffled", kept)
         (tmp_path / way).mkdir()
         arguments = (path, tmp_path / way / name, "--id-table", tmp_path / way / "ids.csv")
-        run("pseudonymise", *arguments, "--seed", 5)
+        with use(chunk_rows=chunk_rows):
+            run("pseudonymise", *arguments, "--seed", 5)
     assert [len(table.portions) > 3 for table in made] == [True]
     read = pl.read_parquet if name.endswith(".parquet") else pl.read_csv
     assert read(tmp_path / "streamed" / name).equals(read(tmp_path / "whole" / name))
@@ -52,25 +52,26 @@ def test_a_large_table_gets_the_pseudonyms_of_a_small_one(
     assert names == ["ids.csv", "ids.csv.salt", name]
 
 
-@pytest.mark.usefixtures("small_portions")
+@pytest.mark.usefixtures("portions_of_points")
 def test_a_run_that_is_stopped_leaves_no_release_and_no_secret(
     tmp_path: Path, run: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = laid_out(city(), tmp_path, "csv")
-    change, seen = transforming._changed, list[int]()
+    traces, seen = portions.Table.traces, list[int]()
 
-    def interrupted(table: object, way: object, number: int) -> object:
+    def interrupted(table: portions.Table, number: int) -> object:
         seen.append(number)
         if len(seen) > 3:
             raise KeyboardInterrupt
-        return change(table, way, number)  # type: ignore[arg-type]
+        return traces(table, number)
 
-    monkeypatch.setattr(transforming, "_changed", interrupted)
+    monkeypatch.setattr(portions.Table, "traces", interrupted)
     run("pseudonymise", path, tmp_path / "out.parquet", "--id-table", tmp_path / "ids.csv", status=130)
+    assert len(seen) > 3
     assert [one.name for one in tmp_path.iterdir()] == ["points.csv"]
 
 
-@pytest.mark.usefixtures("small_portions")
+@pytest.mark.usefixtures("portions_of_points")
 @pytest.mark.parametrize("seed", [("--seed", "5"), ()])
 def test_parts_are_the_file_in_pieces_and_a_stopped_run_goes_on(
     seed: tuple[str, ...],
@@ -99,7 +100,7 @@ def test_parts_are_the_file_in_pieces_and_a_stopped_run_goes_on(
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("small_portions")
+@pytest.mark.usefixtures("portions_of_points")
 def test_workers_shuffle_as_threads_do(tmp_path: Path, run: Callable[..., str]) -> None:
     path = laid_out(city(), tmp_path, "parts")
     for name, cluster in (("here", ()), ("there", ("--cluster", "local:2"))):
@@ -111,7 +112,7 @@ def test_workers_shuffle_as_threads_do(tmp_path: Path, run: Callable[..., str]) 
     assert (tmp_path / "here.csv").read_bytes() == (tmp_path / "there.csv").read_bytes()
 
 
-@pytest.mark.usefixtures("small_portions")
+@pytest.mark.usefixtures("portions_of_points")
 @pytest.mark.parametrize("again", [False, True])
 @pytest.mark.parametrize("seed", [("--seed", "5"), ()])
 def test_a_run_that_was_killed_at_its_very_end_goes_on_with_its_id_table(
@@ -134,7 +135,7 @@ def test_a_run_that_was_killed_at_its_very_end_goes_on_with_its_id_table(
     assert pl.read_parquet(out / "*.parquet")["user_id"].unique().sort().equals(pseudonyms, check_names=False)
 
 
-@pytest.mark.usefixtures("small_portions")
+@pytest.mark.usefixtures("portions_of_points")
 @pytest.mark.parametrize("stopped", ["after two parts", "before any"])
 def test_a_run_that_goes_on_replaces_no_other_id_table(
     stopped: str,
@@ -172,7 +173,7 @@ def interrupted(*_: object, **__: object) -> None:
     raise KeyboardInterrupt
 
 
-@pytest.mark.usefixtures("small_portions")
+@pytest.mark.usefixtures("portions_of_points")
 def test_an_id_table_whose_salt_is_of_something_else_is_not_the_runs_own(
     tmp_path: Path, run: Callable[..., str], kill_at_the_end: Callable[..., None]
 ) -> None:

@@ -11,10 +11,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from tracearena.engine import use
 from tracearena.errors import FileError
 from tracearena.formats import read
 from tracearena.intake.layout import AS_NAMED
-from tracearena.streams import event_table_of, identity_of, table_files, table_of, unstreamable
+from tracearena.streams import event_table_of, identity_of, table_of, unstreamable
 
 START = datetime(2024, 3, 1, tzinfo=UTC)
 PARTS = ("--to", "partitions", "--seed", "1")
@@ -63,18 +64,21 @@ def test_whole_degrees_in_one_part_are_no_cells(folder: Path, tmp_path: Path) ->
     for name, latitude in (("a", 35.5), ("b", 35.0)):
         frame = points(300, latitude, user=name).with_columns(lon=pl.lit(139.0))
         frame.rename({"lat": "y", "lon": "x"}).write_parquet(folder / f"{name}.parquet")
-    table, found = table_of(folder, tmp_path / "scratch", portion=100)
+    with use(chunk_rows=100):
+        table, found = table_of(folder, tmp_path / "scratch")
     assert found.counts.tolist() == [300, 300]
     assert sum(table.traces(one.number).n_points for one in table.portions) == 600
 
 
 def test_a_column_of_utc_names_its_zone_where_the_first_times_are_missing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr(table_files, "_FIRST_ROWS", 5)
     missing = pl.lit(None, pl.Datetime("ms", "UTC"))
-    frame = points(20).with_columns(venue=pl.lit("park"), time=pl.col("time").cast(pl.Datetime("ms", "UTC")))
-    first = pl.int_range(pl.len()) < 6
+    many = 1 << 16  # rows by whose times a zone is chosen
+    frame = points(many + 20).with_columns(
+        venue=pl.lit("park"), time=pl.col("time").cast(pl.Datetime("ms", "UTC"))
+    )
+    first = pl.int_range(pl.len()) <= many
     frame.with_columns(time=pl.when(first).then(missing).otherwise("time")).write_parquet(
         tmp_path / "e.parquet"
     )
@@ -123,7 +127,8 @@ def test_nothing_is_written_into_a_folder_that_is_read(folder: Path, run: Callab
 
 
 def test_what_cannot_be_done_leaves_no_run_to_go_on_with(tmp_path: Path, run: Callable[..., str]) -> None:
-    frame = points(20).with_columns(venue=pl.lit("park"))
+    many = 1 << 16  # rows by whose times a zone is chosen
+    frame = points(many + 20).with_columns(venue=pl.lit("park"))
     frame.write_parquet(tmp_path / "e.parquet")
     told = run("obfuscate", "MRLH(1,1,0.5)", tmp_path / "e.parquet", tmp_path / "out", *PARTS, status=2)
     assert "--resume" not in told

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tracearena import streams
+from tracearena.engine import use
 from tracearena.errors import FileError
 from tracearena.files.limits import LONGEST_LINE
 from tracearena.formats import points
@@ -38,7 +39,8 @@ def require_same(path: Path, scratch: Path, layout: Layout = AS_NAMED) -> dict[s
     expected, report = points.read(path, layout=layout)
     report.noticed.pop("same time", None)  # what is done with the portions tells
     for chunk in (40, 1 << 20):
-        table, found = streams.table_of(path, scratch, portion=300, chunk=chunk, layout=layout)
+        with use(chunk_rows=300):
+            table, found = streams.table_of(path, scratch, chunk=chunk, layout=layout)
         assert len(table.chunks) > 20 or chunk > 40
         for one in table.portions:
             own = expected.take_users(slice(one.first_user, one.stop_user))

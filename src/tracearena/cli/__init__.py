@@ -103,11 +103,17 @@ def _nothing() -> None:
     pass
 
 
-def main() -> None:
-    """Run; a user's mistake becomes one message and exit status 2, never a traceback."""
+def main(*, grace_s: float = 5.0) -> None:
+    """Run; a user's mistake becomes one message and exit status 2, never a traceback.
+
+    Parameters
+    ----------
+    grace_s
+        Seconds to end by itself after a signal; 5 are half of what containers wait before they kill.
+    """
     # A user's own algorithm in the current folder is found by its import path; nothing is shadowed.
     sys.path.append("")
-    with Stopping() as stopping, foreign_warnings_hidden():
+    with Stopping(grace_s) as stopping, foreign_warnings_hidden():
         try:
             _run()
         except (KeyboardInterrupt, SystemExit):

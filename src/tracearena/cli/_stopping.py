@@ -20,8 +20,6 @@ from contextlib import contextmanager, suppress
 from types import FrameType, TracebackType
 from typing import Any, Self
 
-GRACE_S = 5.0
-"""Seconds for the main thread to end by itself; half of what containers wait before they kill."""
 _AGAIN_S = 0.05
 """Seconds until an exception that was swallowed is raised again."""
 
@@ -52,9 +50,16 @@ def unhurried() -> Iterator[None]:
 
 
 class Stopping:
-    """While it is entered, signals end the program in order; `received` is the first of them."""
+    """While it is entered, signals end the program in order; `received` is the first of them.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    grace_s
+        Seconds for the main thread to end by itself.
+    """
+
+    def __init__(self, grace_s: float) -> None:
+        self._grace_s = grace_s
         self.received: int | None = None
         self._before: dict[int, Any] = {}
         self._pipe: tuple[int, int] | None = None
@@ -128,9 +133,9 @@ class Stopping:
         os.close(signals)
 
     def _wait(self, number: int) -> None:
-        if self._ended.wait(GRACE_S):
+        if self._ended.wait(self._grace_s):
             threading.main_thread().join()
-            time.sleep(GRACE_S)
+            time.sleep(self._grace_s)
             os._exit(128 + number)
         if not _unhurried:
             self._end_at_once(number)

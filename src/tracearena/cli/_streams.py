@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     S = TypeVar("S", bound=Survey)
     W = TypeVar("W")
 
-STREAMED_FROM = 2_000_000
-"""Points or events of a table that is not read whole."""
+_STREAMED_FROM = 2_000_000
+"""Points or events of a table that is not read whole, unless `engine.use` says otherwise."""
 
 PARTS = "partitions"
 
@@ -104,8 +104,6 @@ def goes_through(
     wanted
         What it must be.
     """
-    from tracearena.streams import are_many, folders_name_columns
-
     asked = [
         *(["--to partitions"] if to == PARTS else []),
         *(["--cluster"] if cluster is not None else []),
@@ -125,7 +123,15 @@ def goes_through(
                 "rows can be read some after the others"
             )
         return False
-    return bool(asked) or folders_name_columns(path) or are_many(path, STREAMED_FROM)
+    return bool(asked) or is_large(path)
+
+
+def is_large(path: Path) -> bool:
+    """Whether a table has too many rows to be read whole, or folders that name a column."""
+    from tracearena.engine import current_chunk_rows
+    from tracearena.streams import are_many, folders_name_columns
+
+    return folders_name_columns(path) or are_many(path, current_chunk_rows(_STREAMED_FROM))
 
 
 def can_go_through(reading: ReadingOptions, path: Path, out: Path | None, to: str | None) -> bool:

@@ -138,12 +138,10 @@ def _converts_events(
 
     A small one, which the whole reader knows, goes the whole way into parts too.
     """
-    from tracearena.streams import are_many, folders_name_columns
-
     if to not in (None, "table", _streams.PARTS) or not _event_streams.are_events(reading, file):
         return False
     if to == _streams.PARTS and not (cluster or resume):
-        return folders_name_columns(file) or are_many(file, _streams.STREAMED_FROM)
+        return _streams.is_large(file)
     return _event_streams.goes_through(reading, file, out, to, cluster=cluster, resume=resume)
 
 

@@ -13,7 +13,16 @@ from .seeding import (
     stream,
 )
 from .summing import PairwiseSum, fold_blocks, sum_blocks
-from .surroundings import Progress, current_cluster, current_progress, report, thread_count, tracked, use
+from .surroundings import (
+    Progress,
+    current_chunk_rows,
+    current_cluster,
+    current_progress,
+    report,
+    thread_count,
+    tracked,
+    use,
+)
 
 __all__ = [
     "Cluster",
@@ -24,6 +33,7 @@ __all__ = [
     "Shared",
     "block_ranges",
     "child_seed",
+    "current_chunk_rows",
     "current_cluster",
     "current_progress",
     "fold_blocks",

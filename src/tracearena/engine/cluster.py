@@ -30,7 +30,6 @@ from tracearena.errors import ClusterError
 T = TypeVar("T")
 CHUNKS_PER_THREAD = 4
 """So many tasks for each thread of the workers: enough to even out, few enough to cost nothing."""
-PATIENCE_S = 10
 _for_good = ExitStack()
 
 
@@ -45,6 +44,8 @@ class Cluster:
     address
         ``tcp://HOST:PORT`` of a scheduler that runs, ``tls://HOST:PORT`` where Dask's settings name the
         files of TLS, or ``local:N`` to start N worker processes on this machine for the time being.
+    timeout_s
+        Seconds to wait for an answer of the scheduler, and for a first worker.
 
     Notes
     -----
@@ -52,11 +53,11 @@ class Cluster:
     the last digit of a matrix product, within the cluster as well as outside.
     """
 
-    def __init__(self, address: str) -> None:
-        self.address = address
+    def __init__(self, address: str, *, timeout_s: float = 10.0) -> None:
+        self.address, self.timeout_s = address, timeout_s
         self._equipped: set[str] = set()
         with ExitStack() as opened:
-            self._client: Any = opened.enter_context(joined(address, opened, PATIENCE_S))
+            self._client: Any = opened.enter_context(joined(address, opened, timeout_s))
             self._check_versions(_version())
             self._opened = opened.pop_all()
 
@@ -99,7 +100,7 @@ class Cluster:
     def _threads(self) -> dict[str, int]:
         if not self._client.nthreads():
             try:
-                self._client.wait_for_workers(1, timeout=PATIENCE_S)
+                self._client.wait_for_workers(1, timeout=self.timeout_s)
             except TimeoutError:
                 advice = f"start some with: dask worker {self.scheduler}"
                 raise ClusterError(

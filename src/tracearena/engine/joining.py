@@ -32,7 +32,7 @@ _REFUSED_BY_US = ("certificate does not match", "certificate_verify_failed")
 _ENDED_BY_THEM = ("alert", "(closed)", "reset by peer")
 
 
-def joined(address: str, opened: ExitStack, patience_s: float) -> Any:
+def joined(address: str, opened: ExitStack, timeout_s: float) -> Any:
     """Return a client of the scheduler, or of workers that are started here and end with `opened`."""
     local = require_address(address)
     try:
@@ -49,7 +49,7 @@ def joined(address: str, opened: ExitStack, patience_s: float) -> Any:
     if address.startswith("tls://"):
         _check_tls_files(address)
     try:
-        return Client(address, timeout=patience_s)
+        return Client(address, timeout=timeout_s)
     except (TypeError, ValueError, RuntimeError) as error:
         raise ClusterError(f"cannot join {address}: {_in_a_line(error)}") from None
     except (OSError, TimeoutError) as error:

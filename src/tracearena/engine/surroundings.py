@@ -22,11 +22,12 @@ Progress: TypeAlias = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What `use` said last: a number of threads, a cluster, and whom to tell of progress."""
+    """What `use` said last: threads, a cluster, whom to tell of progress, and the rows of a chunk."""
 
     threads: int | None = None
     cluster: Cluster | None = None
     progress: Progress | None = None
+    chunk_rows: int | None = None
 
 
 _NOWHERE_SPECIAL = Surroundings()
@@ -40,6 +41,7 @@ def use(
     threads: int | None = _as_before,
     cluster: Cluster | None = _as_before,
     progress: Progress | None = _as_before,
+    chunk_rows: int | None = _as_before,
 ) -> Iterator[None]:
     """Let everything that is called inside run there; results are the same everywhere.
 
@@ -53,6 +55,10 @@ def use(
         Run what can travel in its workers instead of threads here; None for here.
     progress
         Whom to tell of the work; None for nobody.
+    chunk_rows
+        Tables with at least this many rows are worked through in chunks of users, each of about this many
+        rows; a folder of parts is cut where chunks end. None for chunks of 2²⁰ rows, of tables with at least
+        2,000,000.
 
     Examples
     --------
@@ -61,9 +67,15 @@ def use(
     ...     ta.engine.thread_count()
     1
     """
-    given: dict[str, Any] = {"threads": threads, "cluster": cluster, "progress": progress}
-    if threads is not _as_before and threads is not None:
-        require_whole("threads", threads, at_least=1)
+    given: dict[str, Any] = {
+        "threads": threads,
+        "cluster": cluster,
+        "progress": progress,
+        "chunk_rows": chunk_rows,
+    }
+    for name in ("threads", "chunk_rows"):
+        if given[name] is not _as_before and given[name] is not None:
+            require_whole(name, given[name], at_least=1)
     said = {name: value for name, value in given.items() if value is not _as_before}
     before = _current.set(replace(_current.get(), **said))
     try:
@@ -93,6 +105,12 @@ def current_cluster() -> Cluster | None:
 def current_progress() -> Progress:
     """Return whom to tell of progress: what `use` said, or somebody who does not listen."""
     return _current.get().progress or (lambda done, total: None)
+
+
+def current_chunk_rows(default: int) -> int:
+    """Return the rows of a chunk: what `use` said, or the default."""
+    chunk_rows = _current.get().chunk_rows
+    return default if chunk_rows is None else chunk_rows
 
 
 def report(done: int, total: int) -> None:

@@ -91,20 +91,25 @@ def _is_zip(place: Path) -> bool:
         return file.read(4) in (b"PK\3\4", b"PK\5\6")
 
 
-def members(path: str | PathLike[str]) -> Iterator[Member]:
+def members(path: str | PathLike[str], *, most_files: int = MOST_FILES) -> Iterator[Member]:
     """Give the files of an archive, without unpacking it to disk.
 
     Folders, and files that systems add (hidden ones, ``__MACOSX``), are passed over.
+
+    Parameters
+    ----------
+    most_files
+        How many it may hold, folders and hidden ones included.
 
     Raises
     ------
     FileError
         For an archive that is broken or encrypted, unpacks beyond all proportion, or holds links,
-        devices, other archives, or names that lead out of it.
+        devices, other archives, names that lead out of it, or too many files.
     """
     place = Path(path)
     by_name = place.name.endswith(TAR_NAMES)
-    yield from _plain_ones(place, (_tar_members if by_name else _zip_members)(place))
+    yield from _plain_ones(place, (_tar_members if by_name else _zip_members)(place), most_files)
 
 
 def open_members(name: str, file: IO[bytes], most_files: int) -> Iterator[Member]:
@@ -122,7 +127,7 @@ def open_members(name: str, file: IO[bytes], most_files: int) -> Iterator[Member
     place = Path(name)
     if _entries(file) > most_files:
         raise FileError.whole(place, f"holds more than {most_files:,} files", "too-large")
-    yield from _plain_ones(place, _zip_members(place, file))
+    yield from _plain_ones(place, _zip_members(place, file), most_files)
 
 
 def _entries(file: IO[bytes]) -> int:
@@ -136,11 +141,11 @@ def _entries(file: IO[bytes]) -> int:
     return found
 
 
-def _plain_ones(place: Path, found: Iterator[Member]) -> Iterator[Member]:
+def _plain_ones(place: Path, found: Iterator[Member], most_files: int) -> Iterator[Member]:
     """Give the files of an archive that are no system's, and refuse what is no plain file."""
     for number, member in enumerate(found, 1):
-        if number > MOST_FILES:
-            raise FileError.whole(place, f"holds more than {MOST_FILES:,} files", "too-large")
+        if number > most_files:
+            raise FileError.whole(place, f"holds more than {most_files:,} files", "too-large")
         if not _is_plain(member.name):
             problem = "holds a name that leads out of it, or is none; it is refused"
             raise FileError.whole(place, problem, "bad-name", member.name[:_LONGEST_NAME])

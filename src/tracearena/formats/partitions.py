@@ -31,12 +31,12 @@ def read(
     return table.read(path, choices=choices, places=places, format="partitions", layout=layout, sample=sample)
 
 
-def write(traces: Traces, path: str | PathLike[str]) -> None:
-    """Write a folder of files ``part-00000.parquet``, …, each with the next 16,384 users.
+def write(traces: Traces, path: str | PathLike[str], *, users_per_file: int = USERS_PER_FILE) -> None:
+    """Write a folder of files ``part-00000.parquet``, …, each with the next users.
 
     The folder appears when all of it is written; one that has something in it is never replaced.
     """
     with replacing_folder(path) as folder:
-        for number, first in enumerate(range(0, max(traces.n_users, 1), USERS_PER_FILE)):
-            part = traces.take_users(slice(first, first + USERS_PER_FILE))
+        for number, first in enumerate(range(0, max(traces.n_users, 1), users_per_file)):
+            part = traces.take_users(slice(first, first + users_per_file))
             table.write(part, folder / f"part-{number:05}.parquet")

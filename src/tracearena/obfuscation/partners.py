@@ -15,10 +15,6 @@ PARTS_OF_DAY = 4
 """People are alike if they are at the same places in the same quarter of the day."""
 NEIGHBOURS = 6
 """The noise is measured by the difference of a usual user to her sixth-nearest."""
-MOST_TOGETHER = 2000
-"""Partners are sought among at most so many users, those of one part of the map."""
-
-_SPARSE = 0.1
 
 
 def parts_of_day(original: Traces, parts: int) -> NDArray[np.int64]:
@@ -34,7 +30,13 @@ def parts_of_day(original: Traces, parts: int) -> NDArray[np.int64]:
 
 
 def partners(
-    original: Traces, blur_km: float, noise: float, seed: np.random.SeedSequence
+    original: Traces,
+    blur_km: float,
+    noise: float,
+    seed: np.random.SeedSequence,
+    *,
+    most_together: int = 2_000,
+    sparse_share: float = 0.1,
 ) -> NDArray[np.int64]:
     """Return the partner of each user: everybody is somebody's partner, and nobody her own.
 
@@ -42,12 +44,20 @@ def partners(
     least total difference after `noise` × (the difference to a usual sixth-nearest user) × Exp(1)
     was added to every pair: whoever knows the users as well as we do still cannot tell who was
     given whom. One user alone is her own partner.
+
+    Parameters
+    ----------
+    most_together
+        Partners are sought among at most this many users, those of one part of the map.
+    sparse_share
+        Descriptions with a larger share of cells that are not zero are compared as dense tables. Only the
+        time depends on it.
     """
     described = _described(original, blur_km)
     partner = np.arange(original.n_users)
-    for number, group in enumerate(_neighbourhoods(original)):
+    for number, group in enumerate(_neighbourhoods(original, most_together)):
         if len(group) > 1:
-            difference = _differences(described[group])
+            difference = _differences(described[group], sparse_share)
             partner[group] = group[_assigned(difference, noise, stream(seed, number))]
     return partner
 
@@ -68,7 +78,7 @@ def _described(original: Traces, blur_km: float) -> Any:
     return csr_matrix(hstack(tables))
 
 
-def _neighbourhoods(original: Traces) -> list[NDArray[np.int64]]:
+def _neighbourhoods(original: Traces, most_together: int) -> list[NDArray[np.int64]]:
     """Cut the users in two, east and west or north and south, until no part has too many."""
     points = original.places.points_km[original.place_index]
     visits = np.maximum(np.bincount(original.user_index, minlength=original.n_users), 1)
@@ -78,7 +88,7 @@ def _neighbourhoods(original: Traces) -> list[NDArray[np.int64]]:
     waiting, small = [np.arange(original.n_users)], []
     while waiting:
         group = waiting.pop()
-        if len(group) <= MOST_TOGETHER:
+        if len(group) <= most_together:
             small.append(group)
             continue
         widest = np.argmax(np.ptp(centres[group], axis=0))
@@ -87,13 +97,13 @@ def _neighbourhoods(original: Traces) -> list[NDArray[np.int64]]:
     return small
 
 
-def _differences(described: Any) -> NDArray[np.float64]:
+def _differences(described: Any, sparse_share: float) -> NDArray[np.float64]:
     """Return the Euclidean distance of every two users' descriptions.
 
     Blurred tables of a small city are hardly sparse, and a sparse product of them is slow.
     """
     squared = np.asarray(described.multiply(described).sum(axis=1)).ravel()
-    if described.nnz > _SPARSE * np.prod(described.shape):
+    if described.nnz > sparse_share * np.prod(described.shape):
         dense = described.toarray()
         with one_library_thread():
             product = dense @ dense.T

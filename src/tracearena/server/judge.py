@@ -27,8 +27,8 @@ def work_off(folder: Folder, private_key: bytes, name: str = "in process") -> in
     return working.work_off(Bench(folder, private_key), name)
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Work until SIGTERM."""
+def main(arguments: Sequence[str] | None = None, *, grace_s: float = 10.0) -> None:
+    """Work until SIGTERM, and at most so many seconds more on the job in hand."""
     parser = argparse.ArgumentParser(prog="tracearena.server.judge")
     parser.add_argument("folder")
     parser.add_argument("--name", required=True, help="unique among all judges of the contest")
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     from tracearena.server.judging.truths import Bench
     from tracearena.server.judging.working import Working
 
-    working = Working(Bench(folder, private_key), given.name)
+    working = Working(Bench(folder, private_key), given.name, grace_s=grace_s)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: working.end())
     if given.lifeline:

@@ -12,7 +12,7 @@ from tracearena.errors import Fault
 from tracearena.intake.local_time import BARE_AS_UTC, LocalTime, asked_for, by_guess
 from tracearena.intake.report import Report
 from tracearena.pages.summary import LONG_GAP_MS, Summary, quartiles
-from tracearena.streams.gaps import Tally
+from tracearena.streams.gaps import MOST_VALUES, Tally
 from tracearena.streams.portions import Table
 from tracearena.streams.survey import Survey
 from tracearena.traces import Box, GpsTraces
@@ -54,12 +54,18 @@ class Totals:
         )
 
 
-def describe(table: Table[GpsTraces], found: Survey) -> Summary:
-    """Count what describes a table of points: what `summarise` counts of all of them at once."""
+def describe(table: Table[GpsTraces], found: Survey, *, most_gaps: int = MOST_VALUES) -> Summary:
+    """Count what describes a table of points: what `summarise` counts of all of them at once.
+
+    Parameters
+    ----------
+    most_gaps
+        Where gaps have more different lengths, long ones are rounded for the quantiles (`Tally`).
+    """
 
     def work(block: int, first: int, stop: int) -> Totals:
         with use(threads=1):
-            return _totals(table.traces(block))
+            return _totals(table.traces(block), most_gaps)
 
     totals = fold_blocks(work, block_ranges(len(table.portions), 1), anywhere=True, report=True)
     report = found.report
@@ -83,7 +89,7 @@ def describe(table: Table[GpsTraces], found: Survey) -> Summary:
     )
 
 
-def _totals(traces: GpsTraces) -> Totals:
+def _totals(traces: GpsTraces, most_gaps: int) -> Totals:
     same_user = np.ones(max(len(traces) - 1, 0), bool)
     same_user[traces.offsets[1:-1] - 1] = False
     steps = np.diff(traces.time_ms)
@@ -101,10 +107,10 @@ def _totals(traces: GpsTraces) -> Totals:
         int(traces.time_ms.max()),
         traces.n_trajectories,
         Box.of(traces),
-        Tally.of(gaps),
+        Tally.of(gaps, most_gaps),
         int((gaps > LONG_GAP_MS).sum()),
         int(gaps.max(initial=0)),
-        Tally.of(within),
+        Tally.of(within, most_gaps),
         zone_cells(traces.latitude, traces.longitude),
         int(same.size),
         example,

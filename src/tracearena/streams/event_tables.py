@@ -28,8 +28,6 @@ from tracearena.streams.text_tables import rewritten
 from tracearena.traces import Clock, Grid, Places, Traces
 from tracearena.traces.time import require_zone
 
-EVENTS_PER_PORTION = 1 << 20
-
 
 def event_table_of(
     path: str | PathLike[str],
@@ -39,7 +37,6 @@ def event_table_of(
     choices: Choices | None = None,
     places: Places | None = None,
     sort: bool = True,
-    portion: int = EVENTS_PER_PORTION,
     chunk: int | None = None,
     is_shared: bool = True,
     users: int = 1,
@@ -89,7 +86,7 @@ def event_table_of(
         files,
         chunks,
         found,
-        cut(found.counts, portion, users=users),
+        cut(found.counts, users=users),
         kinds=kinds,
         made=Assembly.of(found, named=known is None),
         order=("user", *instant, "at"),

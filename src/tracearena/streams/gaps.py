@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -19,8 +19,13 @@ _KEPT_BITS = 14
 class Tally:
     """Values of 0 and more, ascending, and how often each occurs.
 
-    Up to four million different values are told apart. Where there are more, those above a million are
-    rounded down by at most one part in 8,192.
+    Attributes
+    ----------
+    values, counts
+        The values, and how often each occurs.
+    most_values
+        Up to this many different values are told apart; by default four million. Where there are more, those
+        above a million are rounded down by at most one part in 8,192.
 
     Examples
     --------
@@ -31,9 +36,10 @@ class Tally:
 
     values: Ints
     counts: Ints
+    most_values: int = MOST_VALUES
 
     @classmethod
-    def of(cls, numbers: Ints) -> Self:
+    def of(cls, numbers: Ints, most_values: int = MOST_VALUES) -> Self:
         """Count numbers; most are small, and counted without sorting."""
         small = numbers < _DENSE
         if small.all():
@@ -43,7 +49,7 @@ class Tally:
         counted = np.bincount(low)
         seen = np.flatnonzero(counted)
         values, counts = np.unique(high, return_counts=True)
-        return cls(np.concatenate([seen, values]), np.concatenate([counted[seen], counts]))
+        return cls(np.concatenate([seen, values]), np.concatenate([counted[seen], counts]), most_values)
 
     @property
     def total(self) -> int:
@@ -51,12 +57,12 @@ class Tally:
         return int(self.counts.sum())
 
     def __add__(self, other: Tally) -> Tally:
-        joined = _joined(
-            np.concatenate([self.values, other.values]), np.concatenate([self.counts, other.counts])
-        )
-        if len(joined.values) <= MOST_VALUES:
+        values = np.concatenate([self.values, other.values])
+        counts = np.concatenate([self.counts, other.counts])
+        joined = self._joined(values, counts)
+        if len(joined.values) <= self.most_values:
             return joined
-        return _joined(_coarse(joined.values), joined.counts)
+        return self._joined(_coarse(joined.values), joined.counts)
 
     def quantile(self, share: float) -> float:
         """Return what ``numpy.quantile`` returns of all the numbers."""
@@ -66,10 +72,9 @@ class Tally:
         a, b = self.values[at].astype(np.float64)
         return float(np.quantile([a, b], place - low))
 
-
-def _joined(values: Ints, counts: Ints) -> Tally:
-    known, index = np.unique(values, return_inverse=True)
-    return Tally(known, np.bincount(index, counts, len(known)).astype(np.int64))
+    def _joined(self, values: Ints, counts: Ints) -> Tally:
+        known, index = np.unique(values, return_inverse=True)
+        return replace(self, values=known, counts=np.bincount(index, counts, len(known)).astype(np.int64))
 
 
 def _coarse(values: Ints) -> Ints:

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tracearena.engine import block_ranges, run_blocks
+from tracearena.engine import block_ranges, current_chunk_rows, run_blocks
 from tracearena.intake.ids import array_of, numbered
 from tracearena.intake.layout import AS_NAMED, Layout
 from tracearena.intake.report import Report
@@ -27,7 +27,7 @@ from tracearena.traces import Box, GpsTraces
 from tracearena.traces.gps import numbered_trajectories
 from tracearena.traces.row_table import RowTable
 
-POINTS_PER_PORTION = 1 << 20
+ROWS_PER_PORTION = 1 << 20
 T = TypeVar("T", bound=RowTable, covariant=True)
 
 
@@ -153,7 +153,6 @@ def table_of(
     timezone: str | None = None,
     box: Box | None = None,
     sort: bool = True,
-    portion: int = POINTS_PER_PORTION,
     chunk: int | None = None,
     is_shared: bool = True,
 ) -> tuple[Table[GpsTraces], Survey]:
@@ -168,8 +167,8 @@ def table_of(
         Leave it out where the users get another order anyway (`shuffled`).
     is_shared
         Whether the workers of a cluster reach the scratch folder; if not, points are sorted here.
-    portion, chunk
-        Points of a portion, and rows that are read at a time; nothing but memory depends on the second.
+    chunk
+        Rows that are read at a time; nothing but memory depends on it.
     """
     report = Report(str(path), "points", timezone=timezone)
     files: PointFiles | TextPoints
@@ -188,7 +187,7 @@ def table_of(
         files,
         chunks,
         found,
-        cut(found.counts, portion),
+        cut(found.counts),
         kinds=kinds,
         made=partial(_traces, outside=found.outside),
         order=("user", "at"),
@@ -199,14 +198,15 @@ def table_of(
     return spilled(table, scratch, is_shared=is_shared), found
 
 
-def cut(counts: NDArray[np.int64], size: int, *, users: int = 1) -> tuple[Portion, ...]:
-    """Cut the users where a portion is full; nobody is cut in two.
+def cut(counts: NDArray[np.int64], *, users: int = 1) -> tuple[Portion, ...]:
+    """Cut the users where a portion is full (`engine.use` says how many rows that is); nobody is cut in two.
 
     Parameters
     ----------
     users
         Every portion but the last has a multiple of so many users.
     """
+    size = current_chunk_rows(ROWS_PER_PORTION)
     stops = np.cumsum(counts)
     portions: list[Portion] = []
     user = first = 0
@@ -226,7 +226,6 @@ def shuffled(
     scratch: Path,
     *,
     is_shared: bool = True,
-    portion: int = POINTS_PER_PORTION,
     users: int = 1,
 ) -> Table[T]:
     """Return a table with its users in another order, who are called by their places in it, from 0.
@@ -236,7 +235,7 @@ def shuffled(
     users
         Every portion but the last has a multiple of so many users.
     """
-    portions = cut(found.counts[order], portion, users=users)
+    portions = cut(found.counts[order], users=users)
     return arranged(table, found, order, portions, scratch, is_shared=is_shared)
 
 

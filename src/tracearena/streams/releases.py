@@ -21,7 +21,6 @@ from tracearena.intake.report import Report
 from tracearena.intake.tables import ROW, is_parquet
 from tracearena.streams.event_files import digest_of
 from tracearena.streams.event_survey import EventSurvey, Venues, venues_of
-from tracearena.streams.event_tables import EVENTS_PER_PORTION
 from tracearena.streams.portions import Portion, Table, cut, spilled
 from tracearena.streams.survey import Counts, Seen, Survey, counted, summed_up
 from tracearena.streams.table_files import Chunk, TableFiles, count_rows, parquet_files
@@ -133,7 +132,7 @@ def beside(
 
 
 def release_table_of(
-    path: Path, *, places: Places | None = None, portion: int = EVENTS_PER_PORTION, chunk: int | None = None
+    path: Path, *, places: Places | None = None, chunk: int | None = None
 ) -> tuple[Table[ObfuscatedTraces], Survey]:
     """Look at all rows of a table of released traces once; they are not sorted.
 
@@ -148,7 +147,7 @@ def release_table_of(
     if places is None:
         places = _places(venues)
     known = ReleasedFiles(files.table, places, clock)
-    return _table(known, chunks, found, cut(found.counts, portion)), found
+    return _table(known, chunks, found, cut(found.counts)), found
 
 
 def _looked_at(

@@ -15,7 +15,7 @@ from tracearena.engine.summing import S
 from tracearena.metrics.applications.identity import IdTable, require_known, true_ids, true_order
 from tracearena.metrics.applications.swapping import refuse_swapped
 from tracearena.metrics.applications.walking import Part
-from tracearena.streams.portions import POINTS_PER_PORTION, Portion, Table, arranged, cut
+from tracearena.streams.portions import Portion, Table, arranged, cut
 from tracearena.streams.survey import Survey
 from tracearena.traces import GpsTraces
 from tracearena.traces.ids import positions
@@ -93,7 +93,6 @@ def walk_together(
     id_table: IdTable | None = None,
     by_id: bool = True,
     is_shared: bool = True,
-    portion: int = POINTS_PER_PORTION,
 ) -> Together:
     """Find out who is who in two tables, and cut both into portions of the same users.
 
@@ -109,8 +108,6 @@ def walk_together(
         Refuse ids that are not those of the original (`with_true_ids`).
     is_shared
         Whether the workers of a cluster reach the scratch folder; if not, points are sorted here.
-    portion
-        Points of a portion, of both tables together.
     """
     (_, ours), (_, theirs) = original, released
     ids = true_ids(ours.user_ids, theirs.user_ids, id_table)
@@ -121,7 +118,7 @@ def walk_together(
     counts = np.bincount(numbers, theirs.counts[order], len(ours.users)).astype(np.int64)
     is_released = counts[: len(ours.users)] > 0
     counts[: len(ours.users)] += ours.counts
-    portions = cut(counts, portion)
+    portions = cut(counts)
     everybody = np.arange(len(ours.users))
     before = _cut_alike(original, everybody, everybody, portions, scratch / "original", is_shared)
     after = _cut_alike(released, order, numbers, portions, scratch / "released", is_shared)

@@ -176,30 +176,31 @@ def test_bounds_of_stays_hold():
 
 
 @pytest.mark.parametrize("k", [1, 2, 5, 40])
-def test_rounds_stop_at_k_whatever_their_size(k, monkeypatch):
+def test_rounds_stop_at_k_whatever_their_size(k):
     whole = model("signed", np.random.default_rng(6))
     table, owner = traces(whole)
     running = whole.log_likelihoods(table, owner)
     scan = Scan(whole, table, owner, running, bucket_of(running[:, -1], 2.0), 2.0)
     everyone = np.random.default_rng(7).permutation(USERS)
     exact = scan.count(everyone)
-    for first, largest in ((1, 1), (3, 40), (256, 2048)):
-        monkeypatch.setattr("tracearena.synthesis.ppmtf.verifying._FIRST_ROUND", first)
-        monkeypatch.setattr("tracearena.synthesis.ppmtf.verifying._largest_round", lambda most=largest: most)
-        assert np.array_equal(scan.count(everyone, k), np.minimum(exact, k))
-        assert np.array_equal(scan.count(everyone), exact)
+    for rounds in ((1, 1), (3, 40), (256, 2048)):
+        assert np.array_equal(scan.count(everyone, k, rounds=rounds), np.minimum(exact, k))
+        assert np.array_equal(scan.count(everyone, rounds=rounds), exact)
 
 
 @pytest.mark.parametrize("k", [None, 5])
-def test_counting_goes_on_wherever_it_was_left(k, monkeypatch):
-    monkeypatch.setattr("tracearena.synthesis.ppmtf.verifying._largest_round", lambda: 31)
+def test_counting_goes_on_wherever_it_was_left(k):
     whole = model("signed", np.random.default_rng(6))
     table, owner = traces(whole)
     running = whole.log_likelihoods(table, owner)
     scan = Scan(whole, table, owner, running, bucket_of(running[:, -1], 2.0), 2.0)
     everyone = np.random.default_rng(7).permutation(USERS)
     left: list[tuple[int, np.ndarray]] = []
-    at_once = scan.count(everyone, k, finished=lambda done, counts: left.append((done, counts.copy())))
+
+    def finished(done: int, counts: np.ndarray) -> None:
+        left.append((done, counts.copy()))
+
+    at_once = scan.count(everyone, k, finished=finished, rounds=(256, 31))
     assert [done for done, _ in left] == [31, 62, 93, 124, 150]
     for done, counts in left:
         assert np.array_equal(scan.count(everyone, k, done=done, counts=counts), at_once)

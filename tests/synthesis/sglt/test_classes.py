@@ -41,11 +41,8 @@ def test_the_graph_adds_up_all_pairs_of_users(seed, periods, users):
     assert np.allclose(semantic_graph(profiles, seed=seed), graph_by_hand(profiles, seed))
 
 
-def test_the_graph_does_not_depend_on_threads(make_walks, monkeypatch):
-    from tracearena.synthesis.sglt import graph
-
-    monkeypatch.setattr(graph, "USERS_PER_BLOCK", 7)
-    profiles = MobilityProfiles.of(make_walks(users=40))
+def test_the_graph_does_not_depend_on_threads(make_walks):
+    profiles = MobilityProfiles.of(make_walks(users=1_100))  # three blocks of users
     one, two = (on_threads(threads, lambda: semantic_graph(profiles, seed=1)) for threads in (1, 2))
     assert np.array_equal(one, two)
 

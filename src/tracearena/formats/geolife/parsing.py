@@ -23,13 +23,15 @@ _BOM = b"\xef\xbb\xbf"
 _Columns: TypeAlias = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]
 
 
-def parsed(files: Iterable[tuple[str, bytes]], report: Report) -> list[Recording]:
+def parsed(
+    files: Iterable[tuple[str, bytes]], report: Report, *, bytes_at_a_time: int = _BYTES_AT_A_TIME
+) -> list[Recording]:
     """Parse PLT files, some at a time; rows that cannot be used are reported and left out."""
     recordings: list[Recording] = []
     held: list[tuple[str, bytes]] = []
     size = 0
     for name, text in files:
-        if held and size + len(text) > _BYTES_AT_A_TIME:
+        if held and size + len(text) > bytes_at_a_time:
             recordings += _parsed_together(held, report)
             held, size = [], 0
         held.append((name, text))

@@ -36,8 +36,6 @@ from tracearena.server.store import jobs
 BEAT_S = 5.0
 SWEEP_S = 2.0
 IDLE_S = 0.5
-GRACE_S = 10.0
-"""So long a worker that is to end goes on with its job before it gives it back."""
 FORGOTTEN = timedelta(hours=1)
 """A worker that was not seen for this long is not listed any more."""
 LEAPT = "the clock of this machine has leapt; no phase is closed until it has been steady for a minute"
@@ -101,9 +99,12 @@ class Working:
     name
         What it is called. No two processes at once have one name, on whatever machine, so what an earlier one
         held is free.
+    grace_s
+        Seconds that a worker that is to end goes on with its job before it gives it back.
     """
 
-    def __init__(self, bench: Bench, name: str) -> None:
+    def __init__(self, bench: Bench, name: str, *, grace_s: float) -> None:
+        self._grace_s = grace_s
         self.bench, self.name = bench, name
         self.ending = False
         self._taken: jobs.Taken | None = None
@@ -183,7 +184,7 @@ class Working:
                     self._show()
                     if (taken := self._taken) is not None:
                         jobs.prolong(taken)
-                if told_at is not None and time.monotonic() - told_at > GRACE_S:
+                if told_at is not None and time.monotonic() - told_at > self._grace_s:
                     if (taken := self._taken) is not None:
                         jobs.give_back(taken)
                     os._exit(0)

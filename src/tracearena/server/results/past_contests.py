@@ -75,9 +75,10 @@ class PastContest:
         return None if self.charter.schedule is None else self.charter.schedule.results_begin
 
 
-def past_contests(folder: Folder) -> list[PastContest]:
+def past_contests(folder: Folder, *, most_read: int = _MOST_READ) -> list[PastContest]:
     """Return every contest whose archive can be read, the last one first."""
-    found = [one for one in map(_read, _paths(folder)) if isinstance(one, PastContest)]
+    read = [_read(path, most_read) for path in _paths(folder)]
+    found = [one for one in read if isinstance(one, PastContest)]
     return sorted(found, key=lambda one: (one.when is not None, one.when, one.file), reverse=True)
 
 
@@ -106,17 +107,17 @@ def _paths(folder: Folder) -> list[Path]:
     return sorted(path for path in found if path.is_file() and not path.is_symlink())[:MOST_ARCHIVES]
 
 
-def _read(path: Path) -> PastContest | str:
+def _read(path: Path, most_read: int = _MOST_READ) -> PastContest | str:
     """Return a past contest, or what is wrong with its file."""
     state = path.stat()
-    return _read_once(path, state.st_mtime_ns, state.st_size, get_language())
+    return _read_once(path, state.st_mtime_ns, state.st_size, get_language(), most_read)
 
 
 @lru_cache(maxsize=2 * MOST_ARCHIVES)
-def _read_once(path: Path, changed_at: int, size: int, language: str) -> PastContest | str:
+def _read_once(path: Path, changed_at: int, size: int, language: str, most_read: int) -> PastContest | str:
     """Read an archive once in each language: it never changes, and many look at it."""
     try:
-        return _told(path.name, size, _parts(path))
+        return _told(path.name, size, _parts(path, most_read))
     except _BROKEN as error:
         return f"{type(error).__name__}: {error}"[:200]
 
@@ -124,21 +125,21 @@ def _read_once(path: Path, changed_at: int, size: int, language: str) -> PastCon
 class _Sparing:
     """A file of which only so much is read: a list of files that takes gigabytes is never taken in."""
 
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file, self._left = file, _MOST_READ
+    def __init__(self, file: IO[bytes], most_read: int) -> None:
+        self._file, self._most, self._left = file, most_read, most_read
         self.seek, self.tell, self.seekable = file.seek, file.tell, file.seekable
 
     def read(self, size: int = -1, /) -> bytes:
         if size < 0:
             size = os.fstat(self._file.fileno()).st_size - self._file.tell()
         if size > self._left:
-            raise DataError(f"its list of files is larger than {_MOST_READ:,} bytes")
+            raise DataError(f"its list of files is larger than {self._most:,} bytes")
         self._left -= size
         return self._file.read(size)
 
 
-def _parts(path: Path) -> dict[str, bytes]:
-    with path.open("rb") as file, zipfile.ZipFile(_Sparing(file)) as archive:
+def _parts(path: Path, most_read: int) -> dict[str, bytes]:
+    with path.open("rb") as file, zipfile.ZipFile(_Sparing(file, most_read)) as archive:
         parts = {}
         for name, most in _MOST_UNPACKED.items():
             with archive.open(name) as member:

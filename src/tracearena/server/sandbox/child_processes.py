@@ -29,7 +29,6 @@ Reason = Literal["memory", "cpu", "wall-clock", "signal", "exit"]
 
 _PIPE_BYTES = 2**16
 _KEPT_WORDS = 2_000
-_LARGEST_ANSWER = 2**30
 _COMMAND = (sys.executable, "-I", "-m", "tracearena.server.sandbox.fork_server")
 _NO_MEMORY = (b"memory allocation of", b"bad_alloc", b"out of memory", b"Cannot allocate memory")
 _ONE_THREAD = dict.fromkeys(
@@ -98,6 +97,8 @@ class ForkServer:
     ----------
     command
         The program that calls `fork_server.serve`.
+    most_bytes
+        Of an answer; a child that says more is ended.
 
     Attributes
     ----------
@@ -105,7 +106,8 @@ class ForkServer:
         What the last child used.
     """
 
-    def __init__(self, command: Sequence[str] = _COMMAND) -> None:
+    def __init__(self, command: Sequence[str] = _COMMAND, *, most_bytes: int = 2**30) -> None:
+        self.most_bytes = most_bytes
         self.usage = Usage(0.0, 0.0)
         self._command = list(command)
         self._process: subprocess.Popen[bytes] | None = None
@@ -120,7 +122,7 @@ class ForkServer:
         with self._turn:
             talk = _Talk(self._asked([work, *about], limits), iter(request))
             try:
-                is_whole = talk.go_on()
+                is_whole = talk.go_on(self.most_bytes)
             except BaseException:  # of the request: what it should hold cannot be read
                 self._end_child()
                 raise
@@ -201,7 +203,7 @@ class _Talk:
             writes = pipe == self._stdin
             self._ways.register(pipe, selectors.EVENT_WRITE if writes else selectors.EVENT_READ)
 
-    def go_on(self) -> bool:
+    def go_on(self, most_bytes: int) -> bool:
         """Talk until the child has nothing more to say, or has ended; False if it says too much.
 
         A child that takes too long is ended by its parent.
@@ -210,7 +212,7 @@ class _Talk:
             while self._ways.get_map():
                 for key, _ in self._ways.select():
                     self._handle(key.fd)
-                if len(self.answer) > _LARGEST_ANSWER:
+                if len(self.answer) > most_bytes:
                     return False
         finally:
             for key in list(self._ways.get_map().values()):

@@ -70,6 +70,7 @@ class Scan:
         done: int = 0,
         counts: NDArray[np.int32] | None = None,
         finished: Callable[[int, NDArray[np.int32]], None] | None = None,
+        rounds: tuple[int, int] | None = None,
     ) -> NDArray[np.int32]:
         """Return k′ of each trace, or min(k′, k): scan in growing rounds, and leave out who has passed.
 
@@ -79,10 +80,13 @@ class Scan:
             Verifiers that are finished, and what they have counted.
         finished
             Is called with these after each round.
+        rounds
+            Verifiers of the first round and of the largest; by default 256, and as many as keep all threads
+            at work.
         """
         counts = np.ones(self._n_traces, np.int32) if counts is None else counts.copy()
-        largest = _largest_round()
-        size = largest if k is None else min(_FIRST_ROUND, largest)
+        smallest, largest = rounds or (_FIRST_ROUND, _largest_round())
+        size = largest if k is None else min(smallest, largest)
         most = np.iinfo(np.int32).max if k is None else k
         while done < len(verifiers) and (open_ := np.flatnonzero(counts < most)).size:
             part = verifiers[done : done + size]
