@@ -10,6 +10,7 @@ from tests.server import hands
 from tests.server.conftest import Held
 
 from tracearena import __version__
+from tracearena.contest.file_scores import SCORER_VERSION
 from tracearena.errors import ParameterError
 from tracearena.server.judging import rescoring
 from tracearena.server.models import AuditEntry, DataSet, Rescoring, RescoringState, Score
@@ -77,7 +78,7 @@ def test_t13_scored_twice_is_scored_the_same(scored: Held) -> None:
         assert dict(made.scores.values_list("key", "value")) == before
         rescoring.apply(made, "organiser")
     assert _values() == before
-    wanted = f"tracearena {__version__}, scorer {scores.SCORER_NUMBER}"
+    wanted = f"tracearena {__version__}, scorer {SCORER_VERSION}"
     assert set(Score.objects.values_list("scorer", flat=True)) == {wanted}
 
 

@@ -13,12 +13,11 @@ from django.db.models import QuerySet
 
 from tracearena import __version__
 from tracearena.contest import AttackKind
+from tracearena.contest.file_scores import SCORER_VERSION
 from tracearena.server import clock
 from tracearena.server.models import Contest, DataSet, Rescoring, Score, Submission, UploadKind
 
-SCORER_NUMBER = 1
-"""Raised with every change by which the same file may get another score."""
-SCORER = f"tracearena {__version__}, scorer {SCORER_NUMBER}"
+SCORER = f"tracearena {__version__}, scorer {SCORER_VERSION}"
 
 UTILITY, FINAL, SAMPLE, LIVE, BEFORE = "utility", "final", "sample", "live", "before"
 KINDS = {

@@ -12,27 +12,6 @@ import numpy as np
 from numba import njit
 
 from tracearena.synthesis.ppmtf._arrays import Floats, Index, Ints, Small
-from tracearena.synthesis.ppmtf._register_kernels import (
-    REGISTERS_SUFFICE,
-    RING,
-    WIDTH,
-    add_outer_products,
-    aligned,
-)
-
-
-@njit(cache=True, nogil=True)
-def gram(
-    left: Floats, right: Floats, offsets: Ints, left_index: Index, right_index: Index, out: Floats
-) -> None:
-    """Set ``out[g]`` to the sum over the group's cells of x xᵀ with x = left[l] * right[r].
-
-    The sums of some cells at a time are added.
-    """
-    if REGISTERS_SUFFICE and 1 < left.shape[1] <= WIDTH:  # one column is a dot product to BLAS
-        gram_in_registers(left, right, offsets, left_index, right_index, out)
-    else:
-        gram_by_products(left, right, offsets, left_index, right_index, out)
 
 
 @njit(cache=True, nogil=True)
@@ -42,32 +21,13 @@ def _at_once(z: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def gram_in_registers(
+def gram(
     left: Floats, right: Floats, offsets: Ints, left_index: Index, right_index: Index, out: Floats
 ) -> None:
-    """Do what `gram` does, for matrices of up to 16 columns."""
-    z = left.shape[1]
-    room = _at_once(z)
-    first, second = aligned(len(left)), aligned(len(right))
-    first[:, :z], second[:, :z] = left, right
-    ring, total = aligned(RING), aligned(WIDTH)
-    for g in range(len(offsets) - 1):
-        total[:] = 0.0
-        for start in range(offsets[g], offsets[g + 1], room):
-            stop = min(start + room, offsets[g + 1])
-            add_outer_products(first, left_index, second, right_index, start, stop, ring, total)
-        for i in range(z):
-            for j in range(z):
-                out[g, i, j] = total[i, j]
-            for j in range(max(i + 1, 8), z):
-                out[g, i, j] = total[j, i]
+    """Set ``out[g]`` to the sum over the group's cells of x xᵀ with x = left[l] * right[r].
 
-
-@njit(cache=True, nogil=True)
-def gram_by_products(
-    left: Floats, right: Floats, offsets: Ints, left_index: Index, right_index: Index, out: Floats
-) -> None:
-    """Do what `gram` does: gather some cells, and multiply the matrix of them with itself."""
+    The x of some cells are gathered as the rows of X, and XᵀX is one matrix product.
+    """
     z = left.shape[1]
     room = _at_once(z)
     X = np.empty((room, z))
