@@ -23,7 +23,7 @@ from tests.server.visitors import (
 
 from tracearena.errors import DataError, ParameterError
 from tracearena.server.models import AuditEntry, Member, Token
-from tracearena.server.people import members
+from tracearena.server.people import accounts, members
 
 NEW = "eight blue bottles"
 
@@ -99,6 +99,24 @@ def test_one_member_is_shut_out_and_let_in_again(held: Held) -> None:
         ("organiser", "new password", "ann"),
         ("ann", "password renewed by link", None),
     ]
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_password_that_was_ended_is_not_changed_any_more(
+    held: Held, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever has stolen it and changes it at the same moment does not keep the account."""
+    client = joined(held, "001", "ann")
+    check = accounts._check_password
+
+    def ended_meanwhile(password: str, member: Member) -> None:
+        check(password, member)
+        members.reset(members.named("ann", organiser=False), "command line")
+
+    monkeypatch.setattr(accounts, "_check_password", ended_meanwhile)
+    assert client.post("/password", {"old": PASSWORD, "password": NEW}).status_code == 403
+    assert tried("ann", NEW).status_code == 403
+    assert client.get("/team").status_code == 302
 
 
 @pytest.mark.usefixtures("quick")
@@ -185,5 +203,6 @@ def test_people_are_the_organisers_alone(held: Held) -> None:
     """A member of a team finds nothing there."""
     client = joined(held, "001", "ann")
     assert client.get("/organiser/people").status_code == 404
+    assert organiser(held).get("/organiser/people").status_code == 200
     assert client.post("/organiser/people/1/disable").status_code == 404
-    assert organiser(held).post("/organiser/people/999/disable").status_code == 404
+    assert logged_in("organiser").post("/organiser/people/999/disable").status_code == 404

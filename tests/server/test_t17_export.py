@@ -181,10 +181,13 @@ def test_every_edit_of_an_archive_is_a_finding(over: Held, tmp_path: Path) -> No
 def test_what_is_nobody_elses_business_is_not_in_the_exported_log(over: Held, tmp_path: Path) -> None:
     """Accounts and backups are left out, and the chain of hashes is still closed."""
     log("member of 002", "account made", of="002")
+    log("organiser", "extra time given", team="002", reason="their network was down")
+    log("member of 002", "token made", number=1)
     export(Bench(over.folder, over.judge_private_key), tmp_path / "friday.zip")
     with zipfile.ZipFile(tmp_path / "friday.zip") as archive:
         entries = json.loads(archive.read("results/audit_log.json"))
     assert "member of 002" not in json.dumps(entries)
     assert {"act": "", "details": None}.items() <= entries[-1].items()
+    assert entries[-2]["details"] == {"team": "002", "reason": "their network was down"}
     assert "phase closed" in {entry["act"] for entry in entries}
     assert verify_archive(tmp_path / "friday.zip").is_right
