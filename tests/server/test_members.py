@@ -180,6 +180,8 @@ def test_the_commands_do_the_same(held: Held, capsys: pytest.CaptureFixture[str]
     joined(held, "001", "ann")
     account.add_organiser(path, "https://example.org/", True)
     said = json.loads(capsys.readouterr().out)
+    account.add_organiser(path, as_json=True)
+    assert json.loads(capsys.readouterr().out)["link"].startswith("https://example.org/join#"), "remembered"
     assert said["link"].startswith("https://example.org/join#")
     by_link(said["link"].rpartition("#")[2], "second")
     account.disable_organiser(path, "organiser")

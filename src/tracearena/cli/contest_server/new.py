@@ -23,6 +23,7 @@ from tracearena.cli.contest_server.chartering import Wanted
 from tracearena.cli.contest_server.opening import (
     DatabaseOption,
     PassphraseFdOption,
+    checked_base_url,
     given_passphrase,
     key_file,
     require_extra,
@@ -94,7 +95,12 @@ def new(
     ] = False,
     passphrase_fd: PassphraseFdOption = None,
     base_url: Annotated[
-        str, typer.Option("--base-url", help="Where the contest will be reached, for the links.")
+        str,
+        typer.Option(
+            "--base-url",
+            callback=checked_base_url,
+            help="Where browsers will reach the contest, for links; remembered.",
+        ),
     ] = "http://127.0.0.1:8000",
     seed: ReleaseSeedOption = None,
     as_json: JsonOption = False,
@@ -129,7 +135,9 @@ def new(
     with out_of_sight() as place:
         people.write(place / "contest", charter)
         made = create(folder, place / "contest", key, lock, charter, database)
-    _print(_result(folder, key, charter, made, database, base_url.rstrip("/")), as_json)
+    from tracearena.server.people import links
+
+    _print(_result(folder, key, charter, made, database, links.base_url(base_url)), as_json)
 
 
 def _charter_beside(files: Path | None) -> Path | None:
