@@ -73,7 +73,7 @@ class Migration(migrations.Migration):
                 ("published_at", models.DateTimeField(null=True)),
                 ("backed_up_at", models.DateTimeField(null=True)),
                 ("signing_key", models.CharField(blank=True, max_length=64)),
-                ("base_url", models.CharField(default="http://127.0.0.1:8000", max_length=200)),
+                ("base_url", models.CharField(max_length=200)),
             ],
         ),
         migrations.CreateModel(

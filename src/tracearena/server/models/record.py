@@ -33,7 +33,7 @@ class Contest(models.Model):
     published_at = models.DateTimeField(null=True)
     backed_up_at = models.DateTimeField(null=True)
     signing_key = models.CharField(max_length=64, blank=True)
-    base_url = models.CharField(max_length=200, default="http://127.0.0.1:8000")
+    base_url = models.CharField(max_length=200)
 
     def __str__(self) -> str:
         return self.name
