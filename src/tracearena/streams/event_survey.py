@@ -173,7 +173,7 @@ def survey_events(files: EventFiles, report: Report, chunks: list[Chunk]) -> Eve
 
     def work(block: int, first: int, stop: int) -> list[SeenEvents]:
         return [
-            _seen(*files.events(chunk), number, unit)
+            _seen(*files.events(chunk), number, unit, files.hours.zone)
             for number, chunk in enumerate(chunks[first:stop], start=first)
         ]
 
@@ -202,7 +202,7 @@ def survey_events(files: EventFiles, report: Report, chunks: list[Chunk]) -> Eve
     )
 
 
-def _seen(frame: pl.DataFrame, report: Report, number: int, unit: int) -> SeenEvents:
+def _seen(frame: pl.DataFrame, report: Report, number: int, unit: int, zone: str | None) -> SeenEvents:
     """Return what the usable events of a chunk are, and the report of the others."""
     timed = report.rows - report.dropped.get("unparsable time", 0)
     kinds = frame.schema["user"], frame.schema.get("venue")
@@ -229,7 +229,7 @@ def _seen(frame: pl.DataFrame, report: Report, number: int, unit: int) -> SeenEv
         timed,
         report,
         venues=None if "place" in frame.columns else venues_of(frame, number),
-        extent=Extent.of(local),
+        extent=Extent.of(local, frame["at"], zone),
         rises=ascend and not (sinks & within).any(),
         edges=edges,
     )
