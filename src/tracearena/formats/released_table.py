@@ -213,13 +213,6 @@ def _csv(path: str | PathLike[str]) -> pl.DataFrame:
     gone = pl.col("places") == _DELETED
     empty = pl.lit([], dtype=pl.List(pl.String))
     ids = pl.coalesce(_unescaped(frame["places"]), pl.col("places").str.split(" "))
-    split = frame.with_columns(
-        pl.when(gone).then(empty).otherwise(ids).alias("places"),
-        *(
-            pl.when(pl.col(name).is_null()).then(empty).otherwise(pl.col(name).str.split(" ")).alias(name)
-            for name in ("lat", "lng")
-        ),
-    )
     if _CATEGORY in names:
         # A place without a category has an empty one, and a row of such places an empty cell.
         texts = pl.col(_CATEGORY).fill_null("").str.split(_BETWEEN_CATEGORIES)
@@ -227,7 +220,14 @@ def _csv(path: str | PathLike[str]) -> pl.DataFrame:
         for sign, escape in _ESCAPED_CATEGORY.items():
             plain = plain.str.replace_all(escape, sign, literal=True)
         categories = pl.when(gone).then(empty).otherwise(texts.list.eval(plain))
-        split = split.with_columns(categories.alias(_CATEGORY))
+        frame = frame.with_columns(categories.alias(_CATEGORY))
+    split = frame.with_columns(
+        pl.when(gone).then(empty).otherwise(ids).alias("places"),
+        *(
+            pl.when(pl.col(name).is_null()).then(empty).otherwise(pl.col(name).str.split(" ")).alias(name)
+            for name in ("lat", "lng")
+        ),
+    )
     numbers = pl.col("lat", "lng").list.eval(pl.element().cast(pl.Float64, strict=False))
     return split.with_columns(numbers).drop(EXTRA)
 
