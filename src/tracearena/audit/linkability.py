@@ -207,7 +207,7 @@ def link(
     attacks
         Names of further attacks, such as a class of the caller's own.
     orders
-        What the order of the released file found (`side_channels.order_attacks`).
+        What the order of the released file and its further columns found (`side_channels`).
     unchanged
         Whether the file is released as it is, which the linker knows.
     tell
