@@ -177,7 +177,7 @@ def _linkability(page: Page, found: Linkability, audit: Audit) -> None:
         return
     figure, table = pictures.attacks(found)
     caption = filled(
-        said["attacks"], first, strongest=found.strongest, at_least="at least " if found.at_least else ""
+        said["attacks"], first, strongest=found.strongest, at_least=said["at_least"] if found.at_least else ""
     )
     page.figure(figure, caption, table=table, name="attacks", least_width_px=_WIDE_PX)
     if found.home_and_work is not None and found.home_and_work.first is not None:

@@ -159,6 +159,7 @@ LINKED = {
     "attacks": "{strongest} finds {at_least}{value:.1%} of {people:,} people again (between {low:.1%} and "
     "{high:.1%}); guessing "
     "finds {chance:.2%}.",
+    "at_least": "at least ",
     "evidence": "What each kind of evidence finds alone, when the linker looks at nothing else.",
     "sure": "Of the matches that the linker believes in with a posterior of at least {least}, "
     "{value:.0%} are "
