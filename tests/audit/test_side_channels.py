@@ -213,6 +213,40 @@ def test_rows_in_the_order_of_the_original_are_named(tmp_path: Path, order: str)
         assert "Neither times nor details of the file tell people apart." in page
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize("column", ["device", "born", "battery"])
+def test_a_column_that_survived_is_named(tmp_path: Path, kind: str, column: str) -> None:
+    """A device, or a date of birth that four share; a battery is at any level at any time."""
+    original = checkin_rows()
+    number = pl.Series([int(one[-2:]) for one in original["user"]])
+    levels = np.random.default_rng(2).integers(0, 100, original.height)
+    values = {"device": "model " + number.cast(pl.String), "battery": pl.Series(levels)}
+    born = pl.Series([START_MS * 1000]).cast(pl.Datetime("us")).dt.date().new_from_index(0, original.height)
+    values["born"] = pl.select(born.dt.offset_by(pl.format("{}d", number // 4))).to_series()
+    original = original.with_columns(values[column].alias(column), altitude=pl.lit(12.5))
+    order = np.random.default_rng(9).permutation(USERS)
+    pseudonym = dict(zip(sorted(set(original["user"])), (1001 + order).tolist(), strict=True))
+    places = original.select("place", "lat", "lng").sample(fraction=1.0, shuffle=True, seed=1)
+    released = original.with_columns(pl.col("user").replace_strict(pseudonym), *places).sort("time")
+    for name, table in (("in", original), ("out", released)):
+        path = tmp_path / f"{name}.{kind}"
+        table.write_csv(path) if kind == "csv" else table.write_parquet(path)
+    pl.DataFrame({"pse_id": list(pseudonym.values()), "user_id": list(pseudonym)}).write_csv(
+        tmp_path / "who.csv"
+    )
+    words = ("--id-table", "who.csv", "--out", "audit", "--seed", 1, "--draws", 2, "--json")
+    done = tracearena("audit", f"in.{kind}", "--released", f"out.{kind}", *words, folder=tmp_path)
+    assert done.status == 0, done.err
+    page = html.unescape((tmp_path / "audit" / "audit.html").read_text())
+    found = {"device": "100.0%", "born": "25.0%"}.get(column)
+    assert (f"{told_by(f'the column {column!r}')}{found} are found." in page) == (found is not None)
+    for side in ("before", "after"):
+        names = {one["attack"] for one in done.json[side]["linkability"]["attacks"]}
+        assert (f"the column {column!r}" in names) == (found is not None)
+        assert "the column 'altitude'" not in names
+
+
 OWN = '''
 from dataclasses import dataclass
 from typing import ClassVar

@@ -13,7 +13,7 @@ import pytest
 import tracearena as ta
 from tracearena.errors import FileError, ParameterError
 from tracearena.formats import read_released
-from tracearena.intake import zones
+from tracearena.traces import zones
 
 HOURS = [f"2012-04-03T{hour}:00:00Z" for hour in (18, 19, 20)]
 POINTS = "user,time,lat,lng,tz\na,2012-04-03T18:00:00Z,40.7,-74.0,540\n"

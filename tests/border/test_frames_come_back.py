@@ -113,7 +113,7 @@ def test_a_release_has_a_list_of_places_in_every_row() -> None:
         original, [0, -1, -2, 2, -3, -2, 1, -1], PlaceSets.of([[0, 2], [1, 2, 0]])
     )
     frame = released.to_frame()
-    assert frame.columns == ["user_id", "time", "places", "lat", "lng"]
+    assert frame.columns == ["user_id", "time", "places", "lat", "lng", "category"]
     latitude = dict(zip(original.places.ids.tolist(), original.places.latitude.tolist(), strict=True))
     assert frame["lat"].to_list() == [
         [latitude[place] for place in cell] for cell in frame["places"].to_list()

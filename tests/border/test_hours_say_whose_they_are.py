@@ -162,3 +162,29 @@ def test_files_of_a_folder_go_by_utc_only_if_none_names_a_zone(
     for name, row in (("a", TOKYO[0]), ("b", TOKYO[1].replace(":00,", f":00{second},"))):
         (tmp_path / f"{name}.csv").write_text(f"user,time,lat,lng\n{row}\n{row.replace('35.7', '999')}\n")
     assert local_time(*read(tmp_path).as_points()).zone == zone
+
+
+@pytest.mark.parametrize("name", ["ts_utc", "utc_time", "timestamp_utc", "UTC"])
+@pytest.mark.parametrize(
+    ("header", "place", "grid"), [("lat,lng,place", ",a", ()), ("lat,lng", "", ("--grid", "2x2"))]
+)
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize("way", ["whole", "parts"])
+def test_a_column_named_utc_is_in_utc(
+    tmp_path: Path, name: str, header: str, place: str, grid: tuple[str, ...], kind: str, way: str
+) -> None:
+    """Its times need no zone of their own; hours are those of the place."""
+    rows = f"1,2012-04-03 17:00:00,40.7,-74.0{place}", f"2,2012-04-03 18:30:00,40.71,-74.0{place}"
+    path = events(tmp_path, *rows, header=f"user,{name},{header}\n")
+    if kind == "parquet":
+        table = pl.read_csv(path, try_parse_dates=True)
+        assert table.schema[name] == pl.Datetime("us")
+        path = tmp_path / "events.parquet"
+        table.write_parquet(path)
+    to = ("--to", "partitions") if way == "parts" else ()
+    done = tracearena("convert", path, tmp_path / ("out" if to else "out.parquet"), *grid, *to)
+    assert done.status == 0, done.err
+    assert GUESSED in done.err.splitlines()
+    made = pl.read_parquet(tmp_path / ("out/*.parquet" if to else "out.parquet"))
+    assert made["time"].dt.strftime("%H:%M").sort().to_list() == ["17:00", "18:30"]
+    assert made["utc_offset_min"].to_list() == [-240, -240]

@@ -9,7 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.border.command_line import Done
+from tests.border.command_line import Done, tracearena
+
+from tracearena.cities import simulate
+from tracearena.formats import write
 
 Run = Callable[..., Done]
 
@@ -41,6 +44,34 @@ def test_a_release_is_audited_beside_the_original(run: Run, team: Path) -> None:
     assert done.json["release"]["name"] == "ano.csv"
     assert done.json["usefulness"]["kept"] < 1
     assert (team / "audit" / "shares.csv").is_file()
+
+
+@pytest.mark.slow
+def test_without_the_mechanism_a_release_is_not_proven(tmp_path: Path) -> None:
+    """Attackers who know the defence were not tried, so that what others find is no upper end."""
+    write(simulate(users=60, days=20, mode="checkins", checkins_per_user=30, seed=4), tmp_path / "in.csv")
+    defence = "RR(0.01)+RoundTime(day)"
+    assert tracearena("obfuscate", defence, "in.csv", "out.csv", "--seed", 1, folder=tmp_path).status == 0
+    limits = ("found-again=50%", "singling-out=100%", "inference=100%")
+    words = [word for one in limits for word in ("--limit", one)]
+    words += ["--released", "out.csv", "--seed", "1", "--draws", "2"]
+    told = ("--mechanism", defence, "--out", "told", "--json")
+    by_told = tracearena("audit", "in.csv", *words, *told, folder=tmp_path).json
+    assert by_told["verdict"] == "green"
+    assert not by_told["lights"][1]["at_least"]
+    by_others = tracearena("audit", "in.csv", *words, "--out", "untold", "--json", folder=tmp_path).json
+    assert by_others["verdict"] == "amber"
+    assert by_others["headline"].startswith("Not proven")
+    assert by_others["lights"][1]["at_least"]
+    assert not any(by_others["lights"][one]["at_least"] for one in (0, 2))
+    page = html.unescape((tmp_path / "untold" / "audit.html").read_text())
+    said = "Attackers who know what made the release were not tried and may find more"
+    assert said in page
+    assert f"at least {by_others['lights'][1]['share']['value']:.1%}</p>" in page
+    assert said not in html.unescape((tmp_path / "told" / "audit.html").read_text())
+    shown = tracearena("audit", "in.csv", *words, "--out", "again", folder=tmp_path).out
+    assert "amber: at least " in shown
+    assert said in shown
 
 
 def test_days_of_the_span_and_days_with_data_have_names_of_their_own(run: Run, tmp_path: Path) -> None:

@@ -49,7 +49,10 @@ def test_it_names_what_is_wrong_and_ends_with_status_1(run: Run, archive: Path, 
     bad = changed(archive, tmp_path / "bad.zip", other_table)
     done = run("contest", "verify", bad)
     assert done.status == 1
-    assert "commitment: judge/ptable_team001_data01_IDP.csv: expected the table of " in done.out
+    assert (
+        "commitment: judge/ptable_team001_data01_IDP.csv: got another table; expected the table of "
+        in done.out
+    )
     as_json = run("contest", "verify", bad, "--json")
     assert as_json.status == 1
     told = json.loads(as_json.out)

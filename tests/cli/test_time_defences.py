@@ -29,7 +29,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("name", "columns"),
     [
-        ("events.csv", ["user_id", "time", "places", "lat", "lng"]),
+        ("events.csv", ["user_id", "time", "places", "lat", "lng", "category"]),
         ("points.csv", ["user_id", "time", "latitude", "longitude", "traj"]),
         ("points", ["user_id", "time", "latitude", "longitude", "traj"]),
         ("org.csv", ["user_id", "time_id", "places", "lat", "lng"]),

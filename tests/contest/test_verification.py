@@ -129,6 +129,8 @@ def test_packing_it_anew_changes_nothing(archive: Path, tmp_path: Path) -> None:
 
 
 JUDGE, ALL, SENT = "judge/", "everybody/", "submissions/"
+OF_PYTHON = re.compile(r"[\[({]['\"{\[]|\b(None|True|False)\b|\w\(\w+=")
+"""How Python shows lists, dictionaries, nothing and records: not how a finding shows them."""
 CHANGES = {
     "an ID table": (swap(JUDGE + "ptable_team001_data01_IDP.csv"), "commitment", "ptable_team001"),
     "an ID table that names one twice": (flip(JUDGE + "ptable_team001_data01_IDP.csv"), "", "ptable_team001"),
@@ -198,6 +200,7 @@ def test_one_byte_is_named_although_the_hashes_fit(archive: Path, tmp_path: Path
     result = found(archive, tmp_path, change)
     assert not result.is_right
     assert any(where in one.where and what in one.what for one in result.findings), result.findings
+    assert not [str(one) for one in result.findings if OF_PYTHON.search(str(one))]
     assert "hash" not in {one.what for one in result.findings}
 
 
@@ -212,7 +215,9 @@ def test_a_changed_result_is_named_with_its_cell(archive: Path, tmp_path: Path, 
     (one,) = found(archive, tmp_path, change).findings
     assert one.what == "score"
     assert one.where.startswith(f"results/{name}, row ")
-    assert abs(float(one.expected.strip("'")) - float(one.found.strip("'"))) > 1e-12
+    assert re.fullmatch(r".*, row \d+ \(.+\), column \S+", one.where)
+    assert abs(float(one.expected) - float(one.found)) > 1e-12
+    assert str(one) == f"score: {one.where}: got {one.found}; expected {one.expected}"
 
 
 def test_a_changed_score_of_the_board_is_named(archive: Path, tmp_path: Path) -> None:
@@ -223,7 +228,7 @@ def test_a_changed_score_of_the_board_is_named(archive: Path, tmp_path: Path) ->
         path.write_text(json.dumps(board))
 
     (one,) = found(archive, tmp_path, change).findings
-    assert (one.what, one.where) == ("score", "results/board.json, attacks, 1, score")
+    assert (one.what, one.where) == ("score", "results/board.json, attacks, row 1, score")
 
 
 def test_rounding_is_no_finding(archive: Path, tmp_path: Path) -> None:
@@ -355,6 +360,7 @@ def test_without_originals_the_rest_is_still_held_to_account(
     change, what, where = CHANGES[name]
     result = found(without_originals, tmp_path, change)
     assert any(where in one.where and what in one.what for one in result.findings), result.findings
+    assert not [str(one) for one in result.findings if OF_PYTHON.search(str(one))]
 
 
 def test_without_originals_a_wrong_s_R_or_sum_is_named(without_originals: Path, tmp_path: Path) -> None:
@@ -368,4 +374,4 @@ def test_without_originals_a_wrong_s_R_or_sum_is_named(without_originals: Path, 
 
     where = {one.where for one in found(without_originals, tmp_path, change).findings}
     assert "results/board.json, sums, trace-inference, 001" in where
-    assert any(re.fullmatch(r"results/board\.json, attacks, \d+, score", one) for one in where)
+    assert any(re.fullmatch(r"results/board\.json, attacks, row \d+, score", one) for one in where)

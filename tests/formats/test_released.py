@@ -52,6 +52,18 @@ def test_what_is_written_is_read_again(tmp_path: Path, name: str, ids: list[str]
     assert sorted(alone.places.ids.tolist()) == sorted(ids)
 
 
+@pytest.mark.parametrize("name", ["x.csv", "x.parquet"])
+def test_categories_of_sets_come_back(tmp_path: Path, name: str) -> None:
+    categories = ["Bar | Pub", "", "100 %7C"]
+    places = Places([40.7, 40.8, 40.9], [-74.0, -73.9, -73.8], ids=NAMES, categories=categories)
+    write(release_of(traces_at(NAMES).onto(places)), tmp_path / name)
+    alone = read_released(tmp_path / name).traces.places
+    assert alone.categories is not None
+    assert dict(zip(alone.ids.tolist(), alone.categories.tolist(), strict=True)) == dict(
+        zip(NAMES, categories, strict=True)
+    )
+
+
 @given(
     cells=st.lists(st.lists(st.integers(0, 4), max_size=5, unique=True), min_size=1, max_size=20),
     names=st.lists(

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracearena.errors import ParameterError
-from tracearena.intake import times, zones
+from tracearena.intake import times
+from tracearena.traces import zones
 
 MOMENT = 1_333_476_006
 moments = st.integers(min_value=0, max_value=4_000_000_000)

@@ -32,6 +32,7 @@ from tracearena.server.store import process_memory
 
 _LIMITS = ("CORE", "DATA", "AS", "CPU", "FSIZE", "NOFILE")
 _PTRACE_ATTACH, _PTRACE_DETACH = 16, 17
+_MAP_GROWSDOWN = 0x100
 _PRIVATE_MEMORY = 0o1000  # IPC_CREAT
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -138,6 +139,11 @@ def _share_memory() -> None:
     )
 
 
+def _take_a_stack() -> None:
+    """Take more memory than the limit of data allows, as a stack that grows down."""
+    mmap.mmap(-1, 2**30, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _MAP_GROWSDOWN)
+
+
 ATTEMPTS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "read the judge's key": lambda known: _read(known["key"]),
     "read the database": lambda known: _read(known["database"]),
@@ -158,6 +164,7 @@ ATTEMPTS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "write many files": lambda known: _write_many(known["folder"]),
     "write anywhere": lambda known: _change(known["mine"]),
     "take shared memory": lambda known: _share_memory(),
+    "take memory that is no data": lambda known: _take_a_stack(),
     "read another upload": lambda known: _any_of(
         lambda: os.listdir(known["uploads"]), lambda: _read(f"{known['uploads']}/abcd")
     ),
@@ -198,6 +205,10 @@ def work(request: IO[bytes]) -> bytes:
         return _report()
     if what == b"threads":
         return _threads()
+    if what == b"many threads":
+        threading.stack_size(2**16)
+        while True:
+            threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
     if what == b"loop":
         while True:
             pass

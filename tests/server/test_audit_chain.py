@@ -11,9 +11,9 @@ from django.db import connections
 from tests.server import hands
 from tests.server.conftest import DAY, SCHEDULE, Held
 from tests.server.routes import pages
-from tests.server.visitors import joined, organiser
+from tests.server.visitors import joined, organiser, token
 
-from tracearena.server.models import AuditEntry, Job, JobState, Member, Rescoring
+from tracearena.server.models import AuditEntry, Job, JobState, Member, Rescoring, Token
 from tracearena.server.store.audit_log import first_broken, log
 
 
@@ -38,6 +38,22 @@ def test_many_writers_make_one_chain(held: Held) -> None:
     assert not errors
     assert AuditEntry.objects.count() == before + 60
     assert first_broken() is None
+
+
+def test_who_gives_others_access_to_a_team_is_written_down(held: Held) -> None:
+    """Tokens and links of members."""
+    client = joined(held, "001", "ann")
+    token(client)
+    number = Token.objects.get().pk
+    client.post("/team/members")
+    assert client.post(f"/team/tokens/{number}/revoke").status_code == 302
+    assert client.post(f"/team/tokens/{number}/revoke").status_code == 404
+    acts = AuditEntry.objects.filter(actor="ann").values_list("act", "details")
+    assert list(acts)[1:] == [
+        ("token made", {"number": number}),
+        ("members invited", {"team": "001"}),
+        ("token revoked", {"number": number}),
+    ]
 
 
 @pytest.mark.slow

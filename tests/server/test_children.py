@@ -151,6 +151,11 @@ def test_t11_a_child_that_does_nothing_is_stopped() -> None:
     assert time.monotonic() - started < 100
 
 
+def test_a_child_that_starts_thousands_of_threads_is_stopped() -> None:
+    """Asleep they use no processor time, and fill the machine's table of processes."""
+    assert died(b"many threads").reason == "threads"
+
+
 def test_a_child_that_crashes_says_how() -> None:
     assert died(b"crash").reason == "signal"
     error = died(b"raise")

@@ -57,6 +57,7 @@ GUARDS = {
     "write many files": SECCOMP,
     "write anywhere": SECCOMP,
     "take shared memory": SECCOMP,
+    "take memory that is no data": SECCOMP,
     "read another upload": LANDLOCK,
     "send a signal": SECCOMP,
     "raise its limits": SECCOMP,

@@ -23,7 +23,7 @@ from tests.server.visitors import (
 
 from tracearena.errors import DataError, ParameterError
 from tracearena.server.models import AuditEntry, Member, Token
-from tracearena.server.people import members
+from tracearena.server.people import accounts, members
 
 NEW = "eight blue bottles"
 
@@ -102,6 +102,24 @@ def test_one_member_is_shut_out_and_let_in_again(held: Held) -> None:
 
 
 @pytest.mark.usefixtures("quick")
+def test_a_password_that_was_ended_is_not_changed_any_more(
+    held: Held, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever has stolen it and changes it at the same moment does not keep the account."""
+    client = joined(held, "001", "ann")
+    check = accounts._check_password
+
+    def ended_meanwhile(password: str, member: Member) -> None:
+        check(password, member)
+        members.reset(members.named("ann", organiser=False), "command line")
+
+    monkeypatch.setattr(accounts, "_check_password", ended_meanwhile)
+    assert client.post("/password", {"old": PASSWORD, "password": NEW}).status_code == 403
+    assert tried("ann", NEW).status_code == 403
+    assert client.get("/team").status_code == 302
+
+
+@pytest.mark.usefixtures("quick")
 def test_two_organisers_work_at_once_and_one_stays(held: Held) -> None:
     """The second comes by a link of the first; nobody shuts out the last one, or themselves."""
     boss = organiser(held)
@@ -162,6 +180,8 @@ def test_the_commands_do_the_same(held: Held, capsys: pytest.CaptureFixture[str]
     joined(held, "001", "ann")
     account.add_organiser(path, "https://example.org/", True)
     said = json.loads(capsys.readouterr().out)
+    account.add_organiser(path, as_json=True)
+    assert json.loads(capsys.readouterr().out)["link"].startswith("https://example.org/join#"), "remembered"
     assert said["link"].startswith("https://example.org/join#")
     by_link(said["link"].rpartition("#")[2], "second")
     account.disable_organiser(path, "organiser")
@@ -185,5 +205,6 @@ def test_people_are_the_organisers_alone(held: Held) -> None:
     """A member of a team finds nothing there."""
     client = joined(held, "001", "ann")
     assert client.get("/organiser/people").status_code == 404
+    assert organiser(held).get("/organiser/people").status_code == 200
     assert client.post("/organiser/people/1/disable").status_code == 404
-    assert organiser(held).post("/organiser/people/999/disable").status_code == 404
+    assert logged_in("organiser").post("/organiser/people/999/disable").status_code == 404

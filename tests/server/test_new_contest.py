@@ -47,6 +47,8 @@ def test_people_of_the_city_are_the_default(tmp_path: Path) -> None:
     links = [done.json["organiser"], *done.json["invitations"].values()]
     assert all(link.startswith("https://contest.example.org/join#") for link in links)
     assert len(set(links)) == 4
+    later = tracearena("contest", "organiser", "add", tmp_path / "friday", "--json")
+    assert later.json["link"].startswith("https://contest.example.org/join#"), "it is remembered"
     assert read_judge_key(tmp_path / "friday.judge-key")
     assert Folder(tmp_path / "friday").read_secrets().database is None
     shown = (tmp_path / "friday" / "contest.toml").read_text()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import re
 from pathlib import Path
@@ -13,6 +14,8 @@ from tests.server.conftest import DAY, SCHEDULE, Held
 from tests.server.visitors import Program, browser, joined, organiser, program, served, token
 
 from tracearena.contest import Phase
+from tracearena.server.store import downloads
+from tracearena.server.store.sealing import unseal
 
 
 def _text(answer: Any) -> bytes:
@@ -73,6 +76,26 @@ def test_files_come_whole_in_parts_and_not_again(held: Held) -> None:
     assert caller.get("files/info_region.csv", **{"If-None-Match": tag}).status_code == 304
     other = caller.get("files/info_region.csv", Range="bytes=5-", **{"If-Range": '"older"'})
     assert (other.status_code, _text(other)) == (200, content)
+
+
+def test_a_bundle_is_in_memory_once_for_all_who_read_it(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many slow readers a team has; it is gone when the last one has it."""
+    opened: list[bytes] = []
+
+    def unsealed(*given: bytes) -> bytes:
+        opened.append(unseal(*given))
+        return opened[-1]
+
+    monkeypatch.setattr(downloads, "unseal", unsealed)
+    caller = Program(token(joined(held, "001")))
+    readers = [iter(caller.get("data/bundle").streaming_content) for _ in range(5)]
+    first = {next(reader) for reader in readers}
+    assert (len(first), len(opened)) == (1, 1)
+    assert all(first.copy().pop() + b"".join(reader) == opened[0] for reader in readers)
+    del readers
+    gc.collect()
+    assert _text(caller.get("data/bundle")) == opened[0]
+    assert len(opened) == 2
 
 
 def test_the_bundle_comes_in_parts_too(held: Held) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
 import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
@@ -60,6 +64,37 @@ def test_no_two_judges_have_one_name(held: Held) -> None:
     names = [name for _ in range(2) for name, _, _ in _commands(held.folder, held.judge_private_key, serving)]
     assert len(set(names)) == 4
     assert max(map(len, names)) <= Worker._meta.get_field("name").max_length
+
+
+@pytest.mark.slow
+def test_a_second_server_is_refused_and_says_who_serves(held: Held) -> None:
+    """At once, with the process and what to do; halves are added on purpose; links name the right port."""
+    port = free_port()
+    command = [sys.executable, "-m", "tracearena", "contest", "serve", held.folder.path]
+    key = ["--judge-key", held.judge_key]
+    with _started([*command, *key, "--port", port, "--workers", "1"]) as first:
+        second = tracearena("contest", "serve", held.folder.path, "--port", str(free_port()), *key)
+        assert (second.status, second.out) == (2, "")
+        assert f"is being served already by process {first.pid} (" in second.err
+        assert "contest serve" in second.err
+        assert "--only judges" in second.err
+        link = tracearena("contest", "organiser", "add", held.folder.path, "--json")
+        added = free_port()
+        with _started([*command, "--only", "web", "--port", added]):
+            assert httpx.get(f"http://127.0.0.1:{added}/").status_code == 200
+    assert json.loads(link.out)["link"].startswith(f"http://127.0.0.1:{port}/join#")
+
+
+@contextmanager
+def _started(command: Sequence[object]) -> Iterator[subprocess.Popen[str]]:
+    """Run a server, from when it says where it is."""
+    with subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            assert any(line.startswith("The contest is at ") for line in process.stdout)
+            yield process
+        finally:
+            process.terminate()
 
 
 @pytest.mark.slow

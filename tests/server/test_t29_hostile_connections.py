@@ -188,6 +188,15 @@ def test_a_team_has_four_large_transfers_at_a_time(held: Held, secret: str) -> N
             connection.close()
 
 
+@pytest.mark.parametrize(("workers", "at_once"), [(1, 4), (2, 2), (4, 1), (16, 1)])
+def test_a_team_has_no_more_transfers_with_more_web_processes(workers: int, at_once: int) -> None:
+    """Each process has fewer threads then, so one team has fewer of them."""
+    from tracearena.server.wsgi import Front
+
+    turn = Front(lambda environ, start: b"", workers)._turns["001"]
+    assert [turn.acquire(blocking=False) for _ in range(at_once + 1)] == [True] * at_once + [False]
+
+
 @pytest.mark.slow
 def test_slow_bytes_make_the_same_request(held: Held) -> None:
     """Bytes that come one by one; the connection serves a second request."""

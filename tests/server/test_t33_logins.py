@@ -32,13 +32,28 @@ def test_t33_ten_tries_a_name_then_none_for_a_while(held: Held) -> None:
 
 
 @pytest.mark.usefixtures("quick")
-def test_t33_fifty_tries_an_address(held: Held) -> None:
+def test_t33_one_address_has_a_limit_of_its_own(held: Held) -> None:
     """However many names are tried; other addresses are not touched."""
     joined(held, "001", "ann")
-    statuses = [tried(f"name {number}").status_code for number in range(52)]
-    assert statuses == 50 * [403] + 2 * [429]
-    assert tried("ann", PASSWORD).status_code == 429
-    assert tried("ann", PASSWORD, REMOTE_ADDR="192.0.2.7").status_code == 302
+    there = {"REMOTE_ADDR": "192.0.2.8"}
+    statuses = [tried(f"name {number}", **there).status_code for number in range(302)]
+    assert statuses == 300 * [403] + 2 * [429]
+    assert tried("ann", PASSWORD, **there).status_code == 429
+    assert tried("ann", PASSWORD, REMOTE_ADDR=ELSEWHERE).status_code == 302
+
+
+@pytest.mark.usefixtures("quick")
+def test_t33_nobody_locks_a_class_out_behind_one_address(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who has come in from there before has ten tries of their own, however many others have used up."""
+    monkeypatch.setattr(throttling, "TRIES_AN_ADDRESS", 20)
+    joined(held, "001", "ann")
+    joined(held, "002", "bob")
+    assert [tried(f"name {n}").status_code for n in range(21)] == 20 * [403] + [429]
+    assert tried("ann", PASSWORD).status_code == 302
+    assert [tried("bob").status_code for _ in range(11)] == 10 * [403] + [429]
+    assert tried("bob", PASSWORD).status_code == 429
+    assert tried("ann", PASSWORD).status_code == 302
+    assert tried("a newcomer").status_code == 429
 
 
 def test_t33_a_forwarded_address_is_not_believed(held: Held) -> None:
@@ -130,6 +145,6 @@ def test_t33_nobody_locks_an_owner_out(held: Held) -> None:
 @pytest.mark.usefixtures("quick")
 def test_t33_all_addresses_of_one_ipv6_network_are_one(held: Held) -> None:
     """A customer has 2^64 of them; the neighbour's are others."""
-    statuses = [tried(f"name {n}", REMOTE_ADDR=f"2001:db8::{n:x}").status_code for n in range(51)]
-    assert statuses == 50 * [403] + [429]
+    statuses = [tried(f"name {n}", REMOTE_ADDR=f"2001:db8::{n:x}").status_code for n in range(301)]
+    assert statuses == 300 * [403] + [429]
     assert tried("somebody", REMOTE_ADDR="2001:db8:0:1::1").status_code == 403

@@ -12,13 +12,14 @@ from tracearena.arena._kernels import choose
 
 @njit(cache=True, nogil=True)
 def found_draws(
-    own_window: Any, own_xyz: Any, uniform: Any, windows: Any, offsets: Any, point_user: Any, point_xyz: Any,
-    scale: float, floor: float, n_candidates: int, target: int, n_users: int, credit: Any,
+    own_window: Any, own_xyz: Any, uniform: Any, windows: Any, offsets: Any, spot_xyz: Any, spot_offsets: Any,
+    point_user: Any, scale: float, floor: float, n_candidates: int, target: int, n_users: int, credit: Any,
 ) -> None:  # fmt: skip
     """Draw sightings of one person and add to ``credit[k]`` what k + 1 of them give `target`.
 
     Every released user is scored by Σ log(1 + exp(-d / scale) / floor) over the known sightings, d being the
-    distance of her nearest point in the same window. Equals share.
+    distance of her nearest point in the same window. Equals share. Window w has the spots from ``offsets[w]``
+    on, and spot s the users of `point_user` from ``spot_offsets[s]`` on: many are at the same place.
     """
     most = uniform.shape[1]
     total = np.zeros(n_users)
@@ -29,34 +30,35 @@ def found_draws(
     dimensions = own_xyz.shape[1]
     for draw in range(len(uniform)):
         known = choose(uniform[draw], len(own_window), chosen)
-        n_listed, value = 0, 0.0
+        n_listed, value, top = 0, 0.0, 0.0
         for k in range(most):
             if k < known:
                 window = np.searchsorted(windows, own_window[chosen[k]])
                 count = 0
                 if window < len(windows) and windows[window] == own_window[chosen[k]]:
-                    for at in range(offsets[window], offsets[window + 1]):
+                    for spot in range(offsets[window], offsets[window + 1]):
                         square = 0.0
                         for axis in range(dimensions):
-                            square += (own_xyz[chosen[k], axis] - point_xyz[at, axis]) ** 2
+                            square += (own_xyz[chosen[k], axis] - spot_xyz[spot, axis]) ** 2
                         gain = np.exp(-np.sqrt(square) / scale)
                         if gain < 1e-12:
                             continue
-                        user = point_user[at]
-                        if best[user] == 0.0:
-                            touched[count] = user
-                            count += 1
-                        best[user] = max(best[user], gain)
+                        gain = np.log1p(gain / floor)
+                        for at in range(spot_offsets[spot], spot_offsets[spot + 1]):
+                            user = point_user[at]
+                            if best[user] == 0.0:
+                                touched[count] = user
+                                count += 1
+                            best[user] = max(best[user], gain)
                 for t in range(count):
                     user = touched[t]
                     if total[user] == 0.0:
                         listed[n_listed] = user
                         n_listed += 1
-                    total[user] += np.log1p(best[user] / floor)
+                    total[user] += best[user]
                     best[user] = 0.0
-                top, ties, right = 0.0, 0, False
-                for t in range(n_listed):
-                    top = max(top, total[listed[t]])
+                    top = max(top, total[user])
+                ties, right = 0, False
                 least = top * (1 - 1e-12)
                 for t in range(n_listed):
                     if total[listed[t]] >= least:

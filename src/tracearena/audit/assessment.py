@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ from tracearena.audit.material import Material, Published
 from tracearena.audit.phrases import PEOPLE_TRIED, circle_choice, proof_choice
 from tracearena.audit.records import Audit, Risks, facts_of
 from tracearena.audit.settings import Choice, Settings
-from tracearena.audit.side_channels import order_attacks
+from tracearena.audit.side_channels import column_attacks, order_attacks
 from tracearena.audit.sightings import point_spots
 from tracearena.audit.singling_out import single_out
 from tracearena.audit.synthetic import assess_synthetic
@@ -102,6 +102,7 @@ def stages(
     on_cells: bool = False,
     before: Risks | None = None,
     orders: tuple[Any, Any] = (None, None),
+    columns: tuple[Mapping[str, Any], Mapping[str, Any]] = ({}, {}),
     source: Any = None,
     release_source: Any = None,
 ) -> Iterator[Audit]:
@@ -119,6 +120,8 @@ def stages(
         The risks of the file as it is, where they are known already.
     orders
         Users of the original and pseudonyms of the release by their first rows, where files have them.
+    columns
+        Columns of the original and of the release that are neither time nor place (`values_of_columns`).
     source, release_source
         The files that the traces were read from, for their names and digests.
     """
@@ -170,12 +173,15 @@ def stages(
         known = Known.of(material, published, defence)
         if id_table is not None:
             known = known._replace(orders=tuple(order_attacks(material, published, id_table, *orders)))
+        by_columns = column_attacks(material, *columns, id_table)
+        known = known._replace(orders=(*known.orders, *by_columns))
         audit = replace(audit, after=Risks(), choices=(*audit.choices, *known.choices(defence)))
         yield audit
     if measured.show_people and not synthetic:
         audit = replace(audit, weeks=weeks(material, published or material.as_it_is()))
+    of_file = Known(orders=tuple(column_attacks(as_it_is, columns[0], columns[0])))
     unchanged = _stages_of(
-        as_it_is, as_it_is.as_it_is(), measured, root, steps, Known(), attacks, unchanged=True
+        as_it_is, as_it_is.as_it_is(), measured, root, steps, of_file, attacks, unchanged=True
     )
     for stage in unchanged if before is None else [before]:
         audit = replace(audit, before=stage)
@@ -206,7 +212,7 @@ class Known(NamedTuple):
     circle
         The privacy zones of GPS points.
     orders
-        Whom the order of the released file gives away.
+        Whom the order of the released file, or a further column of it, gives away.
     """
 
     defence: Any = None

@@ -91,6 +91,8 @@ class Linkability(Record):
         Who is found by `BY_DAYS` from so many days of reference.
     people, left_out
         For how many it was tried; how many have no events on both sides of the cut, or are not released.
+    at_least
+        Whether attackers who know the defence were not tried, because it is not known: they may find more.
     """
 
     attacks: tuple[Linked, ...]
@@ -101,6 +103,7 @@ class Linkability(Record):
     days: dict[int, Share]
     people: int
     left_out: int
+    at_least: bool = False
 
     @property
     def headline(self) -> Share | None:
@@ -207,7 +210,7 @@ def link(
     attacks
         Names of further attacks, such as a class of the caller's own.
     orders
-        What the order of the released file found (`side_channels.order_attacks`).
+        What the order of the released file and its further columns found (`side_channels`).
     unchanged
         Whether the file is released as it is, which the linker knows.
     tell
@@ -237,6 +240,7 @@ def link(
         days=_by_days(cut, root),
         people=people,
         left_out=left_out,
+        at_least=defence is None and not unchanged,
     )
     return result, None if best is None else best.ranked
 

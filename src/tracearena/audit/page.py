@@ -10,7 +10,7 @@ from typing import Any
 from tracearena.audit import labels, pictures, words
 from tracearena.audit.inference import Inference
 from tracearena.audit.linkability import BY_DAYS, Linkability
-from tracearena.audit.phrases import duration, filled, length, percent, synthetic_sentences
+from tracearena.audit.phrases import duration, filled, length, percent, risk_words, synthetic_sentences
 from tracearena.audit.protection import Protection
 from tracearena.audit.protection_page import outcome, protection_section
 from tracearena.audit.records import Audit, Risks
@@ -116,7 +116,7 @@ def _light(light: Light, audit: Audit) -> str:
     number, what, interval = "–", "", ""
     if light.share is not None:
         share = light.share
-        number = percent(share.value)
+        number = risk_words(share, True) if light.at_least else percent(share.value)
         what = measure(light, audit.settings.within_m)
         interval = filled(labels.INTERVAL, share)
     colour = words.COLOURS[light.colour]
@@ -176,7 +176,9 @@ def _linkability(page: Page, found: Linkability, audit: Audit) -> None:
         page.text(words.SENTENCES["grey"].format(why=words.WHY_GREY["linkability"]))
         return
     figure, table = pictures.attacks(found)
-    caption = filled(said["attacks"], first, strongest=found.strongest)
+    caption = filled(
+        said["attacks"], first, strongest=found.strongest, at_least=said["at_least"] if found.at_least else ""
+    )
     page.figure(figure, caption, table=table, name="attacks", least_width_px=_WIDE_PX)
     if found.home_and_work is not None and found.home_and_work.first is not None:
         page.text(filled(said["home_and_work"], found.home_and_work.first))

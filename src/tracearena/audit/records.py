@@ -113,8 +113,11 @@ class Audit(Record):
                 question: [*measured.get(question, ()), *found]
                 for question, found in self.synthetic.measured.items()
             }
+        linked = self.risks.linkability
+        at_least = {"linkability"} if linked is not None and linked.at_least else set()
         return tuple(
-            light(question, found, self.settings.limit(question)) for question, found in measured.items()
+            light(question, found, self.settings.limit(question), at_least=question in at_least)
+            for question, found in measured.items()
         )
 
     @property

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from tracearena.audit.linkability import Linkability, Linked
 from tracearena.audit.material import Material, Published
 from tracearena.audit.shares import Share
 from tracearena.traces import IdTable
+from tracearena.traces.event_times import utc_seconds
 from tracearena.traces.ids import positions
+from tracearena.traces.zones import from_zone
 
 SENTENCES = {
     "hours": "the hours at which they are seen",
@@ -26,8 +30,12 @@ SENTENCES = {
 """Groups of evidence that look at times or at the file itself, in words."""
 ORDERS = ("the order of rows", "the order of pseudonyms", "the numbers of trajectories")
 """Attacks by the order of the released file."""
+COLUMN = "the column {!r}"
+"""Attacks by a column of the file that is neither time nor place."""
 NAMED_FROM = 0.02
 """A channel is named where the lower end of what it finds is above this, and above guessing."""
+_ANY_COLUMN = COLUMN.partition("{")[0]
+_LONGEST_NAME = 40
 _UNLIKELY = 4.5
 """Rank correlations of this many standard deviations do not happen by chance."""
 
@@ -35,7 +43,8 @@ _UNLIKELY = 4.5
 def channel_sentences(found: Linkability, is_gps: bool) -> list[str]:
     """Say by what alone people can be told apart, apart from places."""
     channels = [(share, SENTENCES.get(_key(group, is_gps))) for group, share in found.evidence.items()]
-    channels += [(one.first, one.attack) for one in found.attacks if one.attack in ORDERS and one.first]
+    by_file = (*ORDERS, *(one.attack for one in found.attacks if one.attack.startswith(_ANY_COLUMN)))
+    channels += [(one.first, one.attack) for one in found.attacks if one.attack in by_file and one.first]
     told = [
         (share.value, f"People can be told apart by {what} alone: {share.value:.1%} are found.")
         for share, what in channels
@@ -92,6 +101,67 @@ def order_attacks(
         if best is not None:
             found.append(Linked(name, {1: best}))
     return found
+
+
+def column_attacks(
+    material: Material,
+    known: Mapping[str, pl.DataFrame],
+    seen: Mapping[str, pl.DataFrame],
+    id_table: IdTable | None = None,
+) -> list[Linked]:
+    """Look for people by their most frequent value of a column, before and after the cut.
+
+    Parameters
+    ----------
+    known, seen
+        Who has which value when in the original, and in what is released of it (`values_of_columns`).
+
+    Returns
+    -------
+    attacks
+        One for each column that both have and that tells people apart, with the share it finds; of people
+        who have a value in common it finds one.
+    """
+    users = np.flatnonzero(material.cut.both)
+    ids = material.exact.user_ids[users].astype(str)
+    cut = pl.DataFrame({"user": ids, "cut": _cut_seconds(material)[users]})
+    names = cut.select("user", name="user")
+    if id_table is not None:
+        names = pl.DataFrame({"user": id_table.user_ids.astype(str), "name": id_table.pseudonyms.astype(str)})
+    found = []
+    for column in known.keys() & seen.keys():
+        before = _usual_values(known[column].join(cut, on="user").filter(pl.col("at") < pl.col("cut")))
+        renamed = seen[column].rename({"user": "name"}).join(names, on="name").join(cut, on="user")
+        after = _usual_values(renamed.filter(pl.col("at") >= pl.col("cut")))
+        both = before.join(after, on="user", suffix="_after")
+        if both.height < 3:
+            continue
+        both = both.with_columns(alike=pl.len().over("value"))
+        right = both.select(pl.when(pl.col("value") == pl.col("value_after")).then(1 / pl.col("alike")))
+        share = Share.of(right.to_series().fill_null(0.0).to_numpy(), 1 / both.height)
+        if share is not None and share.low > max(NAMED_FROM, share.chance):
+            found.append(Linked(COLUMN.format(column[:_LONGEST_NAME]), {1: share}))
+    return sorted(found, key=lambda one: one.attack)
+
+
+def _cut_seconds(material: Material) -> NDArray[np.int64]:
+    """Return from when on everybody's rows are the later ones, as the times of the file's rows count."""
+    traces = material.exact
+    if traces.clock.first_day is None:
+        return material.cut.instant
+    seconds = utc_seconds(traces)
+    if material.points is not None and traces.timestamps is None:
+        seconds = from_zone(pl.Series(seconds), material.zone or "UTC").to_numpy()
+    later = traces.instants >= material.cut.instant[traces.user_index]
+    cut = np.full(traces.n_users, np.iinfo(np.int64).max)
+    np.minimum.at(cut, traces.user_index[later], seconds[later])
+    return cut
+
+
+def _usual_values(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the most frequent value of every user; of equals the first by its letters."""
+    counts = rows.group_by("user", "value").len().sort("len", "value", descending=[True, False])
+    return counts.group_by("user").agg(pl.col("value").first()).sort("user")
 
 
 def _ranks(at: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -13,7 +13,7 @@ from tracearena.audit.settings import Settings
 from tracearena.audit.shares import Record, Share
 from tracearena.audit.sightings import Floats, Ints, Sightings, key_spots
 from tracearena.engine import child_seed, generator, run_blocks, stream
-from tracearena.traces.different import different
+from tracearena.traces.different import begins, different
 from tracearena.traces.geodesy import cell_keys
 
 POINTS = 6
@@ -244,10 +244,12 @@ def _shares_found(
     from tracearena.audit._kernels import found_draws
 
     truth, xyz = material.exact, material.exact.places.points_km
-    order = np.argsort(window, kind="stable")
-    windows, begins = np.unique(window[order], return_index=True)
-    offsets = np.append(begins, len(order)).astype(np.int64)
-    release = (windows, offsets, user[order], xyz[place[order]])
+    order = np.lexsort((place, window))
+    window, place = window[order], place[order]
+    spots = np.flatnonzero(begins(place, window))
+    windows, first_spots = np.unique(window[spots], return_index=True)
+    offsets = np.append(first_spots, len(spots)).astype(np.int64)
+    release = (windows, offsets, xyz[place[spots]], np.append(spots, len(order)), user[order])
     present = np.diff(truth.offsets) > 0
     people = sample(present, settings.people, root, _PEOPLE)
     n_released = published.exact.n_users

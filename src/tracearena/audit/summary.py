@@ -21,9 +21,18 @@ def measure(light: Light, within_m: float) -> str:
     return words.MEASURES[light.what].format(within=within_m)
 
 
+def number_words(light: Light) -> str:
+    """Write a light's number with its interval, or that it is at least so much."""
+    assert light.share is not None
+    return f"at least {share_words(light.share)}" if light.at_least else share_words(light.share)
+
+
 def told(light: Light) -> str:
     """Say what a light's colour means."""
     said = words.SENTENCES[light.colour].format(limit=light.limit, why=words.WHY_GREY[light.question])
+    if light.at_least and light.judged is not None:
+        is_within = light.judged.colour(light.limit) == "green"
+        return words.AT_LEAST if is_within else f"{words.AT_LEAST} {said}"
     if light.question not in OVER_GUESSING or light.judged is None:
         return said
     return f"{words.OVER_GUESSING.format(**light.judged.to_dict())} {said}"
@@ -33,9 +42,11 @@ def lines(audit: Audit) -> dict[str, Any]:
     """Return the verdict and the three answers, by name, for people on a terminal."""
     found: dict[str, Any] = {"verdict": f"{audit.verdict}: {audit.headline}"}
     for light in audit.lights:
-        number = "" if light.share is None else f": {share_words(light.share)} "
+        number = "" if light.share is None else f": {number_words(light)} "
         what = measure(light, audit.settings.within_m) if light.share is not None else ""
         found[light.question] = f"{light.colour}{number}{what}".strip()
+    if any(light.at_least for light in audit.lights):
+        found["not_tried"] = words.AT_LEAST
     if audit.usefulness is not None and audit.usefulness.kept is not None:
         whole = audit.usefulness.kept_of_file or 0.0
         found["usefulness"] = (
@@ -57,7 +68,7 @@ def summary_html(audit: Audit) -> str:
 
 
 def _row(light: Light, audit: Audit) -> str:
-    number = "–" if light.share is None else share_words(light.share)
+    number = "–" if light.share is None else number_words(light)
     dot = f'<span style="color:{DOTS[light.colour]}">●</span>'
     what = measure(light, audit.settings.within_m) if light.share is not None else ""
     return (

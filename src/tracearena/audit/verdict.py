@@ -32,6 +32,8 @@ class Light(Record):
         What it is a share of, a key of `words.MEASURES`.
     limit
         What the owner allows: of the share, or of its advantage over guessing (`OVER_GUESSING`).
+    at_least
+        Whether a stronger attack was not tried, so that it is never green.
     """
 
     question: str
@@ -39,6 +41,7 @@ class Light(Record):
     share: Share | None
     what: str
     limit: float
+    at_least: bool = False
 
     @property
     def judged(self) -> Share | None:
@@ -46,7 +49,9 @@ class Light(Record):
         return _judged(self.question, self.share) if self.share is not None else None
 
 
-def light(question: str, measured: Sequence[tuple[str, Share | None]], limit: float) -> Light:
+def light(
+    question: str, measured: Sequence[tuple[str, Share | None]], limit: float, *, at_least: bool = False
+) -> Light:
     """Judge a question by its worst measure: the worst colour, and of these the highest upper end.
 
     Of several measures those are left out for which people are so few that they could prove nothing, even if
@@ -59,7 +64,10 @@ def light(question: str, measured: Sequence[tuple[str, Share | None]], limit: fl
     if not known:
         return Light(question, "grey", None, measured[0][0], limit)
     what, share, judged = min(known, key=lambda one: (_ORDER.index(one[2].colour(limit)), -one[2].high))
-    return Light(question, judged.colour(limit), share, what, limit)
+    colour = judged.colour(limit)
+    return Light(
+        question, "amber" if at_least and colour == "green" else colour, share, what, limit, at_least
+    )
 
 
 def _can_prove(share: Share, limit: float) -> bool:

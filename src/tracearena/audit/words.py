@@ -62,6 +62,10 @@ SENTENCES = {
     "red": "The lower end of the interval is above the limit of {limit:.0%}.",
     "grey": "Nothing could be measured: {why}",
 }
+AT_LEAST = (
+    "Attackers who know what made the release were not tried and may find more; --mechanism (mechanism=) "
+    "names it."
+)
 OVER_GUESSING = "{value:.1%} more than guessing ({low:.1%} to {high:.1%})."
 WHY_GREY = {
     "singling_out": "the file has nobody to look for.",
@@ -152,9 +156,10 @@ LINKED = {
     "lead": "Somebody knows other days of the same people under their names. The names are taken off the "
     "later days: "
     "who is who?",
-    "attacks": "{strongest} finds {value:.1%} of {people:,} people again (between {low:.1%} and "
+    "attacks": "{strongest} finds {at_least}{value:.1%} of {people:,} people again (between {low:.1%} and "
     "{high:.1%}); guessing "
     "finds {chance:.2%}.",
+    "at_least": "at least ",
     "evidence": "What each kind of evidence finds alone, when the linker looks at nothing else.",
     "sure": "Of the matches that the linker believes in with a posterior of at least {least}, "
     "{value:.0%} are "

@@ -160,6 +160,15 @@ class ReadingOptions:
         if others:
             note(f"{path}: columns left out: {', '.join(others)}")
 
+    def other_columns(self, path: Path, format: str, sample: Sample | None = None) -> dict[str, Any]:
+        """Return who has which value when in the columns of a table that are left out."""
+        from tracearena.formats.recognition import unread_columns
+        from tracearena.intake.layout import Layout
+        from tracearena.intake.other_columns import values_of_columns
+
+        layout = Layout.parse(**self.layout())
+        return values_of_columns(path, unread_columns(path, format, layout), layout, sample)
+
     def for_another(self, path: Path) -> ReadingOptions:
         """Return the options for a further file: one that we wrote has our own columns."""
         from tracearena.formats import recognition

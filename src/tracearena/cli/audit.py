@@ -101,12 +101,18 @@ def _read(
         from tracearena.intake.positions import local_time
 
         given["timezone"] = local_time(original.traces, original.report)
+    columns = reading.other_columns(file, original.report.format, sample)
+    given["columns"] = (columns, {})
     if released is not None:
         release = _release(reading, released, original, id_table, synthetic)
         given |= {
             "released": release.traces,
             "release_source": released,
             "orders": tuple(order_of(one) for one in (original, release)),
+            "columns": (
+                columns,
+                reading.for_another(released).other_columns(released, release.report.format),
+            ),
         }
     if others is not None:
         given["others"] = _alike(reading, others, original).traces

@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 
 from tracearena.contest.archive import RESULTS, Archive
 from tracearena.contest.arrivals import ARRIVALS, Arrival, read_arrivals
-from tracearena.contest.differences import Finding
+from tracearena.contest.differences import Finding, value_differences
 from tracearena.contest.handout import EVERYBODY, HANDED_IN, MANIFEST, SUBMISSIONS, file_digest
 from tracearena.contest.receipts import (
     LISTS,
@@ -120,13 +120,13 @@ class Completeness:
             if (path := self.archive.folder / EVERYBODY / name).is_file():
                 listed |= read_list(path)
         for number in sorted(listed.keys() - self.receipts.keys()):
-            yield Finding("receipt", f"{where}, {number}", "the receipt of a published list", _NONE)
+            yield Finding("receipt", f"{where}, receipt {number}", "the receipt of a published list", _NONE)
         for number, one in self.receipts.items():
-            if number not in listed:
-                if one.state != LATE:
-                    yield Finding("receipt", f"{where}, {number}", "a line in a published list", _NONE)
-            elif one.listed != listed[number]:
-                yield Finding("receipt", f"{where}, {number}", str(listed[number]), str(one.listed))
+            place = f"{where}, receipt {number}"
+            if number in listed:
+                yield from value_differences("receipt", place, asdict(listed[number]), asdict(one.listed))
+            elif one.state != LATE:
+                yield Finding("receipt", place, "a line in a published list", _NONE)
         yield from self._outcomes(where)
 
     def wrong_refusals(self, again: list[list[str]]) -> Iterator[Finding]:
@@ -156,7 +156,7 @@ class Completeness:
             if number not in taken:
                 if refused_name(one.team, number) not in refused:
                     expected = f"its file, or a row in {RESULTS}/{REFUSED}"
-                    yield Finding("receipt", f"{where}, {number}", expected, _NONE)
+                    yield Finding("receipt", f"{where}, receipt {number}", expected, _NONE)
                 continue
             name, arrival = taken[number]
             if arrival.at.isoformat() != one.received:

@@ -13,6 +13,7 @@ from typing import Any
 from tracearena.errors import shorten
 
 _NUMBER = re.compile(r"(0|[1-9][0-9]*)(\.[0-9]+)?(e[+-]?[0-9]{1,3})?", re.ASCII)
+_LISTED = 10
 SAME = 1e-12
 """Numbers closer than this are equal: the same sum, rounded on another machine."""
 
@@ -26,7 +27,7 @@ class Finding:
     what
         A fixed word: ``hash``, ``commitment``, ``release``, ``copy``, ``score``, ``unreadable``, …
     where
-        The file and, where there is one, the row or the key.
+        The file and, where there is one, the row and the column, or the place in a JSON file.
     expected, found
         What the check gives, and what the archive has.
     """
@@ -37,7 +38,7 @@ class Finding:
     found: str
 
     def __str__(self) -> str:
-        return f"{self.what}: {self.where}: expected {self.expected}, found {self.found}"
+        return f"{self.what}: {self.where}: got {self.found}; expected {self.expected}"
 
     def to_dict(self) -> dict[str, str]:
         """Return the finding as plain values for JSON."""
@@ -60,20 +61,43 @@ def table_differences(what: str, name: str, expected: str, found: str) -> Iterat
             continue
         for column, cell, other in zip(header, mine, theirs, strict=True):
             if not same(_number(cell), _number(other)):
-                key = f"{mine[0]} " if row else ""
-                yield Finding(what, f"{name}, row {row} ({key}{column})", shorten(cell), shorten(other))
+                place = f"{name}, row {row} ({mine[0]}), column {column}" if row else f"{name}, header"
+                shown = [text if _NUMBER.fullmatch(text) else plain(text) for text in (cell, other)]
+                yield Finding(what, place, *shown)
 
 
 def value_differences(what: str, where: str, expected: Any, found: Any) -> Iterator[Finding]:
     """Compare two plain values of JSON, and name the place of every difference."""
-    if isinstance(expected, dict) and isinstance(found, dict) and expected.keys() == found.keys():
-        for key, value in expected.items():
-            yield from value_differences(what, f"{where}, {key}", value, found[key])
+    if isinstance(expected, dict) and isinstance(found, dict):
+        for key in [*expected, *(key for key in found if key not in expected)]:
+            if key in expected and key in found:
+                yield from value_differences(what, f"{where}, {key}", expected[key], found[key])
+            else:
+                mine, theirs = (plain(one[key]) if key in one else "no such key" for one in (expected, found))
+                yield Finding(what, f"{where}, {key}", mine, theirs)
     elif isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
         for number, (mine, theirs) in enumerate(zip(expected, found, strict=True), 1):
-            yield from value_differences(what, f"{where}, {number}", mine, theirs)
+            yield from value_differences(what, f"{where}, row {number}", mine, theirs)
     elif not same(expected, found):
-        yield Finding(what, where, shorten(str(expected)), shorten(str(found)))
+        yield Finding(what, where, plain(expected), plain(found))
+
+
+def plain(value: Any) -> str:
+    """Return a plain value as a reader of a finding understands it, on one line.
+
+    >>> [plain(value) for value in (0.5, "001", "", None, True, ["001", "002"], [], [{}, {}], {})]
+    ['0.5', "'001'", 'nothing', 'nothing', 'true', "'001' and '002'", 'nothing', '2 rows', '0 keys']
+    """
+    if isinstance(value, dict):
+        return f"{len(value)} keys"
+    if isinstance(value, list):
+        simple = not any(isinstance(one, dict | list) for one in value) and len(value) <= _LISTED
+        return (" and ".join(map(plain, value)) or "nothing") if simple else f"{len(value)} rows"
+    if value is None or value == "":
+        return "nothing"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, int | float) else shorten(str(value))
 
 
 def same(expected: Any, found: Any) -> bool:

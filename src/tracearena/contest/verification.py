@@ -178,7 +178,7 @@ class _Check:
         entries = read_audit_log(self.folder / _AUDIT_LOG)
         broken = first_broken(entries)
         if broken is not None:
-            where = f"{_AUDIT_LOG}, {broken + 1}"
+            where = f"{_AUDIT_LOG}, entry {broken + 1}"
             self._find("audit log", where, "an entry that follows from the one before", "another")
         self.checked["log entries"] = len(entries)
 

@@ -195,7 +195,9 @@ def _released(path: Path, choices: Choices, places: Places | None) -> Reading[Tr
             "and score utility read the others)"
         )
         raise FileError.whole(path, problem, "no-single-places")
-    frame = released.to_frame().explode("places", "lat", "lng").rename({"places": "place"})
+    frame = released.to_frame()
+    lists = [name for name in ("places", "lat", "lng", "category") if name in frame.columns]
+    frame = frame.explode(lists).rename({"places": "place"})
     interval_s = choices.interval_s or released.clock.interval_s
     return table.events_of(frame, report, replace(choices, interval_s=interval_s), places)
 

@@ -2,23 +2,28 @@
 
 The columns are ``user_id`` (a user, or a pseudonym); ``time``, the local time to the second, or that at
 which the instant begins where no more is known; ``time_id`` instead, the number of the instant from 1, where
-days have no dates; ``places``; and ``lat`` and ``lng`` of these. In Parquet the last three are lists, empty
-where the event was deleted. In CSV they are joined by blanks, as in the contest's files, with ``*`` for a
-deleted event::
+days have no dates; ``places``; ``lat`` and ``lng`` of these; and their ``category``, where places have one.
+In Parquet these are lists, empty where the event was deleted. In CSV they are joined by blanks, as in the
+contest's files, with ``*`` for a deleted event; categories, which may have blanks, by ``|``::
 
     user_id,time,places,lat,lng
     ann,2012-04-03T18:04:27,7,40.7,-74.0
     ann,2012-04-03T19:00:00,7 8,40.7 40.7,-74.0 -73.9
     bob,2012-04-03T18:00:00,*,,
 
-Blanks, ``*`` and ``%`` within the id of a place are written as in web addresses: ``%20``, ``%2A``, ``%25``.
+Blanks, ``*`` and ``%`` within the id of a place are written as in web addresses: ``%20``, ``%2A``, ``%25``;
+``|`` and ``%`` within a category as ``%7C``, ``%25``.
+
+Where all times of the original are of one zone and known in UTC, ``time`` is UTC, ending in ``Z``, and
+``utc_offset_min`` has the minutes from UTC to local time, as in a table of events. In a file of several zones
+the offset would tell where a moved event was, so that local times are written.
 """
 
 from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -33,6 +38,7 @@ from tracearena.errors import DataError, Fault, FileError
 from tracearena.files.limits import MAX_TABLE_EXPANSION, require_expansion
 from tracearena.files.whole import replacing
 from tracearena.intake.delimited import EXTRA, read_rows, split_header, text_bytes
+from tracearena.intake.discretise import places_of
 from tracearena.intake.ids import LONGEST_ID, NUL, identifiers
 from tracearena.intake.report import Reading, Report
 from tracearena.intake.tables import columns_of_parquet, files_of, is_parquet, parquet_schema, read_parquet
@@ -40,7 +46,8 @@ from tracearena.intake.text_tables import header_fields
 from tracearena.traces import DELETED, Clock, ObfuscatedTraces, Places, PlaceSets
 from tracearena.traces.clock import DAY_S
 from tracearena.traces.row_table import arranged
-from tracearena.traces.time import EPOCH
+from tracearena.traces.time import EPOCH, guess_zone
+from tracearena.traces.zones import are_local
 
 FORMAT = "released"
 """What a report calls this format."""
@@ -49,7 +56,12 @@ _TIMES = ("time", "time_id")
 _LISTS = ("places", "lat", "lng")
 _TIME_STYLE = "%Y-%m-%dT%H:%M:%S"
 _DELETED = "*"
+_CATEGORY = "category"
+_OFFSET = "utc_offset_min"
+_FARTHEST_OFFSET_MIN = 18 * 60
+_BETWEEN_CATEGORIES = "|"
 _ESCAPED = {" ": "%20", "*": "%2A", "%": "%25"}
+_ESCAPED_CATEGORY = {"|": "%7C", "%": "%25"}
 _HOUR_S = 3600
 _MINUTE_S = 60
 _LARGEST_TIME_ID = 2**31 - 1
@@ -62,7 +74,9 @@ def is_layout(columns: Sequence[str]) -> bool:
     >>> is_layout(["user_id", "time", "places", "lat", "lng"]), is_layout(["user_id", "time", "lat", "lng"])
     (True, False)
     """
-    return any(sorted(columns) == sorted(("user_id", time, *_LISTS)) for time in _TIMES)
+    own = sorted(name for name in columns if name != _CATEGORY)
+    times = (("time",), ("time_id",), ("time", _OFFSET))
+    return len(columns) - len(own) <= 1 and any(own == sorted(("user_id", *time, *_LISTS)) for time in times)
 
 
 def is_released_table(path: str | PathLike[str]) -> bool:
@@ -90,7 +104,9 @@ def write(released: ObfuscatedTraces, path: str | PathLike[str]) -> None:
 
 def text(released: ObfuscatedTraces, has_header: bool = True) -> str:
     """Return released traces as CSV."""
-    return _texts(released).write_csv(datetime_format=_TIME_STYLE, include_header=has_header)
+    frame = _texts(released)
+    style = f"{_TIME_STYLE}Z" if _OFFSET in frame.columns else _TIME_STYLE
+    return frame.write_csv(datetime_format=style, include_header=has_header)
 
 
 def read(
@@ -109,7 +125,7 @@ def read(
     Notes
     -----
     A time belongs to the instant that it lies in. Where some time lies on no instant, the traces have
-    timestamps: local seconds, since the file does not say how far local time is from UTC.
+    timestamps: seconds of UTC, or local ones where the file does not say how far they are from UTC.
     """
     if Path(path).is_dir():
         parts = [_parquet(part) for part in files_of(path)]
@@ -134,8 +150,8 @@ def of_rows(
         _refuse(path, frame, "user_id", long, f"must name a user in at most {LONGEST_ID} letters")
         nul = users.str.contains(NUL, literal=True)
         _refuse(path, frame, "user_id", nul, "must name a user without U+0000")
-    instants, timestamps, settled = _instants(path, frame, clock)
     known, members, sizes = _places(path, frame, places)
+    instants, timestamps, settled = _instants(path, frame, clock, known)
     codes, sets = _codes(frame, members, sizes)
     rows = arranged(users.to_numpy() if users.dtype == pl.Int64 else np.array(users.to_list()), [instants])
     return ObfuscatedTraces(
@@ -157,7 +173,7 @@ def _distinct_cells(released: ObfuscatedTraces) -> tuple[list[NDArray[np.int32]]
 
 
 def _texts(released: ObfuscatedTraces) -> pl.DataFrame:
-    from tracearena.traces.frames import local_times_of
+    from tracearena.traces.frames import released_times_of
 
     cells, which = _distinct_cells(released)
     places = released.places
@@ -172,16 +188,19 @@ def _texts(released: ObfuscatedTraces) -> pl.DataFrame:
         "lat": [" ".join(latitude[place] for place in cell) for cell in cells],
         "lng": [" ".join(longitude[place] for place in cell) for cell in cells],
     }
+    if places.categories is not None:
+        categories = [_escaped(name, _ESCAPED_CATEGORY) for name in places.categories.tolist()]
+        joined[_CATEGORY] = [_BETWEEN_CATEGORIES.join(categories[place] for place in cell) for cell in cells]
     lists = {name: pl.Series(texts, dtype=pl.String).gather(which) for name, texts in joined.items()}
     # An empty text would be written as "", where nothing at all says more.
     lists = {name: column.set(column == "", None) for name, column in lists.items()}
     return pl.DataFrame(
-        {"user_id": released.user_ids[released.user_index], **local_times_of(released), **lists}
+        {"user_id": released.user_ids[released.user_index], **released_times_of(released), **lists}
     )
 
 
-def _escaped(name: Any) -> str:
-    return "".join(_ESCAPED.get(letter, letter) for letter in str(name))
+def _escaped(name: Any, signs: Mapping[str, str] = _ESCAPED) -> str:
+    return "".join(signs.get(letter, letter) for letter in str(name))
 
 
 def _csv(path: str | PathLike[str]) -> pl.DataFrame:
@@ -194,6 +213,14 @@ def _csv(path: str | PathLike[str]) -> pl.DataFrame:
     gone = pl.col("places") == _DELETED
     empty = pl.lit([], dtype=pl.List(pl.String))
     ids = pl.coalesce(_unescaped(frame["places"]), pl.col("places").str.split(" "))
+    if _CATEGORY in names:
+        # A place without a category has an empty one, and a row of such places an empty cell.
+        texts = pl.col(_CATEGORY).fill_null("").str.split(_BETWEEN_CATEGORIES)
+        plain = pl.element()
+        for sign, escape in _ESCAPED_CATEGORY.items():
+            plain = plain.str.replace_all(escape, sign, literal=True)
+        categories = pl.when(gone).then(empty).otherwise(texts.list.eval(plain))
+        frame = frame.with_columns(categories.alias(_CATEGORY))
     split = frame.with_columns(
         pl.when(gone).then(empty).otherwise(ids).alias("places"),
         *(
@@ -217,17 +244,18 @@ def require_parquet(path: str | PathLike[str]) -> None:
     """Refuse a Parquet file whose columns are not of this format, or unpack to more than they may."""
     schema = parquet_schema(path)
     _require_layout(path, list(schema))
-    for name in _LISTS:
+    wanted_lists = {"places": "lists of ids", "lat": "lists of numbers", "lng": "lists of numbers"}
+    if _CATEGORY in schema:
+        wanted_lists[_CATEGORY] = "lists of text"
+    for name, wanted in wanted_lists.items():
         kind = schema[name]
         inner = kind.inner if isinstance(kind, pl.List) else None
-        good = inner is not None and (
-            inner.is_float() if name != "places" else inner == pl.String or inner.is_integer()
-        )
-        if not good:
-            wanted = "lists of ids" if name == "places" else "lists of numbers"
+        is_text = inner == pl.String
+        good = {"places": is_text or (inner is not None and inner.is_integer()), _CATEGORY: is_text}
+        if not good.get(name, inner is not None and inner.is_float()):
             problem = f"the column has the type {str(kind).partition('(')[0]}; it must hold {wanted}"
             raise FileError(path, [Fault(None, name, None, problem, "column-type")])
-    listed = pl.scan_parquet(Path(path), glob=False).select(pl.col(*_LISTS).list.len().sum())
+    listed = pl.scan_parquet(Path(path), glob=False).select(pl.col(*wanted_lists).list.len().sum())
     values = sum(listed.collect().row(0))
     require_expansion(path, Path(path).stat().st_size, values * _BYTES_A_VALUE, MAX_TABLE_EXPANSION)
 
@@ -247,7 +275,7 @@ def with_text_ids(frame: pl.DataFrame) -> pl.DataFrame:
 def _require_layout(path: str | PathLike[str], names: Sequence[str]) -> None:
     if not is_layout(names):
         shown = ", ".join(names[:12])
-        wanted = f"user_id, {' or '.join(_TIMES)}, {', '.join(_LISTS)}"
+        wanted = f"user_id, {' or '.join(_TIMES)}, {', '.join(_LISTS)}, and perhaps {_OFFSET}, {_CATEGORY}"
         raise FileError(path, [Fault(0, None, shown, f"the columns must be {wanted}", "columns")])
 
 
@@ -275,9 +303,9 @@ def _shown(value: Any) -> str:
 
 
 def _instants(
-    path: str | PathLike[str], frame: pl.DataFrame, clock: Clock | None
+    path: str | PathLike[str], frame: pl.DataFrame, clock: Clock | None, places: Places
 ) -> tuple[NDArray[np.int32], NDArray[np.int64] | None, Clock]:
-    """Return the instant of each row, its local second unless all begin an instant, and the clock."""
+    """Return the instant of each row, its second unless instants say all, and the clock."""
     if "time_id" in frame.columns:
         numbers = frame["time_id"].cast(pl.Int64, strict=False)
         good = numbers.is_between(1, _LARGEST_TIME_ID)
@@ -286,15 +314,8 @@ def _instants(
             Clock(instants_per_day=DAY_S // _HOUR_S) if clock is None else replace(clock, first_day=None)
         )
         return (numbers - 1).to_numpy().astype(np.int32), None, settled
-    moments = frame["time"]
-    if moments.dtype == pl.String:
-        moments = moments.str.to_datetime(_TIME_STYLE, strict=False, time_unit="us")
-    elif not isinstance(moments.dtype, pl.Datetime) or moments.dtype.time_zone is not None:
-        problem = "the column must hold local times without a zone"
-        raise FileError(path, [Fault(None, "time", None, problem, "column-type")])
-    inside = moments.dt.year().is_between(1, 9999)
-    _refuse(path, frame, "time", ~inside, "must be a local time such as 2012-04-03T18:00:00")
-    second = moments.dt.epoch("s").to_numpy()
+    utc = _seconds(path, frame)
+    second = utc + _offsets_s(path, frame)
     day = second // DAY_S
     first = int(day.min())
     if clock is None:
@@ -308,15 +329,48 @@ def _instants(
     instants = (day - first) * clock.instants_per_day + number
     if int(instants.max()) >= _LARGEST_TIME_ID:
         raise FileError.whole(path, f"spans more than {_LARGEST_TIME_ID:,} instants", "too-long")
-    settled = replace(clock, first_day=EPOCH + datetime.timedelta(days=first))
-    return instants.astype(np.int32), second.astype(np.int64) if rest.any() else None, settled
+    zone = None
+    if _OFFSET in frame.columns:
+        guess = guess_zone(places.latitude, places.longitude)
+        if guess is not None and are_local(pl.Series(second), pl.Series(utc), guess.name):
+            zone = guess.name
+    settled = replace(clock, first_day=EPOCH + datetime.timedelta(days=first), timezone=zone)
+    return instants.astype(np.int32), utc if rest.any() or _OFFSET in frame.columns else None, settled
+
+
+def _seconds(path: str | PathLike[str], frame: pl.DataFrame) -> NDArray[np.int64]:
+    """Return the second of each row: of UTC where the offset is known, and otherwise local."""
+    moments, in_utc = frame["time"], _OFFSET in frame.columns
+    style = f"{_TIME_STYLE}Z" if in_utc else _TIME_STYLE
+    if moments.dtype == pl.String:
+        moments = moments.str.to_datetime(style, strict=False, time_unit="us")
+    elif not isinstance(moments.dtype, pl.Datetime) or (moments.dtype.time_zone is not None) != in_utc:
+        problem = "the column must hold " + ("times in UTC" if in_utc else "local times without a zone")
+        raise FileError(path, [Fault(None, "time", None, problem, "column-type")])
+    inside = moments.dt.year().is_between(1, 9999)
+    example = "in UTC such as 2012-04-03T22:00:00Z" if in_utc else "such as 2012-04-03T18:00:00"
+    _refuse(path, frame, "time", ~inside, f"must be a {'time' if in_utc else 'local time'} {example}")
+    return moments.dt.epoch("s").to_numpy().astype(np.int64)
+
+
+def _offsets_s(path: str | PathLike[str], frame: pl.DataFrame) -> NDArray[np.int64]:
+    """Return the seconds from the times of rows to local ones."""
+    if _OFFSET not in frame.columns:
+        return np.zeros(frame.height, np.int64)
+    minutes = frame[_OFFSET].cast(pl.Int64, strict=False)
+    good = minutes.abs() <= _FARTHEST_OFFSET_MIN
+    _refuse(path, frame, _OFFSET, ~good, "must be the minutes from UTC to local time")
+    return minutes.to_numpy() * _MINUTE_S
 
 
 def time_step(frame: pl.DataFrame) -> int:
     """Return the largest step, in seconds of an hour, on which all times of rows of Parquet lie."""
     if "time" not in frame.columns:
         return _HOUR_S
-    return _common_step(frame["time"].dt.epoch("s").to_numpy())
+    local = frame["time"].dt.epoch("s")
+    if _OFFSET in frame.columns:
+        local = local + frame[_OFFSET].cast(pl.Int64) * _MINUTE_S
+    return _common_step(local.to_numpy())
 
 
 def _common_step(second: NDArray[np.int64]) -> int:
@@ -332,7 +386,12 @@ def _clock_of_step(step: int) -> Clock:
 def joined_clock(clocks: Sequence[Clock], steps: Sequence[int]) -> Clock:
     """Return the clock of all rows of a table, from what some rows each have by themselves."""
     days = [clock.first_day for clock in clocks if clock.first_day is not None]
-    return replace(_clock_of_step(math.gcd(*steps)), first_day=min(days) if days else None)
+    zones = {clock.timezone for clock in clocks}
+    return replace(
+        _clock_of_step(math.gcd(*steps)),
+        first_day=min(days) if days else None,
+        timezone=zones.pop() if len(zones) == 1 else None,
+    )
 
 
 def _places(
@@ -342,9 +401,14 @@ def _places(
     sizes = frame["places"].list.len()
     for name in ("lat", "lng"):
         _refuse(path, frame, name, frame[name].list.len() != sizes, "must have a number for every place")
+    lists = list(_LISTS)
+    if _CATEGORY in frame.columns:
+        lists.append(_CATEGORY)
+        other = frame[_CATEGORY].list.len() != sizes
+        _refuse(path, frame, _CATEGORY, other, "must have a category for every place")
     again = frame["places"].list.n_unique() != sizes
     _refuse(path, frame, "places", again & (sizes > 0), "must not name a place twice")
-    flat = frame.filter(sizes > 0).select("row", *_LISTS).explode(*_LISTS)
+    flat = frame.filter(sizes > 0).select("row", *lists).explode(*lists)
     good = flat["places"].is_not_null() & (flat["places"].str.len_chars().is_between(1, LONGEST_ID))
     good &= ~flat["places"].str.contains(NUL, literal=True)
     good &= flat["lat"].is_between(-90, 90) & flat["lng"].is_between(-180, 180)
@@ -368,10 +432,10 @@ def _places(
 
 def _places_named(flat: pl.DataFrame) -> Places:
     """Places of the file, by id; where one lies is taken from its first row."""
-    first = flat.group_by("places", maintain_order=True).agg(pl.col("lat").first(), pl.col("lng").first())
-    ids = identifiers(first["places"])
-    first = first.with_columns(places=ids).sort("places")
-    return Places(first["lat"].to_numpy(), first["lng"].to_numpy(), ids=np.asarray(first["places"].to_list()))
+    kept = [name for name in ("lat", "lng", _CATEGORY) if name in flat.columns]
+    first = flat.group_by("places", maintain_order=True).agg(pl.col(kept).first())
+    first = first.with_columns(places=identifiers(first["places"])).sort("places")
+    return places_of(np.asarray(first["places"].to_list()), first.rename({"lng": "lon"}))
 
 
 def _codes(

@@ -10,7 +10,7 @@ from typing import Literal
 import polars as pl
 
 from tracearena.errors import ParameterError
-from tracearena.intake import times, zones
+from tracearena.intake import times
 from tracearena.intake.choices import Choices
 from tracearena.intake.ids import LONGEST_ID
 from tracearena.intake.layout import AS_NAMED, Layout
@@ -25,7 +25,7 @@ from tracearena.intake.local_time import (
 )
 from tracearena.intake.report import Report, Rule
 from tracearena.intake.rows import Rows, parsed_rows, sifted
-from tracearena.traces import Places
+from tracearena.traces import Places, zones
 from tracearena.traces.clock import DAY_S
 
 FIRST_PLAUSIBLE_S = 1_041_379_200
@@ -46,10 +46,13 @@ class CheckIns:
         ``category``, each where the file has it.
     times_are_local
         Whether the file names no zone, so that ``utc`` is known only if a time zone was chosen.
+    zone
+        The zone whose local time it probably is.
     """
 
     frame: pl.DataFrame
     times_are_local: bool = False
+    zone: str | None = None
 
     @property
     def are_numbered(self) -> bool:
@@ -90,7 +93,7 @@ def check_ins(
     )
     timed, rules = timed_rows(rows, hours, report)
     report.clock = hours.clock
-    return CheckIns(named(sifted(timed, report, rules), hours), times_are_local=hours.are_local)
+    return CheckIns(named(sifted(timed, report, rules), hours), hours.are_local, hours.zone)
 
 
 @dataclass(frozen=True)
@@ -144,12 +147,15 @@ class Hours:
         Whether no time names its zone, so that UTC is not known.
     latest
         Last second since 1970 that is plausible.
+    zone
+        The zone of local time where UTC is known; beside offsets, that of most places.
     """
 
     way: Way
     clock: LocalTime | None
     are_local: bool
     latest: int
+    zone: str | None = None
 
 
 def settled(
@@ -171,16 +177,17 @@ def settled(
             raise ParameterError(f"{path}: has numbers for times, which have no time zone")
         return Hours("numbers", None, True, latest)
     if choices.utc_hours:
-        return Hours("as written", IN_UTC, False, latest)
+        return Hours("as written", IN_UTC, False, latest, "UTC")
     if choices.timezone is not None:
-        return Hours("zone", asked_for(choices.timezone), False, latest)
+        return Hours("zone", asked_for(choices.timezone), False, latest, choices.timezone)
     if has_offsets:
-        return Hours("offset column", BY_OFFSETS, is_local, latest)
+        return Hours("offset column", BY_OFFSETS, is_local, latest, guess().zone)
     if is_local:
         return Hours("as written", AS_WRITTEN, True, latest)
     if named.has_offset:
-        return Hours("named offsets", BY_OFFSETS, False, latest)
-    return Hours("zone", guess(), False, latest)
+        return Hours("named offsets", BY_OFFSETS, False, latest, guess().zone)
+    clock = guess()
+    return Hours("zone", clock, False, latest, clock.zone)
 
 
 def timed_rows(rows: Rows, hours: Hours, report: Report) -> tuple[Rows, list[Rule]]:

@@ -176,6 +176,16 @@ def plain_name(column: str) -> str:
     return unicodedata.normalize("NFC", "".join(letters))
 
 
+def names_utc(column: str) -> bool:
+    """Whether the name of a column of times, or of a date and a time, says that they are UTC.
+
+    >>> names_utc("ts_utc"), names_utc("UTC time"), names_utc("date_utc, time"), names_utc("time")
+    (True, True, True, False)
+    """
+    names = map(plain_name, column.split(","))
+    return any(name.startswith("utc") or name.endswith("utc") for name in names)
+
+
 def missing(
     columns: Sequence[str], found: Mapping[str, str], wanted: Sequence[str] = EVENTS, header: bool = True
 ) -> list[Fault]:

@@ -180,7 +180,10 @@ def places_of(ids: NDArray[Any], about: pl.DataFrame) -> Places:
 def _assembled(
     frame: pl.DataFrame, places: Places, choices: Choices, checkins: CheckIns, report: Report
 ) -> Traces:
-    extent = Extent.of(frame["instant" if checkins.are_numbered else "local"].to_numpy())
+    if checkins.are_numbered:
+        extent = Extent.of(frame["instant"].to_numpy())
+    else:
+        extent = Extent.of(frame["local"].to_numpy(), frame["utc"], checkins.zone)
     clock = extent.clock(choices, are_numbered=checkins.are_numbered)
     frame = _timed(frame, extent, clock, checkins)
     users, user_ids = numbered(frame["user"])

@@ -7,12 +7,14 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from tracearena.intake.choices import Choices
 from tracearena.traces import Clock
 from tracearena.traces.clock import DAY_S
 from tracearena.traces.time import EPOCH
+from tracearena.traces.zones import are_local
 
 HOUR_S = 3600
 _SHORTEST_REGULAR_S = 300
@@ -28,6 +30,8 @@ class Extent:
         The earliest and the latest: local seconds since 1970, or numbers of instants.
     step
         Seconds that divide a day and the time of day of every event.
+    zone
+        The zone whose local time all of them are; None where UTC is not known or they are of several.
 
     Examples
     --------
@@ -39,16 +43,20 @@ class Extent:
     first: int
     last: int
     step: int
+    zone: str | None = None
 
     @classmethod
-    def of(cls, times: NDArray[np.int64]) -> Extent:
-        """Look at times, of which there is at least one."""
+    def of(cls, times: NDArray[np.int64], utc: pl.Series | None = None, zone: str | None = None) -> Extent:
+        """Look at times, of which there is at least one; `zone` is that which their UTC is compared by."""
         step = int(np.gcd.reduce(times % DAY_S, initial=DAY_S))
-        return cls(int(times.min()), int(times.max()), step)
+        if zone is None or utc is None or not are_local(pl.Series(times), utc, zone):
+            zone = None
+        return cls(int(times.min()), int(times.max()), step, zone)
 
     def __add__(self, other: Extent) -> Extent:
         first, last = min(self.first, other.first), max(self.last, other.last)
-        return Extent(first, last, math.gcd(self.step, other.step))
+        zone = self.zone if self.zone == other.zone else None
+        return Extent(first, last, math.gcd(self.step, other.step), zone)
 
     def clock(self, choices: Choices, *, are_numbered: bool) -> Clock:
         """Return the clock of all events: as it was chosen, or by their times."""
@@ -58,6 +66,7 @@ class Extent:
             interval_s=interval,
             instants_per_slot=choices.instants_per_slot(interval),
             first_day=None if are_numbered else EPOCH + datetime.timedelta(days=self.first // DAY_S),
+            timezone=self.zone,
         )
 
     @property

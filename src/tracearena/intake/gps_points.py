@@ -10,7 +10,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tracearena.errors import Fault
-from tracearena.intake import zones
 from tracearena.intake.columns import POINTS
 from tracearena.intake.ids import LONGEST_ID, identifiers, numbered
 from tracearena.intake.layout import AS_NAMED, Layout
@@ -18,7 +17,7 @@ from tracearena.intake.positions import odd_users, oddly_dated, unsorted
 from tracearena.intake.report import Report
 from tracearena.intake.rows import Rows, parsed_rows, sifted
 from tracearena.intake.tables import by_role
-from tracearena.traces import GpsTraces
+from tracearena.traces import GpsTraces, zones
 from tracearena.traces.time import require_zone
 
 

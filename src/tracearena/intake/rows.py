@@ -14,7 +14,7 @@ import polars as pl
 
 from tracearena.errors import Fault, FileError, ParameterError
 from tracearena.intake import times
-from tracearena.intake.columns import INSTANTS, MAPS, plain_name
+from tracearena.intake.columns import INSTANTS, MAPS, names_utc, plain_name
 from tracearena.intake.degrees import SWAPPED, Doubts, doubts, no_degrees
 from tracearena.intake.ids import LONGEST_ID, NUL, identifiers
 from tracearena.intake.layout import AS_NAMED, Layout
@@ -111,7 +111,8 @@ def parsed_rows(
     report is told what speaks against degrees, for all parts together to decide.
     """
     called = dict(names or {})
-    read = times.parse(raw["time"], unit=unit, style=layout.time_format, like=first_times)
+    are_utc = names_utc(called.get("time", ""))
+    read = times.parse(raw["time"], unit=unit, style=layout.time_format, like=first_times, are_utc=are_utc)
     parsed = {"user": identifiers(raw["user"]), "_at": read.at, "_offset": read.offset_s}
     if "lat" in raw.columns:
         latitude, longitude = (_degrees(raw[role], layout.decimal) for role in ("lat", "lon"))

@@ -66,11 +66,17 @@ class Times:
 
 
 def parse(
-    column: pl.Series, *, unit: Unit = "s", style: str | None = None, like: pl.Series | None = None
+    column: pl.Series,
+    *,
+    unit: Unit = "s",
+    style: str | None = None,
+    like: pl.Series | None = None,
+    are_utc: bool = False,
 ) -> Times:
     """Read a column of any type; its style is that of most of its first values, unless it is said.
 
-    Of a column that is read in parts, `like` is its begin, by which all parts are read.
+    Of a column that is read in parts, `like` is its begin, by which all parts are read. Times that name no
+    zone are UTC if `are_utc` says so.
 
     >>> times = parse(pl.Series(["2012-04-03T18:00:06Z", "2012-04-03T14:00:06-04:00", "soon"]))
     >>> times.at.to_list(), times.offset_s.to_list()
@@ -80,7 +86,8 @@ def parse(
     if read.are_instants:
         return read
     per_second = _PER_SECOND[unit]
-    return Times(_within(read.at, EARLIEST_S * per_second, LATEST_S * per_second), read.offset_s)
+    offset = read.offset_s.fill_null(0) if are_utc else read.offset_s
+    return Times(_within(read.at, EARLIEST_S * per_second, LATEST_S * per_second), offset)
 
 
 def advice(value: str) -> str:

@@ -104,9 +104,11 @@ def serve(
     log
         Where the processes write what they say; where this one does if left out.
     """
-    if serving.web:
-        require_free(serving)
-    with occupancy.serving(folder) as lock, until_signal() as stop:
+    # Both halves at once are a whole server, of which there is one; single halves may be added to it.
+    is_whole = serving.web and key is not None
+    with occupancy.serving(folder, first=is_whole) as lock, until_signal() as stop:
+        if serving.web:
+            require_free(serving)
         _supervise(_children(folder, key, serving, lock, log), serving, stop, ready)
 
 

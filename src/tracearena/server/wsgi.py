@@ -39,6 +39,7 @@ PAGE_THREADS = 24
 UPLOAD_THREADS = 48
 """Of all web processes. Together fewer than the 100 connections that PostgreSQL takes by default."""
 MOST_PER_TEAM = 4
+"""Large uploads at a time, also of all web processes: some teams cannot take the threads of one of them."""
 WAIT_S = 60.0
 """Seconds that a large body waits, unread, until others of its team or of all teams have come in."""
 LINGER_S, LINGER_BYTES = 2.0, 8 * 2**20
@@ -72,7 +73,8 @@ class Front:
         self._application = application
         self._pages = ThreadPool(max(1, PAGE_THREADS // workers))
         self._uploads = ThreadPool(max(1, UPLOAD_THREADS // workers))
-        self._turns: defaultdict[str, BoundedSemaphore] = defaultdict(lambda: BoundedSemaphore(MOST_PER_TEAM))
+        at_once = max(1, MOST_PER_TEAM // workers)
+        self._turns: defaultdict[str, BoundedSemaphore] = defaultdict(lambda: BoundedSemaphore(at_once))
 
     def __call__(self, environ: Environ, start_response: Callable[..., Any]) -> Iterator[bytes]:
         body = _Body(environ)

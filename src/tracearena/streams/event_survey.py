@@ -17,6 +17,7 @@ from tracearena.engine import block_ranges, fold_blocks, run_blocks
 from tracearena.intake import times
 from tracearena.intake.checkins import Hours, ZonesNamed, settled
 from tracearena.intake.choices import Choices
+from tracearena.intake.columns import names_utc
 from tracearena.intake.discretise import APART, APART_DEGREES, places_of
 from tracearena.intake.extents import HOUR_S, Extent
 from tracearena.intake.ids import array_of
@@ -76,7 +77,8 @@ def hours_of(table: TableFiles, choices: Choices, places: Places | None, chunks:
     places
         Where events can be, if that is given.
     """
-    first = times.parse(table.first_times, style=table.layout.time_format)
+    are_utc = names_utc(table.roles["time"])
+    first = times.parse(table.first_times, style=table.layout.time_format, are_utc=are_utc)
     roles, is_text = table.roles, table.schema[table.roles["time"]] == pl.String
 
     @cache
@@ -98,7 +100,7 @@ def hours_of(table: TableFiles, choices: Choices, places: Places | None, chunks:
         named = ZonesNamed(len(known), known.null_count(), bool((known != 0).any()))
         kind = table.schema[roles["time"]]
         if not len(known) and isinstance(kind, pl.Datetime):  # the first rows have none, and the type tells
-            named = ZonesNamed(1, int(kind.time_zone is None), False)
+            named = ZonesNamed(1, int(kind.time_zone is None and not are_utc), False)
     else:
         named = looked().named
     return settled(
@@ -173,7 +175,7 @@ def survey_events(files: EventFiles, report: Report, chunks: list[Chunk]) -> Eve
 
     def work(block: int, first: int, stop: int) -> list[SeenEvents]:
         return [
-            _seen(*files.events(chunk), number, unit)
+            _seen(*files.events(chunk), number, unit, files.hours.zone)
             for number, chunk in enumerate(chunks[first:stop], start=first)
         ]
 
@@ -202,7 +204,7 @@ def survey_events(files: EventFiles, report: Report, chunks: list[Chunk]) -> Eve
     )
 
 
-def _seen(frame: pl.DataFrame, report: Report, number: int, unit: int) -> SeenEvents:
+def _seen(frame: pl.DataFrame, report: Report, number: int, unit: int, zone: str | None) -> SeenEvents:
     """Return what the usable events of a chunk are, and the report of the others."""
     timed = report.rows - report.dropped.get("unparsable time", 0)
     kinds = frame.schema["user"], frame.schema.get("venue")
@@ -229,7 +231,7 @@ def _seen(frame: pl.DataFrame, report: Report, number: int, unit: int) -> SeenEv
         timed,
         report,
         venues=None if "place" in frame.columns else venues_of(frame, number),
-        extent=Extent.of(local),
+        extent=Extent.of(local, frame["at"], zone),
         rises=ascend and not (sinks & within).any(),
         edges=edges,
     )

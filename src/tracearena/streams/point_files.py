@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from tracearena.intake.columns import MAPS, POINTS, plain_name
+from tracearena.intake.columns import MAPS, POINTS, names_utc, plain_name
 from tracearena.intake.degrees import Doubts
 from tracearena.intake.ids import LONGEST_ID, NUL, identifiers
 from tracearena.intake.layout import AS_NAMED, ONE_USER, Layout
@@ -59,7 +59,8 @@ class PointFiles:
     @property
     def _is_zoned(self) -> bool:
         kind = self.table.schema[self.table.roles["time"]]
-        return isinstance(kind, pl.Datetime) and kind.time_zone is not None
+        is_zoned = isinstance(kind, pl.Datetime) and kind.time_zone is not None
+        return is_zoned or names_utc(self.table.roles["time"])
 
     def points(self, chunk: Chunk) -> tuple[pl.DataFrame, Report, pl.Series | None]:
         """Return the points of a chunk that can be used, the report of the others, and who is outside.
@@ -99,7 +100,7 @@ class PointFiles:
             and layout.time_format is None
             and layout.decimal == "."
             and isinstance(time, pl.Datetime)
-            and (time.time_zone is not None or self.timezone in (None, "UTC"))
+            and (self._is_zoned or self.timezone in (None, "UTC"))
             and types["lat"] == types["lon"] == pl.Float64
             and not {plain_name(found[role]) for role in ("lat", "lon")} & set(MAPS)
         )

@@ -26,8 +26,6 @@ from tracearena.streams.survey import Counts, Seen, Survey, counted, summed_up
 from tracearena.streams.table_files import Chunk, TableFiles, count_rows, parquet_files
 from tracearena.traces import Clock, ObfuscatedTraces, Places, Traces
 
-_COLUMNS = 5
-
 
 @dataclass(frozen=True)
 class ReleasedFiles:
@@ -66,8 +64,9 @@ class ReleasedFiles:
         seen = SeenRelease(users, rows.height, rises, ends, kinds, True, rows.height, report)
         seen.clock, seen.step_s = made.clock, released_table.time_step(rows)
         if self.places is None:
-            listed = rows.select(venue="places", lat="lat", lon="lng").explode("venue", "lat", "lon")
-            seen.venues = venues_of(listed.drop_nulls("venue"), number)
+            listed = rows.rename({"places": "venue", "lng": "lon"})
+            names = [name for name in ("venue", "lat", "lon", "category") if name in listed.columns]
+            seen.venues = venues_of(listed.select(names).explode(names).drop_nulls("venue"), number)
         return seen
 
     def traces(self, frame: pl.DataFrame, portion: Portion) -> ObfuscatedTraces:
@@ -204,10 +203,10 @@ def _opened(path: Path) -> TableFiles:
     files = parquet_files(path)
     for file in files:
         released_table.require_parquet(file)
-    rows = tuple(count_rows(file, _COLUMNS) for file in files)
+    schema = pl.read_parquet_schema(files[0])
+    rows = tuple(count_rows(file, len(schema)) for file in files)
     if not sum(rows):
         raise FileError.whole(path, "has a header and no rows", "empty")
-    schema = pl.read_parquet_schema(files[0])
     said: tuple[Mapping[str, str | None], ...] = ({},) * len(files)
     nothing = pl.Series([], dtype=pl.String)
     return TableFiles(str(path), tuple(files), rows, schema, said, AS_NAMED, tuple(schema), nothing)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
@@ -39,6 +39,9 @@ class Clock:
         The slot of each instant of one or more whole days, after which it begins anew: any sets of
         instants, numbered from 0 without a gap (`SlotPlan` makes it of words). None for slots of
         `instants_per_slot`, the same every day.
+    timezone
+        Name of the zone of local time, where all times are of one and are known in UTC too. Clocks that
+        differ in it are equal.
 
     Examples
     --------
@@ -55,6 +58,7 @@ class Clock:
     instants_per_slot: int = 1
     first_day: date | None = None
     slots: tuple[int, ...] | None = None
+    timezone: str | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         for name in ("instants_per_day", "interval_s", "instants_per_slot"):

@@ -44,8 +44,8 @@ def offset_minutes(traces: EventTable) -> NDArray[np.int64]:
     """Return the minutes from UTC to local time, as far as instants tell.
 
     Any offset that puts the timestamp into its instant gives the same traces back; of those the
-    roundest is taken: whole hours before halves, quarters and minutes, and of equally round ones that
-    nearest to 0.
+    zone's is taken where it is known and does, and otherwise the roundest: whole hours before halves,
+    quarters and minutes, and of equally round ones that nearest to 0.
     """
     least = local_seconds(traces) - utc_seconds(traces)
     beyond = least + traces.clock.interval_s
@@ -53,6 +53,13 @@ def offset_minutes(traces: EventTable) -> NDArray[np.int64]:
     for step in reversed(_STEPS_MIN):
         lowest, highest = (-(-least // (step * 60)) * step, (-(-beyond // (step * 60)) - 1) * step)
         offset = np.where(lowest <= highest, np.clip(0, lowest, highest), offset)
+    if traces.clock.timezone is not None and traces.timestamps is not None:
+        import polars as pl
+
+        from tracearena.traces.zones import in_zone
+
+        known = in_zone(pl.Series(traces.timestamps), traces.clock.timezone).to_numpy() - traces.timestamps
+        offset = np.where((least <= known) & (known < beyond), known // 60, offset)
     return np.asarray(offset, np.int64)
 
 

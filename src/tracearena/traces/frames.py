@@ -18,6 +18,7 @@ from tracearena.traces.id_table import IdTable
 from tracearena.traces.obfuscated import DELETED, ObfuscatedTraces
 from tracearena.traces.places import Places
 from tracearena.traces.traces import Traces
+from tracearena.traces.zones import from_zone, in_zone
 
 
 def of_events(traces: Traces) -> pl.DataFrame:
@@ -40,13 +41,15 @@ def of_events(traces: Traces) -> pl.DataFrame:
 
 
 def of_released(traces: ObfuscatedTraces) -> pl.DataFrame:
-    """Return one row an event: user, local time or number of the instant, and lists of places, lat and lng.
+    """Return one row an event: user, time, and lists of places, lat, lng, and category where there is one.
 
     The lists are empty where the event was deleted, and have several entries where it is a set.
     """
-    columns = {"user_id": _spread(traces.user_ids, traces.user_index)} | local_times_of(traces)
+    columns = {"user_id": _spread(traces.user_ids, traces.user_index)} | released_times_of(traces)
     places = traces.places
     lists = {"places": places.ids, "lat": places.latitude, "lng": places.longitude}
+    if places.categories is not None:
+        lists["category"] = places.categories
     return pl.DataFrame(columns | {name: _lists(traces, values) for name, values in lists.items()})
 
 
@@ -89,6 +92,25 @@ def times_of(traces: Traces) -> dict[str, pl.Series]:
         moments = _microseconds(utc_seconds(traces)).dt.replace_time_zone("UTC")
         return {"time": moments, "utc_offset_min": pl.Series(offset_minutes(traces))}
     return local_times_of(traces)
+
+
+def released_times_of(traces: ObfuscatedTraces) -> dict[str, pl.Series]:
+    """Return the columns that say when each released event is: UTC with the offset, of a known zone.
+
+    The offset is that of the released local time in the zone, whatever the event was before a defence of
+    time: an offset that events kept would tell on which side of a change of clocks they were.
+    """
+    clock = traces.clock
+    if clock.timezone is None or clock.first_day is None:
+        return local_times_of(traces)
+    local = pl.Series(exact_local_seconds(traces))
+    utc = from_zone(local, clock.timezone)
+    if traces.timestamps is not None:
+        # Of an hour that clocks show twice the timestamp tells which is meant.
+        known = pl.Series(traces.timestamps)
+        utc = known.zip_with(in_zone(known, clock.timezone) == local, utc)
+    moments = _microseconds(utc.to_numpy()).dt.replace_time_zone("UTC")
+    return {"time": moments, "utc_offset_min": (local - utc) // 60}
 
 
 def local_times_of(traces: EventTable) -> dict[str, pl.Series]:

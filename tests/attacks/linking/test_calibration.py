@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -9,6 +12,11 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from tracearena.attacks.linking.calibration import learn_weights
+from tracearena.attacks.linking.linker import DRAWS_OF_EVENTS, LinkMatcher
+from tracearena.cities import simulate
+from tracearena.engine import SeedLike
+from tracearena.obfuscation import RandomizedResponse
+from tracearena.traces import ObfuscatedTraces, Traces
 
 Floats = NDArray[np.float64]
 PENALTY = 1.0
@@ -84,3 +92,25 @@ def test_a_larger_penalty_makes_weights_smaller() -> None:
 
 def test_without_evidence_there_are_no_weights() -> None:
     assert len(learn_weights(np.zeros((0, 5, 5), np.float32), PENALTY)) == 0
+
+
+def test_each_part_of_the_known_days_is_released_by_itself() -> None:
+    """What a defence decides for a person, it decides again for every release."""
+    seen: list[tuple[int, int]] = []
+
+    @dataclass(frozen=True, kw_only=True)
+    class Watched(RandomizedResponse):
+        def transform(self, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
+            day = original.clock.day_of(original.instants)
+            seen.append((int(day.min()), int(day.max())))
+            return super().transform(original, seed=seed)
+
+    known = simulate(users=30, days=20, mode="checkins", checkins_per_user=60, seed=7)
+    release = RandomizedResponse(epsilon=1.0).transform(known, seed=1)
+    LinkMatcher(mechanism=Watched(epsilon=1.0), channel=False).fit(known).match(release, seed=2)
+    whole = Counter(seen).most_common()
+    assert len(whole) == 3
+    (first, last), (_, end), (begin, _) = sorted(dict(whole), key=lambda one: (one[0], -one[1]))
+    assert (first, last) == (0, 19)
+    assert end + 1 == begin
+    assert sorted(times for _, times in whole) == [1, DRAWS_OF_EVENTS, DRAWS_OF_EVENTS]

@@ -156,21 +156,24 @@ def sinkhorn(
         for e in range(offsets[row], offsets[row + 1]):
             weights[e] = math.exp(scores[e] - row_best[row])
     slack = math.exp(-elsewhere)
-    totals = np.empty(n_columns)
+    # Columns are divided by their totals when the next round comes to the row, so that a round goes through
+    # the table once.
+    divisors, totals = np.ones(n_columns), np.empty(n_columns)
     for _ in range(rounds):
+        totals[:] = 0.0
         for row in range(n_rows):
-            total = 0.0
+            total, largest = 0.0, 0.0
             for e in range(offsets[row], offsets[row + 1]):
+                weights[e] /= divisors[columns[e]]
                 total += weights[e]
-            largest = 0.0
-            for e in range(offsets[row], offsets[row + 1]):
                 largest = max(largest, weights[e])
             total += slack * largest
             if total > 0:
                 for e in range(offsets[row], offsets[row + 1]):
                     weights[e] /= total
-        totals[:] = 0.0
-        for e in range(weights.shape[0]):
-            totals[columns[e]] += weights[e]
-        for e in range(weights.shape[0]):
-            weights[e] /= max(totals[columns[e]], 1e-300)
+            for e in range(offsets[row], offsets[row + 1]):
+                totals[columns[e]] += weights[e]
+        for c in range(n_columns):
+            divisors[c] = max(totals[c], 1e-300)
+    for e in range(weights.shape[0]):
+        weights[e] /= divisors[columns[e]]

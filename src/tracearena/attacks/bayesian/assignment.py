@@ -10,6 +10,8 @@ from tracearena.attacks.matching import LISTED, NOBODY
 
 DENSE = 3000
 """Up to so many users and traces the assignment is solved on the full table."""
+_DECIMALS = 9
+"""Scores are compared to this many decimals: the digits after them differ between processors."""
 
 
 def assign(pairs: Pairs, scores: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -22,7 +24,7 @@ def assign(pairs: Pairs, scores: NDArray[np.float64]) -> NDArray[np.int64]:
     if not n_traces or not n_users:
         return np.full(n_traces, -1, np.int64)
     solve = _on_table if max(n_traces, n_users) <= DENSE else _on_pairs
-    chosen = solve(pairs, scores)
+    chosen = solve(pairs, scores.round(_DECIMALS))
     free = np.setdiff1d(np.arange(n_users), chosen)
     left = np.flatnonzero(chosen < 0)
     chosen[left[: len(free)]] = free[: len(left)]

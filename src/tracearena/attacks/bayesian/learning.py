@@ -49,8 +49,10 @@ def learn_weights(pairs: Pairs, table: Floats, truth: NDArray[np.int64], mixture
         return np.asarray(mixtures[0])
 
     def scaled(mixture: Floats) -> tuple[float, Floats]:
-        tried = [np.asarray(2.0**power * mixture) for power in POWERS]
-        return min(((surprise(pairs, table @ one, truth, 8), one) for one in tried), key=lambda pair: pair[0])
+        scores = table @ mixture
+        tried = [(surprise(pairs, 2.0**power * scores, truth, 8), power) for power in POWERS]
+        least, power = min(tried, key=lambda pair: pair[0])
+        return least, np.asarray(2.0**power * mixture)
 
     first, *others = (scaled(mixture) for mixture in mixtures)
     least, best = min([first, *others], key=lambda pair: pair[0])

@@ -13,6 +13,16 @@ Array = NDArray[Any]
 
 
 @njit(cache=True, nogil=True)
+def polya_prior(bins: Array, counts: Array, alpha: Array) -> Array:
+    """Return lgamma(α+B) - lgamma(α) of each entry of a sparse table of counts."""
+    found = np.empty(len(counts))
+    for e in range(len(counts)):
+        a = alpha[bins[e]]
+        found[e] = math.lgamma(a + counts[e]) - math.lgamma(a)
+    return found
+
+
+@njit(cache=True, nogil=True)
 def polya_scores(
     first: int,
     stop: int,
@@ -24,7 +34,9 @@ def polya_scores(
     known_offsets: Array,
     known_bins: Array,
     known_counts: Array,
+    seen_without: Array,
     n_seen: Array,
+    which_n_seen: Array,
     n_known: Array,
     alpha: Array,
     alpha_total: float,
@@ -40,15 +52,14 @@ def polya_scores(
         - lgamma(α₀+n_u+n_p) + lgamma(α₀+n_u) + lgamma(α₀+n_p) - lgamma(α₀).
 
     `seen_*` and `known_*` are the rows of two sparse tables of counts, `alpha` the prior of each bin and
-    `alpha_total` (α₀) its sum over all bins. The pairs of person u are those from ``pair_offsets[u]`` on,
-    each with a trace of `pair_traces` and its place in `scores`.
+    `alpha_total` (α₀) its sum over all bins. `seen_without` is lgamma(α+B) - lgamma(α) of each entry
+    (`polya_prior`). Trace p has ``n_seen[which_n_seen[p]]`` rows: many have equally many. The pairs of
+    person u are those from ``pair_offsets[u]`` on, each with a trace of `pair_traces` and its place in
+    `scores`.
     """
     own = np.zeros(alpha.shape[0])
     of_own = np.zeros(alpha.shape[0])
-    without = np.empty(len(seen_counts))
-    for e in range(len(seen_counts)):
-        a = alpha[seen_bins[e]]
-        without[e] = math.lgamma(a + seen_counts[e]) - math.lgamma(a)
+    of_rows = np.empty(len(n_seen))
     for u in range(first, stop):
         for e in range(known_offsets[u], known_offsets[u + 1]):
             b = known_bins[e]
@@ -56,13 +67,15 @@ def polya_scores(
             of_own[b] = math.lgamma(own[b])
         total = alpha_total + n_known[u]
         base = math.lgamma(total) - math.lgamma(alpha_total)
+        for n in range(len(n_seen)):
+            of_rows[n] = base - math.lgamma(total + n_seen[n]) + math.lgamma(alpha_total + n_seen[n])
         for pair in range(pair_offsets[u], pair_offsets[u + 1]):
             p = pair_traces[pair]
-            score = base - math.lgamma(total + n_seen[p]) + math.lgamma(alpha_total + n_seen[p])
+            score = of_rows[which_n_seen[p]]
             for e in range(seen_offsets[p], seen_offsets[p + 1]):
                 b = seen_bins[e]
                 if own[b] > 0.0:
-                    score += math.lgamma(own[b] + seen_counts[e]) - of_own[b] - without[e]
+                    score += math.lgamma(own[b] + seen_counts[e]) - of_own[b] - seen_without[e]
             scores[pair] = score
         for e in range(known_offsets[u], known_offsets[u + 1]):
             own[known_bins[e]] = 0.0

@@ -17,6 +17,7 @@ from tracearena.attacks.bayesian.learning import centred
 from tracearena.attacks.linking.evidence import Kind, Scalar
 from tracearena.attacks.linking.observations import Floats
 from tracearena.attacks.linking.scoring import Comparison, correlation_of
+from tracearena.engine import one_library_thread
 
 Tables = NDArray[np.float32]
 """Scores of kinds × traces × people."""
@@ -111,11 +112,14 @@ def learn_weights(tables: Tables, penalty: float) -> Floats:
     n_kinds = len(tables)
     if not n_kinds:
         return np.zeros(0)
-    found = minimize(
-        _MatchingLoss(tables, penalty), np.full(n_kinds, 1 / n_kinds), jac=True, method="L-BFGS-B",
-        bounds=[(0, None)] * n_kinds, options={"maxiter": _ROUNDS, "ftol": _TOLERANCE},
-    )  # fmt: skip
-    return np.asarray(found.x)
+    # The products are small: several threads would wait for each other for longer than they work.
+    with one_library_thread():
+        found = minimize(
+            _MatchingLoss(tables, penalty), np.full(n_kinds, 1 / n_kinds), jac=True, method="L-BFGS-B",
+            bounds=[(0, None)] * n_kinds, options={"maxiter": _ROUNDS, "ftol": _TOLERANCE},
+        )  # fmt: skip
+    # Further digits are not what the tolerance allows to know, and differ between processors.
+    return np.asarray(found.x).round(3)
 
 
 class _MatchingLoss:

@@ -44,7 +44,7 @@ from tracearena.errors import DataError
 from tracearena.traces import GpsTraces, IdTable, ObfuscatedTraces, Traces
 
 DRAWS_OF_EVENTS = 4
-"""How often the defence is run on known events, to see what it makes of them; one more is for calibration."""
+"""How often the defence is run on known events, to see what it makes of them."""
 DRAWS_OF_POINTS = 1
 """The same for GPS points, which are many."""
 MOST_PLACES = 4096
@@ -55,7 +55,7 @@ CALIBRATION_USERS = 400
 FEWEST_CALIBRATION_USERS = 10
 """With fewer people on both sides of the cut every kind of evidence counts the same."""
 _ROUNDS = 100
-_DRAW, _CHOOSE, _THIN, _SETTLE, _CHANNEL, _LESSON = range(6)
+_DRAW, _CHOOSE, _THIN, _SETTLE, _CHANNEL, _LESSON, _EARLIER, _LATER = range(8)
 
 AnyTraces = Traces | GpsTraces
 Released = ObfuscatedTraces | GpsTraces
@@ -238,9 +238,7 @@ class LinkMatcher(Matcher):
         if settled is not self and settled.bayes_ is not self.bayes_:
             return settled.match(anonymized, seed=root)
         seen = self._observed(anonymized, root)
-        simulated = self._simulated(root)
-        observed = [self._observed(one, root) for one in simulated]
-        known = Side(tuple(observed[:-1] or observed))
+        known = self._known(self.reference_, root, _DRAW)
         check_same_kind(known.draws[0], seen)
         kinds = self._kinds(seen.is_gps)
         likelihoods = None
@@ -249,7 +247,7 @@ class LinkMatcher(Matcher):
             likelihoods = self.bayes_.evidence(anonymized, seed=child_seed(root, _CHANNEL))
         else:
             kinds = [one for one in kinds if not isinstance(one, Likelihood)]
-        lesson = self._calibration(simulated, observed, root)
+        lesson = self._calibration(known, root)
         n_traces, n_users = seen.n_users, known.n_users
         if likelihoods is not None and n_traces * n_users > MOST_PAIRS:
             pairs = likelihoods.pairs
@@ -264,74 +262,75 @@ class LinkMatcher(Matcher):
         prepared, tables = calibrate(kinds, lesson)
         return LinkMatch(compared, prepared, learn_weights(tables, _penalty(compared)), tables)
 
-    def _simulated(self, root: np.random.SeedSequence) -> list[Released]:
-        """Return what the defence makes of the known days, several times; the last is for calibration."""
-        reference = self.reference_
-        if isinstance(reference, GpsTraces):
-            if self.mechanism is None:
-                return [reference]
-            draws = DRAWS_OF_POINTS + 1
-            return [self._transform(reference, child_seed(root, _DRAW, at)) for at in range(draws)]
+    def _known(self, traces: AnyTraces, root: np.random.SeedSequence, stream: int) -> Side:
+        """Return what the defence makes of known days, in several draws."""
+        draws = DRAWS_OF_POINTS if isinstance(traces, GpsTraces) else DRAWS_OF_EVENTS
+        seeds = [child_seed(root, stream, at) for at in range(1 if self._changes_nothing else draws)]
+        return Side(tuple(self._observed(self._released(traces, seed), root) for seed in seeds))
+
+    @property
+    def _changes_nothing(self) -> bool:
+        """Whether the attacker believes that true days are released."""
         from tracearena.obfuscation import Cheating, NoObfuscation
 
-        if isinstance(self.mechanism, Cheating | NoObfuscation):
-            return [ObfuscatedTraces.unchanged(reference)]
-        seeds = [child_seed(root, _DRAW, at) for at in range(DRAWS_OF_EVENTS + 1)]
         if self.mechanism is not None:
-            return [self._transform(reference, seed) for seed in seeds]
-        estimate = None if self.bayes_ is None else self.bayes_.estimate_
-        if estimate is None:
-            return [ObfuscatedTraces.unchanged(reference)]
-        said = (rehearsal.drawn(reference, estimate.emission, estimate.said, seed) for seed in seeds)
-        return [rehearsal.spoken(reference, symbols, estimate.symbols) for symbols in said]
+            is_of_points = isinstance(self.reference_, GpsTraces)
+            return not is_of_points and isinstance(self.mechanism, Cheating | NoObfuscation)
+        return self.bayes_ is None or self.bayes_.estimate_ is None
 
-    def _transform(self, reference: AnyTraces, seed: np.random.SeedSequence) -> Released:
-        mechanism: Any = self.mechanism
-        released: Released = mechanism.transform(reference, seed=seed)
-        return released
+    def _released(self, traces: AnyTraces, seed: np.random.SeedSequence) -> Released:
+        """Return one draw of what the defence makes of some days."""
+        if self._changes_nothing:
+            return traces if isinstance(traces, GpsTraces) else ObfuscatedTraces.unchanged(traces)
+        if self.mechanism is not None:
+            mechanism: Any = self.mechanism
+            released: Released = mechanism.transform(traces, seed=seed)
+            return released
+        assert isinstance(traces, Traces)
+        assert self.bayes_ is not None
+        estimate = self.bayes_.estimate_
+        assert estimate is not None
+        said = rehearsal.drawn(traces, estimate.emission, estimate.said, seed)
+        return rehearsal.spoken(traces, said, estimate.symbols)
 
     def _observed(self, traces: Released, root: np.random.SeedSequence) -> Observations:
         if isinstance(traces, GpsTraces):
             traces = thinned(traces, generator(child_seed(root, _THIN)))
         return Observations.of(traces, self.timezone)
 
-    def _calibration(
-        self, simulated: list[Released], observed: list[Observations], root: np.random.SeedSequence
-    ) -> Comparison | None:
-        """Cut what the defence makes of the known days in two: people whose traces are known."""
-        cut = common_cut(observed[:1])
+    def _calibration(self, known: Side, root: np.random.SeedSequence) -> Comparison | None:
+        """Cut the known days in two, and release each part by itself: people whose traces are known.
+
+        What a defence decides for a person, such as whom it makes her look like, it decides for a release:
+        two parts of one release have it in common, and known days and the release do not.
+        """
+        cut = common_cut(known.draws[:1])
         if cut is None:
             return None
-        first, stop = np.iinfo(np.int64).min, np.iinfo(np.int64).max
-        earlier = [one.between(first, cut) for one in observed[:-1] or observed]
-        later = observed[-1].between(cut, stop)
-        users = np.flatnonzero((earlier[0].counts > 0) & (later.counts > 0))
+        reference = self.reference_
+        day = Observations.of(reference, self.timezone).day
+        before, after = reference.keep(day < cut), reference.keep(day >= cut)
+        there = np.flatnonzero((np.diff(before.offsets) > 0) & (np.diff(after.offsets) > 0))
+        if len(there) < FEWEST_CALIBRATION_USERS:
+            return None
+        before, after = before.take_users(there), after.take_users(there)
+        earlier = self._known(before, root, _EARLIER)
+        released = self._released(after, child_seed(root, _LATER))
+        later = self._observed(released, root)
+        users = np.flatnonzero((earlier.draws[0].counts > 0) & (later.counts > 0))
         if len(users) < FEWEST_CALIBRATION_USERS:
             return None
         if len(users) > CALIBRATION_USERS:
             rng = generator(child_seed(root, _CHOOSE))
             users = np.sort(rng.choice(users, CALIBRATION_USERS, replace=False))
+        pairs = everybody(len(users), len(users))
         likelihoods = None
         if self.bayes_ is not None:
-            reference, released = self.reference_, simulated[-1]
-            assert isinstance(reference, Traces)
+            assert isinstance(before, Traces)
             assert isinstance(released, ObfuscatedTraces)
-            likelihoods = self.bayes_.compare(
-                reference.keep(Observations.of(reference).day < cut),
-                released.keep(observed[-1].day >= cut),
-                users,
-                self.bayes_.estimate_,
-                child_seed(root, _LESSON),
-            )
-        pairs = everybody(len(users), len(users))
-        if likelihoods is not None:
-            likelihoods = likelihoods.on(pairs)
-        return Comparison(
-            Side((later.take_users(users),)),
-            Side(tuple(one.take_users(users) for one in earlier)),
-            pairs,
-            likelihoods,
-        )
+            estimate, seed = self.bayes_.estimate_, child_seed(root, _LESSON)
+            likelihoods = self.bayes_.compare(before, released, users, estimate, seed).on(pairs)
+        return Comparison(Side((later.take_users(users),)), earlier.take_users(users), pairs, likelihoods)
 
 
 @dataclass(kw_only=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -86,12 +87,26 @@ class Comparison:
             assert self.likelihoods is not None
             return self.likelihoods(kind.likelihood)
         if isinstance(kind, Histogram):
-            return Tables.of(kind, self).scores(self.pairs)
+            return Tables.of(kind, self).scores(self.by_person)
         return scalar_scores(
             normal_scores(self.seen.values(kind))[self.pairs.traces],
             normal_scores(self.known.values(kind))[self.pairs.users],
             correlation,
         )
+
+    @cached_property
+    def by_person(self) -> PairsByPerson:
+        """The pairs in the order of the people."""
+        offsets, order = self.pairs.by_user()
+        return PairsByPerson(offsets, self.pairs.traces[order], order)
+
+
+class PairsByPerson(NamedTuple):
+    """The pairs of person u are those from ``offsets[u]`` on; `order` is where each stands among `Pairs`."""
+
+    offsets: Ints
+    traces: Ints
+    order: Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,26 +146,28 @@ class Tables:
             usual += np.bincount(number[both], weight[both], n_bins) / max(float(weight.sum()), 1e-12) / 2
         return cls(tables[0], tables[1], totals[0], totals[1], usual)
 
-    def scores(self, pairs: Pairs) -> Floats:
-        """Return the log-likelihood ratio of each pair.
+    def scores(self, pairs: PairsByPerson) -> Floats:
+        """Return the log-likelihood ratio of each pair, in the order of `Pairs`.
 
         Counts are drawn with reinforcement (Pólya, Dirichlet-multinomial) from a prior of PRIOR rows that
         are distributed as `usual`. Before, n rows are scaled down to count as n / (1 + n / SATURATION).
         """
-        from tracearena.attacks.linking._kernels import polya_scores
+        from tracearena.attacks.linking._kernels import polya_prior, polya_scores
 
-        offsets, order = pairs.by_user()
-        traces, ordered = pairs.traces[order], np.empty(len(order))
+        ordered = np.empty(len(pairs.order))
         alpha = PRIOR * np.maximum(self.usual, 1e-12)
-        sides = (*_scaled(self.seen, self.n_seen), *_scaled(self.known, self.n_known))
-        rows = (_effective(self.n_seen), _effective(self.n_known))
+        seen, known = _scaled(self.seen, self.n_seen), _scaled(self.known, self.n_known)
+        without = polya_prior(*seen[1:], alpha)
+        rows = (*np.unique(_effective(self.n_seen), return_inverse=True), _effective(self.n_known))
 
         def work(block: int, first: int, stop: int) -> None:
-            polya_scores(first, stop, offsets, traces, *sides, *rows, alpha, PRIOR, ordered)
+            polya_scores(
+                first, stop, pairs.offsets, pairs.traces, *seen, *known, without, *rows, alpha, PRIOR, ordered
+            )
 
         run_blocks(work, block_ranges(len(self.n_known), _PEOPLE_PER_BLOCK))
-        scores = np.empty(len(order))
-        scores[order] = ordered
+        scores = np.empty(len(ordered))
+        scores[pairs.order] = ordered
         return scores
 
 

@@ -52,13 +52,14 @@ def register(group: typer.Typer) -> None:
 
 
 def add_organiser(
-    folder: ContestArgument, base_url: BaseUrlOption = "http://127.0.0.1:8000", as_json: JsonOption = False
+    folder: ContestArgument, base_url: BaseUrlOption = None, as_json: JsonOption = False
 ) -> None:
     """Make a link by which one more organiser comes in; it is shown once."""
     opened(folder)
-    from tracearena.server.people import members
+    from tracearena.server.people import links, members
 
-    print_link("organiser", members.add_organiser(_ACTOR), base_url, as_json, name="organiser")
+    base = links.base_url(base_url)
+    print_link("organiser", members.add_organiser(_ACTOR), base, as_json, name="organiser")
 
 
 def list_organisers(folder: ContestArgument, as_json: JsonOption = False) -> None:
@@ -69,16 +70,16 @@ def list_organisers(folder: ContestArgument, as_json: JsonOption = False) -> Non
 def reset_organiser(
     folder: ContestArgument,
     name: NameArgument,
-    base_url: BaseUrlOption = "http://127.0.0.1:8000",
+    base_url: BaseUrlOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """End an organiser's password and logins, and make a link for a new password, which is shown once."""
     opened(folder)
-    from tracearena.server.people import members
+    from tracearena.server.people import links, members
 
-    member = members.named(name, organiser=True)
+    member, base = members.named(name, organiser=True), links.base_url(base_url)
     secret = members.reset(member, _ACTOR)
-    print_link(member.username, secret, base_url, as_json, name=member.username)
+    print_link(member.username, secret, base, as_json, name=member.username)
 
 
 def disable_organiser(folder: ContestArgument, name: NameArgument) -> None:
@@ -97,7 +98,7 @@ def list_members(folder: ContestArgument, as_json: JsonOption = False) -> None:
 def reset_member(
     folder: ContestArgument,
     name: NameArgument,
-    base_url: BaseUrlOption = "http://127.0.0.1:8000",
+    base_url: BaseUrlOption = None,
     judge_key: JudgeKeyOption = None,
     passphrase_fd: PassphraseFdOption = None,
     as_json: JsonOption = False,
@@ -107,11 +108,11 @@ def reset_member(
     A member who was shut out is let in again by it.
     """
     opened(folder)
-    from tracearena.server.people import members
+    from tracearena.server.people import links, members
 
-    member = members.named(name, organiser=False)
+    member, base = members.named(name, organiser=False), links.base_url(base_url)
     secret = members.reset(member, _ACTOR, read_key(folder, judge_key, passphrase_fd))
-    print_link(member.username, secret, base_url, as_json, name=member.username)
+    print_link(member.username, secret, base, as_json, name=member.username)
 
 
 def disable_member(folder: ContestArgument, name: NameArgument) -> None:

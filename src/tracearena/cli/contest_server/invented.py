@@ -61,5 +61,5 @@ def made(
     key = folder.with_name("judge-key")
     with out_of_sight() as place:
         write(place / "contest")
-        links = create(folder, place / "contest", key, None, charter, database)
+        links = create(folder, place / "contest", key, None, charter, database=database)
     return links, read_judge_key(key)

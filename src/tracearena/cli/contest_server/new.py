@@ -23,6 +23,7 @@ from tracearena.cli.contest_server.chartering import Wanted
 from tracearena.cli.contest_server.opening import (
     DatabaseOption,
     PassphraseFdOption,
+    checked_base_url,
     given_passphrase,
     key_file,
     require_extra,
@@ -94,7 +95,12 @@ def new(
     ] = False,
     passphrase_fd: PassphraseFdOption = None,
     base_url: Annotated[
-        str, typer.Option("--base-url", help="Where the contest will be reached, for the links.")
+        str,
+        typer.Option(
+            "--base-url",
+            callback=checked_base_url,
+            help="Where browsers will reach the contest, for links; remembered.",
+        ),
     ] = "http://127.0.0.1:8000",
     seed: ReleaseSeedOption = None,
     as_json: JsonOption = False,
@@ -128,8 +134,9 @@ def new(
     lock = given_passphrase(passphrase_fd, str(key), twice=True) if has_lock else None
     with out_of_sight() as place:
         people.write(place / "contest", charter)
-        made = create(folder, place / "contest", key, lock, charter, database)
-    _print(_result(folder, key, charter, made, database, base_url.rstrip("/")), as_json)
+        base = base_url.rstrip("/")
+        made = create(folder, place / "contest", key, lock, charter, database=database, base_url=base)
+    _print(_result(folder, key, charter, made, database, base), as_json)
 
 
 def _charter_beside(files: Path | None) -> Path | None:
@@ -152,7 +159,7 @@ def _new_key(folder: Path, judge_key: Path | None) -> Path:
 
 
 def create(
-    folder: Path, prepared: Path, key: Path, lock: str | None, charter: Charter, database: str | None
+    folder: Path, prepared: Path, key: Path, lock: str | None, charter: Charter, **server: Any
 ) -> Created:
     """Make key, folder and database; the key goes again if the rest fails."""
     from tracearena.server.operations import creation
@@ -161,7 +168,7 @@ def create(
     assert charter.data is not None
     people, public = charter.data.people, write_judge_key(key, lock)
     try:
-        return creation.create(folder, prepared, judge_public_key=public, people=people, database=database)
+        return creation.create(folder, prepared, judge_public_key=public, people=people, **server)
     except BaseException:
         key.unlink()
         raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,7 +27,25 @@ _LONGEST_PASSPHRASE = 1_000
 ContestArgument = Annotated[
     Path, typer.Argument(metavar="DIR", help="The contest's folder, as `contest new` makes it.")
 ]
-BaseUrlOption = Annotated[str, typer.Option("--base-url", help="Where the contest is reached, for the link.")]
+_BASE_URL = re.compile(r"https?://[^\s/?#@]+(/[^\s?#]*)?", re.ASCII)
+_LONGEST_BASE_URL = 200
+
+
+def checked_base_url(url: str | None) -> str | None:
+    """Refuse what is no beginning of a link, before anything is done whose link would be lost."""
+    if url is not None and (len(url) > _LONGEST_BASE_URL or not _BASE_URL.fullmatch(url)):
+        raise ParameterError.of("--base-url", url, "an address such as https://contest.example.org")
+    return url
+
+
+BaseUrlOption = Annotated[
+    str | None,
+    typer.Option(
+        "--base-url",
+        callback=checked_base_url,
+        help="Where browsers reach the contest, for links; remembered. [default: what was said before]",
+    ),
+]
 JudgeKeyOption = Annotated[
     Path | None,
     typer.Option("--judge-key", help="File of the judge's private key. [default: DIR.judge-key]"),
@@ -123,7 +142,7 @@ def given_passphrase(descriptor: int | None, what: str, *, twice: bool = False) 
     return typed
 
 
-def print_link(said: str, secret: str, base_url: str, as_json: bool, **facts: str) -> None:
+def print_link(said: str, secret: str, base: str, as_json: bool, **facts: str) -> None:
     """Print a link by which somebody comes in, and for whom it is.
 
     Parameters
@@ -132,10 +151,12 @@ def print_link(said: str, secret: str, base_url: str, as_json: bool, **facts: st
         For whom, for people; `facts` say so in JSON.
     secret
         The link's.
+    base
+        Where browsers reach the contest.
     """
     from tracearena.server.people.links import path_of
 
-    link = base_url.rstrip("/") + path_of(secret)
+    link = base + path_of(secret)
     if as_json:
         typer.echo(json.dumps(facts | {"link": link}))
         return

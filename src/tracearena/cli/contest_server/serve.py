@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,6 +19,9 @@ from tracearena.cli.contest_server.opening import (
     require_extra,
 )
 from tracearena.errors import ParameterError
+
+if TYPE_CHECKING:
+    from tracearena.server.serving import Serving
 
 
 def register(group: typer.Typer) -> None:
@@ -108,8 +111,13 @@ def serve(
     )
     key = None if only == "web" else read_key(folder, judge_key, passphrase_fd)
     _require_whole()
+
+    def announce(url: str) -> None:
+        typer.echo(f"The contest is at {url}")
+        _remember_address(serving)
+
     with unhurried(), nullcontext() if log is None else log_file(log) as pipe:
-        serve(contest, key, serving, ready=lambda url: typer.echo(f"The contest is at {url}"), log=pipe)
+        serve(contest, key, serving, ready=announce, log=pipe)
     note("ended; what was handed in is safe, and work that was not finished goes on at the next start")
 
 
@@ -128,6 +136,22 @@ def _require_writable(folder: Path) -> None:
     """Refuse a folder that nothing can be handed in to, as after a fault of its disk."""
     if folder.is_dir() and os.statvfs(folder).f_flag & os.ST_RDONLY:
         raise ParameterError(f"{folder}: cannot be written; its disk is mounted read-only")
+
+
+def _remember_address(serving: Serving) -> None:
+    """Let links that commands print name where browsers come, unless somebody has said it otherwise."""
+    from urllib.parse import urlsplit
+
+    from django.db import Error, connections
+
+    from tracearena.server.people import links
+    from tracearena.server.serving import is_loopback
+
+    names = [host for host in serving.address.hosts if not host.startswith(".")]
+    with suppress(Error):  # a database that is busy now is no reason to end
+        if is_loopback(urlsplit(links.base_url()).hostname or ""):
+            links.base_url(f"https://{names[0]}" if serving.address.secure and names else serving.url)
+    connections.close_all()
 
 
 def _require_whole() -> None:

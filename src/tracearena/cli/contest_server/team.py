@@ -36,7 +36,7 @@ def register(group: typer.Typer) -> None:
 def add(
     folder: ContestArgument,
     name: Annotated[str, typer.Argument(metavar="NAME", help="What the team calls itself.")],
-    base_url: BaseUrlOption = "http://127.0.0.1:8000",
+    base_url: BaseUrlOption = None,
     judge_key: JudgeKeyOption = None,
     passphrase_fd: PassphraseFdOption = None,
     as_json: JsonOption = False,
@@ -47,9 +47,10 @@ def add(
     said. Free is a team that nobody has joined and that has no name.
     """
     opened(folder)
-    from tracearena.server.people import teams
+    from tracearena.server.people import links, teams
 
-    _print_link(*teams.add(name, read_key(folder, judge_key, passphrase_fd)), base_url, as_json)
+    base = links.base_url(base_url)
+    _print_link(*teams.add(name, read_key(folder, judge_key, passphrase_fd)), base, as_json)
 
 
 def list_teams(folder: ContestArgument, as_json: JsonOption = False) -> None:
@@ -78,20 +79,20 @@ def reset(
         bool,
         typer.Option("--members", help="Shut out its members and tokens too: its secrets were stolen."),
     ] = False,
-    base_url: BaseUrlOption = "http://127.0.0.1:8000",
+    base_url: BaseUrlOption = None,
     judge_key: JudgeKeyOption = None,
     passphrase_fd: PassphraseFdOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Withdraw a team's open links and make a new one, which is shown once."""
     opened(folder)
-    from tracearena.server.people import teams
+    from tracearena.server.people import links, teams
 
-    key = read_key(folder, judge_key, passphrase_fd)
-    _print_link(*teams.reset(number, key, everything=members), base_url, as_json)
+    key, base = read_key(folder, judge_key, passphrase_fd), links.base_url(base_url)
+    _print_link(*teams.reset(number, key, everything=members), base, as_json)
 
 
-def _print_link(team: Team, secret: str, base_url: str, as_json: bool) -> None:
-    print_link(f"team {team}", secret, base_url, as_json, number=team.number, name=team.name)
+def _print_link(team: Team, secret: str, base: str, as_json: bool) -> None:
+    print_link(f"team {team}", secret, base, as_json, number=team.number, name=team.name)
     if not as_json:
         note("links that this team was given before are void")

@@ -16,7 +16,7 @@ from tracearena.server.sandbox.checked import Checked, Kind, Verdict
 from tracearena.server.sandbox.children import ChildDied, check_upload, score_checked
 from tracearena.traces import IdTable, Traces
 
-COSTLY = ("memory", "cpu", "wall-clock")
+COSTLY = ("memory", "cpu", "wall-clock", "threads")
 """Limits that a file makes a child reach; any other end of a child is a failure of the judge."""
 ANSWERS = {AttackKind.REIDENTIFICATION: "etable", AttackKind.TRACE_INFERENCE: "etraces"}
 _TRIES = 2

@@ -73,6 +73,7 @@ class Migration(migrations.Migration):
                 ("published_at", models.DateTimeField(null=True)),
                 ("backed_up_at", models.DateTimeField(null=True)),
                 ("signing_key", models.CharField(blank=True, max_length=64)),
+                ("base_url", models.CharField(max_length=200)),
             ],
         ),
         migrations.CreateModel(

@@ -18,6 +18,7 @@ class Contest(models.Model):
     `seen_at` is the highest time that the judges have seen: the contest never goes behind it. A phase is
     closed by the judge a minute after its end; uploads that are in the database by then count if they came
     in time, and none that comes later does. `signing_key` is the public key of the lists of receipts.
+    `base_url` is where browsers reach the contest, for links that commands print.
     """
 
     name = models.CharField(max_length=60)
@@ -32,6 +33,7 @@ class Contest(models.Model):
     published_at = models.DateTimeField(null=True)
     backed_up_at = models.DateTimeField(null=True)
     signing_key = models.CharField(max_length=64, blank=True)
+    base_url = models.CharField(max_length=200)
 
     def __str__(self) -> str:
         return self.name

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from tracearena.contest import Charter, Role, Schedule, charter_text, handout, read_charter
+from tracearena.contest import Charter, Role, charter_text, handout, read_charter
 from tracearena.contest.board import PSEUDONYMISED_DATA_SET
 from tracearena.contest.charter import PSEUDONYMISED
 from tracearena.errors import DataError
@@ -60,6 +60,7 @@ def create(
     judge_public_key: bytes,
     people: str = "virtual",
     database: str | None = None,
+    base_url: str = "http://127.0.0.1:8000",
 ) -> Created:
     """Take in a contest by files, as `tracearena.contest.write_contest_data` makes it.
 
@@ -75,6 +76,8 @@ def create(
         ``"virtual"``, or ``"real"`` for traces of people that are never given away.
     database
         URL of a PostgreSQL database; SQLite in the folder if left out.
+    base_url
+        Where browsers will reach it, for links.
     """
     charter = read_charter(prepared / "contest.toml")
     if charter.schedule is None:
@@ -86,7 +89,8 @@ def create(
         _seal_files(prepared, folder, charter, judge_public_key, keys)
         folder.write_secrets(Secrets(secrets.token_urlsafe(50), judge_public_key.hex(), database))
         configure(folder)
-        return _fill_database(charter, charter.schedule, judge_public_key, keys, people)
+        contest = {"schedule_values": charter.schedule.to_dict(), "people": people, "base_url": base_url}
+        return _fill_database(charter, contest, judge_public_key, keys)
 
 
 def _seal_files(
@@ -123,7 +127,7 @@ def _put(path: Path, content: bytes) -> None:
 
 
 def _fill_database(
-    charter: Charter, schedule: Schedule, judge: bytes, keys: dict[str, tuple[bytes, bytes]], people: str
+    charter: Charter, contest: dict[str, Any], judge: bytes, keys: dict[str, tuple[bytes, bytes]]
 ) -> Created:
     from django.core.management import call_command
     from django.db import connection, transaction
@@ -138,9 +142,9 @@ def _fill_database(
         raise DataError("the database holds a contest already; name an empty one")
     now = clock.shown()
     with transaction.atomic():
-        Contest.objects.create(pk=1, name=charter.name, rules_values=charter.rules.to_dict(),
-                               schedule_values=schedule.to_dict(), people=people,
-                               created_at=now)  # fmt: skip
+        Contest.objects.create(
+            pk=1, name=charter.name, rules_values=charter.rules.to_dict(), created_at=now, **contest
+        )
         invitations = {}
         for number, role in _parties(charter):
             called = charter.names.get(number, number)

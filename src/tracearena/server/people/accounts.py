@@ -99,9 +99,13 @@ def authenticate(name: str, password: str, address: str) -> tuple[Member, bytes 
     right = _password_is_right(member, password)
     key = _team_key_of(member, password)
     if member is None or not right or not member.is_active or (key is None and member.team is not None):
-        raise Refused(403, "login", gettext("Name and password do not fit."))
+        raise _wrong_login()
     throttling.forgive(name, address)
     return member, key
+
+
+def _wrong_login() -> Refused:
+    return Refused(403, "login", gettext("Name and password do not fit."))
 
 
 def _password_is_right(member: Member | None, password: str) -> bool:
@@ -167,9 +171,13 @@ def change_password(request: Any, old: str, new: str) -> None:
     _check_password(new, member)
     if key is not None:
         member.wrapped_key = wrap_by_password(key, new)
+    before = member.password
     member.set_password(new)
     with transaction.atomic():
-        member.save(update_fields=["password", "wrapped_key"])
+        # An organiser may have ended the old password while the new one was hashed.
+        held = Member.objects.filter(pk=member.pk, password=before, is_active=True)
+        if not held.update(password=member.password, wrapped_key=member.wrapped_key):
+            raise _wrong_login()
         tokens.revoke_all(member)
         log(member.username, "password changed")
     update_session_auth_hash(request, member)

@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db.models import F, Q, QuerySet
 
 from tracearena.server import clock
-from tracearena.server.models import Link, LinkKind, Member, Team
+from tracearena.server.models import Contest, Link, LinkKind, Member, Team
 from tracearena.server.store import jobs
 from tracearena.server.store.keys import digest, new_secret, secret_key, wrap
 from tracearena.server.store.sealing import seal
@@ -72,6 +72,19 @@ def take_place(link: Link) -> bool:
 def withdraw(**whose: Team | Member | None) -> int:
     """End all open links of a ``team``, which is None for organisers, or of one ``member``."""
     return _usable().filter(**whose).update(withdrawn_at=clock.now())
+
+
+def base_url(given: str | None = None) -> str:
+    """Return where browsers reach the contest; what is given is remembered for links that are made later.
+
+    Parameters
+    ----------
+    given
+        Such as ``https://contest.example.org``; what was given last if left out.
+    """
+    if given is not None:
+        Contest.objects.filter(pk=1).update(base_url=given.rstrip("/"))
+    return Contest.now_held().base_url
 
 
 def path_of(link_secret: str) -> str:

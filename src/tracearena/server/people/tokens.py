@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from django.db import transaction
 from django.db.models import Q
 
 from tracearena.server import clock
 from tracearena.server.models import Member, Team, Token
+from tracearena.server.store.audit_log import log
 from tracearena.server.store.keys import digest, new_secret, secret_key, unwrap, wrap
 
 PREFIX = "tracearena_"
@@ -38,14 +40,16 @@ class Caller:
 def make(member: Member, label: str, private_key: bytes) -> str:
     """Make a token for the team of a member, and return its secret, which is shown once."""
     secret = PREFIX + new_secret()
-    Token.objects.create(
-        team=member.team,
-        member=member,
-        label=label,
-        digest=digest(secret),
-        wrapped_key=wrap(private_key, secret_key(secret), _PURPOSE),
-        created_at=clock.now(),
-    )
+    with transaction.atomic():
+        token = Token.objects.create(
+            team=member.team,
+            member=member,
+            label=label,
+            digest=digest(secret),
+            wrapped_key=wrap(private_key, secret_key(secret), _PURPOSE),
+            created_at=clock.now(),
+        )
+        log(member.username, "token made", number=token.pk)
     return secret
 
 
@@ -61,11 +65,14 @@ def caller(secret: str) -> Caller | None:
     return Caller(token, secret)
 
 
-def revoke(team: Team, number: int) -> bool:
-    """End a token of a team; False if it has none of this number."""
-    return bool(
-        Token.objects.filter(team=team, pk=number, revoked_at__isnull=True).update(revoked_at=clock.now())
-    )
+def revoke(member: Member, number: int) -> bool:
+    """End a token of a member's team; False if it has none of this number."""
+    good = Token.objects.filter(team=member.team, pk=number, revoked_at__isnull=True)
+    with transaction.atomic():
+        is_revoked = bool(good.update(revoked_at=clock.now()))
+        if is_revoked:
+            log(member.username, "token revoked", number=number)
+    return is_revoked
 
 
 def revoke_all(member: Member) -> int:

@@ -25,7 +25,7 @@ from tracearena.contest.rules import Rules
 from tracearena.errors import TracearenaError
 from tracearena.server.sandbox.child_side import KILL, LONGEST_MESSAGE, OUT_OF_MEMORY
 
-Reason = Literal["memory", "cpu", "wall-clock", "signal", "exit"]
+Reason = Literal["memory", "cpu", "wall-clock", "threads", "signal", "exit"]
 
 _PIPE_BYTES = 2**16
 _KEPT_WORDS = 2_000
@@ -258,6 +258,8 @@ def _reason(ended: dict[str, Any], said: bytes) -> Reason:
     status = ended["status"]
     if not ended["in_time"]:
         return "wall-clock"
+    if ended["crowded"]:
+        return "threads"
     if status == OUT_OF_MEMORY or any(words in said for words in _NO_MEMORY):
         return "memory"
     if status == -signal.SIGXCPU:

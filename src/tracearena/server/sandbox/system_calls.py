@@ -49,7 +49,7 @@ _ALLOW, _REFUSE, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
 _LOAD, _EQUALS, _HAS_BITS, _RETURN = 0x20, 0x15, 0x45, 0x06
 _FILTER_MODE = 2
 _CLONE_THREAD = 0x10000
-_MAP_SHARED = 1
+_MAP_SHARED, _MAP_GROWSDOWN = 0x1, 0x100
 _PR_SET_NAME = 15
 _FIOCLEX, _TCGETS = 0x5451, 0x5401
 _F_OF_DESCRIPTORS = (0, 1, 2, 3, 4, 1030)
@@ -93,8 +93,8 @@ def _program(column: int, architecture: int, process: int) -> list[_Step]:
         "clone": _with(0, _CLONE_THREAD),
         # The C library starts threads by `clone` where this one, whose flags no filter sees, is missing.
         "clone3": [_refuse(errno.ENOSYS)],
-        # Memory that is shared counts in no limit of a process.
-        "mmap": _without(3, _MAP_SHARED),
+        # Memory that is shared, or that grows like a stack, does not count as data of a process.
+        "mmap": _without(3, _MAP_SHARED | _MAP_GROWSDOWN),
         "kill": _one_of(0, [process]),
         "tgkill": _one_of(0, [process]),
         "fcntl": _one_of(1, _F_OF_DESCRIPTORS),

@@ -12,7 +12,11 @@ from tracearena.server.models import AuditEntry, Contest
 
 _PUBLIC = (
     "contest made",
+    "contest restored",
+    "contest upgraded",
+    "team added",
     "schedule moved",
+    "extra time given",
     "clock set back",
     "phase closed",
     "receipts published",

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 from django.conf import settings
 from django.http import HttpResponse, HttpResponseNotModified, StreamingHttpResponse
@@ -77,10 +78,33 @@ def send_archive(request: Any, path: Path, name: str) -> Any:
 
 def send_bundle(request: Any, team: Team, team_key: bytes) -> Any:
     """Answer with the files of a team's own, opened by its key."""
-    packed = unseal(team_key, settings.CONTEST_FOLDER.for_team(team.number).read_bytes())
-    tag = hashlib.sha256(packed).hexdigest()
-    name = f"team{team.number}.zip"
-    return _send(request, name, len(packed), tag, lambda start, stop: iter([packed[start:stop]]))
+    bundle = _opened_bundle(settings.CONTEST_FOLDER.for_team(team.number), team_key)
+    return _send(request, f"team{team.number}.zip", len(bundle.content), bundle.tag, bundle.pieces)
+
+
+class _Bundle:
+    """A bundle that was opened: it is in memory once for all who read it at the same time."""
+
+    def __init__(self, content: bytes) -> None:
+        self.content, self.tag = content, hashlib.sha256(content).hexdigest()
+
+    def pieces(self, start: int, stop: int) -> Iterator[bytes]:
+        for at in range(start, stop, _STEP):
+            yield self.content[at : min(stop, at + _STEP)]
+
+
+_opening = threading.Lock()
+_bundles: WeakValueDictionary[tuple[Path, int, bytes], _Bundle] = WeakValueDictionary()
+"""Those that somebody reads, by place, time of change, and the key that opens them."""
+
+
+def _opened_bundle(path: Path, team_key: bytes) -> _Bundle:
+    with _opening:
+        place = path, path.stat().st_mtime_ns, team_key
+        bundle = _bundles.get(place)
+        if bundle is None:
+            bundle = _bundles[place] = _Bundle(unseal(team_key, path.read_bytes()))
+        return bundle
 
 
 def _send(request: Any, name: str, size: int, tag: str, pieces: Any) -> Any:

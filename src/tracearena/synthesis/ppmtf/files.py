@@ -273,7 +273,7 @@ def _km_per_degree(value: Any) -> tuple[float, float] | None:
 
 
 def _clock_to_json(clock: Clock) -> dict[str, Any]:
-    values = {field.name: getattr(clock, field.name) for field in fields(clock)}
+    values = {field.name: getattr(clock, field.name) for field in fields(clock) if field.compare}
     if clock.slots is None:
         del values["slots"]
     return values | {"first_day": clock.first_day.isoformat() if clock.first_day else None}

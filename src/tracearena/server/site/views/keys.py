@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.db import transaction
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST
@@ -13,6 +14,7 @@ from tracearena.server.people import accounts, links
 from tracearena.server.people import tokens as api_tokens
 from tracearena.server.refused import Refused, not_found
 from tracearena.server.site.views.roles import for_team
+from tracearena.server.store.audit_log import log
 
 _LONGEST_LABEL = 60
 
@@ -30,7 +32,7 @@ def tokens(request: Any) -> Any:
 @for_team
 def revoke(request: Any, number: int) -> Any:
     """End a token."""
-    if not api_tokens.revoke(request.user.team, number):
+    if not api_tokens.revoke(request.user, number):
         raise not_found()
     return redirect("/team/tokens")
 
@@ -41,7 +43,9 @@ def members(request: Any) -> Any:
     """Show who is in the team, or make a link for more and show it this once."""
     link = None
     if request.method == "POST":
-        secret = links.invitation(request.user.team, accounts.team_key(request))
+        with transaction.atomic():
+            secret = links.invitation(request.user.team, accounts.team_key(request))
+            log(request.user.username, "members invited", team=request.user.team.number)
         link = request.build_absolute_uri(links.path_of(secret))
     found = Member.objects.filter(team=request.user.team, is_active=True).order_by("pk")
     return render(request, "team/members.html", {"members": found, "link": link})

@@ -34,6 +34,15 @@ def from_zone(second: pl.Series, zone: str) -> pl.Series:
     return exact
 
 
+def are_local(second: pl.Series, utc: pl.Series, zone: str) -> bool:
+    """Whether local seconds are those of a zone at the given seconds of UTC.
+
+    >>> are_local(pl.Series([1333461606]), pl.Series([1333476006]), "America/New_York")
+    True
+    """
+    return bool(((in_zone(utc, zone) == second) | (from_zone(second, zone) == utc)).all())
+
+
 def unclear(second: pl.Series, zone: str) -> tuple[int, int]:
     """Return how many local seconds the clocks of a zone skip, and how many they show twice."""
     local = _moments(second)
