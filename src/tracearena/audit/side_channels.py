@@ -14,7 +14,6 @@ from tracearena.audit.shares import Share
 from tracearena.traces import IdTable
 from tracearena.traces.event_times import utc_seconds
 from tracearena.traces.ids import positions
-from tracearena.traces.zones import from_zone
 
 if TYPE_CHECKING:
     import polars as pl
@@ -151,6 +150,8 @@ def column_attacks(
 def _cut_seconds(material: Material) -> NDArray[np.int64]:
     """Return from when on everybody's rows are the later ones, as the times of the file's rows count."""
     import polars as pl
+
+    from tracearena.traces.zones import from_zone
 
     traces = material.exact
     if traces.clock.first_day is None:
