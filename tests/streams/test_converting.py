@@ -35,7 +35,7 @@ def as_a_whole(run: Callable[..., str], *arguments: object) -> str:
 def test_a_large_table_is_converted_as_a_small_one(
     layout: str, name: str, tmp_path: Path, run: Callable[..., str]
 ) -> None:
-    path = laid_out(city(5, 8), tmp_path, layout)
+    path = laid_out(city(), tmp_path, layout)
     streamed = json.loads(run("convert", path, tmp_path / name, "--json"))
     whole = json.loads(as_a_whole(run, "convert", path, tmp_path / f"whole-{name}", "--json"))
     assert {**streamed, "written": []} == {**whole, "written": []}

@@ -224,14 +224,13 @@ def test_what_needs_all_users_is_refused_in_parts(tmp_path: Path, run: Callable[
 @pytest.mark.usefixtures("small_portions")
 @pytest.mark.parametrize("layout", ["shuffled", "csv"])
 def test_workers_write_the_parts_that_threads_write(
-    layout: str, tmp_path: Path, run: Callable[..., str]
+    layout: str, tmp_path: Path, run: Callable[..., str], workers: tuple[str, str]
 ) -> None:
     path = laid_out(tmp_path, layout)
-    there = ("--cluster", "local:2")
-    for name, cluster in (("here", ()), ("there", there)):
+    for name, cluster in (("here", ()), ("there", workers)):
         run(*PL, path, tmp_path / name, "--to", "partitions", "--seed", 1, *cluster)
     assert len([*(tmp_path / "here").iterdir()]) > 3
     for part in (tmp_path / "here").iterdir():
         assert part.read_bytes() == (tmp_path / "there" / part.name).read_bytes()
-    described = [json.loads(run("describe", path, "--json", *way)) for way in ((), there)]
+    described = [json.loads(run("describe", path, "--json", *way)) for way in ((), workers)]
     assert described[0] == described[1]

@@ -120,8 +120,10 @@ def test_a_release_does_not_go_on_with_other_places(
 
 @pytest.mark.long
 @pytest.mark.parametrize("table", KINDS, indirect=True)
-def test_workers_shuffle_as_threads_do(table: Path, tmp_path: Path, run: Callable[..., str]) -> None:
-    for name, cluster in (("here", ()), ("there", ("--cluster", "local:2"))):
+def test_workers_shuffle_as_threads_do(
+    table: Path, tmp_path: Path, run: Callable[..., str], workers: tuple[str, str]
+) -> None:
+    for name, cluster in (("here", ()), ("there", workers)):
         ids = ("--id-table", tmp_path / f"{name}.csv", "--seed", 1)
         run("pseudonymise", table, tmp_path / name, *PARTS, *ids, *cluster)
     assert len(parts_of(tmp_path / "here")) > 3
