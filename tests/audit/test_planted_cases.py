@@ -61,6 +61,7 @@ def test_one_place_for_all_is_green(city: Traces) -> None:
     assert audit.usefulness.kept < 0.6
 
 
+@pytest.mark.long
 def test_places_at_random_are_green(city: Traces) -> None:
     audit = assess(
         city, RandomizedResponse(epsilon=0.001).transform(city, seed=2), seed=1, draws=4, **FEW_PEOPLE
