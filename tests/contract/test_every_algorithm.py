@@ -163,7 +163,13 @@ def test_it_answers_what_its_kind_is_asked_for(spec: str, shape: str, data: Any)
         assert answer.has_rows_of(given)
 
 
-@pytest.mark.parametrize(("spec", "shape"), CASES)
+@pytest.mark.parametrize(
+    ("spec", "shape"),
+    [
+        case if case[1] in ("ordinary", "mixed") else pytest.param(*case, marks=pytest.mark.long)
+        for case in CASES
+    ],
+)
 def test_a_seed_fixes_the_answer_on_any_number_of_threads(spec: str, shape: str, data: Any) -> None:
     algorithm = create(spec)
     given = data(spec, shape)

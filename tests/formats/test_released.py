@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from tracearena import formats
 from tracearena.errors import FileError, ParameterError
@@ -61,6 +62,7 @@ def test_what_is_written_is_read_again(tmp_path: Path, name: str, ids: list[str]
         unique=True,
     ),
 )
+@examples(25)
 def test_any_sets_of_any_names_survive(
     tmp_path_factory: pytest.TempPathFactory, cells: list[list[int]], names: list[str]
 ) -> None:

@@ -135,7 +135,9 @@ def test_workers_write_the_parts_that_threads_write(
 
 
 @pytest.mark.usefixtures("portions_of_points")
-@pytest.mark.parametrize("layout", ["parts", "no trajectories", "csv"])
+@pytest.mark.parametrize(
+    "layout", [*(pytest.param(one, marks=pytest.mark.long) for one in ("parts", "no trajectories")), "csv"]
+)
 def test_users_outside_the_bounds_are_users_still(
     layout: str, tmp_path: Path, run: Callable[..., str]
 ) -> None:

@@ -24,11 +24,11 @@ def as_a_whole(run: Callable[..., str], *arguments: object) -> str:
 @pytest.mark.parametrize(
     ("layout", "name"),
     [
-        ("csv", "out.parquet"),
+        pytest.param("csv", "out.parquet", marks=pytest.mark.long),
         ("shuffled csv", "out.csv"),
         ("packed csv", "out.csv.gz"),
         ("quoted csv", "out.parquet"),
-        ("shuffled", "out.parquet"),
+        pytest.param("shuffled", "out.parquet", marks=pytest.mark.long),
         ("no trajectories", "out.csv"),
     ],
 )

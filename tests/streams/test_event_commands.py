@@ -37,13 +37,13 @@ def alike(one: Path, other: Path) -> bool:
 @pytest.mark.parametrize(
     ("command", "layout", "name"),
     [
-        (PL, "parts", "out.parquet"),
+        pytest.param(PL, "parts", "out.parquet", marks=pytest.mark.long),
         (("obfuscate", "RR(3)"), "offsets", "out.csv"),
         (("obfuscate", "MRLH(1,1,0.4)"), "on a grid", "out.csv"),
         (("convert",), "shuffled", "out.parquet"),
-        (("convert",), "UTC", "out.csv"),
+        pytest.param(("convert",), "UTC", "out.csv", marks=pytest.mark.long),
         (("convert",), "twenty minutes", "out.csv.gz"),
-        (("convert",), "mixed zones csv", "out.parquet"),
+        pytest.param(("convert",), "mixed zones csv", "out.parquet", marks=pytest.mark.long),
         (PL, "shuffled csv", "out.csv"),
     ],
 )
@@ -222,7 +222,7 @@ def test_what_needs_all_users_is_refused_in_parts(tmp_path: Path, run: Callable[
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("small_portions")
-@pytest.mark.parametrize("layout", ["shuffled", "csv"])
+@pytest.mark.parametrize("layout", ["shuffled", pytest.param("csv", marks=pytest.mark.long)])
 def test_workers_write_the_parts_that_threads_write(
     layout: str, tmp_path: Path, run: Callable[..., str], workers: tuple[str, str]
 ) -> None:

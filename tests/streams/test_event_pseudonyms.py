@@ -34,8 +34,18 @@ def parts_of(folder: Path) -> list[Path]:
     return sorted(folder.iterdir())
 
 
-@pytest.mark.parametrize("seed", [("--seed", "5"), ()])
-@pytest.mark.parametrize("table", KINDS, indirect=True)
+@pytest.mark.parametrize(
+    ("table", "seed"),
+    [
+        ("events", ("--seed", "5")),
+        ("events", ()),
+        ("release", ("--seed", "5")),
+        pytest.param("release", (), marks=pytest.mark.long),
+        pytest.param("text events", ("--seed", "5"), marks=pytest.mark.long),
+        pytest.param("text events", (), marks=pytest.mark.long),
+    ],
+    indirect=["table"],
+)
 def test_parts_are_the_whole_in_pieces_and_a_stopped_run_goes_on(
     table: Path,
     seed: tuple[str, ...],

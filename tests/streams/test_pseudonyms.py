@@ -20,8 +20,8 @@ from tracearena.streams import portions
 @pytest.mark.parametrize(
     ("layout", "name"),
     [
-        ("file", "out.parquet"),
-        ("shuffled", "out.parquet"),
+        pytest.param("file", "out.parquet", marks=pytest.mark.long),
+        pytest.param("shuffled", "out.parquet", marks=pytest.mark.long),
         ("shuffled csv", "out.csv"),
         ("text ids", "out.parquet"),
         ("no trajectories", "out.csv"),
