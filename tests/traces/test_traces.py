@@ -126,7 +126,7 @@ def test_nothing_that_is_handed_out_can_be_written_to(make_walks: Callable[..., 
             assert not array.flags.writeable
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_million_users_are_comfortable() -> None:
     users, instants = 1_000_000, 48
     table = np.broadcast_to(np.arange(instants) % 6, (users, instants))
