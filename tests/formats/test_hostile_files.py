@@ -109,7 +109,7 @@ def test_a_hundred_damaged_files_are_read_or_refused(folder: Path, format: str, 
 
 
 @given(data=st.binary(max_size=300))
-@examples(100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_random_bytes_are_refused(folder: Path, data: bytes) -> None:
     attempt(folder / "file_x.csv", data, None)
 
