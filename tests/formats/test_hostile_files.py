@@ -103,8 +103,8 @@ def test_a_damaged_file_is_read_or_refused(folder: Path, format: str, changes: l
 @pytest.mark.long
 @pytest.mark.parametrize("format", FORMATS)
 @given(changes=edits)
-@examples(100, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_a_hundred_damaged_files_are_read_or_refused(folder: Path, format: str, changes: list) -> None:
+@examples(25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_more_damaged_files_are_read_or_refused(folder: Path, format: str, changes: list) -> None:
     attempt_both_ways(folder, format, changes)
 
 
