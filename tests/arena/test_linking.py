@@ -150,7 +150,7 @@ def test_more_knowledge_never_links_less_in_the_city(mechanism: str, known: bool
     assert found[4] > 0.9
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("known", [False, True], ids=["measured", "known"])
 @pytest.mark.parametrize("mechanism", ONE_AND_LONG)
 def test_more_knowledge_never_links_less_on_check_ins(shared_data: Path, mechanism: str, known: bool) -> None:

@@ -172,11 +172,6 @@ def test_gps_points_become_events_with_a_reason() -> None:
     assert audit.after.linkability.headline.low <= audit.after.linkability.headline.chance
 
 
-def test_frames_are_taken(people: Traces) -> None:
-    frame = people.to_frame()
-    assert assess(frame, seed=1, draws=2).file.people == 40
-
-
 def test_quick_says_so_and_tries_fewer(people: Traces) -> None:
     audit = assess(people, seed=1, quick=True)
     assert audit.settings.people == 200

@@ -68,6 +68,7 @@ def test_one_place_for_all_is_within_the_limits(city: Traces) -> None:
     assert audit.usefulness.kept < 0.6
 
 
+@pytest.mark.long
 def test_places_at_random_are_green(city: Traces) -> None:
     audit = assess(
         city,

@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest import mock
@@ -29,6 +30,7 @@ class Done(NamedTuple):
 def tracearena(*arguments: object, folder: Path | None = None) -> Done:
     """Run a command, in a folder or in the current one; an error that is not the caller's is raised."""
     out, err, status = io.StringIO(), io.StringIO(), 0
+    before = set(sys.modules)
     with (
         contextlib.chdir(folder or Path()),
         mock.patch.object(sys, "argv", ["tracearena", *map(str, arguments)]),
@@ -40,13 +42,13 @@ def tracearena(*arguments: object, folder: Path | None = None) -> Done:
             main()
         except SystemExit as leave:
             status = int(leave.code or 0)
-        _forget_modules_of(Path.cwd())
+        _forget_modules_of(Path.cwd(), sys.modules.keys() - before)
     return Done(status, out.getvalue(), err.getvalue())
 
 
-def _forget_modules_of(folder: Path) -> None:
-    """Let the next command find somebody's own algorithms anew, as a process of its own would."""
-    for name, module in list(sys.modules.items()):
-        file = getattr(module, "__file__", None)
+def _forget_modules_of(folder: Path, imported: Iterable[str]) -> None:
+    """Let the next command import a user's own algorithms again, as a new process would."""
+    for name in imported:
+        file = getattr(sys.modules[name], "__file__", None)
         if file is not None and Path(file).parent == folder:
             del sys.modules[name]

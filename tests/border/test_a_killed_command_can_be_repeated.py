@@ -74,8 +74,18 @@ def check_ins(tmp_path: Path, make_check_ins: Callable[..., Traces]) -> Path:
 
 
 @pytest.mark.slow
-def test_convert_to_partitions(tmp_path, check_ins):
-    moments = [("fsync", 1), ("fsync", 2), ("replace", 1), ("replace", 3), ("replace", 4), ("replace", 5)]
+@pytest.mark.parametrize(
+    "moments",
+    [
+        [("replace", 3)],
+        pytest.param(
+            [("fsync", 1), ("fsync", 2), ("replace", 1), ("replace", 4), ("replace", 5)],
+            marks=pytest.mark.long,
+        ),
+    ],
+    ids=["one moment", "other moments"],
+)
+def test_convert_to_partitions(tmp_path, check_ins, moments):
     check(
         tmp_path, moments, "convert", check_ins, "OUT/parts", "--to", "partitions", "--test-share", 0.2,
         "--test", "OUT/aside", "--places-out", "OUT/places.csv", "--seed", 3,

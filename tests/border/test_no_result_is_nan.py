@@ -100,7 +100,7 @@ def test_homes_that_nobody_has_are_not_found_with_none(result):
 
 
 @pytest.mark.parametrize(
-    "synthetic", [n if n == "move" else pytest.param(n, marks=pytest.mark.slow) for n in EVENTS]
+    "synthetic", [n if n == "move" else pytest.param(n, marks=pytest.mark.long) for n in EVENTS]
 )
 def test_evaluate_on_single_events(result, synthetic):
     for train, test in product(EVENTS, EVENTS):

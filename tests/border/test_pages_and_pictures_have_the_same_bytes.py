@@ -64,7 +64,6 @@ def team(tmp_path: Path, make_walks: Callable[..., Traces]) -> Path:
 @pytest.mark.slow
 def test_pages_and_pictures(team: Path, tmp_path: Path, make_check_ins: Callable[..., Traces]) -> None:
     formats.write(make_check_ins(20, 300), tmp_path / "in.csv")
-    write(simulate_gps(3, 1, seed=1), tmp_path / "points.csv")
     sweep = (
         "sweep", "table.csv", "--places", team / "places.csv", "--reference", team / "ref.csv", "--original",
         team / "org.csv", "--defences", "No", "--defences", "RR(1)", "--attacks", "Random-R", "--attacks",
@@ -74,15 +73,20 @@ def test_pages_and_pictures(team: Path, tmp_path: Path, make_check_ins: Callable
         tmp_path,
         *((*sweep, f"plot.{kind}") for kind in ("html", "svg", "png", "pdf")),
         ("describe", tmp_path / "in.csv", "--html", "events.html"),
-        ("describe", tmp_path / "points.csv", "--from", "points", "--html", "points.html"),
-        ("figure", "city-map", "--out", "map", "--seed", 1),
-        ("figure", "geo-2", "--out", "geo", "--seed", 1),
     )
     written = {path.name for path in (tmp_path / "here").rglob("*")}
-    assert {"plot.html", "plot.svg", "plot.png", "plot.pdf", "events.html", "points.html"} <= written
-    assert {"map", "geo"} <= written
+    assert {"plot.html", "plot.svg", "plot.png", "plot.pdf", "events.html"} <= written
 
 
 @pytest.mark.long
-def test_the_page_of_the_demo(tmp_path: Path) -> None:
-    check(tmp_path, ("demo", "--out", "out", "--teams", 2, "--seed", 1))
+def test_pages_of_points_figures_and_the_demo(tmp_path: Path) -> None:
+    write(simulate_gps(3, 1, seed=1), tmp_path / "points.csv")
+    check(
+        tmp_path,
+        ("describe", tmp_path / "points.csv", "--from", "points", "--html", "points.html"),
+        ("figure", "city-map", "--out", "map", "--seed", 1),
+        ("figure", "geo-2", "--out", "geo", "--seed", 1),
+        ("demo", "--out", "out", "--teams", 2, "--seed", 1),
+    )
+    written = {path.name for path in (tmp_path / "here").rglob("*")}
+    assert {"points.html", "map", "geo", "out"} <= written

@@ -70,8 +70,14 @@ def test_other_ids_are_refused_by_a_sentence_that_names_the_option(folder: Path,
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize("table", ["ptable.csv", "swapped.csv"])
+@pytest.mark.parametrize(
+    ("command", "table"),
+    [
+        *((command, "ptable.csv") for command in COMMANDS),
+        ("homes", "swapped.csv"),
+        *(pytest.param(n, "swapped.csv", marks=pytest.mark.long) for n in COMMANDS if n != "homes"),
+    ],
+)
 def test_with_the_table_the_figures_are_those_of_the_release(folder: Path, command: str, table: str) -> None:
     named = answer(command, folder, "hidden.csv", "--id-table", folder / table)
     assert named == answer(command, folder, "released.csv")

@@ -19,6 +19,8 @@ STATUS = {signal.SIGINT: 130, signal.SIGTERM: 143}
 SAYS = {signal.SIGINT: "stopped by Ctrl-C", signal.SIGTERM: "stopped by SIGTERM"}
 PATIENCE_S = 120
 RUNNING = "\nimport sys\nfrom tracearena.cli import main\nsys.argv[0] = 'tracearena'\nmain(grace_s={grace_s})"
+ONE_AND_LONG = [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)]
+"""Both signals take one path, which sleeping commands test for both."""
 HEARING = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
 """What runs in the background of a shell ignores Ctrl-C, and so would the commands of these tests."""
 
@@ -105,11 +107,18 @@ def FOREVER(n):
 """
 
 
-@pytest.mark.parametrize("number", STATUS)
 @pytest.mark.parametrize(
-    "work",
-    [SLEEPING, IN_THREADS, UNKNOWN_THREAD, COMPILED],
-    ids=["waiting", "threads", "unknown thread", "compiled"],
+    ("work", "number"),
+    [
+        pytest.param(SLEEPING, signal.SIGINT, id="waiting-2"),
+        pytest.param(SLEEPING, signal.SIGTERM, id="waiting-15"),
+        pytest.param(IN_THREADS, signal.SIGINT, id="threads-2"),
+        pytest.param(IN_THREADS, signal.SIGTERM, id="threads-15", marks=pytest.mark.long),
+        pytest.param(UNKNOWN_THREAD, signal.SIGINT, id="unknown thread-2", marks=pytest.mark.long),
+        pytest.param(UNKNOWN_THREAD, signal.SIGTERM, id="unknown thread-15"),
+        pytest.param(COMPILED, signal.SIGINT, id="compiled-2", marks=pytest.mark.long),
+        pytest.param(COMPILED, signal.SIGTERM, id="compiled-15"),
+    ],
 )
 def test_wherever_the_work_is_files_under_temporary_names_go_and_the_status_tells(tmp_path, number, work):
     script = (FOREVER + WRITING).replace("WORK", work).replace("FOLDER", repr(str(tmp_path)))
@@ -149,7 +158,7 @@ cities.simulate = work
 """
 
 
-@pytest.mark.parametrize("number", STATUS)
+@pytest.mark.parametrize("number", ONE_AND_LONG)
 def test_a_signal_inside_the_garbage_collector_is_not_swallowed(tmp_path, number):
     script = COLLECTING.replace("FOLDER", repr(str(tmp_path)))
     status, said, _ = stopped(
@@ -162,7 +171,7 @@ def test_a_signal_inside_the_garbage_collector_is_not_swallowed(tmp_path, number
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", STATUS)
+@pytest.mark.parametrize("number", ONE_AND_LONG)
 def test_training_that_is_stopped_says_how_to_go_on(team, number):
     model = team / "model.npz"
     arguments = [
@@ -208,7 +217,7 @@ assessment.link = link
 """
 
 
-@pytest.mark.parametrize("number", STATUS)
+@pytest.mark.parametrize("number", ONE_AND_LONG)
 def test_an_audit_that_is_stopped_says_once_what_is_there(team, number):
     began, out = team / "began", team / "audit"
     arguments = ["audit", team / "org.csv", "--places", team / "places.csv", "--out", out, "--draws", 2]

@@ -12,7 +12,7 @@ from tests.border.command_line import tracearena
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "explanation" / "risk-figures.md"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_commands_of_the_page_give_its_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     text = PAGE.read_text()

@@ -114,7 +114,9 @@ def gps_parts(folder: Path, name: str = "gps") -> None:
         frame.slice(first, 9_000).write_parquet(folder / name / f"part-{number}.parquet")
 
 
-@pytest.mark.parametrize("name", PRINTED)
+@pytest.mark.parametrize(
+    "name", [n if n == "evaluate" else pytest.param(n, marks=pytest.mark.long) for n in PRINTED]
+)
 def test_a_worker_killed_in_the_middle_changes_no_result(
     run, team: Path, own: Cluster, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

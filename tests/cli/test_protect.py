@@ -9,6 +9,7 @@ import re
 import shlex
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -50,12 +51,16 @@ class MyLinker(ta.attacks.VisitProbabilityR):
 '''
 
 
-def written(folder: Path) -> Path:
-    """Write check-ins of 100 people at venues whose ids are whole numbers."""
+@cache
+def check_ins() -> pl.DataFrame:
+    """Check-ins of 100 people at venues whose ids are whole numbers."""
     people = simulate(users=100, days=30, mode="checkins", checkins_per_user=30, seed=4)
     numbered = people.onto(Places(people.places.latitude, people.places.longitude, ids=NUMBERS))
-    table = numbered.to_frame().with_columns(pl.format("person-{}", pl.col("user_id")).alias("user_id"))
-    table.write_csv(folder / "in.csv")
+    return numbered.to_frame().with_columns(pl.format("person-{}", pl.col("user_id")).alias("user_id"))
+
+
+def written(folder: Path) -> Path:
+    check_ins().write_csv(folder / "in.csv")
     return folder
 
 

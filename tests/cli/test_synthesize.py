@@ -34,7 +34,7 @@ def run(*arguments: object) -> dict:
 @pytest.fixture
 def files(tmp_path, make_walks):
     """Training traces in the layout of the PPMTF tools, and as contest files."""
-    walks = make_walks(users=20, days=2, side=32)
+    walks = make_walks(users=20, days=2, side=12)
     pwscup.write_traces(walks, tmp_path / "reftraces.csv")
     pwscup.write_places(walks.places, tmp_path / "info_region.csv")
     small = make_walks(users=20, days=1, side=5)

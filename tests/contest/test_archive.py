@@ -126,10 +126,13 @@ def _many(path: Path) -> None:
     small_archive(path, {f"submissions/{number}": b"" for number in range(100_001)})
 
 
+MANY = pytest.param(_many, marks=pytest.mark.long)
+
+
 @pytest.mark.parametrize(
     "make",
     [
-        _text, _cut, _empty, _link, _twice, _bomb, _many,
+        _text, _cut, _empty, _link, _twice, _bomb, MANY,
         _with("../out.csv"), _with("/etc/passwd"), _with("judge/../../out.csv"), _with("judge\\out.csv"),
         _with("C:/out.csv"), _with("teams/team001/orgtraces.csv"), _with("judge/scores.jsonl"),
         _with("judge/manifest.json"), _with("start.sh"), _with("judge"), _with("judge/inner.zip"),

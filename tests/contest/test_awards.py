@@ -245,7 +245,7 @@ CELLS = [(x, y, k) for x in TEAMS for y in (*TEAMS, "none") for k in (R, T) if x
     st.sets(st.sampled_from(TEAMS)),
     st.integers(0, 2**32),
 )
-@examples(1000)
+@examples(300)
 def test_winners_are_those_of_brute_force_in_any_order(
     eighths: dict[tuple[str, str, AttackKind], int], valid: set[str], order: int
 ) -> None:

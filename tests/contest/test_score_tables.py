@@ -173,7 +173,7 @@ class Slow:
 
 
 @given(rounds())
-@examples(600)
+@examples(300)
 def test_a_generated_round_has_the_board_of_brute_force(
     tmp_path_factory: pytest.TempPathFactory, tables: dict[str, list[list[str]]]
 ) -> None:

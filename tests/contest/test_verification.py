@@ -184,6 +184,7 @@ CHANGES = {
     "winners": (manifest(awards={"best-anonymization": ["002"]}), "award", "manifest.json, awards"),
     "who was released": (manifest(released=[]), "release", "manifest.json, released"),
 }  # fmt: skip
+NONSENSE = [b'{"board": 3}', *(pytest.param(one, marks=pytest.mark.long) for one in (b"", b"\xff\x00"))]
 RESULTS = (
     "board.csv",
     "utility.csv",
@@ -280,7 +281,7 @@ def test_a_file_that_is_gone_is_missed(archive: Path, tmp_path: Path, gone: str)
      JUDGE + "info_region.csv", JUDGE + "ptable_team001_data01_IDP.csv", ALL + "commitments.csv",
      JUDGE + "orgtraces_team001_data01_IDP.csv", JUDGE + "reftraces_team001_data01_IDP.csv"],
 )  # fmt: skip
-@pytest.mark.parametrize("content", [b"", b"\xff\x00", b'{"board": 3}'])
+@pytest.mark.parametrize("content", NONSENSE)
 def test_nonsense_in_a_file_is_a_finding(archive: Path, tmp_path: Path, file: str, content: bytes) -> None:
     result = found(archive, tmp_path, lambda folder: (folder / file).write_bytes(content))
     assert not result.is_right
@@ -288,7 +289,14 @@ def test_nonsense_in_a_file_is_a_finding(archive: Path, tmp_path: Path, file: st
 
 
 @pytest.mark.parametrize("value", [{}, [], "x", True, -1, 10**400])
-@pytest.mark.parametrize("place", [("board", "utility"), ("board", "data_set"), ("attacks", "score")])
+@pytest.mark.parametrize(
+    "place",
+    [
+        ("attacks", "score"),
+        pytest.param(("board", "utility"), marks=pytest.mark.long),
+        pytest.param(("board", "data_set"), marks=pytest.mark.long),
+    ],
+)
 def test_a_score_that_is_none_is_a_finding(
     without_originals: Path, tmp_path: Path, place: tuple[str, str], value: object
 ) -> None:

@@ -163,7 +163,13 @@ def test_it_answers_what_its_kind_is_asked_for(spec: str, shape: str, data: Any)
         assert answer.has_rows_of(given)
 
 
-@pytest.mark.parametrize(("spec", "shape"), CASES)
+@pytest.mark.parametrize(
+    ("spec", "shape"),
+    [
+        case if case[1] in ("ordinary", "mixed") else pytest.param(*case, marks=pytest.mark.long)
+        for case in CASES
+    ],
+)
 def test_a_seed_fixes_the_answer_on_any_number_of_threads(spec: str, shape: str, data: Any) -> None:
     algorithm = create(spec)
     given = data(spec, shape)
@@ -206,20 +212,18 @@ def test_its_parameters_make_it_again_and_are_all_it_is(spec: str, data: Any) ->
     assert repr(again) == repr(algorithm)
     used(algorithm, data(spec, "ordinary"))
     assert again == algorithm
+    assert again.parameters() == algorithm.parameters()
     assert repr(again) == repr(algorithm)
     shown = [f"{field.name}=" for field in constructor_fields(type(algorithm)) if field.repr]
     assert all(name in repr(algorithm) for name in shown)
 
 
 @pytest.mark.parametrize("spec", SPECS)
-def test_its_parameters_do_not_change(spec: str, data: Any) -> None:
+def test_its_parameters_cannot_be_set(spec: str) -> None:
     algorithm = create(spec)
-    before = algorithm.parameters()
-    for name, value in before.items():
+    for name, value in algorithm.parameters().items():
         with pytest.raises(dataclasses.FrozenInstanceError):
             setattr(algorithm, name, value)
-    used(algorithm, data(spec, "ordinary"))
-    assert algorithm.parameters() == before
 
 
 @pytest.mark.parametrize("spec", [spec for spec in SPECS if "fit" in methods(create(spec))])
@@ -256,12 +260,12 @@ def test_nothing_is_learned_from_nothing(spec: str, data: Any) -> None:
 
 
 @pytest.mark.parametrize("spec", SYNTHESIZERS)
-@pytest.mark.parametrize("wanted", [0, -1, 1.0, True, "2"])
-def test_traces_are_counted_in_whole_numbers(spec: str, wanted: Any, data: Any) -> None:
+def test_traces_are_counted_in_whole_numbers(spec: str, data: Any) -> None:
     algorithm = create(spec)
     algorithm.fit(data(spec, "ordinary"), seed=1)
-    with pytest.raises(ParameterError, match="traces_per_user"):
-        algorithm.synthesize(wanted, seed=1)
+    for wanted in (0, -1, 1.0, True, "2"):
+        with pytest.raises(ParameterError, match="traces_per_user"):
+            algorithm.synthesize(wanted, seed=1)
 
 
 def test_all_six_kinds_are_tried() -> None:

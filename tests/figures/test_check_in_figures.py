@@ -97,7 +97,7 @@ def test_regions_without_categories_have_clusters_too(tmp_path: Path, shared_dat
 
 @pytest.mark.slow
 def test_running_times_over_users(tmp_path: Path) -> None:
-    _, numbers = figure("ppmtf-13")(tmp_path, seed=1, **SMALL | {"size": Size(100, 10)})
+    _, numbers = figure("ppmtf-13")(tmp_path, seed=1, **SMALL | {"size": Size(100, 10), "iterations": 2})
     rows = rows_of(numbers)
     measured = [row for row in rows if row["source"] == "measured"]
     assert [int(row["users"]) for row in measured if row["series"] == "PPMTF (P)"] == [10, 20, 40, 80]
@@ -110,7 +110,7 @@ def test_running_times_over_users(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_sampled_zeros_and_all_zeros_stand_beside_each_other(tmp_path: Path) -> None:
-    few = {"size": SMALL["size"], "iterations": 5}
+    few = {"size": SMALL["size"], "iterations": 2}
     _, rates = figure("ppmtf-14")(tmp_path, seed=1, **few, ks=(1, 10))
     assert [(row["zeros"], row["users"], row["k"]) for row in rows_of(rates)] == [
         (zeros, users, k)
@@ -118,7 +118,7 @@ def test_sampled_zeros_and_all_zeros_stand_beside_each_other(tmp_path: Path) -> 
         for users in ("50", "100", "200")
         for k in ("1", "10")
     ]
-    _, bars = figure("ppmtf-10")(tmp_path, seed=1, **few)
+    _, bars = figure("ppmtf-10")(tmp_path, seed=1, **few | {"size": Size(100, 10)})
     methods = [row["method"] for row in rows_of(bars)]
     assert {"PPMTF", "PPMTF, all zeros", "PPMTF, factors apart", "SGD", "training", "uniform"} <= set(methods)
 

@@ -8,6 +8,7 @@ import pytest
 
 from tracearena.errors import ParameterError
 from tracearena.figures import figure
+from tracearena.figures.data import Size
 
 
 def test_the_map_shows_everybody(tmp_path: Path) -> None:
@@ -19,13 +20,9 @@ def test_the_map_shows_everybody(tmp_path: Path) -> None:
     assert len(rows) == 1024
 
 
-@pytest.fixture(scope="module")
-def written(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    return figure("city-laws")(tmp_path_factory.mktemp("laws"), seed=1)
-
-
 @pytest.mark.slow
-def test_every_law_has_its_picture_and_its_numbers(written: list[Path]) -> None:
+def test_every_law_has_its_picture_and_its_numbers(tmp_path: Path) -> None:
+    written = figure("city-laws")(tmp_path, seed=1, size=Size(150, 30), checkin_days=60)
     laws = ("gyration", "ranks", "exploration", "returns", "home", "entropy", "trips", "gaps")
     assert {path.name for path in written} == {
         "city-laws.csv",
@@ -40,8 +37,9 @@ def test_there_is_no_published_data_of_a_city_that_does_not_exist(name: str, tmp
         figure(name)(tmp_path, data=tmp_path)
 
 
-@pytest.mark.slow
-def test_the_page_prints_the_exponents_that_the_figure_measures(written: list[Path]) -> None:
+@pytest.mark.long
+def test_the_page_prints_the_exponents_that_the_figure_measures(tmp_path: Path) -> None:
+    written = figure("city-laws")(tmp_path, seed=1)
     page = (Path(__file__).parents[2] / "docs" / "explanation" / "city.md").read_text()
     table = next(path for path in written if path.name == "city-laws.csv").read_text().splitlines()[1:]
     measured = {line.split(",")[0]: line.split(",")[1:3] for line in table}

@@ -15,7 +15,7 @@ from tracearena.figures.data import Size
 def drawn(name: str, folder: Path, **small: Any) -> tuple[list[dict[str, str]], list[Any]]:
     """Draw a figure of a few receivers; return its numbers and what was said of it."""
     said: list[Any] = []
-    picture, table = figure(name)(folder, seed=1, size=Size(6, 4), tell=said.append, **small)
+    picture, table = figure(name)(folder, seed=1, size=Size(4, 2), tell=said.append, **small)
     assert picture.read_bytes().startswith(b"\x89PNG")
     with table.open(newline="") as file:
         rows = list(csv.DictReader(file))

@@ -87,17 +87,29 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("format", FORMATS)
-@given(changes=edits)
-@examples(25, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_a_damaged_file_is_read_or_refused(folder: Path, format: str, changes: list) -> None:
+def attempt_both_ways(folder: Path, format: str, changes: list[tuple[int, int, bytes]]) -> None:
     data = edited(SEEDS[format], changes)
     attempt(folder / "file_x.csv", data, format)
     attempt(folder / "file_x.csv", data, None)
 
 
+@pytest.mark.parametrize("format", FORMATS)
+@given(changes=edits)
+@examples(8, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_damaged_file_is_read_or_refused(folder: Path, format: str, changes: list) -> None:
+    attempt_both_ways(folder, format, changes)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("format", FORMATS)
+@given(changes=edits)
+@examples(25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_more_damaged_files_are_read_or_refused(folder: Path, format: str, changes: list) -> None:
+    attempt_both_ways(folder, format, changes)
+
+
 @given(data=st.binary(max_size=300))
-@examples(100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_random_bytes_are_refused(folder: Path, data: bytes) -> None:
     attempt(folder / "file_x.csv", data, None)
 

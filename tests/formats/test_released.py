@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from tracearena import formats
 from tracearena.errors import FileError, ParameterError
@@ -73,6 +74,7 @@ def test_categories_of_sets_come_back(tmp_path: Path, name: str) -> None:
         unique=True,
     ),
 )
+@examples(25)
 def test_any_sets_of_any_names_survive(
     tmp_path_factory: pytest.TempPathFactory, cells: list[list[int]], names: list[str]
 ) -> None:

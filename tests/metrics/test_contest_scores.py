@@ -60,10 +60,10 @@ def test_untouched_traces_have_all_their_utility(make_walks: Callable[..., Trace
 @pytest.mark.parametrize(
     ("bits", "paper", "official"),
     [
-        pytest.param(1, None, None, marks=pytest.mark.slow),
+        pytest.param(1, None, None, marks=pytest.mark.long),
         pytest.param(2, None, None, marks=pytest.mark.slow),
         (3, 0.2816, 0.3240),
-        pytest.param(4, 0.0, 0.1048, marks=pytest.mark.slow),
+        pytest.param(4, 0.0, 0.1048, marks=pytest.mark.long),
     ],
 )
 def test_rules_differ_once_blocks_reach_beyond_two_km(

@@ -26,8 +26,14 @@ def people() -> GpsTraces:
     return simulate_gps(7, 30, recorded=0.5, seed=3)
 
 
-@pytest.mark.parametrize("name", DEFENCES)
-@pytest.mark.parametrize("seed", [5, None])
+@pytest.mark.parametrize(
+    ("name", "seed"),
+    [
+        *((name, 5) for name in DEFENCES),
+        (DEFENCES[-1], None),
+        *(pytest.param(name, None, marks=pytest.mark.long) for name in DEFENCES[:-1]),
+    ],
+)
 def test_some_users_after_the_others_get_what_all_get_at_once(
     name: str, seed: int | None, people: GpsTraces
 ) -> None:

@@ -13,6 +13,7 @@ import hashlib
 import re
 import shlex
 import zipfile
+from functools import cache
 from pathlib import Path
 
 import polars as pl
@@ -56,10 +57,17 @@ def _plain(text: str, folder: Path) -> str:
 
 def _digests(folder: Path) -> dict[str, str]:
     files = sorted(path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
-    return {str(path.relative_to(folder)): _digest(path, folder) for path in files}
+    return {str(path.relative_to(folder)): _digest(path, folder, _version(path)) for path in files}
 
 
-def _digest(path: Path, folder: Path) -> str:
+def _version(path: Path) -> tuple[int, ...]:
+    """Return what tells that a file was written again: most files are read by many commands."""
+    found = path.stat()
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+@cache
+def _digest(path: Path, folder: Path, version: tuple[int, ...]) -> str:
     """Return a digest of what a file says: numbers to six digits, columns of tables, members of archives."""
     if path.suffix == ".salt":
         return "secret"

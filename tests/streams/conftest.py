@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.border.command_line import tracearena
 
-from tracearena.engine import use
+from tracearena.engine import Cluster, use
 from tracearena.streams import transforming
 from tracearena.streams.unfinished import Unfinished
 
@@ -23,8 +23,14 @@ def small_portions() -> Iterator[None]:
 @pytest.fixture
 def portions_of_points() -> Iterator[None]:
     """Stream tables of a few thousand points, as many at a time: some portions have several users."""
-    with use(chunk_rows=20_000):
+    with use(chunk_rows=9_000):
         yield
+
+
+@pytest.fixture
+def workers(cluster: Cluster) -> tuple[str, str]:
+    """The option that hands a command's work to worker processes that already run."""
+    return ("--cluster", cluster.scheduler)
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ LAYOUTS = (
 
 
 @cache
-def city(users: int = 9, days: int = 12, seed: int = 1) -> GpsTraces:
+def city(users: int = 9, days: int = 3, seed: int = 1) -> GpsTraces:
     return simulate_gps(users, days, recorded=0.5, seed=seed)
 
 
@@ -30,7 +30,7 @@ def laid_out(traces: GpsTraces, folder: Path, layout: str) -> Path:
         return _text(frame, folder, layout)
     if layout in ("file", "no trajectories", "unix times", "text ids", "overlapping"):
         frame = _other_columns(frame, layout)
-        frame.write_parquet(folder / "points.parquet", row_group_size=5_000)
+        frame.write_parquet(folder / "points.parquet", row_group_size=2_000)
         return folder / "points.parquet"
     target = folder / "points"
     target.mkdir()
@@ -42,8 +42,8 @@ def laid_out(traces: GpsTraces, folder: Path, layout: str) -> Path:
         return target
     if layout == "shuffled":
         frame = frame[np.random.default_rng(1).permutation(frame.height)]
-    for number, first in enumerate(range(0, frame.height, 30_000)):
-        frame.slice(first, 30_000).write_parquet(target / f"part-{number:03}.parquet")
+    for number, first in enumerate(range(0, frame.height, 9_000)):
+        frame.slice(first, 9_000).write_parquet(target / f"part-{number:03}.parquet")
     return target
 
 

@@ -118,10 +118,12 @@ def test_a_city_is_chosen_among_far_ones_alike(
 
 @pytest.mark.long
 @pytest.mark.usefixtures("portions_of_points")
-@pytest.mark.parametrize("layout", ["parts", pytest.param("shuffled", marks=pytest.mark.long)])
-def test_workers_find_what_threads_find(layout: str, tmp_path: Path, run: Callable[..., str]) -> None:
+@pytest.mark.parametrize("layout", ["parts", "shuffled"])
+def test_workers_find_what_threads_find(
+    layout: str, tmp_path: Path, run: Callable[..., str], workers: tuple[str, str]
+) -> None:
     path = laid_out(city(), tmp_path, layout)
     given = ("--original", path, "--released", released(run, path, "GeoInd(100m)"), "--json")
     for application in (ERROR, HOMES, HOTSPOTS):
         here = run("applications", *application, *given)
-        assert run("applications", *application, *given, "--cluster", "local:2") == here
+        assert run("applications", *application, *given, *workers) == here

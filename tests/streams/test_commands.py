@@ -122,20 +122,22 @@ def test_text_that_is_refused_near_its_end_leaves_nothing_behind(
 @pytest.mark.usefixtures("portions_of_points")
 @pytest.mark.parametrize("layout", ["shuffled", "csv"])
 def test_workers_write_the_parts_that_threads_write(
-    layout: str, tmp_path: Path, run: Callable[..., str]
+    layout: str, tmp_path: Path, run: Callable[..., str], workers: tuple[str, str]
 ) -> None:
     path = laid_out(city(), tmp_path, layout)
-    for name, cluster in (("here", ()), ("there", ("--cluster", "local:2"))):
+    for name, cluster in (("here", ()), ("there", workers)):
         run(*GEOIND, path, tmp_path / name, "--to", "partitions", "--seed", 1, *cluster)
     assert len([*(tmp_path / "here").iterdir()]) > 3
     for part in (tmp_path / "here").iterdir():
         assert part.read_bytes() == (tmp_path / "there" / part.name).read_bytes()
-    described = [json.loads(run("describe", path, "--json", *way)) for way in ((), ("--cluster", "local:2"))]
+    described = [json.loads(run("describe", path, "--json", *way)) for way in ((), workers)]
     assert described[0] == described[1]
 
 
 @pytest.mark.usefixtures("portions_of_points")
-@pytest.mark.parametrize("layout", ["parts", "no trajectories", "csv"])
+@pytest.mark.parametrize(
+    "layout", [*(pytest.param(one, marks=pytest.mark.long) for one in ("parts", "no trajectories")), "csv"]
+)
 def test_users_outside_the_bounds_are_users_still(
     layout: str, tmp_path: Path, run: Callable[..., str]
 ) -> None:

@@ -24,18 +24,18 @@ def as_a_whole(run: Callable[..., str], *arguments: object) -> str:
 @pytest.mark.parametrize(
     ("layout", "name"),
     [
-        ("csv", "out.parquet"),
+        pytest.param("csv", "out.parquet", marks=pytest.mark.long),
         ("shuffled csv", "out.csv"),
         ("packed csv", "out.csv.gz"),
         ("quoted csv", "out.parquet"),
-        ("shuffled", "out.parquet"),
+        pytest.param("shuffled", "out.parquet", marks=pytest.mark.long),
         ("no trajectories", "out.csv"),
     ],
 )
 def test_a_large_table_is_converted_as_a_small_one(
     layout: str, name: str, tmp_path: Path, run: Callable[..., str]
 ) -> None:
-    path = laid_out(city(5, 8), tmp_path, layout)
+    path = laid_out(city(), tmp_path, layout)
     streamed = json.loads(run("convert", path, tmp_path / name, "--json"))
     whole = json.loads(as_a_whole(run, "convert", path, tmp_path / f"whole-{name}", "--json"))
     assert {**streamed, "written": []} == {**whole, "written": []}

@@ -149,6 +149,8 @@ def test_what_attacks_need_does_not_apply_to_utility_alone(tmp_path: Path, run: 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("small_portions")
-def test_workers_count_as_threads_do(tmp_path: Path, run: Callable[..., str]) -> None:
+def test_workers_count_as_threads_do(
+    tmp_path: Path, run: Callable[..., str], workers: tuple[str, str]
+) -> None:
     words = tables(tmp_path, "parts")
-    assert in_portions(run, *words, "--cluster", "local:2") == in_portions(run, *words)
+    assert in_portions(run, *words, *workers) == in_portions(run, *words)

@@ -37,13 +37,13 @@ def alike(one: Path, other: Path) -> bool:
 @pytest.mark.parametrize(
     ("command", "layout", "name"),
     [
-        (PL, "parts", "out.parquet"),
+        pytest.param(PL, "parts", "out.parquet", marks=pytest.mark.long),
         (("obfuscate", "RR(3)"), "offsets", "out.csv"),
         (("obfuscate", "MRLH(1,1,0.4)"), "on a grid", "out.csv"),
         (("convert",), "shuffled", "out.parquet"),
-        (("convert",), "UTC", "out.csv"),
+        pytest.param(("convert",), "UTC", "out.csv", marks=pytest.mark.long),
         (("convert",), "twenty minutes", "out.csv.gz"),
-        (("convert",), "mixed zones csv", "out.parquet"),
+        pytest.param(("convert",), "mixed zones csv", "out.parquet", marks=pytest.mark.long),
         (PL, "shuffled csv", "out.csv"),
     ],
 )
@@ -222,16 +222,15 @@ def test_what_needs_all_users_is_refused_in_parts(tmp_path: Path, run: Callable[
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("small_portions")
-@pytest.mark.parametrize("layout", ["shuffled", "csv"])
+@pytest.mark.parametrize("layout", ["shuffled", pytest.param("csv", marks=pytest.mark.long)])
 def test_workers_write_the_parts_that_threads_write(
-    layout: str, tmp_path: Path, run: Callable[..., str]
+    layout: str, tmp_path: Path, run: Callable[..., str], workers: tuple[str, str]
 ) -> None:
     path = laid_out(tmp_path, layout)
-    there = ("--cluster", "local:2")
-    for name, cluster in (("here", ()), ("there", there)):
+    for name, cluster in (("here", ()), ("there", workers)):
         run(*PL, path, tmp_path / name, "--to", "partitions", "--seed", 1, *cluster)
     assert len([*(tmp_path / "here").iterdir()]) > 3
     for part in (tmp_path / "here").iterdir():
         assert part.read_bytes() == (tmp_path / "there" / part.name).read_bytes()
-    described = [json.loads(run("describe", path, "--json", *way)) for way in ((), there)]
+    described = [json.loads(run("describe", path, "--json", *way)) for way in ((), workers)]
     assert described[0] == described[1]

@@ -34,8 +34,18 @@ def parts_of(folder: Path) -> list[Path]:
     return sorted(folder.iterdir())
 
 
-@pytest.mark.parametrize("seed", [("--seed", "5"), ()])
-@pytest.mark.parametrize("table", KINDS, indirect=True)
+@pytest.mark.parametrize(
+    ("table", "seed"),
+    [
+        ("events", ("--seed", "5")),
+        ("events", ()),
+        ("release", ("--seed", "5")),
+        pytest.param("release", (), marks=pytest.mark.long),
+        pytest.param("text events", ("--seed", "5"), marks=pytest.mark.long),
+        pytest.param("text events", (), marks=pytest.mark.long),
+    ],
+    indirect=["table"],
+)
 def test_parts_are_the_whole_in_pieces_and_a_stopped_run_goes_on(
     table: Path,
     seed: tuple[str, ...],
@@ -120,8 +130,10 @@ def test_a_release_does_not_go_on_with_other_places(
 
 @pytest.mark.long
 @pytest.mark.parametrize("table", KINDS, indirect=True)
-def test_workers_shuffle_as_threads_do(table: Path, tmp_path: Path, run: Callable[..., str]) -> None:
-    for name, cluster in (("here", ()), ("there", ("--cluster", "local:2"))):
+def test_workers_shuffle_as_threads_do(
+    table: Path, tmp_path: Path, run: Callable[..., str], workers: tuple[str, str]
+) -> None:
+    for name, cluster in (("here", ()), ("there", workers)):
         ids = ("--id-table", tmp_path / f"{name}.csv", "--seed", 1)
         run("pseudonymise", table, tmp_path / name, *PARTS, *ids, *cluster)
     assert len(parts_of(tmp_path / "here")) > 3

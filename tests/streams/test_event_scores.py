@@ -95,10 +95,12 @@ def test_a_lost_part_is_noticed(tmp_path: Path, run: Callable[..., str]) -> None
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("small_portions")
-def test_workers_score_as_threads_do(tmp_path: Path, run: Callable[..., str]) -> None:
+def test_workers_score_as_threads_do(
+    tmp_path: Path, run: Callable[..., str], workers: tuple[str, str]
+) -> None:
     path = laid_out(tmp_path, "file")
     parts = released(run, "RR(3)", path, tmp_path / "parts", "--to", "partitions")
     command = (*SCORE, "--original", path, "--obfuscated", parts)
     found = json.loads(run(*command))
     assert found["cells"] == city().n_events
-    assert json.loads(run(*command, "--cluster", "local:2")) == found
+    assert json.loads(run(*command, *workers)) == found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 import polars as pl
 import pytest
@@ -28,55 +29,82 @@ def whole(path: Path, layout: str) -> Reading[Traces]:
 
 
 def streamed(
-    path: Path, layout: str, scratch: Path, chunk: int = 333
+    path: Path, layout: str, scratch: Path, chunk: int = 999
 ) -> tuple[streams.Table[Traces], EventSurvey]:
     choices = Choices.parse(**options_of(layout))
     with use(chunk_rows=700):
         return streams.event_table_of(path, scratch, choices=choices, chunk=chunk)
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("chunk", [333, 1 << 20])
-def test_portions_are_what_the_whole_has_of_their_users(layout: str, chunk: int, tmp_path: Path) -> None:
-    path = laid_out(tmp_path, layout)
-    expected = whole(path, layout).traces
-    table, found = streamed(path, layout, tmp_path, chunk)
-    assert len(table.portions) > 5
-    assert found.n_events == len(expected)
-    for portion in table.portions:
+class Laid(NamedTuple):
+    """A table read by portions, and the events that it holds."""
+
+    layout: str
+    table: streams.Table[Traces]
+    found: EventSurvey
+    whole: Reading[Traces]
+
+
+def read_both_ways(layout: str, folder: Path, chunk: int = 999) -> Laid:
+    path = laid_out(folder, layout)
+    return Laid(layout, *streamed(path, layout, folder, chunk), whole(path, layout))
+
+
+@pytest.fixture(scope="module", params=LAYOUTS)
+def laid(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Laid:
+    return read_both_ways(request.param, tmp_path_factory.mktemp("events"))
+
+
+def require_portions_of_the_whole(one: Laid) -> None:
+    expected = one.whole.traces
+    assert len(one.table.portions) > 5
+    assert one.found.n_events == len(expected)
+    for portion in one.table.portions:
         own = expected.take_users(slice(portion.first_user, portion.stop_user))
-        assert table.traces(portion.number) == own
+        assert one.table.traces(portion.number) == own
 
 
-def test_rows_in_order_are_not_sorted_anew(tmp_path: Path) -> None:
+def test_portions_are_what_the_whole_has_of_their_users(laid: Laid) -> None:
+    require_portions_of_the_whole(laid)
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        "shuffled",
+        "csv",
+        *(pytest.param(one, marks=pytest.mark.long) for one in LAYOUTS if one not in ("shuffled", "csv")),
+    ],
+)
+def test_so_are_those_of_one_large_chunk(layout: str, tmp_path: Path) -> None:
+    require_portions_of_the_whole(read_both_ways(layout, tmp_path, chunk=1 << 20))
+
+
+def test_rows_in_order_are_not_sorted_again(laid: Laid) -> None:
     mixed = ("hive", "shuffled", "text ids", "offsets", "twenty minutes", "shuffled csv", "mixed zones csv")
-    for layout in LAYOUTS:
-        folder = tmp_path / layout
-        folder.mkdir()
-        _, found = streamed(laid_out(folder, layout), layout, folder)
-        assert found.is_sorted == (layout not in mixed), layout
+    assert laid.found.is_sorted == (laid.layout not in mixed)
 
 
-@pytest.mark.parametrize("layout", [one for one in LAYOUTS if one != "hive"])
-def test_a_description_by_portions_is_that_of_the_whole(layout: str, tmp_path: Path) -> None:
-    path = laid_out(tmp_path, layout)
-    expected = summarise(*whole(path, layout)).to_dict()
-    summary = streams.describe_events(*streamed(path, layout, tmp_path)).to_dict()
+def test_a_description_by_portions_is_that_of_the_whole(laid: Laid) -> None:
+    summary = streams.describe_events(laid.table, laid.found).to_dict()
+    expected = summarise(*laid.whole).to_dict()
+    if laid.layout == "hive":  # a data frame has no file
+        summary, expected = ({**one, "file": "", "format": ""} for one in (summary, expected))
     assert {**summary, "examples": {}} == {**expected, "examples": {}}
 
 
 @pytest.mark.parametrize(
     ("name", "layout"),
     [
-        ("No", "shuffled"),
+        pytest.param("No", "shuffled", marks=pytest.mark.long),
         ("RR(2)", "shuffled"),
         ("PL(4,1)", "shuffled"),
         ("PL(4,1)", "on a grid"),
-        ("PL(4,1)", "UTC"),
+        pytest.param("PL(4,1)", "UTC", marks=pytest.mark.long),
         ("PL(4,1)", "offsets"),
-        ("PL(4,1)", "mixed zones csv"),
+        pytest.param("PL(4,1)", "mixed zones csv", marks=pytest.mark.long),
         ("MRLH(1,2,0.3)", "on a grid"),
-        ("MRLH(0,0,0.5)", "on a grid"),
+        pytest.param("MRLH(0,0,0.5)", "on a grid", marks=pytest.mark.long),
     ],
 )
 def test_every_defence_writes_what_it_gives_on_the_whole(name: str, layout: str, tmp_path: Path) -> None:
@@ -103,17 +131,22 @@ def test_every_defence_writes_what_it_gives_on_the_whole(name: str, layout: str,
         assert part.read_bytes() == (tmp_path / "out1" / part.name).read_bytes()
 
 
-@pytest.mark.parametrize("layout", ["shuffled", "UTC", "offsets"])
+CHANGES = (
+    *("RoundTime(3h)", "RoundTime(10min)", "PerDay(2)", "ShuffleDays(month)", "Resample(2h)"),
+    *("PL(4,1)+RoundTime(part)", "PerDay(5)+RR(1)+RoundTime(1h)"),
+)
+
+
 @pytest.mark.parametrize(
-    "name",
+    ("name", "layout"),
     [
-        "RoundTime(3h)",
-        "RoundTime(10min)",
-        "PerDay(2)",
-        "ShuffleDays(month)",
-        "Resample(2h)",
-        "PL(4,1)+RoundTime(part)",
-        "PerDay(5)+RR(1)+RoundTime(1h)",
+        *((name, "shuffled") for name in CHANGES),
+        *((CHANGES[-1], layout) for layout in ("UTC", "offsets")),
+        *(
+            pytest.param(name, layout, marks=pytest.mark.long)
+            for name in CHANGES[:-1]
+            for layout in ("UTC", "offsets")
+        ),
     ],
 )
 def test_changed_times_are_written_as_on_the_whole(name: str, layout: str, tmp_path: Path) -> None:

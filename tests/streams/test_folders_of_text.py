@@ -30,8 +30,8 @@ def folder_of(frame: pl.DataFrame, folder: Path, files: int = 4) -> Path:
 
 def require_same(path: Path, scratch: Path) -> dict[str, object]:
     expected, report = read(path)
-    for chunk in (7_001, 1 << 20):
-        with use(chunk_rows=20_000):
+    for chunk in (4_001, 1 << 20):
+        with use(chunk_rows=9_000):
             table, found = streams.table_of(path, scratch, chunk=chunk)
         assert len(table.portions) > 3
         for one in table.portions:
@@ -69,7 +69,7 @@ def test_folders_may_say_whose_points_they_hold(tmp_path: Path) -> None:
         folder.mkdir(parents=True)
         rows.drop("user_id").write_csv(folder / "data.csv")
     assert streams.folders_name_columns(tmp_path / "points")
-    with use(chunk_rows=20_000):
+    with use(chunk_rows=9_000):
         table, found = streams.table_of(tmp_path / "points", tmp_path)
     assert found.user_ids.tolist() == city().user_ids.tolist()
     for one in table.portions:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 import polars as pl
 import pytest
@@ -12,45 +13,71 @@ from tracearena import streams
 from tracearena.engine import seed_sequence, use
 from tracearena.errors import FileError
 from tracearena.formats import points
+from tracearena.intake import Report
 from tracearena.pages.summary import summarise
+from tracearena.streams.survey import Survey
 from tracearena.streams.unfinished import Unfinished
 from tracearena.traces import GpsTraces
 
 
-def whole(path: Path, layout: str) -> GpsTraces:
-    """Read all at once; the reader of whole folders does not know what folders are called."""
-    return city() if layout == "hive" else points.read(path).traces
+class Streamed(NamedTuple):
+    """A table read by portions, and the points that it holds."""
+
+    layout: str
+    table: streams.Table[GpsTraces]
+    found: Survey
+    traces: GpsTraces
+    report: Report
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("chunk", [7_001, 1 << 20])
-def test_portions_are_what_the_whole_has_of_their_users(layout: str, chunk: int, tmp_path: Path) -> None:
-    path = laid_out(city(), tmp_path, layout)
-    expected = whole(path, layout)
-    with use(chunk_rows=20_000):
-        table, found = streams.table_of(path, tmp_path, chunk=chunk)
-    assert found.is_sorted == ("shuffled" not in layout)
-    assert len(table.portions) > 3
-    assert found.n_points == len(expected)
-    for portion in table.portions:
-        own = expected.take_users(slice(portion.first_user, portion.stop_user))
-        assert table.traces(portion.number) == own
+def streamed(layout: str, folder: Path, chunk: int = 4_001) -> Streamed:
+    """Write a table and read it by portions and as a whole."""
+    path = laid_out(city(), folder, layout)
+    with use(chunk_rows=9_000):
+        table, found = streams.table_of(path, folder, chunk=chunk)
+    # the reader of whole folders does not know what folders are called
+    traces, report = (city(), found.report) if layout == "hive" else points.read(path)
+    return Streamed(layout, table, found, traces, report)
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_a_description_by_portions_is_that_of_the_whole(layout: str, tmp_path: Path) -> None:
-    path = laid_out(city(), tmp_path, layout)
-    reading = points.read(path) if layout != "hive" else None
-    with use(chunk_rows=20_000):
-        table, found = streams.table_of(path, tmp_path, chunk=9_999)
-    summary = streams.describe(table, found).to_dict()
-    if reading is None:
+@pytest.fixture(scope="module", params=LAYOUTS)
+def laid(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Streamed:
+    return streamed(request.param, tmp_path_factory.mktemp("points"))
+
+
+def require_portions_of_the_whole(one: Streamed) -> None:
+    assert one.found.is_sorted == ("shuffled" not in one.layout)
+    assert len(one.table.portions) > 3
+    assert one.found.n_points == len(one.traces)
+    for portion in one.table.portions:
+        own = one.traces.take_users(slice(portion.first_user, portion.stop_user))
+        assert one.table.traces(portion.number) == own
+
+
+def test_portions_are_what_the_whole_has_of_their_users(laid: Streamed) -> None:
+    require_portions_of_the_whole(laid)
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        "shuffled",
+        "csv",
+        *(pytest.param(one, marks=pytest.mark.long) for one in LAYOUTS if one not in ("shuffled", "csv")),
+    ],
+)
+def test_so_are_those_of_one_large_chunk(layout: str, tmp_path: Path) -> None:
+    require_portions_of_the_whole(streamed(layout, tmp_path, chunk=1 << 20))
+
+
+def test_a_description_by_portions_is_that_of_the_whole(laid: Streamed) -> None:
+    summary = streams.describe(laid.table, laid.found).to_dict()
+    expected = summarise(laid.traces, laid.report).to_dict()
+    if laid.layout == "hive":
         summary = {name: summary[name] for name in ("users", "events", "gap_h", "bounds", "trajectories")}
-        expected = summarise(city(), found.report).to_dict()
         assert summary == {name: expected[name] for name in summary}
     else:
-        expected = summarise(*reading).to_dict()
-        if "shuffled" in layout:  # at borders of chunks the same rows fall
+        if "shuffled" in laid.layout:  # at borders of chunks the same rows fall
             assert summary["noticed"] == expected["noticed"]
         assert {**summary, "examples": {}} == {**expected, "examples": {}}
 
@@ -58,15 +85,22 @@ def test_a_description_by_portions_is_that_of_the_whole(layout: str, tmp_path: P
 @pytest.mark.parametrize(
     "name", ["GeoInd(100m)", "GeoInd(100m,5min)", "Snap(500m)", "Thin(60s)", "Zones(500m)", "TrimEnds(300m)"]
 )
-@pytest.mark.parametrize("layout", ["parts", "shuffled", "text ids"])
+@pytest.mark.parametrize(
+    "layout",
+    [
+        pytest.param("parts", marks=pytest.mark.long),
+        "shuffled",
+        pytest.param("text ids", marks=pytest.mark.long),
+    ],
+)
 def test_every_defence_writes_what_it_gives_on_the_whole(name: str, layout: str, tmp_path: Path) -> None:
     from tracearena.algorithms import catalogue
 
     path = laid_out(city(), tmp_path, layout)
     defence = catalogue.create(name, "gps-obfuscator")
     expected = defence.transform(points.read(path).traces, seed=7).to_frame()
-    for number, (threads, chunk) in enumerate([(1, 7_777), (3, 1 << 20)]):
-        with use(threads=threads, chunk_rows=20_000):
+    for number, (threads, chunk) in enumerate([(1, 4_001), (3, 1 << 20)]):
+        with use(threads=threads, chunk_rows=9_000):
             table, found = streams.table_of(path, tmp_path, chunk=chunk)
             change = streams.obfuscation(table, defence, seed_sequence(7), 6)
             one = tmp_path / f"out{number}.parquet"
@@ -90,8 +124,8 @@ def test_a_row_that_cannot_be_used_is_named_with_its_file(tmp_path: Path) -> Non
     frame = pl.read_parquet(third)
     bad = pl.when(pl.int_range(pl.len()) == 16).then(95.0).otherwise(pl.col("latitude")).alias("latitude")
     frame.with_columns(bad).write_parquet(third)
-    with use(chunk_rows=20_000):
-        table, found = streams.table_of(path, tmp_path, chunk=10_000)
+    with use(chunk_rows=9_000):
+        table, found = streams.table_of(path, tmp_path, chunk=4_000)
     assert found.report.dropped == {"bad latitude": 1}
     (example,) = found.report.examples_of("bad latitude")
     assert (example.path, example.fault.row, example.fault.value) == (str(third), 17, "95.0")

@@ -20,8 +20,8 @@ from tracearena.streams import portions
 @pytest.mark.parametrize(
     ("layout", "name"),
     [
-        ("file", "out.parquet"),
-        ("shuffled", "out.parquet"),
+        pytest.param("file", "out.parquet", marks=pytest.mark.long),
+        pytest.param("shuffled", "out.parquet", marks=pytest.mark.long),
         ("shuffled csv", "out.csv"),
         ("text ids", "out.parquet"),
         ("no trajectories", "out.csv"),
@@ -38,7 +38,7 @@ def test_a_large_table_gets_the_pseudonyms_of_a_small_one(
         made.append(shuffled(*given, **options))  # type: ignore[arg-type]
         return made[-1]
 
-    for way, chunk_rows in (("streamed", 20_000), ("whole", 10**9)):
+    for way, chunk_rows in (("streamed", 9_000), ("whole", 10**9)):
         monkeypatch.setattr("tracearena.streams.shuffled", kept)
         (tmp_path / way).mkdir()
         arguments = (path, tmp_path / way / name, "--id-table", tmp_path / way / "ids.csv")
@@ -101,9 +101,11 @@ def test_parts_are_the_file_in_pieces_and_a_stopped_run_goes_on(
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("portions_of_points")
-def test_workers_shuffle_as_threads_do(tmp_path: Path, run: Callable[..., str]) -> None:
+def test_workers_shuffle_as_threads_do(
+    tmp_path: Path, run: Callable[..., str], workers: tuple[str, str]
+) -> None:
     path = laid_out(city(), tmp_path, "parts")
-    for name, cluster in (("here", ()), ("there", ("--cluster", "local:2"))):
+    for name, cluster in (("here", ()), ("there", workers)):
         ids = ("--id-table", tmp_path / f"{name}.csv", "--seed", 1)
         run("pseudonymise", path, tmp_path / name, "--to", "partitions", *ids, *cluster)
     assert len([*(tmp_path / "here").iterdir()]) > 3

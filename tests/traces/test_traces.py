@@ -126,7 +126,7 @@ def test_nothing_that_is_handed_out_can_be_written_to(make_walks: Callable[..., 
             assert not array.flags.writeable
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_million_users_are_comfortable() -> None:
     users, instants = 1_000_000, 48
     table = np.broadcast_to(np.arange(instants) % 6, (users, instants))
@@ -135,7 +135,7 @@ def test_a_million_users_are_comfortable() -> None:
     assert traces.take_users(np.arange(0, users, 1000)).dense().shape == (1000, instants)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_sparse_check_ins_over_two_years_are_comfortable() -> None:
     users, events, hours = 220_000, 30, 2 * 365 * 24
     rng = np.random.default_rng(0)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from tracearena.audit.linkability import Linkability, Linked
@@ -15,7 +14,9 @@ from tracearena.audit.shares import Share
 from tracearena.traces import IdTable
 from tracearena.traces.event_times import utc_seconds
 from tracearena.traces.ids import positions
-from tracearena.traces.zones import from_zone
+
+if TYPE_CHECKING:
+    import polars as pl
 
 SENTENCES = {
     "hours": "the hours at which they are seen",
@@ -122,6 +123,8 @@ def column_attacks(
         One for each column that both have and that tells people apart, with the share it finds; of people
         who have a value in common it finds one.
     """
+    import polars as pl
+
     users = np.flatnonzero(material.cut.both)
     ids = material.exact.user_ids[users].astype(str)
     cut = pl.DataFrame({"user": ids, "cut": _cut_seconds(material)[users]})
@@ -146,6 +149,10 @@ def column_attacks(
 
 def _cut_seconds(material: Material) -> NDArray[np.int64]:
     """Return from when on everybody's rows are the later ones, as the times of the file's rows count."""
+    import polars as pl
+
+    from tracearena.traces.zones import from_zone
+
     traces = material.exact
     if traces.clock.first_day is None:
         return material.cut.instant
@@ -160,6 +167,8 @@ def _cut_seconds(material: Material) -> NDArray[np.int64]:
 
 def _usual_values(rows: pl.DataFrame) -> pl.DataFrame:
     """Return the most frequent value of every user; of equals the first by its letters."""
+    import polars as pl
+
     counts = rows.group_by("user", "value").len().sort("len", "value", descending=[True, False])
     return counts.group_by("user").agg(pl.col("value").first()).sort("user")
 

@@ -62,7 +62,7 @@ def test_user_indices(tokyo: Path, tmp_path: Path, name: str) -> None:
     ("name", "slot_name"),
     [
         pytest.param("syntraces_ppmtf_Itr100.csv.gz", "time_slot", marks=pytest.mark.slow),
-        pytest.param("syntraces_sgd_cn0.csv.gz", "time_slot", marks=pytest.mark.slow),
+        pytest.param("syntraces_sgd_cn0.csv.gz", "time_slot", marks=pytest.mark.long),
         ("syntraces_sglt_c100_1.csv.gz", "time_period"),
     ],
 )

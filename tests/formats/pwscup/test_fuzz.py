@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -14,7 +14,6 @@ from tracearena.errors import Fault, FileError
 from tracearena.formats.pwscup import VERDICTS
 from tracearena.formats.pwscup import _sheet as sheet_module
 
-STRINGS = 10_000
 PIECES = [
     *(bytes([byte]) for byte in b"0123456789, *\n\r\t\"'+-._eE\x00\xff\xef"),
     *(b"\r\n", b"\n\n", b"  ", b"* ", b" *", b"0", b"01", b"1025", b"1024", b"\xef\xbc\x95", b"\xef\xbb\xbf"),
@@ -43,42 +42,59 @@ def mutated(valid: bytes, rng: np.random.Generator) -> bytes:
     return text
 
 
-def strings(valid: bytes, seed: int) -> list[bytes]:
+def strings(valid: bytes, count: int, seed: int) -> list[bytes]:
     rng = np.random.default_rng(seed)
-    noise = [rng.bytes(int(rng.integers(0, 80))) for _ in range(STRINGS // 20)]
+    noise = [rng.bytes(int(rng.integers(0, 80))) for _ in range(count // 20)]
     header = valid[: valid.index(b"\n") + 1]
     return [
-        *(mutated(valid, rng) for _ in range(STRINGS - 2 * len(noise))),
+        *(mutated(valid, rng) for _ in range(count - 2 * len(noise))),
         *noise,
         *(header + some for some in noise),
     ]
 
 
+class Fuzz(NamedTuple):
+    """Lets a reader of one kind see strings, and its writer write what it made of them."""
+
+    readers: dict[str, Reader]
+    writers: dict[str, Callable[[Any, Path], None]]
+    folder: Path
+
+    def require_answers(self, kind: str, count: int) -> None:
+        content = b""
+        unexplained = Fault(None, None, None, "an error must have a fault", "unexplained")
+        accepted = {}
+        refused = set()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(sheet_module, "read_bytes", lambda path, **limits: content)
+            for content in strings(VALID[kind], count, seed=list(VALID).index(kind)):
+                try:
+                    accepted[content] = self.readers[kind](self.folder / "fuzz")
+                except FileError as error:
+                    refused.update(fault.code for fault in error.faults or [unexplained])
+        assert refused <= set(VERDICTS)
+        assert len(refused) > 10
+        assert accepted
+        for number, got in enumerate(accepted.values()):
+            again = self.folder / str(number) / "again"
+            again.parent.mkdir()
+            self.writers[kind](got, again)
+            assert self.readers[kind](again) == got
+
+
+@pytest.fixture
+def fuzz(readers: dict[str, Reader], writers: dict[str, Callable[[Any, Path], None]], tmp_path: Path) -> Fuzz:
+    return Fuzz(readers, writers, tmp_path)
+
+
+@pytest.mark.parametrize("kind", VALID)
+def test_strings_are_accepted_or_refused_and_the_accepted_come_back(kind: str, fuzz: Fuzz) -> None:
+    fuzz.require_answers(kind, 400)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("kind", VALID)
 def test_ten_thousand_strings_are_accepted_or_refused_and_the_accepted_come_back(
-    kind: str,
-    readers: dict[str, Reader],
-    writers: dict[str, Callable[[Any, Path], None]],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    kind: str, fuzz: Fuzz
 ) -> None:
-    content = b""
-    monkeypatch.setattr(sheet_module, "read_bytes", lambda path, **limits: content)
-    unexplained = Fault(None, None, None, "an error must have a fault", "unexplained")
-    accepted = {}
-    refused = set()
-    for content in strings(VALID[kind], seed=list(VALID).index(kind)):
-        try:
-            accepted[content] = readers[kind](tmp_path / "fuzz")
-        except FileError as error:
-            refused.update(fault.code for fault in error.faults or [unexplained])
-    assert refused <= set(VERDICTS)
-    assert len(refused) > 10
-    assert accepted
-    for number, got in enumerate(accepted.values()):
-        again = tmp_path / str(number) / "again"
-        again.parent.mkdir()
-        monkeypatch.undo()
-        writers[kind](got, again)
-        assert readers[kind](again) == got
+    fuzz.require_answers(kind, 10_000)

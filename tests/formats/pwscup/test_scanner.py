@@ -52,7 +52,7 @@ LINES = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), CELLS), min_siz
 )
 
 
-@examples(400)
+@examples(200)
 @given(lines=LINES, end=st.sampled_from(["\n", "\r\n"]), last=st.booleans())
 def test_scanner_and_slow_parser_agree(
     tmp_path_factory: pytest.TempPathFactory, lines: list[str], end: str, last: bool
@@ -93,7 +93,7 @@ def complete(original: Traces) -> Traces:
     return Traces.from_dense(dense, GRID, original.clock, user_ids=original.user_ids, first_instant=first)
 
 
-@examples(60)
+@examples(30)
 @given(released=releases())
 def test_what_is_written_reads_the_same(
     tmp_path_factory: pytest.TempPathFactory, released: ObfuscatedTraces

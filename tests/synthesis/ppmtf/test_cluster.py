@@ -70,7 +70,7 @@ def test_training_goes_on_in_a_cluster_where_it_stopped_here(people, cluster, tm
     assert saved(gone_on, tmp_path) == saved(PPMTF(**ALL_ZEROS).fit(people, seed=7), tmp_path)
 
 
-@pytest.mark.parametrize("done_before", [1, 2, 10])
+@pytest.mark.parametrize("done_before", [2, *(pytest.param(one, marks=pytest.mark.long) for one in (1, 10))])
 def test_a_worker_killed_in_the_middle_of_an_iteration_changes_nothing(people, tmp_path, done_before):
     """The first iteration is a round of its own, and every tenth ends one."""
     parameters = ALL_ZEROS | {"iterations": 12}

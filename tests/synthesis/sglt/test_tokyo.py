@@ -21,7 +21,7 @@ def tokyo(shared_data):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_utility_and_privacy_are_near_the_published_ones(tokyo, seed):
     training, testing = tokyo
     model = SGLT(classes=100, par_c=0.25, par_m=0.75, par_l=1, par_v=4, privacy_tests=False)
@@ -48,7 +48,12 @@ def test_dropping_the_own_place_less_often_betrays_more(tokyo):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("classes", "par_l", "published"), [(200, 1, 0.602), (200, 0, 0.414), (50, 1, 0.543)]
+    ("classes", "par_l", "published"),
+    [
+        (200, 1, 0.602),
+        pytest.param(200, 0, 0.414, marks=pytest.mark.long),
+        pytest.param(50, 1, 0.543, marks=pytest.mark.long),
+    ],
 )
 def test_the_program_s_rules_give_the_published_population(tokyo, classes, par_l, published):
     training, testing = tokyo
