@@ -209,8 +209,15 @@ def held(holding: Callable[..., Held]) -> Held:
 
 
 @pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let Argon2 take next to no memory, where a test logs in fifty times."""
+def password_kib() -> int | None:
+    """Memory for the hash of a password: next to none, or None for what a server takes."""
+    return 8
+
+
+@pytest.fixture(autouse=True)
+def quick_passwords(password_kib: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let Argon2 take next to no memory, where a password is not what is tested."""
     from tracearena.server.people.passwords import Argon2
 
-    monkeypatch.setattr(Argon2, "memory_cost", 8)
+    if password_kib is not None:
+        monkeypatch.setattr(Argon2, "memory_cost", password_kib)
