@@ -7,9 +7,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.server.conftest import held, holding, password_kib, prepared, quick_passwords, sqlite_template
+from tests.server.conftest import (
+    held,
+    holding,
+    in_sqlite,
+    password_kib,
+    prepared,
+    quick_passwords,
+    quick_writes,
+    sqlite_template,
+)
 
-__all__ = ["held", "holding", "password_kib", "prepared", "quick_passwords", "sqlite_template"]
+__all__ = [
+    "held", "holding", "in_sqlite", "password_kib", "prepared", "quick_passwords", "quick_writes",
+    "sqlite_template",
+]  # fmt: skip
 
 CHROMIUM = Path("/usr/bin/chromium")
 _PATIENCE_MS = 120_000

@@ -120,7 +120,8 @@ def _roles(held: Held) -> dict[str, Any]:
 def _html(client: Any, address: str) -> str | None:
     """Return a page as the site gives it, None where there is none for this role in this phase."""
     answer = client.get(address)
-    answer.close()
+    if answer.streaming:
+        answer.close()
     is_page = answer.status_code == 200 and answer.headers.get("Content-Type", "").startswith("text/html")
     return answer.content.decode() if is_page else None
 

@@ -19,6 +19,7 @@ from tests.border.command_line import Done, tracearena
 from tests.server.independent_awards import awards
 
 from tracearena.server import clock
+from tracearena.server.client.connection import Client
 from tracearena.server.operations.bots import joined, wait_for
 from tracearena.server.serving import free_port
 
@@ -39,7 +40,10 @@ class Server:
     def __init__(self, folder: Path, clock_file: Path) -> None:
         self.clock_file, port = clock_file, free_port()
         self.url = f"http://127.0.0.1:{port}"
-        command = [sys.executable, "-m", "tracearena", "contest", "serve", folder.name, "--port", str(port)]
+        command = [
+            sys.executable, "-m", "tracearena", "contest", "serve", folder.name, "--port", str(port),
+            "--workers", "1",
+        ]  # fmt: skip
         self.log = (folder.parent / "log").open("wb")
         self.process = subprocess.Popen(
             command, cwd=folder.parent, stdout=subprocess.PIPE, stderr=self.log, text=True
@@ -71,6 +75,7 @@ class Person:
 
     def log_in(self, url: str, secret: str) -> None:
         token = joined(url, secret, f"member of {self.number}")
+        self.asking = Client(url, token)
         self._patch.setattr("sys.stdin", io.StringIO(token + "\n"))
         done = self.client("login", url)
         assert done.status == 0, done.err
@@ -143,23 +148,23 @@ def test_a_whole_contest_with_the_client_only(
             person.done("data")
         receipts = {person.number: person.defend() for person in people}
         for person in people:
-            assert person.client("watch", "--every", "0.1").status == 0
+            assert person.client("watch", "--every", "0.2").status == 0
         early = people[0].client("attack", "mine.csv", "002", "--kind", "inferred-traces")
         assert (early.status, "taken from" in early.err) == (2, True)
         _deadline(server, people[2], points["anonymization_end"])
         server.at(points["attack_begin"] + MINUTE)
-        wait_for("the release", lambda: len(people[0].done("status")["targets"]) == 3)
+        wait_for("the release", lambda: len(people[0].asking.get("targets")) == 3)
         targets = _targets(people, receipts)
         for person in people:
             person.done("data")
             for target in targets[person.number]:
                 person.attack(target)
-            assert person.client("watch", "--every", "0.1").status == 0
+            assert person.client("watch", "--every", "0.2").status == 0
         assert people[0].done("board")["snapshot"] is None
         refused = tracearena("contest", "export", "friday", "early.zip", folder=tmp_path)
         assert (refused.status, "not published" in refused.err) == (2, True)
         server.at(points["results_begin"] + MINUTE)
-        wait_for("the result", lambda: people[0].done("board")["snapshot"] is not None)
+        wait_for("the result", lambda: people[0].asking.get("board")["snapshot"] is not None)
         shown = people[0].done("board")["snapshot"]
         wait_for("the end of all jobs", lambda: _open_jobs(tmp_path) == 0)
         for person in people:
