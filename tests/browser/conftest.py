@@ -13,14 +13,15 @@ from tests.server.conftest import (
     in_sqlite,
     password_kib,
     prepared,
+    quick_connections,
     quick_passwords,
     quick_writes,
     sqlite_template,
 )
 
 __all__ = [
-    "held", "holding", "in_sqlite", "password_kib", "prepared", "quick_passwords", "quick_writes",
-    "sqlite_template",
+    "held", "holding", "in_sqlite", "password_kib", "prepared", "quick_connections",
+    "quick_passwords", "quick_writes", "sqlite_template",
 ]  # fmt: skip
 
 CHROMIUM = Path("/usr/bin/chromium")

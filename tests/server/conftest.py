@@ -250,6 +250,12 @@ def quick_writes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
+def quick_connections(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let clients load no certificates: no test goes by HTTPS."""
+    monkeypatch.setenv("SSL_CERT_DIR", os.devnull)
+
+
+@pytest.fixture(autouse=True)
 def quick_passwords(password_kib: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let Argon2 take next to no memory, where a password is not what is tested."""
     from tracearena.server.people.passwords import Argon2
