@@ -80,7 +80,7 @@ def main() -> None:
         secrets = {team: token(member) for team, member in members.items()}
         print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before the first part", flush=True)
         for kind, make in hostile.TWO_HUNDRED.items():
-            with served(held) as site, hostile.attack(site.url, make(site.url)):
+            with served(held, before=()) as site, hostile.attack(site.url, make(site.url)):
                 under_attack(site.url, kind, secrets["001"])
         serving = Serving(port=free_port(), workers=2)
         with (

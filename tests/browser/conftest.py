@@ -7,9 +7,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.server.conftest import held, holding, prepared, sqlite_template
+from tests.server.conftest import (
+    held,
+    holding,
+    in_sqlite,
+    password_kib,
+    prepared,
+    quick_connections,
+    quick_passwords,
+    quick_writes,
+    sqlite_template,
+)
 
-__all__ = ["held", "holding", "prepared", "sqlite_template"]
+__all__ = [
+    "held", "holding", "in_sqlite", "password_kib", "prepared", "quick_connections",
+    "quick_passwords", "quick_writes", "sqlite_template",
+]  # fmt: skip
 
 CHROMIUM = Path("/usr/bin/chromium")
 _PATIENCE_MS = 120_000
@@ -29,9 +42,9 @@ def database(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def chromium() -> Iterator[Any]:
-    """Chromium, ended with the module: while it runs, Django takes this thread for one that must not wait.
+    """Chromium, ended with this folder: while it runs, Django takes this thread for one that must not wait.
 
     Tests are skipped, with a sentence that helps, where it or Playwright is missing.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -171,33 +172,61 @@ def database(request: pytest.FixtureRequest) -> Iterator[str | None]:
         connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
 
 
+def _created(place: Path, files: Path, database: str | None) -> Created:
+    """Make a contest and the judge's key in a folder, with the clock at the beginning."""
+    clock.set_driven(place / "clock", BEGIN)
+    public = write_judge_key(place / "judge-key", None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(clock.VARIABLE, str(place / "clock"))
+        return create(place / "contest", files, judge_public_key=public, database=database)
+
+
+@pytest.fixture(scope="session")
+def in_sqlite(
+    prepared: Callable[..., Path], sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[..., tuple[Path, Created]]:
+    """Contests in SQLite with the rules asked for, to be copied; each is made once."""
+    made: dict[str, tuple[Path, Created]] = {}
+
+    def configure_with_tables(folder: Folder) -> None:
+        shutil.copy(sqlite_template, folder.database)
+        configure(folder)
+
+    def make(**rules: Any) -> tuple[Path, Created]:
+        from django.db import connections
+
+        key = repr(sorted(rules.items()))
+        if key not in made:
+            place = tmp_path_factory.mktemp("in_sqlite")
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(creation, "configure", configure_with_tables)
+                made[key] = place, _created(place, prepared(**rules), None)
+            connections.close_all()
+        return made[key]
+
+    return make
+
+
 @pytest.fixture
 def holding(
     tmp_path: Path,
     prepared: Callable[..., Path],
     database: str | None,
-    sqlite_template: Path,
+    in_sqlite: Callable[..., tuple[Path, Created]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> Callable[..., Held]:
     """Makes contests with the rules asked for, their clock driven and in the registration phase."""
 
-    def configure_with_tables(folder: Folder) -> None:
-        if database is None:
-            shutil.copy(sqlite_template, folder.database)
-        configure(folder)
-
     def hold(**rules: Any) -> Held:
-        clock_file = tmp_path / "clock"
-        clock.set_driven(clock_file, BEGIN)
-        monkeypatch.setenv(clock.VARIABLE, str(clock_file))
-        public = write_judge_key(tmp_path / "judge-key", None)
-        path = tmp_path / "contest"
-        with monkeypatch.context() as quicker:
-            quicker.setattr(creation, "configure", configure_with_tables)
-            created = create(path, prepared(**rules), judge_public_key=public, database=database)
-        folder = Folder(path)
+        if database is None:
+            made, created = in_sqlite(**rules)
+            shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+        else:
+            created = _created(tmp_path, prepared(**rules), database)
+        monkeypatch.setenv(clock.VARIABLE, str(tmp_path / "clock"))
+        folder = Folder(tmp_path / "contest")
         configure(folder)
-        return Held(folder, created, tmp_path / "judge-key", clock_file, database)
+        return Held(folder, created, tmp_path / "judge-key", tmp_path / "clock", database)
 
     return hold
 
@@ -209,8 +238,27 @@ def held(holding: Callable[..., Held]) -> Held:
 
 
 @pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let Argon2 take next to no memory, where a test logs in fifty times."""
+def password_kib() -> int | None:
+    """Memory for the hash of a password: next to none, or None for what a server takes."""
+    return 8
+
+
+@pytest.fixture(autouse=True)
+def quick_writes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Do not wait for the disk: no test cuts the power."""
+    monkeypatch.setattr(os, "fsync", os.fstat)
+
+
+@pytest.fixture(autouse=True)
+def quick_connections(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let clients load no certificates: no test goes by HTTPS."""
+    monkeypatch.setenv("SSL_CERT_DIR", os.devnull)
+
+
+@pytest.fixture(autouse=True)
+def quick_passwords(password_kib: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let Argon2 take next to no memory, where a password is not what is tested."""
     from tracearena.server.people.passwords import Argon2
 
-    monkeypatch.setattr(Argon2, "memory_cost", 8)
+    if password_kib is not None:
+        monkeypatch.setattr(Argon2, "memory_cost", password_kib)

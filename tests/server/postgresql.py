@@ -45,7 +45,8 @@ def running() -> Iterator[str]:
 @contextmanager
 def _started(place: Path, port: int, data: Path) -> Iterator[None]:
     _run(place / "initdb", "-D", data, "--auth=trust", "--username=contest", "--encoding=UTF8", "--no-sync")
-    options = f"-h 127.0.0.1 -p {port} -k {data} -c max_connections=200"
+    unsafe = "-c fsync=off -c synchronous_commit=off -c full_page_writes=off"
+    options = f"-h 127.0.0.1 -p {port} -k {data} -c max_connections=200 {unsafe}"
     _run(place / "pg_ctl", "-D", data, "-w", "-l", data / "log", "-o", options, "start")
     try:
         yield

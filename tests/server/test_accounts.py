@@ -27,6 +27,7 @@ from tests.server.visitors import (
 from tracearena.server.store import keys
 
 
+@pytest.mark.parametrize("password_kib", [None])
 def test_passwords_are_hashed_by_argon2_with_19_mib(held: Held) -> None:
     """As the stored hash says itself."""
     from tracearena.server.models import Member
@@ -164,7 +165,6 @@ def test_t36_nothing_but_a_good_token_counts_in_the_api(held: Held) -> None:
         assert (refused.status_code, refused.json()["error"]["code"]) == (401, "unauthorized")
 
 
-@pytest.mark.usefixtures("quick")
 def test_t37_there_is_no_default_account(held: Held) -> None:
     """A new contest has links and nobody in it."""
     from tracearena.server.models import Member, Token

@@ -26,6 +26,9 @@ from tracearena.server.settings import configure
 from tracearena.server.store import contents
 from tracearena.server.store.folder import Folder
 
+ON_SQLITE = pytest.mark.parametrize("database", [None], ids=["sqlite"])
+"""What is read is a file, and what is made of it lies in SQLite."""
+
 
 @pytest.fixture
 def played(held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Held:
@@ -109,6 +112,7 @@ FOREIGN["a link"].type, FOREIGN["a link"].linkname = tarfile.SYMTYPE, ".."
 FOREIGN["a device"].type = tarfile.CHRTYPE
 
 
+@ON_SQLITE
 @pytest.mark.parametrize("fault", ["cut", "changed", *FOREIGN, "another program's", "a bomb"])
 def test_a_backup_that_is_not_whole_makes_nothing(held: Held, tmp_path: Path, fault: str) -> None:
     """It is read as hostile input: nothing is made of it, inside the folder or outside."""
@@ -130,6 +134,7 @@ def _odd_row(row: list[Any], odd: str) -> Any:
     )
 
 
+@ON_SQLITE
 @pytest.mark.parametrize(
     "odd", ["time", "nothing", "column", "no row", "no table", "twice", "folder as file"]
 )

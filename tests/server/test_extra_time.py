@@ -25,7 +25,6 @@ WHY = {"reason": "their network was down", "actor": "organiser"}
 LATER = SCHEDULE.attack_end + DAY / 2
 
 
-@pytest.mark.usefixtures("quick")
 def test_the_end_of_a_team_with_extra_time_is_its_own(held: Held) -> None:
     """One millisecond before it is in and the end is late, by form and API; others are late by their own."""
     client, other = joined(held, "003"), Program(token(joined(held, "001")))
@@ -118,7 +117,6 @@ def test_no_time_is_given_once_the_judge_has_closed_the_phase(held: Held) -> Non
         give_time("003", "anonymization_end", SCHEDULE.attack_begin, **WHY)
 
 
-@pytest.mark.usefixtures("quick")
 def test_everybody_sees_extra_time_and_the_team_its_own(
     held: Held, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -25,6 +25,7 @@ def test_a_whole_contest_in_sealed_mode(held: Held, tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("database", [None], ids=["sqlite"])
 def test_a_whole_contest_by_children(held: Held, tmp_path: Path) -> None:
     """The same, every file read and scored by processes of their own."""
     _hold(held, tmp_path)

@@ -41,7 +41,6 @@ def _number(name: str) -> int:
     return int(Member.objects.get(username=name).pk)
 
 
-@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("other", ["M001", "m001", "ｍ００１", " M001 "])
 def test_names_that_look_the_same_are_one_person(held: Held, other: str) -> None:
     """Nobody joins under another's name in other letters; whoever has it logs in however it is typed."""
@@ -50,7 +49,6 @@ def test_names_that_look_the_same_are_one_person(held: Held, other: str) -> None
     assert logged_in(other).get("/team").status_code == 200
 
 
-@pytest.mark.usefixtures("quick")
 def test_other_letters_give_no_further_tries(held: Held) -> None:
     """Ten failed logins of a name are ten, in whatever case."""
     names = ["annabel", "ANNABEL", "Annabel", "aNNABEL"]
@@ -58,7 +56,6 @@ def test_other_letters_give_no_further_tries(held: Held) -> None:
     assert tried("AnNaBeL").status_code == 429
 
 
-@pytest.mark.usefixtures("quick")
 def test_a_new_password_ends_the_tokens_of_its_owner(held: Held) -> None:
     """Those of others in the team stay."""
     client, mate = joined(held, "001", "ann"), joined(held, "001", "bob")
@@ -71,7 +68,6 @@ def test_a_new_password_ends_the_tokens_of_its_owner(held: Held) -> None:
     assert AuditEntry.objects.filter(actor="ann", act="password changed").exists()
 
 
-@pytest.mark.usefixtures("quick")
 def test_one_member_is_shut_out_and_let_in_again(held: Held) -> None:
     """Login, password, token and the team's open links end; a new password opens the same bundle."""
     boss, client, mate = organiser(held), joined(held, "001", "ann"), joined(held, "001", "bob")
@@ -101,7 +97,6 @@ def test_one_member_is_shut_out_and_let_in_again(held: Held) -> None:
     ]
 
 
-@pytest.mark.usefixtures("quick")
 def test_a_password_that_was_ended_is_not_changed_any_more(
     held: Held, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -119,7 +114,6 @@ def test_a_password_that_was_ended_is_not_changed_any_more(
     assert client.get("/team").status_code == 302
 
 
-@pytest.mark.usefixtures("quick")
 def test_two_organisers_work_at_once_and_one_stays(held: Held) -> None:
     """The second comes by a link of the first; nobody shuts out the last one, or themselves."""
     boss = organiser(held)
@@ -134,7 +128,6 @@ def test_two_organisers_work_at_once_and_one_stays(held: Held) -> None:
     assert second.get("/organiser").status_code == 200
 
 
-@pytest.mark.usefixtures("quick")
 def test_an_organiser_who_waits_for_a_password_does_not_count_as_another(held: Held) -> None:
     """Their link may never be used."""
     organiser(held)
@@ -147,7 +140,6 @@ def test_an_organiser_who_waits_for_a_password_does_not_count_as_another(held: H
     members.disable(members.named("organiser", organiser=True), "command line")
 
 
-@pytest.mark.usefixtures("quick")
 def test_two_who_shut_out_each_other_do_not_both_succeed(held: Held) -> None:
     """One organiser is left."""
     from django.db import connection
@@ -168,7 +160,6 @@ def test_two_who_shut_out_each_other_do_not_both_succeed(held: Held) -> None:
         assert sorted(pool.map(shut_out, ["organiser", "second"])) == [False, True]
 
 
-@pytest.mark.usefixtures("quick")
 def test_the_commands_do_the_same(held: Held, capsys: pytest.CaptureFixture[str]) -> None:
     """List, add, reset, disable."""
     import json
@@ -200,7 +191,6 @@ def test_the_commands_do_the_same(held: Held, capsys: pytest.CaptureFixture[str]
     assert Token.objects.count() == 0
 
 
-@pytest.mark.usefixtures("quick")
 def test_people_are_the_organisers_alone(held: Held) -> None:
     """A member of a team finds nothing there."""
     client = joined(held, "001", "ann")

@@ -69,7 +69,6 @@ def test_the_numbers_are_those_of_the_status(
     assert found["tracearena_backup_age_seconds", ""] == 0
 
 
-@pytest.mark.usefixtures("quick")
 def test_the_numbers_are_for_this_machine_and_organisers(held: Held) -> None:
     """Neither for a visitor whom a proxy on this machine brings, nor for members of teams."""
     boss, member = organiser(held), joined(held, "001")

@@ -26,7 +26,8 @@ def weight(address: str) -> int:
     for name in set(re.findall(r'(?:src|href)="(/static/[^"]+)"', text)):
         answer = browser(headers={"Accept-Encoding": "gzip"}).get(name)
         total += len(answer.getvalue())
-        answer.close()
+        if answer.streaming:
+            answer.close()
     return total
 
 

@@ -17,7 +17,6 @@ from tracearena.server.results import boards
 from tracearena.server.sandbox.checked import Checked
 from tracearena.server.store import snapshots
 
-EVENTS = 100
 TEAMS = ("001", "002", "003")
 
 
@@ -64,31 +63,43 @@ def _rescored(held: Held, chance: Chance) -> None:
 def test_t15_the_copy_of_the_board_is_the_board(
     held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After each of a hundred random events: uploads, publication, attacks, re-scorings."""
+    """After each of twenty random events: uploads, publication, attacks, re-scorings."""
+    _check_boards(held, tmp_path, monkeypatch, events=20)
+
+
+@pytest.mark.long
+def test_t15_the_copy_is_the_board_after_a_hundred_events(
+    held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same."""
+    _check_boards(held, tmp_path, monkeypatch, events=100)
+
+
+def _check_boards(held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, events: int) -> None:
     chance = Chance(monkeypatch, seed=15)
     contents = {team: hands.obfuscated(held, team, tmp_path) for team in TEAMS}
     held.anonymization()
     seen: tuple[set[bytes], set[bytes]] = (set(), set())
-    for event in range(EVENTS):
-        if event == EVENTS // 2:
+    for event in range(events):
+        if event == events // 2:
             held.attack()
             monkeypatch.setattr(checking, "checked", lambda *given: Checked("inferred-table", b""))
             hands.judged(held)
             held.results()
-        elif chance.random.random() < 0.07:
+        elif event % 8 == 5:
             _rescored(held, chance)
-        elif event < EVENTS // 2:
+        elif event < events // 2:
             team = chance.random.choice(TEAMS)
-            hands.hand_in(held, team, "obfuscated", contents[team], limit=EVENTS)
+            hands.hand_in(held, team, "obfuscated", contents[team], limit=events)
             hands.judged(held)
         else:
             team, target = chance.random.sample(TEAMS, 2)
             kind = chance.random.choice(["inferred-table", "inferred-traces"])
-            hands.hand_in(held, team, kind, b"drawn", target=target, limit=EVENTS)
+            hands.hand_in(held, team, kind, b"drawn", target=target, limit=events)
             hands.judged(held)
         assert _same(), event
-        seen[event >= EVENTS // 2].add(boards.standing())
-    assert min(map(len, seen)) > EVENTS // 8, "boards changed in both phases"
+        seen[event >= events // 2].add(boards.standing())
+    assert min(map(len, seen)) > events // 8, "boards changed in both phases"
     assert Score.objects.filter(key__startswith="final/").exists()
 
 

@@ -19,6 +19,12 @@ from tracearena.server.sandbox.children import check_upload
 RULES = Rules()
 LIMITS = (RULES.largest_file_mb * 2**20, RULES.largest_listed_ids)
 
+FIRST = {(bad.kind, bad.code): bad for bad in reversed(BAD)}
+AT_HOME = [
+    pytest.param(bad, marks=() if bad is FIRST[bad.kind, bad.code] else pytest.mark.long) for bad in BAD
+]
+"""The first file of each kind and verdict; the others in the long suite."""
+
 
 def name_of(bad: Bad) -> str:
     return f"{bad.code}-{bad.content[:24]!a}"
@@ -56,7 +62,7 @@ def test_t26_a_bad_file_has_one_verdict_with_its_line(bad: Bad) -> None:
     assert Verdict.from_dict(said.to_dict()).to_dict() == said.to_dict()
 
 
-@pytest.mark.parametrize("bad", BAD, ids=name_of)
+@pytest.mark.parametrize("bad", AT_HOME, ids=name_of)
 def test_t26_the_verdict_is_that_of_the_command_line(bad: Bad, home: Path) -> None:
     (home / "file.csv").write_bytes(bad.content)
     known = ("--places", "places.csv", "--original", "original.csv", "--format", "pwscup", "--json")

@@ -89,7 +89,7 @@ def parquet_files() -> list[bytes]:
     return [*files, parquet([1, 2, 3, 4, 5, 6], "uncompressed")]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_t31_parquet_files(capfd: pytest.CaptureFixture[str]) -> None:
     counted = outcomes(checked_code, parquet_files())
     assert set(counted) - {"good"} <= set(VERDICTS) | {"long-line"}
@@ -100,6 +100,8 @@ def test_t31_parquet_files(capfd: pytest.CaptureFixture[str]) -> None:
 def test_t31_five_hundred_parquet_files(capfd: pytest.CaptureFixture[str]) -> None:
     counted = outcomes(checked_code, parquet_files(), 500)
     assert set(counted) - {"good"} <= set(VERDICTS) | {"long-line"}
+    assert counted["good"] > 0
+    assert counted["bad-parquet"] > 250
 
 
 @pytest.mark.slow

@@ -19,7 +19,6 @@ from tracearena.server.store import keys
 ELSEWHERE = "192.0.2.7"
 
 
-@pytest.mark.usefixtures("quick")
 def test_t33_ten_tries_a_name_then_none_for_a_while(held: Held) -> None:
     """Not even the right password; after a quarter of an hour again. Unknown names get the same answers."""
     joined(held, "001", "ann")
@@ -31,7 +30,6 @@ def test_t33_ten_tries_a_name_then_none_for_a_while(held: Held) -> None:
     assert tried("ann", PASSWORD).status_code == 302
 
 
-@pytest.mark.usefixtures("quick")
 def test_t33_one_address_has_a_limit_of_its_own(held: Held) -> None:
     """However many names are tried; other addresses are not touched."""
     joined(held, "001", "ann")
@@ -42,7 +40,6 @@ def test_t33_one_address_has_a_limit_of_its_own(held: Held) -> None:
     assert tried("ann", PASSWORD, REMOTE_ADDR=ELSEWHERE).status_code == 302
 
 
-@pytest.mark.usefixtures("quick")
 def test_t33_nobody_locks_a_class_out_behind_one_address(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who has come in from there before has ten tries of their own, however many others have used up."""
     monkeypatch.setattr(throttling, "TRIES_AN_ADDRESS", 20)
@@ -65,7 +62,6 @@ def test_t33_a_forwarded_address_is_not_believed(held: Held) -> None:
     assert LoginTry.objects.count() == 2
 
 
-@pytest.mark.usefixtures("quick")
 def test_t33_tries_at_once_are_all_counted(held: Held) -> None:
     """Thirty at the same time are ten tries and twenty refusals."""
     from django.db import connection
@@ -81,7 +77,6 @@ def test_t33_tries_at_once_are_all_counted(held: Held) -> None:
     assert statuses == 10 * [403] + 20 * [429]
 
 
-@pytest.mark.usefixtures("quick")
 def test_t33_a_login_that_succeeds_costs_nothing(held: Held) -> None:
     """People log in as often as they like."""
     joined(held, "001", "ann")
@@ -129,7 +124,6 @@ def _count(monkeypatch: pytest.MonkeyPatch, done: list[str]) -> None:
     monkeypatch.setattr(keys, "hash_secret_raw", counted(keys.hash_secret_raw, "raw"))
 
 
-@pytest.mark.usefixtures("quick")
 def test_t33_nobody_locks_an_owner_out(held: Held) -> None:
     """Strangers use up the tries of a name; where its owner has come in before, it has its own."""
     joined(held, "001", "ann")
@@ -142,7 +136,6 @@ def test_t33_nobody_locks_an_owner_out(held: Held) -> None:
     assert tried("ann", PASSWORD).status_code == 429, "who has not come for a month is a stranger"
 
 
-@pytest.mark.usefixtures("quick")
 def test_t33_all_addresses_of_one_ipv6_network_are_one(held: Held) -> None:
     """A customer has 2^64 of them; the neighbour's are others."""
     statuses = [tried(f"name {n}", REMOTE_ADDR=f"2001:db8::{n:x}").status_code for n in range(301)]

@@ -48,7 +48,6 @@ def _colours() -> list[tuple[str]]:
         return list(cursor.fetchall())
 
 
-@pytest.mark.usefixtures("quick")
 def test_a_contest_of_an_older_version_is_upgraded_after_a_backup(
     held: Held, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

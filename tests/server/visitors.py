@@ -19,9 +19,12 @@ import httpx
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from tests.server.conftest import Held
+from tests.server.webs import Web
 
 PASSWORD = "seven green bottles"
 PAGES = ("/", "/rules", "/board", "/login")
+ASKING = httpx.Client(timeout=60, limits=httpx.Limits(max_connections=None, max_keepalive_connections=0))
+"""Each request over a connection of its own."""
 
 
 def browser(**options: Any) -> Client:
@@ -114,8 +117,8 @@ class Site:
     """A contest that is served by a process of its own."""
 
     url: str
-    process: subprocess.Popen[bytes]
-    log: Any
+    process: subprocess.Popen[bytes] | Web
+    log: Path
 
     def kill(self) -> None:
         """Kill the process and its children at once."""
@@ -124,20 +127,19 @@ class Site:
 
 
 @contextmanager
-def served(held: Held, *options: str, before: Sequence[str] = ()) -> Iterator[Site]:
-    """Serve a contest, and wait until it answers; `before` is what starts the process, such as unshare."""
+def served(held: Held, *options: str, before: Sequence[str] | None = None) -> Iterator[Site]:
+    """Serve a contest, and wait until it answers.
+
+    With `before`, what starts the process such as unshare or nothing, Python itself is started for it.
+    """
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     log_path = held.folder.path.parent / "web.log"
-    command = [sys.executable, "-m", "tracearena.server.web", str(held.folder.path)]
-    with log_path.open("ab") as log:
-        process = subprocess.Popen(
-            [*before, *command, "--bind", f"127.0.0.1:{port}", *options],
-            stderr=log,
-            stdout=log,
-            start_new_session=True,
-        )
-    site = Site(url, process, log_path)
+    arguments = [str(held.folder.path), "--bind", f"127.0.0.1:{port}", *options]
+    site = Site(
+        url, Web(arguments, log_path) if before is None else _exec(before, arguments, log_path), log_path
+    )
+    process = site.process
     try:
         _wait_for(site)
         yield site
@@ -148,6 +150,12 @@ def served(held: Held, *options: str, before: Sequence[str] = ()) -> Iterator[Si
                 process.wait(20)
             except subprocess.TimeoutExpired:
                 site.kill()
+
+
+def _exec(before: Sequence[str], arguments: Sequence[str], log_path: Path) -> subprocess.Popen[bytes]:
+    command = [*before, sys.executable, "-m", "tracearena.server.web", *arguments]
+    with log_path.open("ab") as log:
+        return subprocess.Popen(command, stderr=log, stdout=log, start_new_session=True)
 
 
 def memory_mb(site: Site) -> float:
@@ -162,10 +170,10 @@ def _wait_for(site: Site) -> None:
     while time.monotonic() < until:
         assert site.process.poll() is None, site.log.read_text()
         try:
-            if httpx.get(f"{site.url}/api/v1/phase").status_code == 200:
+            if ASKING.get(f"{site.url}/api/v1/phase").status_code == 200:
                 return
         except httpx.TransportError:
-            time.sleep(0.1)
+            time.sleep(0.02)
     raise AssertionError(site.log.read_text())
 
 
@@ -181,7 +189,7 @@ def page_times(url: str, count: int) -> list[float]:
     taken = []
     for number in range(count):
         begin = time.perf_counter()
-        assert httpx.get(url + PAGES[number % len(PAGES)], timeout=20).status_code == 200
+        assert ASKING.get(url + PAGES[number % len(PAGES)]).status_code == 200
         taken.append(time.perf_counter() - begin)
     return taken
 
@@ -191,5 +199,5 @@ def upload_time(url: str, secret: str, key: str) -> float:
     begin = time.perf_counter()
     headers = upload_headers(secret, key)
     path = f"{url}/api/v1/uploads/obfuscated/1"
-    assert httpx.post(path, content=3 * 2**20 * b"x", headers=headers, timeout=60).status_code == 201
+    assert ASKING.post(path, content=3 * 2**20 * b"x", headers=headers).status_code == 201
     return time.perf_counter() - begin
