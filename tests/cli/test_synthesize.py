@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import re
 from dataclasses import fields
 
 import numpy as np
@@ -142,16 +141,9 @@ def test_slots_may_be_any_sets_of_instants(files):
             ["PPMTF", "--virtual-users", "3", "--deniable", "2,1"],
             "--deniable does not apply to virtual users",
         ),
-        (["PPMTF", "--factors", "3"], r"--factors stands in the name now: PPMTF\(factors=…\)"),
-        (["SGD", "--no-privacy-tests"], r"in the name now: SGLT\(privacy_tests=false\)"),
-        (["PPMTF", "--users", "3"], "--users is called --virtual-users now"),
     ],
 )
 def test_options_without_meaning_are_refused(files, arguments, problem):
-    refused(files, arguments, problem)
-
-
-def refused(files, arguments, problem):
     name, *options = arguments
     given = [name, files / "traintraces_TK.csv", files / "o.csv", "--places", files / "POI_TK.csv", *options]
     with pytest.raises(ParameterError, match=problem):
@@ -168,69 +160,6 @@ def test_the_command_draws_what_python_draws(files, name):
     model = create(name).fit(pwscup.read_traces(training, regions), seed=child_seed(root, 0))
     pwscup.write_traces(model.synthesize(2, seed=child_seed(root, 1)), files / "python.csv")
     assert out.read_bytes() == (files / "python.csv").read_bytes()
-
-
-OLD = {
-    "ppmtf --factors 2 --iterations 3 --alpha=150 --zeros all": "PPMTF(2,150,3,zeros=all)",
-    "ppmtf --factors 2 --iterations 2 --apart --legacy-ppmtf": (
-        "PPMTF(2,iterations=2,shared_factors=false,scatter=uncentred)"
-    ),
-    "ppmtf-plus --factors 2 --iterations 2 --users 4 --days 2 --homes": (
-        "PPMTF(2,iterations=2) --virtual-users 4 --traces-per-user 2 --homes"
-    ),
-    "sgd --copied 2": "SGD(2)",
-    "sglt --classes 3 --par-c .3 --par-m .5 --par-l 1 --par-v 2 --periods 2 --fakes-per-user 1": (
-        "SGLT(3,.3,.5,1,2,2) --traces-per-user 1"
-    ),
-    "sglt --classes 3 --no-privacy-tests": "SGLT(3,privacy_tests=false)",
-    "uniform": "Uniform",
-}
-
-
-@pytest.mark.parametrize("old", OLD)
-def test_the_old_methods_are_translated_and_the_new_spelling_is_told(files, old):
-    def made(words, out):
-        (name, *options), given = words.split(), ("--places", files / "info_region.csv", "--seed", 1)
-        done = tracearena("synthesize", name, files / "reftraces.csv", out, *options, *given)
-        assert done.status == 0, done.err
-        return done.err, out.read_bytes()
-
-    hint, before = made(old, files / "old.csv")
-    silent, after = made(OLD[old], files / "new.csv")
-    assert before == after
-    assert "hint" not in silent
-    spelled = re.search(r"tracearena synthesize '(.+?)' \S+ \S+old.csv(.*) …", hint)
-    kept = " --homes" if "--homes" in old else ""
-    assert made(spelled[1] + spelled[2] + kept, files / "hinted.csv")[1] == before
-
-
-@pytest.mark.parametrize(
-    ("arguments", "problem"),
-    [
-        (["sgd", "--alpha", "3"], "--alpha has no meaning for sgd"),
-        (["uniform", "--copied", "3"], "--copied has no meaning for uniform"),
-        (["ppmtf", "--copied", "3"], "--copied has no meaning for ppmtf"),
-        (["sgd", "--par-l", "1"], "--par-l has no meaning for sgd"),
-        (["sgd", "--users", "3"], "--users has no meaning for sgd"),
-        (["ppmtf", "--alpha", "0"], "alpha"),
-        (["ppmtf", "--factors", "0"], "factors"),
-        (["ppmtf", "--factors", "nan"], "factors"),
-        (["ppmtf", "--alpha", "1,iterations=3"], "one number or one word"),
-        (["ppmtf-plus", "--users", "many"], "--users = 'many' is not allowed; it must be a whole number"),
-        (["ppmtf-plus", "--users", "0"], "--virtual-users"),
-        (["sglt", "--par-c", "2"], "par_c"),
-    ],
-)
-def test_old_options_are_checked_as_the_new_ones(files, arguments, problem):
-    refused(files, arguments, problem)
-
-
-def test_a_file_may_be_called_like_an_old_method(files):
-    (files / "sgd").write_bytes((files / "reftraces.csv").read_bytes())
-    done = tracearena(
-        "synthesize", "Uniform", files / "sgd", files / "out.csv", "--places", files / "info_region.csv"
-    )
-    assert (done.status, "hint" in done.err) == (0, False), done.err
 
 
 def test_virtual_users_have_as_many_days_as_are_asked_for(files):

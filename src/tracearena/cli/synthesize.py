@@ -18,7 +18,6 @@ from tracearena.cli._console import (
     working,
 )
 from tracearena.cli._declaring import reads_traces
-from tracearena.cli._old_synthesize import OldSpellings
 from tracearena.cli._reading import ReadingOptions, say
 from tracearena.cli._reading_options import SlotsOption
 from tracearena.cli._refusing import refuse
@@ -38,7 +37,7 @@ _OF_SYNTHETIC = ("pwscup", "peopleflow", "partitions", "ppmtf")
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(cls=OldSpellings)(synthesize)
+    app.command()(synthesize)
 
 
 @reads_traces()
