@@ -32,8 +32,9 @@ lint: $(STAMP)
 check: lint
 	HYPOTHESIS_PROFILE=everyday $(BIN)/pytest -q -n 2 -m 'not slow and not long'
 
+# Tests of servers and browsers wait for them: three workers keep two cores busy.
 test: lint
-	$(BIN)/pytest -n 2 -m 'not long' --doctest-modules --durations 30 --durations-min 10
+	$(BIN)/pytest -n 3 -m 'not long' --doctest-modules --durations 30 --durations-min 10
 
 test-long: $(STAMP)
 	$(BIN)/pytest -n 2 -m long tests
