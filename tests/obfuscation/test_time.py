@@ -31,8 +31,8 @@ from tracearena.obfuscation import (
     TimeDefence,
 )
 from tracearena.traces import DELETED, Clock, GpsTraces, ObfuscatedTraces, Places, PlaceSets, Traces
-from tracearena.traces.event_times import exact_local_seconds
 from tracearena.traces.geodesy import cell_keys
+from tracearena.traces.time import exact_local_seconds
 
 DAY_S = 86_400
 HOURS = Clock(instants_per_day=24, first_day=datetime.date(2019, 4, 1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tracearena.traces.different import begins, different
+from tracearena.traces._arrays import begins, different
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracearena.traces.exact import ExactSum
+from tracearena.traces._arrays import ExactSum
 
 NUMBERS = st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=60)
 

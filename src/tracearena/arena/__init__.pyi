@@ -23,15 +23,7 @@ from .losses import Interval
 from .pseudonyms import Release, pseudonymise, pseudonymise_users
 from .release_noise import ReleaseNoise, measure_release_noise
 from .service import ServiceResult, hide_from_service, knowing_attacker, location_classes
-from .sweep import (
-    ATTACKS_2019,
-    SAMPLE_DEFENCES,
-    Sweep,
-    best_defences,
-    run_sweep,
-    succeeded,
-    write_table,
-)
+from .sweep import ATTACKS_2019, SAMPLE_DEFENCES, Sweep, best_defences, run_sweep, succeeded, write_table
 from .sweep_rows import Band, SweepRow, TunedScores
 from .tuned import halves_of, tuned_against
 from .tuning import SampleTeam, Tuning, WeightTuning, tune, tune_weights
@@ -40,10 +32,6 @@ from .zone_findings import ZoneFindings, find_homes
 __all__ = [
     "ADAPTIVE_ATTACKS",
     "ATTACKS_2019",
-    "SAMPLE_ATTACKS",
-    "SAMPLE_DEFENCES",
-    "STRONGEST_ATTACKS",
-    "UNTOLD_ATTACKS",
     "AttackScores",
     "Band",
     "Bounds",
@@ -58,6 +46,9 @@ __all__ = [
     "Interval",
     "Release",
     "ReleaseNoise",
+    "SAMPLE_ATTACKS",
+    "SAMPLE_DEFENCES",
+    "STRONGEST_ATTACKS",
     "SampleTeam",
     "ServiceResult",
     "Sweep",
@@ -66,6 +57,7 @@ __all__ = [
     "Tried",
     "TunedScores",
     "Tuning",
+    "UNTOLD_ATTACKS",
     "Uniqueness",
     "Utility",
     "WeightTuning",

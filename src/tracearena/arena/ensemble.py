@@ -25,7 +25,7 @@ from tracearena.errors import DataError, ParameterError, TracearenaError
 from tracearena.metrics import reidentification_score, trace_inference_score
 from tracearena.results import Result
 from tracearena.traces import IdTable, ObfuscatedTraces, Traces
-from tracearena.traces.ids import positions
+from tracearena.traces._arrays import positions
 
 ATTACK_KINDS: tuple[Kind, ...] = ("reidentification", "trace-inference")
 

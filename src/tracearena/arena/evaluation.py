@@ -25,7 +25,7 @@ from tracearena.engine import SeedLike
 from tracearena.metrics.counted import AtOnce, Counted
 from tracearena.results import Result
 from tracearena.traces import Box, Traces
-from tracearena.traces.ids import comparable
+from tracearena.traces._arrays import comparable
 
 
 @dataclass(frozen=True)

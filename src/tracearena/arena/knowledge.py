@@ -14,7 +14,7 @@ from tracearena.errors import DataError
 from tracearena.metrics import reidentification_score
 from tracearena.results import Result
 from tracearena.traces import ObfuscatedTraces, Traces
-from tracearena.traces.ids import comparable
+from tracearena.traces._arrays import comparable
 
 ATTACKS = ("VisitProb-R", "Bayes-R")
 """Attacks on all traces of a synthetic user together, beside the paper's on each trace."""

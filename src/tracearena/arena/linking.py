@@ -16,9 +16,8 @@ from tracearena.errors import DataError, ParameterError
 from tracearena.metrics.applications.identity import IdTable, with_true_ids
 from tracearena.results import Result
 from tracearena.traces import GpsTraces
-from tracearena.traces.different import different
+from tracearena.traces._arrays import different, positions
 from tracearena.traces.geodesy import MIDDLE_DEGREE_M, metres_per_degree
-from tracearena.traces.ids import positions
 
 MOST_POINTS = 5
 _ORIGINAL, _RELEASED, _MECHANISM = range(3)

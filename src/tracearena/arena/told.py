@@ -20,7 +20,7 @@ from tracearena.attacks.bayesian.tracking import Followed
 from tracearena.attacks.bayesian.tracking_t import TrackingInference
 from tracearena.engine import SeedLike
 from tracearena.traces import ObfuscatedTraces, Traces
-from tracearena.traces.ids import positions
+from tracearena.traces._arrays import positions
 
 CEILING = HabitsInference.name
 """The attack that every defence has to stand, whatever it releases."""

@@ -16,7 +16,7 @@ from tracearena.errors import ParameterError
 from tracearena.metrics import reidentification_score, trace_inference_score
 from tracearena.results import Result
 from tracearena.traces import IdTable, ObfuscatedTraces, Traces
-from tracearena.traces.ids import positions
+from tracearena.traces._arrays import positions
 
 if TYPE_CHECKING:
     from tracearena.attacks.bayesian import BayesIdentification, TrackingInference

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.traces import Clock, GpsTraces, ObfuscatedTraces, Places, PlaceSets, Traces
+from tracearena.traces._arrays import begins, different
 from tracearena.traces.clock import DAY_S
-from tracearena.traces.different import begins, different
 from tracearena.traces.geodesy import (
     MIDDLE_DEGREE_M,
     cell_keys,
@@ -17,7 +17,7 @@ from tracearena.traces.geodesy import (
     metres_per_degree,
     rows_of_keys,
 )
-from tracearena.traces.time import EPOCH, local_seconds
+from tracearena.traces.time import EPOCH, local_seconds_time
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -93,7 +93,7 @@ def events_of(points: GpsTraces, cells: Cells, places: Places, clock: Clock, zon
     has a first day; points before it have no event.
     """
     assert clock.first_day is not None
-    local = local_seconds(points.time_ms, zone) - (clock.first_day - EPOCH).days * DAY_S
+    local = local_seconds_time(points.time_ms, zone) - (clock.first_day - EPOCH).days * DAY_S
     instant = (local + clock.interval_s // 2) // clock.interval_s
     away = np.abs(local - instant * clock.interval_s)
     user = points.user_index.astype(np.int64)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tracearena.attacks.linking.observations import best_cut
 from tracearena.traces import ObfuscatedTraces, Traces
-from tracearena.traces.different import begins, different
+from tracearena.traces._arrays import begins, different
 
 _ENOUGH = 0.8
 """Share of the people with two days that a common date must leave on both sides, …"""

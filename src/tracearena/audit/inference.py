@@ -16,7 +16,7 @@ from tracearena.audit.sightings import Spots, point_spots, usual_spots
 from tracearena.audit.whereabouts import Whereabouts, whereabouts
 from tracearena.audit.zone_homes import Circle, guessed_homes
 from tracearena.traces import ObfuscatedTraces
-from tracearena.traces.different import different
+from tracearena.traces._arrays import different
 from tracearena.traces.geodesy import distance_m, earth_centred
 
 

@@ -25,9 +25,8 @@ from tracearena.engine import child_seed
 from tracearena.errors import TracearenaError
 from tracearena.obfuscation import NoObfuscation
 from tracearena.traces import GpsTraces, ObfuscatedTraces, Traces
-from tracearena.traces.different import begins
+from tracearena.traces._arrays import begins, positions
 from tracearena.traces.geodesy import earth_centred
-from tracearena.traces.ids import positions
 
 TOPS = (1, 5, 10)
 DAYS = (1, 2, 4, 7, 14, 28)

@@ -17,9 +17,9 @@ from tracearena.errors import DataError
 from tracearena.intake.alignment import aligned
 from tracearena.intake.local_time import LocalTime, asked_for, guessed
 from tracearena.traces import Clock, GpsTraces, IdTable, ObfuscatedTraces, Traces
+from tracearena.traces._arrays import positions
 from tracearena.traces.clock import DAY_S
-from tracearena.traces.ids import positions
-from tracearena.traces.time import EPOCH, local_seconds
+from tracearena.traces.time import EPOCH, local_seconds_time
 
 AnyTraces = Traces | GpsTraces | ObfuscatedTraces
 
@@ -183,7 +183,7 @@ def _events(
     local = guessed(points.latitude, points.longitude) if local is None else local
     zone = local.zone or "UTC"
     interval = round(settings.interval_min * 60)
-    first = int(local_seconds(points.time_ms[[points.time_ms.argmin()]], zone)[0]) // DAY_S
+    first = int(local_seconds_time(points.time_ms[[points.time_ms.argmin()]], zone)[0]) // DAY_S
     day = EPOCH + timedelta(days=first)
     clock = Clock(instants_per_day=DAY_S // interval, interval_s=interval, first_day=day)
     choices.append(Choice("local time", zone, str(local)))

@@ -22,9 +22,9 @@ from tracearena.audit.usefulness import Usefulness
 from tracearena.audit.verdict import Light, Light3, light, worst
 from tracearena.audit.weeks import Week
 from tracearena.traces import GpsTraces
+from tracearena.traces._arrays import different
 from tracearena.traces.clock import DAY_S
-from tracearena.traces.different import different
-from tracearena.traces.time import local_seconds
+from tracearena.traces.time import local_seconds_time
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ def facts_of(traces: Any, kind: str, given: Any, zone: str | None = None) -> Fil
     """Return what a file is; days are those of the zone."""
     is_gps = isinstance(traces, GpsTraces)
     if is_gps:
-        days = len(different(local_seconds(traces.time_ms, zone or "UTC") // DAY_S))
+        days = len(different(local_seconds_time(traces.time_ms, zone or "UTC") // DAY_S))
     else:
         days = len(different(traces.clock.day_of(traces.instants)))
     return FileFacts(

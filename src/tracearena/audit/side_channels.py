@@ -12,8 +12,8 @@ from tracearena.audit.linkability import Linkability, Linked
 from tracearena.audit.material import Material, Published
 from tracearena.audit.shares import Share
 from tracearena.traces import IdTable
-from tracearena.traces.event_times import utc_seconds
-from tracearena.traces.ids import positions
+from tracearena.traces._arrays import positions
+from tracearena.traces.time import utc_seconds
 
 if TYPE_CHECKING:
     import polars as pl

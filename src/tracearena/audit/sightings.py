@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 from tracearena.audit.material import Material, Published
 from tracearena.metrics.applications.homes import NIGHT, OFFICE_HOURS, key_places
 from tracearena.traces import Clock, GpsTraces, ObfuscatedTraces, Places
+from tracearena.traces._arrays import different
 from tracearena.traces.clock import DAY_S
-from tracearena.traces.different import different
-from tracearena.traces.event_table import EventTable
-from tracearena.traces.event_times import local_seconds
 from tracearena.traces.geodesy import cell_rows
-from tracearena.traces.time import EPOCH
-from tracearena.traces.time import local_seconds as local_seconds_of
+from tracearena.traces.row_table import EventTable
+from tracearena.traces.time import EPOCH, local_seconds_event_times
+from tracearena.traces.time import local_seconds_time as local_seconds_of
 
 _NIGHTS = 0.5
 """Share of the people who must have events at night; otherwise a day's first and last hour stand for it."""
@@ -48,7 +47,13 @@ class Sightings(NamedTuple):
             np.bincount(event, weight * degrees[place], events.n_events).astype(np.float64)[told]
             for degrees in (events.places.latitude, events.places.longitude)
         )
-        return cls(events.user_index[told], latitude, longitude, local_seconds(events)[told], events.n_users)
+        return cls(
+            events.user_index[told],
+            latitude,
+            longitude,
+            local_seconds_event_times(events)[told],
+            events.n_users,
+        )
 
     def cells(self, side_m: float) -> Ints:
         """Number the cell of each row, of a world-wide grid, from 0 on."""
@@ -150,7 +155,7 @@ def office_events(events: EventTable) -> NDArray[np.bool_]:
     office = (second >= OFFICE_HOURS[0] * 3600) & (second < OFFICE_HOURS[1] * 3600)
     if events.clock.first_day is None:
         return np.asarray(office)
-    weekday = (local_seconds(events) // DAY_S + 3) % 7
+    weekday = (local_seconds_event_times(events) // DAY_S + 3) % 7
     return np.asarray(office & (weekday < 5))
 
 

@@ -13,7 +13,7 @@ from tracearena.audit.settings import Settings
 from tracearena.audit.shares import Record, Share
 from tracearena.audit.sightings import Floats, Ints, Sightings, key_spots
 from tracearena.engine import child_seed, generator, run_blocks, stream
-from tracearena.traces.different import begins, different
+from tracearena.traces._arrays import begins, different
 from tracearena.traces.geodesy import cell_keys
 
 POINTS = 6

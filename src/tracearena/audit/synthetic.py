@@ -16,7 +16,7 @@ from tracearena.engine import child_seed, run_blocks
 from tracearena.errors import DataError
 from tracearena.obfuscation import NoObfuscation
 from tracearena.traces import ObfuscatedTraces, Traces
-from tracearena.traces.ids import comparable
+from tracearena.traces._arrays import comparable
 
 NEAR = 0.05
 """Real people have another real person this near in so many cases; nearer synthetic ones are copies."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tracearena.audit.material import Material, Published
 from tracearena.audit.shares import Record
 from tracearena.traces import Traces
-from tracearena.traces.different import different
+from tracearena.traces._arrays import different
 
 DAYS = 7
 WHO = ("most exposed", "median", "safest")

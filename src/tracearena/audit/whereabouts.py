@@ -14,7 +14,7 @@ from tracearena.audit.material import Material
 from tracearena.audit.shares import Ranked, Record
 from tracearena.engine import child_seed, generator
 from tracearena.traces import Traces
-from tracearena.traces.different import begins
+from tracearena.traces._arrays import begins
 
 LIMIT_KM = 2.0
 """An answer this far away is worth nothing, as in s_T."""

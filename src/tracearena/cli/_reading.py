@@ -276,7 +276,7 @@ class ReadingOptions:
         from tracearena.intake import Reading
         from tracearena.intake.alignment import aligned
         from tracearena.traces import ObfuscatedTraces
-        from tracearena.traces.ids import positions
+        from tracearena.traces._arrays import positions
 
         if id_table is not None:
             self.refuse_limits()

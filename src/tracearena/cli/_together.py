@@ -15,7 +15,7 @@ from tracearena.errors import DataError, FileError, ParameterError
 if TYPE_CHECKING:
     from tracearena.intake import Reading
     from tracearena.traces import Traces
-    from tracearena.traces.event_table import EventTable
+    from tracearena.traces.row_table import EventTable
 
 _Other = TypeVar("_Other", bound="EventTable")
 

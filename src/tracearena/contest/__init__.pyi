@@ -25,7 +25,6 @@ from .team_walk import ShortWalk
 from .verification import Verification, verify_archive
 
 __all__ = [
-    "CAST",
     "Account",
     "Archive",
     "AttackKind",
@@ -33,6 +32,7 @@ __all__ = [
     "Award",
     "Board",
     "BoardRow",
+    "CAST",
     "Charter",
     "Commitment",
     "ContestPlan",

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from tracearena.engine import SeedLike, generator
 from tracearena.errors import DataError, ParameterError
 from tracearena.traces import IdTable
-from tracearena.traces.ids import positions
+from tracearena.traces._arrays import positions
 
 LIVE_HEADER = "live_user_id"
 _SALT_BYTES = 32

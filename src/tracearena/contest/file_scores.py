@@ -17,7 +17,7 @@ from tracearena.errors import DataError
 from tracearena.formats import pwscup
 from tracearena.metrics import reidentification_score, trace_inference_score, utility_score
 from tracearena.traces import IdTable, ObfuscatedTraces, Traces
-from tracearena.traces.ids import positions
+from tracearena.traces._arrays import positions
 
 SCORER_VERSION = 1
 """It grows whenever the same files would get another score."""

@@ -21,7 +21,7 @@ from tracearena.contest.rules import Rules
 from tracearena.engine import SeedLike
 from tracearena.errors import DataError, Fault, FileError
 from tracearena.files import read_bytes, replacing
-from tracearena.traces.ids import comparable
+from tracearena.traces._arrays import comparable
 
 _HIGHEST = 2**31 - 1
 

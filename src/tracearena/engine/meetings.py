@@ -235,9 +235,8 @@ def _post_office() -> Any:
 
     class PostOffice(WorkerPlugin):  # type: ignore[misc]
         def setup(self, worker: Any) -> None:
-            from tracearena.engine import meetings
 
-            worker.handlers[meetings.LETTER] = meetings._letters.put
-            worker.handlers[meetings.END] = meetings._letters.end
+            worker.handlers[LETTER] = _letters.put
+            worker.handlers[END] = _letters.end
 
     return PostOffice()

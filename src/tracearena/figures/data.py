@@ -17,8 +17,8 @@ from tracearena.formats import peopleflow, ppmtf, pwscup, read
 from tracearena.mobility import MobilityProfiles
 from tracearena.synthesis.sglt import SGLT, PassRates
 from tracearena.traces import GpsTraces, Places, Traces
-from tracearena.traces.area import default_area
 from tracearena.traces.box import Box
+from tracearena.traces.gridding import default_area
 
 
 class Size(NamedTuple):

@@ -22,7 +22,7 @@ from tracearena.intake.delimited import read_headless, write_tabs
 from tracearena.intake.discretise import traces_of
 from tracearena.intake.report import Reading, Report, Rule
 from tracearena.traces import Traces
-from tracearena.traces.event_times import offset_minutes, utc_text
+from tracearena.traces.time import offset_minutes, utc_text
 
 COLUMNS = ("user", "venue", "time", "offset_min")
 POI_COLUMNS = ("venue", "lat", "lon", "category", "country")

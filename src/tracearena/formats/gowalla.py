@@ -16,7 +16,7 @@ from tracearena.intake.delimited import read_headless, write_tabs
 from tracearena.intake.discretise import traces_of
 from tracearena.intake.report import Reading, Report
 from tracearena.traces import Places, Traces
-from tracearena.traces.event_times import utc_text
+from tracearena.traces.time import utc_text
 
 COLUMNS = ("user", "time", "lat", "lon", "venue")
 _TIME = "%Y-%m-%dT%H:%M:%SZ"

@@ -18,7 +18,7 @@ from tracearena.intake.choices import Choices
 from tracearena.intake.report import Reading, Report
 from tracearena.intake.tables import columns_of_parquet, is_parquet
 from tracearena.traces import Clock, ObfuscatedTraces, Places, Traces
-from tracearena.traces.event_times import exact_local_seconds
+from tracearena.traces.time import exact_local_seconds
 
 OBFUSCATED = "reg_id"
 ANONYMIZED = "pse_id,time_id,reg_id"

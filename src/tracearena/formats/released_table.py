@@ -173,7 +173,7 @@ def _distinct_cells(released: ObfuscatedTraces) -> tuple[list[NDArray[np.int32]]
 
 
 def _texts(released: ObfuscatedTraces) -> pl.DataFrame:
-    from tracearena.traces.frames import released_times_of
+    from tracearena.traces.exports import released_times_of
 
     cells, which = _distinct_cells(released)
     places = released.places

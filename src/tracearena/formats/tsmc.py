@@ -17,7 +17,7 @@ from tracearena.intake.delimited import read_headless, write_tabs
 from tracearena.intake.discretise import traces_of
 from tracearena.intake.report import Reading, Report
 from tracearena.traces import Places, Traces
-from tracearena.traces.event_times import offset_minutes, utc_text
+from tracearena.traces.time import offset_minutes, utc_text
 
 COLUMNS = ("user", "venue", "category_id", "category", "lat", "lon", "offset_min", "time")
 TIME = "%a %b %d %H:%M:%S +0000 %Y"

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tracearena.errors import DataError
 from tracearena.traces import Clock, ObfuscatedTraces, Places, PlaceSets, Traces
-from tracearena.traces.event_table import EventTable
+from tracearena.traces.row_table import EventTable
 
 _First = TypeVar("_First", bound=EventTable)
 _Second = TypeVar("_Second", bound=EventTable)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from tracearena.errors import DataError, Fault, FileError, ParameterError
 from tracearena.files import csv_text, is_stream, read_bytes, replacing
-from tracearena.traces.event_table import EventTable
+from tracearena.traces.row_table import EventTable
 
 HEADER = ("user_id", "original_id")
 HIGHEST = 999_999_999

@@ -9,7 +9,7 @@ import numpy as np
 from tracearena.errors import DataError
 from tracearena.results import Result
 from tracearena.traces import IdTable
-from tracearena.traces.ids import comparable
+from tracearena.traces._arrays import comparable
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from tracearena.checks import HEAVIEST, require_number
 from tracearena.errors import DataError
 from tracearena.results import Result
 from tracearena.traces import Traces
-from tracearena.traces.ids import positions
+from tracearena.traces._arrays import positions
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from tracearena.checks import require_choice, require_number
 from tracearena.errors import DataError
 from tracearena.results import Result
 from tracearena.traces import ObfuscatedTraces, Traces
-from tracearena.traces.exact import ExactSum
+from tracearena.traces._arrays import ExactSum
 
 UtilityRule: TypeAlias = Literal["paper", "2019"]
 

@@ -18,7 +18,6 @@ from .trim_ends import TrimEnds
 from .zones import Zones
 
 __all__ = [
-    "MRLH",
     "Cheating",
     "ClusterAveraging",
     "Decoy",
@@ -26,6 +25,7 @@ __all__ = [
     "GeoInd",
     "Impostor",
     "KAnonymous",
+    "MRLH",
     "NoObfuscation",
     "PerDay",
     "Pipeline",

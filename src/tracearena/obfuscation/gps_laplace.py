@@ -18,7 +18,7 @@ from tracearena.obfuscation.rounding import DIGITS, check_digits
 from tracearena.traces import GpsTraces
 from tracearena.traces._arrays import trusted
 from tracearena.traces.geodesy import forward_rounded
-from tracearena.traces.time_windows import LONGEST_S, piece_starts
+from tracearena.traces.time import LONGEST_S, piece_starts
 
 Floats = NDArray[np.float64]
 

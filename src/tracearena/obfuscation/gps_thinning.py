@@ -13,7 +13,7 @@ from tracearena.checks import require_kind, require_number
 from tracearena.engine import SeedLike
 from tracearena.obfuscation.rounding import DIGITS, check_digits, rounded
 from tracearena.traces import GpsTraces
-from tracearena.traces.time_windows import LONGEST_S, piece_starts
+from tracearena.traces.time import LONGEST_S, piece_starts
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,7 @@ from tracearena.mobility.stops import stopping_places
 from tracearena.obfuscation.rounding import DIGITS, check_digits, rounded
 from tracearena.obfuscation.zone_centres import KEY_BYTES, shifted_centres
 from tracearena.traces import GpsTraces
-from tracearena.traces.different import begins
+from tracearena.traces._arrays import begins
 from tracearena.traces.geodesy import earth_centred
 
 Bools = NDArray[np.bool_]

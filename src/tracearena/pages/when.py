@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from tracearena.traces import GpsTraces
 from tracearena.traces.clock import DAY_S
-from tracearena.traces.event_table import EventTable
-from tracearena.traces.time import EPOCH, local_seconds
+from tracearena.traces.row_table import EventTable
+from tracearena.traces.time import EPOCH, local_seconds_time
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
@@ -71,7 +71,7 @@ def times_of_events(traces: EventTable, whose: str | None = None) -> Times:
 
 def times_of_points(traces: GpsTraces, zone: str) -> Times:
     """Return the days and hours of points on the clocks of a zone."""
-    local = local_seconds(traces.time_ms, zone)
+    local = local_seconds_time(traces.time_ms, zone)
     first = int(local.min()) // DAY_S
     return Times(
         "points",

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.traces import GpsTraces, ObfuscatedTraces, Places, Traces
-from tracearena.traces.area import default_area, tessellation
+from tracearena.traces.gridding import default_area, tessellation
 
 _MAP_CELLS = 120
 _FINEST_M = 88.6

@@ -14,7 +14,7 @@ from tracearena.metrics.counted import Counted
 from tracearena.streams.event_survey import EventSurvey
 from tracearena.streams.portions import Table
 from tracearena.traces import Clock, Places, Traces
-from tracearena.traces.slot_plan import SlotPlan
+from tracearena.traces.clock import SlotPlan
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from tracearena.metrics.applications.walking import Part
 from tracearena.streams.portions import Portion, Table, arranged, cut
 from tracearena.streams.survey import Survey
 from tracearena.traces import GpsTraces
-from tracearena.traces.ids import positions
+from tracearena.traces._arrays import positions
 
 T = TypeVar("T")
 Ints = NDArray[np.int64]

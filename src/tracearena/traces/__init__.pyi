@@ -1,17 +1,15 @@
-from .area import default_area, tessellation
 from .box import Box
-from .clock import Clock
+from .clock import Clock, SlotPlan
 from .gps import GpsTraces
-from .id_table import IdTable
-from .obfuscated import DELETED, ObfuscatedTraces, PlaceSets
+from .gridding import default_area, tessellation
+from .obfuscated import DELETED, IdTable, ObfuscatedTraces, PlaceSets
 from .places import Grid, Places
-from .slot_plan import SlotPlan
 from .traces import Traces
 
 __all__ = [
-    "DELETED",
     "Box",
     "Clock",
+    "DELETED",
     "GpsTraces",
     "Grid",
     "IdTable",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -89,3 +91,132 @@ def same(a: NDArray[Any] | None, b: NDArray[Any] | None) -> bool:
     if a is None or b is None:
         return a is b
     return np.array_equal(a, b)
+
+
+# Different values, by sorting.
+
+
+def different(values: NDArray[Any]) -> NDArray[Any]:
+    """Return the different values of a flat array, ascending.
+
+    `numpy.unique` gives the same, but puts whole numbers into a hash table first, which takes a hundred
+    times as long for a million different ones.
+
+    >>> different(np.array([3, 1, 3])).tolist()
+    [1, 3]
+    """
+    ordered = np.sort(values)
+    return ordered[begins(ordered)]
+
+
+def begins(*columns: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return where a row differs from the one before it in any of the columns, and the first.
+
+    >>> begins(np.array([1, 1, 2, 2]), np.array([5, 5, 5, 6])).tolist()
+    [True, False, True, True]
+    """
+    fresh = np.ones(len(columns[0]), bool)
+    if len(fresh):
+        fresh[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
+    return fresh
+
+
+# Ids of two files beside each other: those that are written alike are alike.
+
+
+def comparable(first: NDArray[Any], second: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return ids of two files so that they can be compared: as text, unless both are numbers.
+
+    A file's ids are numbers only if all of them are, so that one odd id makes text of the others.
+
+    >>> comparable(np.array([1, 2]), np.array(["1", "unknown"]))[0].tolist()
+    ['1', '2']
+    """
+    if first.dtype.kind == second.dtype.kind:
+        return first, second
+    return first.astype(np.str_), second.astype(np.str_)
+
+
+def positions(wanted: NDArray[Any], known: NDArray[Any]) -> NDArray[np.int64]:
+    """Return where each wanted id stands among the known ones, -1 for one that is not there.
+
+    >>> positions(np.array([2, 7]), np.array(["unknown", "2"])).tolist()
+    [1, -1]
+    """
+    wanted, known = comparable(wanted, known)
+    at = {user: place for place, user in enumerate(known.tolist())}
+    return np.array([at.get(user, -1) for user in wanted.tolist()], np.int64)
+
+
+# Sums of floating-point numbers without rounding: the same whatever is added first, and where.
+
+
+_BITS = 53
+_LOW_BITS = 26
+_LOWEST = -1100
+_AT_A_TIME = 1 << 24
+
+
+@dataclass(frozen=True)
+class ExactSum:
+    """A sum of finite numbers, by their powers of two.
+
+    A number is a whole number of 53 bits times a power of two; those of one power are added as whole numbers.
+
+    Attributes
+    ----------
+    parts
+        Power of two → sum of the whole numbers that stand before it.
+    count
+        How many numbers were added.
+
+    Examples
+    --------
+    >>> sums = ExactSum.of(np.array([1e16, 1.0])) + ExactSum.of(np.array([-1e16]))
+    >>> sums.total, sums.mean
+    (1.0, 0.3333333333333333)
+    """
+
+    parts: Mapping[int, int] = field(default_factory=dict)
+    count: int = 0
+
+    @classmethod
+    def of(cls, numbers: NDArray[np.float64]) -> ExactSum:
+        """Add up numbers."""
+        sums = cls()
+        for first in range(0, len(numbers), _AT_A_TIME):
+            sums += cls._of_some(numbers[first : first + _AT_A_TIME])
+        return sums
+
+    @classmethod
+    def _of_some(cls, numbers: NDArray[np.float64]) -> ExactSum:
+        share, power = np.frexp(numbers)
+        whole = np.ldexp(share, _BITS).astype(np.int64)
+        # Halves of at most 27 bits: sums of so few of them are exact as floating-point numbers too.
+        high, low = whole >> _LOW_BITS, whole & ((1 << _LOW_BITS) - 1)
+        index = power.astype(np.int64) - _LOWEST
+        highs, lows = np.bincount(index, high), np.bincount(index, low)
+        used = np.flatnonzero((highs != 0) | (lows != 0)).tolist()
+        return cls(
+            {at + _LOWEST - _BITS: (int(highs[at]) << _LOW_BITS) + int(lows[at]) for at in used}, len(numbers)
+        )
+
+    def __add__(self, other: ExactSum) -> ExactSum:
+        powers = self.parts.keys() | other.parts.keys()
+        parts = {power: self.parts.get(power, 0) + other.parts.get(power, 0) for power in sorted(powers)}
+        return ExactSum(parts, self.count + other.count)
+
+    @property
+    def exact(self) -> Fraction:
+        """The sum itself."""
+        return sum((number * Fraction(2) ** power for power, number in self.parts.items()), Fraction(0))
+
+    @property
+    def total(self) -> float:
+        """The sum, rounded once."""
+        return float(self.exact)
+
+    @property
+    def mean(self) -> float:
+        """The mean, rounded once; there must be numbers."""
+        return float(self.exact / self.count)

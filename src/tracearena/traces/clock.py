@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass, field, replace
 from datetime import date
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -135,3 +136,155 @@ class Clock:
         seconds = int(self.second_of_day(instant))
         text = f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}"
         return f"{text}:{seconds % 60:02d}" if seconds % 60 else text
+
+
+# Slots in words: any sets of instants as the time resolution of a model.
+
+
+WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_NAMES = {"weekday": WEEKDAYS[:5], "weekend": WEEKDAYS[5:], "day": WEEKDAYS} | {
+    name: (name,) for name in WEEKDAYS
+}
+_ADVICE = "such as '0-6,6-9,9-24', 'weekday 0-12,12-24; weekend 0-24' or '{1,2,25,26},{3,4,27,28}'"
+_LARGEST_INSTANT = 1_000_000
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class SlotPlan:
+    """How instants are put into slots.
+
+    Attributes
+    ----------
+    hours
+        For each weekday, Monday first, its slots in order: each a number of the slot and its spans,
+        in seconds of the day. Empty if the plan lists instants.
+    instants
+        The instants of each slot, numbered from 0; empty if the plan is by hours.
+
+    Notes
+    -----
+    The paper's slots may comprise instants apart from each other ([ppmtf] section 2.1): with an instant
+    an hour, ``{1,2,25,26}`` are the first two hours of two days.
+
+    Examples
+    --------
+    Unequal lengths; the night is one slot:
+
+    >>> clock = Clock(instants_per_day=8, interval_s=3 * 3600)
+    >>> SlotPlan.parse("21-24+0-6, 6-12, 12-21").on(clock).slots
+    (0, 0, 1, 1, 2, 2, 2, 0)
+
+    Sets of instants over two days, numbered from 1:
+
+    >>> SlotPlan.parse("{1,2,5,6},{3,4},{7,8}").on(Clock(instants_per_day=4)).slots
+    (0, 0, 1, 1, 0, 0, 2, 2)
+    """
+
+    hours: tuple[tuple[tuple[int, tuple[Span, ...]], ...], ...] = ()
+    instants: tuple[tuple[int, ...], ...] = ()
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read a plan: spans of hours, for kinds of days, or sets of instants counted from 1."""
+        if text.strip().startswith("{"):
+            return cls(instants=_sets(text))
+        by_day: dict[str, tuple[tuple[int, tuple[Span, ...]], ...]] = {}
+        first = 0
+        for part in text.split(";"):
+            words = re.fullmatch(r"\s*((?:[a-z]+\s*\+\s*)*[a-z]+\s+)?([^a-z]+?)\s*", part)
+            if words is None:
+                raise ParameterError.of("slots", text, _ADVICE)
+            days = _days(words[1] or "day", text)
+            spans = [_spans(one, text) for one in words[2].split(",")]
+            numbered = tuple(enumerate(spans, first))
+            first += len(spans)
+            for day in days:
+                if day in by_day:
+                    raise ParameterError(f"slots = {text!r}: {day} has slots twice")
+                by_day[day] = numbered
+        missing = [day for day in WEEKDAYS if day not in by_day]
+        if missing:
+            raise ParameterError(f"slots = {text!r}: {', '.join(missing)} has no slots")
+        return cls(hours=tuple(by_day[day] for day in WEEKDAYS))
+
+    def on(self, clock: Clock) -> Clock:
+        """Return the clock with these slots.
+
+        Slots that differ between days of the week need a clock with dates.
+        """
+        table = self._listed(clock) if self.instants else self._by_hours(clock)
+        return replace(clock, instants_per_slot=1, slots=tuple(table))
+
+    def _listed(self, clock: Clock) -> list[int]:
+        last = max(instant for one in self.instants for instant in one)
+        days = last // clock.instants_per_day + 1
+        slot_of = {instant: slot for slot, one in enumerate(self.instants) for instant in one}
+        length = days * clock.instants_per_day
+        missing = [instant + 1 for instant in range(length) if instant not in slot_of]
+        if missing:
+            raise ParameterError(
+                f"instant {missing[0]} is in no slot: the slots are of {days} days, which have {length}"
+            )
+        return [slot_of[instant] for instant in range(length)]
+
+    def _by_hours(self, clock: Clock) -> list[int]:
+        same = len(set(self.hours)) == 1
+        if not same and clock.first_day is None:
+            raise ParameterError("slots of weekdays need dates, and these traces have numbered days")
+        weekday = 0 if same or clock.first_day is None else clock.first_day.weekday()
+        table = [
+            self._slot_at(int(second), (weekday + day) % 7)
+            for day in range(1 if same else 7)
+            for second in clock.second_of_day(range(clock.instants_per_day))
+        ]
+        # A slot without instants, such as the night of traces by day, has no number.
+        number = {slot: rank for rank, slot in enumerate(sorted(set(table)))}
+        return [number[slot] for slot in table]
+
+    def _slot_at(self, second: int, weekday: int) -> int:
+        found = [
+            slot for slot, spans in self.hours[weekday] if any(start <= second < end for start, end in spans)
+        ]
+        if len(found) != 1:
+            at = f"{second // 3600:02d}:{second // 60 % 60:02d} on {WEEKDAYS[weekday]}"
+            raise ParameterError(f"{at} is in {'no slot' if not found else 'two slots'}")
+        return found[0]
+
+
+def _days(words: str, text: str) -> list[str]:
+    names = [word.strip() for word in words.split("+")]
+    unknown = [name for name in names if name not in _NAMES]
+    if unknown:
+        raise ParameterError(f"slots = {text!r}: {unknown[0]!r} is none of {', '.join(_NAMES)}")
+    return [day for name in names for day in _NAMES[name]]
+
+
+def _spans(words: str, text: str) -> tuple[Span, ...]:
+    found = []
+    for word in words.split("+"):
+        match = re.fullmatch(r"\s*(\d{1,2})(?::(\d\d))?\s*-\s*(\d{1,2})(?::(\d\d))?\s*", word)
+        if match is None:
+            raise ParameterError.of("slots", text, _ADVICE)
+        start, end = (int(match[at]) * 3600 + int(match[at + 1] or 0) * 60 for at in (1, 3))
+        if not 0 <= start < end <= DAY_S:
+            raise ParameterError(f"slots = {text!r}: {word.strip()} is no span of a day")
+        found.append((start, end))
+    return tuple(found)
+
+
+def _sets(text: str) -> tuple[tuple[int, ...], ...]:
+    if re.fullmatch(r"\s*\{[\d,\s]+\}(\s*,\s*\{[\d,\s]+\})*\s*", text) is None:
+        raise ParameterError.of("slots", text, _ADVICE)
+    sets = []
+    for one in re.findall(r"\{([^}]*)\}", text):
+        words = [word for word in re.split(r"[,\s]+", one) if word]
+        if not words:
+            raise ParameterError(f"slots = {text!r}: a slot without instants")
+        sets.append(tuple(int(word) - 1 for word in words))
+    every = [instant for one in sets for instant in one]
+    if min(every) < 0 or max(every) >= _LARGEST_INSTANT:
+        raise ParameterError(f"slots = {text!r}: instants are counted from 1 to {_LARGEST_INSTANT:,}")
+    if len(set(every)) < len(every):
+        raise ParameterError(f"slots = {text!r}: an instant is in two slots")
+    return tuple(sets)

@@ -70,7 +70,7 @@ def forward_rounded(
     >>> float(latitude[0]), float(longitude[0])
     (40.000637, 116.300828)
     """
-    from tracearena.traces._steps import rounded_steps
+    from tracearena.traces._kernels import rounded_steps
 
     given = tuple(np.ascontiguousarray(one, np.float64) for one in (latitude, longitude, azimuth, distance_m))
     lat, lon, unsure = np.empty(len(latitude)), np.empty(len(latitude)), np.empty(len(latitude), bool)

@@ -275,7 +275,7 @@ class GpsTraces(RowTable):
         in the place of the coordinates.
         """
         from tracearena.frames import handed_out
-        from tracearena.traces.frames import of_points
+        from tracearena.traces.exports import of_points
 
         return handed_out(of_points(self), library, position=("latitude", "longitude"))
 

@@ -224,7 +224,7 @@ class Places:
         in the place of ``lat`` and ``lng``.
         """
         from tracearena.frames import handed_out
-        from tracearena.traces.frames import of_places
+        from tracearena.traces.exports import of_places
 
         return handed_out(of_places(self), library, position=("lat", "lng"))
 

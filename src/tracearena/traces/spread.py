@@ -13,8 +13,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.traces.different import begins
-from tracearena.traces.exact import ExactSum
+from tracearena.traces._arrays import ExactSum, begins
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

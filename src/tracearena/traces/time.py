@@ -6,14 +6,21 @@ import difflib
 import re
 from datetime import UTC, date, datetime
 from functools import cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from zoneinfo import ZoneInfo, available_timezones
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tracearena.checks import require_number
 from tracearena.errors import ParameterError, shorten
-from tracearena.traces.row_table import distinct
+from tracearena.traces.clock import DAY_S
+from tracearena.traces.gps import GpsTraces
+from tracearena.traces.row_table import EventTable, distinct
+
+if TYPE_CHECKING:
+    import polars as pl
+
 
 EPOCH = date(1970, 1, 1)
 # A day within the first and the last that have a date in every zone.
@@ -121,7 +128,7 @@ def zone_of_cells(cells: NDArray[np.float64]) -> ZoneGuess | None:
     return ZoneGuess(best, totals[best] / int(cells[:, 3].sum()))
 
 
-def local_seconds(time_ms: NDArray[np.int64], timezone: str) -> NDArray[np.int64]:
+def local_seconds_time(time_ms: NDArray[np.int64], timezone: str) -> NDArray[np.int64]:
     """Return seconds since 1970-01-01 00:00 on the wall clocks of a zone.
 
     >>> local_seconds(np.array([0]), "Asia/Tokyo").tolist()
@@ -144,10 +151,97 @@ def utc_ms(local_s: NDArray[np.int64], timezone: str) -> NDArray[np.int64]:
     """Undo `local_seconds`; an hour that the clocks repeat is read as its second half."""
     guess = np.asarray(local_s, np.int64) * 1000
     for _ in range(2):
-        guess = guess - (local_seconds(guess, timezone) - local_s) * 1000
+        guess = guess - (local_seconds_time(guess, timezone) - local_s) * 1000
     return guess
 
 
 def solar_seconds(time_ms: NDArray[np.int64], longitude: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return seconds since 1970 on clocks that follow the sun, to the hour: a zone without a name."""
     return np.asarray(time_ms) // 1000 + np.rint(np.asarray(longitude) / 15).astype(np.int64) * 3600
+
+
+# Times of events as files hold them: seconds, text, offsets from UTC.
+
+
+DAY_ZERO = date(2018, 1, 1)
+"""A Monday: day 0 of traces whose instants have no date, in formats that cannot do without one."""
+
+_STEPS_MIN = (60, 30, 15, 1)
+
+
+def local_seconds_event_times(traces: EventTable) -> NDArray[np.int64]:
+    """Return the local second, since 1970-01-01, at which the instant of each event begins."""
+    first = (traces.clock.first_day or DAY_ZERO) - EPOCH
+    days = first.days + traces.clock.day_of(traces.instants)
+    return np.asarray(days * DAY_S + traces.clock.second_of_day(traces.instants), np.int64)
+
+
+def utc_seconds(traces: EventTable) -> NDArray[np.int64]:
+    """Return the timestamp of each event; where there is none, local time is taken as UTC."""
+    return local_seconds_event_times(traces) if traces.timestamps is None else traces.timestamps
+
+
+def utc_text(traces: EventTable, style: str) -> pl.Series:
+    """Return the time of each event as text."""
+    import polars as pl
+
+    return pl.Series(utc_seconds(traces) * 1_000_000).cast(pl.Datetime("us")).dt.strftime(style)
+
+
+def offset_minutes(traces: EventTable) -> NDArray[np.int64]:
+    """Return the minutes from UTC to local time, as far as instants tell.
+
+    Any offset that puts the timestamp into its instant gives the same traces back; of those the
+    zone's is taken where it is known and does, and otherwise the roundest: whole hours before halves,
+    quarters and minutes, and of equally round ones that nearest to 0.
+    """
+    least = local_seconds_event_times(traces) - utc_seconds(traces)
+    beyond = least + traces.clock.interval_s
+    offset = -(-least // 60)
+    for step in reversed(_STEPS_MIN):
+        lowest, highest = (-(-least // (step * 60)) * step, (-(-beyond // (step * 60)) - 1) * step)
+        offset = np.where(lowest <= highest, np.clip(0, lowest, highest), offset)
+    if traces.clock.timezone is not None and traces.timestamps is not None:
+        import polars as pl
+
+        from tracearena.traces.zones import in_zone
+
+        known = in_zone(pl.Series(traces.timestamps), traces.clock.timezone).to_numpy() - traces.timestamps
+        offset = np.where((least <= known) & (known < beyond), known // 60, offset)
+    return np.asarray(offset, np.int64)
+
+
+def exact_local_seconds(traces: EventTable) -> NDArray[np.int64]:
+    """Return the local second of each event: of its timestamp, or the one at which its instant begins."""
+    begin = local_seconds_event_times(traces)
+    if traces.timestamps is None:
+        return begin
+    exact = traces.timestamps + offset_minutes(traces) * 60
+    # Offsets are whole minutes: where instants are shorter than that, none may reach the right one.
+    return np.asarray(np.clip(exact, begin, begin + traces.clock.interval_s - 1))
+
+
+# Pieces of trajectories: runs of consecutive points that last less than a window.
+
+
+LONGEST_S = 3.2e9
+"""A hundred years: no recording is longer."""
+
+
+def piece_starts(traces: GpsTraces, window_s: float) -> NDArray[np.int64]:
+    """Return, for each point, the point that begins its piece.
+
+    A trajectory's first point begins a piece; so does each first point that is `window_s` seconds
+    or more after the beginning of the piece before it.
+
+    >>> traces = GpsTraces.from_points([1] * 5, [0, 30_000, 60_000, 200_000, 210_000], [0] * 5, [0] * 5)
+    >>> piece_starts(traces, 60).tolist()
+    [0, 0, 2, 3, 3]
+    """
+    require_number("window", window_s, above=0, at_most=LONGEST_S)
+    from tracearena.traces._kernels import piece_starts as kernel
+
+    order = traces.trajectory_order
+    starts = np.empty(len(order), np.int64)
+    starts[order] = order[kernel(traces.time_ms[order], traces.trajectory_offsets, window_s * 1000.0)]
+    return starts

@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 from tracearena.errors import DataError
 from tracearena.traces._arrays import frozen
 from tracearena.traces.clock import Clock
-from tracearena.traces.event_table import EventTable, common_span
 from tracearena.traces.places import Places
-from tracearena.traces.row_table import arranged, users_of_all
+from tracearena.traces.row_table import EventTable, arranged, common_span, users_of_all
 
 if TYPE_CHECKING:
-    from tracearena.traces.slot_plan import SlotPlan
+    from tracearena.traces.clock import SlotPlan
 
 MISSING = -1
 
@@ -172,7 +171,7 @@ class Traces(EventTable):
 
         The slots of another clock are taken as they are, from day 0 on.
         """
-        from tracearena.traces.slot_plan import SlotPlan
+        from tracearena.traces.clock import SlotPlan
 
         if isinstance(slots, Clock):
             clock = replace(self.clock, instants_per_slot=slots.instants_per_slot, slots=slots.slots)
@@ -196,7 +195,7 @@ class Traces(EventTable):
         in the place of ``lat`` and ``lng``.
         """
         from tracearena.frames import handed_out
-        from tracearena.traces.frames import of_events
+        from tracearena.traces.exports import of_events
 
         return handed_out(of_events(self), library, position=("lat", "lng"))
 

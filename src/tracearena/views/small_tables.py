@@ -19,7 +19,7 @@ from tracearena.pages.page import html_table, shown
 from tracearena.pages.summary import moment
 from tracearena.results import Result, flat
 from tracearena.traces import Box, GpsTraces, Grid, IdTable, ObfuscatedTraces, Places, Traces
-from tracearena.traces.area import default_area
+from tracearena.traces.gridding import default_area
 from tracearena.views.small_map import small_map
 
 _FIRST_ROWS = 5

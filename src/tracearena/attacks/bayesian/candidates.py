@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.engine import block_ranges, run_blocks
-from tracearena.traces.different import different
+from tracearena.traces._arrays import different
 
 Table = Callable[[int, int], NDArray[np.float64]]
 """Scores of all traces for the users from one number up to another: traces × users."""

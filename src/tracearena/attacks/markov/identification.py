@@ -14,7 +14,7 @@ from tracearena.engine import block_ranges, run_blocks
 from tracearena.errors import DataError
 from tracearena.mobility.transitions import UserTransitions
 from tracearena.traces import Traces
-from tracearena.traces.ids import comparable
+from tracearena.traces._arrays import comparable
 
 _CHAINS_PER_BLOCK = 256
 _TIE = 1e-9

@@ -17,7 +17,7 @@ from tracearena.files import write_csv
 from tracearena.metrics.applications import bayesian_update
 from tracearena.metrics.applications.offloading import RANGE_M, released_counts
 from tracearena.obfuscation import GeoInd
-from tracearena.traces.area import tessellation
+from tracearena.traces.gridding import tessellation
 
 NOISE_M = (100, 250, 1000)
 

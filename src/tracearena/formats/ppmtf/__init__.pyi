@@ -11,12 +11,7 @@ from .sglt import (
     write_sglt_traces,
 )
 from .synthetic import SyntheticTraces, read_synthetic, write_synthetic
-from .tensors import (
-    read_transition_tensor,
-    read_visit_tensor,
-    write_transition_tensor,
-    write_visit_tensor,
-)
+from .tensors import read_transition_tensor, read_visit_tensor, write_transition_tensor, write_visit_tensor
 from .traces import (
     check_in_clock,
     is_people_flow,

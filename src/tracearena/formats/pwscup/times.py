@@ -13,7 +13,7 @@ from tracearena.files.whole import is_stream, read_bytes, replacing
 from tracearena.formats.pwscup._layout import ANONYMIZED, TIMES, TRACES
 from tracearena.formats.pwscup._sheet import Sheet, open_sheet
 from tracearena.traces import Clock
-from tracearena.traces.event_table import EventTable
+from tracearena.traces.row_table import EventTable
 
 NAME = "info_time.csv"
 PWS_CLOCK = Clock(instants_per_day=20, start_s=8 * 3600, interval_s=1800)

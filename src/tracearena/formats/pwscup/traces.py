@@ -18,7 +18,7 @@ from tracearena.formats.pwscup._scan import Rows, scan
 from tracearena.formats.pwscup._sheet import open_sheet
 from tracearena.formats.pwscup.times import Times, keeping_times, settled_clock
 from tracearena.traces import Clock, ObfuscatedTraces, Places, Traces
-from tracearena.traces.event_table import EventTable
+from tracearena.traces.row_table import EventTable
 
 MAX_SUBMISSION_BYTES = 64 * 2**20
 MAX_LISTED_IDS = 16_000_000

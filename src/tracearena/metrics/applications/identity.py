@@ -12,8 +12,7 @@ from tracearena.errors import DataError, shorten
 from tracearena.metrics.applications.swapping import refuse_swapped
 from tracearena.metrics.applications.walking import AtOnce
 from tracearena.traces import GpsTraces
-from tracearena.traces._arrays import identifiers
-from tracearena.traces.ids import positions
+from tracearena.traces._arrays import identifiers, positions
 
 IdTable: TypeAlias = Mapping[Any, Any]
 """Pseudonym → user. Ids that are written alike are alike: 7, "7" and "007" unless both stand there."""

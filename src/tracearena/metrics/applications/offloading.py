@@ -18,8 +18,8 @@ from tracearena.metrics.applications.pairing import are_row_by_row
 from tracearena.metrics.applications.walking import AtOnce, Part, Walk
 from tracearena.results import Result
 from tracearena.traces import GpsTraces, Grid
-from tracearena.traces.area import area_of, tessellation
 from tracearena.traces.box import Box
+from tracearena.traces.gridding import area_of, tessellation
 
 RANGE_M = 50.0
 MOST_MARGIN_KM = 100.0

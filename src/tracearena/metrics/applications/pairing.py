@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.traces import GpsTraces
-from tracearena.traces.ids import positions
+from tracearena.traces._arrays import positions
 
 Ints = NDArray[np.int64]
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tracearena.errors import DataError
 from tracearena.metrics.applications.walking import Part, Walk
-from tracearena.traces.different import different
+from tracearena.traces._arrays import different
 
 Ints = NDArray[np.int64]
 

@@ -14,8 +14,8 @@ from tracearena.engine import block_ranges, run_blocks
 from tracearena.engine.summing import S
 from tracearena.metrics.applications.pairing import are_row_by_row, matched_points
 from tracearena.traces import GpsTraces
+from tracearena.traces._arrays import positions
 from tracearena.traces.geodesy import distance_bounds_m, distance_m
-from tracearena.traces.ids import positions
 from tracearena.traces.spread import Tied, may_start_with, starting_with
 
 T = TypeVar("T")

@@ -14,7 +14,7 @@ from tracearena.engine import SeedLike, child_seed, seed_sequence, uniforms
 from tracearena.errors import DataError
 from tracearena.obfuscation.fakes.generators import METHODS, Method, fake_days
 from tracearena.traces import DELETED, ObfuscatedTraces, PlaceSets, Traces
-from tracearena.traces.ids import positions
+from tracearena.traces._arrays import positions
 
 _EXPOSED, _FAKES = range(2)
 _MOST_FAKES = 100_000

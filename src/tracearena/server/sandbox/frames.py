@@ -16,7 +16,7 @@ from tracearena.errors import DataError, ParameterError
 from tracearena.server.sandbox.packing import Arrays, pack, unpack
 from tracearena.traces import Clock, Grid, IdTable, Places, Traces
 from tracearena.traces._arrays import identifiers
-from tracearena.traces.event_table import EventTable
+from tracearena.traces.row_table import EventTable
 
 _MOST_INSTANTS = 1_000_000
 _MOST_CELLS = 2**30

@@ -11,12 +11,12 @@ from .training import Convergence
 from .virtual import VirtualUsers
 
 __all__ = [
-    "PPMTF",
     "ChainReport",
     "ClusterFeatures",
     "Convergence",
     "Deniability",
     "Factors",
+    "PPMTF",
     "PartitionedTraces",
     "PrivacyBudget",
     "SeenCells",

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tracearena.errors import DataError
 from tracearena.mobility.transitions import departures
 from tracearena.traces import Clock, Places, Traces
-from tracearena.traces.different import different
+from tracearena.traces._arrays import different
 
 USERS_PER_DIGEST = 1024
 _EPOCH = date(1970, 1, 1)

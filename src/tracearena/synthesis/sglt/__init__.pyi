@@ -10,7 +10,6 @@ from .preparation import DaySeeds, MergedPlaces, fill_gaps, merge_places
 from .privacy import PassRates, PrivacyTests, Verdicts
 
 __all__ = [
-    "SGLT",
     "DaySeeds",
     "FakeMaker",
     "Fakes",
@@ -19,6 +18,7 @@ __all__ = [
     "MergedPlaces",
     "PassRates",
     "PrivacyTests",
+    "SGLT",
     "Verdicts",
     "bisect_graph",
     "draw_by_likelihood",

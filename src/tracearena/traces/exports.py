@@ -11,12 +11,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tracearena.traces.event_table import EventTable
-from tracearena.traces.event_times import exact_local_seconds, offset_minutes, utc_seconds
 from tracearena.traces.gps import GpsTraces
-from tracearena.traces.id_table import IdTable
-from tracearena.traces.obfuscated import DELETED, ObfuscatedTraces
+from tracearena.traces.obfuscated import DELETED, IdTable, ObfuscatedTraces
 from tracearena.traces.places import Places
+from tracearena.traces.row_table import EventTable
+from tracearena.traces.time import exact_local_seconds, offset_minutes, utc_seconds
 from tracearena.traces.traces import Traces
 from tracearena.traces.zones import from_zone, in_zone
 
