@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracearena.engine import PairwiseSum, block_ranges, fold_blocks, use
+from tracearena.engine.blocks import Node
 from tracearena.engine.cluster import even_ranges
-from tracearena.engine.summing import Node
 from tracearena.errors import ParameterError
 
 NUMBERS = np.random.default_rng(1).normal(scale=10.0 ** np.arange(23))

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from tracearena import streams
-from tracearena.engine import secret, use
+from tracearena.engine import seeding, use
 from tracearena.errors import ParameterError
 from tracearena.formats import points
 from tracearena.streams.gaps import Tally
@@ -95,7 +95,7 @@ def test_parts_wait_where_their_name_was_taken_meanwhile(tmp_path: Path) -> None
 def test_a_run_whose_secret_root_is_gone_does_not_go_on_under_another(tmp_path: Path) -> None:
     parts = Unfinished(tmp_path / "out", "x")
     parts.begin(resume=False)
-    root = secret.SecretRoot.of(bytes(32))
+    root = seeding.SecretRoot.of(bytes(32))
     parts.root(root, 2)
     parts.part(0).write_bytes(b"part")
     parts.add(0, {"points": 1})

@@ -44,7 +44,7 @@ class OnDemand:
     """
 
     def __init__(self, context: typer.Context, address: str) -> None:
-        from tracearena.engine.joining import require_address
+        from tracearena.engine.cluster import require_address
 
         self._context, self._address = context, address
         self._cluster = None if require_address(address) else joined(context, address)

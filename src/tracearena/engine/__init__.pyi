@@ -1,19 +1,15 @@
-from .blocks import Shared, block_ranges, run_blocks, uniforms
-from .cluster import Cluster
-from .one_thread import one_library_thread
-from .secret import SecretRoot
-from .seeding import (
-    SeedLike,
-    child_seed,
-    fresh_seed,
-    generator,
-    is_secret,
-    library_state,
-    seed_sequence,
-    stream,
+from .blocks import (
+    PairwiseSum,
+    Shared,
+    block_ranges,
+    fold_blocks,
+    one_library_thread,
+    run_blocks,
+    sum_blocks,
+    uniforms,
 )
-from .summing import PairwiseSum, fold_blocks, sum_blocks
-from .surroundings import (
+from .cluster import Cluster
+from .context import (
     Progress,
     current_chunk_rows,
     current_cluster,
@@ -22,6 +18,17 @@ from .surroundings import (
     thread_count,
     tracked,
     use,
+)
+from .seeding import (
+    SecretRoot,
+    SeedLike,
+    child_seed,
+    fresh_seed,
+    generator,
+    is_secret,
+    library_state,
+    seed_sequence,
+    stream,
 )
 
 __all__ = [

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import ctypes
+import hashlib
+import os
 import secrets
-from typing import TypeAlias
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
+from numpy.random.bit_generator import ISeedSequence
+from numpy.typing import NDArray
 
 from tracearena.checks import require_whole
-from tracearena.engine.secret import KEY_BYTES, SecretBits, SecretRoot
 
 SeedLike: TypeAlias = int | np.random.SeedSequence | np.random.Generator | None
 
@@ -77,3 +83,180 @@ def library_state(rng: np.random.Generator) -> int | np.random.RandomState:
 def fresh_seed() -> int:
     """Draw a seed that a person can write down, for measurements: it is short enough to be guessed."""
     return secrets.randbelow(2**32)
+
+
+# Everything drawn without a seed: a root from the system, told to nobody, and a cipher's keystream.
+
+
+KEY_BYTES = 32
+_STREAM, _WORDS = b"stream", b"words"
+_bitgen_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
+_SPARE_WORDS = 2
+"""Room of one cipher block after the buffer, which some versions of the cipher's interface ask for."""
+
+
+class SecretRoot(np.random.SeedSequence):
+    """A root of 256 bits from the operating system's source, which cannot be repeated or printed.
+
+    It stands wherever a `SeedSequence` does. What is derived from it comes by keyed BLAKE2b from all
+    256 bits and the numbers that name the part; NumPy's own mixing, which keeps 128, is never used.
+
+    Pickling takes the key along, so that the workers of a cluster draw what this process would.
+
+    Examples
+    --------
+    >>> SecretRoot()
+    SecretRoot(…)
+    """
+
+    __slots__ = ("_key", "_path", "_spawned")
+
+    def __init__(self) -> None:
+        # NumPy's initialisation is left out: it would fill a pool that nothing here may use.
+        self._key = secrets.token_bytes(KEY_BYTES)
+        self._path: tuple[int, ...] = ()
+        self._spawned = 0
+
+    @classmethod
+    def of(cls, key: bytes, path: Sequence[int] = (), spawned: int = 0) -> SecretRoot:
+        """Return the root of a key that was secret already."""
+        if len(key) != KEY_BYTES:
+            raise ValueError(f"a secret root has {KEY_BYTES} bytes")
+        root = cls.__new__(cls)
+        root._key, root._path, root._spawned = bytes(key), tuple(int(word) for word in path), spawned
+        return root
+
+    def child(self, *key: int) -> SecretRoot:
+        """Return the root of one part, named by numbers."""
+        return SecretRoot.of(self._key, (*self._path, *key))
+
+    def stream_key(self) -> bytes:
+        """Return the cipher's key for the stream of this part."""
+        return self._derived(_STREAM, KEY_BYTES)
+
+    def generate_state(self, n_words: int, dtype: Any = np.uint32) -> NDArray[Any]:
+        """Return words for a generator that wants a state; each takes part in all 256 bits."""
+        wanted = np.dtype(dtype)
+        if wanted not in (np.dtype(np.uint32), np.dtype(np.uint64)):
+            raise ValueError("only support uint32 or uint64")
+        size, most = int(n_words) * wanted.itemsize, hashlib.blake2b.MAX_DIGEST_SIZE
+        parts = [self._derived(_WORDS, most, number) for number in range(-(-size // most))]
+        return np.frombuffer(b"".join(parts)[:size], wanted).copy()
+
+    def spawn(self, n_children: int) -> list[SecretRoot]:
+        """Return roots of parts that no earlier call returned."""
+        first, self._spawned = self._spawned, self._spawned + int(n_children)
+        return [self.child(number) for number in range(first, self._spawned)]
+
+    def _derived(self, purpose: bytes, size: int, *more: int) -> bytes:
+        mixed = hashlib.blake2b(key=self._key, digest_size=size, person=purpose)
+        for word in (*self._path, -1, *more):
+            # Every number with its length, so that no two ways of naming parts run together.
+            written = word.to_bytes(word.bit_length() // 8 + 1, "little", signed=True)
+            mixed.update(len(written).to_bytes(4, "little") + written)
+        return mixed.digest()
+
+    @property
+    def entropy(self) -> NoReturn:  # type: ignore[override]
+        """Nobody's: code that wants to store or print a seed must ask whether there is one."""
+        raise AttributeError("a secret root has no entropy to tell")
+
+    @property
+    def pool(self) -> NoReturn:  # type: ignore[override]
+        """Nobody's: NumPy's 128 bits are not filled."""
+        raise AttributeError("a secret root has no pool")
+
+    @property
+    def state(self) -> NoReturn:
+        """Nobody's."""
+        raise AttributeError("a secret root has no state to tell")
+
+    @property
+    def spawn_key(self) -> tuple[int, ...]:  # type: ignore[override]
+        """The numbers that name this part."""
+        return self._path
+
+    @property
+    def n_children_spawned(self) -> int:  # type: ignore[override]
+        """How many roots `spawn` has returned."""
+        return self._spawned
+
+    def __repr__(self) -> str:
+        return "SecretRoot(…)"
+
+    __str__ = __repr__
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SecretRoot.of, (self._key, self._path, self._spawned)
+
+
+class SecretBits(np.random.BitGenerator):
+    """The words of an AES-256-CTR keystream, from its first block on, as a bit generator of NumPy.
+
+    Parameters
+    ----------
+    key
+        32 bytes of which nobody knows any, used for this one stream: the counter starts at 0.
+
+    Notes
+    -----
+    NumPy and Numba draw words from a buffer in compiled code; the cipher fills it 8 KiB at a time.
+    A copy would hand out the same numbers again, so a stream can be neither copied nor pickled: send
+    its root instead.
+    """
+
+    def __init__(self, key: bytes) -> None:
+        from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+        from tracearena.engine import _kernels
+
+        super().__init__(_NoSeed())  # type: ignore[arg-type]
+        words = np.zeros(_kernels.FIRST_WORD + _kernels.WORDS + _SPARE_WORDS, np.uint64)
+        keystream = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
+        buffer = words[_kernels.FIRST_WORD :].view(np.uint8)
+        # Nothing here is interpreted code, in which a pending Ctrl-C would end the refill half-way.
+        fill = partial(keystream.update_into, bytes(8 * _kernels.WORDS), buffer.data)
+        callbacks = [ctypes.CFUNCTYPE(None)(what) for what in (fill, os.abort)]
+        words[_kernels.POSITION] = _kernels.WORDS
+        for place, callback in zip((_kernels.REFILL, _kernels.ABORT), callbacks, strict=True):
+            words[place] = ctypes.cast(callback, ctypes.c_void_p).value or 0
+        # C points to these for as long as this object lives, and a Generator keeps its bit generator.
+        self._kept: Any = (words, callbacks)
+        functions = (
+            _kernels.next_uint64,
+            _kernels.next_uint32,
+            _kernels.next_double,
+            _kernels.next_uint64,
+        )
+        bitgen = (ctypes.c_void_p * 5).from_address(_bitgen_of(self.capsule, b"BitGenerator"))
+        bitgen[:] = [words.ctypes.data, *(function.address for function in functions)]
+
+    @property
+    def state(self) -> Mapping[str, Any]:
+        """Nobody's: it would tell all numbers to come."""
+        raise TypeError("a secret stream has no state to tell")
+
+    @state.setter
+    def state(self, value: Mapping[str, Any]) -> None:
+        raise TypeError("a secret stream has no state to set")
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a secret stream cannot be copied: its numbers would be handed out twice")
+
+    __getstate__ = __copy__ = __reduce__
+
+    def __deepcopy__(self, memo: Any) -> NoReturn:
+        self.__reduce__()
+
+    def __repr__(self) -> str:
+        return "SecretBits(…)"
+
+
+class _NoSeed(ISeedSequence):
+    """In the place of a seed: there is nothing to make further generators of."""
+
+    def generate_state(self, n_words: int, dtype: Any = np.uint32) -> NoReturn:
+        """Refuse."""
+        raise TypeError("a secret stream has no seed")

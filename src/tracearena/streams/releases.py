@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from tracearena.engine import block_ranges, fold_blocks, run_blocks, use
-from tracearena.engine.summing import S
+from tracearena.engine.blocks import S
 from tracearena.errors import FileError
 from tracearena.formats import released_table
 from tracearena.formats.released import BY_EVENT, of_events

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from tracearena.engine.secret import SecretRoot
+from tracearena.engine.seeding import SecretRoot
 from tracearena.errors import ParameterError
 from tracearena.files.folders import require_new
 from tracearena.files.temporary import naming

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.engine import block_ranges, fold_blocks, run_blocks, use
-from tracearena.engine.summing import S
+from tracearena.engine.blocks import S
 from tracearena.metrics.applications.identity import IdTable, require_known, true_ids, true_order
 from tracearena.metrics.applications.swapping import refuse_swapped
 from tracearena.metrics.applications.walking import Part

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.engine import block_ranges, run_blocks
-from tracearena.engine.summing import S
+from tracearena.engine.blocks import S
 from tracearena.metrics.applications.pairing import are_row_by_row, matched_points
 from tracearena.traces import GpsTraces
 from tracearena.traces._arrays import positions

@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 from tracearena import formats, intake
 from tracearena.engine import Cluster, PairwiseSum, block_ranges
+from tracearena.engine.blocks import Node, S
 from tracearena.engine.cluster import even_ranges, task, worker_threads
 from tracearena.engine.meetings import LostError, Seat, meet
 from tracearena.engine.parcels import packed, unpacked
-from tracearena.engine.summing import Node, S
 from tracearena.errors import ClusterError, FileError
 from tracearena.synthesis.ppmtf.arrangement import Arrangement
 from tracearena.synthesis.ppmtf.conditionals import RowStatistics, UserStep

@@ -15,6 +15,7 @@ from tracearena.errors import ParameterError
 if TYPE_CHECKING:
     from tracearena.engine.cluster import Cluster
 
+
 T = TypeVar("T")
 Progress: TypeAlias = Callable[[int, int], None]
 """Called with the number of pieces done and the number of all."""
