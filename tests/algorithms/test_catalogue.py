@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import pytest
 
 from tracearena.algorithms import Obfuscator, catalogue, parse
-from tracearena.algorithms.kinds import kinds_of
+from tracearena.algorithms.base import kinds_of
 from tracearena.engine import SeedLike
 from tracearena.errors import ParameterError
 from tracearena.obfuscation import MRLH, PlanarLaplace

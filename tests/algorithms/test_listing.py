@@ -166,6 +166,6 @@ def test_what_is_not_a_dataclass_docstring_is_no_summary() -> None:
         def transform(self, original, *, seed=None):  # type: ignore[no-untyped-def]
             return original
 
-    from tracearena.algorithms.description import description_of
+    from tracearena.algorithms.listing import description_of
 
     assert description_of(Bare, "Bare").summary == ""

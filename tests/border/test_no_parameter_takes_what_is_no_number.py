@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tracearena.algorithms import Algorithm, catalogue
-from tracearena.algorithms.grammar import written
-from tracearena.algorithms.kinds import constructor_fields
+from tracearena.algorithms.base import constructor_fields
+from tracearena.algorithms.spec import written
 from tracearena.errors import ParameterError
 
 MAY_BE_NEGATIVE = {("PPMTF", "mean0")}

@@ -17,8 +17,8 @@ import pytest
 from tests.contract.conftest import Points, Releases, Shapes
 from tests.threads import on_threads
 
-from tracearena.algorithms import Algorithm, answers, catalogue
-from tracearena.algorithms.kinds import KINDS, Defence, Kind, constructor_fields, kinds_of, parameter_fields
+from tracearena.algorithms import Algorithm, catalogue, validation
+from tracearena.algorithms.base import KINDS, Defence, Kind, constructor_fields, kinds_of, parameter_fields
 from tracearena.errors import DataError, ParameterError
 from tracearena.obfuscation import TimeDefence
 from tracearena.traces import GpsTraces, ObfuscatedTraces, Traces
@@ -126,16 +126,16 @@ def data(shapes: Shapes, releases: Releases, points: Points) -> Callable[[str, s
 def used(algorithm: Any, given: Any, seed: Any = 1) -> Any:
     """Let an algorithm do its work; `answers` refuses what is not asked of its kind."""
     if isinstance(algorithm, Defence):
-        asked = answers.gps_transformed if isinstance(given, GpsTraces) else answers.transformed
+        asked = validation.gps_transformed if isinstance(given, GpsTraces) else validation.transformed
         return asked(algorithm, given, seed=seed)
     if algorithm.kind == "gps-attack":
-        return answers.recovered(algorithm, given)
+        return validation.recovered(algorithm, given)
     if algorithm.kind == "synthesizer":
-        answers.fitted(algorithm, given, seed=1)
-        return answers.synthesized(algorithm, given, DAYS, seed=seed)
+        validation.fitted(algorithm, given, seed=1)
+        return validation.synthesized(algorithm, given, DAYS, seed=seed)
     reference, anonymized = given
-    answers.fitted(algorithm, reference)
-    asked = answers.identified if algorithm.kind == "reidentification" else answers.inferred
+    validation.fitted(algorithm, reference)
+    asked = validation.identified if algorithm.kind == "reidentification" else validation.inferred
     return asked(algorithm, anonymized, reference, seed=seed)
 
 

@@ -9,8 +9,7 @@ import pytest
 from tests.border.command_line import Done, tracearena
 
 from tracearena.algorithms import catalogue, describe, overview
-from tracearena.algorithms.kinds import KINDS
-from tracearena.algorithms.wording import WORDING
+from tracearena.algorithms.base import KINDS, WORDING
 from tracearena.cities import simulate
 from tracearena.formats import pwscup
 

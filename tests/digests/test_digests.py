@@ -18,7 +18,7 @@ from tests.contest.residents import Residents
 from tests.digests.conftest import Known, digest
 
 from tracearena.algorithms import catalogue
-from tracearena.algorithms.kinds import kinds_of
+from tracearena.algorithms.base import kinds_of
 from tracearena.arena import pseudonymise
 from tracearena.cities import simulate, simulate_fleet, simulate_gps
 from tracearena.contest import rehearse

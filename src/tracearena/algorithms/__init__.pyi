@@ -1,8 +1,5 @@
-from . import answers, catalogue, description, grammar, kinds, listing, wording
-from .catalogue import Entry, create, entries, is_kind, names
-from .description import Description, Parameter, describe
-from .grammar import Quantity, parse
-from .kinds import (
+from . import base, catalogue, listing, spec, validation
+from .base import (
     Algorithm,
     GpsAttack,
     GpsObfuscator,
@@ -13,7 +10,9 @@ from .kinds import (
     TraceInferenceAttack,
     setting,
 )
-from .listing import Listing, overview
+from .catalogue import Entry, create, entries, is_kind, names
+from .listing import Description, Listing, Parameter, describe, overview
+from .spec import Quantity, parse
 
 __all__ = [
     "Algorithm",
@@ -29,19 +28,17 @@ __all__ = [
     "ReidentificationAttack",
     "Synthesizer",
     "TraceInferenceAttack",
-    "answers",
+    "base",
     "catalogue",
     "create",
     "describe",
-    "description",
     "entries",
-    "grammar",
     "is_kind",
-    "kinds",
     "listing",
     "names",
     "overview",
     "parse",
     "setting",
-    "wording",
+    "spec",
+    "validation",
 ]

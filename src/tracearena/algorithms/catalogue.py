@@ -21,16 +21,17 @@ from functools import cache
 from importlib.metadata import entry_points
 from typing import Any
 
-from tracearena.algorithms.grammar import in_unit, is_bare_name, parse, stages_of
-from tracearena.algorithms.kinds import (
+from tracearena.algorithms.base import (
     KINDS,
+    WORDING,
     Algorithm,
     Kind,
     constructor_fields,
+    kinds_beside,
     kinds_of,
     parameter_fields,
 )
-from tracearena.algorithms.wording import WORDING, kinds_beside
+from tracearena.algorithms.spec import in_unit, is_bare_name, parse, stages_of
 from tracearena.errors import ParameterError, TracearenaWarning
 
 ENTRY_POINT_GROUP = "tracearena.algorithms"

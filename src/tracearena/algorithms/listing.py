@@ -2,16 +2,240 @@
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
+import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 from itertools import groupby
-from typing import Any, overload
+from typing import Any, get_args, get_type_hints, overload
 
 from tracearena.algorithms import catalogue
-from tracearena.algorithms.description import Description, description_of
-from tracearena.algorithms.wording import KIND_WORDS, WORDING, kinds_called
+from tracearena.algorithms.base import (
+    KIND_WORDS,
+    WORDING,
+    Algorithm,
+    Kind,
+    constructor_fields,
+    kinds_called,
+    kinds_of,
+    parameter_fields,
+)
+from tracearena.algorithms.spec import parse, written
 from tracearena.errors import ParameterError
+
+# What a class says of its algorithm: one line, and every parameter with its default, unit and
+# meaning.
+
+
+_CITATION = re.compile(r"\s*\(\[[^()]*\)(?=\.?$)")
+_SECTION = re.compile(r"^Parameters\n-+\n(.*?)(?=\n[^\n]+\n-+\n|\Z)", re.DOTALL | re.MULTILINE)
+_PARAMETER = re.compile(r"^(\w[\w, ]*?)(?: : .*)?\n((?:[ \t]+\S.*\n?|\n(?=[ \t]))+)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of an algorithm, or a setting.
+
+    Attributes
+    ----------
+    name
+        Its name, as in ``MRLH(mu_x=1, …)``.
+    required
+        Whether it has no default.
+    default
+        Its value where it is left out.
+    unit
+        What it is measured in: m, km, s, min or h; None for plain numbers and words.
+    choices
+        The words it may be, if it is one of a few.
+    is_setting
+        Whether it is given by its name alone, and is no part of the name that the papers write.
+    meaning
+        What it does.
+    """
+
+    name: str
+    required: bool
+    default: Any
+    unit: str | None
+    choices: tuple[str, ...]
+    is_setting: bool
+    meaning: str
+
+    def __str__(self) -> str:
+        measured = f"{self.name} in {self.unit}" if self.unit else self.name
+        if self.required:
+            return measured
+        if self.default is None:
+            return f"[{measured}]"
+        return f"{self.name}={self.default_text}"
+
+    @property
+    def default_text(self) -> str:
+        """The default as it is written in a name, with its unit."""
+        if isinstance(self.default, bool):
+            return str(self.default).lower()
+        text = written(self.default)
+        return text + self.unit if self.unit and isinstance(self.default, (int, float)) else text
+
+
+@dataclass(frozen=True)
+class Description:
+    """What there is to know of an algorithm before it is used.
+
+    Attributes
+    ----------
+    name, kind, kinds
+        As the catalogue has them; of several kinds, `kind` is the one that it is described as.
+    summary
+        What it does, in a line.
+    parameters
+        All it is made with, in the order in which the papers write them.
+    example
+        A name to begin with.
+    path
+        Where its class is: module and name.
+    """
+
+    name: str
+    kind: Kind
+    summary: str
+    parameters: tuple[Parameter, ...]
+    example: str
+    path: str
+    kinds: tuple[Kind, ...]
+
+    @property
+    def signature(self) -> str:
+        """The name with its parameters; those in brackets may be left out.
+
+        >>> describe("PL").signature
+        'PL(l, r in km)'
+        """
+        shown = [str(one) for one in self.parameters if not one.is_setting]
+        return f"{self.name}({', '.join(shown)})" if shown else self.name
+
+    @property
+    def command(self) -> str:
+        """The command that takes it."""
+        return WORDING[self.kind].command.replace("NAME", f"'{self.example}'")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON."""
+        return dataclasses.asdict(self) | {"signature": self.signature, "command": self.command}
+
+    def __str__(self) -> str:
+        about = [*_wrapped(self.signature, 0), *_wrapped(self.summary, 4)]
+        sorts = ", ".join(WORDING[kind].one for kind in self.kinds)
+        about += ["", *_wrapped(f"{sorts}: {self.command}", 4)]
+        if self.parameters:
+            column = 6 + max(len(str(one)) for one in self.parameters)
+            about.append("")
+        for one in self.parameters:
+            meaning = _wrapped(_explained(one), column) or [""]
+            about += [f"    {one}".ljust(column) + meaning[0].lstrip(), *meaning[1:]]
+        return "\n".join(line.rstrip() for line in about)
+
+    __repr__ = __str__
+
+
+def describe(name: str) -> Description:
+    """Say what an algorithm of the catalogue does and takes; an import path will do, too.
+
+    >>> describe("Thin").parameters[0].unit
+    's'
+    """
+    stages = catalogue.stages_in(name)
+    if stages:
+        raise ParameterError(f"{name} is a pipeline; ask for each of its stages: {', '.join(stages)}")
+    bare = parse(name)[0]
+    return description_of(catalogue.find(bare), bare)
+
+
+def description_of(algorithm: type[Algorithm], name: str, kind: Kind | None = None) -> Description:
+    """Read a class that is called `name`; one of several kinds is described as one of `kind`."""
+    meanings, choices = _meanings(algorithm), _choices(algorithm)
+    parameters = []
+    for one in constructor_fields(algorithm):
+        computed = one.default_factory is not dataclasses.MISSING
+        required = one.default is dataclasses.MISSING and not computed
+        parameters.append(
+            Parameter(
+                name=one.name,
+                required=required,
+                default=None if required or computed else one.default,
+                unit=algorithm.units.get(one.name),
+                choices=choices.get(one.name, ()),
+                is_setting=bool(one.metadata.get("setting")),
+                meaning=meanings.get(one.name, ""),
+            )
+        )
+    return Description(
+        name,
+        kind or algorithm.kind,
+        _summary(algorithm),
+        tuple(parameters),
+        _example(algorithm, name),
+        path=f"{algorithm.__module__}:{algorithm.__qualname__}",
+        kinds=kinds_of(algorithm),
+    )
+
+
+def _example(algorithm: type[Algorithm], name: str) -> str:
+    """Return the bare name if it is enough, else one with values, or with the parameters to fill in."""
+    try:
+        algorithm()
+    except Exception:  # a class from elsewhere may raise anything
+        entry = catalogue.entries().get(name)
+        if entry is not None and entry.example != name:
+            return entry.example
+        return f"{name}({','.join(one.name for one in parameter_fields(algorithm))})"
+    return name
+
+
+def _explained(one: Parameter) -> str:
+    allowed = f"one of {', '.join(one.choices)}" if one.choices else ""
+    setting = "given by its name" if one.is_setting else ""
+    return "; ".join(part for part in (one.meaning.rstrip("."), allowed, setting) if part)
+
+
+def _wrapped(text: str, indent: int) -> list[str]:
+    margin = " " * indent
+    return textwrap.wrap(
+        text, _WIDTH, initial_indent=margin, subsequent_indent=margin or "    ", break_on_hyphens=False
+    )
+
+
+def _summary(algorithm: type[Algorithm]) -> str:
+    """The first line of the docstring, without the citation; a dataclass without one has its signature."""
+    text = inspect.cleandoc(algorithm.__doc__ or "")
+    if text.startswith(f"{algorithm.__name__}("):
+        return ""
+    return _CITATION.sub("", text.partition("\n")[0]).rstrip(".").replace("`", "")
+
+
+def _meanings(algorithm: type[Algorithm]) -> dict[str, str]:
+    """What the docstrings of a class and of those that it derives from say of each parameter."""
+    found: dict[str, str] = {}
+    for base in reversed(algorithm.__mro__):
+        section = _SECTION.search(inspect.cleandoc(base.__doc__ or ""))
+        for names, text in _PARAMETER.findall(section[1] + "\n" if section else ""):
+            meaning = " ".join(text.replace("`", "").split())
+            found |= {name.strip(): meaning for name in names.split(",")}
+    return found
+
+
+def _choices(algorithm: type[Algorithm]) -> Mapping[str, tuple[str, ...]]:
+    try:
+        hints = get_type_hints(algorithm)
+    except NameError:  # a name that only type checkers import
+        return {}
+    words = {name: get_args(hint) for name, hint in hints.items()}
+    return {name: few for name, few in words.items() if few and all(isinstance(one, str) for one in few)}
+
 
 _WIDTH = 100
 

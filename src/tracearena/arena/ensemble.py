@@ -9,14 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.algorithms import (
-    Algorithm,
-    Kind,
-    Obfuscator,
-    ReidentificationAttack,
-    answers,
-    catalogue,
-)
+from tracearena.algorithms import Algorithm, Kind, Obfuscator, ReidentificationAttack, catalogue, validation
 from tracearena.arena.pseudonyms import Release
 from tracearena.arena.sharing import Attack, own_seed, together
 from tracearena.attacks import Match, Matcher, MatchingIdentification, MatchingInference
@@ -134,13 +127,13 @@ class Ensemble:
         self.matchers_: list[Matcher] = []
         self.reference_ = reference
         for attack in self.attacks:
-            answers.try_attack(attack, reference)
+            validation.try_attack(attack, reference)
         for attack in self.attacks:
             if isinstance(attack, (MatchingIdentification, MatchingInference)):
-                with answers.blaming(attack, "fit"):
+                with validation.blaming(attack, "fit"):
                     attack.use(self._fitted(attack.matcher(), reference))
             else:
-                answers.fitted(attack, reference)
+                validation.fitted(attack, reference)
         return self
 
     def _fitted(self, wanted: Matcher, reference: Traces) -> Matcher:
@@ -243,7 +236,7 @@ class Ensemble:
                 match = matcher
             elif matcher is not None:
                 try:
-                    with answers.blaming(matcher, "match"):
+                    with validation.blaming(matcher, "match"):
                         match = matcher.match(anonymized, seed=own_seed(root, matcher))
                 except TracearenaError as error:
                     match = error
@@ -264,16 +257,16 @@ class Ensemble:
             raise match
         if match is None:
             if isinstance(attack, ReidentificationAttack):
-                return answers.identified(attack, anonymized, known, seed=chance)
-            return answers.inferred(attack, anonymized, known, seed=chance)
+                return validation.identified(attack, anonymized, known, seed=chance)
+            return validation.inferred(attack, anonymized, known, seed=chance)
         if isinstance(attack, MatchingIdentification):
-            with answers.blaming(attack, "identify_from"):
+            with validation.blaming(attack, "identify_from"):
                 table = attack.identify_from(match, anonymized)
-            return answers.id_table(attack, table, anonymized, known)
+            return validation.id_table(attack, table, anonymized, known)
         assert isinstance(attack, MatchingInference)
-        with answers.blaming(attack, "infer_from"):
+        with validation.blaming(attack, "infer_from"):
             traces = attack.infer_from(match, anonymized, seed=chance)
-        return answers.whole_traces(attack, traces, anonymized, known)
+        return validation.whole_traces(attack, traces, anonymized, known)
 
 
 def strongest(

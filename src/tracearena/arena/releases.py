@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tracearena.algorithms import Obfuscator, answers
+from tracearena.algorithms import Obfuscator, validation
 from tracearena.arena.pseudonyms import Release, pseudonymise
 from tracearena.arena.scoring import Scoring
 from tracearena.engine import SeedLike, child_seed
@@ -46,7 +46,7 @@ def try_out(
             f"{obfuscator} changes times, and s_U compares event by event; audit and protect measure what "
             "such a release keeps"
         )
-    obfuscated = answers.transformed(obfuscator, original, seed=own)
+    obfuscated = validation.transformed(obfuscator, original, seed=own)
     score = utility_score(original, obfuscated, rule=scoring.utility_rule, limit_km=scoring.utility_limit_km)
     return Trial(score.utility, pseudonymise(obfuscated, seed=child_seed(chance, 1)), child_seed(chance, 2))
 

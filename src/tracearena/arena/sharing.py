@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tracearena.algorithms import Obfuscator, ReidentificationAttack, TraceInferenceAttack, answers
+from tracearena.algorithms import Obfuscator, ReidentificationAttack, TraceInferenceAttack, validation
 from tracearena.attacks import Matcher, MatchingIdentification, MatchingInference
 from tracearena.engine import child_seed
 from tracearena.errors import ParameterError, TracearenaError
@@ -56,7 +56,7 @@ def _told(attack: Any, defence: Obfuscator | None) -> Any:
         return attack
     if defence is None:
         raise ParameterError(f"{attack} waits to be told the defence, and nobody says which it is")
-    with answers.blaming(attack, "against"):
+    with validation.blaming(attack, "against"):
         return attack.against(defence)
 
 
@@ -67,7 +67,7 @@ def _settled(
     if not isinstance(matcher, Matcher):
         return matcher
     try:
-        with answers.blaming(matcher, "settled"):
+        with validation.blaming(matcher, "settled"):
             return matcher.settled(anonymized, seed=own_seed(root, matcher))
     except TracearenaError as error:
         return error

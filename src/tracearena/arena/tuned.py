@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tracearena.algorithms import Obfuscator, answers
+from tracearena.algorithms import Obfuscator, validation
 from tracearena.arena.ensemble import Ensemble
 from tracearena.arena.pseudonyms import Release, pseudonymise
 from tracearena.arena.scoring import Scoring
@@ -46,7 +46,7 @@ def tuned_against(samples: Sequence[Sample], defence: Obfuscator, *, seed: SeedL
         some = np.arange(min(sample[1].n_users, MOST_USERS))
         reference, original = (half.take_users(some) for half in sample)
         own = child_seed(root, number)
-        released = answers.transformed(defence, original, seed=child_seed(own, 0))
+        released = validation.transformed(defence, original, seed=child_seed(own, 0))
         release = pseudonymise(released, seed=child_seed(own, 1))
         teams.append(SampleTeam(reference, original, release.anonymized, release.id_table))
     return tune(teams, seed=child_seed(root, len(teams)))

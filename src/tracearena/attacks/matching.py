@@ -16,7 +16,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.algorithms.kinds import ReidentificationAttack, TraceInferenceAttack
+from tracearena.algorithms.base import ReidentificationAttack, TraceInferenceAttack
 from tracearena.checks import require_fitted, require_kind
 from tracearena.engine import SeedLike, block_ranges, child_seed, run_blocks, seed_sequence, uniforms
 from tracearena.errors import DataError

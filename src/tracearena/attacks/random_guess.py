@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from tracearena.algorithms.kinds import ReidentificationAttack, TraceInferenceAttack
+from tracearena.algorithms.base import ReidentificationAttack, TraceInferenceAttack
 from tracearena.checks import require_fitted, require_kind
 from tracearena.engine import SeedLike, generator, seed_sequence, uniforms
 from tracearena.errors import DataError

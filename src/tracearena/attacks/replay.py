@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.algorithms.kinds import TraceInferenceAttack
+from tracearena.algorithms.base import TraceInferenceAttack
 from tracearena.attacks.matching import check_places
 from tracearena.checks import require_fitted, require_kind
 from tracearena.engine import SeedLike, seed_sequence, uniforms

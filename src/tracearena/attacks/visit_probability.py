@@ -9,7 +9,7 @@ from typing import ClassVar, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.algorithms.kinds import setting
+from tracearena.algorithms.base import setting
 from tracearena.attacks.matching import (
     Match,
     Matcher,

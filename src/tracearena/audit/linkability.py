@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.algorithms import Obfuscator, answers, catalogue
+from tracearena.algorithms import Obfuscator, catalogue, validation
 from tracearena.arena.ensemble import KNOWING_ATTACKS, Ensemble, make_attacks
 from tracearena.arena.pseudonyms import random_order
 from tracearena.attacks.bayesian.mechanism import ADAPTIVE, UNKNOWN
@@ -371,10 +371,10 @@ def _answer_on_points(
     assert cut.points is not None
     known, seen, _ = cut.points
     try:
-        fitted: Any = answers.fitted(attack, known)  # type: ignore[arg-type]
+        fitted: Any = validation.fitted(attack, known)  # type: ignore[arg-type]
         if getattr(fitted, "waits", False) and defence is not None:
             fitted = fitted.against(defence)
-        table = answers.identified(fitted, seen, known, seed=seed)  # type: ignore[arg-type]
+        table = validation.identified(fitted, seen, known, seed=seed)  # type: ignore[arg-type]
     except TracearenaError as error:
         return error
     return positions(table.user_ids, known.user_ids)[:, None]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.algorithms import Synthesizer, answers, catalogue
+from tracearena.algorithms import Synthesizer, catalogue, validation
 from tracearena.attacks.linking.linker import MOST_PLACES
 from tracearena.audit.candidates import needs_cells
 from tracearena.audit.inference import places_told
@@ -217,11 +217,11 @@ def protected(
 ) -> tuple[Material, Published]:
     """Apply a defence: an obfuscator to all days, a synthesizer to the later ones, or to all if asked for."""
     if material.points is not None:
-        moved: GpsTraces = answers.gps_transformed(defence, material.points, seed=seed)
+        moved: GpsTraces = validation.gps_transformed(defence, material.points, seed=seed)
         return material.release(rounded(moved, getattr(defence, "digits", 6)))
     if isinstance(defence, Synthesizer):
         return material.release(synthetic_days(defence, material, seed, all_days=all_days))
-    return material.release(answers.transformed(defence, material.exact, seed=seed))
+    return material.release(validation.transformed(defence, material.exact, seed=seed))
 
 
 def synthetic_days(synthesizer: Synthesizer, material: Material, seed: Any, *, all_days: bool) -> Traces:
@@ -232,8 +232,8 @@ def synthetic_days(synthesizer: Synthesizer, material: Material, seed: Any, *, a
     first = material.exact.span[0] if all_days else int(cut.instant.min(initial=0))
     start = first // length * length
     days = max(-(-(material.exact.span[1] - start) // length), 1)
-    fitted = answers.fitted(synthesizer, later, seed=None if seed is None else child_seed(seed, 0))
-    made = answers.synthesized(fitted, later, days, seed=None if seed is None else child_seed(seed, 1))
+    fitted = validation.fitted(synthesizer, later, seed=None if seed is None else child_seed(seed, 0))
+    made = validation.synthesized(fitted, later, days, seed=None if seed is None else child_seed(seed, 1))
     return Traces(
         made.places,
         material.exact.clock,

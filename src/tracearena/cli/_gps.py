@@ -109,13 +109,13 @@ def obfuscate(
 def _obfuscate_at_once(
     reading: ReadingOptions, obfuscator: GpsObfuscator, original: Path, asked: Asked, digits: int
 ) -> dict[str, Any]:
-    from tracearena.algorithms import answers
+    from tracearena.algorithms import validation
     from tracearena.obfuscation.rounding import rounded
 
     traces = read_traces(reading, original, obfuscator.name)
     reading.say_unread_columns(original, "points")
     with shown("users"):
-        moved = answers.gps_transformed(obfuscator, traces, seed=release_seed(asked.seed))
+        moved = validation.gps_transformed(obfuscator, traces, seed=release_seed(asked.seed))
     # Our own defences round already; a class from elsewhere need not know that it should.
     released = rounded(moved, digits)
     write_traces(released, asked.out, "points" if asked.to == "table" else asked.to)
@@ -212,11 +212,11 @@ def attack(
     reading: ReadingOptions, name: str, out: Path, anonymized: Path, to: str | None, as_json: bool
 ) -> None:
     """Run an attack on GPS traces from file to file."""
-    from tracearena.algorithms import GpsAttack, answers, catalogue
+    from tracearena.algorithms import GpsAttack, catalogue, validation
 
     check_outputs(out, inputs=(anonymized,), folders=True)
     attacker: GpsAttack = catalogue.create(name, "gps-attack")
-    recovered = answers.recovered(attacker, read_traces(reading, anonymized, name))
+    recovered = validation.recovered(attacker, read_traces(reading, anonymized, name))
     write_traces(recovered, out, "points" if to == "table" else to)
     result = {"attack": str(attacker), "file": str(out), "kind": "GPS traces"}
     print_result(result | {"users": recovered.n_users, "points": recovered.n_points}, as_json)

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 def train(synthesizer: Synthesizer, training: Traces, seed: Any) -> Synthesizer:
     """Train a synthesizer of any class; one from elsewhere is tried on a few users first."""
-    from tracearena.algorithms import answers
+    from tracearena.algorithms import validation
 
-    answers.try_synthesizer(synthesizer, training)
+    validation.try_synthesizer(synthesizer, training)
     with working("training"):
-        return answers.fitted(synthesizer, training, seed=seed)
+        return validation.fitted(synthesizer, training, seed=seed)
 
 
 def train_ppmtf(

@@ -31,7 +31,7 @@ def algorithms(
     = or in brackets may be left out; numbers may carry a unit where one is named (m, km, s, min, h).
     """
     from tracearena.algorithms import Description, Listing, describe, overview
-    from tracearena.algorithms.wording import kinds_called
+    from tracearena.algorithms.base import kinds_called
 
     found: Listing | Description
     if what is None or kinds_called(what):
@@ -50,7 +50,7 @@ def _refuse_misspelt_kind(word: str) -> None:
     """Say which kind a word is near to, before it is taken for the name of an algorithm."""
     from difflib import get_close_matches
 
-    from tracearena.algorithms.wording import KIND_WORDS
+    from tracearena.algorithms.base import KIND_WORDS
     from tracearena.errors import ParameterError
 
     close = get_close_matches(word.lower(), KIND_WORDS, n=1, cutoff=0.8)

@@ -271,17 +271,17 @@ def error(
 
 
 def _metres(text: str) -> float:
-    from tracearena.algorithms import grammar
+    from tracearena.algorithms import spec
     from tracearena.errors import ParameterError
 
     value: object = None
     if text.strip() and not set(",=") & set(text):
-        _, (value,), _ = grammar.parse(f"noise({text})")
-    in_metres = not isinstance(value, grammar.Quantity) or value.base == "m"
+        _, (value,), _ = spec.parse(f"noise({text})")
+    in_metres = not isinstance(value, spec.Quantity) or value.base == "m"
     if not isinstance(value, (int, float)) or isinstance(value, bool) or not (in_metres and 0 < value <= 1e6):
         raise ParameterError.of(
             "--expected-noise", text, "a distance such as 100m or 0.5km, at most 1,000 km"
         )
-    if not isinstance(value, grammar.Quantity) and value < grammar.SMALLEST_BARE:
+    if not isinstance(value, spec.Quantity) and value < spec.SMALLEST_BARE:
         raise ParameterError(f"--expected-noise {text} would mean {text} m: write {text}m, or {text}km")
     return float(value)

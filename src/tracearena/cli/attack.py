@@ -65,7 +65,7 @@ def attack(
     as_json: JsonOption = False,
 ) -> None:
     """Attack anonymized traces: who is who (…-R), or who was where (…-T, and those on GPS traces)."""
-    from tracearena.algorithms import ReidentificationAttack, answers, catalogue
+    from tracearena.algorithms import ReidentificationAttack, catalogue, validation
     from tracearena.cli import _gps
     from tracearena.cli._together import compare_users, on_common_ground
     from tracearena.errors import ParameterError
@@ -99,13 +99,13 @@ def attack(
     used = chosen_seed(seed)
     workers = on_demand(context, cluster)
     result: dict[str, Any] = {"attack": str(attacker), "file": str(out), "pseudonyms": target.n_users}
-    answers.try_attack(attacker, known)
+    validation.try_attack(attacker, known)
     with working("blocks of the attack", cluster=workers):
-        answers.fitted(attacker, known)
+        validation.fitted(attacker, known)
         if isinstance(attacker, ReidentificationAttack):
-            table = answers.identified(attacker, target, known, seed=used)
+            table = validation.identified(attacker, target, known, seed=used)
         else:
-            traces = answers.inferred(attacker, target, known, seed=used)
+            traces = validation.inferred(attacker, target, known, seed=used)
     if workers is not None and not workers.was_needed:
         note(f"{attacker} gives workers nothing to do: it ran here")
     if isinstance(attacker, ReidentificationAttack):

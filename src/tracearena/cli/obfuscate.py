@@ -141,7 +141,7 @@ def _at_once(
     legacy_2019: bool,
 ) -> dict[str, int]:
     """Obfuscate traces of any format, all users together; return what became of the events."""
-    from tracearena.algorithms import answers
+    from tracearena.algorithms import validation
     from tracearena.errors import ParameterError
     from tracearena.streams import count_fates
 
@@ -160,7 +160,7 @@ def _at_once(
         )
     used = seed if legacy_2019 else release_seed(seed)
     with shown("users"):
-        obfuscated = answers.transformed(obfuscator, traces, seed=used)
+        obfuscated = validation.transformed(obfuscator, traces, seed=used)
     write_obfuscated(obfuscated, out, form)
     _say_whose(original, out, form)
     fates = count_fates(traces, obfuscated, keeps_times=obfuscator.keeps_times)

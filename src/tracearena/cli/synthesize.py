@@ -110,7 +110,7 @@ def synthesize(
 
     They are traces of the training users, or with --virtual-users of people who never lived.
     """
-    from tracearena.algorithms import answers, catalogue
+    from tracearena.algorithms import catalogue, validation
     from tracearena.engine import child_seed, seed_sequence, use
     from tracearena.errors import ParameterError
     from tracearena.files.staging import replacing_all
@@ -160,7 +160,7 @@ def synthesize(
         elif workers is not None:
             synthetic = synthesizer.synthesize(days, seed=child_seed(root, 1))
         else:
-            synthetic = answers.synthesized(synthesizer, training, days, seed=child_seed(root, 1))
+            synthetic = validation.synthesized(synthesizer, training, days, seed=child_seed(root, 1))
     made = synthetic.n_instants
     tested: dict[str, Any] = {}
     if wanted is not None:

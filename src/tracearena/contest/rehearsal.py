@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tracearena.algorithms import answers, catalogue
+from tracearena.algorithms import catalogue, validation
 from tracearena.arena.ensemble import AttackScores, Ensemble, make_attacks
 from tracearena.arena.pseudonyms import Release, pseudonymise
 from tracearena.arena.sweep import run_sweep, succeeded
@@ -263,7 +263,7 @@ def _enter(
     seed: np.random.SeedSequence,
 ) -> Entrant:
     obfuscator = catalogue.create("No" if player is None else player.defence, "obfuscator")
-    obfuscated = answers.transformed(obfuscator, original, seed=child_seed(seed, _DEFENCE))
+    obfuscated = validation.transformed(obfuscator, original, seed=child_seed(seed, _DEFENCE))
     utility = utility_score(original, obfuscated, rule=rules.utility_rule, limit_km=rules.utility_limit_km)
     valid = rules.is_valid(utility.utility)
     release = pseudonymise(obfuscated, seed=child_seed(seed, _SHUFFLE)) if valid else None

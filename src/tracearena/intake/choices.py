@@ -116,7 +116,7 @@ def seconds(text: str, name: str) -> int:
     >>> seconds("2h", "slot")
     7200
     """
-    from tracearena.algorithms.grammar import Quantity
+    from tracearena.algorithms.spec import Quantity
 
     match = re.fullmatch(r"(\d{1,6})\s*(s|min|m|h)", text.strip())
     if match is None:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.algorithms.kinds import Obfuscator
+from tracearena.algorithms.base import Obfuscator
 from tracearena.checks import LARGEST_COUNT, require_kind, require_number, require_whole
 from tracearena.engine import (
     SeedLike,

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.algorithms.kinds import Obfuscator
+from tracearena.algorithms.base import Obfuscator
 from tracearena.checks import require_kind, require_number
 from tracearena.engine import SeedLike, child_seed, seed_sequence, uniforms
 from tracearena.obfuscation.moves import FARTHEST_KM, Moves, budget_of

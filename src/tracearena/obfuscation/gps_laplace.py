@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.algorithms.grammar import written
-from tracearena.algorithms.kinds import GpsObfuscator, setting
+from tracearena.algorithms.base import GpsObfuscator, setting
+from tracearena.algorithms.spec import written
 from tracearena.checks import require_kind, require_number
 from tracearena.engine import SeedLike, block_ranges, run_blocks, seed_sequence, stream
 from tracearena.errors import ParameterError

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tracearena.algorithms.kinds import GpsObfuscator, setting
+from tracearena.algorithms.base import GpsObfuscator, setting
 from tracearena.checks import require_kind, require_number
 from tracearena.engine import SeedLike
 from tracearena.obfuscation.rounding import DIGITS, check_digits, rounded

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from tracearena.algorithms.kinds import Obfuscator
+from tracearena.algorithms.base import Obfuscator
 from tracearena.checks import require_kind
 from tracearena.traces import ObfuscatedTraces, Traces
 

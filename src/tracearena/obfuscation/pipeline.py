@@ -10,9 +10,8 @@ from typing import Any, ClassVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.algorithms import answers
-from tracearena.algorithms.kinds import Algorithm, Defence, GpsObfuscator, Kind, Obfuscator, kinds_of
-from tracearena.algorithms.wording import WORDING
+from tracearena.algorithms import validation
+from tracearena.algorithms.base import WORDING, Algorithm, Defence, GpsObfuscator, Kind, Obfuscator, kinds_of
 from tracearena.checks import require_kind
 from tracearena.engine import SeedLike, child_seed, seed_sequence
 from tracearena.errors import DataError, ParameterError
@@ -153,8 +152,10 @@ def _asked(stage: Any, given: Any, **how: Any) -> Any:
     """Let a stage do its work; `answers` refuses what is not asked of its kind."""
     is_part = "first" in how
     if isinstance(given, GpsTraces):
-        return (answers.gps_transformed_part if is_part else answers.gps_transformed)(stage, given, **how)
-    return (answers.transformed_part if is_part else answers.transformed)(stage, given, **how)
+        return (validation.gps_transformed_part if is_part else validation.gps_transformed)(
+            stage, given, **how
+        )
+    return (validation.transformed_part if is_part else validation.transformed)(stage, given, **how)
 
 
 def _by_user(

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.algorithms.kinds import Obfuscator, setting
+from tracearena.algorithms.base import Obfuscator, setting
 from tracearena.checks import LARGEST_KM, require_kind, require_number, require_switch
 from tracearena.engine import SeedLike, block_ranges, run_blocks, seed_sequence, stream
 from tracearena.obfuscation.legacy_2019 import cell_draws

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tracearena.algorithms.kinds import Obfuscator, setting
+from tracearena.algorithms.base import Obfuscator, setting
 from tracearena.checks import require_kind, require_number, require_switch
 from tracearena.engine import SeedLike
 from tracearena.obfuscation.legacy_2019 import cell_draws

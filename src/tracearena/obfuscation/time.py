@@ -17,8 +17,8 @@ from typing import Any, ClassVar, Literal, overload
 
 import numpy as np
 
-from tracearena.algorithms.grammar import Quantity, parse, written
-from tracearena.algorithms.kinds import GpsObfuscator, Kind, Obfuscator, setting
+from tracearena.algorithms.base import GpsObfuscator, Kind, Obfuscator, setting
+from tracearena.algorithms.spec import Quantity, parse, written
 from tracearena.checks import LARGEST_COUNT, require_choice, require_kind, require_number, require_whole
 from tracearena.engine import SeedLike, seed_sequence, uniforms
 from tracearena.errors import ParameterError

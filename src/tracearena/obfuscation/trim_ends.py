@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.algorithms.kinds import GpsObfuscator, setting
+from tracearena.algorithms.base import GpsObfuscator, setting
 from tracearena.checks import require_kind, require_number
 from tracearena.engine import SeedLike
 from tracearena.mobility.stops import REACH_M, SHORTEST_S

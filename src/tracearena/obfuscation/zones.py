@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.algorithms.kinds import GpsObfuscator, setting
+from tracearena.algorithms.base import GpsObfuscator, setting
 from tracearena.checks import LARGEST_COUNT, require_kind, require_number, require_whole
 from tracearena.engine import SeedLike, block_ranges, run_blocks, seed_sequence, stream
 from tracearena.mobility.stops import stopping_places

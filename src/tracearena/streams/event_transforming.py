@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.algorithms import Obfuscator, answers
+from tracearena.algorithms import Obfuscator, validation
 from tracearena.formats import released_table
 from tracearena.formats import table as tables
 from tracearena.intake.discretise import oddities
@@ -69,7 +69,7 @@ def obfuscating(table: Table[Traces], defence: Obfuscator, root: np.random.SeedS
 
     def change(part: Traces, number: int) -> ObfuscatedTraces:
         first, total = int(before[number]), int(before[-1])
-        return answers.transformed_part(defence, part, seed=root, first=first, total=total)
+        return validation.transformed_part(defence, part, seed=root, first=first, total=total)
 
     return change
 

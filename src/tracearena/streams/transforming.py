@@ -13,8 +13,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tracearena import __version__
-from tracearena.algorithms import GpsObfuscator, answers
-from tracearena.algorithms.kinds import Algorithm, Defence
+from tracearena.algorithms import GpsObfuscator, validation
+from tracearena.algorithms.base import Algorithm, Defence
 from tracearena.arena.journal import code_of
 from tracearena.engine import block_ranges, current_progress, run_blocks, thread_count, use
 from tracearena.engine.blocks import in_order
@@ -188,11 +188,11 @@ def obfuscation(
 ) -> Change[GpsTraces]:
     """Return what a defence makes of a portion: the same as if it had all of them."""
     before = draws_before(table, defence)
-    is_ours = not answers.is_foreign(defence)
+    is_ours = not validation.is_foreign(defence)
 
     def change(part: GpsTraces, number: int) -> GpsTraces:
         first, total = int(before[number]), int(before[-1])
-        moved = answers.gps_transformed_part(defence, part, seed=root, first=first, total=total)
+        moved = validation.gps_transformed_part(defence, part, seed=root, first=first, total=total)
         if is_ours:
             return moved
         # Our own defences round already; a class from elsewhere need not know that it should.

@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from tracearena.algorithms.kinds import Synthesizer
+from tracearena.algorithms.base import Synthesizer
 from tracearena.checks import LARGEST_COUNT, require_fitted, require_whole
 from tracearena.engine import SeedLike, generator
 from tracearena.synthesis.days import traces_of_days, trainable

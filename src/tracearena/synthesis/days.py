@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.algorithms.kinds import Synthesizer
+from tracearena.algorithms.base import Synthesizer
 from tracearena.checks import require_kind
 from tracearena.errors import DataError
 from tracearena.traces import Clock, Places, Traces

@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.algorithms.kinds import Synthesizer
+from tracearena.algorithms.base import Synthesizer
 from tracearena.checks import LARGEST_COUNT, require_fitted, require_whole
 from tracearena.engine import SeedLike, block_ranges, run_blocks, seed_sequence, stream
 from tracearena.mobility.transitions import departures

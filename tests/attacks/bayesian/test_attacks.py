@@ -12,8 +12,8 @@ import pytest
 from tests.attacks.bayesian.releases import in_another_order, released
 from tests.threads import on_threads
 
-from tracearena.algorithms import answers, catalogue
-from tracearena.algorithms.kinds import Obfuscator
+from tracearena.algorithms import catalogue, validation
+from tracearena.algorithms.base import Obfuscator
 from tracearena.attacks.bayesian import BayesIdentification, BayesInference, TrackingInference
 from tracearena.cities import simulate
 from tracearena.engine import SeedLike
@@ -39,8 +39,8 @@ class NextDoor(Obfuscator):
 
 def answered(attack: Any, reference: Traces, anonymized: ObfuscatedTraces, seed: int = 1) -> Any:
     """Let an attack do its work; `answers` refuses what is not asked of its kind."""
-    answers.fitted(attack, reference)
-    asked = answers.identified if attack.kind == "reidentification" else answers.inferred
+    validation.fitted(attack, reference)
+    asked = validation.identified if attack.kind == "reidentification" else validation.inferred
     return asked(attack, anonymized, reference, seed=seed)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from defusedxml.ElementTree import fromstring
 
 from tracearena import cities
-from tracearena.algorithms import answers, catalogue
+from tracearena.algorithms import catalogue, validation
 from tracearena.arena.ensemble import AttackScores
 from tracearena.arena.sweep_rows import SweepRow
 from tracearena.contest import (
@@ -92,7 +92,7 @@ def people() -> Traces:
 @cache
 def released(defence: str = "PL(4,1)") -> ObfuscatedTraces:
     """The same people, defended."""
-    return answers.transformed(catalogue.create(defence, "obfuscator"), people(), seed=1)
+    return validation.transformed(catalogue.create(defence, "obfuscator"), people(), seed=1)
 
 
 @cache

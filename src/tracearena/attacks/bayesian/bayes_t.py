@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tracearena.algorithms.kinds import setting
+from tracearena.algorithms.base import setting
 from tracearena.attacks.bayesian import tracking
 from tracearena.attacks.bayesian.evidence import Evidence
 from tracearena.attacks.bayesian.habits import sensitivity

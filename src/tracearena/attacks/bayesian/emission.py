@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.algorithms.kinds import Algorithm
+from tracearena.algorithms.base import Algorithm
 from tracearena.attacks.bayesian.symbols import NOTHING, Symbols
 from tracearena.engine import block_ranges
 from tracearena.traces import Places

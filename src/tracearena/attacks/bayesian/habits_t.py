@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.algorithms.kinds import TraceInferenceAttack, setting
+from tracearena.algorithms.base import TraceInferenceAttack, setting
 from tracearena.attacks.bayesian.habits import OTHERS, Habits, check_times, sensitivity
 from tracearena.attacks.bayesian.surroundings import Surroundings
 from tracearena.attacks.matching import check_places

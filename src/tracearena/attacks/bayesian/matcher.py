@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.algorithms.kinds import Algorithm, Defence, Obfuscator
+from tracearena.algorithms.base import Algorithm, Defence, Obfuscator
 from tracearena.attacks.bayesian import rehearsal
 from tracearena.attacks.bayesian.estimation import estimated
 from tracearena.attacks.bayesian.evidence import Evidence

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tracearena.algorithms import catalogue
-from tracearena.algorithms.kinds import Algorithm, Defence, kinds_of
+from tracearena.algorithms.base import Algorithm, Defence, kinds_of
 from tracearena.attacks.bayesian import emission
 from tracearena.errors import ParameterError
 

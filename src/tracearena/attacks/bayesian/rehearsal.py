@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.algorithms import answers
-from tracearena.algorithms.kinds import Algorithm, Obfuscator
+from tracearena.algorithms import validation
+from tracearena.algorithms.base import Algorithm, Obfuscator
 from tracearena.attacks.bayesian import emission as emissions
 from tracearena.attacks.bayesian.emission import Emission
 from tracearena.attacks.bayesian.symbols import NOTHING, Symbols
@@ -77,7 +77,7 @@ def of_mechanism(
     # Side by side: much of what defences of whole traces do keeps one thread busy. A class from elsewhere
     # may keep a state, which two threads must not share.
     ranges = block_ranges(runs - 1, 1)
-    if answers.is_foreign(mechanism):
+    if validation.is_foreign(mechanism):
         again = [run(number, *one) for number, one in enumerate(ranges)]
     else:
         again = run_blocks(run, ranges)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.algorithms import catalogue
-from tracearena.algorithms.kinds import Obfuscator
+from tracearena.algorithms.base import Obfuscator
 from tracearena.attacks.bayesian.polya import Bags
 from tracearena.attacks.bayesian.rehearsal import Rehearsal, spoken
 from tracearena.engine import SeedLike, generator, one_library_thread

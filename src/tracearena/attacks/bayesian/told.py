@@ -6,7 +6,7 @@ import copy
 from dataclasses import dataclass
 from typing import Any, Self
 
-from tracearena.algorithms.kinds import Algorithm, Obfuscator, setting
+from tracearena.algorithms.base import Algorithm, Obfuscator, setting
 from tracearena.attacks.bayesian.matcher import BayesMatcher
 from tracearena.attacks.bayesian.mechanism import ADAPTIVE, UNKNOWN, mechanism_of
 from tracearena.attacks.bayesian.weighing import check_weights

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.algorithms import catalogue
-from tracearena.algorithms.kinds import Algorithm, setting
+from tracearena.algorithms.base import Algorithm, setting
 from tracearena.attacks.bayesian import rehearsal
 from tracearena.attacks.bayesian.assignment import assign, certainty, ranked_users
 from tracearena.attacks.bayesian.candidates import Pairs, everybody

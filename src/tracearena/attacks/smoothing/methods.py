@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.algorithms.kinds import GpsAttack
+from tracearena.algorithms.base import GpsAttack
 from tracearena.checks import LARGEST_COUNT, require_kind, require_switch, require_whole
 from tracearena.engine import block_ranges, run_blocks
 from tracearena.traces import GpsTraces

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.algorithms.kinds import Obfuscator, setting
+from tracearena.algorithms.base import Obfuscator, setting
 from tracearena.checks import LARGEST_COUNT, require_choice, require_kind, require_number, require_whole
 from tracearena.engine import SeedLike, child_seed, seed_sequence, uniforms
 from tracearena.errors import DataError

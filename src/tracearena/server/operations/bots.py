@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx
 
-from tracearena.algorithms import answers, catalogue
+from tracearena.algorithms import catalogue, validation
 from tracearena.arena.ensemble import Ensemble, make_attacks
 from tracearena.contest import Player
 from tracearena.contest.handout import REGIONS, TIMES, official
@@ -107,7 +107,7 @@ class Bot:
         obfuscator = catalogue.create(self.player.defence, "obfuscator")
         seed = child_seed(seed_sequence(self.seed), int(self.number), _DEFENCE)
         path = self.folder / "obfuscated.csv"
-        pwscup.write_obfuscated(answers.transformed(obfuscator, original, seed=seed), path)
+        pwscup.write_obfuscated(validation.transformed(obfuscator, original, seed=seed), path)
         return path
 
     def attack(self, target: dict[str, Any]) -> list[dict[str, Any]]:

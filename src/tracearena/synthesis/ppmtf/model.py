@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.algorithms.kinds import Synthesizer
+from tracearena.algorithms.base import Synthesizer
 from tracearena.checks import (
     LARGEST_COUNT,
     require_choice,

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.algorithms.kinds import Synthesizer
+from tracearena.algorithms.base import Synthesizer
 from tracearena.checks import LARGEST_COUNT, require_fitted, require_number, require_switch, require_whole
 from tracearena.engine import SeedLike, child_seed, report, seed_sequence, stream, use
 from tracearena.mobility import AggregateMobility, MobilityProfiles
