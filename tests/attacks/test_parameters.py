@@ -10,7 +10,7 @@ import pytest
 from tracearena.attacks import attack_parameters
 from tracearena.attacks.parameters import _errors_by_row, _fitted, _tensors
 from tracearena.errors import DataError, ParameterError
-from tracearena.mobility.counts import transition_counts, visit_counts
+from tracearena.mobility.transitions import transition_counts, visit_counts
 from tracearena.synthesis import PPMTF
 from tracearena.traces import Traces
 

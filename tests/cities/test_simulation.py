@@ -13,7 +13,7 @@ from tracearena.cities.people import ARCHETYPES
 from tracearena.engine import use
 from tracearena.errors import ParameterError
 from tracearena.formats.pwscup import PWS_CLOCK
-from tracearena.mobility import laws
+from tracearena.mobility import statistics
 from tracearena.traces import Clock, Traces
 
 
@@ -60,14 +60,14 @@ def test_one_user_and_one_day_are_enough() -> None:
 
 
 def test_most_people_are_at_home_at_night_and_away_at_noon(city: Traces) -> None:
-    home = laws.share_at_home(city, np.flatnonzero(np.arange(28) % 7 < 5))
+    home = statistics.share_at_home(city, np.flatnonzero(np.arange(28) % 7 < 5))
     assert home[4:12].min() > 0.9
     assert 0.15 < home[24:32].max() < 0.45
 
 
 def test_weekends_differ_from_weekdays(city: Traces) -> None:
     weekend = np.arange(28) % 7 >= 5
-    noon = [laws.share_at_home(city, np.flatnonzero(days))[24] for days in (weekend, ~weekend)]
+    noon = [statistics.share_at_home(city, np.flatnonzero(days))[24] for days in (weekend, ~weekend)]
     assert noon[0] > noon[1] + 0.15
 
 
@@ -75,7 +75,7 @@ def test_the_weekday_follows_from_the_date() -> None:
     monday = cities.simulate(users=200, days=2, seed=1)
     saturday = Clock(instants_per_day=48, interval_s=1800, first_day=date(2019, 4, 6))
     free = cities.simulate(users=200, days=2, seed=1, clock=saturday)
-    assert laws.share_at_home(free)[24] > laws.share_at_home(monday)[24] + 0.1
+    assert statistics.share_at_home(free)[24] > statistics.share_at_home(monday)[24] + 0.1
 
 
 def test_no_two_days_of_a_person_are_alike(city: Traces) -> None:

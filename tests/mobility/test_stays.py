@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tracearena.errors import ParameterError
-from tracearena.mobility.stays import stay_points
+from tracearena.mobility.stay_points import stay_points
 from tracearena.traces import GpsTraces
 from tracearena.traces.geodesy import distance_m
 

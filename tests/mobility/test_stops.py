@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tracearena.errors import ParameterError
-from tracearena.mobility.stops import stopping_places
+from tracearena.mobility.stay_points import stopping_places
 from tracearena.traces import GpsTraces
 
 MINUTE = 60_000

@@ -7,7 +7,7 @@ import pytest
 
 from tracearena.cities import simulate_gps
 from tracearena.errors import ParameterError
-from tracearena.mobility.stops import stopping_places
+from tracearena.mobility.stay_points import stopping_places
 from tracearena.obfuscation import Zones
 from tracearena.obfuscation.zone_centres import shifted_centres
 from tracearena.traces import GpsTraces

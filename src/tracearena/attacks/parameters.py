@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tracearena.checks import require_choice, require_fitted
 from tracearena.errors import DataError
-from tracearena.mobility.counts import SparseTensor, transition_counts, visit_counts
+from tracearena.mobility.transitions import SparseTensor, transition_counts, visit_counts
 from tracearena.results import Result
 from tracearena.traces import Traces
 

@@ -14,7 +14,7 @@ from tracearena.audit.material import Material, Published
 from tracearena.audit.shares import Record
 from tracearena.engine import child_seed, generator
 from tracearena.metrics.applications.offloading import served_share
-from tracearena.mobility.laws import radius_of_gyration_km, share_at_home, trip_lengths_km
+from tracearena.mobility.statistics import radius_of_gyration_km, share_at_home, trip_lengths_km
 from tracearena.traces import ObfuscatedTraces, Places, Traces
 from tracearena.traces._arrays import different
 from tracearena.traces.geodesy import earth_centred

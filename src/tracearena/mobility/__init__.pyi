@@ -1,8 +1,14 @@
-from . import laws
-from .aggregate import AggregateMobility
-from .counts import SparseTensor, transition_counts, visit_counts
-from .profiles import MobilityProfiles, Periods
-from .transitions import UserTransitions, departures, has_transitions, transition_matrix
+from . import statistics
+from .profiles import AggregateMobility, MobilityProfiles, Periods
+from .transitions import (
+    SparseTensor,
+    UserTransitions,
+    departures,
+    has_transitions,
+    transition_counts,
+    transition_matrix,
+    visit_counts,
+)
 
 __all__ = [
     "AggregateMobility",
@@ -12,7 +18,7 @@ __all__ = [
     "UserTransitions",
     "departures",
     "has_transitions",
-    "laws",
+    "statistics",
     "transition_counts",
     "transition_matrix",
     "visit_counts",

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tracearena.algorithms.base import GpsObfuscator, setting
 from tracearena.checks import require_kind, require_number
 from tracearena.engine import SeedLike
-from tracearena.mobility.stops import REACH_M, SHORTEST_S
+from tracearena.mobility.stay_points import REACH_M, SHORTEST_S
 from tracearena.obfuscation.rounding import DIGITS, check_digits, rounded
 from tracearena.traces import GpsTraces
 from tracearena.traces.geodesy import earth_centred

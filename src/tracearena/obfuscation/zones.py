@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tracearena.algorithms.base import GpsObfuscator, setting
 from tracearena.checks import LARGEST_COUNT, require_kind, require_number, require_whole
 from tracearena.engine import SeedLike, block_ranges, run_blocks, seed_sequence, stream
-from tracearena.mobility.stops import stopping_places
+from tracearena.mobility.stay_points import stopping_places
 from tracearena.obfuscation.rounding import DIGITS, check_digits, rounded
 from tracearena.obfuscation.zone_centres import KEY_BYTES, shifted_centres
 from tracearena.traces import GpsTraces

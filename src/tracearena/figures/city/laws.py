@@ -16,7 +16,7 @@ from tracearena.figures.data import Size, Source
 from tracearena.figures.style import canvas, save
 from tracearena.figures.tables import six_digits
 from tracearena.files import write_csv
-from tracearena.mobility import laws
+from tracearena.mobility import statistics
 from tracearena.pages.style import BLUE, GREEN, VERMILION
 from tracearena.traces import Traces
 
@@ -55,7 +55,7 @@ def make(out: Path, source: Source, tell: Tell | None, *, checkin_days: int = CH
 
 
 def _gyration(axes: Axes, city: Traces) -> Columns:
-    radius = np.sort(laws.radius_of_gyration_km(city))
+    radius = np.sort(statistics.radius_of_gyration_km(city))
     beyond = 1 - np.arange(len(radius)) / len(radius)
     axes.loglog(radius, beyond, color=BLUE)
     axes.axvline(
@@ -68,9 +68,9 @@ def _gyration(axes: Axes, city: Traces) -> Columns:
 
 
 def _ranks(axes: Axes, city: Traces) -> Columns:
-    shares = laws.visit_frequencies(city, 50)
+    shares = statistics.visit_frequencies(city, 50)
     rank = np.arange(1, len(shares) + 1)
-    fitted = laws.zipf_exponent(shares)
+    fitted = statistics.zipf_exponent(shares)
     axes.loglog(rank, shares, "o", color=BLUE, markersize=4, label=f"city, ζ = {fitted:.2f}")
     axes.loglog(rank, shares[2] * (rank / 3) ** -1.2, "--", color=VERMILION, label="published, ζ = 1.2")
     axes.set(xlabel="rank of the place", ylabel="share of visits")
@@ -80,9 +80,9 @@ def _ranks(axes: Axes, city: Traces) -> Columns:
 
 
 def _exploration(axes: Axes, city: Traces) -> Columns:
-    places = laws.distinct_places(city)
+    places = statistics.distinct_places(city)
     day = np.arange(1, len(places) + 1)
-    fitted = laws.exploration_exponent(places)
+    fitted = statistics.exploration_exponent(places)
     axes.loglog(day, places, "o", color=BLUE, markersize=4, label=f"city, μ = {fitted:.2f}")
     axes.loglog(day, places[0] * day**0.6, "--", color=VERMILION, label="published, μ = 0.6")
     axes.set(xlabel="days observed", ylabel="distinct regions seen")
@@ -92,7 +92,7 @@ def _exploration(axes: Axes, city: Traces) -> Columns:
 
 
 def _returns(axes: Axes, city: Traces) -> Columns:
-    hours = laws.return_times_h(city)
+    hours = statistics.return_times_h(city)
     edges = np.arange(0, 241)
     density = np.histogram(hours, edges - 0.5)[0] / len(hours)
     axes.semilogy(edges[1:-1], density[1:], color=BLUE)
@@ -104,8 +104,8 @@ def _returns(axes: Axes, city: Traces) -> Columns:
 def _home(axes: Axes, city: Traces) -> Columns:
     weekend = np.arange(city.span[1] // city.clock.instants_per_day) % 7 >= 5
     hour = np.arange(city.clock.instants_per_day) * city.clock.interval_s / 3600
-    weekdays = laws.share_at_home(city, np.flatnonzero(~weekend))
-    weekends = laws.share_at_home(city, np.flatnonzero(weekend))
+    weekdays = statistics.share_at_home(city, np.flatnonzero(~weekend))
+    weekends = statistics.share_at_home(city, np.flatnonzero(weekend))
     axes.plot(hour, weekdays, color=BLUE, label="Monday to Friday")
     axes.plot(hour, weekends, "--", color=VERMILION, label="weekend")
     axes.set(xlabel="hour of the day", ylabel="share of people at home", ylim=(0, 1), xlim=(0, 24))
@@ -117,7 +117,7 @@ def _home(axes: Axes, city: Traces) -> Columns:
 def _entropy(axes: Axes, city: Traces) -> Columns:
     few = city.take_users(np.arange(0, city.n_users, 8))
     hourly = few.keep(few.instants % 2 == 0)
-    bits = laws.entropies(hourly)
+    bits = statistics.entropies(hourly)
     edges = np.arange(0, 7.51, 0.15)
     columns: dict[str, NDArray[Any]] = {"bits": edges[:-1]}
     styles = (("real", BLUE, "-"), ("uncorrelated", VERMILION, "--"), ("random", GREEN, ":"))
@@ -133,14 +133,14 @@ def _entropy(axes: Axes, city: Traces) -> Columns:
 
 
 def _trips(axes: Axes, city: Traces) -> Columns:
-    km = laws.trip_lengths_km(city)
-    law = laws.trip_length_law(km)
+    km = statistics.trip_lengths_km(city)
+    law = statistics.trip_length_law(km)
     # Bins wider than a region, or the lattice of the grid would show and not the law.
     edges = np.arange(0.2, 14, 0.6)
     density = np.histogram(km, edges, density=True)[0]
     middle = (edges[1:] + edges[:-1]) / 2
     axes.loglog(middle, density, "o", color=BLUE, markersize=4, label="city")
-    published = laws.TripLengthLaw(1.75, 400.0, 1.5)
+    published = statistics.TripLengthLaw(1.75, 400.0, 1.5)
     fitted = f"fit: β = {law.exponent:.2f}, κ = {law.cutoff_km:.1f} km"
     for curve, style, label in ((law, "-", fitted), (published, "--", "published: β = 1.75, no border")):
         height = curve.density(middle) / (curve.density(middle) * np.diff(edges)).sum()
@@ -180,7 +180,7 @@ def _plain_ticks(axes: Axes) -> None:
 
 def _exponents(path: Path, city: Traces, checkins: Traces) -> Path:
     hourly = city.keep(city.instants % 2 == 0)
-    measured = [laws.measure(traces).to_dict() for traces in (city, hourly, checkins)]
+    measured = [statistics.measure(traces).to_dict() for traces in (city, hourly, checkins)]
     columns: dict[str, Any] = {"law": np.array(list(measured[0]))}
     for name, values in zip(("half_hourly", "hourly", "checkins"), measured, strict=True):
         columns[name] = np.array(list(values.values()))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.formats.ppmtf._columns import Table, read_table, write_table
-from tracearena.mobility.counts import SparseTensor
+from tracearena.mobility.transitions import SparseTensor
 
 _TRANSITIONS = ("user_index", "poi_index_from", "poi_index_to", "count", "prob")
 _VISITS = ("user_index", "poi_index_from", "time_slot", "count", "prob")

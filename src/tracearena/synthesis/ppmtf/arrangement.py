@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.engine import SeedLike, block_ranges, generator, stream
-from tracearena.mobility.counts import SparseTensor, transition_counts, visit_counts
+from tracearena.mobility.transitions import SparseTensor, transition_counts, visit_counts
 from tracearena.synthesis.ppmtf.cells import Cells, Groups, Index, SampledCells, WeightedCells
 from tracearena.traces import Traces
 

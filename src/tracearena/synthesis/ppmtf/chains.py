@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tracearena.checks import require_whole
 from tracearena.engine import SeedLike, child_seed, generator, one_library_thread, seed_sequence
 from tracearena.errors import DataError
-from tracearena.mobility.counts import transition_counts, visit_counts
+from tracearena.mobility.transitions import transition_counts, visit_counts
 from tracearena.results import Result
 from tracearena.synthesis.ppmtf.arrangement import usual_scales
 from tracearena.synthesis.ppmtf.conditionals import Factors
