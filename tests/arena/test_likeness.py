@@ -12,7 +12,7 @@ import pytest
 from tracearena.arena.likeness import utility_of
 from tracearena.errors import DataError
 from tracearena.metrics import tm_emd, tm_emd_sliced, tm_tv, tp_emd_sliced, tp_tv, vf_tv
-from tracearena.metrics.counted import Counted
+from tracearena.metrics.counts import Counted
 from tracearena.traces import Traces
 
 Walks = Callable[..., Traces]

@@ -8,8 +8,8 @@ import pytest
 from tests.border.command_line import tracearena
 
 from tracearena.arena import uniqueness
-from tracearena.metrics.applications.displacement import distance_error
-from tracearena.metrics.applications.identity import with_true_ids
+from tracearena.metrics.applications.error import distance_error
+from tracearena.metrics.applications.paired import with_true_ids
 from tracearena.traces import GpsTraces
 
 

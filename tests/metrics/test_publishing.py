@@ -6,12 +6,7 @@ import numpy as np
 import pytest
 
 from tracearena.errors import DataError
-from tracearena.metrics.publishing import (
-    spatial_allocation,
-    time_allocation,
-    time_divergence,
-    visit_divergence,
-)
+from tracearena.metrics.services import spatial_allocation, time_allocation, time_divergence, visit_divergence
 from tracearena.traces import Clock, Places, Traces
 
 PLACES, CLOCK = Places(np.zeros(5), np.arange(5)), Clock(instants_per_day=4)

@@ -22,7 +22,7 @@ from tracearena.arena.likeness import (
 )
 from tracearena.attacks.markov import MarkovIdentification, MembershipInference
 from tracearena.engine import SeedLike
-from tracearena.metrics.counted import AtOnce, Counted
+from tracearena.metrics.counts import AtOnce, Counted
 from tracearena.results import Result
 from tracearena.traces import Box, Traces
 from tracearena.traces._arrays import comparable

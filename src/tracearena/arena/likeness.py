@@ -10,7 +10,7 @@ import numpy as np
 
 from tracearena.checks import require_choice, require_whole
 from tracearena.engine import SeedLike, generator
-from tracearena.metrics.counted import Countable, Counted, Distributions
+from tracearena.metrics.counts import Countable, Counted, Distributions
 from tracearena.metrics.distributions import fraction_tv, most_visited, population_tv
 from tracearena.metrics.transitions import BINS, Slices, axis_emd, bins_of, matrix_tv, one_hot, projected
 from tracearena.mobility.weighted import comparable

@@ -13,7 +13,7 @@ from tracearena.arena.release_noise import Mechanism, ReleaseNoise, measure_rele
 from tracearena.checks import require_number, require_whole
 from tracearena.engine import SeedLike, child_seed, run_blocks, seed_sequence, stream
 from tracearena.errors import DataError, ParameterError
-from tracearena.metrics.applications.identity import IdTable, with_true_ids
+from tracearena.metrics.applications.paired import IdTable, with_true_ids
 from tracearena.results import Result
 from tracearena.traces import GpsTraces
 from tracearena.traces._arrays import different, positions

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tracearena.arena.scoring import Scoring
 from tracearena.engine import SeedLike, generator
 from tracearena.errors import DataError
-from tracearena.metrics.trace_inference import places_at
+from tracearena.metrics.contest_scores import places_at
 from tracearena.results import Result
 from tracearena.traces import Traces
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tracearena.algorithms import catalogue
 from tracearena.engine import SeedLike
 from tracearena.errors import DataError
-from tracearena.metrics.applications.pairing import matched_points
+from tracearena.metrics.applications.paired import matched_points
 from tracearena.results import Result
 from tracearena.traces import GpsTraces
 from tracearena.traces.geodesy import distance_m

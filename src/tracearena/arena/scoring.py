@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tracearena.metrics.utility import UtilityRule
+from tracearena.metrics.contest_scores import UtilityRule
 
 
 @dataclass(frozen=True, kw_only=True)

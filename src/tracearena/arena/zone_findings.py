@@ -11,8 +11,7 @@ from tracearena.attacks.zone_finding import homes_behind_zones
 from tracearena.checks import require_number
 from tracearena.errors import ParameterError
 from tracearena.metrics.applications.homes import key_places
-from tracearena.metrics.applications.identity import IdTable, with_true_ids
-from tracearena.metrics.applications.walking import AtOnce, Part, Walk
+from tracearena.metrics.applications.paired import AtOnce, IdTable, Part, Walk, with_true_ids
 from tracearena.obfuscation.trim_ends import TrimEnds
 from tracearena.obfuscation.zones import Zones
 from tracearena.results import Result

@@ -229,7 +229,7 @@ def utility(
 ) -> UtilityScore:
     """Score the utility of a released table beside the table it was made from."""
     from tracearena import streams
-    from tracearena.metrics.utility import UtilitySum
+    from tracearena.metrics.contest_scores import UtilitySum
 
     if cluster is not None:  # workers may have been started elsewhere
         original, obfuscated = original.resolve(), obfuscated.resolve()

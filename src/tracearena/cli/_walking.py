@@ -20,7 +20,7 @@ from tracearena.files.temporary import scratch_folder
 
 if TYPE_CHECKING:
     from tracearena.engine import Cluster
-    from tracearena.metrics.applications.walking import Walk
+    from tracearena.metrics.applications.paired import Walk
     from tracearena.streams import Table, Together
     from tracearena.streams.survey import Survey
     from tracearena.traces import GpsTraces
@@ -86,8 +86,7 @@ def walked(
             with shown(what, workers):
                 yield walk
         return
-    from tracearena.metrics.applications.identity import with_true_ids
-    from tracearena.metrics.applications.walking import AtOnce
+    from tracearena.metrics.applications.paired import AtOnce, with_true_ids
 
     before, after = files.read(reading)
     with shown(what):

@@ -262,7 +262,7 @@ def error(
     as_json: JsonOption = False,
 ) -> None:
     """Measure how far released points are from the original ones."""
-    from tracearena.metrics.applications.displacement import error_of
+    from tracearena.metrics.applications.error import error_of
 
     files = Files(original, released, id_table)
     with walked(context, reading, files, "points", cluster=cluster) as walk:

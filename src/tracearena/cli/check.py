@@ -220,7 +220,7 @@ def _who_is_who(file: Path, known: _Known) -> IdTable:
 def _covering(file: Path, inferred: Traces, known: _Known) -> Traces:
     """Return inferred traces that have a place for every event that is asked for; refuse others."""
     from tracearena.cli._together import on_common_ground
-    from tracearena.metrics.trace_inference import places_at
+    from tracearena.metrics.contest_scores import places_at
 
     truth, guess = on_common_ground((known.path, known.frame), (file, inferred))
     try:

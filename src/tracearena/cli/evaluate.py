@@ -18,7 +18,7 @@ from tracearena.cli._reading_options import SlotsOption
 from tracearena.cli._refusing import refuse
 
 if TYPE_CHECKING:
-    from tracearena.metrics.counted import Countable, Counted
+    from tracearena.metrics.counts import Countable, Counted
     from tracearena.traces import Box, Traces
 
 _READ_WHOLE = (
@@ -90,7 +90,7 @@ def evaluate(
 
     from tracearena.arena.evaluation import betrayed
     from tracearena.engine import use
-    from tracearena.metrics.counted import AtOnce
+    from tracearena.metrics.counts import AtOnce
     from tracearena.traces import Box
 
     if utility_only:
@@ -194,7 +194,7 @@ class _Measure(NamedTuple):
 
     def _exact(self, reference: Counted, traces: Counted | None) -> dict[str, float]:
         """Return the exact distance of moves, if it is asked for."""
-        from tracearena.metrics.exact_transport import matrix_emd
+        from tracearena.metrics.transport import matrix_emd
 
         if not self.exactly:
             return {}

@@ -15,7 +15,7 @@ from tracearena.arena.scoring import Scoring
 from tracearena.checks import require_choice, require_number, require_switch, require_whole
 from tracearena.contest import _wording
 from tracearena.errors import ParameterError
-from tracearena.metrics.utility import UtilityRule
+from tracearena.metrics.contest_scores import UtilityRule
 
 Mode = Literal["sealed", "live"]
 STRONGEST = "strongest"

@@ -1,4 +1,13 @@
 from . import applications, similarity
+from .contest_scores import (
+    ReidentificationScore,
+    TraceInferenceScore,
+    UtilityScore,
+    reidentification_score,
+    trace_inference_score,
+    utility_score,
+)
+from .counts import Diversity, measure_diversity
 from .distributions import (
     ClusterPopulations,
     category_fractions,
@@ -8,14 +17,9 @@ from .distributions import (
     vf_tv,
     visit_fractions,
 )
-from .diversity import Diversity, measure_diversity
-from .exact_transport import tm_emd_exact, tp_emd_exact
-from .poi_accuracy import PoiAccuracy, poi_accuracy_score
-from .publishing import time_divergence, visit_divergence
-from .reidentification import ReidentificationScore, reidentification_score
-from .trace_inference import TraceInferenceScore, trace_inference_score
+from .services import PoiAccuracy, poi_accuracy_score, time_divergence, visit_divergence
 from .transitions import legacy_directions, tm_emd, tm_emd_sliced, tm_tv, tp_emd_sliced
-from .utility import UtilityScore, utility_score
+from .transport import tm_emd_exact, tp_emd_exact
 
 __all__ = [
     "ClusterPopulations",

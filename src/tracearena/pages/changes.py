@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.metrics.utility import event_losses
+from tracearena.metrics.contest_scores import event_losses
 from tracearena.traces import Box, ObfuscatedTraces, Places, Traces
 
 Floats = NDArray[np.float64]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tracearena.engine import block_ranges, fold_blocks, use
 from tracearena.intake.alignment import common_places, index_among
-from tracearena.metrics.counted import Counted
+from tracearena.metrics.counts import Counted
 from tracearena.streams.event_survey import EventSurvey
 from tracearena.streams.portions import Table
 from tracearena.traces import Clock, Places, Traces

@@ -12,9 +12,14 @@ from numpy.typing import NDArray
 
 from tracearena.engine import block_ranges, fold_blocks, run_blocks, use
 from tracearena.engine.blocks import S
-from tracearena.metrics.applications.identity import IdTable, require_known, true_ids, true_order
-from tracearena.metrics.applications.swapping import refuse_swapped
-from tracearena.metrics.applications.walking import Part
+from tracearena.metrics.applications.paired import (
+    IdTable,
+    Part,
+    refuse_swapped,
+    require_known,
+    true_ids,
+    true_order,
+)
 from tracearena.streams.portions import Portion, Table, arranged, cut
 from tracearena.streams.survey import Survey
 from tracearena.traces import GpsTraces

@@ -18,8 +18,7 @@ from tracearena.attacks.bayesian import BayesIdentification, BayesInference, Tra
 from tracearena.cities import simulate
 from tracearena.engine import SeedLike
 from tracearena.errors import DataError, ParameterError
-from tracearena.metrics.reidentification import reidentification_score
-from tracearena.metrics.trace_inference import trace_inference_score
+from tracearena.metrics.contest_scores import reidentification_score, trace_inference_score
 from tracearena.traces import Clock, IdTable, ObfuscatedTraces, Places, PlaceSets, Traces
 
 NAMES = ["Polya-R", "Markov-R", "Bayes-R", "Bayes-T", "Tracking-T", "Habits-T"]

@@ -13,7 +13,7 @@ from tracearena.attacks.bayesian import HabitsInference
 from tracearena.attacks.bayesian.habits import NEARBY, NEARBY_KM, OTHERS, Habits
 from tracearena.attacks.bayesian.rhythm import CLEARLY, RHYTHMS, in_time, rhythm_of
 from tracearena.attacks.bayesian.surroundings import Surroundings
-from tracearena.metrics.trace_inference import trace_inference_score
+from tracearena.metrics.contest_scores import trace_inference_score
 from tracearena.traces import Clock, ObfuscatedTraces, Places, PlaceSets, Traces
 
 Floats = NDArray[np.float64]

@@ -150,8 +150,8 @@ def test_the_first_order_search_finds_the_best_of_all_permutations(table, seed):
 
 
 def test_the_first_order_search_finds_the_best_of_seven_places():
-    from tracearena.metrics.similarity._kernels import first_order_value
-    from tracearena.metrics.similarity.mapping import _tables
+    from tracearena.metrics._similarity_kernels import first_order_value
+    from tracearena.metrics.similarity import _tables
 
     rng = np.random.default_rng(3)
     for seed in range(3):

@@ -15,7 +15,7 @@ from tracearena.figures.data import DEFENCES, Source, Team, points_of_interest, 
 from tracearena.figures.style import canvas, save
 from tracearena.files import write_csv
 from tracearena.metrics import poi_accuracy_score, tm_emd_sliced, tp_tv, utility_score
-from tracearena.metrics.trace_inference import places_at
+from tracearena.metrics.contest_scores import places_at
 from tracearena.metrics.transitions import BINS
 from tracearena.pages.style import VERMILION
 from tracearena.traces import ObfuscatedTraces, Places

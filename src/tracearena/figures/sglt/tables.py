@@ -15,7 +15,7 @@ from tracearena.engine import generator
 from tracearena.figures.data import FakesExperiment, Source, fakes_experiment
 from tracearena.figures.style import canvas, save
 from tracearena.files import write_csv
-from tracearena.metrics.publishing import time_divergence, visit_divergence
+from tracearena.metrics.services import time_divergence, visit_divergence
 from tracearena.mobility import AggregateMobility
 from tracearena.pages.style import COLOURS, MARKERS
 from tracearena.traces import Traces

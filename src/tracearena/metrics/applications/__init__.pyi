@@ -1,8 +1,7 @@
-from .deblurring import BayesianUpdate, bayesian_update
-from .displacement import DistanceError, distance_error
+from .error import BayesianUpdate, DistanceError, bayesian_update, distance_error
 from .homes import HomesComparison, KeyPlaces, compare_homes, key_places
-from .identity import IdTable, with_true_ids
 from .offloading import Hotspots, hotspots
+from .paired import IdTable, with_true_ids
 from .spreading import Gossip, gossip
 
 __all__ = [

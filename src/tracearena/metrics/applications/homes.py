@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from tracearena.checks import require_number
 from tracearena.errors import DataError
-from tracearena.metrics.applications.displacement import mean_error_m
-from tracearena.metrics.applications.identity import IdTable, with_true_ids
-from tracearena.metrics.applications.walking import AtOnce, Part, Walk
+from tracearena.metrics.applications.error import mean_error_m
+from tracearena.metrics.applications.paired import AtOnce, IdTable, Part, Walk, with_true_ids
 from tracearena.results import Result
 from tracearena.traces import GpsTraces
 from tracearena.traces._arrays import trusted

@@ -11,11 +11,8 @@ from numpy.typing import NDArray
 
 from tracearena.checks import require_number
 from tracearena.errors import DataError
-from tracearena.metrics.applications.deblurring import bayesian_update
-from tracearena.metrics.applications.displacement import mean_error_m
-from tracearena.metrics.applications.identity import IdTable, with_true_ids
-from tracearena.metrics.applications.pairing import are_row_by_row
-from tracearena.metrics.applications.walking import AtOnce, Part, Walk
+from tracearena.metrics.applications.error import bayesian_update, mean_error_m
+from tracearena.metrics.applications.paired import AtOnce, IdTable, Part, Walk, are_row_by_row, with_true_ids
 from tracearena.results import Result
 from tracearena.traces import GpsTraces, Grid
 from tracearena.traces.box import Box
