@@ -6,9 +6,15 @@ import numpy as np
 import pytest
 
 from tracearena import cities
-from tracearena.cities.land_use import GRID, LAND_USES, build_land_use
-from tracearena.cities.routes import build_routes
-from tracearena.cities.venues import HOSPITAL, KINDS, build_venues
+from tracearena.cities.city import (
+    GRID,
+    HOSPITAL,
+    KINDS,
+    LAND_USES,
+    build_land_use,
+    build_routes,
+    build_venues,
+)
 from tracearena.errors import ParameterError
 
 

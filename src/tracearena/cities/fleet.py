@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.checks import require_whole
-from tracearena.cities import venues as v
-from tracearena.cities.atlas import Atlas, build_atlas
+from tracearena.cities import city as v
+from tracearena.cities.city import GRID
 from tracearena.cities.gps import (
     BUILDINGS,
     LOST,
@@ -20,7 +20,7 @@ from tracearena.cities.gps import (
     join_recordings,
     position_errors,
 )
-from tracearena.cities.land_use import GRID
+from tracearena.cities.people import Atlas, build_atlas
 from tracearena.cities.simulation import FIRST_DAY, UTC_OFFSET_S
 from tracearena.engine import SeedLike, run_blocks, seed_sequence, stream
 from tracearena.errors import ParameterError
@@ -162,7 +162,7 @@ def _record(
     rng: np.random.Generator, vehicle: _Vehicle, days: int, town: Atlas, buildings: Floats
 ) -> Recordings:
     """Drive one vehicle and record it."""
-    from tracearena.cities._kernels.fleets import Duty, drive
+    from tracearena.cities._kernels import Duty, drive
 
     starts, stops = _draw_shifts(rng, vehicle, days)
     weights = np.array([_ORDERS.get(kind, 0) for kind in range(len(v.KINDS))])

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.checks import require_number
-from tracearena.cities.land_use import GRID, regions
+from tracearena.cities.city import GRID, regions
 from tracearena.cities.simulation import FIRST_DAY, UTC_OFFSET_S, simulate
 from tracearena.engine import SeedLike, child_seed, run_blocks, seed_sequence, stream, use
 from tracearena.traces import Clock, GpsTraces

@@ -10,11 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.checks import require_choice, require_number, require_whole
-from tracearena.cities.atlas import build_atlas
-from tracearena.cities.land_use import regions
-from tracearena.cities.people import ARCHETYPES, habits
-from tracearena.cities.rhythm import customs_of_checkins
-from tracearena.cities.venues import KINDS, pois
+from tracearena.cities.city import KINDS, pois, regions
+from tracearena.cities.people import ARCHETYPES, build_atlas, customs_of_checkins, habits
 from tracearena.engine import SeedLike, block_ranges, run_blocks, seed_sequence, stream
 from tracearena.errors import ParameterError
 from tracearena.traces import Clock, Traces
@@ -131,7 +128,7 @@ def _weekdays(clock: Clock, days: int) -> NDArray[np.int64]:
 
 
 def _regular(root: np.random.SeedSequence, users: int, days: int, clock: Clock) -> Traces:
-    from tracearena.cities._kernels.days import live_all
+    from tracearena.cities._kernels import live_all
 
     town, customs, weekdays = build_atlas(), habits(), _weekdays(clock, days)
     wet = stream(root, _WEATHER).random(days) < _RAINY
@@ -163,7 +160,7 @@ def _checkins(
     top: int | None,
     checkins_per_user: float,
 ) -> Traces:
-    from tracearena.cities._kernels.checkins import check_in_all
+    from tracearena.cities._kernels import check_in_all
 
     if clock.start_s or clock.instants_per_day * clock.interval_s != DAY_S:
         raise ParameterError("the clock of check-ins must cover whole days: they happen at any hour")

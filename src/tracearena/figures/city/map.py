@@ -59,8 +59,7 @@ def _population(city: Traces, hour: int, days: int) -> NDArray[np.float64]:
 def _draw_land_use(axes: Axes) -> None:
     from matplotlib.colors import ListedColormap
 
-    from tracearena.cities.land_use import GRID, LAND_USES, build_land_use, river_km
-    from tracearena.cities.routes import RAIL_LINES
+    from tracearena.cities.city import GRID, LAND_USES, RAIL_LINES, build_land_use, river_km
 
     shape = GRID.rows, GRID.columns
     _image(axes, build_land_use().use.reshape(shape), ListedColormap([_COLOURS[use] for use in LAND_USES]))
@@ -80,7 +79,7 @@ def _draw_land_use(axes: Axes) -> None:
 def _draw_people(axes: Axes, people: NDArray[np.float64], hour: int, top: float, users: int) -> Any:
     from matplotlib.colors import PowerNorm
 
-    from tracearena.cities.land_use import GRID, build_land_use
+    from tracearena.cities.city import GRID, build_land_use
 
     image = _image(axes, people.reshape(GRID.rows, GRID.columns), "viridis", PowerNorm(0.5, 0, top))
     hospital = build_land_use().regions_of("hospitals")
@@ -93,7 +92,7 @@ def _draw_people(axes: Axes, people: NDArray[np.float64], hour: int, top: float,
 
 
 def _image(axes: Axes, values: NDArray[Any], colours: Any, norm: Any = None) -> Any:
-    from tracearena.cities.land_use import GRID
+    from tracearena.cities.city import GRID
     from tracearena.traces.geodesy import CONTEST_KM_PER_DEGREE
 
     north, east = CONTEST_KM_PER_DEGREE
