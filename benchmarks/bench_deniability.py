@@ -21,8 +21,7 @@ from bench_ppmtf import CHECK_INS, timed, walks
 from tracearena.engine import thread_count, use
 from tracearena.synthesis import PPMTF
 from tracearena.synthesis.ppmtf import measure_deniability
-from tracearena.synthesis.ppmtf.deniability import bucket_of
-from tracearena.synthesis.ppmtf.verifying import Scan, WholeSums
+from tracearena.synthesis.ppmtf.deniability import Scan, WholeSums, bucket_of
 from tracearena.traces import Traces
 
 TRAINING_S, TEST_S = 341.0, 138.8

@@ -13,8 +13,8 @@ import pytest
 
 from tracearena.formats import pwscup, write
 from tracearena.synthesis import PPMTF
+from tracearena.synthesis.ppmtf.deniability import Scan
 from tracearena.synthesis.ppmtf.tally import Tally
-from tracearena.synthesis.ppmtf.verifying import Scan
 from tracearena.traces import Places
 
 QUICK = "PPMTF(2,iterations=3,zeros=all)"

@@ -104,7 +104,7 @@ _BUILT_IN = (
     Entry("Tracking-T", "trace-inference", "tracearena.attacks.bayesian.tracking_t:TrackingInference"),
     Entry("Habits-T", "trace-inference", "tracearena.attacks.bayesian.habits_t:HabitsInference"),
     Entry("PPMTF", "synthesizer", "tracearena.synthesis.ppmtf.model:PPMTF", "PPMTF(2,20,iterations=4)"),
-    Entry("SGD", "synthesizer", "tracearena.synthesis.sgd:SGD"),
+    Entry("SGD", "synthesizer", "tracearena.synthesis.baselines:SGD"),
     Entry("SGLT", "synthesizer", "tracearena.synthesis.sglt.model:SGLT", "SGLT(4)"),
     Entry("Uniform", "synthesizer", "tracearena.synthesis.baselines:Uniform"),
     Entry("Training", "synthesizer", "tracearena.synthesis.baselines:Training"),

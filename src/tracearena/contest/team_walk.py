@@ -19,7 +19,7 @@ from tracearena.traces import Clock, Traces
 
 if TYPE_CHECKING:
     from tracearena.synthesis import PPMTF
-    from tracearena.synthesis.ppmtf.walking import Walk
+    from tracearena.synthesis.ppmtf.generation import Walk
 
 STEP_S = 300
 """Seconds of a step of the contest's generator."""
@@ -99,7 +99,7 @@ class ShortWalk:
 
     def training(self) -> Traces:
         """Return the traces to train on: filled in step by step, in slots of an hour or longer ones."""
-        from tracearena.synthesis.bridges import ShortSteps
+        from tracearena.synthesis.interpolate_steps import ShortSteps
 
         clock = self.learned.clock
         slot = max(clock.instants_per_slot, SLOT_S // clock.interval_s)
@@ -115,7 +115,7 @@ class ShortWalk:
         traces to the next, as often as the people of these. It is first read from a walk that proposes a
         move at every step (`pace_of`), then corrected by walks at the pace found.
         """
-        from tracearena.synthesis.ppmtf.walking import Walk
+        from tracearena.synthesis.ppmtf.generation import Walk
 
         walk, wanted = Walk(before=self.before, home=HOME_S // self.step_s), self.stays()
 
@@ -174,7 +174,7 @@ class WalkingUsers:
 
     def sample_users(self, n: int, days: int, *, homes: bool, only_seen: bool, seed: SeedLike) -> Traces:
         """Return `days` whole days of n virtual users, at the times that are handed out."""
-        from tracearena.synthesis.days import traces_of_days
+        from tracearena.synthesis.baselines import traces_of_days
 
         users = self.model.virtual_users(n, homes=homes, only_seen=only_seen, walk=self.walk, seed=seed)
         course, handed = self.course, self.course.handed

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from tests.examples import examples
 
 from tracearena.mobility import SparseTensor, transition_counts, visit_counts
-from tracearena.synthesis.ppmtf._cell_kernels import sample_zeros
-from tracearena.synthesis.ppmtf.arrangement import trimmed, truncated
+from tracearena.synthesis.ppmtf._gibbs_kernels import sample_zeros
+from tracearena.synthesis.ppmtf.tensors import trimmed, truncated
 from tracearena.traces import Clock, Places, Traces
 
 

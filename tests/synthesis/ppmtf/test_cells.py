@@ -9,9 +9,8 @@ from tests.threads import on_threads
 from tracearena.errors import ParameterError
 from tracearena.mobility import SparseTensor
 from tracearena.synthesis import PPMTF
-from tracearena.synthesis.ppmtf.arrangement import CellRules, arrange_weighted
-from tracearena.synthesis.ppmtf.cells import WeightedCells
-from tracearena.synthesis.ppmtf.conditionals import Gaussian, step_users, target_statistics
+from tracearena.synthesis.ppmtf.gibbs import Gaussian, step_users, target_statistics
+from tracearena.synthesis.ppmtf.tensors import CellRules, WeightedCells, arrange_weighted
 
 RULES = CellRules(positive=100, largest=3, zeros=7)
 SCALES = (2.0, 0.5)

@@ -10,8 +10,7 @@ from tests.threads import on_threads
 
 from tracearena.errors import DataError, ParameterError
 from tracearena.synthesis import PPMTF
-from tracearena.synthesis.ppmtf.deniability import Deniability, bucket_of, measure_deniability
-from tracearena.synthesis.ppmtf.steps import distinct_steps
+from tracearena.synthesis.ppmtf.deniability import Deniability, bucket_of, distinct_steps, measure_deniability
 from tracearena.traces import Traces
 
 

@@ -9,11 +9,11 @@ import pytest
 
 from tracearena.engine import stream, use
 from tracearena.mobility import SparseTensor
-from tracearena.synthesis.ppmtf.arrangement import CellRules, arrange_sampled
-from tracearena.synthesis.ppmtf.cells import Groups, SampledCells
-from tracearena.synthesis.ppmtf.conditionals import (
+from tracearena.synthesis.ppmtf.gibbs import (
     Gaussian,
+    GibbsChain,
     Hyperprior,
+    LocalUsers,
     Moments,
     RowStatistics,
     draw_rows,
@@ -22,7 +22,7 @@ from tracearena.synthesis.ppmtf.conditionals import (
     target_statistics,
     wishart,
 )
-from tracearena.synthesis.ppmtf.gibbs import GibbsChain, LocalUsers
+from tracearena.synthesis.ppmtf.tensors import CellRules, Groups, SampledCells, arrange_sampled
 
 ROOT = np.random.SeedSequence(5)
 

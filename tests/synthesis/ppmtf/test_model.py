@@ -13,7 +13,7 @@ from tests.threads import on_threads
 from tracearena.engine import use
 from tracearena.errors import DataError, FileError, ParameterError
 from tracearena.synthesis import PPMTF
-from tracearena.synthesis.ppmtf.conditionals import Factors
+from tracearena.synthesis.ppmtf.gibbs import Factors
 from tracearena.traces import Traces
 
 SMALL = {"factors": 3, "alpha": 20, "iterations": 12, "zero_transitions": 20, "zero_visits": 20}

@@ -7,7 +7,7 @@ import pytest
 
 from tracearena.formats.ppmtf import read_parameters, read_synthetic
 from tracearena.synthesis import PPMTF
-from tracearena.synthesis.ppmtf.sampling import TraceModel
+from tracearena.synthesis.ppmtf.generation import TraceModel
 
 
 @pytest.fixture(scope="module")

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tracearena.synthesis.ppmtf import _row_kernels, _sieve_kernels, _stay_kernels
-from tracearena.synthesis.ppmtf.deniability import _weighed, bucket_of
-from tracearena.synthesis.ppmtf.sampling import TraceModel
-from tracearena.synthesis.ppmtf.verifying import Scan, WholeSums, is_bounded
+from tracearena.synthesis.ppmtf import _deniability_kernels, _gibbs_kernels
+from tracearena.synthesis.ppmtf.deniability import Scan, WholeSums, _weighed, bucket_of, is_bounded
+from tracearena.synthesis.ppmtf.generation import TraceModel
 
 PLACES, SLOTS, INSTANTS, USERS = 37, 4, 12, 150
 
@@ -142,9 +141,9 @@ def test_bounds_of_row_sums_hold_and_are_tight():
         ct = np.ascontiguousarray(c.T)
         low, high, exact = (np.empty(PLACES) for _ in range(3))
         for a in whole.users:
-            _row_kernels.row_sums(a, b, ct, whole.smallest, exact)
+            _gibbs_kernels.row_sums(a, b, ct, whole.smallest, exact)
             sizes = np.abs(c).sum(axis=0)
-            _sieve_kernels.sum_bounds(a, b, ct.astype(np.float32), sizes, whole.smallest, low, high)
+            _deniability_kernels.sum_bounds(a, b, ct.astype(np.float32), sizes, whole.smallest, low, high)
             assert (low <= exact).all()
             assert (exact <= high).all()
             assert np.median(high / low) < 1.001 or kind == "cancelling"
@@ -163,10 +162,13 @@ def test_bounds_of_stays_hold():
     for user in range(0, USERS, 7):
         a = whole.users[user]
         visits = np.maximum((a * whole.slots) @ b.T, whole.smallest)
-        _sieve_kernels.sum_bounds(a, b, ct, np.abs(c).sum(axis=0), whole.smallest, low, high)
+        _deniability_kernels.sum_bounds(a, b, ct, np.abs(c).sum(axis=0), whole.smallest, low, high)
         given = (a, b, c, bt, ct, *lengths, visits, visits.astype(np.float32), whole.smallest)
-        for side, sums, bound in ((_stay_kernels.UPPER, high, upper), (_stay_kernels.LOWER, low, lower)):
-            _stay_kernels.stay_bounds(side, *given, (1 / sums).astype(np.float32), wanted, bound)
+        for side, sums, bound in (
+            (_deniability_kernels.UPPER, high, upper),
+            (_deniability_kernels.LOWER, low, lower),
+        ):
+            _deniability_kernels.stay_bounds(side, *given, (1 / sums).astype(np.float32), wanted, bound)
         for slot in range(SLOTS):
             stays = np.diag(whole.transition_probabilities(user, slot))
             asked = wanted[slot]

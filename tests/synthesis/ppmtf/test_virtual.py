@@ -10,10 +10,9 @@ from tests.threads import on_threads
 
 from tracearena.errors import DataError, ParameterError
 from tracearena.synthesis import PPMTF
-from tracearena.synthesis.ppmtf.conditionals import Gaussian
-from tracearena.synthesis.ppmtf.frame import SeenCells
-from tracearena.synthesis.ppmtf.sampling import Habits, TraceModel
-from tracearena.synthesis.ppmtf.virtual import sample_rows, sample_virtual_users
+from tracearena.synthesis.ppmtf.generation import Habits, TraceModel, sample_rows, sample_virtual_users
+from tracearena.synthesis.ppmtf.gibbs import Gaussian
+from tracearena.synthesis.ppmtf.training import SeenCells
 from tracearena.traces import Clock, Places, Traces
 
 SMALL = {"factors": 3, "alpha": 20, "iterations": 6, "zero_transitions": 20, "zero_visits": 20}

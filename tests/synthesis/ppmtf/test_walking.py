@@ -11,9 +11,8 @@ from tests.threads import on_threads
 from tracearena.engine import seed_sequence
 from tracearena.errors import ParameterError
 from tracearena.synthesis import PPMTF
-from tracearena.synthesis.ppmtf.frame import SeenCells
-from tracearena.synthesis.ppmtf.sampling import Habits, TraceModel
-from tracearena.synthesis.ppmtf.walking import Walk
+from tracearena.synthesis.ppmtf.generation import Habits, TraceModel, Walk
+from tracearena.synthesis.ppmtf.training import SeenCells
 from tracearena.traces import Clock, Places, Traces
 
 N, SLOTS = 40, 4

@@ -13,7 +13,7 @@ from tracearena.errors import DataError, ParameterError
 from tracearena.metrics.similarity import RankedPlaces, semantic_similarity
 from tracearena.mobility import MobilityProfiles
 from tracearena.synthesis.sglt import LocationClasses, find_classes, semantic_graph, separation
-from tracearena.synthesis.sglt.classes import candidates
+from tracearena.synthesis.sglt.semantics import candidates
 from tracearena.traces import Clock, Places, Traces
 
 

@@ -15,7 +15,7 @@ from tracearena.figures.tables import growth, timed, write_records
 from tracearena.pages.style import COLOURS, MARKERS
 from tracearena.synthesis import PPMTF, SGD
 from tracearena.synthesis.ppmtf import Deniability, measure_deniability
-from tracearena.synthesis.ppmtf.arrangement import Zeros
+from tracearena.synthesis.ppmtf.tensors import Zeros
 from tracearena.traces import Traces
 
 SIZE = Size(10_000, CHECK_INS.days)

@@ -15,7 +15,7 @@ from tracearena.figures.tables import write_records
 from tracearena.pages.style import COLOURS, MARKERS
 from tracearena.synthesis import PPMTF
 from tracearena.synthesis.ppmtf import measure_deniability
-from tracearena.synthesis.ppmtf.arrangement import Zeros
+from tracearena.synthesis.ppmtf.tensors import Zeros
 
 KS = (1, 10, 20, 50, 100, 150, 200)
 ITERATIONS = 100

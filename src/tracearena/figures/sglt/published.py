@@ -19,7 +19,7 @@ from tracearena.figures.tables import write_records
 from tracearena.metrics import tm_emd, tp_tv
 from tracearena.pages.style import COLOURS, MARKERS
 from tracearena.synthesis import SGLT
-from tracearena.synthesis.days import traces_of_days
+from tracearena.synthesis.baselines import traces_of_days
 from tracearena.traces import Traces
 
 CLASSES = (50, 100, 150, 200)

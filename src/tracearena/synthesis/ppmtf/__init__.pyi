@@ -1,14 +1,11 @@
 from .budget import PrivacyBudget, fit_bounded, measured_kappa, privacy_budget
-from .chains import ChainReport, run_chains
-from .clusters import ClusterFeatures, cluster_features
-from .conditionals import Factors
 from .deniability import Deniability, measure_deniability
+from .diagnostics import ChainReport, run_chains
 from .distributed import PartitionedTraces
-from .frame import SeenCells
-from .model import PPMTF
-from .sampling import TraceModel
-from .training import Convergence
-from .virtual import VirtualUsers
+from .generation import TraceModel, VirtualUsers
+from .gibbs import Factors
+from .model import PPMTF, ClusterFeatures, cluster_features
+from .training import Convergence, SeenCells
 
 __all__ = [
     "ChainReport",

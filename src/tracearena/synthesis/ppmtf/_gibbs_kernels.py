@@ -1,8 +1,4 @@
-"""Loops of Gibbs sampling: sums over cells, and rows from their conditionals.
-
-Pure functions on arrays. Factor matrices are rows × z, C-contiguous float64; ``X`` holds the
-element-wise products whose outer products are summed.
-"""
+"""The arrays that the loops of PPMTF take."""
 
 from __future__ import annotations
 
@@ -10,8 +6,106 @@ import math
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
-from tracearena.synthesis.ppmtf._arrays import Floats, Index, Ints, Small
+Index = NDArray[np.integer]
+"""Rows of a matrix; the smallest type that holds them."""
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Small = NDArray[np.float32]
+Flags = NDArray[np.bool_]
+
+
+# Loops that arrange cells: zeros drawn, cells taken apart, pairs sorted.
+
+
+@njit(cache=True, nogil=True)
+def sample_zeros(
+    positive: Ints, positive_offsets: Ints, n_cells: int, wanted: int, uniforms: Floats, out: Ints
+) -> Ints:
+    """Draw `wanted` cells of each user uniformly without replacement from those that are not positive.
+
+    R. Floyd's algorithm on the ranks of the free cells, each rank then shifted past the positive
+    cells below it: O(wanted) a user whatever the number of cells. All free cells where there are
+    no more than `wanted`. Returns how many were written for each user.
+    """
+    users = len(positive_offsets) - 1
+    written = np.zeros(users, np.int64)
+    size = 16
+    while size < 2 * wanted:
+        size *= 2
+    table = np.empty(size, np.int64)
+    at = 0
+    for u in range(users):
+        mine = positive[positive_offsets[u] : positive_offsets[u + 1]]
+        free = n_cells - len(mine)
+        count = min(wanted, free)
+        table[:] = -1
+        for r in range(count):
+            top = free - count + r
+            rank = min(int(uniforms[u, r] * (top + 1)), top)
+            if not _insert(table, rank):
+                rank = top
+                _insert(table, rank)
+            out[at] = _shifted(mine, rank)
+            at += 1
+        written[u] = count
+    return written
+
+
+@njit(cache=True, nogil=True)
+def _insert(table: Ints, value: int) -> bool:
+    mask = len(table) - 1
+    slot = (value * 0x9E3779B1 >> 7) & mask
+    while table[slot] != -1:
+        if table[slot] == value:
+            return False
+        slot = (slot + 1) & mask
+    table[slot] = value
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _shifted(positive: Ints, rank: int) -> int:
+    low, high = 0, len(positive)
+    while low < high:
+        middle = (low + high) // 2
+        if positive[middle] - middle <= rank:
+            low = middle + 1
+        else:
+            high = middle
+    return rank + low
+
+
+@njit(cache=True, nogil=True)
+def split_cells(
+    cells: Ints, counts: Ints, width: int, shift: int, user: Index, place: Index, target: Index
+) -> None:
+    """Write user, place and shifted target of cells, of which each user has the next ``counts[user]``."""
+    c = 0
+    for u in range(len(counts)):
+        for _ in range(counts[u]):
+            i = cells[c] // width
+            user[c] = u
+            place[c] = i
+            target[c] = cells[c] - i * width + shift
+            c += 1
+
+
+@njit(cache=True, nogil=True)
+def sort_pairs(
+    key: Index, offsets: Ints, left: Index, right: Index, sorted_left: Index, sorted_right: Index
+) -> None:
+    """Put each pair behind the others of its key, whose place begins at ``offsets[key]``."""
+    free = offsets.copy()
+    for c in range(len(key)):
+        at = free[key[c]]
+        free[key[c]] = at + 1
+        sorted_left[at] = left[c]
+        sorted_right[at] = right[c]
+
+
+# Loops of Gibbs sampling: sums over cells, and rows from their conditionals.
 
 
 @njit(cache=True, nogil=True)
@@ -94,3 +188,109 @@ def draw_rows(
                 inner += G[n, i, j] * out[n, j]
             residual += out[n, i] * inner
     return residual
+
+
+# Loops over rows of the reconstructed counts: made, raised to φ, summed, and drawn from.
+
+
+TILE = 32
+_AT_ONCE = 262_144  # elements of a product: below the size at which BLAS starts threads
+
+
+@njit(cache=True, nogil=True)
+def clamped(coefficients: Floats, transposed: Floats, smallest: float, out: Floats) -> None:
+    """Set ``out[j]`` to max(Σ_k coefficients[k] transposed[k, j], smallest)."""
+    z, n = transposed.shape
+    out[:] = 0.0
+    k = 0
+    while k + 4 <= z:
+        c0, c1, c2, c3 = coefficients[k], coefficients[k + 1], coefficients[k + 2], coefficients[k + 3]
+        for j in range(n):
+            out[j] += (
+                c0 * transposed[k, j]
+                + c1 * transposed[k + 1, j]
+                + c2 * transposed[k + 2, j]
+                + c3 * transposed[k + 3, j]
+            )
+        k += 4
+    for rest in range(k, z):
+        c0 = coefficients[rest]
+        for j in range(n):
+            out[j] += c0 * transposed[rest, j]
+    for j in range(n):
+        out[j] = max(out[j], smallest)
+
+
+@njit(cache=True, nogil=True)
+def rows_at_once(z: int, n: int) -> int:
+    """Return how many rows of n values `clamped_rows` may make without BLAS starting threads."""
+    return max(1, _AT_ONCE // max(z * n, 1))
+
+
+@njit(cache=True, nogil=True)
+def clamped_rows(
+    coefficients: Floats, rows: Floats, transposed: Floats, smallest: float, X: Floats, out: Floats
+) -> None:
+    """Set ``out[r]`` to what `clamped` makes of coefficients * rows[r], all rows in one product."""
+    count = len(rows)
+    for r in range(count):
+        for k in range(len(coefficients)):
+            X[r, k] = coefficients[k] * rows[r, k]
+    np.dot(X[:count], transposed, out[:count])
+    for r in range(count):
+        for j in range(out.shape[1]):
+            out[r, j] = max(out[r, j], smallest)
+
+
+@njit(cache=True, nogil=True)
+def row_sums(a: Floats, B: Floats, CT: Floats, smallest: float, sums: Floats) -> None:
+    """Set ``sums[i]`` to Σ_j max(Σ_k a_k b_ik c_jk, smallest)."""
+    n = CT.shape[1]
+    room = rows_at_once(len(a), n)
+    X, rows = np.empty((room, len(a))), np.empty((room, n))
+    for first in range(0, len(B), room):
+        stop = min(first + room, len(B))
+        clamped_rows(a, B[first:stop], CT, smallest, X, rows)
+        for i in range(first, stop):
+            sums[i] = _tile_sum(rows[i - first], 0, n)
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
+def _tile_sum(values: Floats, first: int, stop: int) -> float:
+    total = 0.0
+    for j in range(first, stop):
+        total += values[j]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def total_of(values: Floats, tiles: Floats) -> float:
+    """Return the sum, and leave the sums of tiles of `TILE` values in `tiles`."""
+    total = 0.0
+    for b in range(len(tiles)):
+        tiles[b] = _tile_sum(values, b * TILE, min((b + 1) * TILE, len(values)))
+        total += tiles[b]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def pick(values: Floats, tiles: Floats, target: float) -> int:
+    """Return the first index at which the running sum exceeds `target`; inverse-CDF sampling."""
+    b = 0
+    while b < len(tiles) - 1 and target >= tiles[b]:
+        target -= tiles[b]
+        b += 1
+    j = b * TILE
+    last = min(j + TILE, len(values)) - 1
+    while j < last and target >= values[j]:
+        target -= values[j]
+        j += 1
+    return j
+
+
+@njit(cache=True, nogil=True)
+def pair(a: Floats, b: Floats, c: Floats, smallest: float) -> float:
+    total = 0.0
+    for k in range(len(a)):
+        total += a[k] * b[k] * c[k]
+    return max(total, smallest)

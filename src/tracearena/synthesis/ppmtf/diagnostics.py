@@ -1,17 +1,178 @@
-"""Whether Markov chains have mixed: R̂ and the effective number of draws.
-
-References
-----------
-A. Gelman et al., Bayesian Data Analysis, 3rd edition, section 11.4; A. Vehtari et al.,
-Rank-normalization, folding, and localization: an improved R̂, Bayesian Analysis 2021 [vehtari].
-"""
+"""Several chains from different starts: do they agree on what the model says?"""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tracearena.checks import require_whole
+from tracearena.engine import SeedLike, child_seed, generator, one_library_thread, seed_sequence
 from tracearena.errors import DataError
+from tracearena.mobility.transitions import transition_counts, visit_counts
+from tracearena.results import Result
+from tracearena.synthesis.ppmtf.gibbs import Factors
+from tracearena.synthesis.ppmtf.tensors import usual_scales
+from tracearena.synthesis.ppmtf.training import starting_factors, train
+from tracearena.traces import Traces
+
+if TYPE_CHECKING:
+    from tracearena.synthesis.ppmtf.model import PPMTF
+
+
+Watched = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
+WATCHED = 100
+MIXED_BELOW = 1.1
+
+
+@dataclass(frozen=True, eq=False)
+class ChainReport(Result):
+    """Chains of the same data from different starts.
+
+    Factors themselves cannot be compared: their columns may be exchanged, and change their signs. What
+    the model says does not depend on it, and is watched: the error, reconstructed counts of some cells of
+    single users, and the population of some places and slots, which all users make up.
+
+    Attributes
+    ----------
+    names
+        What was watched.
+    draws
+        Watched × chains × iterations.
+    """
+
+    names: tuple[str, ...]
+    draws: NDArray[np.float64]
+
+    def r_hat(self, iterations: int | None = None) -> NDArray[np.float64]:
+        """Return R̂ of all that was watched, over the later half of so many iterations."""
+        return np.array([split_r_hat(one) for one in self._kept(iterations)])
+
+    def effective(self, iterations: int | None = None) -> NDArray[np.float64]:
+        """Return the effective draws of all that was watched, over the later half of so many iterations."""
+        return np.array([effective_draws(one) for one in self._kept(iterations)])
+
+    def mixed(self, iterations: int | None = None) -> float:
+        """Return the share of what was watched on which the chains agree: R̂ below 1.1."""
+        return float((self.r_hat(iterations) < MIXED_BELOW).mean())
+
+    def _kept(self, iterations: int | None) -> NDArray[np.float64]:
+        done = self.draws.shape[2] if iterations is None else iterations
+        if not 8 <= done <= self.draws.shape[2]:
+            raise DataError(f"{done} iterations: there are {self.draws.shape[2]}, and it takes 8")
+        return self.draws[:, :, done // 2 : done]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values: over what was watched, of the later half of the iterations."""
+        r_hat, effective = self.r_hat(), self.effective()
+        return {
+            "chains": self.draws.shape[1],
+            "iterations": self.draws.shape[2],
+            "watched": len(self.names),
+            "r_hat_error": float(r_hat[0]),
+            "r_hat_median": float(np.median(r_hat)),
+            "r_hat_largest": float(r_hat.max()),
+            "mixed": self.mixed(),
+            "effective_median": float(np.median(effective)),
+            "effective_smallest": float(effective.min()),
+        }
+
+
+def run_chains(
+    model: PPMTF, traces: Traces, *, chains: int = 4, watched: int = WATCHED, seed: SeedLike = None
+) -> ChainReport:
+    """Train several times from different starts on the very same cells, and watch what the model says.
+
+    Parameters
+    ----------
+    model
+        Its parameters hold; it is not trained itself.
+    traces
+        Training traces.
+    chains
+        How many, at least 2.
+    watched
+        So many seen cells of each tensor, chosen at random, are watched one by one; and so many
+        places in a slot, those visited most, in sum over the users.
+    seed
+        Of the cells kept and drawn, which all chains share, and of the chains.
+
+    Examples
+    --------
+    >>> from tracearena.synthesis import PPMTF
+    >>> from tracearena.traces import Clock, Places
+    >>> places = Places([0, 1, 2], [0, 0, 0])
+    >>> people = Traces.from_dense([[0, 0, 1], [2, 1, 2]] * 5, places, Clock(instants_per_day=3))
+    >>> report = run_chains(PPMTF(factors=2, iterations=20), people, chains=2, seed=1)
+    >>> report.draws.shape[1:], report.names[:2]
+    ((2, 20), ('error', 'transition 1'))
+    """
+    require_whole("chains", chains, at_least=2, at_most=1_000)
+    require_whole("watched", watched, at_least=1)
+    root = seed_sequence(seed)
+    cells = _chosen(traces, watched, child_seed(root, 0))
+    names = ("error", *(f"transition {n + 1}" for n in range(len(cells[0]))))
+    names += tuple(f"visit {n + 1}" for n in range(len(cells[1])))
+    names += tuple(f"population {n + 1}" for n in range(len(cells[2])))
+    draws = [
+        _chain(model, traces, child_seed(root, 1), child_seed(root, 2, number), cells)
+        for number in range(chains)
+    ]
+    return ChainReport(names, np.ascontiguousarray(np.transpose(draws, (2, 0, 1))))
+
+
+def _chosen(traces: Traces, watched: int, seed: np.random.SeedSequence) -> Watched:
+    """Choose seen cells of both tensors (user, place, and next place or slot), and places in a slot."""
+    rng = generator(seed)
+    found = []
+    visits = visit_counts(traces)
+    for counts in (transition_counts(traces), visits):
+        every = np.stack([counts.users, counts.i, counts.j], axis=1).astype(np.int64)
+        some = rng.permutation(len(every))[:watched]
+        found.append(every[np.sort(some)])
+    slots = visits.shape[2]
+    visitors = np.bincount(visits.i.astype(np.int64) * slots + visits.j, weights=visits.counts)
+    most = np.argsort(-visitors, kind="stable")[:watched]
+    return found[0], found[1], np.stack(np.divmod(most, slots), axis=1)
+
+
+def _chain(
+    model: PPMTF,
+    traces: Traces,
+    cells_root: np.random.SeedSequence,
+    root: np.random.SeedSequence,
+    cells: Watched,
+) -> NDArray[np.float64]:
+    """Run one chain; return iterations × watched."""
+    one = type(model)(**model.parameters())
+    frame = one._set_frame(traces)
+    one._root, one.error_, one.iteration_ = root, [], 0
+    one._set_factors(starting_factors(one))
+    seen: list[NDArray[np.float64]] = []
+    with one_library_thread():
+        scales = usual_scales(frame.mostly_moves)
+        train(one, traces, scales, cells_root=cells_root, watch=_watching(cells, seen))
+    return np.column_stack([one.error_, np.array(seen)])
+
+
+def _watching(cells: Watched, seen: list[NDArray[np.float64]]) -> Callable[[Sequence[Factors]], None]:
+    (n, i, j), (m, k, t), (place, slot) = (one.T for one in cells)
+
+    def watch(factors: Sequence[Factors]) -> None:
+        moves, visits = factors[0], factors[-1]
+        reconstructed = (moves.users[n] * moves.places[i] * moves.next_places[j]).sum(axis=1)
+        visited = (visits.users[m] * visits.places[k] * visits.slots[t]).sum(axis=1)
+        population = (visits.places[place] * visits.slots[slot]) @ visits.users.sum(axis=0)
+        seen.append(np.concatenate([reconstructed, visited, population]))
+
+    return watch
+
+
+# Whether Markov chains have mixed: R̂ and the effective number of draws.
+
 
 Draws = NDArray[np.float64]
 

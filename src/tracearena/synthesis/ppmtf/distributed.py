@@ -25,10 +25,9 @@ from tracearena.engine.cluster import even_ranges, task, worker_threads
 from tracearena.engine.meetings import LostError, Seat, meet
 from tracearena.engine.parcels import packed, unpacked
 from tracearena.errors import ClusterError, FileError
-from tracearena.synthesis.ppmtf.arrangement import Arrangement
-from tracearena.synthesis.ppmtf.conditionals import RowStatistics, UserStep
-from tracearena.synthesis.ppmtf.frame import USERS_PER_DIGEST, TrainingFrame
-from tracearena.synthesis.ppmtf.gibbs import Iteration, IterationResult, LocalUsers
+from tracearena.synthesis.ppmtf.gibbs import Iteration, IterationResult, LocalUsers, RowStatistics, UserStep
+from tracearena.synthesis.ppmtf.tensors import Arrangement
+from tracearena.synthesis.ppmtf.training import USERS_PER_DIGEST, TrainingFrame
 from tracearena.traces import Places, Traces
 
 Matrix = NDArray[np.float64]

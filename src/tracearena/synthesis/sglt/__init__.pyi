@@ -1,13 +1,9 @@
-from .bisection import bisect_graph
-from .classes import LocationClasses, find_classes, separation
 from .fakes import FakeMaker, Fakes, draw_by_likelihood
-from .graph import semantic_graph
-from .legacy_fakes import LegacyFakeMaker
-from .legacy_similarity import legacy_graph
-from .legacy_transitions import legacy_mobility
+from .legacy import LegacyFakeMaker, legacy_graph, legacy_mobility
 from .model import SGLT
 from .preparation import DaySeeds, MergedPlaces, fill_gaps, merge_places
 from .privacy import PassRates, PrivacyTests, Verdicts
+from .semantics import LocationClasses, bisect_graph, find_classes, semantic_graph, separation
 
 __all__ = [
     "DaySeeds",

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tracearena.checks import require_number
 from tracearena.engine import block_ranges, is_secret, run_blocks, stream
 from tracearena.mobility import AggregateMobility
-from tracearena.synthesis.sglt.classes import LocationClasses
+from tracearena.synthesis.sglt.semantics import LocationClasses
 
 FAKES_PER_BLOCK = 256
 PROBABLE_MOVES = 24

@@ -13,16 +13,12 @@ from tracearena.checks import LARGEST_COUNT, require_fitted, require_number, req
 from tracearena.engine import SeedLike, child_seed, report, seed_sequence, stream, use
 from tracearena.mobility import AggregateMobility, MobilityProfiles
 from tracearena.mobility.profiles import parse_period_hours
-from tracearena.synthesis.days import traces_of_days, trainable
-from tracearena.synthesis.sglt.bisection import bisect_graph
-from tracearena.synthesis.sglt.classes import LocationClasses, find_classes
+from tracearena.synthesis.baselines import traces_of_days, trainable
 from tracearena.synthesis.sglt.fakes import LARGEST_FACTOR, FakeMaker, Fakes
-from tracearena.synthesis.sglt.graph import semantic_graph
-from tracearena.synthesis.sglt.legacy_fakes import LegacyFakeMaker
-from tracearena.synthesis.sglt.legacy_similarity import legacy_graph
-from tracearena.synthesis.sglt.legacy_transitions import legacy_mobility
+from tracearena.synthesis.sglt.legacy import LegacyFakeMaker, legacy_graph, legacy_mobility
 from tracearena.synthesis.sglt.preparation import DaySeeds
 from tracearena.synthesis.sglt.privacy import PassRates, PrivacyTests, Verdicts
+from tracearena.synthesis.sglt.semantics import LocationClasses, bisect_graph, find_classes, semantic_graph
 from tracearena.traces import Clock, Places, Traces
 from tracearena.traces.clock import DAY_S
 

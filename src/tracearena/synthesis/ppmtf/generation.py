@@ -13,11 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tracearena.checks import LARGEST_COUNT, require_number, require_whole
 from tracearena.engine import block_ranges, child_seed, run_blocks, stream
-from tracearena.synthesis.ppmtf.frame import SeenCells
+from tracearena.errors import DataError
+from tracearena.synthesis.ppmtf.gibbs import Gaussian
+from tracearena.synthesis.ppmtf.training import SeenCells
 
 Matrix = NDArray[np.float64]
-USERS_PER_BLOCK = 64
+USERS_PER_BLOCK_SAMPLING = 64
 _TRACES_PER_PIECE = 64
 
 
@@ -128,7 +131,7 @@ class TraceModel:
         def work(
             block: int, first: int, stop: int, home: Any, a: Matrix, a2: Matrix | None = None
         ) -> NDArray[np.int32]:
-            from tracearena.synthesis.ppmtf._walk_kernels import walk, walk_seen
+            from tracearena.synthesis.ppmtf._generation_kernels import walk, walk_seen
 
             traces = np.empty((stop - first, days, length), np.int32)
             uniforms = stream(root, block).random((stop - first, days, len(instant_of), 2))
@@ -145,7 +148,7 @@ class TraceModel:
             )  # fmt: skip
             return traces
 
-        ranges = block_ranges(len(self.users), USERS_PER_BLOCK)
+        ranges = block_ranges(len(self.users), USERS_PER_BLOCK_SAMPLING)
         own: list[NDArray[Any]] = [homes, *self._user_matrices]
         found = run_blocks(work, ranges, rows=own, anywhere=True, report=True)
         return np.concatenate(found) if found else np.empty((0, days, length), np.int32)
@@ -202,7 +205,7 @@ class TraceModel:
         slot_of, smallest = self.slot_of, self.smallest
 
         def work(mine: Any, user: Any, a: Matrix, a2: Matrix) -> Matrix:
-            from tracearena.synthesis.ppmtf._likelihood_kernels import log_likelihoods
+            from tracearena.synthesis.ppmtf._generation_kernels import log_likelihoods
 
             out = np.empty(mine.shape)
             log_likelihoods(a, b, bt, c, ct, a2, b2, b2t, d, slot_of, smallest, mine, user, out)
@@ -223,7 +226,7 @@ class TraceModel:
         slot_of, smallest, small = self.slot_of, self.smallest, ct.astype(np.float32)
 
         def work(mine: Any, user: Any, a: Matrix, a2: Matrix) -> Matrix:
-            from tracearena.synthesis.ppmtf._own_kernels import bound_log_likelihoods
+            from tracearena.synthesis.ppmtf._deniability_kernels import bound_log_likelihoods
 
             out, ends = np.empty(mine.shape), np.empty((2, len(mine)))
             bound_log_likelihoods(
@@ -263,3 +266,203 @@ class TraceModel:
         np.fill_diagonal(matrix, 0)
         np.fill_diagonal(matrix, 1 - matrix.sum(axis=1))
         return np.asarray(matrix)
+
+
+# PPMTF+: virtual users drawn from the distribution of feature vectors.
+
+
+HOME_WEIGHT = 20.0
+"""Added to the home's visit probability at home time, which becomes at least 20/21."""
+HOME_SLOTS = 2
+"""So many slots at each end of the day are home time."""
+STEP_S = 300
+"""Seconds of a step at home time, the interval of the contest's generator."""
+USERS_PER_BLOCK_VIRTUAL = 256
+_ROWS, _VISIT_ROWS, _HOMES, _DAYS = range(4)
+
+
+@dataclass(frozen=True, eq=False)
+class VirtualUsers:
+    """Users who never lived, and the model that moves them.
+
+    Attributes
+    ----------
+    model
+        The trained model with the virtual users' feature vectors in place of the training users'.
+    habits
+        Their homes, and what nobody does; None if there are neither.
+
+    References
+    ----------
+    T. Murakami et al., Designing a location trace anonymization contest, PoPETs 2023, appendices A
+    and D [contest].
+    """
+
+    model: TraceModel
+    habits: Habits | None
+    _root: np.random.SeedSequence
+
+    def __len__(self) -> int:
+        return len(self.model.users)
+
+    @property
+    def homes(self) -> NDArray[np.int32] | None:
+        """Home of each user."""
+        return None if self.habits is None else self.habits.homes
+
+    def draw(
+        self,
+        days: int,
+    ) -> NDArray[np.int32]:
+        """Draw `days` days of every user; users × days × instants of a day."""
+        root = child_seed(self._root, _DAYS)
+        return self.model.draw(days, root, habits=self.habits)
+
+
+def sample_virtual_users(
+    trained: TraceModel,
+    priors: tuple[Gaussian, Gaussian],
+    n: int,
+    root: np.random.SeedSequence,
+    *,
+    interval_s: int,
+    homes: bool = False,
+    seen: SeenCells | None = None,
+    walk: Walk | None = None,
+) -> VirtualUsers:
+    """Draw n virtual users.
+
+    Parameters
+    ----------
+    trained
+        The trained model; its users are not looked at.
+    priors
+        Ψ_A of the transition and of the visit tensor: one object if the tensors share their users.
+    n
+        How many, at least 1.
+    root
+        Seed of everything about them, their days too.
+    interval_s
+        Seconds between two instants.
+    homes
+        Give everybody a home.
+    seen
+        What was seen in training, to rule out the rest.
+    walk
+        Their day, step by step: a step an instant. None for the learned instants as they are.
+
+    Notes
+    -----
+    The contest's generator had an instant every five minutes. Without a `walk` home time therefore has
+    a step for every five minutes of a longer interval; a single step would take almost nobody home
+    in the evening.
+    """
+    require_whole("users", n, at_least=1, at_most=LARGEST_COUNT)
+    n = int(n)
+    moves, visits = priors
+    rows = sample_rows(moves, n, child_seed(root, _ROWS))
+    others = rows if visits is moves else sample_rows(visits, n, child_seed(root, _VISIT_ROWS))
+    model = replace(trained, users=rows, visit_users=others)
+    weight, steps = _home_weight(len(model.slots)), max(interval_s // STEP_S, 1)
+    if walk is not None:
+        model, seen, at_home = walk.stretched(model, seen)
+        weight, steps = np.where(at_home, HOME_WEIGHT, 0.0), 1
+    pace = None if walk is None else walk.pace
+    habits = Habits(seen=seen, pace=pace) if homes or seen is not None or walk is not None else None
+    if habits is not None and homes:
+        chosen = _homes(model, habits, child_seed(root, _HOMES))
+        habits = replace(habits, homes=chosen, home_weight=weight, home_steps=steps)
+    return VirtualUsers(model, habits, root)
+
+
+def sample_rows(prior: Gaussian, n: int, root: np.random.SeedSequence) -> NDArray[np.float64]:
+    """Draw n feature vectors from Normal(μ, Λ⁻¹); the first are the same however many follow.
+
+    References
+    ----------
+    [contest] equation 4.
+    """
+    try:
+        lower = np.linalg.cholesky(prior.precision)
+    except np.linalg.LinAlgError:
+        raise DataError("the model's precision of feature vectors is not positive definite") from None
+    noise = [
+        stream(root, block).standard_normal((stop - first, len(prior.mean)))
+        for block, (first, stop) in enumerate(block_ranges(n, USERS_PER_BLOCK_VIRTUAL))
+    ]
+    return np.ascontiguousarray(prior.mean + np.linalg.solve(lower.T, np.vstack(noise).T).T)
+
+
+def _homes(model: TraceModel, habits: Habits, root: np.random.SeedSequence) -> NDArray[np.int32]:
+    """Draw everybody's home from her own visit probabilities at the first instant of the day."""
+    homes = np.empty(len(model.users), np.int32)
+    weights = model.visit_users * model.slots[model.slot_of[0]]
+
+    def work(block: int, first: int, stop: int) -> None:
+        expected = np.maximum(weights[first:stop] @ model.visit_places.T, model.smallest)
+        if habits.seen is not None:
+            expected[:, ~habits.seen.visit_table()[model.slot_of[0]]] = model.smallest
+        running = np.cumsum(expected, axis=1)
+        targets = stream(root, block).random(stop - first) * running[:, -1]
+        homes[first:stop] = np.minimum((running <= targets[:, None]).sum(axis=1), running.shape[1] - 1)
+
+    run_blocks(work, block_ranges(len(homes), USERS_PER_BLOCK_VIRTUAL))
+    return homes
+
+
+def _home_weight(slots: int) -> NDArray[np.float64]:
+    from_an_end = np.minimum(np.arange(slots), np.arange(slots)[::-1])
+    return np.where(from_an_end < HOME_SLOTS, HOME_WEIGHT, 0.0)
+
+
+# How virtual users walk through a day: hours before the first learned, home time, and the pace.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Walk:
+    """The day of virtual users, step by step.
+
+    Parameters
+    ----------
+    before
+        Instants before the first one learned from; people live in them as in the first slot.
+    home
+        So many instants at each end of the day, those before included, are home time.
+    pace
+        Probability that a step outside home time proposes a move at all, above 0 and at most 1. At home
+        time every step does, so that who is out comes home.
+
+    Examples
+    --------
+    >>> Walk(before=2, home=3).order(np.array([0, 0, 1, 1, 2, 2]))[0].tolist()
+    [0, 0, 0, 0, 1, 1, 2, 2]
+    """
+
+    before: int
+    home: int
+    pace: float = 1.0
+
+    def __post_init__(self) -> None:
+        require_whole("before", self.before, at_least=0)
+        require_whole("home", self.home, at_least=0)
+        require_number("pace", self.pace, above=0, at_most=1)
+
+    def order(self, slot_of: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Return the learned slot of each instant of the walk's day, and whether it is home time."""
+        learned = np.concatenate([np.full(self.before, slot_of[0]), slot_of])
+        from_an_end = np.minimum(np.arange(len(learned)), np.arange(len(learned))[::-1])
+        return learned, from_an_end < self.home
+
+    def stretched(
+        self, model: TraceModel, seen: SeenCells | None
+    ) -> tuple[TraceModel, SeenCells | None, NDArray[np.bool_]]:
+        """Return model and seen cells in the walk's own slots, and which of these are home time.
+
+        A slot of the walk is what is left of a learned one when home time and the rest of the day are
+        told apart.
+        """
+        learned, at_home = self.order(model.slot_of)
+        slots, slot_of = np.unique(2 * learned + at_home, return_inverse=True)
+        origin, home = slots // 2, slots % 2 == 1
+        model = replace(model, slots=np.ascontiguousarray(model.slots[origin]), slot_of=slot_of)
+        return model, None if seen is None else seen.with_slots(origin), home

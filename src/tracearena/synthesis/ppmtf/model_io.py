@@ -22,14 +22,15 @@ from tracearena.engine import SeedLike, is_secret, seed_sequence
 from tracearena.errors import DataError, FileError, ParameterError, TracearenaError
 from tracearena.files.whole import read_bytes, replacing
 from tracearena.formats.ppmtf import read_parameters, write_parameters
-from tracearena.synthesis.ppmtf.conditionals import Factors, Gaussian
-from tracearena.synthesis.ppmtf.frame import SeenCells
+from tracearena.synthesis.ppmtf.gibbs import Factors, Gaussian
+from tracearena.synthesis.ppmtf.training import SeenCells
 from tracearena.traces import Clock, Grid, Places, Traces
 from tracearena.traces._arrays import identifiers
 
 if TYPE_CHECKING:
     from tracearena.synthesis.ppmtf.distributed import PartitionedTraces
     from tracearena.synthesis.ppmtf.model import PPMTF
+
 
 FORMAT = "tracearena-ppmtf"
 VERSION = 3

@@ -128,7 +128,7 @@ class ShortSteps:
 
     def _expected(self, pairs: _LongSteps) -> tuple[NDArray[np.float64], float]:
         def work(_block: int, first: int, stop: int) -> tuple[NDArray[np.float64], float]:
-            from tracearena.synthesis._bridge_kernels import expected_steps
+            from tracearena.synthesis._interpolation_kernels import expected_steps
 
             out = np.zeros(len(self.chances))
             likelihood = expected_steps(
@@ -148,7 +148,7 @@ class ShortSteps:
         root = seed_sequence(seed)
 
         def work(block: int, first: int, stop: int) -> NDArray[np.int32]:
-            from tracearena.synthesis._bridge_kernels import draw_bridges
+            from tracearena.synthesis._interpolation_kernels import draw_bridges
 
             mine = order[slice(*np.searchsorted(place_of, (first, stop)))]
             out = np.empty((len(mine), self.steps - 1), np.int32)

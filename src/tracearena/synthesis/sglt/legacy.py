@@ -1,0 +1,144 @@
+"""Fake traces by the rules of the published program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.checks import require_switch
+from tracearena.metrics.similarity import RankedPlaces
+from tracearena.mobility import AggregateMobility, MobilityProfiles
+from tracearena.synthesis.sglt.fakes import FakeMaker
+from tracearena.synthesis.sglt.preparation import DaySeeds
+from tracearena.synthesis.sglt.semantics import pair_sums
+from tracearena.traces import Places
+
+
+@dataclass(frozen=True, kw_only=True)
+class LegacyFakeMaker(FakeMaker):
+    """How the program behind the published SGLT files makes a fake; parameters as in `FakeMaker`.
+
+    It differs from the paper in four ways. Classes are thinned once a fake, not once an instant, and
+    keep at least three places. par_c drops the seed's own place as any other, beside par_l. Of a class
+    visited k instants away join par_m^(k²) of its places, rounded down, the lowest-numbered first; a class
+    visited before counts as an instant nearer, unless it is the last instant's. And decoding can fail.
+
+    Parameters
+    ----------
+    decoder_failure
+        What happens where no place is left, as in a class of one place that par_l drops: the rest of the
+        fake is at place 0 (the program, whose scores fall below a floor there); without it every place
+        may be chosen.
+    """
+
+    decoder_failure: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_switch("decoder_failure", self.decoder_failure)
+
+    def _rules(self) -> tuple[Callable[..., None], tuple[Any, ...]]:
+        from tracearena.synthesis.sglt._legacy_kernels import make_legacy_fakes
+
+        mobility = self.mobility
+        moves = np.log(mobility.starts()), mobility.step_numbers, np.log(mobility.moves)
+        return make_legacy_fakes, (*moves, *self._chances(), self.decoder_failure)
+
+
+# The location semantic graph as the published program builds it.
+
+
+def legacy_graph(profiles: MobilityProfiles, seeds: DaySeeds) -> NDArray[np.float64]:
+    """Return the graph of places as the program behind the published SGLT files makes it.
+
+    A pair of places that two users map on each other adds P(τ) · similarity(u, v) · min(π_u, π_v), where
+    the paper adds P(τ) · similarity(u, v); and a user is mapped on herself too.
+
+    Parameters
+    ----------
+    profiles, seeds
+        Of the same users.
+
+    Notes
+    -----
+    Of equally visited places the one that is visited first comes first, so nothing is drawn. The
+    program's own order is not known; of five orders this one came nearest to the published TP-TV.
+
+    Examples
+    --------
+    >>> from tracearena.traces import Clock, Places, Traces
+    >>> places, clock = Places([0, 1, 2, 3], [0, 0, 0, 0]), Clock(instants_per_day=4)
+    >>> traces = Traces.from_dense([[0, 0, 0, 1], [2, 2, 2, 3]], places, clock)
+    >>> legacy_graph(MobilityProfiles.of(traces), DaySeeds.of(traces))[0].tolist()
+    [0.75, 0.0, 0.75, 0.0]
+    """
+    ranked = _first_visited_first(profiles, seeds)
+    rows = np.repeat(np.arange(len(ranked.offsets) - 1), np.diff(ranked.offsets))
+    user, period = np.divmod(rows, len(profiles.periods))
+    shares = profiles.periods.shares
+    # A user is wholly like herself in the periods in which she is seen.
+    own = ((profiles.visited > 0) * shares).sum(axis=1)
+    loops = np.bincount(
+        ranked.places, weights=shares[period] * own[user] * ranked.shares, minlength=profiles.n_places
+    )
+    return pair_sums(profiles, ranked, weighted=True) + np.diag(loops)
+
+
+def _first_visited_first(profiles: MobilityProfiles, seeds: DaySeeds) -> RankedPlaces:
+    m = max(profiles.n_places, 1)
+    visited, first = np.unique(seeds.users[:, None] * m + seeds.places, return_index=True)
+    rows = np.repeat(np.arange(len(profiles.visit_offsets) - 1), np.diff(profiles.visit_offsets))
+    here = rows // len(profiles.periods) * m + profiles.visit_places
+    order = np.lexsort([first[np.searchsorted(visited, here)], -profiles.visit_probabilities, rows])
+    return RankedPlaces(
+        profiles.visit_offsets, profiles.visit_places[order], profiles.visit_probabilities[order]
+    )
+
+
+# Aggregate mobility as the published program computes it.
+
+
+def legacy_mobility(seeds: DaySeeds, profiles: MobilityProfiles, places: Places) -> AggregateMobility:
+    """Return how the population moves: half counted, half by distance alone.
+
+    Transitions are counted over all seeds together, each day's last instant leading to its first, with
+    1 / places added to every count; the other half of a row falls with the square of the distance.
+
+    Notes
+    -----
+    A place has no distance to itself: staying has its counted half alone.
+
+    Examples
+    --------
+    >>> from tracearena.traces import Clock, Traces
+    >>> places, clock = Places([0, 1], [0, 0]), Clock(instants_per_day=4)
+    >>> traces = Traces.from_dense([[0, 0, 0, 1]], places, clock)
+    >>> found = legacy_mobility(DaySeeds.of(traces), MobilityProfiles.of(traces), places)
+    >>> found.moves[0].round(3).tolist()
+    [[0.312, 0.688], [0.875, 0.125]]
+    """
+    usual = AggregateMobility.of(profiles, places)
+    of_time, m = profiles.periods.of_time, len(places)
+    number = usual.pairs[of_time, np.roll(of_time, -1)]
+    counted = np.full(usual.moves.shape, 1 / m)
+    here, there = seeds.places, np.roll(seeds.places, -1, axis=1)
+    known = np.broadcast_to(number >= 0, here.shape)
+    step = np.broadcast_to(number, here.shape)[known]
+    np.add.at(counted, (step, here[known], there[known]), 1.0)
+    counted /= counted.sum(axis=2, keepdims=True)
+    near = _by_distance(places)
+    moves = (counted + near) / (1 + (near.sum(axis=1) > 0))[:, None]
+    return AggregateMobility(usual.periods, usual.visits, usual.pairs, moves)
+
+
+def _by_distance(places: Places) -> NDArray[np.float64]:
+    """Return rows that fall with the square of the distance and sum to 1; all 0 for a lone place."""
+    distance = places.distance_table_km
+    apart = distance > 0
+    near = np.where(apart, 1 / np.where(apart, distance, 1) ** 2, 0.0)
+    total = near.sum(axis=1, keepdims=True)
+    return np.asarray(near / np.where(total > 0, total, 1))
