@@ -13,7 +13,7 @@ from tracearena.algorithms import catalogue
 from tracearena.errors import ParameterError
 from tracearena.formats import read, write
 from tracearena.obfuscation import GeoInd, Snapping, Thinning
-from tracearena.obfuscation.rounding import rounded
+from tracearena.obfuscation.gps import rounded
 from tracearena.traces import GpsTraces
 
 POINTS = 50

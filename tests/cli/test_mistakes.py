@@ -61,7 +61,7 @@ def test_two_outputs_cannot_go_to_one_file(run, team: Path, commands, command: s
 
 
 @pytest.mark.parametrize(
-    "name", ["MRLH(1,1,0.5)", "PPMTF", "tracearena.obfuscation.none:NoObfuscation", "VisitProb-R(1)"]
+    "name", ["MRLH(1,1,0.5)", "PPMTF", "tracearena.obfuscation.samples_2019:NoObfuscation", "VisitProb-R(1)"]
 )
 def test_what_is_no_attack_does_not_attack(run, team: Path, commands, name: str) -> None:  # type: ignore[no-untyped-def]
     done = run("attack", name, team / "e.csv", *commands["attack"][2:])

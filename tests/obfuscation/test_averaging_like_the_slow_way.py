@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests.examples import examples
 
-from tracearena.obfuscation._kernels import transport
+from tracearena.obfuscation._cluster_kernels import transport
 from tracearena.obfuscation.cluster_averaging import moves_to_average, rounded
 from tracearena.traces import Clock, Places, Traces
 

@@ -14,9 +14,15 @@ from tracearena.errors import ParameterError
 from tracearena.formats import pwscup
 from tracearena.metrics import utility_score
 from tracearena.obfuscation import ClusterAveraging
-from tracearena.obfuscation._kernels import transport
-from tracearena.obfuscation.cluster_averaging import clustered, moves_to_average, rounded, swapped_after
-from tracearena.obfuscation.moves import priced, sensitive_swaps
+from tracearena.obfuscation._cluster_kernels import transport
+from tracearena.obfuscation.cluster_averaging import (
+    clustered,
+    moves_to_average,
+    priced,
+    rounded,
+    sensitive_swaps,
+    swapped_after,
+)
 from tracearena.traces import Clock, ObfuscatedTraces, Places, Traces
 
 Walks = Callable[..., Traces]

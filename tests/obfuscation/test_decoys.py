@@ -16,8 +16,7 @@ from tracearena.errors import ParameterError
 from tracearena.formats import pwscup
 from tracearena.metrics import utility_score
 from tracearena.obfuscation import Decoy, Impostor
-from tracearena.obfuscation.imitation import moves_to_partners
-from tracearena.obfuscation.partners import partners, parts_of_day
+from tracearena.obfuscation.mimicry import moves_to_partners, partners, parts_of_day
 from tracearena.traces import Clock, ObfuscatedTraces, Places, Traces
 
 Walks = Callable[..., Traces]

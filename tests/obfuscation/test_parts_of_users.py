@@ -9,7 +9,7 @@ from tracearena.algorithms import GpsObfuscator, catalogue
 from tracearena.cities import simulate_gps
 from tracearena.engine import seed_sequence, stream
 from tracearena.obfuscation import GeoInd
-from tracearena.obfuscation.gps_laplace import polar_noise
+from tracearena.obfuscation.gps import polar_noise
 from tracearena.traces import GpsTraces
 from tracearena.traces.geodesy import forward, forward_rounded, rounded_degrees
 

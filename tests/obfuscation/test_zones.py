@@ -9,7 +9,7 @@ from tracearena.cities import simulate_gps
 from tracearena.errors import ParameterError
 from tracearena.mobility.stay_points import stopping_places
 from tracearena.obfuscation import Zones
-from tracearena.obfuscation.zone_centres import shifted_centres
+from tracearena.obfuscation.privacy_zones import shifted_centres
 from tracearena.traces import GpsTraces
 from tracearena.traces.geodesy import distance_m, forward
 

@@ -73,19 +73,19 @@ class Entry:
 _DEFENCES: tuple[Kind, ...] = ("obfuscator", "gps-obfuscator")
 _PIPELINE = "tracearena.obfuscation.pipeline:Pipeline"
 _BUILT_IN = (
-    Entry("No", "obfuscator", "tracearena.obfuscation.none:NoObfuscation"),
-    Entry("MRLH", "obfuscator", "tracearena.obfuscation.mrlh:MRLH", "MRLH(1,1,0.5)"),
-    Entry("RR", "obfuscator", "tracearena.obfuscation.randomized_response:RandomizedResponse", "RR(2)"),
+    Entry("No", "obfuscator", "tracearena.obfuscation.samples_2019:NoObfuscation"),
+    Entry("MRLH", "obfuscator", "tracearena.obfuscation.samples_2019:MRLH", "MRLH(1,1,0.5)"),
+    Entry("RR", "obfuscator", "tracearena.obfuscation.samples_2019:RandomizedResponse", "RR(2)"),
     Entry("PL", "obfuscator", "tracearena.obfuscation.planar_laplace:PlanarLaplace", "PL(4,1)"),
-    Entry("Cheat", "obfuscator", "tracearena.obfuscation.cheating:Cheating", "Cheat(0.5)"),
+    Entry("Cheat", "obfuscator", "tracearena.obfuscation.samples_2019:Cheating", "Cheat(0.5)"),
     Entry(
         "ClusterAveraging", "obfuscator", "tracearena.obfuscation.cluster_averaging:ClusterAveraging",
         "ClusterAveraging(0.7)",
     ),
     Entry("KAnonymous", "obfuscator", "tracearena.obfuscation.k_anonymity:KAnonymous", "KAnonymous(3)"),
-    Entry("Decoy", "obfuscator", "tracearena.obfuscation.decoy:Decoy", "Decoy(0.7)"),
-    Entry("Impostor", "obfuscator", "tracearena.obfuscation.impostor:Impostor", "Impostor(0.7)"),
-    Entry("Fakes", "obfuscator", "tracearena.obfuscation.fakes.defence:FakeTraces"),
+    Entry("Decoy", "obfuscator", "tracearena.obfuscation.mimicry:Decoy", "Decoy(0.7)"),
+    Entry("Impostor", "obfuscator", "tracearena.obfuscation.mimicry:Impostor", "Impostor(0.7)"),
+    Entry("Fakes", "obfuscator", "tracearena.obfuscation.fakes:FakeTraces"),
     Entry("Random-R", "reidentification", "tracearena.attacks.random_guess:RandomIdentification"),
     Entry("VisitProb-R", "reidentification", "tracearena.attacks.visit_probability:VisitProbabilityR"),
     Entry("HomeProb-R", "reidentification", "tracearena.attacks.visit_probability:HomeProbabilityR"),
@@ -108,11 +108,11 @@ _BUILT_IN = (
     Entry("SGLT", "synthesizer", "tracearena.synthesis.sglt.model:SGLT", "SGLT(4)"),
     Entry("Uniform", "synthesizer", "tracearena.synthesis.baselines:Uniform"),
     Entry("Training", "synthesizer", "tracearena.synthesis.baselines:Training"),
-    Entry("GeoInd", "gps-obfuscator", "tracearena.obfuscation.gps_laplace:GeoInd", "GeoInd(100m,5min)"),
-    Entry("Thin", "gps-obfuscator", "tracearena.obfuscation.gps_thinning:Thinning", "Thin(60s)"),
-    Entry("Snap", "gps-obfuscator", "tracearena.obfuscation.gps_snapping:Snapping", "Snap(500m)"),
-    Entry("Zones", "gps-obfuscator", "tracearena.obfuscation.zones:Zones", "Zones(500m)"),
-    Entry("TrimEnds", "gps-obfuscator", "tracearena.obfuscation.trim_ends:TrimEnds", "TrimEnds(300m)"),
+    Entry("GeoInd", "gps-obfuscator", "tracearena.obfuscation.gps:GeoInd", "GeoInd(100m,5min)"),
+    Entry("Thin", "gps-obfuscator", "tracearena.obfuscation.gps:Thinning", "Thin(60s)"),
+    Entry("Snap", "gps-obfuscator", "tracearena.obfuscation.gps:Snapping", "Snap(500m)"),
+    Entry("Zones", "gps-obfuscator", "tracearena.obfuscation.privacy_zones:Zones", "Zones(500m)"),
+    Entry("TrimEnds", "gps-obfuscator", "tracearena.obfuscation.privacy_zones:TrimEnds", "TrimEnds(300m)"),
     *(
         Entry(name, "obfuscator", f"tracearena.obfuscation.time:{name}", f"{name}({example})", _DEFENCES)
         for name, example in (

@@ -12,8 +12,7 @@ from tracearena.checks import require_number
 from tracearena.errors import ParameterError
 from tracearena.metrics.applications.homes import key_places
 from tracearena.metrics.applications.paired import AtOnce, IdTable, Part, Walk, with_true_ids
-from tracearena.obfuscation.trim_ends import TrimEnds
-from tracearena.obfuscation.zones import Zones
+from tracearena.obfuscation.privacy_zones import TrimEnds, Zones
 from tracearena.results import Result
 from tracearena.traces import GpsTraces
 from tracearena.traces.geodesy import distance_m

@@ -33,7 +33,7 @@ from tracearena.audit.verdict import Light, light, worst
 from tracearena.audit.zone_homes import told_circle
 from tracearena.engine import child_seed
 from tracearena.errors import TracearenaError
-from tracearena.obfuscation.rounding import rounded
+from tracearena.obfuscation.gps import rounded
 from tracearena.traces import GpsTraces, Traces
 
 QUICK = ("VisitProb-R", "HomeProb-R", "FuzzyCount-R")

@@ -78,7 +78,7 @@ def obfuscate(
     """Run a defence of GPS traces from file to file."""
     from tracearena.algorithms import catalogue
     from tracearena.formats.writing import form_of_points
-    from tracearena.obfuscation.rounding import DIGITS
+    from tracearena.obfuscation.gps import DIGITS
 
     out, digits = asked.out, asked.digits
     check_outputs(out, inputs=(original,), folders=True)
@@ -110,7 +110,7 @@ def _obfuscate_at_once(
     reading: ReadingOptions, obfuscator: GpsObfuscator, original: Path, asked: Asked, digits: int
 ) -> dict[str, Any]:
     from tracearena.algorithms import validation
-    from tracearena.obfuscation.rounding import rounded
+    from tracearena.obfuscation.gps import rounded
 
     traces = read_traces(reading, original, obfuscator.name)
     reading.say_unread_columns(original, "points")

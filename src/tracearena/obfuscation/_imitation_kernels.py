@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from tracearena.obfuscation._kernels import transport
+from tracearena.obfuscation._cluster_kernels import transport
 
 Array = NDArray[Any]
 

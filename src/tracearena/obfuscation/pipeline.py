@@ -15,7 +15,7 @@ from tracearena.algorithms.base import WORDING, Algorithm, Defence, GpsObfuscato
 from tracearena.checks import require_kind
 from tracearena.engine import SeedLike, child_seed, seed_sequence
 from tracearena.errors import DataError, ParameterError
-from tracearena.obfuscation.rounding import DIGITS, rounded
+from tracearena.obfuscation.gps import DIGITS, rounded
 from tracearena.obfuscation.time import TimeDefence
 from tracearena.traces import GpsTraces, ObfuscatedTraces, PlaceSets, Traces
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tracearena.algorithms.base import Obfuscator, setting
 from tracearena.checks import LARGEST_KM, require_kind, require_number, require_switch
 from tracearena.engine import SeedLike, block_ranges, run_blocks, seed_sequence, stream
-from tracearena.obfuscation.legacy_2019 import cell_draws
+from tracearena.obfuscation.samples_2019 import cell_draws
 from tracearena.traces import Grid, ObfuscatedTraces, Places, Traces
 from tracearena.traces.geodesy import KM_PER_DEGREE
 

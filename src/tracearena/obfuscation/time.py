@@ -22,7 +22,7 @@ from tracearena.algorithms.spec import Quantity, parse, written
 from tracearena.checks import LARGEST_COUNT, require_choice, require_kind, require_number, require_whole
 from tracearena.engine import SeedLike, seed_sequence, uniforms
 from tracearena.errors import ParameterError
-from tracearena.obfuscation.rounding import DIGITS, check_digits
+from tracearena.obfuscation.gps import DIGITS, check_digits
 from tracearena.obfuscation.wall_clock import DAY_MS, EventClock, Floats, Ints, PointClock, WallClock
 from tracearena.traces import GpsTraces, ObfuscatedTraces, Traces
 from tracearena.traces.clock import DAY_S

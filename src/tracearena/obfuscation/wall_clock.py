@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.intake.local_time import guessed
-from tracearena.obfuscation.rounding import rounded
+from tracearena.obfuscation.gps import rounded
 from tracearena.traces import GpsTraces, ObfuscatedTraces
 from tracearena.traces.clock import DAY_S
 from tracearena.traces.geodesy import cell_keys

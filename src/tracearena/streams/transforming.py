@@ -196,7 +196,7 @@ def obfuscation(
         if is_ours:
             return moved
         # Our own defences round already; a class from elsewhere need not know that it should.
-        from tracearena.obfuscation.rounding import rounded
+        from tracearena.obfuscation.gps import rounded
 
         return rounded(moved, digits)
 

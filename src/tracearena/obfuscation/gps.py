@@ -11,14 +11,37 @@ from numpy.typing import NDArray
 
 from tracearena.algorithms.base import GpsObfuscator, setting
 from tracearena.algorithms.spec import written
-from tracearena.checks import require_kind, require_number
+from tracearena.checks import require_kind, require_number, require_whole
 from tracearena.engine import SeedLike, block_ranges, run_blocks, seed_sequence, stream
 from tracearena.errors import ParameterError
-from tracearena.obfuscation.rounding import DIGITS, check_digits
 from tracearena.traces import GpsTraces
 from tracearena.traces._arrays import trusted
-from tracearena.traces.geodesy import forward_rounded
+from tracearena.traces.geodesy import forward_rounded, metres_per_degree, rounded_degrees
 from tracearena.traces.time import LONGEST_S, piece_starts
+
+# Decimals of released degrees.
+
+
+DIGITS = 6
+"""Decimals of released degrees: 0.1 m."""
+
+_MOST_DIGITS = 9
+
+
+def rounded(traces: GpsTraces, digits: int = DIGITS) -> GpsTraces:
+    """Return the same points with latitudes and longitudes of so many decimals, 0 to 9.
+
+    A double has bits for a billionth of a metre. They are left over from the arithmetic that moved
+    the point, and can tell apart ways to the same place; rounded, equal places are equal numbers.
+    """
+    check_digits(digits)
+    return traces.moved(rounded_degrees(traces.latitude, digits), rounded_degrees(traces.longitude, digits))
+
+
+def check_digits(digits: object) -> None:
+    """Refuse what is not a number of decimals."""
+    require_whole("digits", digits, at_least=0, at_most=_MOST_DIGITS)
+
 
 Floats = NDArray[np.float64]
 
@@ -155,3 +178,87 @@ class GeoInd(GpsObfuscator):
 def polar_noise(rng: np.random.Generator, count: int, expected_noise_m: float) -> tuple[Floats, Floats]:
     """Draw distances in metres and azimuths in degrees of planar Laplace noise."""
     return rng.gamma(2.0, expected_noise_m / 2, count), rng.uniform(0.0, 360.0, count)
+
+
+# Coarser positions: every point goes to the centre of its cell.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Snapping(GpsObfuscator):
+    """Move each point to the centre of its cell in a world-wide grid.
+
+    Rows are equally high; each row has as many equal cells as make them about `side` wide there,
+    so cells keep their size towards the poles and none is cut by the date line.
+
+    Parameters
+    ----------
+    side
+        Side of a cell in metres, above 0, at most 1,000 km.
+    digits
+        Decimals of the released degrees, 0 to 9; 6 are 0.1 m.
+    """
+
+    name: ClassVar[str] = "Snap"
+    units: ClassVar[Mapping[str, str]] = {"side": "m"}
+    by_user: ClassVar[bool] = True
+
+    side: float
+    digits: int = setting(DIGITS)
+
+    def __post_init__(self) -> None:
+        check_digits(self.digits)
+        require_number("side", self.side, above=0, at_most=1e6)
+
+    def transform(self, original: GpsTraces, *, seed: SeedLike = None) -> GpsTraces:
+        """Return the same points at the centres; nothing is drawn."""
+        require_kind(self, original, GpsTraces)
+        rows = max(1, round(180 * float(metres_per_degree(45.0)[0]) / self.side))
+        height = 180 / rows
+        row = np.minimum((original.latitude + 90) // height, rows - 1)
+        latitude = (row + 0.5) * height - 90
+        around = 360 * metres_per_degree(latitude)[1]
+        columns = np.maximum(np.rint(around / self.side), 1)
+        width = 360 / columns
+        column = np.minimum((original.longitude + 180) // width, columns - 1)
+        return rounded(original.moved(latitude, (column + 0.5) * width - 180), self.digits)
+
+
+# Fewer points: what is not recorded cannot be followed.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Thinning(GpsObfuscator):
+    """Keep only the first point of each piece of `interval` seconds of a trajectory.
+
+    Consecutive points of a trajectory are then at least `interval` apart ([geo-ind] section 2:
+    the removal of intermediate points).
+
+    Parameters
+    ----------
+    interval
+        Time between the points that are kept, in seconds, above 0.
+    digits
+        Decimals of the released degrees, 0 to 9; 6 are 0.1 m.
+
+    Examples
+    --------
+    >>> str(Thinning(interval=60))
+    'Thin(60)'
+    """
+
+    name: ClassVar[str] = "Thin"
+    units: ClassVar[Mapping[str, str]] = {"interval": "s"}
+    by_user: ClassVar[bool] = True
+
+    interval: float
+    digits: int = setting(DIGITS)
+
+    def __post_init__(self) -> None:
+        check_digits(self.digits)
+        require_number("interval", self.interval, above=0, at_most=LONGEST_S)
+
+    def transform(self, original: GpsTraces, *, seed: SeedLike = None) -> GpsTraces:
+        """Return the points that are kept; nothing is drawn."""
+        require_kind(self, original, GpsTraces)
+        kept = original.keep(piece_starts(original, self.interval) == np.arange(len(original)))
+        return rounded(kept, self.digits)

@@ -1,5 +1,0 @@
-"""Hiding among fake traces in a location-based service."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,254 @@
+"""No obfuscation: only pseudonyms protect the users."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.algorithms.base import Obfuscator, setting
+from tracearena.checks import require_kind, require_number, require_switch, require_whole
+from tracearena.engine import SeedLike, generator, seed_sequence, uniforms
+from tracearena.errors import DataError, ParameterError
+from tracearena.traces import DELETED, Grid, ObfuscatedTraces, PlaceSets, Traces
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoObfuscation(Obfuscator):
+    """Release every event as it is ([samples] A1)."""
+
+    name: ClassVar[str] = "No"
+    by_user: ClassVar[bool] = True
+
+    def transform(self, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
+        """Return the original traces unchanged."""
+        require_kind(self, original, Traces)
+        return ObfuscatedTraces.unchanged(original)
+
+
+# Merging regions and location hiding.
+
+
+@dataclass(frozen=True, kw_only=True)
+class MRLH(Obfuscator):
+    """Generalise each region to its block and delete some events ([contest] section 4.1, [samples] A2).
+
+    The lower `mu_x` bits of the column and `mu_y` bits of the row are dropped: a region becomes the
+    aligned block of 2^mu_x × 2^mu_y regions around it (smaller at the border of a grid that blocks
+    do not fill).
+
+    Parameters
+    ----------
+    mu_x, mu_y
+        Bits dropped, 0 or more.
+    deletion
+        Probability λ, from 0 to 1, that an event is deleted.
+    legacy_2019
+        Use the draws of the organisers' program.
+    """
+
+    name: ClassVar[str] = "MRLH"
+    by_user: ClassVar[bool] = True
+
+    mu_x: int
+    mu_y: int
+    deletion: float
+    legacy_2019: bool = setting(False)
+
+    def __post_init__(self) -> None:
+        for name in ("mu_x", "mu_y"):
+            require_whole(name, getattr(self, name), at_least=0, at_most=30)
+        require_number("deletion", self.deletion, at_least=0, at_most=1)
+        require_switch("legacy_2019", self.legacy_2019)
+
+    def transform(self, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
+        """Return blocks in the stead of regions; needs places on a grid."""
+        require_kind(self, original, Traces)
+        return self._transformed(original, seed, 0)
+
+    def transform_part(
+        self, part: Traces, *, seed: np.random.SeedSequence, first: int, total: int
+    ) -> ObfuscatedTraces:
+        """Return the blocks of some users, with the draws they have among all of them."""
+        return self._transformed(part, seed, first)
+
+    def _transformed(self, part: Traces, seed: SeedLike, first: int) -> ObfuscatedTraces:
+        grid = part.places.grid
+        if grid is None:
+            raise DataError(
+                "MRLH merges the regions of a grid; these places are not one: put them on a grid, such as "
+                "--grid 32x32 (grid='32x32')"
+            )
+        draws = cell_draws(seed, part.n_events, legacy_2019=self.legacy_2019, first=first)
+        deleted = draws < self.deletion
+        if self.mu_x == self.mu_y == 0:
+            return ObfuscatedTraces.like(part, np.where(deleted, DELETED, part.place_index))
+        block_of, blocks = self._blocks(grid)
+        codes = np.where(deleted, DELETED, -2 - block_of[part.place_index])
+        return ObfuscatedTraces.like(part, codes, blocks)
+
+    def _blocks(self, grid: Grid) -> tuple[NDArray[np.int64], PlaceSets]:
+        row, column = np.divmod(np.arange(len(grid)), grid.columns)
+        per_row = ((grid.columns - 1) >> self.mu_x) + 1
+        block_of = (row >> self.mu_y) * per_row + (column >> self.mu_x)
+        members = np.argsort(block_of, kind="stable")
+        return block_of, PlaceSets(np.concatenate([[0], np.cumsum(np.bincount(block_of))]), members)
+
+
+# k-ary randomised response.
+
+
+@dataclass(frozen=True, kw_only=True)
+class RandomizedResponse(Obfuscator):
+    """Keep a place with probability e^ε / (m - 1 + e^ε), else answer any other ([samples] A3).
+
+    Each event is ε-differentially private on its own; a trace of t events is tε.
+
+    Parameters
+    ----------
+    epsilon
+        Privacy budget of an event, from 0 to 1,000,000.
+    legacy_2019
+        Use the draws of the organisers' program.
+    """
+
+    name: ClassVar[str] = "RR"
+    by_user: ClassVar[bool] = True
+
+    epsilon: float
+    legacy_2019: bool = setting(False)
+
+    def __post_init__(self) -> None:
+        require_number("epsilon", self.epsilon, at_least=0, at_most=1e6)
+        require_switch("legacy_2019", self.legacy_2019)
+
+    def transform(self, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
+        """Return the traces with most places replaced at random."""
+        require_kind(self, original, Traces)
+        return self._transformed(original, seed, 0)
+
+    def transform_part(
+        self, part: Traces, *, seed: np.random.SeedSequence, first: int, total: int
+    ) -> ObfuscatedTraces:
+        """Return the answers of some users, with the draws they have among all of them."""
+        return self._transformed(part, seed, first)
+
+    def _transformed(self, part: Traces, seed: SeedLike, first: int) -> ObfuscatedTraces:
+        # With u uniform: u < keep answers the truth; beyond it every other place owns a stretch of
+        # equal length. Written with exp(-ε) so that a large ε does not overflow; the stretches are
+        # looked at only where they are longer than the rounding of `keep`.
+        others = len(part.places) - 1
+        weight = math.exp(-self.epsilon)
+        keep = 1 / (others * weight + 1)
+        each = weight / (others * weight + 1)
+        u = cell_draws(seed, part.n_events, legacy_2019=self.legacy_2019, first=first)
+        codes = part.place_index.astype(np.int64)
+        changed = np.flatnonzero(u >= keep) if keep < 1 else np.zeros(0, np.int64)
+        shift = np.minimum(np.floor((u[changed] - keep) / each), others - 1).astype(np.int64)
+        codes[changed] = shift + (shift >= codes[changed])
+        return ObfuscatedTraces.like(part, codes)
+
+
+# Cheating anonymization: shuffle whole traces, so that nobody is where the ID table says.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cheating(Obfuscator):
+    """Shuffle the whole traces of the first users ([contest] sections 1 and 4.1, [samples] A5).
+
+    Perfectly safe against re-identification (with all users), and not at all against trace
+    inference: the counter-example that made the contest score both.
+
+    Parameters
+    ----------
+    share
+        Share p of the users, from 0 to 1, who take part: the first int(n p).
+    legacy_2019
+        Use the draws of the organisers' program.
+
+    Notes
+    -----
+    Released events stand where the recipient's own events stand. Where the donor has no event at
+    such an instant the cell is deleted; with complete traces this never happens.
+    """
+
+    name: ClassVar[str] = "Cheat"
+
+    share: float
+    legacy_2019: bool = setting(False)
+
+    def __post_init__(self) -> None:
+        require_number("share", self.share, at_least=0, at_most=1)
+        require_switch("legacy_2019", self.legacy_2019)
+
+    def transform(self, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
+        """Return the traces with those of the first users exchanged."""
+        require_kind(self, original, Traces)
+        donor = np.arange(original.n_users)
+        part = int(original.n_users * self.share)
+        donor[self._shuffled(part, seed)] = np.arange(part)
+        return ObfuscatedTraces.like(original, _places_of_donors(original, donor))
+
+    def _shuffled(self, count: int, seed: SeedLike) -> NDArray[np.int64]:
+        order = np.arange(count)
+        if self.legacy_2019:
+            legacy_generator(seed).shuffle(order)
+        else:
+            generator(seed).shuffle(order)
+        return order
+
+
+def _places_of_donors(original: Traces, donor: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Return for each event the place of its user's donor at the same instant, deleted if none.
+
+    The k-th event of an instant takes the donor's k-th.
+    """
+    rank = rank_within_instant(original)
+    depth = int(rank.max(initial=0)) + 1
+    width = original.n_instants * depth
+    moment = (original.instants - original.span[0]).astype(np.int64) * depth + rank
+    own = original.user_index * np.int64(width) + moment
+    wanted = donor[original.user_index] * np.int64(width) + moment
+    at = np.minimum(np.searchsorted(own, wanted), max(len(own) - 1, 0))
+    return np.where(own[at] == wanted, original.place_index[at], DELETED).astype(np.int32)
+
+
+def rank_within_instant(original: Traces) -> NDArray[np.int64]:
+    """Number the events of each user and instant 0, 1, …"""
+    events = np.arange(original.n_events)
+    starts = np.ones(original.n_events, bool)
+    starts[1:] = (np.diff(original.instants) != 0) | (np.diff(original.user_index) != 0)
+    return np.asarray(events - np.maximum.accumulate(np.where(starts, events, 0)))
+
+
+# The very draws of the programs of 2019, for sample defences that are asked for them.
+
+
+LEGACY_SEED = 1
+
+
+def cell_draws(
+    seed: SeedLike, count: int, columns: int = 1, *, legacy_2019: bool, first: int = 0
+) -> NDArray[np.float64]:
+    """Draw numbers from [0, 1) for each event, from the event numbered `first` on.
+
+    With `legacy_2019` they come one after the other, in file order, from numpy's legacy generator
+    (seed 1 unless given), as in the organisers' programs.
+    """
+    if not legacy_2019:
+        return uniforms(seed_sequence(seed), count, columns, first=first)
+    if first:
+        raise ParameterError("the draws of 2019 come one after the other: they need all users at once")
+    numbers = legacy_generator(seed).random_sample((count, columns))
+    return numbers[:, 0] if columns == 1 else numbers
+
+
+def legacy_generator(seed: SeedLike) -> np.random.RandomState:
+    """Return the generator of 2019, which knows only whole-number seeds."""
+    if seed is None:
+        seed = LEGACY_SEED
+    require_whole("seed of legacy_2019", seed, at_least=0, at_most=2**32 - 1)
+    return np.random.RandomState(int(seed))  # type: ignore[arg-type]
