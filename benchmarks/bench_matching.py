@@ -26,9 +26,9 @@ from numba import njit
 from tracearena.algorithms import catalogue
 from tracearena.arena import pseudonymise, run_sweep
 from tracearena.attacks import FuzzyMatcher, Matcher, VisitMatcher
+from tracearena.attacks.base import choose
 from tracearena.attacks.fuzzy_counting import counts_of
-from tracearena.attacks.matching import choose
-from tracearena.attacks.visit_index import UNSEEN, distinct_codes
+from tracearena.attacks.visit_probability import UNSEEN, distinct_codes
 from tracearena.cities import simulate
 from tracearena.engine import thread_count
 from tracearena.formats import pwscup

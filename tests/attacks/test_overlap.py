@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests.examples import examples
 
-from tracearena.attacks import FuzzyMatcher, VisitMatcher, _overlap_kernels
-from tracearena.attacks.matching import TIE, GreedyMatch, choose
-from tracearena.attacks.overlap import CANDIDATES, Index, Items, best_of, choose_by_overlap
-from tracearena.attacks.visit_index import distinct_codes, indexed
+from tracearena.attacks import FuzzyMatcher, VisitMatcher, _matching_kernels
+from tracearena.attacks.base import TIE, GreedyMatch, choose
+from tracearena.attacks.candidate_search import CANDIDATES, Index, Items, best_of, choose_by_overlap
+from tracearena.attacks.visit_probability import distinct_codes, indexed
 from tracearena.engine import use
 from tracearena.obfuscation import MRLH, PlanarLaplace
 from tracearena.traces import Traces
@@ -91,7 +91,7 @@ def test_candidates_lead_where_all_scores_lead(seed: int, traces: int, users: in
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_more_users_than_a_tile_are_matched_alike(kind: str) -> None:
-    users = 2 * _overlap_kernels.TILE + 100
+    users = 2 * _matching_kernels.TILE + 100
     tables = drawn(np.random.default_rng(1), 100, users, kind)
     assert same(choose_by_overlap([from_tables(*tables)], users), from_all_scores(*tables))
 

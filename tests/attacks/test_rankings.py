@@ -7,9 +7,9 @@ import pytest
 
 from tracearena.arena import pseudonymise
 from tracearena.arena.ensemble import Ensemble, make_attacks
+from tracearena.attacks.base import LISTED, choose
 from tracearena.attacks.bayesian.assignment import ranked_users
 from tracearena.attacks.bayesian.candidates import Pairs, everybody
-from tracearena.attacks.matching import LISTED, choose
 from tracearena.cities import simulate
 from tracearena.traces import ObfuscatedTraces
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.attacks.deanonymisation.windows import Windows, cut_windows
+from tracearena.attacks.deanonymisation import Windows, cut_windows
 from tracearena.checks import require_number, require_whole
 from tracearena.engine import SeedLike, seed_sequence, stream
 from tracearena.errors import DataError

@@ -20,7 +20,7 @@ from tracearena.arena.likeness import (
     halves_among,
     utility_of,
 )
-from tracearena.attacks.markov import MarkovIdentification, MembershipInference
+from tracearena.attacks.synthetic import MarkovIdentification, MembershipInference
 from tracearena.engine import SeedLike
 from tracearena.metrics.counts import AtOnce, Counted
 from tracearena.results import Result

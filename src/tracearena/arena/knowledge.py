@@ -8,7 +8,7 @@ import numpy as np
 
 from tracearena.algorithms import catalogue
 from tracearena.arena.pseudonyms import pseudonymise
-from tracearena.attacks.markov import MarkovIdentification, MembershipInference
+from tracearena.attacks.synthetic import MarkovIdentification, MembershipInference
 from tracearena.engine import SeedLike, child_seed, seed_sequence
 from tracearena.errors import DataError
 from tracearena.metrics import reidentification_score

@@ -7,7 +7,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from tracearena.attacks.tracking.viterbi import ViterbiTracking
+from tracearena.attacks.viterbi import ViterbiTracking
 from tracearena.checks import require_choice
 from tracearena.engine import SeedLike, child_seed, seed_sequence
 from tracearena.errors import DataError

@@ -11,13 +11,10 @@ from tracearena.algorithms import Obfuscator
 from tracearena.arena.losses import Losses
 from tracearena.arena.pseudonyms import Release
 from tracearena.arena.scoring import Scoring
-from tracearena.attacks.bayesian.bayes_t import BayesInference
+from tracearena.attacks.bayesian.attacks import BayesInference, HabitsInference, TrackingInference
 from tracearena.attacks.bayesian.candidates import Pairs
-from tracearena.attacks.bayesian.habits_t import HabitsInference
-from tracearena.attacks.bayesian.matcher import BayesMatcher
-from tracearena.attacks.bayesian.mechanism import ADAPTIVE
+from tracearena.attacks.bayesian.matcher import ADAPTIVE, BayesMatcher
 from tracearena.attacks.bayesian.tracking import Followed
-from tracearena.attacks.bayesian.tracking_t import TrackingInference
 from tracearena.engine import SeedLike
 from tracearena.traces import ObfuscatedTraces, Traces
 from tracearena.traces._arrays import positions

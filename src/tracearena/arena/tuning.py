@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import numpy as np
 
+from tracearena.attacks.base import Match
 from tracearena.attacks.fuzzy_counting import FuzzyCounting, FuzzyCountingT, Spread, Weighting
-from tracearena.attacks.matching import Match
 from tracearena.engine import SeedLike, child_seed, seed_sequence
 from tracearena.errors import ParameterError
 from tracearena.metrics import reidentification_score, trace_inference_score
@@ -160,8 +160,7 @@ def tune_weights(
     >>> sorted(tune_weights([team], mechanism="No", seed=1).weights)
     ['home', 'markov', 'polya', 'profile']
     """
-    from tracearena.attacks.bayesian.bayes_r import BayesIdentification
-    from tracearena.attacks.bayesian.tracking_t import TrackingInference
+    from tracearena.attacks.bayesian.attacks import BayesIdentification, TrackingInference
 
     if not samples:
         raise ParameterError("there is no sample team to tune on")

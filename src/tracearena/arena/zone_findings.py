@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.attacks.zone_finding import homes_behind_zones
+from tracearena.attacks.privacy_zones import homes_behind_zones
 from tracearena.checks import require_number
 from tracearena.errors import ParameterError
 from tracearena.metrics.applications.homes import key_places

@@ -1,15 +1,18 @@
-from . import bayesian, deanonymisation, linking, markov, smoothing, tracking, zone_finding
-from .aligned import AlignedIdentification, AlignedMatcher
+from . import bayesian, deanonymisation, gps_smoothing, linking, privacy_zones, synthetic, viterbi
+from .base import Match, Matcher, MatchingIdentification, MatchingInference
+from .baselines import (
+    AlignedIdentification,
+    AlignedMatcher,
+    RandomIdentification,
+    RandomInference,
+    ReferenceReplay,
+)
 from .fuzzy_counting import FuzzyCounting, FuzzyCountingT, FuzzyMatcher
+from .gps_smoothing import Interpolation, InterpolationSmoothing, Smoothing
 from .linking.linker import Linker
-from .markov.identification import MarkovIdentification, TraceGuesses
-from .markov.membership import MembershipInference, MembershipResult
-from .matching import Match, Matcher, MatchingIdentification, MatchingInference
 from .parameters import ParameterLeak, attack_parameters
-from .random_guess import RandomIdentification, RandomInference
-from .replay import ReferenceReplay
-from .smoothing.methods import Interpolation, InterpolationSmoothing, Smoothing
-from .tracking.viterbi import ViterbiTracking
+from .privacy_zones import GuessedHomes, homes_behind_zones
+from .synthetic import MarkovIdentification, MembershipInference, MembershipResult, TraceGuesses
 from .visit_probability import (
     HomeProbabilityR,
     HomeProbabilityT,
@@ -17,7 +20,7 @@ from .visit_probability import (
     VisitProbabilityR,
     VisitProbabilityT,
 )
-from .zone_finding.homes import GuessedHomes, homes_behind_zones
+from .viterbi import ViterbiTracking
 
 __all__ = [
     "AlignedIdentification",
@@ -51,10 +54,10 @@ __all__ = [
     "attack_parameters",
     "bayesian",
     "deanonymisation",
+    "gps_smoothing",
     "homes_behind_zones",
     "linking",
-    "markov",
-    "smoothing",
-    "tracking",
-    "zone_finding",
+    "privacy_zones",
+    "synthetic",
+    "viterbi",
 ]

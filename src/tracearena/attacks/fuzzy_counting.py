@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.attacks.matching import (
+from tracearena.attacks.base import (
     NOBODY,
     Match,
     Matcher,
@@ -18,7 +18,7 @@ from tracearena.attacks.matching import (
     check_places,
     undo_obfuscation,
 )
-from tracearena.attacks.overlap import Index, Items, choose_by_overlap
+from tracearena.attacks.candidate_search import Index, Items, choose_by_overlap
 from tracearena.checks import require_choice, require_fitted, require_number
 from tracearena.engine import SeedLike
 from tracearena.errors import DataError

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tracearena.algorithms import Obfuscator, catalogue, validation
 from tracearena.arena.ensemble import KNOWING_ATTACKS, Ensemble, make_attacks
 from tracearena.arena.pseudonyms import random_order
-from tracearena.attacks.bayesian.mechanism import ADAPTIVE, UNKNOWN
+from tracearena.attacks.bayesian.matcher import ADAPTIVE, UNKNOWN
 from tracearena.attacks.linking import Linker
 from tracearena.attacks.linking.evidence import PLACE_GROUPS, TIME_GROUPS
 from tracearena.audit.cells import visited_only

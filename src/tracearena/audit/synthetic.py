@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.attacks.linking import LinkMatcher
-from tracearena.attacks.markov import MarkovIdentification
+from tracearena.attacks.synthetic import MarkovIdentification
 from tracearena.audit.settings import Settings
 from tracearena.audit.shares import Record, Share, clopper_pearson
 from tracearena.audit.singling_out import sample

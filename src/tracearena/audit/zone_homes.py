@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.arena.zone_findings import circle_of
-from tracearena.attacks.zone_finding import homes_behind_zones
+from tracearena.attacks.privacy_zones import homes_behind_zones
 from tracearena.audit.sightings import Spots
 from tracearena.obfuscation import TrimEnds, Zones
 from tracearena.traces import GpsTraces

@@ -9,7 +9,7 @@ import pytest
 
 from tracearena import cities
 from tracearena.arena import hide_from_service, knowing_attacker, location_classes
-from tracearena.attacks.tracking import NOT_SENT, ViterbiTracking
+from tracearena.attacks.viterbi import NOT_SENT, ViterbiTracking
 from tracearena.errors import DataError
 from tracearena.mobility import AggregateMobility, MobilityProfiles
 from tracearena.obfuscation.fakes import FakeTraces

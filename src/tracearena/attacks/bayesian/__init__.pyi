@@ -1,11 +1,13 @@
-from .bayes_r import BayesIdentification
-from .bayes_t import BayesInference
-from .habits_t import HabitsInference
-from .markov_r import MarkovIdentification
+from .attacks import (
+    BayesIdentification,
+    BayesInference,
+    HabitsInference,
+    MarkovIdentification,
+    PolyaIdentification,
+    ToldAttack,
+    TrackingInference,
+)
 from .matcher import BayesMatcher
-from .polya_r import PolyaIdentification
-from .told import ToldAttack
-from .tracking_t import TrackingInference
 from .weighing import WeighedMatch
 
 __all__ = [

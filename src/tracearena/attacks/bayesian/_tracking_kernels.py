@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from tracearena.attacks.bayesian._profile_kernels import best_answers, fill_profile, habit_gains
+from tracearena.attacks.bayesian._matching_kernels import best_answers, fill_profile, habit_gains
 
 Array = NDArray[Any]
 

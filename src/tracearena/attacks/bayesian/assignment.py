@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tracearena.attacks.base import LISTED, NOBODY
 from tracearena.attacks.bayesian.candidates import Pairs
-from tracearena.attacks.matching import LISTED, NOBODY
 
 DENSE = 3000
 """Up to so many users and traces the assignment is solved on the full table."""
@@ -91,7 +91,7 @@ def certainty(
     rounds
         Sinkhorn rounds.
     """
-    from tracearena.attacks.bayesian._match_kernels import sinkhorn
+    from tracearena.attacks.bayesian._matching_kernels import sinkhorn
 
     weights = np.empty(len(scores))
     sinkhorn(pairs.offsets, pairs.users, scores, elsewhere, rounds, weights)

@@ -68,7 +68,7 @@ def best_pairs(
     Exact: every pair is scored, a block of users at a time. Where all scores can be kept meanwhile, those of
     the pairs are returned too, by table.
     """
-    from tracearena.attacks.bayesian._match_kernels import keep_best
+    from tracearena.attacks.bayesian._matching_kernels import keep_best
 
     is_kept = n_traces * n_users <= _MOST_KEPT
     chooses = keep < n_users and n_traces > 0

@@ -149,7 +149,7 @@ class Rings:
         places: Places,
     ) -> Floats:
         """Return the law that explains some traces, whose users are known, best."""
-        from tracearena.attacks.bayesian._habit_kernels import ring_shares
+        from tracearena.attacks.bayesian._matching_kernels import ring_shares
 
         single = (said >= 0) & (said < len(places))
         time = anonymized.clock.time_of_day(anonymized.instants)

@@ -130,7 +130,7 @@ class Habits:
 
     def of_user(self, user: int, profile: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
         """Return places × times of day: where the user tends to be."""
-        from tracearena.attacks.bayesian._profile_kernels import fill_profile
+        from tracearena.attacks.bayesian._matching_kernels import fill_profile
 
         if profile is None:
             profile = np.empty((self.n_places, self.clock.instants_per_day))
@@ -153,7 +153,7 @@ class Habits:
         self, around: Surroundings, worth: NDArray[np.float64], sensitive: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Return places × times of day: what each answer is worth by the population's habits."""
-        from tracearena.attacks.bayesian._profile_kernels import habit_gains
+        from tracearena.attacks.bayesian._matching_kernels import habit_gains
 
         gains, nothing = np.empty_like(self.population), np.zeros_like(self.population)
         near = around.offsets, around.members, worth

@@ -137,7 +137,7 @@ def markov_scores(
     habits
         Of the users.
     """
-    from tracearena.attacks.bayesian._habit_kernels import markov_pairs
+    from tracearena.attacks.bayesian._matching_kernels import markov_pairs
 
     offsets, order = pairs.by_user()
     rows = pairs.traces[order]

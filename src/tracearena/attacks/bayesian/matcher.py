@@ -8,20 +8,20 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.algorithms.base import Algorithm, Defence, Obfuscator
-from tracearena.attacks.bayesian import rehearsal
+from tracearena.algorithms import catalogue
+from tracearena.algorithms.base import Algorithm, Defence, Obfuscator, kinds_of
+from tracearena.attacks.base import Matcher, check_places
+from tracearena.attacks.bayesian import emission, rehearsal
 from tracearena.attacks.bayesian.estimation import estimated
 from tracearena.attacks.bayesian.evidence import Evidence
 from tracearena.attacks.bayesian.habits import Habits, check_times
-from tracearena.attacks.bayesian.mechanism import UNKNOWN
 from tracearena.attacks.bayesian.rehearsal import Rehearsal
 from tracearena.attacks.bayesian.surroundings import Surroundings
 from tracearena.attacks.bayesian.suspicion import suspected
 from tracearena.attacks.bayesian.weighing import WeighedMatch
-from tracearena.attacks.matching import Matcher, check_places
 from tracearena.checks import require_fitted
 from tracearena.engine import SeedLike, child_seed, generator, seed_sequence
-from tracearena.errors import DataError
+from tracearena.errors import DataError, ParameterError
 from tracearena.traces import ObfuscatedTraces, Traces
 
 PUPILS = 400
@@ -196,3 +196,31 @@ def _pupils(before: Traces, after: Traces, rng: np.random.Generator) -> NDArray[
     both = np.flatnonzero((np.diff(before.offsets) > 0) & (np.diff(after.offsets) > 0))
     enough = max(PUPILS, int(LESSON_EVENTS * max(len(both), 1) / max(after.n_events, 1)))
     return both if len(both) <= enough else np.sort(rng.choice(both, enough, replace=False))
+
+
+# Mechanism: what an attacker was told of the defence, by its name.
+
+
+UNKNOWN = "unknown"
+ADAPTIVE = "adaptive"
+
+
+def mechanism_of(name: str) -> Algorithm | None:
+    """Return the defence that an attacker was told; None where he has to estimate it."""
+    if name == UNKNOWN:
+        return None
+    if name == ADAPTIVE:
+        raise ParameterError(
+            "adaptive: there is no defence to run on the reference traces; sweep has one, "
+            "elsewhere name it with --mechanism 'PL(4,1)' or leave it unknown"
+        )
+    from tracearena.obfuscation import place_part
+
+    made: Defence[Any, Any] = catalogue.create(name, ("obfuscator", "gps-obfuscator"))
+    part = place_part(made)
+    if part is not None and "obfuscator" not in kinds_of(part) and not emission.is_known(part):
+        raise ParameterError(
+            f"{made} works on GPS traces, and what it makes of places is not known; "
+            "name a defence of places, or GeoInd"
+        )
+    return made

@@ -115,7 +115,7 @@ class PolyaModel:
 
     def baseline(self, bags: Bags) -> NDArray[np.float64]:
         """Return the score that somebody with the habits of all would have for each trace."""
-        from tracearena.attacks.bayesian._match_kernels import polya_pairs
+        from tracearena.attacks.bayesian._matching_kernels import polya_pairs
 
         scores = np.empty(len(bags.offsets) - 1)
         mean = float(self.totals.mean()) if self.n_users else 0.0
@@ -128,7 +128,7 @@ class PolyaModel:
 
     def table(self, bags: Bags) -> Callable[[int, int], NDArray[np.float64]]:
         """Return what scores all traces for some users: traces × users ``first`` to ``stop``."""
-        from tracearena.attacks.bayesian._match_kernels import polya_block
+        from tracearena.attacks.bayesian._matching_kernels import polya_block
 
         n_traces = len(bags.offsets) - 1
         used, compact = np.unique(bags.symbols, return_inverse=True)
@@ -160,7 +160,7 @@ class PolyaModel:
 
     def scores(self, bags: Bags, pairs: Pairs) -> NDArray[np.float64]:
         """Return the log-likelihood ratio of each pair, to somebody with the habits of all."""
-        from tracearena.attacks.bayesian._match_kernels import polya_pairs
+        from tracearena.attacks.bayesian._matching_kernels import polya_pairs
 
         offsets, order = pairs.by_user()
         rows = pairs.traces[order]

@@ -18,7 +18,7 @@ class ProfileMatch:
     """Σ log Σ_x P_{u,t}(x) E(y|x) over the events of a trace, as a ratio to anybody's."""
 
     def __init__(self, steps: Steps, habits: Habits, emission: Emission) -> None:
-        from tracearena.attacks.bayesian._habit_kernels import release_profile
+        from tracearena.attacks.bayesian._matching_kernels import release_profile
 
         length = habits.clock.instants_per_day
         used, compact = np.unique(steps.targets, return_inverse=True)
@@ -70,7 +70,7 @@ class ProfileMatch:
         rows: NDArray[np.int64],
         scores: NDArray[np.float64],
     ) -> None:
-        from tracearena.attacks.bayesian._habit_kernels import profile_pairs
+        from tracearena.attacks.bayesian._matching_kernels import profile_pairs
 
         profile_pairs(
             first,

@@ -38,7 +38,7 @@ def rhythm_of(reference: Traces, population: NDArray[np.float64], others: float)
     others
         Weight of the population beside the user's own visits of 1.
     """
-    from tracearena.attacks.bayesian._profile_kernels import foretell
+    from tracearena.attacks.bayesian._matching_kernels import foretell
 
     tables = np.stack([in_time(reference.clock, *one) for one in RHYTHMS], axis=2)
     some = _some(reference)

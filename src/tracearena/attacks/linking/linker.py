@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from tracearena.algorithms import catalogue
 from tracearena.algorithms.base import Algorithm, setting
+from tracearena.attacks.base import Match, Matcher, MatchingIdentification
 from tracearena.attacks.bayesian import rehearsal
 from tracearena.attacks.bayesian.assignment import assign, certainty, ranked_users
+from tracearena.attacks.bayesian.attacks import InformedAttack
 from tracearena.attacks.bayesian.candidates import Pairs, everybody
-from tracearena.attacks.bayesian.matcher import BayesMatcher
-from tracearena.attacks.bayesian.mechanism import ADAPTIVE, UNKNOWN
-from tracearena.attacks.bayesian.told import InformedAttack
+from tracearena.attacks.bayesian.matcher import ADAPTIVE, UNKNOWN, BayesMatcher
 from tracearena.attacks.linking.calibration import (
     PENALTY_OF_EVENTS,
     PENALTY_OF_POINTS,
@@ -37,7 +37,6 @@ from tracearena.attacks.linking.observations import (
     thinned,
 )
 from tracearena.attacks.linking.scoring import Comparison, Side
-from tracearena.attacks.matching import Match, Matcher, MatchingIdentification
 from tracearena.checks import require_fitted, require_kind
 from tracearena.engine import SeedLike, child_seed, generator, seed_sequence
 from tracearena.errors import DataError

@@ -15,8 +15,8 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.attacks.matching import LISTED, NOBODY, TIE, GreedyMatch
-from tracearena.engine import block_ranges, current_progress, run_blocks, use
+from tracearena.attacks.base import LISTED, NOBODY, TIE, GreedyMatch
+from tracearena.engine import block_ranges, current_progress, report, run_blocks, use
 
 CANDIDATES = 32
 """How many users a trace keeps."""
@@ -63,13 +63,13 @@ class Index(NamedTuple):
         values: NDArray[np.float64],
     ) -> Self:
         """Make an index from the users of each key, one key after the other."""
-        from tracearena.attacks._overlap_kernels import by_user
+        from tracearena.attacks._matching_kernels import by_user
 
         return cls._of_rows(base, len(offsets) - 1, *by_user(len(base), offsets, users, values))
 
     def among(self, kept: NDArray[np.int64]) -> Self:
         """Return the index of some users alone, numbered anew in the order given."""
-        from tracearena.attacks._overlap_kernels import of_some
+        from tracearena.attacks._matching_kernels import of_some
 
         rows = of_some(kept, self.row_offsets, self.row_keys, self.row_values)
         return self._of_rows(self.base[kept], self.n_keys, *rows)
@@ -83,7 +83,7 @@ class Index(NamedTuple):
         keys: NDArray[np.int32],
         values: NDArray[np.float64],
     ) -> Self:
-        from tracearena.attacks._overlap_kernels import TILE, in_tiles
+        from tracearena.attacks._matching_kernels import TILE, in_tiles
 
         tile = np.arange(len(base)) // TILE
         by_base = np.lexsort((-base, tile))
@@ -150,7 +150,7 @@ def best_of(
     >>> best_of(index, two_traces).users[:, :4].tolist()
     [[2, 0, 1, -1], [2, 1, 0, -1]]
     """
-    from tracearena.attacks._overlap_kernels import best_users
+    from tracearena.attacks._matching_kernels import best_users
 
     shape = len(items.offsets) - 1, CANDIDATES
     best, beyond = np.empty((2, shape[0]), np.int64)
@@ -167,7 +167,6 @@ def choose_by_overlap(parts: Iterable[tuple[Index, Items]], n_users: int, *, tie
     parts
         The traces in order, in one part or several, each with an index of the same users.
     """
-    from tracearena.attacks.turns import take_in_turn
 
     free = np.ones(n_users, np.bool_)
     matches = []
@@ -202,3 +201,71 @@ def _ranked(found: Candidates) -> NDArray[np.int64]:
     others = place[None, :] + (place[None, :] >= at[:, None])
     ranked[:, 1 : 1 + len(place)] = np.take_along_axis(found.users, others, axis=1)
     return ranked
+
+
+# Traces take their users in turn: each the best one who is still free.
+
+
+_LONGEST_ROUND = 1 << 12
+_FEWEST = 2
+"""A trace gets new candidates when fewer of its own are free."""
+_SHRUNK = 0.9
+"""The index is made anew when no more than this share of its users is free."""
+_ROWS_PER_BLOCK = 32
+
+
+def take_in_turn(
+    index: Index, items: Items, found: Candidates, free: NDArray[np.bool_], *, tie: float
+) -> NDArray[np.int64]:
+    """Return the user whom each trace takes, -1 where nobody is left; they are not free any more.
+
+    Parameters
+    ----------
+    found
+        The best users of each trace, of all or at least of those who are free; replaced as it is used up.
+    """
+    from tracearena.attacks._matching_kernels import running_out, take_listed
+
+    n, blocks = len(found.best), -(-len(found.best) // TRACES_PER_BLOCK)
+    chosen = np.full(n, NOBODY)
+    users = np.arange(len(free))
+    at, size = 0, _LONGEST_ROUND
+    while at < n and free.any():
+        stop = min(at + size, n)
+        rows = running_out(at, stop, found, tie, free, _FEWEST)
+        if len(rows):
+            still = free[users]
+            if still.sum() <= _SHRUNK * len(users):
+                index, users = index.among(np.flatnonzero(still)), users[still]
+            _look_again(index, users, items.take(rows), free[users], tie, found, rows)
+        reached = take_listed(at, stop, found, tie, free, chosen)
+        # A list that ended within the round was not foreseen: the next one is not to be longer than that.
+        size = min(2 * max(reached - at, _ROWS_PER_BLOCK), _LONGEST_ROUND)
+        at = reached
+        report(blocks + -(-at // TRACES_PER_BLOCK), 2 * blocks)
+    return chosen
+
+
+def _look_again(
+    index: Index,
+    users: NDArray[np.int64],
+    items: Items,
+    free: NDArray[np.bool_],
+    tie: float,
+    found: Candidates,
+    rows: NDArray[np.int64],
+) -> None:
+    """Replace the candidates of some traces by the best of the free users of an index."""
+    names = np.append(users, [len(users) and users[-1] + 1, NOBODY])
+    ranges = block_ranges(len(rows), _ROWS_PER_BLOCK)
+    blocks = run_blocks(partial(_block_turns, index, items, free, tie), ranges)
+    for (first, stop), block in zip(ranges, blocks, strict=True):
+        own = rows[first:stop]
+        found.best[own], found.users[own] = names[block.best], names[block.users]
+        found.scores[own], found.beyond[own] = block.scores, names[block.beyond]
+
+
+def _block_turns(
+    index: Index, items: Items, free: NDArray[np.bool_], tie: float, block: int, first: int, stop: int
+) -> Candidates:
+    return best_of(index, items.part(first, stop), free=free, tie=tie)

@@ -89,7 +89,7 @@ class Smoothing(GpsAttack):
 
     def recover(self, released: GpsTraces) -> GpsTraces:
         """Return the points at their averaged positions."""
-        from tracearena.attacks.smoothing._kernels import centred_means, fed_back_means
+        from tracearena.attacks._smoothing_kernels import centred_means, fed_back_means
 
         require_kind(self, released, GpsTraces)
         order = released.trajectory_order

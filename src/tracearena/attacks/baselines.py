@@ -1,0 +1,238 @@
+"""Guessing: what an attack must beat."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.algorithms.base import ReidentificationAttack, TraceInferenceAttack
+from tracearena.attacks.base import Match, Matcher, MatchingIdentification, check_places, choose
+from tracearena.checks import require_fitted, require_kind, require_number
+from tracearena.engine import SeedLike, generator, seed_sequence, uniforms
+from tracearena.errors import DataError
+from tracearena.traces import IdTable, ObfuscatedTraces, Traces
+
+
+@dataclass(kw_only=True)
+class RandomIdentification(ReidentificationAttack):
+    """Answer a random permutation of the users ([samples] I1)."""
+
+    name: ClassVar[str] = "Random-R"
+
+    def fit(self, reference: Traces) -> Self:
+        """Remember who the users are."""
+        require_kind(self, reference, Traces)
+        if not reference.n_users:
+            raise DataError("the reference traces have no users")
+        self.user_ids_ = reference.user_ids
+        return self
+
+    def identify(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> IdTable:
+        """Return every user once, as far as there are as many pseudonyms."""
+        require_fitted(self, "user_ids_")
+        require_kind(self, anonymized, ObfuscatedTraces)
+        order = generator(seed).permutation(len(self.user_ids_))
+        return IdTable(anonymized.user_ids, self.user_ids_[np.resize(order, anonymized.n_users)])
+
+
+@dataclass(kw_only=True)
+class RandomInference(TraceInferenceAttack):
+    """Answer any place at random ([samples] T1)."""
+
+    name: ClassVar[str] = "Random-T"
+
+    def fit(self, reference: Traces) -> Self:
+        """Remember who the users are."""
+        require_kind(self, reference, Traces)
+        self.user_ids_ = reference.user_ids
+        return self
+
+    def infer(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Traces:
+        """Return a random place for every user and instant."""
+        require_fitted(self, "user_ids_")
+        require_kind(self, anonymized, ObfuscatedTraces)
+        shape = len(self.user_ids_), anonymized.n_instants
+        chance = uniforms(seed_sequence(seed), shape[0] * shape[1]).reshape(shape)
+        return Traces.from_dense(
+            (chance * len(anonymized.places)).astype(np.int32),
+            anonymized.places,
+            anonymized.clock,
+            user_ids=self.user_ids_,
+            first_instant=anonymized.span[0],
+        )
+
+
+# Reference replay: people do tomorrow what they did yesterday.
+
+
+@dataclass(kw_only=True)
+class ReferenceReplay(TraceInferenceAttack):
+    """Answer with the user's own reference trace, day after day, time of day by time of day.
+
+    It never looks at the anonymized traces, and still beat every sample attack of the short
+    preliminary round of 2019 (REFERENCE of the contest: s_T of about 0.80 on two days).
+
+    Notes
+    -----
+    The k-th day is answered with the k-th reference day, over and over if there are fewer. Where
+    the user has no reference event then, her most recent earlier one of that day stands in, then
+    the next later one; without any, a random place.
+    """
+
+    name: ClassVar[str] = "Replay-T"
+
+    def fit(self, reference: Traces) -> Self:
+        """Remember the reference traces."""
+        require_kind(self, reference, Traces)
+        self.reference_ = reference
+        return self
+
+    def infer(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Traces:
+        """Return the reference places in the stead of the anonymized ones."""
+        require_fitted(self, "reference_")
+        require_kind(self, anonymized, ObfuscatedTraces)
+        clock, reference = anonymized.clock, self.reference_
+        check_places(reference, anonymized)
+        if clock.instants_per_day != reference.clock.instants_per_day:
+            raise DataError(
+                f"the reference traces have {reference.clock.instants_per_day} instants a day, "
+                f"the anonymized ones {clock.instants_per_day}"
+            )
+        instants = np.arange(*anonymized.span)
+        day = clock.day_of(instants) - clock.day_of(anonymized.span[0])
+        known = _days(reference)
+        table = known[:, day % known.shape[1], clock.time_of_day(instants)]
+        chance = uniforms(seed_sequence(seed), table.size).reshape(table.shape)
+        table = np.where(table < 0, (chance * len(reference.places)).astype(np.int32), table)
+        return Traces.from_dense(
+            table, anonymized.places, clock, user_ids=reference.user_ids, first_instant=anonymized.span[0]
+        )
+
+
+def _days(reference: Traces) -> NDArray[np.int32]:
+    """Return users × days × times of day, gaps filled from the same day, -1 where a day is empty."""
+    clock = reference.clock
+    first = int(clock.day_of(reference.span[0]))
+    days = max(int(clock.day_of(max(reference.span[1] - 1, 0))) - first + 1, 1)
+    table = np.full((reference.n_users, days, clock.instants_per_day), -1, np.int32)
+    day, time = clock.day_of(reference.instants) - first, clock.time_of_day(reference.instants)
+    table[reference.user_index, day, time] = reference.place_index
+    for filled in (table, table[..., ::-1]):
+        for time_of_day in range(1, clock.instants_per_day):
+            now, before = filled[..., time_of_day], filled[..., time_of_day - 1]
+            now[now < 0] = before[now < 0]
+    return table
+
+
+# Alignment: the attack of whoever knows the very days that are released.
+
+
+_FARTHEST_KM = 1e9
+
+
+@dataclass(kw_only=True)
+class AlignedMatcher(Matcher):
+    """Matches each trace to the user who was nearest to it, instant by instant.
+
+    Parameters
+    ----------
+    limit_km
+        Distance from which on a place says nothing.
+    """
+
+    limit_km: float = 2.0
+
+    reference_: Traces = field(init=False, repr=False, compare=False)
+    places_: NDArray[np.int32] = field(init=False, repr=False, compare=False)
+
+    def __str__(self) -> str:
+        return f"Aligned({self.limit_km:g})"
+
+    def fit(self, reference: Traces) -> Self:
+        """Remember where everybody is at every instant, the first time if she is at several places."""
+        if not reference.n_users:
+            raise DataError("the reference traces have no users")
+        self.user_ids_ = reference.user_ids
+        self.reference_ = reference
+        self.places_ = np.full((reference.n_users, reference.n_instants), -1, np.int32)
+        cell = reference.user_index[::-1], reference.instants[::-1] - reference.span[0]
+        self.places_[cell] = reference.place_index[::-1]
+        return self
+
+    def match(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Match:
+        """Choose the user who was nearest most of the time."""
+        require_fitted(self, "reference_")
+        check_places(self.reference_, anonymized)
+        event, place, weight = anonymized.pairs()
+        instant = anonymized.instants[event] - anonymized.span[0]
+        told = anonymized.user_index[event], instant, place, weight
+        return choose(anonymized.n_users, len(self.user_ids_), partial(self._score, told))
+
+    def _score(
+        self,
+        told: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]],
+        first: int,
+        scores: NDArray[np.float64],
+    ) -> None:
+        own = slice(*np.searchsorted(told[0], [first, first + len(scores)]))
+        trace, instant, place = (one[own] for one in told[:3])
+        weight = told[3][own]
+        order = np.argsort(instant, kind="stable")
+        limits = np.searchsorted(instant[order], np.arange(self.places_.shape[1] + 1))
+        for now in np.flatnonzero(np.diff(limits)):
+            at = order[limits[now] : limits[now + 1]]
+            shown, which = np.unique(place[at], return_inverse=True)
+            parts = np.zeros((len(scores), len(shown)))
+            np.add.at(parts, (trace[at] - first, which), weight[at])
+            scores += parts @ self._nearness(shown, self.places_[:, now])
+
+    def _nearness(self, shown: NDArray[Any], where: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Return places × users: 1 at the place itself, 0 from the limit on and for who is not there."""
+        places = self.reference_.places
+        near = np.zeros((len(shown), len(where)))
+        there = np.flatnonzero(where >= 0)
+        distance = places.distance_km(shown[:, None], where[there][None, :])
+        near[:, there] = 1 - np.minimum(distance / self.limit_km, 1)
+        return near
+
+
+@dataclass(kw_only=True)
+class AlignedIdentification(MatchingIdentification):
+    """Answer the user who was nearest to the released places at the same instants.
+
+    It is made for an attacker of maximum knowledge ([contest] sections 2 and 3.2), whose reference is the
+    original traces themselves. Of other days it compares the first instant with the first, the second
+    with the second, and so on.
+
+    Parameters
+    ----------
+    limit_km
+        Distance from which on a place says nothing.
+
+    Examples
+    --------
+    >>> from tracearena.cities import simulate
+    >>> from tracearena.obfuscation import PlanarLaplace
+    >>> original = simulate(users=50, days=1, seed=1)
+    >>> released = PlanarLaplace(l=1, r=1).transform(original, seed=2)
+    >>> guess = AlignedIdentification().fit(original).identify(released)
+    >>> bool((guess.user_ids == original.user_ids).mean() > 0.9)
+    True
+    """
+
+    name: ClassVar[str] = "Aligned-R"
+    units: ClassVar[Mapping[str, str]] = {"limit_km": "km"}
+
+    limit_km: float = 2.0
+
+    def __post_init__(self) -> None:
+        require_number("limit_km", self.limit_km, above=0, at_most=_FARTHEST_KM)
+
+    def matcher(self) -> AlignedMatcher:
+        """Return the matcher by alignment."""
+        return AlignedMatcher(limit_km=self.limit_km)

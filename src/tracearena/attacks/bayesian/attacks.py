@@ -1,0 +1,346 @@
+"""Bayes-R: everything that speaks for a trace being a user's, each kind for what it is worth."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.algorithms.base import Algorithm, Obfuscator, TraceInferenceAttack, setting
+from tracearena.attacks.base import (
+    Match,
+    MatchingAttack,
+    MatchingIdentification,
+    MatchingInference,
+    check_places,
+)
+from tracearena.attacks.bayesian import tracking
+from tracearena.attacks.bayesian.evidence import Evidence
+from tracearena.attacks.bayesian.habits import OTHERS, Habits, check_times, sensitivity
+from tracearena.attacks.bayesian.matcher import ADAPTIVE, UNKNOWN, BayesMatcher, mechanism_of
+from tracearena.attacks.bayesian.surroundings import Surroundings
+from tracearena.attacks.bayesian.weighing import WeighedMatch, check_weights
+from tracearena.checks import HEAVIEST, LARGEST_KM, require_fitted, require_kind, require_number
+from tracearena.engine import SeedLike, block_ranges, run_blocks
+from tracearena.errors import DataError, ParameterError
+from tracearena.traces import IdTable, ObfuscatedTraces, Traces
+
+# What the strongest attacks share: a mechanism they know, suspect or estimate, and one matcher.
+
+
+@dataclass(kw_only=True)
+class InformedAttack(MatchingAttack):
+    """An attack that may know which defence it meets.
+
+    Parameters
+    ----------
+    mechanism
+        The defence, such as ``PL(4,1)``; ``unknown`` estimates what it does from the release;
+        ``adaptive`` waits to be told (`against`), as a sweep does for each of its defences.
+    """
+
+    mechanism: str = UNKNOWN
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.mechanism, str):
+            raise ParameterError(f"mechanism must be the name of a defence, not {self.mechanism!r}")
+        if self.mechanism not in (UNKNOWN, ADAPTIVE):
+            self.defence(self.mechanism)
+
+    def defence(self, name: str) -> Algorithm | None:
+        """Return the defence of a name, or refuse one that the attack cannot use."""
+        return mechanism_of(name)
+
+    @property
+    def waits(self) -> bool:
+        """Whether the attack has to be told its defence before it can be made."""
+        return self.mechanism == ADAPTIVE
+
+    def against(self, defence: Obfuscator) -> Self:
+        """Return the same attack, fitted to the same users, told the defence that it meets."""
+        require_fitted(self, "matcher_")
+        matcher: Any = self.matcher_
+        return copy.copy(self).use(matcher.against(defence))
+
+    def _ready(self) -> None:
+        """Refuse an attack that was never told its defence."""
+        require_fitted(self, "matcher_")
+        matcher: Any = self.matcher_
+        if self.waits and matcher.mechanism is None:
+            mechanism_of(self.mechanism)
+
+
+@dataclass(kw_only=True)
+class ToldAttack(InformedAttack):
+    """An attack by the likelihoods of `BayesMatcher`.
+
+    Parameters
+    ----------
+    weights
+        How much each kind of evidence is worth, as pairs of name and number (`tune_weights` finds them on
+        sample teams); None learns it on the reference traces cut in two.
+    """
+
+    weights: tuple[tuple[str, float], ...] | None = setting(None)
+
+    def __post_init__(self) -> None:
+        check_weights(self.weights)
+        super().__post_init__()
+
+    def matcher(self) -> BayesMatcher:
+        """Return the matcher, not yet fitted."""
+        mechanism = None if self.waits else mechanism_of(self.mechanism)
+        return BayesMatcher(mechanism=mechanism, weights=self.weights)
+
+
+# Identification by evidence: each trace is one user's, so that what speaks for it sums to the most.
+
+
+@dataclass(kw_only=True)
+class EvidenceIdentification(ToldAttack, MatchingIdentification):
+    """An attack that says who is who by some kinds of evidence, or by all of them, weighed."""
+
+    kinds: ClassVar[tuple[str, ...]] = ()
+    """The kinds of evidence that are summed; none stands for all, each for what it is worth."""
+
+    def identify(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> IdTable:
+        """Return the inferred ID table."""
+        self._ready()
+        return super().identify(anonymized, seed=seed)
+
+    def identify_from(self, match: Match, anonymized: ObfuscatedTraces) -> IdTable:
+        """Return the inferred ID table by the evidence that the attack looks at."""
+        assert isinstance(match, WeighedMatch)
+        chosen = match.by(*self.kinds) if self.kinds else match.best
+        return IdTable(anonymized.user_ids, self.matcher_.user_ids_[chosen])
+
+    def rank_from(self, match: Match) -> NDArray[np.int64]:
+        """Return the likeliest users of each pseudonym by the evidence that the attack looks at."""
+        assert isinstance(match, WeighedMatch)
+        return match.ranked_by(*self.kinds) if self.kinds else match.ranked
+
+
+@dataclass(kw_only=True)
+class BayesIdentification(EvidenceIdentification):
+    """Weigh all evidence: how often, when, from where to where, at home; each user is taken once.
+
+    The weights are learnt where the truth is known, on the reference traces cut in two, the later half
+    released as the mechanism would.
+    """
+
+    name: ClassVar[str] = "Bayes-R"
+
+
+# Bayes-T: every trace that may be hers is believed in as far as it is certain, and habits are
+# beside.
+
+
+@dataclass(kw_only=True)
+class BayesInference(ToldAttack, MatchingInference):
+    """Believe in every trace that may be the user's, as far as it is certain, and answer what costs least.
+
+    q_{u,t}(x) = (1-ε) Σ_p W[u,p] E(y_{p,t}|x) P_{u,t}(x) / Z + ε P_{u,t}(x), where W says how sure it is
+    who is who (Sinkhorn) and P are the user's habits. The answer is
+    argmax_c Σ_x q(x) w(x) (1 - G(x, c)), G the distance up to the limit, w the weight of sensitive places.
+
+    Parameters
+    ----------
+    mechanism
+        As of every attack that can be told.
+    sensitive_weight, limit_km
+        How answers are scored.
+    """
+
+    name: ClassVar[str] = "Bayes-T"
+    share: ClassVar[float] = 0.0
+
+    sensitive_weight: float = setting(10.0)
+    limit_km: float = setting(2.0)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_number("sensitive_weight", self.sensitive_weight, above=0, at_most=HEAVIEST)
+        require_number("limit_km", self.limit_km, above=0, at_most=LARGEST_KM)
+
+    def infer(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Traces:
+        """Return one place for every user and instant."""
+        self._ready()
+        return super().infer(anonymized, seed=seed)
+
+    def infer_from(self, match: Match, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Traces:
+        """Return the answers for a match that is already there."""
+        assert isinstance(match, WeighedMatch)
+        return match.answer((self.share, self.sensitive_weight, self.limit_km), lambda: self._answer(match))
+
+    def _answer(self, match: WeighedMatch) -> Traces:
+        evidence = match.evidence
+        followed = tracking.likeliest(
+            evidence.pairs,
+            match.certainty,
+            evidence.anonymized.n_events,
+            few=self.share > 0 and not evidence.made.by_event,
+        )
+        return self.answer(evidence, followed)
+
+    def answer(self, evidence: Evidence, followed: tracking.Followed) -> Traces:
+        """Return the answers to a release where the traces that may be each user's are given."""
+        matcher, anonymized = self.matcher_, evidence.anonymized
+        assert isinstance(matcher, BayesMatcher)
+        reference, around = matcher.reference_, evidence.around
+        if self.limit_km != matcher.limit_km:
+            around = Surroundings.of(reference.places, self.limit_km)
+        share = self.share if evidence.made.by_event else min(self.share, tracking.DISGUISED_SHARE)
+        table = tracking.infer(
+            anonymized,
+            evidence.made.said,
+            evidence.made.emission,
+            evidence.habits,
+            around,
+            tracking.Movement.of(reference),
+            followed,
+            sensitivity(reference, self.sensitive_weight),
+            self.limit_km,
+            share=share,
+        )
+        return Traces.from_dense(
+            np.asarray(table),
+            anonymized.places,
+            anonymized.clock,
+            user_ids=matcher.user_ids_,
+            first_instant=anonymized.span[0],
+        )
+
+
+# Markov-R: who goes from each place where the trace goes from there.
+
+
+@dataclass(kw_only=True)
+class MarkovIdentification(EvidenceIdentification):
+    """Ask where one goes from here: the trace by the user's habits, and the user by the trace's.
+
+    P_u(y|x,t) = [c_u(xy) + β((1-γ) P_{u,t}(y) + γ Q(y|x))] / (c_u(x) + β), as a ratio to what everybody
+    does, in both directions. It helps where there are a few days only. Each user is taken once.
+    """
+
+    name: ClassVar[str] = "Markov-R"
+    kinds: ClassVar[tuple[str, ...]] = ("markov",)
+
+
+# Polya-R: who visits each place as often as the trace does, and is at home where it is.
+
+
+@dataclass(kw_only=True)
+class PolyaIdentification(EvidenceIdentification):
+    """Take visits as drawn with reinforcement: the tenth to a rare place surprises less than the first.
+
+    The score of user u for trace p is Σ_y Σ_{k < b_p(y)} log(α_y + a_u(y) + k), less its normaliser:
+    b_p(y) counts what the trace says, a_u(y) = Σ_x c_u(x) E(y|x) what the user's reference visits
+    would have been released as, and α_y is three visits of the population. The same over the first and
+    the last hour of the day is added. Each user is taken once, so that the sum is the largest.
+    """
+
+    name: ClassVar[str] = "Polya-R"
+    kinds: ClassVar[tuple[str, ...]] = ("polya", "home")
+
+
+# Tracking-T: follow every trace through its days, and answer the place that costs least if it is
+# wrong.
+
+
+@dataclass(kw_only=True)
+class TrackingInference(BayesInference):
+    """Follow every trace through its days: what was said before and after tells of now as well.
+
+    A hidden Markov model: from one instant to the next people go where the population goes from
+    there (γ of the time) or where their own habits say; forward and backward through each day, then
+    the answer that costs least, as Bayes-T. What is less likely than a small share of the likeliest
+    place at an instant is left out (a beam).
+    """
+
+    name: ClassVar[str] = "Tracking-T"
+    share: ClassVar[float] = tracking.SHARE
+
+
+# Habits-T: where people tend to be at that time of day, the release not even read.
+
+
+_USERS_PER_BLOCK = 16
+
+
+@dataclass(kw_only=True)
+class HabitsInference(TraceInferenceAttack):
+    """Answer what the reference traces alone make the best answer, the release not even read.
+
+    So it is a ceiling of what any defence can be worth against an attacker with these reference
+    traces: whatever a release hides, habits are not in it. The answer at each time of day is the
+    place c with the least expected score, argmax_c Σ_x P_{u,t}(x) w(x) (1 - G(x, c)).
+
+    Parameters
+    ----------
+    sensitive_weight, limit_km
+        How answers are scored: the weight w of sensitive places, and the distance at which G is 1.
+    """
+
+    name: ClassVar[str] = "Habits-T"
+
+    sensitive_weight: float = setting(10.0)
+    limit_km: float = setting(2.0)
+
+    def __post_init__(self) -> None:
+        require_number("sensitive_weight", self.sensitive_weight, above=0, at_most=HEAVIEST)
+        require_number("limit_km", self.limit_km, above=0, at_most=LARGEST_KM)
+
+    def fit(self, reference: Traces) -> Self:
+        """Learn where every user tends to be at each time of day."""
+        require_kind(self, reference, Traces)
+        if not reference.n_users:
+            raise DataError("the reference traces have no users")
+        around = Surroundings.of(reference.places, self.limit_km)
+        self.reference_ = reference
+        habits = Habits.in_rhythm(reference, around)
+        worth = sensitivity(reference, self.sensitive_weight)
+        self.answers_ = habit_answers(habits, around, self.limit_km, worth)
+        return self
+
+    def infer(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Traces:
+        """Return the best answer for each user and time of day, every day the same."""
+        require_fitted(self, "answers_")
+        require_kind(self, anonymized, ObfuscatedTraces)
+        check_places(self.reference_, anonymized)
+        check_times(self.reference_, anonymized)
+        instants = np.arange(*anonymized.span)
+        table = self.answers_[:, anonymized.clock.time_of_day(instants)]
+        return Traces.from_dense(
+            table,
+            anonymized.places,
+            anonymized.clock,
+            user_ids=self.reference_.user_ids,
+            first_instant=anonymized.span[0],
+        )
+
+
+def habit_answers(
+    habits: Habits, around: Surroundings, limit_km: float, sensitive: NDArray[np.float64]
+) -> NDArray[np.int32]:
+    """Return users × times of day: the answer with the least expected score."""
+    from tracearena.attacks.bayesian._matching_kernels import best_answers, habit_gains
+
+    length = habits.clock.instants_per_day
+    answers = np.empty((habits.n_users, length), np.int32)
+    worth = np.maximum(1 - around.distance_km / limit_km, 0.0)
+    common = habits.common_gains(around, worth, sensitive)
+
+    def work(block: int, first: int, stop: int) -> None:
+        profile, gains = np.empty((2, habits.n_places, length))
+        for user in range(first, stop):
+            habits.of_user(user, profile)
+            share = OTHERS / (1 + OTHERS) if habits.offsets[user + 1] > habits.offsets[user] else 1.0
+            near = around.offsets, around.members, worth
+            habit_gains(profile, habits.population, common, share, sensitive, *near, gains)
+            best_answers(gains, answers[user])
+
+    run_blocks(work, block_ranges(habits.n_users, _USERS_PER_BLOCK))
+    return answers

@@ -1,3 +1,0 @@
-from .methods import Interpolation, InterpolationSmoothing, Smoothing
-
-__all__ = ["Interpolation", "InterpolationSmoothing", "Smoothing"]

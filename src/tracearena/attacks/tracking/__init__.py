@@ -1,5 +1,0 @@
-"""Finding the real place among fakes."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
