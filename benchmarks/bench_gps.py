@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from tracearena.arena import uniqueness
-from tracearena.arena.linking import _codes
+from tracearena.arena.unicity import _codes
 from tracearena.cities import simulate_gps
 from tracearena.engine import use
 from tracearena.formats import geolife

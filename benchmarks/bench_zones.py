@@ -13,7 +13,7 @@ import time
 
 import numpy as np
 
-from tracearena.arena.zone_findings import ZoneFindings, find_homes
+from tracearena.arena.experiments import ZoneFindings, find_homes
 from tracearena.cities import simulate_gps
 from tracearena.metrics.applications import key_places
 from tracearena.obfuscation import TrimEnds, Zones

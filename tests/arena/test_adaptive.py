@@ -26,9 +26,8 @@ from tracearena.arena import (
     write_bounds,
     write_table,
 )
-from tracearena.arena.losses import Losses
-from tracearena.arena.scoring import Scoring
-from tracearena.arena.told import ToldAttacker, carried
+from tracearena.arena.bounds import Losses, ToldAttacker, carried
+from tracearena.arena.sweep import Scoring
 from tracearena.attacks.bayesian import tracking
 from tracearena.errors import ParameterError
 from tracearena.metrics import trace_inference_score

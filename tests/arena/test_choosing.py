@@ -47,10 +47,10 @@ def test_everybody_is_tested_once_and_never_trained_on_then(
         seen.append((set(training.user_ids.tolist()), set(testing.user_ids.tolist())))
         return judged(made, training, testing)
 
-    from tracearena.arena import choosing
+    from tracearena.arena import evaluation
 
-    judged = choosing.evaluate
-    monkeypatch.setattr(choosing, "evaluate", watched)
+    judged = evaluation.evaluate
+    monkeypatch.setattr(evaluation, "evaluate", watched)
     choose_synthesizer(["Uniform"], people, folds=4, seed=1)
     assert all(not known & held for known, held in seen)
     assert sorted(user for _, held in seen for user in held) == sorted(people.user_ids.tolist())

@@ -9,7 +9,7 @@ from operator import add
 import numpy as np
 import pytest
 
-from tracearena.arena.likeness import utility_of
+from tracearena.arena.evaluation import utility_of
 from tracearena.errors import DataError
 from tracearena.metrics import tm_emd, tm_emd_sliced, tm_tv, tp_emd_sliced, tp_tv, vf_tv
 from tracearena.metrics.counts import Counted

@@ -16,7 +16,7 @@ from tests.border.command_line import Done, tracearena
 
 from tracearena.arena import best_defences, run_sweep, write_table
 from tracearena.arena.ensemble import AttackScores
-from tracearena.arena.sweep_rows import SweepRow
+from tracearena.arena.sweep import SweepRow
 from tracearena.engine import Cluster, use
 from tracearena.figures import privacy_scatter
 from tracearena.formats import pwscup

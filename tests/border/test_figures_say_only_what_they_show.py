@@ -20,8 +20,7 @@ from tests.border.command_line import tracearena as run
 import tracearena
 from tracearena import figures
 from tracearena.arena import AttackScores, Band, Deanonymisation, SweepRow
-from tracearena.arena.findings import Finding, Tell, announce
-from tracearena.arena.lessons import privacy_costs_usefulness
+from tracearena.arena.claims import Finding, Tell, announce, privacy_costs_usefulness
 from tracearena.figures import FIGURES
 from tracearena.figures.arena import attacks as arena_attacks
 from tracearena.figures.arena import defences as arena_defences

@@ -1,6 +1,5 @@
-from .bounding import Bounds, DefenceBounds, bounds, write_bounds
-from .choosing import Choice, Tried, choose_synthesizer
-from .deanonymisation import Classifier, Deanonymisation, deanonymise
+from .attacker_knowledge import SyntheticRisk, attack_synthetic
+from .bounds import Bounds, DefenceBounds, Interval, bounds, write_bounds
 from .ensemble import (
     ADAPTIVE_ATTACKS,
     SAMPLE_ATTACKS,
@@ -13,21 +12,47 @@ from .ensemble import (
     make_attacks,
     strongest,
 )
-from .evaluation import Evaluation, baselines, evaluate, halves
-from .fairness import Fairness, measure_fairness
+from .evaluation import (
+    Choice,
+    Evaluation,
+    Halves,
+    Tried,
+    Utility,
+    baselines,
+    choose_synthesizer,
+    evaluate,
+    halves,
+    worse_than_uniform,
+)
+from .experiments import (
+    Classifier,
+    Deanonymisation,
+    Fairness,
+    ServiceResult,
+    ZoneFindings,
+    deanonymise,
+    find_homes,
+    hide_from_service,
+    knowing_attacker,
+    location_classes,
+    measure_fairness,
+)
 from .journal import begun_with, unfinished
-from .knowledge import SyntheticRisk, attack_synthetic
-from .likeness import Halves, Utility, worse_than_uniform
-from .linking import Uniqueness, uniqueness
-from .losses import Interval
 from .pseudonyms import Release, pseudonymise, pseudonymise_users
-from .release_noise import ReleaseNoise, measure_release_noise
-from .service import ServiceResult, hide_from_service, knowing_attacker, location_classes
-from .sweep import ATTACKS_2019, SAMPLE_DEFENCES, Sweep, best_defences, run_sweep, succeeded, write_table
-from .sweep_rows import Band, SweepRow, TunedScores
-from .tuned import halves_of, tuned_against
-from .tuning import SampleTeam, Tuning, WeightTuning, tune, tune_weights
-from .zone_findings import ZoneFindings, find_homes
+from .sweep import (
+    ATTACKS_2019,
+    SAMPLE_DEFENCES,
+    Band,
+    Sweep,
+    SweepRow,
+    TunedScores,
+    best_defences,
+    run_sweep,
+    succeeded,
+    write_table,
+)
+from .tuning import SampleTeam, Tuning, WeightTuning, halves_of, tune, tune_weights, tuned_against
+from .unicity import ReleaseNoise, Uniqueness, measure_release_noise, uniqueness
 
 __all__ = [
     "ADAPTIVE_ATTACKS",

@@ -3,32 +3,159 @@
 from __future__ import annotations
 
 import secrets
+import zlib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracearena.algorithms import Obfuscator, catalogue
+from tracearena.algorithms import Obfuscator, catalogue, validation
+from tracearena.arena.attacker_knowledge import Knowledge, attacks_with, known_to
 from tracearena.arena.ensemble import SAMPLE_ATTACKS, AttackScores, Ensemble, attack_names, make_attacks
 from tracearena.arena.journal import Journal, code_of, digest
-from tracearena.arena.maximum_knowledge import Knowledge, attacks_with, known_to
-from tracearena.arena.releases import Trial, refuse_strangers, try_out
-from tracearena.arena.scoring import Scoring
-from tracearena.arena.sweep_rows import Band, SweepRow, TunedScores
+from tracearena.arena.pseudonyms import Release, pseudonymise
 from tracearena.engine import (
     SeedLike,
     block_ranges,
+    child_seed,
     one_library_thread,
     run_blocks,
     seed_sequence,
 )
 from tracearena.errors import DataError, ParameterError, TracearenaError
 from tracearena.files import write_csv
-from tracearena.results import frame_of
+from tracearena.metrics import utility_score
+from tracearena.metrics.contest_scores import UtilityRule
+from tracearena.results import Result, frame_of
 from tracearena.traces import Traces
+
+# One row of a sweep: a defence, its utility, and its privacy against each attack.
+
+
+class Band(NamedTuple):
+    """Between which values s_T of a defence must lie.
+
+    Attributes
+    ----------
+    estimate
+        What an attacker leaves who is told the defence and who is who: an estimate.
+    ceiling
+        What habits alone leave, the release not even read.
+    """
+
+    estimate: float
+    ceiling: float
+
+
+@dataclass(frozen=True)
+class TunedScores(Result):
+    """What the winner's attacks of 2019 leave of a release once they were tuned.
+
+    Attributes
+    ----------
+    tuned_R, tuned_T
+        Names of the attacks, with the parameters that did best on the sample teams.
+    s_R_tuned, s_T_tuned
+        Privacy scores of the release against them (1 is private).
+    """
+
+    tuned_R: str
+    tuned_T: str
+    s_R_tuned: float
+    s_T_tuned: float
+
+
+@dataclass(frozen=True)
+class SweepRow(Result):
+    """One defence: its utility, whether that is enough, and its privacy against each attack.
+
+    Attributes
+    ----------
+    error
+        Why the defence failed, and then there is no utility and no score; or which attacks failed: their
+        scores are missing, so that the row ranks nowhere.
+    band
+        Between which values s_T must lie, where the sweep was asked for it.
+    tuned
+        What tuned attacks leave, where the sweep was asked for it. They are in no other minimum than
+        those that say so.
+    """
+
+    defence: str
+    utility: float | None
+    valid: bool
+    scores: AttackScores
+    error: str | None = None
+    band: Band | None = None
+    tuned: TunedScores | None = None
+
+    @property
+    def s_R_min_tuned(self) -> float | None:
+        """Privacy against the strongest re-identification, tuned ones among them; None without tuning."""
+        return _least(self.scores.s_R_min, None if self.tuned is None else self.tuned.s_R_tuned)
+
+    @property
+    def s_T_min_tuned(self) -> float | None:
+        """Privacy against the strongest trace inference, tuned ones among them; None without tuning."""
+        return _least(self.scores.s_T_min, None if self.tuned is None else self.tuned.s_T_tuned)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return one flat row of a table."""
+        band = {} if self.band is None else {f"s_T_{name}": one for name, one in self.band._asdict().items()}
+        minima = {"s_R_min_tuned": self.s_R_min_tuned, "s_T_min_tuned": self.s_T_min_tuned}
+        tuned = {} if self.tuned is None else self.tuned.to_dict() | minima
+        return {
+            "defence": self.defence,
+            "utility": self.utility,
+            "valid": self.valid,
+            **self.scores.to_dict(),
+            **band,
+            **tuned,
+            "error": self.error,
+        }
+
+
+def _least(plain: float | None, tuned: float | None) -> float | None:
+    return tuned if tuned is None or plain is None else min(plain, tuned)
+
+
+# How a release and the attacks on it are scored.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scoring:
+    """What counts in a score; the defaults are those of [contest] section 3.
+
+    Attributes
+    ----------
+    utility_rule
+        How a generalised event is scored (see `utility_score`).
+    utility_threshold
+        Lowest utility of a valid release; equality is valid.
+    utility_limit_km, inference_limit_km
+        Distances from which on a place is useless, or an inference has failed.
+    sensitive_weight
+        Weight of a sensitive place in the trace-inference score; other places weigh 1.
+    """
+
+    utility_rule: UtilityRule = "paper"
+    utility_threshold: float = 0.7
+    utility_limit_km: float = 2.0
+    inference_limit_km: float = 2.0
+    sensitive_weight: float = 10.0
+
+    def is_valid(self, utility: float) -> bool:
+        """Whether a release of this utility counts."""
+        return utility >= self.utility_threshold
+
+    @property
+    def of_attackers(self) -> dict[str, float]:
+        """What an attacker who wants a good score takes into account, by the names of its settings."""
+        return {"sensitive_weight": self.sensitive_weight, "limit_km": self.inference_limit_km}
+
 
 SAMPLE_DEFENCES = (
     "No",
@@ -179,7 +306,7 @@ def run_sweep(
         between = None if band_of is None else band_of(obfuscator, trial)
         tuned = None
         if samples:
-            from tracearena.arena.tuned import tuned_scores
+            from tracearena.arena.tuning import tuned_scores
 
             known = reference, original, trial.release, limits
             tuned = tuned_scores(samples, obfuscator, *known, seed=trial.attack_seed)
@@ -243,7 +370,7 @@ def best_defences(rows: Sequence[SweepRow]) -> tuple[str | None, list[SweepRow]]
 
 def _bands(reference: Traces, original: Traces, limits: Scoring) -> Callable[[Obfuscator, Trial], Band]:
     """Return what works out the band of one defence after the other."""
-    from tracearena.arena.told import ToldAttacker
+    from tracearena.arena.bounds import ToldAttacker
 
     told = ToldAttacker(limits).fit(reference, original)
 
@@ -256,7 +383,7 @@ def _bands(reference: Traces, original: Traces, limits: Scoring) -> Callable[[Ob
 
 def _samples(reference: Traces, tune: bool | Sequence[tuple[Traces, Traces]]) -> list[tuple[Traces, Traces]]:
     """Return the teams to tune on: those given, or the reference cut in two."""
-    from tracearena.arena.tuned import halves_of
+    from tracearena.arena.tuning import halves_of
 
     if isinstance(tune, bool):
         return [halves_of(reference)] if tune else []
@@ -289,3 +416,51 @@ def write_table(rows: Sequence[SweepRow], path: str | PathLike[str]) -> None:
     for row in table:
         row["valid"] = str(row["valid"]).lower()
     write_csv(path, columns, ([row.get(column) for column in columns] for row in table))
+
+
+# One defence on one set of traces: what it leaves useful, and what is released.
+
+
+class Trial(NamedTuple):
+    """A release, how useful it is, and the seed of whoever attacks it."""
+
+    utility: float
+    release: Release
+    attack_seed: np.random.SeedSequence
+
+
+def try_out(
+    obfuscator: Obfuscator,
+    original: Traces,
+    scoring: Scoring,
+    root: np.random.SeedSequence,
+    *,
+    drawn_from: SeedLike = None,
+) -> Trial:
+    """Release traces under a defence; what is drawn depends on the root and the defence's name only.
+
+    Parameters
+    ----------
+    drawn_from
+        Another seed for the defence itself.
+    """
+    chance = child_seed(root, zlib.crc32(str(obfuscator).encode()))
+    own = child_seed(chance, 0) if drawn_from is None else drawn_from
+    if not obfuscator.keeps_times:
+        raise DataError(
+            f"{obfuscator} changes times, and s_U compares event by event; audit and protect measure what "
+            "such a release keeps"
+        )
+    obfuscated = validation.transformed(obfuscator, original, seed=own)
+    score = utility_score(original, obfuscated, rule=scoring.utility_rule, limit_km=scoring.utility_limit_km)
+    return Trial(score.utility, pseudonymise(obfuscated, seed=child_seed(chance, 1)), child_seed(chance, 2))
+
+
+def refuse_strangers(reference: Traces, original: Traces) -> None:
+    """Refuse users whom no attacker knows."""
+    strangers = original.user_ids[~np.isin(original.user_ids, reference.user_ids)]
+    if len(strangers):
+        raise DataError(
+            f"{len(strangers):,} users of the original traces are not in the reference traces, such as user "
+            f"{strangers[0]}; leave out users that only one of the two has"
+        )

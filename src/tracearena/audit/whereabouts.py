@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.arena.losses import Interval, Losses
+from tracearena.arena.bounds import Interval, Losses
 from tracearena.audit.cells import one_place
 from tracearena.audit.linkability import Halves
 from tracearena.audit.material import Material

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.arena.zone_findings import circle_of
+from tracearena.arena.experiments import circle_of
 from tracearena.attacks.privacy_zones import homes_behind_zones
 from tracearena.audit.sightings import Spots
 from tracearena.obfuscation import TrimEnds, Zones

@@ -42,7 +42,7 @@ def print_board(made: Board, awards: Sequence[Award], defences: Mapping[str, str
 
 
 def _together(made: Board) -> str:
-    from tracearena.arena.lessons import correlation
+    from tracearena.arena.claims import correlation
     from tracearena.contest import compared
 
     points = compared(made)

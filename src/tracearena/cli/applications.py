@@ -231,7 +231,7 @@ def zones(
 ) -> None:
     """Find homes behind privacy zones and trimmed ends, from where trips stop."""
     from tracearena.algorithms import catalogue
-    from tracearena.arena.zone_findings import circle_of, homes_found
+    from tracearena.arena.experiments import circle_of, homes_found
 
     known = catalogue.create(mechanism, "gps-obfuscator")
     circle_of(known)

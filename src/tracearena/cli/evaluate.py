@@ -167,7 +167,7 @@ class _Measure(NamedTuple):
         self, training: Countable, testing: Countable, made: Sequence[Countable]
     ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         """Return the utility of each of the traces made, and the baselines beside them."""
-        from tracearena.arena.likeness import (
+        from tracearena.arena.evaluation import (
             baselines_of,
             compared,
             halves_among,

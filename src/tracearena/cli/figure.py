@@ -11,7 +11,7 @@ from tracearena.cli._console import JsonOption, print_result, working
 from tracearena.cli._refusing import refuse
 
 if TYPE_CHECKING:
-    from tracearena.arena.findings import Finding
+    from tracearena.arena.claims import Finding
 
 
 def register(app: typer.Typer) -> None:

@@ -107,7 +107,7 @@ def sweep(
     a killed one stopped. A defence that fails has a row that says why; the exit status is 1 only if
     all of them fail. Tuned attacks count in s_R_min_tuned and s_T_min_tuned only.
     """
-    from tracearena.arena.scoring import Scoring
+    from tracearena.arena.sweep import Scoring
     from tracearena.cli._sensitive import sensitive_places
     from tracearena.cli._together import read_halves
     from tracearena.figures import privacy_scatter

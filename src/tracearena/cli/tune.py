@@ -48,7 +48,7 @@ def tune(
 
     Every part of the people is held out once, and all metrics are averaged (0 is best).
     """
-    from tracearena.arena.choosing import choose_synthesizer
+    from tracearena.arena.evaluation import choose_synthesizer
 
     traces, _ = reading.read_events(file)
     traces = traces if slots is None else traces.with_slots(slots)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from tracearena.arena.lessons import correlation
-from tracearena.arena.sweep_rows import SweepRow
+from tracearena.arena.claims import correlation
+from tracearena.arena.sweep import SweepRow
 from tracearena.contest.awards import Award, attack_sums, make_awards
 from tracearena.contest.board import Board, BoardRow
 from tracearena.contest.commitment import Commitment

@@ -16,8 +16,7 @@ import numpy as np
 from tracearena.algorithms import catalogue, validation
 from tracearena.arena.ensemble import AttackScores, Ensemble, make_attacks
 from tracearena.arena.pseudonyms import Release, pseudonymise
-from tracearena.arena.sweep import run_sweep, succeeded
-from tracearena.arena.sweep_rows import SweepRow
+from tracearena.arena.sweep import SweepRow, run_sweep, succeeded
 from tracearena.contest.account import Account, Sight, margin
 from tracearena.contest.awards import Award, make_awards
 from tracearena.contest.board import Board, make_board

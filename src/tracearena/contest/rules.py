@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any, Literal, get_args
 
 from tracearena.algorithms import catalogue, parse
-from tracearena.arena.scoring import Scoring
+from tracearena.arena.sweep import Scoring
 from tracearena.checks import require_choice, require_number, require_switch, require_whole
 from tracearena.contest import _wording
 from tracearena.errors import ParameterError

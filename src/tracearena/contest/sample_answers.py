@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from tracearena.arena.ensemble import Ensemble, make_attacks
+from tracearena.arena.ensemble import Attack, Ensemble, make_attacks
 from tracearena.arena.journal import code_of
-from tracearena.arena.sharing import Attack
 from tracearena.contest.desk import Desk
 from tracearena.contest.handout import official
 from tracearena.contest.intake import Intake, answer_path, read_submissions

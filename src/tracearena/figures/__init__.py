@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from tracearena.errors import ParameterError
 
 if TYPE_CHECKING:
-    from tracearena.arena.findings import Tell
+    from tracearena.arena.claims import Tell
     from tracearena.figures.data import Size
 
 FIGURES: dict[str, tuple[str, str]] = {

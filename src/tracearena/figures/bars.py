@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tracearena.arena.findings import Finding
+from tracearena.arena.claims import Finding
 from tracearena.figures.style import canvas, head, save
 from tracearena.figures.tables import HALVES, TITLES
 from tracearena.pages.style import COLOURS

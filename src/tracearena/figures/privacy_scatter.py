@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tracearena.arena.findings import Finding, titled
-from tracearena.arena.sweep_rows import SweepRow
+from tracearena.arena.claims import Finding, titled
+from tracearena.arena.sweep import SweepRow
 from tracearena.errors import ParameterError
 from tracearena.figures.style import canvas, families, label_points, save
 from tracearena.files import replacing

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tracearena.arena.findings import Finding, titled
+from tracearena.arena.claims import Finding, titled
 from tracearena.files import replacing
 from tracearena.pages.style import scale_length
 from tracearena.traces.geodesy import metres_per_degree

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tracearena.arena.findings import Finding
-from tracearena.arena.lessons import STRONG, privacies_together, privacy_costs_usefulness
-from tracearena.arena.sweep_rows import SweepRow
+from tracearena.arena.claims import STRONG, Finding, privacies_together, privacy_costs_usefulness
+from tracearena.arena.sweep import SweepRow
 from tracearena.contest.account import compared
 from tracearena.contest.awards import Award
 from tracearena.contest.board import Board, BoardRow

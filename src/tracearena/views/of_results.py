@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from tracearena.arena.evaluation import Evaluation
-from tracearena.arena.likeness import Utility
+from tracearena.arena.evaluation import Evaluation, Utility
 from tracearena.arena.sweep import Sweep
 from tracearena.errors import ParameterError
 from tracearena.figures import privacy_scatter

@@ -13,7 +13,7 @@ from defusedxml.ElementTree import fromstring
 from tracearena import cities
 from tracearena.algorithms import catalogue, validation
 from tracearena.arena.ensemble import AttackScores
-from tracearena.arena.sweep_rows import SweepRow
+from tracearena.arena.sweep import SweepRow
 from tracearena.contest import (
     AttackKind,
     AttackRecord,

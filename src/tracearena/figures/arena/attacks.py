@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tracearena.arena import ATTACKS_2019, SAMPLE_DEFENCES, STRONGEST_ATTACKS, SweepRow, write_table
-from tracearena.arena.findings import Finding, Tell, announce, counted
+from tracearena.arena.claims import Finding, Tell, announce, counted
 from tracearena.figures.arena.trial import tried
 from tracearena.figures.data import Source
 from tracearena.figures.style import canvas, head, save

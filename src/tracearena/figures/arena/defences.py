@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tracearena.arena import SAMPLE_DEFENCES, SweepRow
-from tracearena.arena.findings import Finding, Tell, announce, titled
+from tracearena.arena.claims import Finding, Tell, announce, titled
 from tracearena.figures.arena.trial import PEOPLE, tried
 from tracearena.figures.data import DEFENCES, Size, Source
 from tracearena.figures.privacy_scatter import NAMES, USEFULNESS, WHEREABOUTS, draw_bands

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.arena.findings import Tell
+from tracearena.arena.claims import Tell
 from tracearena.cities import regions, simulate
 from tracearena.errors import ParameterError
 from tracearena.figures.data import Size, Source

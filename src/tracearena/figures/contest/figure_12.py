@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 from tracearena.algorithms import catalogue
 from tracearena.arena import Ensemble, make_attacks, pseudonymise
-from tracearena.arena.findings import Finding, Tell, announce
-from tracearena.arena.lessons import STRONG
+from tracearena.arena.claims import STRONG, Finding, Tell, announce
 from tracearena.engine import block_ranges, child_seed, run_blocks, seed_sequence
 from tracearena.figures.data import DEFENCES, Source, Team, teams
 from tracearena.figures.style import canvas, families, head, label_points, save

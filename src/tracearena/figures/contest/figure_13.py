@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tracearena.algorithms import catalogue
-from tracearena.arena.findings import Tell
+from tracearena.arena.claims import Tell
 from tracearena.attacks import ReferenceReplay
 from tracearena.engine import SeedLike, block_ranges, child_seed, run_blocks, seed_sequence
 from tracearena.figures.data import DEFENCES, Source, Team, points_of_interest, teams

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from tracearena.arena.findings import Finding, Tell, announce, counted
+from tracearena.arena.claims import Finding, Tell, announce, counted
 from tracearena.engine import child_seed, seed_sequence, tracked
 from tracearena.figures.check_in_cities import check_in_cities
 from tracearena.figures.data import Source

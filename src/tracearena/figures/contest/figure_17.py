@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tracearena.arena.findings import Finding, Tell, announce, counted
+from tracearena.arena.claims import Finding, Tell, announce, counted
 from tracearena.engine import child_seed, seed_sequence, tracked
 from tracearena.figures.bars import draw_bars
 from tracearena.figures.check_in_cities import City, check_in_cities

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tracearena.arena.findings import Finding, Tell, announce
+from tracearena.arena.claims import Finding, Tell, announce
 from tracearena.attacks import MarkovIdentification, MembershipInference
 from tracearena.engine import child_seed, seed_sequence
 from tracearena.figures.bars import draw_bars

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.arena.findings import Finding, Tell, announce, titled
+from tracearena.arena.claims import Finding, Tell, announce, titled
 from tracearena.engine import child_seed, seed_sequence
 from tracearena.errors import DataError
 from tracearena.figures.data import GENERATOR, Source, generator_training

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.arena.findings import Finding, Tell, announce
+from tracearena.arena.claims import Finding, Tell, announce
 from tracearena.figures.data import Source
 from tracearena.figures.style import canvas, head, save
 from tracearena.files import write_csv

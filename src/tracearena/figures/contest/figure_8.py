@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tracearena.arena import SweepRow, run_sweep, succeeded, write_table
-from tracearena.arena.findings import Finding, Tell, announce
-from tracearena.arena.lessons import shuffling_hides_names_only
+from tracearena.arena.claims import Finding, Tell, announce, shuffling_hides_names_only
 from tracearena.figures import privacy_scatter
 from tracearena.figures.data import Source
 from tracearena.figures.virtual_teams import ITERATIONS, virtual_teams

@@ -11,8 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tracearena.arena import ATTACKS_2019, SweepRow, run_sweep, succeeded, write_table
-from tracearena.arena.findings import Finding, Tell, announce, titled
-from tracearena.arena.lessons import privacies_together
+from tracearena.arena.claims import Finding, Tell, announce, privacies_together, titled
 from tracearena.contest import compared, read_score_tables
 from tracearena.contest.board import BoardRow
 from tracearena.contest.records import Role

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.arena import run_sweep, succeeded
-from tracearena.arena.findings import Finding, Tell, announce, counted
+from tracearena.arena.claims import Finding, Tell, announce, counted
 from tracearena.engine import SeedLike, generator, tracked
 from tracearena.figures.data import Size, Source, Team, teams
 from tracearena.figures.style import canvas, head, save

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.arena.findings import Finding, Tell, announce
+from tracearena.arena.claims import Finding, Tell, announce
 from tracearena.contest.team_clock import contest_days, contest_training
 from tracearena.contest.team_walk import ShortWalk
 from tracearena.engine import child_seed, generator, report, seed_sequence, use

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from tracearena.arena import measure_fairness
-from tracearena.arena.fairness import Fairness
-from tracearena.arena.findings import Finding, Tell, announce
+from tracearena.arena.claims import Finding, Tell, announce
+from tracearena.arena.experiments import Fairness
 from tracearena.engine import child_seed, seed_sequence, tracked
 from tracearena.figures.data import Source, Team
 from tracearena.figures.style import canvas, head, save

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tracearena.arena import measure_fairness
-from tracearena.arena.fairness import Fairness
-from tracearena.arena.findings import Finding, Tell, announce, titled
+from tracearena.arena.claims import Finding, Tell, announce, titled
+from tracearena.arena.experiments import Fairness
 from tracearena.contest import ContestPlan, team_traces
 from tracearena.engine import child_seed, seed_sequence, tracked
 from tracearena.figures.data import Source, generator_training

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tracearena.arena.findings import Tell
+from tracearena.arena.claims import Tell
 from tracearena.attacks import Interpolation
 from tracearena.figures.data import Source, gps_data
 from tracearena.figures.style import canvas, draw_ground, head, save

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.arena.findings import Finding, Tell, announce, counted
+from tracearena.arena.claims import Finding, Tell, announce, counted
 from tracearena.figures.data import Source, gps_data
 from tracearena.figures.style import canvas, draw_ground, head, save
 from tracearena.figures.tables import six_digits

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.arena.findings import Finding, Tell, announce, counted, titled
+from tracearena.arena.claims import Finding, Tell, announce, counted, titled
 from tracearena.attacks import Interpolation
 from tracearena.engine import report
 from tracearena.errors import DataError

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tracearena.arena import Deanonymisation, deanonymise
-from tracearena.arena.findings import Finding, Tell, announce, counted
+from tracearena.arena.claims import Finding, Tell, announce, counted
 from tracearena.attacks.deanonymisation import LstmClassifier, WindowForest
 from tracearena.figures.data import Source, gps_data
 from tracearena.figures.style import canvas, head, save

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tracearena.arena.findings import Finding, Tell, announce
+from tracearena.arena.claims import Finding, Tell, announce
 from tracearena.figures.data import Source, people_flow
 from tracearena.figures.style import canvas, head, save
 from tracearena.figures.tables import write_records

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from tracearena.arena.claims import Finding, Tell, announce, counted
 from tracearena.arena.evaluation import baselines, evaluate
-from tracearena.arena.findings import Finding, Tell, announce, counted
 from tracearena.engine import tracked
 from tracearena.figures.data import Source, people_flow
 from tracearena.figures.style import canvas, head, save

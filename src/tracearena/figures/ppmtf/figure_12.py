@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.arena.findings import Finding, Tell, announce, counted
+from tracearena.arena.claims import Finding, Tell, announce, counted
 from tracearena.engine import child_seed, seed_sequence
 from tracearena.errors import DataError
 from tracearena.figures.data import Source, check_ins, kept_days

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tracearena.arena.findings import Finding, Tell, announce, titled
+from tracearena.arena.claims import Finding, Tell, announce, titled
 from tracearena.engine import tracked
 from tracearena.figures.data import CHECK_INS, Size, Source, check_ins
 from tracearena.figures.style import canvas, save

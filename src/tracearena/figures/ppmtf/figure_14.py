@@ -7,7 +7,7 @@ from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
-from tracearena.arena.findings import Finding, Tell, announce, counted, titled
+from tracearena.arena.claims import Finding, Tell, announce, counted, titled
 from tracearena.engine import child_seed, seed_sequence, tracked
 from tracearena.figures.data import Source, check_ins
 from tracearena.figures.style import canvas, save

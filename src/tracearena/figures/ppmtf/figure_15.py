@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tracearena.arena.findings import Finding, Tell, announce
+from tracearena.arena.claims import Finding, Tell, announce
 from tracearena.engine import tracked
 from tracearena.figures.data import Source, check_ins
 from tracearena.figures.style import canvas, head, save

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tracearena.arena.claims import Finding, Tell, announce, counted
 from tracearena.arena.evaluation import baselines, evaluate, halves
-from tracearena.arena.findings import Finding, Tell, announce, counted
 from tracearena.engine import tracked
 from tracearena.figures.data import Source, people_flow, published_results
 from tracearena.figures.style import canvas, head, save

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.arena.findings import Finding, Tell, announce, counted
+from tracearena.arena.claims import Finding, Tell, announce, counted
 from tracearena.engine import generator
 from tracearena.figures.data import Source, people_flow
 from tracearena.figures.style import canvas, head, save

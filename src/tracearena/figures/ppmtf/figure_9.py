@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from tracearena.arena.findings import Finding, Tell, announce
+from tracearena.arena.claims import Finding, Tell, announce
 from tracearena.engine import tracked
 from tracearena.figures.data import Source, people_flow
 from tracearena.figures.style import canvas, head, save

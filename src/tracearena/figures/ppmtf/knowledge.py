@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from tracearena.arena.findings import Finding, Tell, announce, counted
-from tracearena.arena.knowledge import ATTACKS, SyntheticRisk, attack_synthetic
+from tracearena.arena.attacker_knowledge import ATTACKS, SyntheticRisk, attack_synthetic
+from tracearena.arena.claims import Finding, Tell, announce, counted
 from tracearena.engine import child_seed, seed_sequence, tracked
 from tracearena.figures.data import Size, Source, teams
 from tracearena.figures.style import canvas, head, save

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tracearena.arena.findings import Finding, Tell, announce, counted
+from tracearena.arena.claims import Finding, Tell, announce, counted
 from tracearena.attacks import MarkovIdentification, MembershipInference, attack_parameters
 from tracearena.engine import tracked
 from tracearena.figures.data import Source, people_flow

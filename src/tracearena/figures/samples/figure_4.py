@@ -8,8 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from tracearena.arena import run_sweep, succeeded, write_table
-from tracearena.arena.findings import Tell
-from tracearena.arena.scoring import Scoring
+from tracearena.arena.claims import Tell
+from tracearena.arena.sweep import Scoring
 from tracearena.contest import Rules
 from tracearena.figures import privacy_scatter
 from tracearena.figures.data import Source, teams

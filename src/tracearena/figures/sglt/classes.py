@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.arena import location_classes
-from tracearena.arena.findings import Finding, Tell, announce, titled
+from tracearena.arena.claims import Finding, Tell, announce, titled
 from tracearena.figures.data import Size, Source, classes_of, same_people
 from tracearena.figures.style import canvas, save
 from tracearena.files import write_csv

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tracearena.arena.findings import Finding, Tell, announce, counted
+from tracearena.arena.claims import Finding, Tell, announce, counted
 from tracearena.attacks.synthetic import MarkovIdentification
 from tracearena.engine import seed_sequence, tracked
 from tracearena.figures.data import Source, people_flow, published_results

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.arena.findings import Finding, Tell, announce, titled
+from tracearena.arena.claims import Finding, Tell, announce, titled
 from tracearena.figures.data import Source, fakes_experiment
 from tracearena.figures.style import canvas, save
 from tracearena.files import write_csv

@@ -7,8 +7,8 @@ from itertools import product
 from pathlib import Path
 
 from tracearena.arena import ServiceResult, hide_from_service, location_classes
-from tracearena.arena.findings import Finding, Tell, announce, counted
-from tracearena.arena.service import KNOWLEDGE
+from tracearena.arena.claims import Finding, Tell, announce, counted
+from tracearena.arena.experiments import KNOWLEDGE
 from tracearena.attacks.viterbi import ViterbiTracking
 from tracearena.engine import child_seed, seed_sequence, tracked
 from tracearena.figures.data import Size, Source, classes_of, same_people

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.arena.findings import Finding, Tell, announce
+from tracearena.arena.claims import Finding, Tell, announce
 from tracearena.engine import generator
 from tracearena.figures.data import FakesExperiment, Source, fakes_experiment
 from tracearena.figures.style import canvas, head, save

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.arena.findings import Finding, Tell, announce, counted, titled
+from tracearena.arena.claims import Finding, Tell, announce, counted, titled
 from tracearena.engine import generator
 from tracearena.figures.data import FakesExperiment, Source, fakes_experiment
 from tracearena.figures.style import canvas, save

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tracearena.arena.sweep_rows import SweepRow
+from tracearena.arena.sweep import SweepRow
 from tracearena.contest.account import Account
 from tracearena.contest.rehearsal import FEW
 from tracearena.pages import Page

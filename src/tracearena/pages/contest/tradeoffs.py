@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tracearena.arena.lessons import shuffling_hides_names_only
-from tracearena.arena.sweep_rows import SweepRow
+from tracearena.arena.claims import shuffling_hides_names_only
+from tracearena.arena.sweep import SweepRow
 from tracearena.contest.account import Account, compared
 from tracearena.pages import Page
 from tracearena.pages.contest.team_styles import SAMPLE, TeamStyle, badge, dots, plotted, score_axis

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from tracearena.arena.sweep_rows import SweepRow
+from tracearena.arena.sweep import SweepRow
 from tracearena.contest.account import compared, margin
 from tracearena.contest.board import Board, BoardRow
 from tracearena.contest.records import Role

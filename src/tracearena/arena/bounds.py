@@ -1,0 +1,384 @@
+"""Bounds: between which values the privacy of whereabouts must lie on the data at hand.
+
+The upper one holds for every defence: habits alone, the release not even read, leave so much. The lower
+one is an estimate for each defence: so much does an attacker leave who is told the defence and the table
+of who is who. Intervals come from drawing the users anew, with replacement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.algorithms import Obfuscator, catalogue
+from tracearena.arena.ensemble import Ensemble, attack_names, make_attacks
+from tracearena.arena.pseudonyms import Release
+from tracearena.arena.sweep import Scoring, refuse_strangers, try_out
+from tracearena.attacks.bayesian.attacks import BayesInference, HabitsInference, TrackingInference
+from tracearena.attacks.bayesian.candidates import Pairs
+from tracearena.attacks.bayesian.matcher import ADAPTIVE, BayesMatcher
+from tracearena.attacks.bayesian.tracking import Followed
+from tracearena.engine import (
+    SeedLike,
+    block_ranges,
+    child_seed,
+    generator,
+    one_library_thread,
+    run_blocks,
+    seed_sequence,
+)
+from tracearena.errors import DataError, ParameterError, TracearenaError
+from tracearena.files import write_csv
+from tracearena.metrics.contest_scores import places_at
+from tracearena.results import Result
+from tracearena.traces import ObfuscatedTraces, Traces
+from tracearena.traces._arrays import positions
+
+_BOOTSTRAP = 1 << 20
+
+
+@dataclass(frozen=True)
+class DefenceBounds(Result):
+    """Where the privacy of whereabouts under one defence must lie, and where attacks put it.
+
+    Attributes
+    ----------
+    defence, utility, valid
+        The defence, how useful its release is, and whether that is enough.
+    estimate
+        s_T against an attacker who is told the defence and who is who: the lower value.
+    s_T_min, strongest_T
+        Lowest s_T of the attacks made, Habits-T left out, and whose it is.
+    above
+        How much `s_T_min` lies above the ceiling: where it does, the figure is an artefact of weak
+        attacks.
+    below
+        The attacks that left less than the estimate, and by how much (below 0).
+    failed
+        Why attacks gave no answer, by their names.
+    """
+
+    defence: str
+    utility: float
+    valid: bool
+    estimate: Interval
+    s_T_min: float | None = None
+    strongest_T: str | None = None
+    above: Interval | None = None
+    below: dict[str, Interval] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def is_artefact(self) -> bool:
+        """Whether the attacks made, without Habits-T, leave more than habits alone."""
+        return self.above is not None and self.above.value > 0
+
+
+@dataclass(frozen=True)
+class Bounds(Result):
+    """Bounds of several defences on the same traces.
+
+    Attributes
+    ----------
+    ceiling
+        s_T that habits alone leave: no defence is worth more.
+    defences
+        One entry a defence, in the order asked for.
+    """
+
+    ceiling: Interval
+    defences: tuple[DefenceBounds, ...]
+
+    @property
+    def artefacts(self) -> list[DefenceBounds]:
+        """The defences that the attacks made put above the ceiling."""
+        return [one for one in self.defences if one.is_artefact]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        return {"ceiling": self.ceiling.to_dict(), "defences": [one.to_dict() for one in self.defences]}
+
+
+def bounds(
+    reference: Traces,
+    original: Traces,
+    *,
+    defences: Sequence[str],
+    attacks: Sequence[str] = ("strongest",),
+    scoring: Scoring | None = None,
+    seed: SeedLike = None,
+) -> Bounds:
+    """Say between which values s_T of each defence must lie, and which attacks stand outside.
+
+    Parameters
+    ----------
+    reference, original
+        What the attackers know, and what is protected.
+    defences, attacks
+        Names of the catalogue; among the attacks also ``samples``, ``strongest`` and ``all``, and of these
+        the trace inferences count. With the seed of a sweep the releases are those of the sweep.
+    scoring
+        As of `run_sweep`.
+
+    Examples
+    --------
+    >>> from tracearena.cities import simulate
+    >>> halves = simulate(users=20, days=4, seed=1).split_days(2)
+    >>> found = bounds(*halves, defences=["No"], attacks=["Replay-T"], seed=1)
+    >>> found.defences[0].estimate.value < found.ceiling.value
+    True
+    >>> found.defences[0].strongest_T
+    'Replay-T'
+    """
+
+    refuse_strangers(reference, original)
+    limits = scoring or Scoring()
+    root = seed_sequence(seed)
+    known = limits.of_attackers
+    made = make_attacks([name for name in attack_names(attacks) if name != CEILING], **known)
+    compared = [one for one in made if one.kind == "trace-inference"]
+    if made and not compared:
+        names = ", ".join(map(str, made))
+        raise ParameterError(
+            f"bounds compare trace inferences, whose names end in -T; {names} says who is who"
+        )
+    ensemble = Ensemble(compared, **known).fit(reference)
+    told = ToldAttacker(limits).fit(reference, original)
+    obfuscators: list[Obfuscator] = [catalogue.create(name, "obfuscator") for name in defences]
+    ceiling = told.habits_
+    draws = child_seed(root, _BOOTSTRAP)
+
+    def one(block: int, first: int, stop: int) -> DefenceBounds:
+        defence = obfuscators[first]
+        trial = try_out(defence, original, limits, root)
+        estimate = told.losses(trial.release, defence, seed=trial.attack_seed)
+        found: dict[str, Losses] = {}
+        failed: dict[str, str] = {}
+        for attack, answer in ensemble.attempts(
+            trial.release.anonymized, defence=defence, seed=trial.attack_seed
+        ):
+            if isinstance(answer, TracearenaError):
+                failed[str(attack)] = str(answer)
+            elif isinstance(answer, Traces):
+                found[str(attack)] = Losses.of(original, answer, limits)
+        best = min(found, key=lambda name: found[name].score, default=None)
+        return DefenceBounds(
+            str(defence),
+            trial.utility,
+            limits.is_valid(trial.utility),
+            estimate.interval(draws),
+            None if best is None else found[best].score,
+            best,
+            None if best is None else found[best].interval(draws, ceiling),
+            {
+                name: losses.interval(draws, estimate)
+                for name, losses in found.items()
+                if losses.score < estimate.score
+            },
+            failed,
+        )
+
+    with one_library_thread():
+        rows = run_blocks(one, block_ranges(len(obfuscators), 1), anywhere=True, report=True)
+    return Bounds(ceiling.interval(draws), tuple(rows))
+
+
+def write_bounds(found: Bounds, path: str | PathLike[str]) -> None:
+    """Write one line a defence: its estimate, the ceiling, and the attacks outside of them."""
+    columns = [
+        *("defence", "utility", "valid", "estimate", "estimate_low", "estimate_high"),
+        *("ceiling", "ceiling_low", "ceiling_high", "s_T_min", "strongest_T"),
+        *("above_ceiling", "above_ceiling_low", "above_ceiling_high", "below_estimate", "failed"),
+    ]
+    rows = (
+        [
+            *(row.defence, row.utility, str(row.valid).lower(), *_numbers(row.estimate)),
+            *(*_numbers(found.ceiling), row.s_T_min, row.strongest_T, *_numbers(row.above)),
+            "; ".join(f"{name} {one}" for name, one in row.below.items()),
+            "; ".join(row.failed.values()),
+        ]
+        for row in found.defences
+    )
+    write_csv(path, columns, rows)
+
+
+def _numbers(one: Interval | None) -> tuple[float | None, float | None, float | None]:
+    return (None, None, None) if one is None else (one.value, one.low, one.high)
+
+
+# The attacker who is told everything but the places: the defence, and the table of who is who.
+
+
+CEILING = HabitsInference.name
+"""The attack that every defence has to stand, whatever it releases."""
+
+_TRACES_AT_ONCE = 256
+
+
+class ToldAttacker:
+    """Infers traces as Bayes-T and Tracking-T do, where the matching is known to be true.
+
+    What it leaves estimates the Bayes risk of an attacker who is told the table: how much a defence
+    hides of the places themselves. It is no bound in the strict sense, because the attacker's belief
+    (habits, steps, what the defence does) is a model.
+
+    Parameters
+    ----------
+    scoring
+        How answers are scored, which the attacker knows.
+    """
+
+    def __init__(self, scoring: Scoring) -> None:
+        known: Any = scoring.of_attackers
+        self.scoring = scoring
+        self.attacks = (
+            BayesInference(mechanism=ADAPTIVE, **known),
+            TrackingInference(mechanism=ADAPTIVE, **known),
+        )
+
+    def fit(self, reference: Traces, original: Traces) -> Self:
+        """Learn the habits of every user; the original traces score the answers."""
+        matcher = self.attacks[0].matcher().fit(reference)
+        for attack in self.attacks:
+            attack.use(matcher)
+        self.original_ = original
+        self.habits_ = Losses.of(original, habits_alone(reference, original, self.scoring), self.scoring)
+        return self
+
+    def losses(self, release: Release, defence: Obfuscator, *, seed: SeedLike = None) -> Losses:
+        """Return what the best of all ways to use what was told leaves; not to use it is one of them.
+
+        Where a defence hands whole traces to others, the table of pseudonyms tells a lie. So the attacker is
+        also told whose whereabouts most events of a trace are, where it is somebody else's.
+        """
+        told = [attack.against(defence) for attack in self.attacks]
+        matcher = told[0].matcher_
+        assert isinstance(matcher, BayesMatcher)
+        match = matcher.match(release.anonymized, seed=seed)
+        named = positions(release.id_table.user_ids, matcher.user_ids_)
+        found = [self.habits_]
+        for users in (named, self._carried(release, named)):
+            if users is not None:
+                followed = only_trace(users, len(matcher.user_ids_))
+                made = (attack.answer(match.evidence, followed) for attack in told)
+                found += [Losses.of(self.original_, traces, self.scoring) for traces in made]
+        return min(found, key=lambda one: one.score)
+
+    def _carried(self, release: Release, named: NDArray[np.int64]) -> NDArray[np.int64] | None:
+        """Return whose whereabouts each trace carries; None if that is what the table says."""
+        whose = carried(release.anonymized, self.original_)
+        known = self.attacks[0].matcher_.user_ids_
+        users = np.where(whose >= 0, positions(self.original_.user_ids, known)[whose], named)
+        return None if np.array_equal(users, named) else users
+
+
+def carried(anonymized: ObfuscatedTraces, original: Traces) -> NDArray[np.int64]:
+    """Return the user whose whereabouts most events of each trace are, -1 where there is none.
+
+    >>> from tracearena.traces import Clock, Places
+    >>> places = Places([0, 0.01, 0.02], [0, 0, 0], km_per_degree=(100, 100))
+    >>> original = Traces.from_dense([[0, 1, 0], [2, 2, 2]], places, Clock(instants_per_day=3))
+    >>> swapped = ObfuscatedTraces.like(original, np.array([2, 2, 0, 0, 1, 0]))
+    >>> carried(swapped, original).tolist()
+    [1, 0]
+    """
+    from scipy.sparse import csr_array
+
+    m, first = len(original.places), original.span[0]
+    shape = original.n_users, original.n_instants * m
+    cell = (original.instants - first).astype(np.int64) * m + original.place_index
+    ones = np.ones(original.n_events, np.float32)
+    there = csr_array((ones, (original.user_index, cell)), shape=shape).T.tocsr()
+    event, place, weight = anonymized.pairs()
+    cell = (anonymized.instants[event] - first).astype(np.int64) * m + place
+    owner = anonymized.user_index[event]
+    # A set that holds the place agrees in full: how finely it was told is not the question here.
+    said = csr_array((np.ones(len(weight), np.float32), (owner, cell)), shape=(anonymized.n_users, shape[1]))
+    events = np.bincount(anonymized.user_index, minlength=anonymized.n_users)
+    whose = np.full(anonymized.n_users, -1, np.int64)
+    for start in range(0, anonymized.n_users, _TRACES_AT_ONCE):
+        rows = slice(start, min(start + _TRACES_AT_ONCE, anonymized.n_users))
+        agreed = (said[rows] @ there).toarray()
+        best = agreed.argmax(axis=1)
+        most = agreed[np.arange(len(best)), best] > events[rows] / 2
+        whose[rows] = np.where(most, best, -1)
+    return whose
+
+
+def only_trace(users: NDArray[np.int64], n_users: int) -> Followed:
+    """Return for each user the trace that is hers for certain; traces of nobody (-1) are left out."""
+    pairs = Pairs.of(np.flatnonzero(users >= 0), users[users >= 0], len(users), n_users)
+    offsets, order = pairs.by_user()
+    return Followed(offsets, pairs.traces[order], np.ones(len(order)))
+
+
+def habits_alone(reference: Traces, original: Traces, scoring: Scoring) -> Traces:
+    """Return the answers of an attacker who does not read what is released of the original traces."""
+    attack = HabitsInference(**scoring.of_attackers).fit(reference)
+    return attack.infer(ObfuscatedTraces.unchanged(original))
+
+
+# What attackers missed of each user, so that users can be drawn anew.
+
+
+DRAWS = 1000
+"""How often the users are drawn anew."""
+SURE = 0.95
+"""Share of these draws that an interval holds."""
+
+_DRAWS_AT_ONCE = 50
+
+
+@dataclass(frozen=True)
+class Interval(Result):
+    """A number, and where 95 % of the draws of other users put it."""
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.value:.4f} ({self.low:.4f} to {self.high:.4f})"
+
+
+class Losses(NamedTuple):
+    """What an attacker missed of each user, and how much there was to find."""
+
+    missed: NDArray[np.float64]
+    weight: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, original: Traces, inferred: Traces, scoring: Scoring) -> Losses:
+        """Weigh the distances of each user's answers as `trace_inference_score` does."""
+        if not original.n_events:
+            raise DataError("there are no events to score")
+        distance = original.places.distance_km(original.place_index, places_at(inferred, original))
+        sensitive = original.places.sensitive[original.place_index]
+        weight = np.where(sensitive, scoring.sensitive_weight, 1.0)
+        missed = weight * np.minimum(distance / scoring.inference_limit_km, 1)
+        user, count = original.user_index, original.n_users
+        sums = [np.bincount(user, one, count).astype(np.float64) for one in (missed, weight)]
+        return cls(sums[0], sums[1])
+
+    @property
+    def score(self) -> float:
+        """s_T."""
+        return float(self.missed.sum() / self.weight.sum())
+
+    def interval(self, seed: SeedLike, beside: Losses | None = None) -> Interval:
+        """Return the score, or its difference to another of the same users, and its interval."""
+        value = self.score - (0.0 if beside is None else beside.score)
+        missed = self.missed if beside is None else self.missed - beside.missed
+        rng, users = generator(seed), len(missed)
+        drawn = []
+        for _ in range(0, DRAWS, _DRAWS_AT_ONCE):
+            times = rng.multinomial(users, np.full(users, 1 / users), _DRAWS_AT_ONCE)
+            weight = times @ self.weight
+            drawn.append((times @ missed)[weight > 0] / weight[weight > 0])
+        low, high = np.quantile(np.concatenate(drawn), [(1 - SURE) / 2, (1 + SURE) / 2])
+        return Interval(value, float(low), float(high))

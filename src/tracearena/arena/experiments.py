@@ -1,0 +1,443 @@
+"""How well fakes hide a person from a location-based service, and what they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Protocol, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.arena.ensemble import SAMPLE_ATTACKS
+from tracearena.arena.sweep import run_sweep, succeeded
+from tracearena.attacks.deanonymisation import Windows, cut_windows
+from tracearena.attacks.privacy_zones import homes_behind_zones
+from tracearena.attacks.viterbi import ViterbiTracking
+from tracearena.checks import require_choice, require_number, require_whole
+from tracearena.engine import SeedLike, child_seed, seed_sequence, stream
+from tracearena.errors import DataError, ParameterError
+from tracearena.metrics.applications.homes import key_places
+from tracearena.metrics.applications.paired import AtOnce, IdTable, Part, Walk, with_true_ids
+from tracearena.mobility import MobilityProfiles
+from tracearena.obfuscation.fakes import FakeTraces, fake_days
+from tracearena.obfuscation.privacy_zones import TrimEnds, Zones
+from tracearena.results import Result
+from tracearena.synthesis.sglt import LocationClasses, find_classes, semantic_graph
+from tracearena.traces import DELETED, GpsTraces, ObfuscatedTraces, Traces
+from tracearena.traces.geodesy import distance_m
+
+_GRAPH, _CLASSES, _ATTACKER = range(1, 4)
+
+Knowledge = Literal["population", "generator"]
+KNOWLEDGE: tuple[Knowledge, ...] = get_args(Knowledge)
+
+
+@dataclass(frozen=True)
+class ServiceResult(Result):
+    """What a service learns, and what hiding from it costs.
+
+    Attributes
+    ----------
+    method, fakes, exposure
+        How the person hid.
+    exposed
+        Number of events that were sent.
+    privacy
+        Share of the sent events whose real place the attacker missed; 1 is best.
+    distinct_places, distinct_classes
+        Mean number of different places and of different semantic classes sent at once; 1 is free.
+    attacker
+        What he knows: how the ``population`` moves, or how the fakes of the ``generator`` do as well.
+    """
+
+    method: str
+    fakes: int
+    exposure: float
+    exposed: int
+    privacy: float
+    distinct_places: float
+    distinct_classes: float
+    attacker: str = "population"
+
+
+def knowing_attacker(training: Traces, defence: FakeTraces, *, seed: SeedLike = None) -> ViterbiTracking:
+    """Return an attacker who makes fakes as people do, and so knows how those move ([sglt] leaves him out).
+
+    Parameters
+    ----------
+    training, defence
+        As in `hide_from_service`; he draws his own fakes, one set a training user.
+    """
+    users = np.flatnonzero(np.diff(training.offsets))
+    days = fake_days(
+        defence.method, training, users, defence.fakes, seed_sequence(seed), classes=defence.classes
+    )
+    clock = replace(training.clock, first_day=None)
+    made = Traces.from_dense(days.reshape(-1, days.shape[2]), training.places, clock)
+    return ViterbiTracking().fit(training, made)
+
+
+def location_classes(
+    training: Traces, classes: int | None = None, *, seed: SeedLike = None
+) -> LocationClasses:
+    """Return the semantic classes by which the overhead is counted."""
+    root = seed_sequence(seed)
+    graph = semantic_graph(MobilityProfiles.of(training), seed=child_seed(root, _GRAPH))
+    return find_classes(graph, classes, seed=child_seed(root, _CLASSES))
+
+
+def hide_from_service(
+    training: Traces,
+    original: Traces,
+    defence: FakeTraces,
+    classes: LocationClasses,
+    *,
+    attacker: ViterbiTracking | None = None,
+    knows: Knowledge = "population",
+    seed: SeedLike = None,
+) -> ServiceResult:
+    """Let people hide among fakes and an attacker look for them ([sglt] section 5.4).
+
+    Parameters
+    ----------
+    training
+        What everybody knows: fakes are made from it, and the attacker learns from it.
+    original
+        Where people really are.
+    defence
+        How they hide; its training traces are set here.
+    classes
+        Semantic classes, for the overhead.
+    attacker
+        One that is trained already, when many defences are tried.
+    knows
+        What an attacker who is not given learns: how the ``population`` moves, or how the fakes of the
+        ``generator`` do as well (`knowing_attacker`).
+    """
+    require_choice("knows", knows, KNOWLEDGE)
+    sent = replace(defence, training=training).transform(original, seed=seed)
+    exposed = np.flatnonzero(sent.codes != DELETED)
+    if not len(exposed):
+        raise DataError(f"no event was sent at exposure {defence.exposure:g}")
+    if attacker is None and knows == "generator":
+        attacker = knowing_attacker(training, defence, seed=child_seed(seed_sequence(seed), _ATTACKER))
+    guess = (attacker or ViterbiTracking().fit(training)).track(sent)
+    wrong = guess[exposed] != original.place_index[exposed]
+    places, kinds = _overheads(sent, classes)
+    return ServiceResult(
+        defence.method,
+        defence.fakes,
+        defence.exposure,
+        len(exposed),
+        float(wrong.mean()),
+        places,
+        kinds,
+        knows,
+    )
+
+
+def _overheads(sent: ObfuscatedTraces, classes: LocationClasses) -> tuple[float, float]:
+    """Return the mean number of places and of classes of the sets sent."""
+    event, place, _ = sent.pairs()
+    kinds = np.unique(event * len(classes) + classes.class_of[place])
+    exposed = len(np.unique(event))
+    return len(event) / exposed, len(kinds) / exposed
+
+
+# De-anonymise released trajectories: who of the targets, or somebody else [geo-ind].
+
+
+OTHERS = 0
+
+
+class Classifier(Protocol):
+    """Learns classes of windows."""
+
+    def fit(self, windows: Windows, labels: NDArray[np.int64], classes: int, *, seed: int) -> None:
+        """Learn from windows and their classes."""
+
+    def predict(self, windows: Windows) -> NDArray[np.int64]:
+        """Return a class for each window."""
+
+
+@dataclass(frozen=True)
+class Deanonymisation(Result):
+    """How well a classifier tells people apart.
+
+    Attributes
+    ----------
+    accuracy
+        Share of test windows given to the right class.
+    most_frequent
+        Accuracy of always answering the class that is most frequent in training.
+    confusion
+        Classes × classes: counts of test windows, true class by answered class; class 0 is
+        everybody who is not a target.
+    targets
+        Ids of the target users, classes 1, 2, …
+    train_windows, test_windows
+        How many windows were learned from, and how many were asked about.
+    """
+
+    accuracy: float
+    most_frequent: float
+    confusion: NDArray[np.int64]
+    targets: NDArray[Any]
+    train_windows: int
+    test_windows: int
+
+    @property
+    def balanced_accuracy(self) -> float:
+        """Mean over the classes that were asked about of the share given to them: each counts alike."""
+        asked = self.confusion.sum(axis=1)
+        return float((np.diag(self.confusion)[asked > 0] / asked[asked > 0]).mean())
+
+    @property
+    def balanced_guess(self) -> float:
+        """Balanced accuracy of one answer for all."""
+        return 1 / int((self.confusion.sum(axis=1) > 0).sum())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return {
+            "accuracy": self.accuracy,
+            "most_frequent": self.most_frequent,
+            "balanced_accuracy": self.balanced_accuracy,
+            "balanced_guess": self.balanced_guess,
+            "confusion": self.confusion.tolist(),
+            "targets": self.targets.tolist(),
+            "train_windows": self.train_windows,
+            "test_windows": self.test_windows,
+        }
+
+
+def deanonymise(
+    released: GpsTraces,
+    classifier: Classifier,
+    *,
+    targets: int = 10,
+    length: int = 100,
+    test_share: float = 0.3,
+    seed: SeedLike = None,
+) -> Deanonymisation:
+    """Train a classifier on some released trajectories of everybody and ask it about the others.
+
+    Parameters
+    ----------
+    targets
+        Number of target users, drawn among those with at least two trajectories; all other users
+        are one class.
+    length
+        Points of a window.
+    test_share
+        Share of each user's trajectories that are asked about; a trajectory is never in both.
+
+    References
+    ----------
+    [geo-ind] section 6.
+    """
+    require_whole("targets", targets, at_least=1)
+    require_number("test_share", test_share, above=0, below=1)
+    root = seed_sequence(seed)
+    windows = cut_windows(released, length)
+    able = _users_with_two_trajectories(windows)
+    if len(able) < targets:
+        raise DataError(f"{targets} targets need as many users with two trajectories; there are {len(able)}")
+    chosen = np.sort(stream(root, 0).choice(able, targets, replace=False))
+    asked = _asked(windows, test_share, stream(root, 1))
+    labels = np.where(np.isin(windows.user, chosen), np.searchsorted(chosen, windows.user) + 1, OTHERS)
+    train, test = windows.take(~asked), windows.take(asked)
+    classifier.fit(train, labels[~asked], targets + 1, seed=int(stream(root, 2).integers(2**31)))
+    truth, answer = labels[asked], classifier.predict(test)
+    confusion = np.zeros((targets + 1, targets + 1), np.int64)
+    np.add.at(confusion, (truth, answer), 1)
+    favourite = int(np.argmax(np.bincount(labels[~asked], minlength=targets + 1)))
+    return Deanonymisation(
+        accuracy=float((truth == answer).mean()),
+        most_frequent=float((truth == favourite).mean()),
+        confusion=confusion,
+        targets=released.user_ids[chosen],
+        train_windows=len(train),
+        test_windows=len(test),
+    )
+
+
+def _users_with_two_trajectories(windows: Windows) -> NDArray[np.int64]:
+    pairs = np.unique(np.column_stack([windows.user, windows.trajectory]), axis=0)
+    users, counts = np.unique(pairs[:, 0], return_counts=True)
+    return users[counts >= 2].astype(np.int64)
+
+
+def _asked(windows: Windows, share: float, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Choose the test trajectories, user by user: at least one of two, none of one."""
+    test: list[int] = []
+    for user in np.unique(windows.user):
+        own = rng.permutation(np.unique(windows.trajectory[windows.user == user]))
+        if len(own) >= 2:
+            test.extend(own[: max(1, round(share * len(own)))].tolist())
+    return np.isin(windows.trajectory, test)
+
+
+# Fairness: does it matter which team's data a defence has to protect?
+
+
+DEFENCES = ("No", "MRLH(1,1,0.5)", "RR(1)", "PL(1,1)")
+
+
+@dataclass(frozen=True)
+class Fairness(Result):
+    """Spread of a defence's scores over the teams' data: small where the data is fair.
+
+    Attributes
+    ----------
+    defence, teams
+        What was tried, on how many teams' data.
+    reidentification_mean, trace_inference_mean
+        Mean of s_R,min and of s_T,min.
+    reidentification_sd, trace_inference_sd
+        Their standard deviation over the teams.
+    """
+
+    defence: str
+    teams: int
+    reidentification_mean: float
+    trace_inference_mean: float
+    reidentification_sd: float
+    trace_inference_sd: float
+
+
+def measure_fairness(
+    teams: Iterable[tuple[Traces, Traces]],
+    *,
+    defences: Sequence[str] = DEFENCES,
+    attacks: Sequence[str] = SAMPLE_ATTACKS,
+    seed: SeedLike = None,
+) -> list[Fairness]:
+    """Release every team's original traces under each defence, attack them, and compare the scores.
+
+    Parameters
+    ----------
+    teams
+        Reference and original traces of each team; taken one by one.
+    defences, attacks
+        Names of the catalogue; by default those of the paper's Table 2.
+    seed
+        Seed of defences, shuffles and attacks.
+
+    References
+    ----------
+    [contest] appendix E and Table 2.
+    """
+    root = seed_sequence(seed)
+    scores: list[list[tuple[float, float]]] = []
+    names: list[str] = []
+    for number, (reference, original) in enumerate(teams):
+        rows = run_sweep(
+            reference, original, defences=defences, attacks=attacks, seed=child_seed(root, number)
+        )
+        names = [row.defence for row in rows]
+        scores.append([row.scores.minima for row in succeeded(rows)])
+    if len(scores) < 2:
+        raise DataError("fairness compares at least two teams")
+    table = np.array(scores, float)
+    return [
+        Fairness(name, len(table), *map(float, (*column.mean(axis=0), *column.std(axis=0, ddof=1))))
+        for name, column in zip(names, table.transpose(1, 0, 2), strict=True)
+    ]
+
+
+# How many homes behind privacy zones an attacker finds who knows the mechanism.
+
+
+@dataclass(frozen=True)
+class ZoneFindings(Result):
+    """What `homes_behind_zones` finds in a release.
+
+    Attributes
+    ----------
+    users_with_home
+        Users whose home the original tells (`key_places`).
+    home_found
+        Share of these whose guessed home is within `within_m`; None without any.
+    home_error_m
+        Median distance of the guesses; None without any.
+    points_hidden
+        Share of the original's points that the release leaves out.
+    within_m
+        What counts as found, metres.
+    mechanism
+        What the attacker knows about the release.
+    """
+
+    users_with_home: int
+    home_found: float | None
+    home_error_m: float | None
+    points_hidden: float | None
+    within_m: float
+    mechanism: str
+
+
+def find_homes(
+    original: GpsTraces,
+    released: GpsTraces,
+    *,
+    mechanism: Zones | TrimEnds,
+    within_m: float = 100.0,
+    timezone: str | None = None,
+    id_table: IdTable | None = None,
+) -> ZoneFindings:
+    """Attack a release by zones or trimmed ends, and compare the guesses with the homes of the original.
+
+    Parameters
+    ----------
+    mechanism
+        The defence, which the attacker knows.
+    within_m
+        A guess this near to the home has found it.
+    timezone
+        Zone of the hours; by default clocks follow the sun.
+    id_table
+        Pseudonym → user, where the release has other ids than the original; refused without it.
+    """
+    true = with_true_ids(original, released, id_table)
+    return homes_found(AtOnce(original, true), mechanism=mechanism, within_m=within_m, timezone=timezone)
+
+
+def homes_found(
+    walk: Walk, *, mechanism: Zones | TrimEnds, within_m: float = 100.0, timezone: str | None = None
+) -> ZoneFindings:
+    """Return what `find_homes` does, of users who are walked through."""
+    require_number("within_m", within_m, above=0)
+    radius_m, shift_m = circle_of(mechanism)
+
+    def work(part: Part) -> NDArray[np.float64]:
+        home = key_places(part.original, timezone=timezone).home
+        guess = homes_behind_zones(
+            part.released, radius_m=radius_m, shift_m=shift_m, within_m=within_m, timezone=timezone
+        )
+        told = (np.append(degrees, np.nan)[part.same] for degrees in (guess.latitude, guess.longitude))
+        return np.array([*home, *told])
+
+    latitude, longitude, *told = np.concatenate(walk.visit(work), axis=1)
+    known = ~np.isnan(latitude)
+    both = known & ~np.isnan(told[0])
+    apart = distance_m(*(degrees[both] for degrees in (latitude, longitude, *told)))
+    users, points = int(known.sum()), int(walk.points.sum())
+    return ZoneFindings(
+        users_with_home=users,
+        home_found=float((apart <= within_m).sum() / users) if users else None,
+        home_error_m=float(np.median(apart)) if len(apart) else None,
+        points_hidden=1 - walk.released_points / points if points else None,
+        within_m=within_m,
+        mechanism=str(mechanism),
+    )
+
+
+def circle_of(mechanism: object) -> tuple[float, float]:
+    """Return radius and largest shift of the circles that a defence hides, metres."""
+    if isinstance(mechanism, Zones):
+        return float(mechanism.radius), mechanism.shift_m
+    if isinstance(mechanism, TrimEnds):
+        return float(mechanism.distance), 0.0
+    raise ParameterError(f"{mechanism} hides no circles; this attack is told Zones or TrimEnds")
